@@ -1,0 +1,67 @@
+"""API keys on the wire."""
+
+from marshmallow import fields, validate
+
+from schemas.base import BaseSchema, Instant, Int, PageQuery, Text, one_of
+from ticketing.constants import DEFAULT_KEY_TTL, MAX_KEY_TTL, MIN_KEY_TTL, KeyStatus, Role
+
+
+class ApiKeyCreateSchema(BaseSchema):
+    """A new API key."""
+
+    name = Text(required=True, validate=validate.Length(1, 100))
+    role = one_of(Role, required=True)
+    ttl_seconds = Int(
+        load_default=DEFAULT_KEY_TTL, validate=validate.Range(MIN_KEY_TTL, MAX_KEY_TTL)
+    )
+
+    EXAMPLE = {"name": "storefront", "role": "paywall", "ttl_seconds": 2_592_000}
+
+
+class ApiKeySchema(BaseSchema):
+    """An API key without its secret."""
+
+    id = fields.String(required=True)
+    name = fields.String(required=True)
+    role = one_of(Role, required=True)
+    prefix = fields.String(
+        required=True, metadata={"description": "What the key begins with: enough to know it by."}
+    )
+    status = one_of(KeyStatus, required=True)
+    created_at = Instant(required=True)
+    expires_at = Instant(required=True)
+    last_used_at = Instant(required=True, allow_none=True)
+    revoked_at = Instant(required=True, allow_none=True)
+
+    EXAMPLE = {
+        "id": "key_01hq3v5m8r2t6w9y1a4c7e0g3j",
+        "name": "storefront",
+        "role": "paywall",
+        "prefix": "ticketing_01hq3v5m8r2t6w9y1a4c7e0g3j",
+        "status": "active",
+        "created_at": "2026-11-21T09:00:00Z",
+        "expires_at": "2026-12-21T09:00:00Z",
+        "last_used_at": None,
+        "revoked_at": None,
+    }
+
+
+class NewApiKeySchema(ApiKeySchema):
+    """An API key with its plaintext, in the answer that creates it and never again."""
+
+    key = fields.String(
+        required=True,
+        allow_none=True,
+        metadata={"description": "The plaintext. Null when an idempotent request is replayed."},
+    )
+
+    EXAMPLE = {
+        **ApiKeySchema.EXAMPLE,
+        "key": "ticketing_01hq3v5m8r2t6w9y1a4c7e0g3j_3kq8n5v0x2z7b4d9f6h1j3m8p5r0t2w7y47c1e9g2",
+    }
+
+
+class ApiKeyListQuery(PageQuery):
+    """Filters of the list of API keys."""
+
+    status = one_of(KeyStatus, load_default=None)

@@ -1,0 +1,86 @@
+"""What the service says of itself on the wire."""
+
+from marshmallow import fields
+
+from schemas.base import BaseSchema, Instant
+
+
+class ChainSchema(BaseSchema):
+    """A chain that can be paid on."""
+
+    chain_id = fields.Integer(required=True, metadata={"description": "EIP-155 id."})
+    name = fields.String(required=True)
+    token_address = fields.String(required=True)
+    symbol = fields.String(required=True)
+    decimals = fields.Integer(required=True, metadata={"description": "The token's own."})
+    confirmations = fields.Integer(
+        required=True, metadata={"description": "Depth at which a payment is final."}
+    )
+
+    EXAMPLE = {
+        "chain_id": 8453,
+        "name": "Base",
+        "token_address": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+        "symbol": "USDC",
+        "decimals": 6,
+        "confirmations": 30,
+    }
+
+
+class ChainListSchema(BaseSchema):
+    """The chains that can be paid on."""
+
+    data = fields.List(fields.Nested(ChainSchema), required=True)
+    next_cursor = fields.String(required=True, allow_none=True)
+
+    EXAMPLE = {"data": [ChainSchema.EXAMPLE], "next_cursor": None}
+
+
+class HealthSchema(BaseSchema):
+    """The process is up."""
+
+    status = fields.String(required=True)
+
+    EXAMPLE = {"status": "ok"}
+
+
+class CursorSchema(BaseSchema):
+    """How far a chain has been read."""
+
+    chain_id = fields.Integer(required=True)
+    block_number = fields.Integer(required=True, allow_none=True)
+    block_time = Instant(required=True, allow_none=True)
+    age_seconds = fields.Integer(
+        required=True,
+        allow_none=True,
+        metadata={"description": "Seconds since the worker last looked; null: never."},
+    )
+    refusal = fields.String(
+        required=True,
+        allow_none=True,
+        metadata={"description": "Why the worker does not watch this chain."},
+    )
+
+    EXAMPLE = {
+        "chain_id": 8453,
+        "block_number": 21_000_000,
+        "block_time": "2026-11-21T09:02:00Z",
+        "age_seconds": 2,
+        "refusal": None,
+    }
+
+
+class ReadinessSchema(BaseSchema):
+    """Whether the service can do its work."""
+
+    status = fields.String(required=True, metadata={"description": "`ready` or `not_ready`."})
+    database = fields.Boolean(required=True, metadata={"description": "It answers."})
+    migrations = fields.Boolean(required=True, metadata={"description": "They are current."})
+    chains = fields.List(fields.Nested(CursorSchema), required=True)
+
+    EXAMPLE = {
+        "status": "ready",
+        "database": True,
+        "migrations": True,
+        "chains": [CursorSchema.EXAMPLE],
+    }

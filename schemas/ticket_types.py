@@ -1,0 +1,169 @@
+"""Ticket types on the wire. Amounts are micro-units."""
+
+from typing import Any
+
+from marshmallow import fields, validate
+
+from schemas.base import BaseSchema, Bool, Instant, Int, Text, one_of
+from ticketing.constants import (
+    DEFAULT_MAX_PER_ORDER,
+    MAX_PER_ORDER,
+    MAX_PRICE,
+    MAX_SAFE_INTEGER,
+    Availability,
+    Obstacle,
+    Publication,
+)
+
+
+def _name(**kwargs: Any) -> Text:
+    return Text(validate=[validate.Length(1, 200), validate.Regexp(r"[\s\S]*\S")], **kwargs)
+
+
+def _price(**kwargs: Any) -> Int:
+    return Int(validate=validate.Range(0, MAX_PRICE), **kwargs)
+
+
+def _chain_id(**kwargs: Any) -> Int:
+    return Int(allow_none=True, validate=validate.Range(1, MAX_SAFE_INTEGER), **kwargs)
+
+
+def _capacity(**kwargs: Any) -> Int:
+    return Int(
+        allow_none=True,
+        validate=validate.Range(0, MAX_SAFE_INTEGER),
+        metadata={"description": "Null: unlimited."},
+        **kwargs,
+    )
+
+
+def _per_order(**kwargs: Any) -> Int:
+    return Int(validate=validate.Range(1, MAX_PER_ORDER), **kwargs)
+
+
+class TicketTypeCreateSchema(BaseSchema):
+    """A new ticket type. `chain_id` may be left out when it costs nothing."""
+
+    name = _name(required=True)
+    price_amount = _price(required=True)
+    status = fields.Enum(
+        Publication,
+        by_value=fields.String,
+        load_default=Publication.DRAFT,
+        validate=validate.OneOf([Publication.DRAFT, Publication.PUBLISHED]),
+    )
+    transferable = Bool(load_default=True)
+    chain_id = _chain_id(load_default=None)
+    capacity = _capacity(load_default=None)
+    min_per_order = _per_order(load_default=1)
+    max_per_order = _per_order(load_default=DEFAULT_MAX_PER_ORDER)
+    sales_start_at = Instant(load_default=None, allow_none=True)
+    sales_end_at = Instant(load_default=None, allow_none=True)
+
+    EXAMPLE = {
+        "name": "General admission",
+        "price_amount": 25_000_000,
+        "status": "draft",
+        "transferable": True,
+        "chain_id": 8453,
+        "capacity": 100,
+    }
+
+
+class TicketTypeChangeSchema(BaseSchema):
+    """Fields of a ticket type to be changed; those left out stay as they are."""
+
+    name = _name()
+    price_amount = _price()
+    transferable = Bool()
+    chain_id = _chain_id()
+    capacity = _capacity()
+    min_per_order = _per_order()
+    max_per_order = _per_order()
+    sales_start_at = Instant(allow_none=True)
+    sales_end_at = Instant(allow_none=True)
+
+    EXAMPLE = {"price_amount": 30_000_000, "capacity": 150}
+
+
+class TicketTypeSchema(BaseSchema):
+    """A ticket type as its organizer sees it."""
+
+    id = fields.String(required=True)
+    event_id = fields.String(required=True)
+    name = fields.String(required=True)
+    price_amount = fields.Integer(required=True)
+    status = one_of(Publication, required=True)
+    transferable = fields.Boolean(required=True)
+    chain_id = fields.Integer(required=True, allow_none=True)
+    capacity = fields.Integer(required=True, allow_none=True)
+    held = fields.Integer(required=True)
+    sold = fields.Integer(required=True)
+    available = fields.Integer(required=True, allow_none=True)
+    min_per_order = fields.Integer(required=True)
+    max_per_order = fields.Integer(required=True)
+    sales_start_at = Instant(required=True, allow_none=True)
+    sales_end_at = Instant(required=True, allow_none=True)
+    obstacles = fields.List(
+        one_of(Obstacle),
+        required=True,
+        metadata={"description": "What keeps people from buying right now."},
+    )
+    created_at = Instant(required=True)
+    updated_at = Instant(required=True)
+
+    EXAMPLE = {
+        "id": "tkt_01hq3v5m8r2t6w9y1a4c7e0g3j",
+        "event_id": "evt_01hq3v5m8r2t6w9y1a4c7e0g3j",
+        "name": "General admission",
+        "price_amount": 25_000_000,
+        "status": "published",
+        "transferable": True,
+        "chain_id": 8453,
+        "capacity": 100,
+        "held": 2,
+        "sold": 40,
+        "available": 58,
+        "min_per_order": 1,
+        "max_per_order": 10,
+        "sales_start_at": None,
+        "sales_end_at": None,
+        "obstacles": [],
+        "created_at": "2026-11-21T09:00:00Z",
+        "updated_at": "2026-11-21T09:00:00Z",
+    }
+
+
+class PublicTicketTypeSchema(BaseSchema):
+    """A published ticket type as anybody may see it."""
+
+    id = fields.String(required=True, attribute="ticket_type.id")
+    name = fields.String(required=True, attribute="ticket_type.name")
+    price_amount = fields.Integer(required=True, attribute="ticket_type.price_amount")
+    currency = fields.String(required=True)
+    decimals = fields.Integer(
+        required=True,
+        metadata={"description": "price_amount is in units of 10^-decimals of the currency."},
+    )
+    chain_id = fields.Integer(required=True, allow_none=True, attribute="ticket_type.chain_id")
+    transferable = fields.Boolean(required=True, attribute="ticket_type.transferable")
+    min_per_order = fields.Integer(required=True, attribute="ticket_type.min_per_order")
+    max_per_order = fields.Integer(required=True, attribute="ticket_type.max_per_order")
+    sales_start_at = Instant(required=True, allow_none=True, attribute="ticket_type.sales_start_at")
+    sales_end_at = Instant(required=True, allow_none=True, attribute="ticket_type.sales_end_at")
+    availability = one_of(Availability, required=True)
+
+    EXAMPLE = {
+        "id": "tkt_01hq3v5m8r2t6w9y1a4c7e0g3j",
+        "name": "General admission",
+        "price_amount": 25_000_000,
+        "currency": "USDC",
+        "decimals": 6,
+        "chain_id": 8453,
+        "transferable": True,
+        "min_per_order": 1,
+        "max_per_order": 10,
+        "sales_start_at": None,
+        "sales_end_at": None,
+        "availability": "on_sale",
+    }

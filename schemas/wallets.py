@@ -1,0 +1,40 @@
+"""Wallets on the wire."""
+
+from marshmallow import fields, validate
+
+from schemas.base import BaseSchema, Text
+
+_EXAMPLE_XPUB = (
+    "xpub6Ce9NcJvTk36xtLSrJLZqE7wtgA5deCeYs7rSQtreh4cj6ByPtrg9sD7V2FNFLPnf8heNP3FGkeV9qwfzvZ"
+    "NSd54JoNXVsXFYSYwHsnJxqP"
+)
+
+
+class WalletSetSchema(BaseSchema):
+    """The account that payments shall go to."""
+
+    xpub = Text(
+        required=True,
+        validate=validate.Length(1, 200),
+        metadata={"description": "Extended public key of the account m/44'/60'/0' (BIP-32)."},
+    )
+
+    EXAMPLE = {"xpub": _EXAMPLE_XPUB}
+
+
+class WalletSchema(BaseSchema):
+    """The account that payments go to."""
+
+    xpub = fields.String(required=True)
+    first_address = fields.String(
+        required=True, metadata={"description": "What your wallet shows as its first address."}
+    )
+    next_index = fields.Integer(
+        required=True, metadata={"description": "Index of the next address to be issued."}
+    )
+
+    EXAMPLE = {
+        "xpub": _EXAMPLE_XPUB,
+        "first_address": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+        "next_index": 17,
+    }

@@ -1,0 +1,1 @@
+"""Sell event tickets for stablecoins, straight to the organizer's own wallet."""

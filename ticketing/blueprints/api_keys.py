@@ -1,0 +1,54 @@
+"""The surface of API keys: list, create, read, revoke."""
+
+from typing import Any
+
+from schemas.api_keys import ApiKeyCreateSchema, ApiKeyListQuery, ApiKeySchema, NewApiKeySchema
+from schemas.base import page_of
+from ticketing.blueprints import guards
+from ticketing.blueprints.context import caller, config, page_request
+from ticketing.blueprints.surface import Surface
+from ticketing.constants import Role
+from ticketing.errors import NotFound
+from ticketing.models.api_keys import ApiKey
+from ticketing.services import api_keys
+from ticketing.services.pages import Page
+
+blp = Surface(
+    "api_keys",
+    __name__,
+    url_prefix="/v1/admin/tenants/<tenant>/apikeys",
+    guard=guards.TenantRole(reads=Role.ADMIN, writes=Role.ADMIN),
+    description="Keys for software. The plaintext is shown once.",
+)
+
+
+@blp.get("")
+@blp.asks(ApiKeyListQuery)
+@blp.answers(200, page_of(ApiKeySchema))
+def list_api_keys(query: dict[str, Any], tenant: str) -> Page[ApiKey]:
+    """List the tenant's API keys."""
+    return api_keys.list_page(caller().tenant_id, page=page_request(query), **query)
+
+
+@blp.post("")
+@blp.takes(ApiKeyCreateSchema)
+@blp.answers(201, NewApiKeySchema)
+def create_api_key(body: dict[str, Any], tenant: str) -> ApiKey:
+    """Create an API key. This answer alone carries its plaintext."""
+    return api_keys.create(caller().tenant_id, secret_key=config().secret_key, **body)
+
+
+@blp.get("/<key_id>")
+@blp.answers(200, ApiKeySchema)
+@blp.refuses(NotFound)
+def get_api_key(tenant: str, key_id: str) -> ApiKey:
+    """Read one API key."""
+    return api_keys.get(caller().tenant_id, key_id)
+
+
+@blp.post("/<key_id>/revoke")
+@blp.answers(200, ApiKeySchema)
+@blp.refuses(NotFound)
+def revoke_api_key(tenant: str, key_id: str) -> ApiKey:
+    """Revoke an API key and every JWT made from it, at once. Again: the same answer."""
+    return api_keys.revoke(caller().tenant_id, key_id)

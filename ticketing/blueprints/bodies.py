@@ -1,0 +1,69 @@
+"""How a request's JSON body and query are read: strictly, with errors as the domain's own."""
+
+from typing import Any, NoReturn
+
+from flask import Request, json
+from marshmallow import Schema, ValidationError
+from webargs.flaskparser import FlaskParser
+
+from ticketing.errors import BadRequest, Invalid, UnsupportedMediaType
+
+
+class StrictParser(FlaskParser):
+    """Reads what webargs reads, and refuses what it lets pass.
+
+    UnsupportedMediaType for a body that is not declared as JSON, BadRequest for one that is not
+    JSON (RFC 8259) or names a member twice, Invalid for fields that break a rule. Unknown fields
+    are refused everywhere.
+    """
+
+    DEFAULT_UNKNOWN_BY_LOCATION = {"json": None, "query": None}
+
+    def load_json(self, req: Request, schema: Schema) -> Any:
+        """Read the body."""
+        if not req.is_json:
+            raise UnsupportedMediaType
+        try:
+            return json.loads(
+                req.get_data(),
+                object_pairs_hook=_without_repeats,
+                parse_constant=_refuse_constant,
+            )
+        except (ValueError, RecursionError):
+            raise BadRequest from None
+
+    def handle_error(
+        self,
+        error: ValidationError,
+        req: Request,
+        schema: Schema,
+        *,
+        error_status_code: int | None,
+        error_headers: Any,
+    ) -> NoReturn:
+        """Name every field at fault."""
+        (messages,) = error.normalized_messages().values()
+        raise Invalid(_flat(messages))
+
+
+def _flat(messages: dict[Any, Any], path: str = "") -> dict[str, list[str]]:
+    """Turn marshmallow's tree of messages into one level, with dotted names."""
+    flat: dict[str, list[str]] = {}
+    for name, message in messages.items():
+        field = path if name == "_schema" and path else f"{path}.{name}" if path else str(name)
+        if isinstance(message, dict):
+            flat.update(_flat(message, field))
+        else:
+            flat[field] = [str(each) for each in message]
+    return flat
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("a member is named twice")
+    return members
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")

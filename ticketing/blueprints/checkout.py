@@ -1,0 +1,111 @@
+"""The checkout surface: preflight, purchase, cancel."""
+
+from typing import Any
+
+from flask import g
+
+from schemas.intents import IntentSchema, NewIntentSchema, PreflightSchema, PurchaseSchema
+from ticketing import credentials
+from ticketing.blueprints import cors, guards
+from ticketing.blueprints.context import config
+from ticketing.blueprints.surface import Surface
+from ticketing.constants import IntentStatus
+from ticketing.errors import (
+    AboveMaximum,
+    BelowMinimum,
+    ChainUnavailable,
+    IntentCanceled,
+    IntentExpired,
+    IntentNotCancelable,
+    IntentReversed,
+    NotFound,
+    NotPayable,
+    OverMaxAmount,
+    PaymentRequired,
+    SalesEnded,
+    SalesNotStarted,
+    SoldOut,
+    TicketingError,
+)
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.services import admissions, checkout, intents
+from ticketing.services.checkout import Order
+
+_REFUSALS: dict[IntentStatus, type[TicketingError]] = {
+    IntentStatus.AWAITING_PAYMENT: PaymentRequired,
+    IntentStatus.EXPIRED: IntentExpired,
+    IntentStatus.CANCELED: IntentCanceled,
+    IntentStatus.REVERSED: IntentReversed,
+}
+
+blp = Surface(
+    "checkout",
+    __name__,
+    url_prefix="/v1/checkout/tenants/<tenant>",
+    guard=guards.Buyer(open_view="preflight"),
+    description="From wanting a ticket to holding one.",
+)
+cors.open_to_all(blp)
+
+
+@blp.post("/preflight")
+@blp.takes(PreflightSchema)
+@blp.answers(201, NewIntentSchema)
+@blp.refuses(
+    NotFound,
+    SoldOut,
+    SalesNotStarted,
+    SalesEnded,
+    BelowMinimum,
+    AboveMaximum,
+    OverMaxAmount,
+    NotPayable,
+)
+def preflight(body: dict[str, Any], tenant: str) -> PaymentIntent:
+    """Hold the tickets, fix the price and issue a payment address."""
+    buyer = body.pop("buyer")
+    order = Order(**body, buyer_email=buyer.get("email"), buyer_name=buyer.get("name"))
+    intent = _tell(checkout.preflight(tenant, order, config()))
+    intent.client_secret = credentials.client_secret(config().secret_key, intent.id)
+    return intent
+
+
+@blp.get("/intents/<intent_id>")
+@blp.answers(200, IntentSchema)
+@blp.refuses(NotFound)
+def get_checkout_intent(tenant: str, intent_id: str) -> PaymentIntent:
+    """Read an intent."""
+    return _tell(intents.get(g.tenant_id, intent_id))
+
+
+@blp.post("/intents/<intent_id>/purchase")
+@blp.answers(200, PurchaseSchema)
+@blp.also_answers(202, PurchaseSchema, "Paid, not yet deep enough")
+@blp.refuses(
+    NotFound, PaymentRequired, IntentCanceled, IntentReversed, IntentExpired, ChainUnavailable
+)
+def purchase(tenant: str, intent_id: str) -> tuple[PaymentIntent, int]:
+    """Execute the purchase: look at the chain now and settle. Never issues twice."""
+    found = intents.get(g.tenant_id, intent_id)
+    event = found.event
+    intent = _tell(checkout.purchase(found, config()))
+    refusal = _REFUSALS.get(IntentStatus(intent.status))
+    if refusal is not None:
+        raise refusal(intent=IntentSchema().dump(intent))
+    confirmed = intent.status == IntentStatus.CONFIRMED
+    intent.admissions = admissions.of_intent(intent)
+    intent.online_join_url = event.online_join_url if confirmed else None
+    return intent, 200 if confirmed else 202
+
+
+@blp.post("/intents/<intent_id>/cancel")
+@blp.answers(200, IntentSchema)
+@blp.refuses(NotFound, IntentNotCancelable, ChainUnavailable)
+def cancel(tenant: str, intent_id: str) -> PaymentIntent:
+    """Cancel an intent that has received nothing, and release its hold."""
+    return _tell(checkout.cancel(intents.get(g.tenant_id, intent_id), config()))
+
+
+def _tell(intent: PaymentIntent) -> PaymentIntent:
+    intents.tell([intent])
+    return intent

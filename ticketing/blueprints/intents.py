@@ -1,0 +1,59 @@
+"""The organizer's view of payment intents and admissions."""
+
+from typing import Any
+
+from schemas.base import page_of
+from schemas.intents import (
+    AdminIntentDetailSchema,
+    AdminIntentSchema,
+    AdmissionListQuery,
+    AdmissionSchema,
+    IntentListQuery,
+)
+from ticketing.blueprints import guards
+from ticketing.blueprints.context import caller, page_request
+from ticketing.blueprints.surface import Surface
+from ticketing.constants import Role
+from ticketing.errors import NotFound
+from ticketing.models.admissions import Admission
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.services import admissions, intents
+from ticketing.services.pages import Page
+
+blp = Surface(
+    "intents",
+    __name__,
+    url_prefix="/v1/admin/tenants/<tenant>",
+    guard=guards.TenantRole(reads=Role.READ, writes=Role.WRITE),
+    description="What buyers have begun and bought.",
+)
+
+
+@blp.get("/intents")
+@blp.asks(IntentListQuery)
+@blp.answers(200, page_of(AdminIntentSchema))
+def list_intents(query: dict[str, Any], tenant: str) -> Page[PaymentIntent]:
+    """List the tenant's payment intents."""
+    page = intents.list_page(caller().tenant_id, page_request(query), **query)
+    intents.tell(page.data)
+    return page
+
+
+@blp.get("/intents/<intent_id>")
+@blp.answers(200, AdminIntentDetailSchema)
+@blp.refuses(NotFound)
+def get_intent(tenant: str, intent_id: str) -> PaymentIntent:
+    """Read one payment intent with its payments and admissions."""
+    intent = intents.get(caller().tenant_id, intent_id)
+    intents.tell([intent])
+    intent.payments = intents.payments_of(intent)
+    intent.admissions = admissions.of_intent(intent)
+    return intent
+
+
+@blp.get("/admissions")
+@blp.asks(AdmissionListQuery)
+@blp.answers(200, page_of(AdmissionSchema))
+def list_admissions(query: dict[str, Any], tenant: str) -> Page[Admission]:
+    """List the tenant's admissions, without their codes."""
+    return admissions.list_page(caller().tenant_id, page_request(query), **query)

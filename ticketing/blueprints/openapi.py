@@ -1,0 +1,86 @@
+"""The OpenAPI document, the registry that it is made from, and the page that shows it."""
+
+from typing import Any
+
+from flask import Flask, Response, current_app, json
+
+from schemas.base import Bool, Instant, Int, QueryInt, Text
+from ticketing.blueprints.problems import CONTENT_TYPE, ProblemApi
+
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline';"
+    " img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none';"
+    " frame-ancestors 'none'"
+)
+
+_DESCRIPTION = """\
+Publish events and sell tickets for stablecoins, straight to a wallet the organizer alone controls.
+
+Amounts are integers in micro-units (10^-6 of the token). Times are RFC 3339 in UTC. Errors are
+`application/problem+json` (RFC 9457) with a stable `code`. Lists are pages: pass `next_cursor` as
+`cursor` until it is null.
+"""
+
+_SECURITY_SCHEMES: dict[str, dict[str, Any]] = {
+    "jwt": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
+    "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+    "clientSecret": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "The `client_secret` that preflight answered with.",
+    },
+}
+
+
+def make_api(app: Flask) -> ProblemApi:
+    """Return the registry to which the surfaces are added, and serve its document."""
+    app.config.update(API_TITLE="ticketing", API_VERSION="v1", OPENAPI_VERSION="3.1.0")
+    api = ProblemApi(
+        app,
+        spec_kwargs={
+            "info": {"description": _DESCRIPTION, "license": {"name": "Apache-2.0"}},
+            "servers": [{"url": "/"}],
+        },
+    )
+    for field, kind, shape in (
+        (Text, "string", None),
+        (Int, "integer", None),
+        (QueryInt, "integer", None),
+        (Bool, "boolean", None),
+        (Instant, "string", "date-time"),
+    ):
+        api.register_field(field, kind, shape)
+    for name, scheme in _SECURITY_SCHEMES.items():
+        api.spec.components.security_scheme(name, scheme)
+    # flask-smorest has named the schema already: it is ProblemApi.ERROR_SCHEMA.
+    api.spec.components.response(
+        "Problem",
+        {
+            "description": "Any other problem",
+            "content": {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        },
+    )
+    document = _Document(api)
+    app.add_url_rule("/openapi.json", view_func=document.serve, endpoint="openapi")
+    app.add_url_rule("/docs", view_func=_show, endpoint="docs")
+    return api
+
+
+class _Document:
+    """The document, written out at the first request for it."""
+
+    def __init__(self, api: ProblemApi) -> None:
+        self._api = api
+        self._text: str | None = None
+
+    def serve(self) -> Response:
+        if self._text is None:
+            self._text = json.dumps(self._api.spec.to_dict(), separators=(",", ":"))
+        return Response(self._text, content_type="application/json")
+
+
+def _show() -> Response:
+    """Show the document on a page that loads nothing from another host."""
+    page = current_app.send_static_file("docs.html")
+    page.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
+    return page

@@ -1,0 +1,66 @@
+"""The public surface: published events and ticket types, for anybody, with ETags (RFC 9110)."""
+
+from typing import Any
+
+from flask import Response, request
+
+from schemas.base import PageQuery, page_of
+from schemas.events import PublicEventSchema
+from schemas.ticket_types import PublicTicketTypeSchema
+from ticketing.blueprints import cors, guards
+from ticketing.blueprints.context import config, page_request
+from ticketing.blueprints.surface import Surface
+from ticketing.errors import NotFound
+from ticketing.models.events import Event
+from ticketing.services import public
+from ticketing.services.pages import Page
+from ticketing.services.public import PublicTicketType
+
+blp = Surface(
+    "public",
+    __name__,
+    url_prefix="/v1/public/tenants/<tenant>",
+    guard=guards.Open(),
+    description="What is on sale, without credentials.",
+)
+cors.open_to_all(blp)
+
+
+@blp.get("/events")
+@blp.asks(PageQuery)
+@blp.answers(200, page_of(PublicEventSchema))
+@blp.refuses(NotFound)
+def list_public_events(query: dict[str, Any], tenant: str) -> Page[Event]:
+    """List the published events of a tenant, soonest first."""
+    return public.list_events(tenant, page_request(query))
+
+
+@blp.get("/events/<event_id>")
+@blp.answers(200, PublicEventSchema)
+@blp.refuses(NotFound)
+def get_public_event(tenant: str, event_id: str) -> Event:
+    """Read one published event, by its id or slug."""
+    return public.get_event(tenant, event_id)
+
+
+@blp.get("/events/<event_id>/tickets")
+@blp.asks(PageQuery)
+@blp.answers(200, page_of(PublicTicketTypeSchema))
+@blp.refuses(NotFound)
+def list_public_ticket_types(
+    query: dict[str, Any], tenant: str, event_id: str
+) -> Page[PublicTicketType]:
+    """List the published ticket types of a published event, by its id or slug."""
+    return public.list_ticket_types(tenant, event_id, page_request(query), config())
+
+
+def _let_it_be_cached(response: Response) -> Response:
+    """Let caches keep the answer as long as they ask each time whether it still stands."""
+    if response.status_code == 200 and request.method in ("GET", "HEAD"):
+        response.headers["Cache-Control"] = "public, max-age=0, must-revalidate"
+        response.add_etag()
+        response.make_conditional(request)
+    return response
+
+
+blp.after_request(_let_it_be_cached)

@@ -1,0 +1,40 @@
+"""What the service says of itself: health, readiness, chains."""
+
+from typing import Any
+
+from schemas.system import ChainListSchema, HealthSchema, ReadinessSchema
+from ticketing.blueprints import guards
+from ticketing.blueprints.context import config
+from ticketing.blueprints.surface import Surface
+from ticketing.services import chains, health
+from ticketing.services.health import Readiness
+
+blp = Surface(
+    "system",
+    __name__,
+    guard=guards.Open(),
+    description="What the service says of itself.",
+)
+
+
+@blp.get("/healthz")
+@blp.answers(200, HealthSchema)
+def healthz() -> dict[str, str]:
+    """Tell that the process is up."""
+    return {"status": "ok"}
+
+
+@blp.get("/readyz")
+@blp.answers(200, ReadinessSchema)
+@blp.also_answers(503, ReadinessSchema, "Not ready")
+def readyz() -> tuple[Readiness, int]:
+    """Tell whether the database answers and is current, and how old each chain's cursor is."""
+    found = health.readiness(config().chains)
+    return found, 200 if found.ready else 503
+
+
+@blp.get("/v1/chains")
+@blp.answers(200, ChainListSchema)
+def list_chains() -> dict[str, Any]:
+    """List the chains that can be paid on."""
+    return {"data": list(chains.payable(config().chains).values()), "next_cursor": None}

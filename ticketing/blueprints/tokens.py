@@ -1,0 +1,37 @@
+"""The surface that opens the others: an API key or a password in exchange for a JWT."""
+
+from typing import Any
+
+from schemas.tokens import KeyExchangeSchema, LoginSchema, TokenSchema
+from ticketing.blueprints import guards
+from ticketing.blueprints.context import config
+from ticketing.blueprints.surface import Surface
+from ticketing.errors import InvalidCredentials
+from ticketing.services import tokens
+from ticketing.services.tokens import Token
+
+blp = Surface(
+    "tokens",
+    __name__,
+    url_prefix="/v1/auth",
+    guard=guards.Open(),
+    description="Exchange an API key or a password for a JWT.",
+)
+
+
+@blp.post("/token")
+@blp.takes(KeyExchangeSchema)
+@blp.answers(200, TokenSchema)
+@blp.refuses(InvalidCredentials)
+def exchange_key(body: dict[str, Any]) -> Token:
+    """Exchange an API key for a JWT."""
+    return tokens.exchange_key(body["api_key"], config())
+
+
+@blp.post("/login")
+@blp.takes(LoginSchema)
+@blp.answers(200, TokenSchema)
+@blp.refuses(InvalidCredentials)
+def sign_in(body: dict[str, Any]) -> Token:
+    """Sign a member in with a password."""
+    return tokens.sign_in(body["tenant"], body["email"], body["password"], config())

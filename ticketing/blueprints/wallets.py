@@ -1,0 +1,36 @@
+"""The surface of the wallet that a tenant is paid into."""
+
+from typing import Any
+
+from schemas.wallets import WalletSchema, WalletSetSchema
+from ticketing.blueprints import guards
+from ticketing.blueprints.context import caller
+from ticketing.blueprints.surface import Surface
+from ticketing.constants import Role
+from ticketing.errors import NotFound
+from ticketing.services import wallets
+from ticketing.services.wallets import WalletView
+
+blp = Surface(
+    "wallets",
+    __name__,
+    url_prefix="/v1/admin/tenants/<tenant>/wallet",
+    guard=guards.TenantRole(reads=Role.ADMIN, writes=Role.ADMIN),
+    description="The account that payments go to. Its private key never comes here.",
+)
+
+
+@blp.get("")
+@blp.answers(200, WalletSchema)
+@blp.refuses(NotFound)
+def get_wallet(tenant: str) -> WalletView:
+    """Read the wallet."""
+    return wallets.view(wallets.of_tenant(caller().tenant_id))
+
+
+@blp.put("")
+@blp.takes(WalletSetSchema)
+@blp.answers(200, WalletSchema)
+def set_wallet(body: dict[str, Any], tenant: str) -> WalletView:
+    """Set or replace the wallet. Addresses issued before stay watched."""
+    return wallets.view(wallets.replace(caller().tenant_id, body["xpub"]))

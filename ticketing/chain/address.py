@@ -1,0 +1,43 @@
+"""Ethereum addresses: made from a public key, written with the EIP-55 checksum."""
+
+import re
+
+from Crypto.Hash import keccak
+
+_HEX_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
+
+
+def keccak256(data: bytes) -> bytes:
+    """Return the Keccak-256 digest that Ethereum uses (not NIST's SHA3-256)."""
+    return keccak.new(digest_bits=256, data=data).digest()
+
+
+def checksum(address: str) -> str:
+    """Write a `0x` address of 40 hex digits with its EIP-55 checksum. ValueError if it is none."""
+    if not _HEX_ADDRESS.fullmatch(address):
+        raise ValueError("not an address of 20 bytes in hex")
+    digits = address[2:].lower()
+    digest = keccak256(digits.encode()).hex()
+    return "0x" + "".join(
+        digit.upper() if int(nibble, 16) >= 8 else digit
+        for digit, nibble in zip(digits, digest, strict=False)
+    )
+
+
+def parse(text: str) -> str:
+    """Read an address and return it in EIP-55 form.
+
+    All lower or all upper case is taken; mixed case must carry the right checksum.
+    ValueError otherwise.
+    """
+    address = checksum(text)
+    digits = text[2:]
+    if digits != address[2:] and digits not in (digits.lower(), digits.upper()):
+        raise ValueError("an address with a wrong EIP-55 checksum")
+    return address
+
+
+def from_public_key(x: int, y: int) -> str:
+    """Return the address of the secp256k1 public key at the point (x, y)."""
+    digest = keccak256(x.to_bytes(32, "big") + y.to_bytes(32, "big"))
+    return checksum("0x" + digest[12:].hex())

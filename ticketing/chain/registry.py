@@ -1,0 +1,60 @@
+"""The chains that are known, and which of them the environment enables.
+
+Chain ids are EIP-155 ids. Addresses of USDC are the ones its issuer publishes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+LOCAL_CHAIN_ID = 31337
+
+
+@dataclass(frozen=True)
+class Chain:
+    """One chain and the token that tickets are paid with there.
+
+    `decimals` is None for a chain outside the registry until the worker has asked its token.
+    `confirmations` is the depth at which a payment is final; the block that holds it counts as one.
+    """
+
+    chain_id: int
+    name: str
+    token_address: str
+    decimals: int | None
+    confirmations: int
+    symbol: str | None = "USDC"
+    rpc_url: str = field(default="", repr=False)
+
+    def enabled(
+        self, rpc_url: str, token_address: str | None, confirmations: int | None
+    ) -> "Chain":
+        """Return this chain, reachable, with what the environment overrides."""
+        return replace(
+            self,
+            rpc_url=rpc_url,
+            token_address=token_address or self.token_address,
+            confirmations=confirmations or self.confirmations,
+        )
+
+
+def outside(chain_id: int, token_address: str) -> Chain:
+    """Describe a chain that the registry does not have; its token is asked for its decimals."""
+    return Chain(chain_id, f"Chain {chain_id}", token_address, None, 12, None)
+
+
+REGISTRY: Mapping[int, Chain] = MappingProxyType(
+    {
+        chain.chain_id: chain
+        for chain in (
+            Chain(1, "Ethereum", "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", 6, 12),
+            Chain(10, "OP Mainnet", "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85", 6, 30),
+            Chain(137, "Polygon PoS", "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359", 6, 64),
+            Chain(8453, "Base", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", 6, 30),
+            Chain(42161, "Arbitrum One", "0xaf88d065e77c8cC2239327C5EDb3A432268e5831", 6, 120),
+            Chain(84532, "Base Sepolia", "0x036CbD53842c5426634e7929541eC2318f3dCF7e", 6, 3),
+            Chain(11155111, "Sepolia", "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238", 6, 3),
+            Chain(LOCAL_CHAIN_ID, "Local", "0x5FbDB2315678afecb367f032d93F642f64180aa3", 6, 1),
+        )
+    }
+)

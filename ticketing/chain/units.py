@@ -1,0 +1,30 @@
+"""Exact conversion between micro-units and a token's own atomic units."""
+
+from ticketing.constants import MICRO_UNIT_DECIMALS
+
+MAX_DECIMALS = 18
+
+
+class NotExact(ValueError):
+    """The amount cannot be written in the token's units without rounding."""
+
+
+def to_atomic(amount: int, decimals: int) -> int:
+    """Return `amount` micro-units in atomic units. NotExact if the token is too coarse."""
+    if decimals >= MICRO_UNIT_DECIMALS:
+        return amount * _ten_to(decimals - MICRO_UNIT_DECIMALS)
+    whole, rest = divmod(amount, _ten_to(MICRO_UNIT_DECIMALS - decimals))
+    if rest:
+        raise NotExact(f"{amount} micro-units are not a whole number of atomic units")
+    return whole
+
+
+def from_atomic(atomic: int, decimals: int) -> tuple[int, int]:
+    """Return whole micro-units, and the dust: atomic units below one micro-unit."""
+    if decimals < MICRO_UNIT_DECIMALS:
+        return atomic * _ten_to(MICRO_UNIT_DECIMALS - decimals), 0
+    return divmod(atomic, _ten_to(decimals - MICRO_UNIT_DECIMALS))
+
+
+def _ten_to(exponent: int) -> int:
+    return int(10**exponent)

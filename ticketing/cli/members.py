@@ -1,0 +1,47 @@
+"""`flask --app app members`: the organizer's own people."""
+
+import sys
+
+import click
+from flask.cli import AppGroup
+
+from ticketing.cli.base import command, role_option
+from ticketing.constants import Role
+from ticketing.services import members, tenants
+
+group = AppGroup("members", help="Let people sign in with a password.")
+
+
+@group.command("add")
+@click.argument("tenant")
+@click.argument("email")
+@role_option
+@click.option("--password-stdin", is_flag=True, help="Read the password from standard input.")
+@command
+def add(tenant: str, email: str, role: str, password_stdin: bool) -> None:
+    """Add a member to TENANT; asks for the password."""
+    if password_stdin:
+        password = sys.stdin.readline().rstrip("\r\n")
+    else:
+        password = click.prompt("Password", hide_input=True, confirmation_prompt=True)
+    member = members.add(tenants.find(tenant).id, email, Role(role), password)
+    click.echo(f"added {member.email} with role {member.role}")
+
+
+@group.command("list")
+@click.argument("tenant")
+@command
+def list_members(tenant: str) -> None:
+    """List the members of TENANT."""
+    for member in members.list_all(tenants.find(tenant).id):
+        state = "disabled" if member.disabled_at else "active"
+        click.echo(f"{member.email}  {member.role}  {state}")
+
+
+@group.command("disable")
+@click.argument("tenant")
+@click.argument("email")
+@command
+def disable(tenant: str, email: str) -> None:
+    """End a member's access at once."""
+    click.echo(f"disabled {members.disable(tenants.find(tenant).id, email).email}")

@@ -1,0 +1,169 @@
+"""Configuration: environment variables, read once and strictly, into one frozen object."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from types import MappingProxyType
+from typing import TypeVar
+from urllib.parse import SplitResult, urlsplit
+
+from ticketing.chain import address, registry
+from ticketing.chain.registry import Chain
+from ticketing.constants import MAX_SAFE_INTEGER
+
+DEFAULT_DATABASE_URL = "sqlite:///var/ticketing.db"
+DEVELOPMENT_SECRET_KEY = "for-development-only-and-known-to-everybody"
+MIN_SECRET_KEY_BYTES = 32
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+
+Number = TypeVar("Number", int, float)
+
+_CHAIN_VARIABLE = re.compile(r"(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_(.*)")
+_CHAIN_ID = re.compile(r"[1-9][0-9]{0,15}")
+
+
+class ConfigError(Exception):
+    """A variable is missing or wrong. The message names it and never repeats a secret."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """What a process needs to know before it starts."""
+
+    secret_key: str = field(repr=False)
+    database_url: str = field(repr=False)
+    port: int
+    web_concurrency: int
+    poll_seconds: float
+    hold: timedelta
+    token_ttl_seconds: int
+    log_level: str
+    chains: Mapping[int, Chain]
+
+
+def load(environ: Mapping[str, str]) -> Config:
+    """Read the configuration. ConfigError names the first variable that is wrong."""
+    return Config(
+        secret_key=_secret_key(environ),
+        database_url=_database_url(environ),
+        port=_integer(environ, "PORT", 8000, 1, 65535),
+        web_concurrency=_integer(environ, "WEB_CONCURRENCY", 2, 1, 64),
+        poll_seconds=_number(environ, "POLL_SECONDS", 2.0, 0.05, 3600.0),
+        hold=timedelta(seconds=_integer(environ, "HOLD_SECONDS", 900, 60, 7200)),
+        token_ttl_seconds=_integer(environ, "TOKEN_TTL_SECONDS", 900, 1, 86_400),
+        log_level=_log_level(environ),
+        chains=MappingProxyType(_chains(environ)),
+    )
+
+
+def _secret_key(environ: Mapping[str, str]) -> str:
+    value = environ.get("SECRET_KEY", "")
+    if not value and environ.get("FLASK_DEBUG") == "1":
+        return DEVELOPMENT_SECRET_KEY
+    if len(value.encode()) < MIN_SECRET_KEY_BYTES:
+        raise ConfigError(
+            f"SECRET_KEY must have {MIN_SECRET_KEY_BYTES} bytes or more;"
+            " make one with: python3 -c 'import secrets; print(secrets.token_urlsafe(48))'"
+        )
+    return value
+
+
+def _database_url(environ: Mapping[str, str]) -> str:
+    value = environ.get("DATABASE_URL") or DEFAULT_DATABASE_URL
+    url = _split_url("DATABASE_URL", value)
+    if url.scheme == "sqlite":
+        if url.netloc or len(url.path) < 2:
+            raise ConfigError("DATABASE_URL of SQLite must be sqlite:///FILE (four / if absolute)")
+    elif url.scheme not in ("postgres", "postgresql"):
+        raise ConfigError("DATABASE_URL must begin with sqlite:///, postgres:// or postgresql://")
+    elif len(url.path) < 2:
+        raise ConfigError("DATABASE_URL must name a database after the host")
+    return value
+
+
+def _log_level(environ: Mapping[str, str]) -> str:
+    value = environ.get("LOG_LEVEL", "INFO").upper()
+    if value not in LOG_LEVELS:
+        raise ConfigError(f"LOG_LEVEL must be one of {', '.join(LOG_LEVELS)}")
+    return value
+
+
+def _integer(environ: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:
+    return _bounded(environ, name, default, low, high, int, "a whole number")
+
+
+def _number(
+    environ: Mapping[str, str], name: str, default: float, low: float, high: float
+) -> float:
+    return _bounded(environ, name, default, low, high, float, "a number")
+
+
+def _bounded(
+    environ: Mapping[str, str],
+    name: str,
+    default: Number,
+    low: Number,
+    high: Number,
+    parse: Callable[[str], Number],
+    kind: str,
+) -> Number:
+    try:
+        value = parse(environ[name]) if name in environ else default
+    except ValueError:
+        value = None
+    if value is None or not low <= value <= high:
+        raise ConfigError(f"{name} must be {kind} between {low} and {high}")
+    return value
+
+
+def _chains(environ: Mapping[str, str]) -> dict[int, Chain]:
+    for name in environ:
+        match = _CHAIN_VARIABLE.fullmatch(name)
+        if match and not (_CHAIN_ID.fullmatch(match[2]) and int(match[2]) <= MAX_SAFE_INTEGER):
+            raise ConfigError(f"{name} must end in an EIP-155 chain id")
+    return {
+        chain_id: _chain(environ, chain_id)
+        for chain_id in sorted(
+            int(name.removeprefix("RPC_URL_")) for name in environ if name.startswith("RPC_URL_")
+        )
+    }
+
+
+def _chain(environ: Mapping[str, str], chain_id: int) -> Chain:
+    rpc_url = environ[f"RPC_URL_{chain_id}"]
+    url = _split_url(f"RPC_URL_{chain_id}", rpc_url)
+    if url.scheme not in ("http", "https") or not url.hostname:
+        raise ConfigError(f"RPC_URL_{chain_id} must be an http:// or https:// URL")
+    token_address = _token_address(environ, f"TOKEN_ADDRESS_{chain_id}")
+    confirmations = None
+    if f"CONFIRMATIONS_{chain_id}" in environ:
+        confirmations = _integer(environ, f"CONFIRMATIONS_{chain_id}", 1, 1, 10_000)
+    chain = registry.REGISTRY.get(chain_id)
+    if chain is None:
+        if token_address is None:
+            raise ConfigError(
+                f"RPC_URL_{chain_id} enables a chain that the registry does not have:"
+                f" it needs TOKEN_ADDRESS_{chain_id}"
+            )
+        chain = registry.outside(chain_id, token_address)
+    return chain.enabled(rpc_url, token_address, confirmations)
+
+
+def _token_address(environ: Mapping[str, str], name: str) -> str | None:
+    if name not in environ:
+        return None
+    try:
+        return address.parse(environ[name])
+    except ValueError as error:
+        raise ConfigError(f"{name} must be an address: this is {error}") from None
+
+
+def _split_url(name: str, value: str) -> SplitResult:
+    try:
+        url = urlsplit(value)
+        # urllib only finds a wrong port when it is asked for.
+        _ = url.port
+    except ValueError:
+        raise ConfigError(f"{name} is not a URL") from None
+    return url

@@ -1,0 +1,129 @@
+"""Statuses and the moves between them, roles, limits: the tables people look for."""
+
+from datetime import timedelta
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """What a credential may do. A ladder: each holds what those before it hold."""
+
+    READ = "read"
+    PAYWALL = "paywall"
+    WRITE = "write"
+    ADMIN = "admin"
+
+    def holds(self, needed: "Role") -> bool:
+        """Tell whether this role is `needed` or stands above it."""
+        ladder = list(Role)
+        return ladder.index(self) >= ladder.index(needed)
+
+
+class KeyStatus(StrEnum):
+    """Where an API key is in its life."""
+
+    ACTIVE = "active"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+
+
+class EventType(StrEnum):
+    """How people attend."""
+
+    ONLINE = "online"
+    IN_PERSON = "in_person"
+    HYBRID = "hybrid"
+
+
+class Publication(StrEnum):
+    """The status of an event and of a ticket type."""
+
+    DRAFT = "draft"
+    PUBLISHED = "published"
+    CANCELED = "canceled"
+
+
+PUBLICATION_MOVES: dict[Publication, frozenset[Publication]] = {
+    Publication.DRAFT: frozenset({Publication.PUBLISHED, Publication.CANCELED}),
+    Publication.PUBLISHED: frozenset({Publication.DRAFT, Publication.CANCELED}),
+    Publication.CANCELED: frozenset(),
+}
+
+
+class IntentStatus(StrEnum):
+    """Where a payment intent is between preflight and its end."""
+
+    AWAITING_PAYMENT = "awaiting_payment"
+    PROCESSING = "processing"
+    CONFIRMED = "confirmed"
+    EXPIRED = "expired"
+    CANCELED = "canceled"
+    REVERSED = "reversed"
+
+
+LIVE = (IntentStatus.AWAITING_PAYMENT, IntentStatus.PROCESSING)
+"""The statuses in which an intent holds stock."""
+
+SOLD = (IntentStatus.CONFIRMED, IntentStatus.REVERSED)
+"""The statuses in which an intent's stock counts as sold."""
+
+
+class Flag(StrEnum):
+    """What is unusual about how an intent was paid."""
+
+    UNDERPAID = "underpaid"
+    OVERPAID = "overpaid"
+    PAID_LATE = "paid_late"
+    DUPLICATE = "duplicate"
+    REORGED = "reorged"
+
+
+class AdmissionStatus(StrEnum):
+    """Whether an admission opens the door."""
+
+    VALID = "valid"
+    SUSPENDED = "suspended"
+
+
+class Obstacle(StrEnum):
+    """What keeps people from buying right now, as its organizer sees it."""
+
+    NOT_PUBLISHED = "not_published"
+    EVENT_NOT_PUBLISHED = "event_not_published"
+    NO_PUBLISHED_TICKET_TYPE = "no_published_ticket_type"
+    WALLET_MISSING = "wallet_missing"
+    CHAIN_NOT_ENABLED = "chain_not_enabled"
+    SALES_NOT_STARTED = "sales_not_started"
+    SALES_ENDED = "sales_ended"
+    SOLD_OUT = "sold_out"
+    JOIN_URL_MISSING = "join_url_missing"
+
+
+class Availability(StrEnum):
+    """Whether a published ticket type can be bought, as the public sees it."""
+
+    ON_SALE = "on_sale"
+    NOT_STARTED = "not_started"
+    ENDED = "ended"
+    SOLD_OUT = "sold_out"
+    UNAVAILABLE = "unavailable"
+
+
+CURRENCY = "USDC"
+MICRO_UNIT_DECIMALS = 6
+
+MAX_SAFE_INTEGER = 2**53 - 1
+MAX_PRICE = 10**15
+MAX_PER_ORDER = 100
+DEFAULT_MAX_PER_ORDER = 10
+
+MIN_KEY_TTL = 60
+MAX_KEY_TTL = 31_536_000
+DEFAULT_KEY_TTL = 7_776_000
+
+MAX_BODY_BYTES = 64 * 1024
+
+DEFAULT_PAGE = 25
+MAX_PAGE = 100
+
+WATCH_AFTER_END = timedelta(days=1)
+"""How long the watcher goes on asking for logs of an ended intent's address."""

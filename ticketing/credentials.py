@@ -1,0 +1,71 @@
+"""The secrets that open doors: how they are made, recognised and digested. Knows no database.
+
+An API key is `ticketing_`, the 26 characters of its id, `_`, 34 random characters (170 bits) and
+a checksum of 7: `ticketing_<26>_<34><7>`, all lower-case Crockford base32.
+"""
+
+import hashlib
+import hmac
+import re
+import secrets
+import zlib
+
+from ticketing import ids
+
+_KEY_PREFIX = "ticketing_"
+_KEY_SHAPE = re.compile(rf"{_KEY_PREFIX}([{ids.ALPHABET}]{{26}})_([{ids.ALPHABET}]{{41}})")
+_RANDOM_BITS, _RANDOM_LENGTH = 170, 34
+_CHECKSUM_LENGTH = 7
+
+CLIENT_SECRET_PREFIX = "cs_"
+_CODE_BITS, _CODE_LENGTH = 100, 20
+
+
+def keyed_digest(secret_key: str, purpose: str, text: str) -> str:
+    """Return the HMAC-SHA-256 of `text` in hex, under a key that serves this purpose alone."""
+    key = hmac.digest(secret_key.encode(), purpose.encode(), hashlib.sha256)
+    return hmac.digest(key, text.encode(), hashlib.sha256).hex()
+
+
+def new_api_key(key_id: str) -> str:
+    """Make the plaintext of the API key whose id is `key_id`."""
+    random = ids.base32(secrets.randbits(_RANDOM_BITS), _RANDOM_LENGTH)
+    body = f"{api_key_prefix(key_id)}_{random}"
+    return body + _checksum(body)
+
+
+def api_key_prefix(key_id: str) -> str:
+    """Return the part of a key that is no secret: what it begins with."""
+    return _KEY_PREFIX + key_id.removeprefix(ids.API_KEY)
+
+
+def api_key_id(key: str) -> str | None:
+    """Return the id inside an API key, or None for anything that cannot be a key of ours."""
+    match = _KEY_SHAPE.fullmatch(key)
+    if match is None or _checksum(key[:-_CHECKSUM_LENGTH]) != key[-_CHECKSUM_LENGTH:]:
+        return None
+    return ids.API_KEY + match[1]
+
+
+def api_key_digest(secret_key: str, key: str) -> str:
+    """Return what is stored of an API key."""
+    return keyed_digest(secret_key, "api-key", key)
+
+
+def client_secret(secret_key: str, intent_id: str) -> str:
+    """Return the secret that lets a buyer act on one intent. Derived, never stored."""
+    return CLIENT_SECRET_PREFIX + keyed_digest(secret_key, "client-secret", intent_id)
+
+
+def new_admission_code() -> str:
+    """Make the secret of an admission: 100 random bits in 20 characters that can be typed."""
+    return ids.base32(secrets.randbits(_CODE_BITS), _CODE_LENGTH)
+
+
+def same(a: str, b: str) -> bool:
+    """Compare two secrets in a time that does not depend on where they differ."""
+    return hmac.compare_digest(a.encode(), b.encode())
+
+
+def _checksum(body: str) -> str:
+    return ids.base32(zlib.crc32(body.encode()), _CHECKSUM_LENGTH)

@@ -1,0 +1,40 @@
+"""The one way ids are made and recognised.
+
+An id is a prefix and 26 characters of Crockford base32: 56 bits of microseconds since 1970,
+then 74 random bits. Ids of one kind therefore sort by creation time.
+"""
+
+import re
+import secrets
+import time
+
+TENANT = "ten_"
+WALLET = "wal_"
+API_KEY = "key_"
+MEMBER = "mem_"
+EVENT = "evt_"
+TICKET_TYPE = "tkt_"
+INTENT = "pi_"
+PAYMENT = "pay_"
+ADMISSION = "adm_"
+
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_RANDOM_BITS = 74
+_LENGTH = 26
+_BODY = re.compile(rf"[{ALPHABET}]{{{_LENGTH}}}")
+
+
+def base32(number: int, length: int) -> str:
+    """Write `number` as `length` characters of Crockford base32, most significant first."""
+    return "".join(ALPHABET[(number >> 5 * place) & 31] for place in reversed(range(length)))
+
+
+def new(prefix: str) -> str:
+    """Make an id of the kind that `prefix` names."""
+    microseconds = time.time_ns() // 1000
+    return prefix + base32(microseconds << _RANDOM_BITS | secrets.randbits(_RANDOM_BITS), _LENGTH)
+
+
+def is_id(prefix: str, text: str) -> bool:
+    """Tell whether `text` has the shape of an id of that kind."""
+    return text.startswith(prefix) and _BODY.fullmatch(text, len(prefix)) is not None

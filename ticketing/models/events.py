@@ -1,0 +1,34 @@
+"""Events."""
+
+from collections.abc import Sequence
+
+from peewee import ForeignKeyField, TextField
+
+from ticketing.constants import Obstacle
+from ticketing.models.base import BaseModel, UtcDateTimeField
+from ticketing.models.tenants import Tenant
+
+
+class Event(BaseModel):
+    """Something people attend."""
+
+    id = TextField(primary_key=True)
+    tenant = ForeignKeyField(Tenant)
+    tenant_id: str
+    title = TextField()
+    slug = TextField()
+    description = TextField()
+    type = TextField()
+    venue = TextField(null=True)
+    start_at = UtcDateTimeField()
+    end_at = UtcDateTimeField(null=True)
+    timezone = TextField()
+    online_join_url = TextField(null=True)
+    status = TextField()
+    created_at = UtcDateTimeField()
+    updated_at = UtcDateTimeField()
+
+    obstacles: Sequence[Obstacle]  # worked out by services.obstacles.tell_events
+
+    class Meta:
+        table_name = "events"

@@ -1,0 +1,145 @@
+"""Payment intents and the payments seen for them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from peewee import AnyField, BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
+
+from ticketing.constants import LIVE, Flag
+from ticketing.models.base import BaseModel, UtcDateTimeField
+from ticketing.models.events import Event
+from ticketing.models.tenants import Tenant, Wallet
+from ticketing.models.ticket_types import TicketType
+
+
+def flag_bits(flags: Iterable[Flag]) -> int:
+    """Write a set of flags as one integer, a bit each in the order of Flag."""
+    return sum(1 << list(Flag).index(flag) for flag in set(flags))
+
+
+class FlagsField(AnyField):
+    """A set of flags, kept as one integer."""
+
+    field_type = "INTEGER"
+
+    def db_value(self, value: Iterable[Flag] | int) -> int:
+        """Write a set of flags; a number is taken for the bits themselves."""
+        return value if isinstance(value, int) else flag_bits(value)
+
+    def python_value(self, value: int) -> frozenset[Flag]:
+        """Read the integer back as a set."""
+        return frozenset(flag for flag in Flag if value & flag_bits([flag]))
+
+
+@dataclass(frozen=True)
+class PaymentTerms:
+    """Where, in what token and how deep an intent is to be paid, as its buyer was shown."""
+
+    chain_id: int
+    address: str
+    token_address: str
+    decimals: int
+    required_confirmations: int
+
+
+class PaymentIntent(BaseModel):
+    """One buyer's attempt to buy `quantity` of one ticket type on one chain.
+
+    Amounts are micro-units. What is not known of the chain (everything from `chain_id` to
+    `required_confirmations`) is None for a free order. `paid_block` is the block in which the
+    payments reached the amount.
+    """
+
+    id = TextField(primary_key=True)
+    tenant = ForeignKeyField(Tenant)
+    tenant_id: str
+    event = ForeignKeyField(Event)
+    event_id: str
+    ticket_type = ForeignKeyField(TicketType)
+    ticket_type_id: str
+    status = TextField()
+    flags = FlagsField(default=frozenset)
+    quantity = IntegerField()
+    unit_amount = BigIntegerField()
+    amount = BigIntegerField()
+    amount_received = BigIntegerField(default=0)
+    refund_due = BigIntegerField(default=0)
+    currency = TextField()
+    chain_id = BigIntegerField(null=True)
+    wallet = ForeignKeyField(Wallet, null=True)
+    address_index = BigIntegerField(null=True)
+    address = TextField(null=True)
+    token_address = TextField(null=True)
+    token_decimals = IntegerField(null=True)
+    required_confirmations = IntegerField(null=True)
+    paid_block = BigIntegerField(null=True)
+    buyer_email = TextField(null=True)
+    buyer_name = TextField(null=True)
+    created_at = UtcDateTimeField()
+    expires_at = UtcDateTimeField()
+    confirmed_at = UtcDateTimeField(null=True)
+    watch_until = UtcDateTimeField(null=True)
+
+    # No columns: set on one instance for whoever shows it.
+    atomic_amount: int | None
+    payment_uri: str | None
+    confirmations: int
+    client_secret: str
+    online_join_url: str | None
+    payments: Sequence["Payment"]
+    admissions: Sequence[Any]
+
+    class Meta:
+        table_name = "payment_intents"
+
+    @property
+    def terms(self) -> PaymentTerms:
+        """How it is to be paid. ValueError for a free order, which is not."""
+        terms = (
+            self.chain_id,
+            self.address,
+            self.token_address,
+            self.token_decimals,
+            self.required_confirmations,
+        )
+        if None in terms:
+            raise ValueError(f"{self.id} is a free order")
+        return PaymentTerms(*terms)  # type: ignore[arg-type]
+
+    @property
+    def buyer(self) -> dict[str, str | None]:
+        """Who buys, as far as they said."""
+        return {"email": self.buyer_email, "name": self.buyer_name}
+
+    @property
+    def amount_due(self) -> int:
+        """What is still to be paid, in micro-units; nothing once the intent has ended."""
+        return max(0, self.amount - self.amount_received) if self.status in LIVE else 0
+
+
+class Payment(BaseModel):
+    """One token transfer seen on a chain, known by (chain_id, tx_hash, log_index).
+
+    `amount` is in whole micro-units, `dust` the atomic units below one. Only a canonical payment
+    counts: a reorganization takes it out, and puts it back when it returns.
+    """
+
+    id = TextField(primary_key=True)
+    intent = ForeignKeyField(PaymentIntent)
+    intent_id: str
+    chain_id = BigIntegerField()
+    tx_hash = TextField()
+    log_index = IntegerField()
+    block_number = BigIntegerField()
+    block_hash = TextField()
+    block_time = UtcDateTimeField()
+    sender = TextField()
+    amount = BigIntegerField()
+    dust = BigIntegerField(default=0)
+    canonical = BooleanField()
+    seen_at = UtcDateTimeField()
+
+    class Meta:
+        table_name = "payments"
+        indexes = ((("chain_id", "tx_hash", "log_index"), True),)

@@ -1,0 +1,43 @@
+"""Ticket types and their stock."""
+
+from collections.abc import Sequence
+
+from peewee import BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
+
+from ticketing.constants import Obstacle
+from ticketing.models.base import BaseModel, UtcDateTimeField
+from ticketing.models.events import Event
+from ticketing.models.tenants import Tenant
+
+
+class TicketType(BaseModel):
+    """A class of admission: a price in micro-units, a chain, and a capacity (None: unlimited)."""
+
+    id = TextField(primary_key=True)
+    tenant = ForeignKeyField(Tenant)
+    event = ForeignKeyField(Event)
+    event_id: str
+    name = TextField()
+    price_amount = BigIntegerField()
+    chain_id = BigIntegerField(null=True)
+    transferable = BooleanField()
+    status = TextField()
+    capacity = BigIntegerField(null=True)
+    held = BigIntegerField(default=0)
+    sold = BigIntegerField(default=0)
+    min_per_order = IntegerField()
+    max_per_order = IntegerField()
+    sales_start_at = UtcDateTimeField(null=True)
+    sales_end_at = UtcDateTimeField(null=True)
+    created_at = UtcDateTimeField()
+    updated_at = UtcDateTimeField()
+
+    obstacles: Sequence[Obstacle]  # worked out by services.obstacles.tell_ticket_types
+
+    class Meta:
+        table_name = "ticket_types"
+
+    @property
+    def available(self) -> int | None:
+        """How many can still be held; None without a capacity."""
+        return None if self.capacity is None else self.capacity - self.held - self.sold

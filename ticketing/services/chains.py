@@ -1,0 +1,110 @@
+"""The chains as the service stands with them: which can be paid on, how far each has been read."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from ticketing import clock
+from ticketing.chain.node import Block, TokenFacts, Transfer, connect
+from ticketing.chain.registry import Chain
+from ticketing.chain.rpc import RpcError
+from ticketing.errors import ChainUnavailable
+from ticketing.models.chains import ChainState
+from ticketing.models.payment_intents import PaymentIntent
+
+CLOCK_SKEW = timedelta(hours=1)
+"""How far a chain's clock may be behind ours when we look for the block of a moment."""
+
+log = logging.getLogger(__name__)
+
+
+def states() -> dict[int, ChainState]:
+    """Return what the worker knows of each chain it has ever looked at."""
+    return {state.chain_id: state for state in ChainState.select()}
+
+
+def payable(enabled: Mapping[int, Chain]) -> dict[int, Chain]:
+    """Return the enabled chains that payments can be taken on, their tokens' decimals known.
+
+    A chain that the worker refused is left out, and so is one outside the registry until the
+    worker has asked its token for its decimals.
+    """
+    known = states()
+    chains = (_with_facts(chain, known.get(chain.chain_id)) for chain in enabled.values())
+    return {chain.chain_id: chain for chain in chains if chain is not None}
+
+
+def _with_facts(chain: Chain, state: ChainState | None) -> Chain | None:
+    if state is not None and state.token_address == chain.token_address:
+        if state.refusal is not None:
+            return None
+        chain = replace(chain, decimals=state.decimals, symbol=state.symbol)
+    return chain if chain.decimals is not None else None
+
+
+def now_on(chain_id: int) -> datetime:
+    """Return the present as a deadline on this chain counts it: never behind its newest block."""
+    state = ChainState.get_or_none(ChainState.chain_id == chain_id)
+    seen = state.block_time if state is not None else None
+    return max(clock.now(), seen) if seen is not None else clock.now()
+
+
+def cursor(chain_id: int) -> Block | None:
+    """Return the last block of a chain that the worker has read, None before the first."""
+    return cursor_of(ChainState.get_or_none(ChainState.chain_id == chain_id))
+
+
+def note_facts(chain: Chain, facts: TokenFacts, refusal: str | None) -> None:
+    """Keep what a chain says of itself, and why it is refused if it is."""
+    columns = {
+        "token_address": chain.token_address,
+        "decimals": facts.decimals,
+        "symbol": facts.symbol,
+        "refusal": refusal,
+    }
+    (
+        ChainState.insert(chain_id=chain.chain_id, **columns)
+        .on_conflict(conflict_target=[ChainState.chain_id], update=columns)
+        .execute()
+    )
+
+
+def note_look(chain_id: int) -> None:
+    """Keep that the worker has looked at a chain just now."""
+    ChainState.update(looked_at=clock.now()).where(ChainState.chain_id == chain_id).execute()
+
+
+def look(intent: PaymentIntent, enabled: Mapping[int, Chain]) -> tuple[Block, list[Transfer]]:
+    """Read the transfers to one intent's address that the worker has not come to yet.
+
+    Return them with the block up to which the intent's payments are known then.
+    ChainUnavailable if the chain cannot be seen.
+    """
+    chain = enabled.get(intent.chain_id or 0)
+    if chain is None:
+        raise ChainUnavailable("The chain of this intent is not enabled any more.")
+    read = cursor(chain.chain_id)
+    try:
+        node = connect(chain.rpc_url)
+        head = node.head()
+        if read is not None and read.number >= head.number:
+            return read, []
+        first = (
+            read.number + 1
+            if read is not None
+            else node.first_block_since(intent.created_at - CLOCK_SKEW, head)
+        )
+        terms = intent.terms
+        ranges = node.transfers(terms.token_address, [terms.address], first, head)
+        return head, [transfer for _, found in ranges for transfer in found]
+    except RpcError as error:
+        log.warning("chain %s: %s", chain.chain_id, error)
+        raise ChainUnavailable from None
+
+
+def cursor_of(state: ChainState | None) -> Block | None:
+    """Return the last block that the worker has read, None before the first."""
+    if state is None or state.block_number is None or state.block_hash is None:
+        return None
+    return Block(state.block_number, state.block_hash, state.block_time)

@@ -1,0 +1,163 @@
+"""Checkout: preflight, purchase, cancel. A buyer's way from wanting a ticket to holding one."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from ticketing import clock, ids
+from ticketing.chain import units
+from ticketing.chain.registry import Chain
+from ticketing.config import Config
+from ticketing.constants import CURRENCY, IntentStatus, Publication
+from ticketing.db import write_transaction
+from ticketing.errors import (
+    AboveMaximum,
+    BelowMinimum,
+    Invalid,
+    NotFound,
+    NotPayable,
+    OverMaxAmount,
+    SalesEnded,
+    SalesNotStarted,
+    SoldOut,
+)
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.tenants import Tenant
+from ticketing.models.ticket_types import TicketType
+from ticketing.services import chains, public, settlement, stock, tenants, wallets
+
+_SETTLED = (IntentStatus.CONFIRMED, IntentStatus.CANCELED, IntentStatus.EXPIRED)
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a buyer asks for. `max_amount` is the most they will pay in all, in micro-units."""
+
+    event_id: str
+    ticket_id: str
+    quantity: int = 1
+    chain_id: int | None = None
+    max_amount: int | None = None
+    buyer_email: str | None = None
+    buyer_name: str | None = None
+
+
+def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentIntent:
+    """Hold the stock, fix the price and issue the address, in one transaction.
+
+    NotFound for what the public does not see; Invalid for a chain the ticket type is not sold
+    on; SoldOut, SalesNotStarted, SalesEnded, BelowMinimum, AboveMaximum, OverMaxAmount,
+    NotPayable.
+    """
+    tenant = tenants.find(tenant_reference)
+    event = public.find_event(tenant, order.event_id)
+    ticket_type: TicketType | None = TicketType.get_or_none(
+        TicketType.event == event, TicketType.id == order.ticket_id
+    )
+    if ticket_type is None:
+        raise NotFound("There is no such ticket type.")
+    _check_order(ticket_type, order)
+    if ticket_type.available is not None and ticket_type.available < order.quantity:
+        raise SoldOut
+    payable = chains.payable(config.chains)
+    with write_transaction():
+        held = stock.hold(ticket_type.id, order.quantity)
+        if held is None:
+            raise SoldOut
+        # The row is locked now: an event that is still published stays so until the end.
+        public.find_event(tenant, event.id)
+        # Price, chain and sales may have changed since; what counts is what is held.
+        _check_order(held, order)
+        return _issue(tenant, held, order, payable.get(held.chain_id or 0), config)
+
+
+def purchase(intent: PaymentIntent, config: Config) -> PaymentIntent:
+    """Look at the chain now and settle; return the intent as it is then.
+
+    A free order is confirmed. However often it is asked, admissions are issued once.
+    ChainUnavailable if the answer depends on a chain that cannot be seen.
+    """
+    if intent.status in _SETTLED:
+        return intent
+    if intent.chain_id is None:
+        return settlement.confirm_free(intent.id)
+    as_of, transfers = chains.look(intent, config.chains)
+    return settlement.settle_seen(intent, as_of, transfers)
+
+
+def cancel(intent: PaymentIntent, config: Config) -> PaymentIntent:
+    """Release the hold of an intent that has received nothing. Again: nothing changes.
+
+    Before the hold is dropped the chain is looked at once more. IntentNotCancelable once
+    anything was received; ChainUnavailable if that cannot be seen.
+    """
+    if intent.status == IntentStatus.AWAITING_PAYMENT and intent.chain_id is not None:
+        as_of, transfers = chains.look(intent, config.chains)
+        settlement.settle_seen(intent, as_of, transfers)
+    return settlement.cancel(intent.id)
+
+
+def _check_order(ticket_type: TicketType, order: Order) -> None:
+    if ticket_type.status != Publication.PUBLISHED:
+        raise NotFound("There is no such ticket type.")
+    if order.chain_id is not None and order.chain_id != ticket_type.chain_id:
+        raise Invalid({"chain_id": ["This ticket type is not sold on that chain."]})
+    now = clock.now()
+    if ticket_type.sales_start_at is not None and now < ticket_type.sales_start_at:
+        raise SalesNotStarted
+    if ticket_type.sales_end_at is not None and now >= ticket_type.sales_end_at:
+        raise SalesEnded
+    if order.quantity < ticket_type.min_per_order:
+        raise BelowMinimum
+    if order.quantity > ticket_type.max_per_order:
+        raise AboveMaximum
+    amount = ticket_type.price_amount * order.quantity
+    if order.max_amount is not None and amount > order.max_amount:
+        raise OverMaxAmount
+
+
+def _issue(
+    tenant: Tenant, ticket_type: TicketType, order: Order, chain: Chain | None, config: Config
+) -> PaymentIntent:
+    amount = ticket_type.price_amount * order.quantity
+    payment: dict[str, Any] = {"expires_at": clock.now() + config.hold} if amount == 0 else {}
+    if amount > 0:
+        payment = _payment_terms(tenant, amount, chain, config.hold)
+    return PaymentIntent.create(
+        id=ids.new(ids.INTENT),
+        tenant=tenant,
+        event=ticket_type.event_id,
+        ticket_type=ticket_type,
+        status=IntentStatus.AWAITING_PAYMENT,
+        quantity=order.quantity,
+        unit_amount=ticket_type.price_amount,
+        amount=amount,
+        currency=CURRENCY,
+        buyer_email=order.buyer_email,
+        buyer_name=order.buyer_name,
+        created_at=clock.now(),
+        **payment,
+    )
+
+
+def _payment_terms(
+    tenant: Tenant, amount: int, chain: Chain | None, hold: timedelta
+) -> dict[str, Any]:
+    """Say where, in what and until when the amount is to be paid."""
+    if chain is None or chain.decimals is None:
+        raise NotPayable("The chain of this ticket type is not enabled.")
+    try:
+        units.to_atomic(amount, chain.decimals)
+    except units.NotExact:
+        raise NotPayable("The price cannot be paid exactly in this token.") from None
+    issued = wallets.issue_address(tenant.id)
+    return {
+        "chain_id": chain.chain_id,
+        "wallet": issued.wallet_id,
+        "address_index": issued.index,
+        "address": issued.address,
+        "token_address": chain.token_address,
+        "token_decimals": chain.decimals,
+        "required_confirmations": chain.confirmations,
+        "expires_at": chains.now_on(chain.chain_id) + hold,
+    }

@@ -1,0 +1,92 @@
+"""Payment intents: finding and listing them."""
+
+from collections.abc import Sequence
+
+from ticketing.chain import eip681, units
+from ticketing.constants import LIVE, Flag, IntentStatus
+from ticketing.errors import NotFound
+from ticketing.models.events import Event
+from ticketing.models.payment_intents import Payment, PaymentIntent, flag_bits
+from ticketing.services import chains
+from ticketing.services.pages import Page, PageRequest, paginate
+
+
+def list_page(
+    tenant_id: str,
+    page: PageRequest,
+    *,
+    status: IntentStatus | None,
+    event_id: str | None,
+    flag: Flag | None,
+) -> Page[PaymentIntent]:
+    """Return a tenant's intents in the order they were made."""
+    query = PaymentIntent.select().where(PaymentIntent.tenant == tenant_id)
+    if status is not None:
+        query = query.where(PaymentIntent.status == status)
+    if event_id is not None:
+        query = query.where(PaymentIntent.event == event_id)
+    if flag is not None:
+        # The first condition lets the partial index on flagged intents be used.
+        query = query.where(
+            PaymentIntent.flags != 0, PaymentIntent.flags.bin_and(flag_bits([flag])) != 0
+        )
+    scope = f"intents {tenant_id} {status} {event_id} {flag}"
+    return paginate(query, [PaymentIntent.id], page, scope=scope)
+
+
+def get(tenant_id: str, intent_id: str) -> PaymentIntent:
+    """Return one intent of a tenant, its event beside it. NotFound."""
+    intent: PaymentIntent | None = (
+        PaymentIntent.select(PaymentIntent, Event)
+        .join(Event)
+        .where(PaymentIntent.tenant == tenant_id, PaymentIntent.id == intent_id)
+        .first()
+    )
+    if intent is None:
+        raise NotFound("There is no such intent.")
+    return intent
+
+
+def oldest_live(chain_id: int) -> PaymentIntent | None:
+    """Return the oldest intent that may still be paid on a chain."""
+    oldest: PaymentIntent | None = (
+        PaymentIntent.select()
+        .where(PaymentIntent.chain_id == chain_id, PaymentIntent.status.in_(LIVE))
+        .order_by(PaymentIntent.id)
+        .first()
+    )
+    return oldest
+
+
+def payments_of(intent: PaymentIntent) -> Sequence[Payment]:
+    """Return every transfer seen for an intent, canonical or not, in the chain's order."""
+    return list(
+        Payment.select()
+        .where(Payment.intent == intent)
+        .order_by(Payment.block_number, Payment.log_index)
+    )
+
+
+def tell(found: Sequence[PaymentIntent]) -> None:
+    """Set what is worked out of each intent: how to pay it, and how deep its payment lies."""
+    heads = {each.chain_id: each.block_number for each in chains.states().values()}
+    for intent in found:
+        intent.atomic_amount = intent.payment_uri = None
+        intent.confirmations = 0
+        if intent.chain_id is not None:
+            _tell_payment(intent, heads.get(intent.chain_id))
+
+
+def _tell_payment(intent: PaymentIntent, head: int | None) -> None:
+    terms = intent.terms
+    intent.atomic_amount = units.to_atomic(intent.amount, terms.decimals)
+    if intent.amount_due > 0:
+        due = units.to_atomic(intent.amount_due, terms.decimals)
+        intent.payment_uri = eip681.payment_uri(
+            terms.chain_id, terms.token_address, terms.address, due
+        )
+    if intent.paid_block is not None:
+        intent.confirmations = max(0, (head or 0) - intent.paid_block + 1)
+    if intent.status == IntentStatus.CONFIRMED:
+        # A purchase may have looked further than the worker has read.
+        intent.confirmations = max(intent.confirmations, terms.required_confirmations)

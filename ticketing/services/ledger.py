@@ -1,0 +1,113 @@
+"""The ledger of payments: transfers seen on a chain, each known by its place there."""
+
+import logging
+from collections.abc import Collection, Sequence
+
+from ticketing import clock, ids
+from ticketing.chain import units
+from ticketing.chain.node import Block, Transfer
+from ticketing.constants import LIVE
+from ticketing.models.payment_intents import Payment, PaymentIntent
+
+LARGEST_AMOUNT = 2**53
+"""Micro-units. No real token has as much, and sums of it still fit the column."""
+
+log = logging.getLogger(__name__)
+
+
+def watched_addresses(chain_id: int, token_address: str, since: Block) -> frozenset[str]:
+    """Return the addresses whose transfers matter after `since`: of live and just ended intents."""
+    query = PaymentIntent.select().where(
+        PaymentIntent.chain_id == chain_id,
+        PaymentIntent.token_address == token_address,
+        PaymentIntent.status.in_(LIVE) | (PaymentIntent.watch_until > since.time),
+    )
+    return frozenset(intent.terms.address for intent in query)
+
+
+def record(chain_id: int, token_address: str, transfers: Sequence[Transfer]) -> set[str]:
+    """Write down transfers, or that they are canonical again; return the intents they pay.
+
+    A transfer of nothing, of another token than the intent was shown, or to nobody we know is
+    passed over.
+    """
+    recipients = {transfer.recipient for transfer in transfers}
+    paid = {
+        intent.address: intent
+        for intent in PaymentIntent.select().where(
+            PaymentIntent.address.in_(recipients),
+            PaymentIntent.chain_id == chain_id,
+            PaymentIntent.token_address == token_address,
+        )
+    }
+    touched = set()
+    for transfer in transfers:
+        intent = paid.get(transfer.recipient)
+        if intent is not None and _write(chain_id, intent, transfer):
+            touched.add(intent.id)
+    return touched
+
+
+def take_out_missing(
+    chain_id: int,
+    first: int,
+    last: int,
+    watched: Collection[str],
+    transfers: Sequence[Transfer],
+) -> set[str]:
+    """Take out of the books what was in blocks `first`..`last` and is not there any more.
+
+    `transfers` are all that those blocks hold for the `watched` addresses. Return the intents
+    that lost a payment.
+    """
+    present = {(transfer.tx_hash, transfer.log_index) for transfer in transfers}
+    written = (
+        Payment.select(Payment, PaymentIntent)
+        .join(PaymentIntent)
+        .where(
+            Payment.chain_id == chain_id,
+            Payment.block_number.between(first, last),
+            Payment.canonical == True,  # noqa: E712
+        )
+    )
+    gone = [
+        payment
+        for payment in written
+        if payment.intent.address in watched and (payment.tx_hash, payment.log_index) not in present
+    ]
+    if gone:
+        ids_of_gone = [payment.id for payment in gone]
+        Payment.update(canonical=False).where(Payment.id.in_(ids_of_gone)).execute()
+    return {payment.intent_id for payment in gone}
+
+
+def _write(chain_id: int, intent: PaymentIntent, transfer: Transfer) -> bool:
+    amount, dust = units.from_atomic(transfer.atomic_amount, intent.terms.decimals)
+    if amount == dust == 0:
+        return False
+    if amount > LARGEST_AMOUNT:
+        log.error("transfer %s is of an impossible amount: not booked", transfer.tx_hash)
+        return False
+    place = {
+        Payment.block_number: transfer.block.number,
+        Payment.block_hash: transfer.block.hash,
+        Payment.block_time: transfer.block.time,
+        Payment.canonical: True,
+    }
+    Payment.insert(
+        {
+            Payment.id: ids.new(ids.PAYMENT),
+            Payment.intent: intent.id,
+            Payment.chain_id: chain_id,
+            Payment.tx_hash: transfer.tx_hash,
+            Payment.log_index: transfer.log_index,
+            Payment.sender: transfer.sender,
+            Payment.amount: amount,
+            Payment.dust: dust,
+            Payment.seen_at: clock.now(),
+            **place,
+        }
+    ).on_conflict(
+        conflict_target=[Payment.chain_id, Payment.tx_hash, Payment.log_index], update=place
+    ).execute()
+    return True

@@ -1,0 +1,86 @@
+"""What anybody may see: published events and their published ticket types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from peewee import ModelSelect
+
+from ticketing import clock, ids
+from ticketing.config import Config
+from ticketing.constants import CURRENCY, MICRO_UNIT_DECIMALS, Availability, Publication
+from ticketing.errors import NotFound
+from ticketing.models.events import Event
+from ticketing.models.tenants import Tenant
+from ticketing.models.ticket_types import TicketType
+from ticketing.services import chains, obstacles, tenants
+from ticketing.services.obstacles import Circumstances
+from ticketing.services.pages import Page, PageRequest, paginate
+
+
+@dataclass(frozen=True)
+class PublicTicketType:
+    """A published ticket type, and whether it can be bought right now."""
+
+    ticket_type: TicketType
+    availability: Availability
+    currency: str = CURRENCY
+    decimals: int = MICRO_UNIT_DECIMALS
+
+
+def list_events(tenant_reference: str, page: PageRequest) -> Page[Event]:
+    """Return a tenant's published events, soonest first. NotFound."""
+    tenant = tenants.find(tenant_reference)
+    return paginate(
+        _published_events(tenant), [Event.start_at, Event.id], page, scope=f"public {tenant.id}"
+    )
+
+
+def get_event(tenant_reference: str, event_reference: str) -> Event:
+    """Return one published event by id or slug. NotFound."""
+    return find_event(tenants.find(tenant_reference), event_reference)
+
+
+def find_event(tenant: Tenant, event_reference: str) -> Event:
+    """Return a tenant's published event by id or slug. NotFound."""
+    if ids.is_id(ids.EVENT, event_reference):
+        query = _published_events(tenant).where(Event.id == event_reference)
+    elif tenants.SLUG.fullmatch(event_reference):
+        query = _published_events(tenant).where(Event.slug == event_reference)
+    else:
+        raise NotFound("There is no such event.")
+    event: Event | None = query.first()
+    if event is None:
+        raise NotFound("There is no such event.")
+    return event
+
+
+def list_ticket_types(
+    tenant_reference: str, event_reference: str, page: PageRequest, config: Config
+) -> Page[PublicTicketType]:
+    """Return the published ticket types of a published event, as made. NotFound."""
+    tenant = tenants.find(tenant_reference)
+    event = find_event(tenant, event_reference)
+    found = paginate(
+        TicketType.select().where(
+            TicketType.event == event, TicketType.status == Publication.PUBLISHED
+        ),
+        [TicketType.id],
+        page,
+        scope=f"public tickets {event.id}",
+    )
+    circumstances = Circumstances(
+        tenant.wallet_id is not None, chains.payable(config.chains), clock.now()
+    )
+    shown = [
+        PublicTicketType(
+            ticket_type,
+            obstacles.availability(obstacles.of_ticket_type(ticket_type, event, circumstances)),
+        )
+        for ticket_type in found.data
+    ]
+    return Page(shown, found.next_cursor)
+
+
+def _published_events(tenant: Tenant) -> ModelSelect[Event]:
+    return Event.select().where(Event.tenant == tenant, Event.status == Publication.PUBLISHED)

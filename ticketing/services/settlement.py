@@ -1,0 +1,230 @@
+"""Settlement: from the payments seen on a chain to the state of the intents they pay.
+
+Whoever calls (the worker, a purchase, a cancelation), an intent's amounts, status and flags
+follow from its payments through `_settle`, under the intent's lock; calling it again changes
+nothing. Locks are taken in one order: the chain, intents by id, ticket types.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from ticketing import clock
+from ticketing.chain.node import Block, Transfer
+from ticketing.chain.registry import Chain
+from ticketing.constants import LIVE, WATCH_AFTER_END, AdmissionStatus, IntentStatus
+from ticketing.db import locked, write_transaction
+from ticketing.errors import IntentNotCancelable
+from ticketing.models.chains import ChainState
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.services import admissions, books, chains, intents, ledger, stock
+
+INTENTS_PER_TRANSACTION = 100
+
+
+class CursorMoved(Exception):
+    """Another worker has read this chain further: what was just read is not needed."""
+
+
+def confirm_free(intent_id: str) -> PaymentIntent:
+    """Confirm an order of nothing to pay, or expire it if its hold has ended."""
+    with write_transaction():
+        (intent,) = _lock([intent_id])
+        if intent.status == IntentStatus.AWAITING_PAYMENT:
+            expired = clock.now() > intent.expires_at
+            status = IntentStatus.EXPIRED if expired else IntentStatus.CONFIRMED
+            _enter(intent, status, clock.now())
+        return intent
+
+
+def settle_seen(
+    intent: PaymentIntent, as_of: Block, transfers: Sequence[Transfer]
+) -> PaymentIntent:
+    """Write down transfers to one intent that were read just now, up to `as_of`, and settle it.
+
+    What the worker has read meanwhile stands above what was read here.
+    """
+    with write_transaction():
+        terms = intent.terms
+        cursor = chains.cursor_of(_chain_state(terms.chain_id, shared=True))
+        (intent,) = _lock([intent.id])
+        if cursor is not None:
+            transfers = [each for each in transfers if each.block.number > cursor.number]
+            as_of = max(as_of, cursor, key=lambda block: block.number)
+        ledger.record(terms.chain_id, terms.token_address, transfers)
+        _settle(intent, as_of)
+        return intent
+
+
+def cancel(intent_id: str) -> PaymentIntent:
+    """Cancel an intent and release its hold. Again: nothing changes. IntentNotCancelable."""
+    with write_transaction():
+        (intent,) = _lock([intent_id])
+        if intent.status == IntentStatus.CANCELED:
+            return intent
+        if intent.status != IntentStatus.AWAITING_PAYMENT or intent.amount_received > 0:
+            raise IntentNotCancelable
+        _enter(intent, IntentStatus.CANCELED, clock.now())
+        return intent
+
+
+def start_reading(chain: Chain, cursor: Block) -> None:
+    """Begin to read a chain after `cursor`, unless it is being read already."""
+    with write_transaction():
+        state = _chain_state(chain.chain_id)
+        if chains.cursor_of(state) is None:
+            _move_cursor(chain.chain_id, cursor)
+
+
+def record_range(
+    chain: Chain,
+    first: int,
+    last: Block,
+    watched: Collection[str],
+    transfers: Sequence[Transfer],
+) -> None:
+    """Book all that blocks `first`..`last` hold for the watched addresses, and move the cursor.
+
+    What was booked in these blocks and is not there any more is taken out. CursorMoved if the
+    cursor does not stand right before `first`.
+    """
+    with write_transaction():
+        cursor = chains.cursor_of(_chain_state(chain.chain_id))
+        if cursor is None or cursor.number != first - 1:
+            raise CursorMoved(f"chain {chain.chain_id} is being read by another worker")
+        touched = ledger.record(chain.chain_id, chain.token_address, transfers)
+        touched |= ledger.take_out_missing(chain.chain_id, first, last.number, watched, transfers)
+        for intent in _lock(touched):
+            _settle(intent, last)
+        _move_cursor(chain.chain_id, last)
+
+
+def rewind(chain: Chain, cursor: Block) -> None:
+    """Put the cursor back, so that the blocks after it are read again."""
+    with write_transaction():
+        _chain_state(chain.chain_id)
+        _move_cursor(chain.chain_id, cursor)
+
+
+def settle_due(chain_id: int) -> int:
+    """Settle what the cursor's place alone decides: payments deep enough, deadlines passed.
+
+    Return how many intents were due.
+    """
+    due = 0
+    while True:
+        with write_transaction():
+            cursor = chains.cursor_of(_chain_state(chain_id, shared=True))
+            if cursor is None:
+                return due
+            batch = _lock(_due(chain_id, cursor))
+            for intent in batch:
+                _settle(intent, cursor)
+        due += len(batch)
+        if len(batch) < INTENTS_PER_TRANSACTION:
+            return due
+
+
+def expire_free() -> int:
+    """Expire orders of nothing to pay whose hold has ended. Return how many."""
+    past = PaymentIntent.select(PaymentIntent.id).where(
+        PaymentIntent.chain_id.is_null(),
+        PaymentIntent.status == IntentStatus.AWAITING_PAYMENT,
+        PaymentIntent.expires_at < clock.now(),
+    )
+    found = [intent.id for intent in past.limit(INTENTS_PER_TRANSACTION)]
+    for intent_id in found:
+        confirm_free(intent_id)
+    return len(found)
+
+
+def _due(chain_id: int, cursor: Block) -> list[str]:
+    deep = (PaymentIntent.status == IntentStatus.PROCESSING) & (
+        PaymentIntent.paid_block + PaymentIntent.required_confirmations - 1 <= cursor.number
+    )
+    past = (PaymentIntent.status == IntentStatus.AWAITING_PAYMENT) & (
+        PaymentIntent.expires_at < cursor.time
+    )
+    query = PaymentIntent.select(PaymentIntent.id).where(
+        PaymentIntent.chain_id == chain_id, deep | past
+    )
+    return [intent.id for intent in query.limit(INTENTS_PER_TRANSACTION)]
+
+
+def _settle(intent: PaymentIntent, as_of: Block) -> None:
+    """Bring one locked intent to the state that its payments give it."""
+    sums = books.add_up(intent, intents.payments_of(intent), as_of)
+    _enter(
+        intent,
+        sums.status,
+        max(as_of.time, clock.now()),
+        amount_received=sums.received,
+        refund_due=sums.refund_due,
+        paid_block=sums.paid_block,
+        flags=sums.flags,
+    )
+
+
+def _enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns: Any) -> None:
+    """Write a locked intent with its new status, and what the move causes."""
+    before = IntentStatus(intent.status)
+    columns["status"] = status
+    if status is IntentStatus.CONFIRMED and intent.confirmed_at is None:
+        columns["confirmed_at"] = clock.now()
+    if before in LIVE and status not in LIVE and intent.chain_id is not None:
+        columns["watch_until"] = now + WATCH_AFTER_END
+    _write_changes(intent, columns)
+    match before, status:
+        case (IntentStatus.AWAITING_PAYMENT | IntentStatus.PROCESSING, IntentStatus.CONFIRMED):
+            stock.sell(intent.ticket_type_id, intent.quantity)
+            admissions.issue(intent)
+        case (
+            IntentStatus.AWAITING_PAYMENT | IntentStatus.PROCESSING,
+            IntentStatus.EXPIRED | IntentStatus.CANCELED,
+        ):
+            stock.release(intent.ticket_type_id, intent.quantity)
+        case IntentStatus.CONFIRMED, IntentStatus.REVERSED:
+            admissions.set_status(intent, AdmissionStatus.SUSPENDED)
+        case IntentStatus.REVERSED, IntentStatus.CONFIRMED:
+            admissions.set_status(intent, AdmissionStatus.VALID)
+
+
+def _write_changes(intent: PaymentIntent, columns: dict[str, Any]) -> None:
+    """Write what differs in one UPDATE, guarded by the status that the decision was made on."""
+    changes = {name: value for name, value in columns.items() if getattr(intent, name) != value}
+    if not changes:
+        return
+    written = (
+        PaymentIntent.update(changes)
+        .where(PaymentIntent.id == intent.id, PaymentIntent.status == intent.status)
+        .execute()
+    )
+    if written != 1:
+        raise AssertionError(f"{intent.id} was not locked")
+    for name, value in changes.items():
+        setattr(intent, name, value)
+
+
+def _lock(intent_ids: Iterable[str]) -> Sequence[PaymentIntent]:
+    query = PaymentIntent.select().where(PaymentIntent.id.in_(list(intent_ids)))
+    return list(locked(query.order_by(PaymentIntent.id)))
+
+
+def _chain_state(chain_id: int, *, shared: bool = False) -> ChainState | None:
+    state: ChainState | None = locked(
+        ChainState.select().where(ChainState.chain_id == chain_id), shared=shared
+    ).first()
+    return state
+
+
+def _move_cursor(chain_id: int, cursor: Block) -> None:
+    (
+        ChainState.update(
+            block_number=cursor.number,
+            block_hash=cursor.hash,
+            block_time=cursor.time,
+            looked_at=clock.now(),
+        )
+        .where(ChainState.chain_id == chain_id)
+        .execute()
+    )

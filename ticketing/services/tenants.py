@@ -1,0 +1,49 @@
+"""Tenants: making one, and finding the one that a path names."""
+
+import re
+
+from peewee import IntegrityError
+
+from ticketing import clock, ids
+from ticketing.db import write_transaction
+from ticketing.errors import Invalid, NotFound, SlugTaken
+from ticketing.models.tenants import Tenant
+from ticketing.services import wallets
+
+SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+MAX_SLUG = 80
+MAX_NAME = 200
+
+
+def create(slug: str, name: str, xpub: str | None) -> Tenant:
+    """Make a tenant, with a wallet if an account's `xpub` is given.
+
+    Invalid for a slug, name or xpub that breaks a rule; SlugTaken.
+    """
+    if not SLUG.fullmatch(slug) or len(slug) > MAX_SLUG:
+        raise Invalid({"slug": ["Lower-case letters and digits, in words joined by '-'."]})
+    if not name.strip() or len(name) > MAX_NAME or "\0" in name:
+        raise Invalid({"name": [f"1 to {MAX_NAME} characters."]})
+    try:
+        with write_transaction():
+            tenant = Tenant.create(
+                id=ids.new(ids.TENANT), slug=slug, name=name, created_at=clock.now()
+            )
+            if xpub is not None:
+                wallets.replace(tenant.id, xpub)
+            return tenant
+    except IntegrityError:
+        raise SlugTaken from None
+
+
+def find(reference: str) -> Tenant:
+    """Return the tenant whose slug or id is `reference`. NotFound."""
+    if ids.is_id(ids.TENANT, reference):
+        tenant = Tenant.get_or_none(Tenant.id == reference)
+    elif SLUG.fullmatch(reference):
+        tenant = Tenant.get_or_none(Tenant.slug == reference)
+    else:
+        tenant = None
+    if tenant is None:
+        raise NotFound("There is no such tenant.")
+    return tenant

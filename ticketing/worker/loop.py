@@ -1,0 +1,76 @@
+"""The worker's loop: a thread per chain, so that one that cannot be seen delays no other."""
+
+import logging
+import signal
+import threading
+from collections.abc import Callable
+
+from peewee import InterfaceError, OperationalError
+
+from ticketing.chain.rpc import RpcError
+from ticketing.config import Config
+from ticketing.db import close_broken_connection
+from ticketing.services import settlement
+from ticketing.services.settlement import CursorMoved
+from ticketing.worker.watcher import ChainRefused, Watcher
+
+log = logging.getLogger(__name__)
+
+
+def look_once(config: Config) -> list[str]:
+    """Look at every enabled chain once; return a sentence for each that could not be watched."""
+    settlement.expire_free()
+    troubles = []
+    for chain in config.chains.values():
+        try:
+            Watcher(chain).look()
+        except (ChainRefused, CursorMoved) as error:
+            troubles.append(str(error))
+        except RpcError as error:
+            troubles.append(f"chain {chain.chain_id} cannot be seen: {error}")
+    return troubles
+
+
+class Worker:
+    """Repeats every task until SIGTERM or SIGINT; a task that dies of a bug ends the process."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._stop = threading.Event()
+        self._failed = False
+
+    def run(self) -> bool:
+        """Watch all enabled chains. Return whether it ended because it was asked to."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self._stop.set())
+        tasks = {f"chain {n}": Watcher(chain).look for n, chain in self._config.chains.items()}
+        log.info("watching %s", ", ".join(tasks) or "no chain")
+        threads = [
+            threading.Thread(target=self._repeat, args=(name, task), name=name)
+            for name, task in {**tasks, "free orders": settlement.expire_free}.items()
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return not self._failed
+
+    def _repeat(self, name: str, task: Callable[[], object]) -> None:
+        while not self._stop.is_set():
+            try:
+                task()
+            except ChainRefused as error:
+                log.error("%s", error)
+                return
+            except CursorMoved as error:
+                log.info("%s", error)
+            except RpcError as error:
+                log.warning("%s cannot be seen: %s", name, error)
+            except (OperationalError, InterfaceError) as error:
+                log.error("%s: the database: %s", name, str(error).strip().split("\n")[0])
+                close_broken_connection()
+            except Exception:
+                log.exception("%s", name)
+                self._failed = True
+                self._stop.set()
+            self._stop.wait(self._config.poll_seconds)
