@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any, ClassVar
 
 from marshmallow import Schema, fields, validate
@@ -107,9 +108,16 @@ def page_of(schema: type[BaseSchema]) -> type[BaseSchema]:
     )
 
 
-def one_of(enum: Any, **kwargs: Any) -> fields.Enum[Any]:
+class OneOf(fields.Enum[Any]):
+    """A value of a string enum; what is written may come from a column, as plain text."""
+
+    def _serialize(self, value: Any, *args: Any, **kwargs: Any) -> str | None:
+        return None if value is None else str(value)
+
+
+def one_of(enum: type[StrEnum], **kwargs: Any) -> OneOf:
     """Return a field that takes and gives the values of a string enum."""
-    return fields.Enum(enum, by_value=fields.String, **kwargs)
+    return OneOf(enum, by_value=fields.String, **kwargs)
 
 
 def _is_unicode(text: str) -> bool:

@@ -51,9 +51,8 @@ class EventCreateSchema(BaseSchema):
     end_at = Instant(load_default=None, allow_none=True)
     timezone = _timezone(required=True)
     online_join_url = _join_url(load_default=None)
-    status = fields.Enum(
+    status = one_of(
         Publication,
-        by_value=fields.String,
         load_default=Publication.DRAFT,
         validate=validate.OneOf([Publication.DRAFT, Publication.PUBLISHED]),
     )

@@ -46,9 +46,8 @@ class TicketTypeCreateSchema(BaseSchema):
 
     name = _name(required=True)
     price_amount = _price(required=True)
-    status = fields.Enum(
+    status = one_of(
         Publication,
-        by_value=fields.String,
         load_default=Publication.DRAFT,
         validate=validate.OneOf([Publication.DRAFT, Publication.PUBLISHED]),
     )

@@ -4,8 +4,9 @@ import logging
 import re
 from typing import Any
 
-from flask import Flask, Response, json
+from flask import Flask, Response, jsonify
 from flask_smorest import Api
+from marshmallow import Schema
 from peewee import InterfaceError, OperationalError
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
@@ -32,7 +33,7 @@ log = logging.getLogger(__name__)
 class ProblemApi(Api):
     """flask-smorest's registry, with errors as problem+json."""
 
-    ERROR_SCHEMA = ProblemSchema
+    ERROR_SCHEMA: type[Schema] = ProblemSchema  # type: ignore[assignment]
 
     def handle_http_exception(self, error: HTTPException) -> Response:
         """Answer what werkzeug raises: unknown paths, wrong methods, bodies too large."""
@@ -93,7 +94,10 @@ def example_of(error: type[TicketingError]) -> dict[str, Any]:
 
 def _problem(status: int, title: str, code: str, detail: str, **extensions: Any) -> Response:
     body = _body(status, title, code, detail, request_id()) | extensions
-    return Response(json.dumps(body), status, content_type=CONTENT_TYPE)
+    response = jsonify(body)
+    response.status_code = status
+    response.content_type = CONTENT_TYPE
+    return response
 
 
 def _body(status: int, title: str, code: str, detail: str, request: str) -> dict[str, Any]:

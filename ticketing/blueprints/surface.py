@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from flask import Response, request
-from flask_smorest import Blueprint
+from flask_smorest.blueprint import Blueprint
 
 from schemas.base import BaseSchema
 from ticketing.blueprints.bodies import StrictParser

@@ -1,0 +1,105 @@
+"""What every test stands on: each behaviour is proved on SQLite and on Postgres both."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app import create_app
+from tests.factories import Api, Organizer, new_organizer
+from ticketing import migrating
+from ticketing.config import load
+from ticketing.db import database, open_database
+from tools.anvil import Anvil, ensure_token
+from tools.postgres import Postgres
+
+SECRET_KEY = "for-tests-only-0123456789abcdefghijklmnopqrstuvwxyz"
+UNREACHABLE_RPC = "http://127.0.0.1:9"
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    with Postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres: Postgres, worker_id: str) -> str:
+    """The name of a migrated, empty database that tests get copies of."""
+    name = f"template_{worker_id}"
+    open_database(postgres.create_database(name))
+    migrating.upgrade()
+    database.close()
+    return name
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated, empty database file that tests get copies of."""
+    path = tmp_path_factory.mktemp("sqlite") / "template.db"
+    open_database(f"sqlite:///{path}")
+    migrating.upgrade()
+    database.execute_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.close()
+    return path
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of a migrated, empty database: each test runs on both kinds."""
+    if request.param == "sqlite":
+        path = tmp_path / "ticketing.db"
+        shutil.copy(request.getfixturevalue("sqlite_template"), path)
+        return f"sqlite:///{path}"
+    template = request.getfixturevalue("postgres_template")
+    server: Postgres = request.getfixturevalue("postgres")
+    return server.create_database(template.replace("template", "test"), template)
+
+
+@pytest.fixture
+def environ(database_url: str) -> dict[str, str]:
+    """The service's configuration; the local chain is enabled, but nobody answers there."""
+    return {
+        "SECRET_KEY": SECRET_KEY,
+        "DATABASE_URL": database_url,
+        "RPC_URL_31337": UNREACHABLE_RPC,
+    }
+
+
+@pytest.fixture
+def node(environ: dict[str, str]) -> Iterator[Anvil]:
+    """A new chain of its own for this test, with the token and a funded buyer; the app uses it."""
+    with Anvil() as chain:
+        ensure_token(chain.rpc)
+        environ["RPC_URL_31337"] = chain.url
+        yield chain
+
+
+@pytest.fixture
+def app(environ: dict[str, str], request: pytest.FixtureRequest) -> Iterator:
+    """The application. A test that also names `node` gets it connected to that chain."""
+    if "node" in request.fixturenames:
+        request.getfixturevalue("node")
+    made = create_app(load(environ))
+    with made.app_context():
+        yield made
+    database.close()
+
+
+@pytest.fixture
+def api(app) -> Api:
+    """A client without a credential."""
+    return Api(app.test_client())
+
+
+@pytest.fixture
+def acme(app) -> Organizer:
+    """A tenant with a wallet."""
+    return new_organizer(app, "acme")
+
+
+@pytest.fixture
+def neighbour(app) -> Organizer:
+    """Another tenant, whose credentials must open nothing of acme's."""
+    return new_organizer(app, "neighbour")

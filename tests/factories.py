@@ -1,0 +1,215 @@
+"""Tenants, credentials, events and payments for tests, made through the API and the CLI."""
+
+import hashlib
+import json
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from ticketing.chain import secp256k1
+from tools import anvil
+
+BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+CHAIN = 31337
+PRICE = 5_000_000
+
+
+@dataclass
+class Api:
+    """A test client that sends the same headers with each request."""
+
+    client: FlaskClient
+    headers: dict[str, str] | None = None
+
+    def get(self, path: str, **options: Any) -> TestResponse:
+        return self._send("GET", path, **options)
+
+    def post(self, path: str, body: Any = None, **options: Any) -> TestResponse:
+        return self._send("POST", path, json=body, **options)
+
+    def patch(self, path: str, body: Any, **options: Any) -> TestResponse:
+        return self._send("PATCH", path, json=body, **options)
+
+    def put(self, path: str, body: Any, **options: Any) -> TestResponse:
+        return self._send("PUT", path, json=body, **options)
+
+    def _send(self, method: str, path: str, **options: Any) -> TestResponse:
+        headers = {**(self.headers or {}), **options.pop("headers", {})}
+        if options.get("json") is None:
+            options.pop("json", None)
+        return self.client.open(path, method=method, headers=headers, **options)
+
+
+@dataclass
+class Organizer:
+    """A tenant and what its people do."""
+
+    app: Flask
+    slug: str
+    id: str
+    admin_key: str
+
+    @property
+    def path(self) -> str:
+        return f"/v1/admin/tenants/{self.slug}"
+
+    @property
+    def public(self) -> str:
+        return f"/v1/public/tenants/{self.slug}"
+
+    @property
+    def checkout(self) -> str:
+        return f"/v1/checkout/tenants/{self.slug}"
+
+    def api(self, role: str = "admin") -> Api:
+        """A client with a JWT of this role."""
+        token = Api(self.app.test_client()).post("/v1/auth/token", {"api_key": self.key(role)})
+        return self.with_headers({"Authorization": f"Bearer {token.json['access_token']}"})
+
+    def key(self, role: str) -> str:
+        """The plaintext of a new key of this role."""
+        if role == "admin":
+            return self.admin_key
+        made = cli(self.app, "keys", "create", self.slug, "--name", role, "--role", role, "--json")
+        return json.loads(made)["key"]
+
+    def with_headers(self, headers: dict[str, str]) -> Api:
+        return Api(self.app.test_client(), headers)
+
+    def event(self, **fields: Any) -> dict[str, Any]:
+        """A new event, published unless told otherwise."""
+        body = {**event_body(), "status": "published", **fields}
+        made = self._key_api().post(f"{self.path}/events", body)
+        assert made.status_code == 201, made.json
+        return made.json
+
+    def ticket(self, event: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
+        """A new ticket type, published unless told otherwise, of a new event if none is given."""
+        event = event or self.event()
+        body = {**ticket_body(), "status": "published", **fields}
+        made = self._key_api().post(f"{self.path}/events/{event['id']}/tickets", body)
+        assert made.status_code == 201, made.json
+        return made.json
+
+    def stock(self, ticket: dict[str, Any]) -> tuple[int, int]:
+        """How many of a ticket type are held and sold."""
+        path = f"{self.path}/events/{ticket['event_id']}/tickets/{ticket['id']}"
+        now = self._key_api().get(path).json
+        return now["held"], now["sold"]
+
+    def preflight(self, ticket: dict[str, Any], **fields: Any) -> TestResponse:
+        """What preflight answers a buyer of this ticket type."""
+        body = {"event_id": ticket["event_id"], "ticket_id": ticket["id"], **fields}
+        return Api(self.app.test_client()).post(f"{self.checkout}/preflight", body)
+
+    def buyer(self, ticket: dict[str, Any], **fields: Any) -> "Buyer":
+        """A buyer whose preflight went well."""
+        answer = self.preflight(ticket, **fields)
+        assert answer.status_code == 201, answer.json
+        return Buyer(self, answer.json)
+
+    def _key_api(self) -> Api:
+        return self.with_headers({"X-API-Key": self.admin_key})
+
+
+@dataclass
+class Buyer:
+    """Who holds an intent."""
+
+    organizer: Organizer
+    intent: dict[str, Any]
+
+    @property
+    def path(self) -> str:
+        return f"{self.organizer.checkout}/intents/{self.intent['id']}"
+
+    @property
+    def api(self) -> Api:
+        secret = self.intent["client_secret"]
+        return self.organizer.with_headers({"Authorization": f"Bearer {secret}"})
+
+    def now(self) -> dict[str, Any]:
+        """The intent as it is now."""
+        return self.api.get(self.path).json
+
+    def purchase(self) -> TestResponse:
+        return self.api.post(f"{self.path}/purchase")
+
+    def cancel(self) -> TestResponse:
+        return self.api.post(f"{self.path}/cancel")
+
+    def pay(self, node: anvil.Anvil, atomic_amount: int | None = None) -> str:
+        """Pay on the chain, all of it unless told otherwise; return the transaction's hash."""
+        if atomic_amount is None:
+            atomic_amount = self.intent["atomic_amount"]
+        token, address = self.intent["token_address"], self.intent["address"]
+        return anvil.transfer(node.rpc, token, address, atomic_amount)["transactionHash"]
+
+
+def new_organizer(app: Flask, slug: str, *, xpub: str | None = "new") -> Organizer:
+    """Make a tenant through the CLI, with a new wallet unless `xpub` is None or another."""
+    arguments = ["tenants", "create", slug, "--name", slug.title(), "--json"]
+    if xpub is not None:
+        arguments += ["--xpub", new_xpub() if xpub == "new" else xpub]
+    made = json.loads(cli(app, *arguments))
+    return Organizer(app, slug, made["id"], made["key"])
+
+
+def cli(app: Flask, *arguments: str, stdin: str | None = None, exit_code: int = 0) -> str:
+    """Run a command of the application and return what it prints."""
+    done = app.test_cli_runner().invoke(args=list(arguments), input=stdin)
+    assert done.exit_code == exit_code, (done.output, done.exception)
+    return done.output
+
+
+def worker_once(app: Flask) -> str:
+    """Let the worker take one look at every chain."""
+    return cli(app, "worker", "--once")
+
+
+def event_body() -> dict[str, Any]:
+    return {
+        "title": "Launch Night",
+        "type": "in_person",
+        "venue": "Main Hall",
+        "start_at": in_days(30),
+        "timezone": "Europe/Berlin",
+    }
+
+
+def ticket_body() -> dict[str, Any]:
+    return {"name": "General admission", "price_amount": PRICE, "chain_id": CHAIN, "capacity": 10}
+
+
+def in_days(days: float) -> str:
+    """The moment so many days from now, as the API writes it."""
+    moment = datetime.now(UTC).replace(microsecond=0) + timedelta(days=days)
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def new_xpub(*, depth: int = 3, version: str = "0488B21E") -> str:
+    """An account's extended public key that nobody had before (and nobody has the private key)."""
+    point = secp256k1.add_to_generator_multiple(secrets.randbelow(2**255), secp256k1.G)
+    data = (
+        bytes.fromhex(version)
+        + bytes([depth])
+        + secrets.token_bytes(4)
+        + (0x80000000).to_bytes(4, "big")
+        + secrets.token_bytes(32)
+        + secp256k1.compress(point)
+    )
+    return base58check(data)
+
+
+def base58check(data: bytes) -> str:
+    checksum = hashlib.sha256(hashlib.sha256(data).digest()).digest()[:4]
+    number, text = int.from_bytes(data + checksum, "big"), ""
+    while number:
+        number, digit = divmod(number, 58)
+        text = BASE58[digit] + text
+    return text

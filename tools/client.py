@@ -1,0 +1,35 @@
+"""A small JSON client of the service, for the tools and the tests."""
+
+import json
+from typing import Any
+
+import urllib3
+
+
+class Answer:
+    """An HTTP answer with its JSON body."""
+
+    def __init__(self, status: int, headers: Any, body: bytes) -> None:
+        self.status = status
+        self.headers = headers
+        self.json: Any = json.loads(body) if body else None
+
+
+class Client:
+    """Speaks JSON to one server."""
+
+    def __init__(self, base_url: str) -> None:
+        self._base_url = base_url
+        self._http = urllib3.PoolManager(retries=False, timeout=60)
+
+    def send(
+        self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
+    ) -> Answer:
+        """Send a request; `body` goes as JSON."""
+        response = self._http.request(
+            method,
+            self._base_url + path,
+            body=None if body is None else json.dumps(body),
+            headers={"Content-Type": "application/json", **(headers or {})},
+        )
+        return Answer(response.status, response.headers, response.data)

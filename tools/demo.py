@@ -1,0 +1,298 @@
+"""`make demo`: one whole sale by itself, from nothing, on a real chain, step by step.
+
+Exits with 1 if any step is not what the contract says.
+"""
+
+import argparse
+import json
+import secrets
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from tools import ToolMissing, anvil
+from tools.client import Answer, Client
+from tools.stack import Stack, StackFailed, free_port
+
+TENANT = "demo"
+PRICE = 5_000_000
+CONFIRMATIONS = 2
+JOIN_URL = "https://meet.example.org/launch"
+CONFIRM_SECONDS = 30
+_SHOWN = 240
+
+
+class NotAsAgreed(Exception):
+    """A step's answer is not what the contract says."""
+
+
+class Demo:
+    """Takes the steps, shows each, and holds the answers to the contract."""
+
+    def __init__(self, stack: Stack) -> None:
+        self._client = Client(stack.url)
+
+    def step(
+        self,
+        what: str,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        credential: str | None = None,
+        expect: int,
+        **fields: Any,
+    ) -> Any:
+        """Send one request and return the answer's JSON, once it is as expected."""
+        headers = {"Authorization": f"Bearer {credential}"} if credential else {}
+        start = time.monotonic()
+        answer = self._client.send(method, path, body, headers)
+        self._show(what, f"{method} {path}", body, answer, time.monotonic() - start)
+        require(answer.status == expect, f"{what}: {answer.status}, not {expect}")
+        for name, value in fields.items():
+            got = answer.json.get(name)
+            require(got == value, f"{what}: {name} is {got!r}, not {value!r}")
+        return answer.json
+
+    def _show(self, what: str, request: str, body: Any, answer: Answer, seconds: float) -> None:
+        print(f"\n{what}\n  > {request}")
+        if body is not None:
+            print(f"  > {_short(body)}")
+        print(f"  < {answer.status} {_short(answer.json)}\n  {seconds * 1000:.0f} ms", flush=True)
+
+
+def require(holds: bool, otherwise: str) -> None:
+    """Raise NotAsAgreed unless something holds."""
+    if not holds:
+        raise NotAsAgreed(otherwise)
+
+
+def main() -> None:
+    """Sell one ticket."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--database-url", help="instead of a new SQLite file; must be empty")
+    arguments = parser.parse_args()
+    start = time.monotonic()
+    try:
+        with ExitStack() as running:
+            _sell(running, arguments.database_url)
+    except (NotAsAgreed, StackFailed, ToolMissing, RuntimeError) as error:
+        sys.exit(f"\nmake demo: {error}")
+    print(f"\nsold one ticket in {time.monotonic() - start:.1f} s, start of the processes included")
+
+
+def _sell(running: ExitStack, database_url: str | None) -> None:
+    folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="ticketing-demo-")))
+    node = running.enter_context(anvil.Anvil(block_time=1))
+    anvil.ensure_token(node.rpc)
+    variables = {
+        "DATABASE_URL": database_url or f"sqlite:///{folder}/demo.db",
+        "SECRET_KEY": secrets.token_urlsafe(48),
+        "PORT": str(free_port()),
+        "RPC_URL_31337": node.url,
+        "CONFIRMATIONS_31337": str(CONFIRMATIONS),
+        "POLL_SECONDS": "0.2",
+    }
+    stack = running.enter_context(Stack(variables, log=folder / "log"))
+    stack.flask("db", "upgrade")
+    stack.start_web()
+    stack.start_worker()
+    made = stack.flask(
+        "tenants", "create", TENANT, "--name", "Demo", "--xpub", anvil.DEMO_XPUB, "--json"
+    )
+    demo = Demo(stack)
+    token = _open(demo, json.loads(made)["key"])
+    event_id, ticket_id = _publish(demo, token)
+    _buy(demo, node, event_id, ticket_id)
+    _look_behind(demo, token, event_id, ticket_id)
+
+
+def _open(demo: Demo, first_key: str) -> str:
+    """Make a key with the role that the rest needs, and exchange it for a JWT."""
+    first = demo.step(
+        "exchange the tenant's first key for a JWT",
+        "POST",
+        "/v1/auth/token",
+        {"api_key": first_key},
+        expect=200,
+        role="admin",
+    )
+    key = demo.step(
+        "create an API key; its plaintext is in this answer only",
+        "POST",
+        f"/v1/admin/tenants/{TENANT}/apikeys",
+        {"name": "box office", "role": "write", "ttl_seconds": 3600},
+        credential=first["access_token"],
+        expect=201,
+        role="write",
+        status="active",
+    )
+    token = demo.step(
+        "exchange it for a JWT",
+        "POST",
+        "/v1/auth/token",
+        {"api_key": key["key"]},
+        expect=200,
+        role="write",
+        token_type="Bearer",
+    )
+    return str(token["access_token"])
+
+
+def _publish(demo: Demo, token: str) -> tuple[str, str]:
+    admin = f"/v1/admin/tenants/{TENANT}/events"
+    start = datetime.now(UTC).replace(microsecond=0) + timedelta(days=30)
+    event = demo.step(
+        "create an event",
+        "POST",
+        admin,
+        {
+            "title": "Launch Night",
+            "type": "online",
+            "start_at": start.isoformat(),
+            "timezone": "UTC",
+            "online_join_url": JOIN_URL,
+        },
+        credential=token,
+        expect=201,
+        status="draft",
+        slug="launch-night",
+    )
+    event_id = event["id"]
+    ticket = demo.step(
+        "create a ticket type",
+        "POST",
+        f"{admin}/{event_id}/tickets",
+        {"name": "General admission", "price_amount": PRICE, "chain_id": 31337, "capacity": 10},
+        credential=token,
+        expect=201,
+        status="draft",
+        available=10,
+    )
+    ticket_id = ticket["id"]
+    demo.step(
+        "publish the ticket type",
+        "POST",
+        f"{admin}/{event_id}/tickets/{ticket_id}/status",
+        {"status": "published"},
+        credential=token,
+        expect=200,
+        status="published",
+        obstacles=["event_not_published"],
+    )
+    demo.step(
+        "publish the event; nothing is in the way of buying any more",
+        "POST",
+        f"{admin}/{event_id}/status",
+        {"status": "published"},
+        credential=token,
+        expect=200,
+        status="published",
+        obstacles=[],
+    )
+    return event_id, ticket_id
+
+
+def _buy(demo: Demo, node: anvil.Anvil, event_id: str, ticket_id: str) -> None:
+    listing = demo.step(
+        "anybody lists the tickets",
+        "GET",
+        f"/v1/public/tenants/{TENANT}/events/{event_id}/tickets",
+        expect=200,
+    )
+    require(listing["data"][0]["availability"] == "on_sale", "the ticket is not on sale")
+    checkout = f"/v1/checkout/tenants/{TENANT}"
+    intent = demo.step(
+        "a buyer's preflight holds the ticket and gets an address of its own",
+        "POST",
+        f"{checkout}/preflight",
+        {"event_id": event_id, "ticket_id": ticket_id},
+        expect=201,
+        status="awaiting_payment",
+        amount=PRICE,
+        amount_due=PRICE,
+    )
+    path, secret = f"{checkout}/intents/{intent['id']}", intent["client_secret"]
+    demo.step(
+        "a purchase before the payment",
+        "POST",
+        f"{path}/purchase",
+        credential=secret,
+        expect=402,
+        code="payment_required",
+    )
+    start = time.monotonic()
+    receipt = anvil.transfer(
+        node.rpc, intent["token_address"], intent["address"], intent["atomic_amount"]
+    )
+    took = (time.monotonic() - start) * 1000
+    print(
+        f"\nthe buyer pays on chain\n  > transfer {intent['atomic_amount']} of the token to"
+        f" {intent['address']}\n  < {receipt['transactionHash']}\n  {took:.0f} ms"
+    )
+    purchase = _purchase_until_confirmed(demo, path, secret)
+    require(purchase["amount_received"] == PRICE, "amount_received is not the price")
+    require(len(purchase["admissions"]) == 1, "there is not one admission")
+    require(purchase["online_join_url"] == JOIN_URL, "the holder does not get online_join_url")
+    again = demo.step(
+        "the purchase again: the same admission, not another",
+        "POST",
+        f"{path}/purchase",
+        credential=secret,
+        expect=200,
+        status="confirmed",
+    )
+    require(again["admissions"] == purchase["admissions"], "admissions were issued twice")
+
+
+def _purchase_until_confirmed(demo: Demo, path: str, secret: str) -> Any:
+    """Ask until the payment is deep enough: 202 until then, 200 after."""
+    client = demo._client
+    headers = {"Authorization": f"Bearer {secret}"}
+    start = time.monotonic()
+    while time.monotonic() < start + CONFIRM_SECONDS:
+        answer = client.send("POST", f"{path}/purchase", headers=headers)
+        if answer.status != 202:
+            break
+        require(answer.json["status"] == "processing", "202, but the intent is not processing")
+        time.sleep(0.1)
+    demo._show("purchase", f"POST {path}/purchase", None, answer, time.monotonic() - start)
+    require(answer.status == 200, f"purchase: {answer.status}, not 200")
+    require(answer.json["status"] == "confirmed", "the intent is not confirmed")
+    return answer.json
+
+
+def _look_behind(demo: Demo, token: str, event_id: str, ticket_id: str) -> None:
+    admin = f"/v1/admin/tenants/{TENANT}"
+    demo.step(
+        "the organizer's stock: one sold, nothing held",
+        "GET",
+        f"{admin}/events/{event_id}/tickets/{ticket_id}",
+        credential=token,
+        expect=200,
+        held=0,
+        sold=1,
+        available=9,
+    )
+    admissions = demo.step(
+        "the organizer's list of admissions, without their codes",
+        "GET",
+        f"{admin}/admissions?event_id={event_id}",
+        credential=token,
+        expect=200,
+    )
+    require([each["status"] for each in admissions["data"]] == ["valid"], "not one valid admission")
+    require("code" not in admissions["data"][0], "the organizer's list shows a code")
+
+
+def _short(body: Any) -> str:
+    text = json.dumps(body)
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + " ..."
+
+
+if __name__ == "__main__":
+    main()

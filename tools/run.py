@@ -1,0 +1,159 @@
+"""`make run`: everything the main job needs on this machine, until Ctrl-C."""
+
+import json
+import os
+import secrets
+import signal
+import sys
+import threading
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urlsplit
+
+from dotenv import dotenv_values
+
+from tools import ToolMissing, anvil
+from tools.client import Client
+from tools.stack import ROOT, Stack, StackFailed, is_free
+
+ENV_FILE = ROOT / ".env"
+VAR = ROOT / "var"
+DEMO_FILE = VAR / "demo.json"
+CHAIN_STATE_FILE = VAR / "chain.json"
+LOG_FILE = VAR / "log"
+TENANT = "demo"
+BLOCK_SECONDS = 2
+
+HELP = """\
+ticketing is running. Ctrl-C ends it; what happened stays in var/, its log is var/log.
+
+  API        {url}   (documentation: {url}/docs)
+  chain      {rpc_url}   (31337, local; the buyer has test USDC)
+  tenant     demo
+  admin key  {key}
+
+One sale, in another terminal, from this folder:
+
+  curl -s {url}/v1/public/tenants/demo/events/{event_id}/tickets
+  intent=$(curl -s {url}/v1/checkout/tenants/demo/preflight \\
+    -H 'Content-Type: application/json' \\
+    -d '{{"event_id": "{event_id}", "ticket_id": "{ticket_id}"}}'); echo "$intent"
+  id=$(echo "$intent" | sed 's/.*"id":"\\([^"]*\\)".*/\\1/')
+  secret=$(echo "$intent" | sed 's/.*"client_secret":"\\([^"]*\\)".*/\\1/')
+  .venv/bin/flask --app app dev pay $id
+  curl -s -X POST {url}/v1/checkout/tenants/demo/intents/$id/purchase \\
+    -H "Authorization: Bearer $secret"
+
+And what the organizer sees of it:
+
+  curl -s {url}/v1/admin/tenants/demo/intents/$id -H 'X-API-Key: {key}'
+"""
+
+
+def main() -> None:
+    """Start everything, say what to try, and wait for the end."""
+    try:
+        _run()
+    except (ToolMissing, StackFailed, RuntimeError) as error:
+        sys.exit(f"make run: {error}")
+
+
+def _run() -> None:
+    variables = _variables()
+    rpc_port = urlsplit(variables["RPC_URL_31337"]).port or 8545
+    for name, port in (("PORT", int(variables["PORT"])), ("RPC_URL_31337", rpc_port)):
+        if not is_free(port):
+            raise StackFailed(f"port {port} is in use: end what uses it, or set another {name}")
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    VAR.mkdir(exist_ok=True)
+    with ExitStack() as running:
+        _say("the local chain")
+        node = running.enter_context(
+            anvil.Anvil(port=rpc_port, block_time=BLOCK_SECONDS, state=CHAIN_STATE_FILE)
+        )
+        anvil.ensure_token(node.rpc)
+        _say("the database, the web server, the worker")
+        stack = running.enter_context(Stack(variables, log=LOG_FILE))
+        stack.flask("db", "upgrade")
+        stack.start_web()
+        stack.start_worker()
+        demo = _demo(stack)
+        print(HELP.format(url=stack.url, rpc_url=node.url, **demo), flush=True)
+        while not stop.wait(0.5):
+            stack.check()
+            if not node.alive:
+                raise StackFailed("the local chain ended")
+        print("\nending", flush=True)
+
+
+def _say(what: str) -> None:
+    print(f"starting {what}", flush=True)
+
+
+def _variables() -> dict[str, str]:
+    """Return the service's variables: the environment's, else those of .env, made at first."""
+    if not ENV_FILE.exists():
+        ENV_FILE.touch(mode=0o600)
+        ENV_FILE.write_text(
+            f"SECRET_KEY={secrets.token_urlsafe(48)}\n"
+            "RPC_URL_31337=http://127.0.0.1:8545\n"
+            "PORT=8000\n"
+        )
+    kept = {name: value for name, value in dotenv_values(ENV_FILE).items() if value is not None}
+    return {**kept, **{name: os.environ[name] for name in kept if name in os.environ}}
+
+
+def _demo(stack: Stack) -> dict[str, str]:
+    """Return the demo tenant's admin key and published event, made at first."""
+    client = Client(stack.url)
+    demo: dict[str, str] = json.loads(DEMO_FILE.read_text()) if DEMO_FILE.exists() else {}
+    admin = f"/v1/admin/tenants/{TENANT}"
+    event = f"{admin}/events/{demo.get('event_id')}"
+    if demo and client.send("GET", event, headers={"X-API-Key": demo["key"]}).status == 200:
+        return demo
+    demo = {"key": _admin_key(stack)}
+    headers = {"X-API-Key": demo["key"]}
+    made = client.send("POST", f"{admin}/events", _event(), headers)
+    demo["event_id"] = made.json["id"]
+    tickets = f"{admin}/events/{demo['event_id']}/tickets"
+    demo["ticket_id"] = client.send("POST", tickets, _TICKET, headers).json["id"]
+    DEMO_FILE.touch(mode=0o600)
+    DEMO_FILE.write_text(json.dumps(demo))
+    return demo
+
+
+def _admin_key(stack: Stack) -> str:
+    try:
+        made = stack.flask(
+            "tenants", "create", TENANT, "--name", "Demo", "--xpub", anvil.DEMO_XPUB, "--json"
+        )
+    except StackFailed:
+        made = stack.flask("keys", "create", TENANT, "--name", "demo", "--role", "admin", "--json")
+    return str(json.loads(made)["key"])
+
+
+def _event() -> dict[str, str]:
+    start = datetime.now(UTC).replace(microsecond=0) + timedelta(days=30)
+    return {
+        "title": "Launch Night",
+        "type": "online",
+        "start_at": start.isoformat(),
+        "timezone": "UTC",
+        "online_join_url": "https://meet.example.org/launch",
+        "status": "published",
+    }
+
+
+_TICKET = {
+    "name": "General admission",
+    "price_amount": 5_000_000,
+    "chain_id": 31337,
+    "capacity": 100,
+    "status": "published",
+}
+
+
+if __name__ == "__main__":
+    main()

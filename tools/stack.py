@@ -1,0 +1,137 @@
+"""The service's own processes, started as an operator would: migrations, web server, worker."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+import urllib3
+
+ROOT = Path(__file__).parent.parent
+START_SECONDS = 30
+STOP_SECONDS = 30
+
+
+class StackFailed(Exception):
+    """A process did not start, or ended by itself. One sentence."""
+
+
+class Stack:
+    """The web server and the worker over one configuration. A context manager.
+
+    `variables` are the service's own (DATABASE_URL, SECRET_KEY, ...); they stand above the
+    environment's. Standard output and error of the processes go to `log`, or to ours.
+    """
+
+    def __init__(self, variables: Mapping[str, str], *, log: Path | None = None) -> None:
+        self.port = int(variables["PORT"])
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.environ = {**os.environ, "FLASK_SKIP_DOTENV": "1", **variables}
+        self._output = log.open("ab") if log else None
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    def __enter__(self) -> "Stack":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def flask(self, *arguments: str, stdin: str | None = None) -> str:
+        """Run `flask --app app ...` and return what it prints. StackFailed if it fails."""
+        done = subprocess.run(
+            [sys.executable, "-m", "flask", "--app", "app", *arguments],
+            cwd=ROOT,
+            env=self.environ,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise StackFailed(done.stderr.strip() or f"'flask {arguments[0]}' failed")
+        return done.stdout
+
+    def start_web(self) -> None:
+        """Start gunicorn as the Procfile does, and wait until it is ready."""
+        self._start("web", [sys.executable, "-m", "gunicorn", "app:create_app()"])
+        http = urllib3.PoolManager(retries=False, timeout=2)
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            self.check()
+            try:
+                if http.request("GET", f"{self.url}/readyz").status == 200:
+                    return
+            except urllib3.exceptions.HTTPError:
+                pass
+            time.sleep(0.05)
+        raise StackFailed(f"the web server did not answer at {self.url}")
+
+    def start_worker(self) -> None:
+        """Start the worker as the Procfile does."""
+        self._start("worker", [sys.executable, "-m", "flask", "--app", "app", "worker"])
+
+    def check(self) -> None:
+        """Raise StackFailed if one of the processes has ended."""
+        for name, process in self._processes.items():
+            if process.poll() is not None:
+                raise StackFailed(f"the {name} process ended with status {process.returncode}")
+
+    def kill(self, name: str) -> None:
+        """End one process as a crash would (SIGKILL, with its children)."""
+        process = self._processes.pop(name)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def stop(self) -> None:
+        """End every process in order: each finishes what it is doing."""
+        for process in self._processes.values():
+            process.terminate()
+        for process in self._processes.values():
+            try:
+                process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        self._processes.clear()
+        if self._output:
+            self._output.close()
+
+    def _start(self, name: str, command: list[str]) -> None:
+        # A session of its own: Ctrl-C reaches it through `stop`, in order.
+        self._processes[name] = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=self.environ,
+            stdin=subprocess.DEVNULL,
+            stdout=self._output,
+            stderr=self._output,
+            start_new_session=True,
+        )
+
+
+def free_port() -> int:
+    """Return a port of 127.0.0.1 that nobody listens on right now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def is_free(port: int) -> bool:
+    """Tell whether a server can listen on this port."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("", port))
+        except OSError:
+            return False
+        return True
