@@ -13,6 +13,7 @@ from ticketing.blueprints.problems import CONTENT_TYPE, example_of
 from ticketing.errors import (
     BadRequest,
     Invalid,
+    NotFound,
     PayloadTooLarge,
     TicketingError,
     UnsupportedMediaType,
@@ -50,6 +51,8 @@ class Surface(Blueprint):
         # A CORS preflight carries no credential (Fetch standard, 3.2.2).
         if request.method != "OPTIONS":
             self.guard.check()
+        if any("\0" in part for part in (request.view_args or {}).values()):
+            raise NotFound  # Nothing has such an id, and Postgres cannot even be asked for it.
 
     def takes(self, schema: type[BaseSchema]) -> Callable[[View], View]:
         """Read the JSON body with `schema` and hand it to the view."""
