@@ -7,9 +7,12 @@ import pytest
 from tests.factories import CHAIN, PRICE, Api, in_days, new_organizer
 from ticketing.chain import xpub as xpubs
 
-INTENT_FIELDS = set(
-    ["id", "status", "flags", "event_id", "ticket_id", "quantity", "unit_amount", "amount", "amount_received", "amount_due", "refund_due", "currency", "chain_id", "address", "token_address", "atomic_amount", "payment_uri", "required_confirmations", "confirmations", "expires_at", "created_at", "confirmed_at"]
-)
+INTENT_FIELDS = {
+    *("id", "status", "flags", "event_id", "ticket_id", "quantity", "unit_amount", "amount"),
+    *("amount_received", "amount_due", "refund_due", "currency", "chain_id", "address"),
+    *("token_address", "atomic_amount", "payment_uri", "required_confirmations"),
+    *("confirmations", "expires_at", "created_at", "confirmed_at"),
+}
 TOKEN = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 
 

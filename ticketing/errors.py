@@ -11,6 +11,7 @@ TicketingError                        what every caller may catch
 ├── PayloadTooLarge          413      body_too_large
 ├── UnsupportedMediaType     415      unsupported_media_type
 ├── Invalid                  422      invalid_request, with the fields at fault
+├── KeyReused                422      idempotency_key_reused
 └── Unavailable              503      chain_unavailable, database_unavailable
 """
 
@@ -25,6 +26,8 @@ class TicketingError(Exception):
     title: ClassVar[str]
     code: str
     detail: str
+    retry_after: ClassVar[int | None] = None
+    """Seconds after which asking again may help."""
 
     def __init__(self, detail: str | None = None, **extensions: Any) -> None:
         self.detail = detail or self.detail
@@ -125,6 +128,14 @@ class InvalidTransition(Conflict):
 
     code = "invalid_transition"
     detail = "The status cannot be changed in this way."
+
+
+class StillRunning(Conflict):
+    """A request with the same Idempotency-Key has not been answered yet."""
+
+    code = "idempotency_still_running"
+    detail = "The first request with this Idempotency-Key is still running."
+    retry_after = 1
 
 
 class HasIntents(Conflict):
@@ -262,10 +273,20 @@ class Invalid(TicketingError):
         super().__init__(errors=dict(errors))
 
 
+class KeyReused(TicketingError):
+    """An Idempotency-Key came again with another request."""
+
+    status = 422
+    title = "Idempotency-Key reused"
+    code = "idempotency_key_reused"
+    detail = "This Idempotency-Key was sent before with another body."
+
+
 class Unavailable(TicketingError):
     """Something that this service stands on does not answer; try again."""
 
     status = 503
+    retry_after = 5
     title = "Service unavailable"
 
 

@@ -1,12 +1,12 @@
 """A real Ethereum node on this machine: foundry's anvil, its token and its funded buyer."""
 
 import fcntl
+import gzip
 import importlib.util
 import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -55,8 +55,14 @@ def binary() -> Path:
 
 
 def _installed() -> Path | None:
-    found = TOOLS.glob("anvil/node_modules/@foundry-rs/anvil-*/bin/anvil")
+    found = _home().glob("node_modules/@foundry-rs/anvil-*/bin/anvil")
     return next(iter(found), None)
+
+
+def _home() -> Path:
+    """Return where the version that package.json pins is, or will be, installed."""
+    package = json.loads((ROOT / "tools" / "package.json").read_text())
+    return TOOLS / f"anvil-{package['dependencies']['@foundry-rs/anvil']}"
 
 
 def _install() -> Path:
@@ -70,11 +76,10 @@ def _install() -> Path:
             check=False,
         )
         if done.returncode == 0:
-            shutil.rmtree(TOOLS / "anvil", ignore_errors=True)
-            shutil.copytree(folder, TOOLS / "anvil", symlinks=True)
+            shutil.copytree(folder, _home(), symlinks=True, dirs_exist_ok=True)
     found = _installed()
     if found is None:
-        reason = (done.stderr.strip().splitlines() or ["no binary for this machine"])[-1]
+        reason = _error_line(done.stderr) or "no binary for this machine"
         raise ToolMissing(
             f"anvil could not be installed from npm ({reason}): go online once, or install foundry"
             " and set ANVIL to the path of its anvil."
@@ -115,15 +120,16 @@ class Anvil:
 
         `port` 0 takes a free one. Without `block_time` (seconds) a block is mined for each
         transaction; with it, both for each transaction and whenever the time is over. `state` is
-        a file that the chain is loaded from, and written to now and then and at the end.
+        a file that the chain is loaded from, and saved to at the end.
         RuntimeError if it dies at its start.
         """
         arguments = ["--port", str(port), "--chain-id", str(chain_id)]
         if block_time is not None:
             arguments += ["--block-time", str(block_time), "--mixed-mining"]
-        if state is not None:
-            arguments += ["--state", str(state), "--state-interval", "5"]
-        self._output = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed by stop)
+        if state is not None and state.exists():
+            arguments += ["--load-state", str(state)]
+        self._state = state
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115 (closed by stop)
         # A session of its own: Ctrl-C is for whoever started the node, and they stop it in order.
         self._process = subprocess.Popen(
             [binary(), *arguments],
@@ -136,6 +142,7 @@ class Anvil:
         self.port = self._wait()
         self.url = f"http://127.0.0.1:{self.port}"
         self.rpc("anvil_setLoggingEnabled", False)
+        self._never_go_back_in_time()
 
     def __enter__(self) -> "Anvil":
         return self
@@ -156,10 +163,19 @@ class Anvil:
             raise RuntimeError(f"{method}: {answer['error']}")
         return answer["result"]
 
+    def save(self) -> None:
+        """Write the chain to its state file. A kill in the middle leaves the file as it was."""
+        if self._state is not None:
+            dump = bytes.fromhex(self.rpc("anvil_dumpState")[2:])
+            new = self._state.with_suffix(".new")
+            new.write_bytes(gzip.decompress(dump))
+            new.replace(self._state)
+
     def stop(self) -> None:
-        """End the node; a chain with a state file is written down."""
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGTERM)
+        """End the node; a chain with a state file is saved."""
+        if self.alive:
+            self.save()
+            self._process.terminate()
         self._process.wait()
         self._http.clear()
         self._output.close()
@@ -173,8 +189,7 @@ class Anvil:
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             ended = self._process.poll() is not None
-            self._output.seek(0)
-            said = self._output.read()
+            said = os.pread(self._output.fileno(), 1 << 20, 0).decode()
             match = _LISTENING.search(said)
             if match:
                 return int(match[1])
@@ -182,8 +197,15 @@ class Anvil:
                 break
             time.sleep(0.01)
         self._process.kill()
-        last = (said.strip().splitlines() or ["it said nothing"])[-1]
-        raise RuntimeError(f"anvil did not start: {last}")
+        raise RuntimeError(f"anvil did not start: {_error_line(said) or 'it said nothing'}")
+
+    def _never_go_back_in_time(self) -> None:
+        """Go on at the time of a loaded chain's head, where that is ahead of this machine's."""
+        ahead = (
+            int(self.rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16) - time.time()
+        )
+        if ahead > 0:
+            self.rpc("evm_increaseTime", int(ahead) + 1)
 
 
 def ensure_token(rpc: Rpc) -> None:
@@ -222,6 +244,11 @@ def send(rpc: Rpc, sender: int, transaction: dict[str, str]) -> dict[str, Any]:
             return dict(receipt)
         time.sleep(0.02)
     raise RuntimeError(f"transaction {tx_hash} was not mined")
+
+
+def _error_line(said: str) -> str | None:
+    """Return the line of a program's output that tells what is wrong."""
+    return next((line.strip() for line in said.splitlines() if "rror" in line), None)
 
 
 def _word(address: str) -> str:

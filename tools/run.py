@@ -23,6 +23,7 @@ CHAIN_STATE_FILE = VAR / "chain.json"
 LOG_FILE = VAR / "log"
 TENANT = "demo"
 BLOCK_SECONDS = 2
+SAVE_SECONDS = 2
 
 HELP = """\
 ticketing is running. Ctrl-C ends it; what happened stays in var/, its log is var/log.
@@ -81,10 +82,11 @@ def _run() -> None:
         stack.start_worker()
         demo = _demo(stack)
         print(HELP.format(url=stack.url, rpc_url=node.url, **demo), flush=True)
-        while not stop.wait(0.5):
+        while not stop.wait(SAVE_SECONDS):
             stack.check()
             if not node.alive:
                 raise StackFailed("the local chain ended")
+            node.save()
         print("\nending", flush=True)
 
 

@@ -6,6 +6,7 @@ from schemas.api_keys import ApiKeyCreateSchema, ApiKeyListQuery, ApiKeySchema, 
 from schemas.base import page_of
 from ticketing.blueprints import guards
 from ticketing.blueprints.context import caller, config, page_request
+from ticketing.blueprints.once import once
 from ticketing.blueprints.surface import Surface
 from ticketing.constants import Role
 from ticketing.errors import NotFound
@@ -31,6 +32,7 @@ def list_api_keys(query: dict[str, Any], tenant: str) -> Page[ApiKey]:
 
 
 @blp.post("")
+@once
 @blp.takes(ApiKeyCreateSchema)
 @blp.answers(201, NewApiKeySchema)
 def create_api_key(body: dict[str, Any], tenant: str) -> ApiKey:
@@ -47,6 +49,7 @@ def get_api_key(tenant: str, key_id: str) -> ApiKey:
 
 
 @blp.post("/<key_id>/revoke")
+@once
 @blp.answers(200, ApiKeySchema)
 @blp.refuses(NotFound)
 def revoke_api_key(tenant: str, key_id: str) -> ApiKey:

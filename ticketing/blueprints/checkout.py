@@ -8,6 +8,7 @@ from schemas.intents import IntentSchema, NewIntentSchema, PreflightSchema, Purc
 from ticketing import credentials
 from ticketing.blueprints import cors, guards
 from ticketing.blueprints.context import config
+from ticketing.blueprints.once import once, once_looking
 from ticketing.blueprints.surface import Surface
 from ticketing.constants import IntentStatus
 from ticketing.errors import (
@@ -49,6 +50,7 @@ cors.open_to_all(blp)
 
 
 @blp.post("/preflight")
+@once
 @blp.takes(PreflightSchema)
 @blp.answers(201, NewIntentSchema)
 @blp.refuses(
@@ -79,6 +81,7 @@ def get_checkout_intent(tenant: str, intent_id: str) -> PaymentIntent:
 
 
 @blp.post("/intents/<intent_id>/purchase")
+@once_looking
 @blp.answers(200, PurchaseSchema)
 @blp.also_answers(202, PurchaseSchema, "Paid, not yet deep enough")
 @blp.refuses(
@@ -99,6 +102,7 @@ def purchase(tenant: str, intent_id: str) -> tuple[PaymentIntent, int]:
 
 
 @blp.post("/intents/<intent_id>/cancel")
+@once_looking
 @blp.answers(200, IntentSchema)
 @blp.refuses(NotFound, IntentNotCancelable, ChainUnavailable)
 def cancel(tenant: str, intent_id: str) -> PaymentIntent:

@@ -12,6 +12,7 @@ from schemas.events import (
 )
 from ticketing.blueprints import guards
 from ticketing.blueprints.context import caller, config, page_request
+from ticketing.blueprints.once import once
 from ticketing.blueprints.surface import Surface
 from ticketing.constants import Role
 from ticketing.errors import HasIntents, InvalidTransition, NotFound, SlugFixed, SlugTaken
@@ -39,6 +40,7 @@ def list_events(query: dict[str, Any], tenant: str) -> Page[Event]:
 
 
 @blp.post("")
+@once
 @blp.takes(EventCreateSchema)
 @blp.answers(201, EventSchema)
 @blp.refuses(SlugTaken)
@@ -65,6 +67,7 @@ def change_event(body: dict[str, Any], tenant: str, event_id: str) -> Event:
 
 
 @blp.post("/<event_id>/status")
+@once
 @blp.takes(StatusSchema)
 @blp.answers(200, EventSchema)
 @blp.refuses(NotFound, InvalidTransition, HasIntents)

@@ -8,9 +8,8 @@ from schemas.base import Bool, Instant, Int, QueryInt, Text
 from ticketing.blueprints.problems import CONTENT_TYPE, ProblemApi
 
 CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline';"
-    " img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none';"
-    " frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
 _DESCRIPTION = """\

@@ -20,11 +20,9 @@ from ticketing.errors import (
     PayloadTooLarge,
     TicketingError,
     Unauthenticated,
-    Unavailable,
 )
 
 CONTENT_TYPE = "application/problem+json"
-RETRY_AFTER_SECONDS = 5
 _BETTER_KNOWN_AS: dict[int, type[TicketingError]] = {404: NotFound, 413: PayloadTooLarge}
 
 log = logging.getLogger(__name__)
@@ -53,8 +51,8 @@ def of_ticketing_error(error: TicketingError) -> Response:
     response = _problem(error.status, error.title, error.code, error.detail, **error.extensions)
     if isinstance(error, Unauthenticated):
         response.headers["WWW-Authenticate"] = 'Bearer realm="ticketing"'
-    if isinstance(error, Unavailable):
-        response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    if error.retry_after is not None:
+        response.headers["Retry-After"] = str(error.retry_after)
     return response
 
 

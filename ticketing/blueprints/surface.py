@@ -13,11 +13,23 @@ from ticketing.blueprints.problems import CONTENT_TYPE, example_of
 from ticketing.errors import (
     BadRequest,
     Invalid,
+    KeyReused,
     NotFound,
     PayloadTooLarge,
+    StillRunning,
     TicketingError,
     UnsupportedMediaType,
 )
+
+_IDEMPOTENCY_KEY = {
+    "in": "header",
+    "name": "Idempotency-Key",
+    "description": (
+        "Sent again with the same key and body within 24 hours, the request gets the first"
+        " answer. Without a credential: 32 characters or more."
+    ),
+    "schema": {"type": "string", "minLength": 1, "maxLength": 257},
+}
 
 View = TypeVar("View", bound=Callable[..., Any])
 
@@ -103,6 +115,9 @@ class Surface(Blueprint):
             refusals += [BadRequest, PayloadTooLarge, UnsupportedMediaType]
         if "arguments" in doc_info:
             refusals.append(Invalid)
+        if "once" in doc_info:
+            doc.setdefault("parameters", []).append(_IDEMPOTENCY_KEY)
+            refusals += [StillRunning, KeyReused, Invalid]
         doc["security"] = self.guard.security(method, view)
         doc["operationId"] = f"{self.name}_{view}"
         responses = doc.setdefault("responses", {})

@@ -7,6 +7,7 @@ from schemas.events import StatusSchema
 from schemas.ticket_types import TicketTypeChangeSchema, TicketTypeCreateSchema, TicketTypeSchema
 from ticketing.blueprints import guards
 from ticketing.blueprints.context import caller, config, page_request
+from ticketing.blueprints.once import once
 from ticketing.blueprints.surface import Surface
 from ticketing.constants import Role
 from ticketing.errors import CapacityTooLow, HasIntents, InvalidTransition, NotFound
@@ -35,6 +36,7 @@ def list_ticket_types(query: dict[str, Any], tenant: str, event_id: str) -> Page
 
 
 @blp.post("")
+@once
 @blp.takes(TicketTypeCreateSchema)
 @blp.answers(201, TicketTypeSchema)
 @blp.refuses(NotFound)
@@ -63,6 +65,7 @@ def change_ticket_type(
 
 
 @blp.post("/<ticket_id>/status")
+@once
 @blp.takes(StatusSchema)
 @blp.answers(200, TicketTypeSchema)
 @blp.refuses(NotFound, InvalidTransition, HasIntents)

@@ -132,6 +132,14 @@ TABLES = {
         status TEXT NOT NULL,
         created_at TIMESTAMPTZ NOT NULL
     """,
+    "idempotency_keys": """
+        digest TEXT PRIMARY KEY,
+        request_digest TEXT NOT NULL,
+        claimed_at TIMESTAMPTZ NOT NULL,
+        created_at TIMESTAMPTZ NOT NULL,
+        status INTEGER,
+        body TEXT
+    """,
     "chains": """
         chain_id BIGINT PRIMARY KEY,
         token_address TEXT NOT NULL,
@@ -161,6 +169,7 @@ INDEXES = (
     "intents_watched ON payment_intents (chain_id, watch_until) WHERE watch_until IS NOT NULL",
     "payments_of_intent ON payments (intent_id)",
     "payments_of_block ON payments (chain_id, block_number)",
+    "idempotency_keys_by_age ON idempotency_keys (created_at)",
     "admissions_of_tenant ON admissions (tenant_id, id)",
     "admissions_of_event ON admissions (event_id, id)",
     "admissions_of_intent ON admissions (intent_id)",

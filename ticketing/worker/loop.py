@@ -10,16 +10,22 @@ from peewee import InterfaceError, OperationalError
 from ticketing.chain.rpc import RpcError
 from ticketing.config import Config
 from ticketing.db import close_broken_connection
-from ticketing.services import settlement
+from ticketing.services import idempotency, settlement
 from ticketing.services.settlement import CursorMoved
 from ticketing.worker.watcher import ChainRefused, Watcher
 
 log = logging.getLogger(__name__)
 
 
+def _keep_house() -> None:
+    """Do what belongs to no chain."""
+    settlement.expire_free()
+    idempotency.forget_old()
+
+
 def look_once(config: Config) -> list[str]:
     """Look at every enabled chain once; return a sentence for each that could not be watched."""
-    settlement.expire_free()
+    _keep_house()
     troubles = []
     for chain in config.chains.values():
         try:
@@ -47,7 +53,7 @@ class Worker:
         log.info("watching %s", ", ".join(tasks) or "no chain")
         threads = [
             threading.Thread(target=self._repeat, args=(name, task), name=name)
-            for name, task in {**tasks, "free orders": settlement.expire_free}.items()
+            for name, task in {**tasks, "housekeeping": _keep_house}.items()
         ]
         for thread in threads:
             thread.start()
