@@ -81,9 +81,7 @@ def app(environ: dict[str, str], request: pytest.FixtureRequest) -> Iterator:
     """The application. A test that also names `node` gets it connected to that chain."""
     if "node" in request.fixturenames:
         request.getfixturevalue("node")
-    made = create_app(load(environ))
-    with made.app_context():
-        yield made
+    yield create_app(load(environ))
     database.close()
 
 

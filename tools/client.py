@@ -20,7 +20,7 @@ class Client:
 
     def __init__(self, base_url: str) -> None:
         self._base_url = base_url
-        self._http = urllib3.PoolManager(retries=False, timeout=60)
+        self._http = urllib3.PoolManager(retries=False, timeout=60, maxsize=64)
 
     def send(
         self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None

@@ -76,9 +76,9 @@ class Stack:
             time.sleep(0.05)
         raise StackFailed(f"the web server did not answer at {self.url}")
 
-    def start_worker(self) -> None:
-        """Start the worker as the Procfile does."""
-        self._start("worker", [sys.executable, "-m", "flask", "--app", "app", "worker"])
+    def start_worker(self, name: str = "worker") -> None:
+        """Start a worker as the Procfile does; several need names of their own."""
+        self._start(name, [sys.executable, "-m", "flask", "--app", "app", "worker"])
 
     def check(self) -> None:
         """Raise StackFailed if one of the processes has ended."""

@@ -13,7 +13,7 @@ class StrictParser(FlaskParser):
     """Reads what webargs reads, and refuses what it lets pass.
 
     UnsupportedMediaType for a body that is not declared as JSON, BadRequest for one that is not
-    JSON (RFC 8259) or names a member twice, Invalid for fields that break a rule. Unknown fields
+    JSON in UTF-8 (RFC 8259) or names a member twice, Invalid for fields that break a rule. Unknown fields
     are refused everywhere.
     """
 
@@ -25,7 +25,7 @@ class StrictParser(FlaskParser):
             raise UnsupportedMediaType
         try:
             return json.loads(
-                req.get_data(),
+                req.get_data().decode(),
                 object_pairs_hook=_without_repeats,
                 parse_constant=_refuse_constant,
             )

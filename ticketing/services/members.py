@@ -17,6 +17,8 @@ from ticketing.models.tenants import Tenant
 MIN_PASSWORD, MAX_PASSWORD = 12, 128
 MAX_EMAIL = 254
 
+# Loaded now: passlib's stand-in breaks when the backend comes between its lookup and its call.
+argon2.set_backend("argon2_cffi")
 # OWASP's least for argon2id: 19 MiB, so that a few sign-ins at once fit a small host.
 hasher = argon2.using(type="ID", memory_cost=19_456, time_cost=2, parallelism=1)
 

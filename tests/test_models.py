@@ -1,0 +1,49 @@
+"""The models and the migrated database say the same."""
+
+import pytest
+
+from ticketing import migrating
+from ticketing.db import database
+from ticketing.models.admissions import Admission
+from ticketing.models.api_keys import ApiKey
+from ticketing.models.chains import ChainState
+from ticketing.models.events import Event
+from ticketing.models.idempotency import IdempotencyKey
+from ticketing.models.members import Member
+from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.tenants import Tenant, Wallet
+from ticketing.models.ticket_types import TicketType
+
+MODELS = (
+    *(Admission, ApiKey, ChainState, Event, IdempotencyKey, Member, Payment, PaymentIntent),
+    *(Tenant, TicketType, Wallet),
+)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_column_is_in_both_with_the_same_nullability(app, model):
+    columns = {column.name: column.null for column in database.get_columns(model._meta.table_name)}
+    primary = model._meta.primary_key.column_name
+    # SQLite alone lets a text primary key be null, so what it says of one means nothing.
+    columns[primary] = False
+    fields = {field.column_name: field.null for field in model._meta.sorted_fields}
+    assert columns == fields
+
+
+def test_every_table_has_a_model(app):
+    tables = set(database.get_tables()) - {"schema_migrations"}
+    assert tables == {model._meta.table_name for model in MODELS}
+
+
+def test_migrations_run_down_and_up_again(app):
+    while migrating.downgrade():
+        pass
+    assert set(database.get_tables()) <= {"schema_migrations"}
+    assert migrating.pending()
+    assert migrating.upgrade()
+    assert not migrating.pending()
+
+
+def test_a_moment_is_the_same_on_both_databases(acme):
+    event = acme.event(start_at="2030-06-01T12:00:00.123456+02:00")
+    assert event["start_at"] == "2030-06-01T10:00:00.123456Z"
