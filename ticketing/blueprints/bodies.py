@@ -13,8 +13,8 @@ class StrictParser(FlaskParser):
     """Reads what webargs reads, and refuses what it lets pass.
 
     UnsupportedMediaType for a body that is not declared as JSON, BadRequest for one that is not
-    JSON in UTF-8 (RFC 8259) or names a member twice, Invalid for fields that break a rule. Unknown fields
-    are refused everywhere.
+    JSON in UTF-8 (RFC 8259) or names a member twice, Invalid for fields that break a rule.
+    Unknown fields are refused everywhere.
     """
 
     DEFAULT_UNKNOWN_BY_LOCATION = {"json": None, "query": None}
