@@ -3,6 +3,8 @@
 import hashlib
 import json
 import secrets
+import subprocess
+import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,6 +15,7 @@ from werkzeug.test import TestResponse
 
 from ticketing.chain import secp256k1
 from tools import anvil
+from tools.stack import ROOT
 
 BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 CHAIN = 31337
@@ -165,6 +168,23 @@ def cli(app: Flask, *arguments: str, stdin: str | None = None, exit_code: int = 
     done = app.test_cli_runner().invoke(args=list(arguments), input=stdin)
     assert done.exit_code == exit_code, (done.output, done.exception)
     return done.output
+
+
+def run(
+    environ: dict[str, str], module: str, *arguments: str | bytes, stdin: str | bytes = b""
+) -> subprocess.CompletedProcess[str]:
+    """Run `python -m module arguments` in a process of its own that knows `environ` alone."""
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        cwd=ROOT,
+        env={"FLASK_SKIP_DOTENV": "1", **environ},
+        input=stdin.encode() if isinstance(stdin, str) else stdin,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    out, err = (output.decode(errors="replace") for output in (done.stdout, done.stderr))
+    return subprocess.CompletedProcess(done.args, done.returncode, out, err)
 
 
 def worker_once(app: Flask) -> str:
