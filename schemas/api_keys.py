@@ -64,4 +64,4 @@ class NewApiKeySchema(ApiKeySchema):
 class ApiKeyListQuery(PageQuery):
     """Filters of the list of API keys."""
 
-    status = one_of(KeyStatus, load_default=None)
+    status = one_of(KeyStatus, load_default=None, allow_none=False)

@@ -88,6 +88,7 @@ class PageQuery(BaseSchema):
     )
     cursor = Text(
         load_default=None,
+        allow_none=False,
         validate=validate.Length(1, 1000),
         metadata={"description": "`next_cursor` of the page before."},
     )

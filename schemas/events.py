@@ -146,10 +146,11 @@ class EventSchema(PublicEventSchema):
 class EventListQuery(PageQuery):
     """Filters and order of the list of events."""
 
-    status = one_of(Publication, load_default=None)
-    type = one_of(EventType, load_default=None)
+    status = one_of(Publication, load_default=None, allow_none=False)
+    type = one_of(EventType, load_default=None, allow_none=False)
     q = Text(
         load_default=None,
+        allow_none=False,
         validate=validate.Length(1, 200),
         metadata={"description": "Looked for in titles."},
     )

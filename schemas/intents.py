@@ -223,13 +223,13 @@ class AdminIntentDetailSchema(AdminIntentSchema):
 class IntentListQuery(PageQuery):
     """Filters of the list of intents."""
 
-    status = one_of(IntentStatus, load_default=None)
-    event_id = Text(load_default=None, validate=validate.Length(1, 80))
-    flag = one_of(Flag, load_default=None)
+    status = one_of(IntentStatus, load_default=None, allow_none=False)
+    event_id = Text(load_default=None, allow_none=False, validate=validate.Length(1, 80))
+    flag = one_of(Flag, load_default=None, allow_none=False)
 
 
 class AdmissionListQuery(PageQuery):
     """Filters of the list of admissions."""
 
-    event_id = Text(load_default=None, validate=validate.Length(1, 80))
-    status = one_of(AdmissionStatus, load_default=None)
+    event_id = Text(load_default=None, allow_none=False, validate=validate.Length(1, 80))
+    status = one_of(AdmissionStatus, load_default=None, allow_none=False)

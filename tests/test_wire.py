@@ -88,6 +88,18 @@ def test_a_body_of_64_kib_is_read_and_a_byte_more_is_not(admin, events_path):
                 problem(answer, 413, "body_too_large")
 
 
+def test_a_body_that_nobody_reads_has_the_same_limit(acme, admin):
+    made = admin.post(f"{acme.path}/apikeys", {"name": "x", "role": "read"}).json
+    path = f"{acme.path}/apikeys/{made['id']}/revoke"
+    problem(admin.post(path, data=b" " * (LIMIT + 1)), 413, "body_too_large")
+    assert admin.get(f"{acme.path}/apikeys/{made['id']}").json["status"] == "active"
+
+
+def test_a_parameter_that_comes_twice_is_refused(acme, admin):
+    answer = admin.get(f"{acme.path}/events?limit=1&limit=2")
+    assert problem(answer, 422, "invalid_request")["errors"] == {"limit": ["Must not be repeated."]}
+
+
 def test_a_body_must_say_that_it_is_json(admin, events_path):
     for kind in (
         "",

@@ -1,5 +1,6 @@
 """How a request's JSON body and query are read: strictly, with errors as the domain's own."""
 
+import re
 from typing import Any, NoReturn
 
 from flask import Request, json
@@ -7,6 +8,11 @@ from marshmallow import Schema, ValidationError
 from webargs.flaskparser import FlaskParser
 
 from ticketing.errors import BadRequest, Invalid, UnsupportedMediaType
+
+MAX_DEPTH = 20
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_BRACKET = re.compile(r"[][{}]")
 
 
 class StrictParser(FlaskParser):
@@ -24,13 +30,22 @@ class StrictParser(FlaskParser):
         if not req.is_json:
             raise UnsupportedMediaType
         try:
+            text = req.get_data().decode()
+            _refuse_depth(text)
             return json.loads(
-                req.get_data().decode(),
+                text,
                 object_pairs_hook=_without_repeats,
                 parse_constant=_refuse_constant,
             )
-        except (ValueError, RecursionError):
+        except ValueError:
             raise BadRequest from None
+
+    def load_querystring(self, req: Request, schema: Schema) -> Any:
+        """Read the query; a parameter that comes twice is refused."""
+        repeated = [name for name, values in req.args.lists() if len(values) > 1]
+        if repeated:
+            raise Invalid({name: ["Must not be repeated."] for name in repeated})
+        return super().load_querystring(req, schema)
 
     def handle_error(
         self,
@@ -56,6 +71,14 @@ def _flat(messages: dict[Any, Any], path: str = "") -> dict[str, list[str]]:
         else:
             flat[field] = [str(each) for each in message]
     return flat
+
+
+def _refuse_depth(text: str) -> None:
+    depth = 0
+    for bracket in _BRACKET.findall(_STRING.sub("", text)):
+        depth += 1 if bracket in "[{" else -1
+        if depth > MAX_DEPTH:
+            raise ValueError("nested too deep")
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from schemas.base import BaseSchema
 from ticketing.blueprints.bodies import StrictParser
 from ticketing.blueprints.guards import Guard
 from ticketing.blueprints.problems import CONTENT_TYPE, example_of
+from ticketing.constants import MAX_BODY_BYTES
 from ticketing.errors import (
     BadRequest,
     Invalid,
@@ -60,6 +61,8 @@ class Surface(Blueprint):
                 documented["view"] = self._endpoints[-1]
 
     def _check(self) -> None:
+        if (request.content_length or 0) > MAX_BODY_BYTES:
+            raise PayloadTooLarge
         # A CORS preflight carries no credential (Fetch standard, 3.2.2).
         if request.method != "OPTIONS":
             self.guard.check()
@@ -111,8 +114,10 @@ class Surface(Blueprint):
         """Add the guard and every refusal to what flask-smorest has found out itself."""
         view = doc_info["view"]
         refusals = [*doc_info.get("refusals", ()), *self.guard.refusals(method, view)]
+        if method != "get":
+            refusals.append(PayloadTooLarge)
         if "requestBody" in doc:
-            refusals += [BadRequest, PayloadTooLarge, UnsupportedMediaType]
+            refusals += [BadRequest, UnsupportedMediaType]
         if "arguments" in doc_info:
             refusals.append(Invalid)
         if "once" in doc_info:

@@ -40,6 +40,8 @@ def command(function: Command) -> Command:
             raise click.ClickException(faults) from None
         except (TicketingError, RpcError) as error:
             raise click.ClickException(str(error)) from None
+        except UnicodeEncodeError:
+            raise click.ClickException("what was typed is not valid Unicode") from None
         except (OperationalError, InterfaceError, ProgrammingError) as error:
             message = str(error).strip().splitlines()[0]
             raise click.ClickException(

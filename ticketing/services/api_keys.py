@@ -4,13 +4,20 @@ from datetime import timedelta
 
 from ticketing import clock, credentials, ids
 from ticketing.constants import KeyStatus, Role
-from ticketing.errors import NotFound
+from ticketing.errors import Invalid, NotFound
 from ticketing.models.api_keys import ApiKey
 from ticketing.services.pages import Page, PageRequest, paginate
 
+MAX_NAME = 100
+
 
 def create(tenant_id: str, *, name: str, role: Role, ttl_seconds: int, secret_key: str) -> ApiKey:
-    """Make a key that lives `ttl_seconds`. Its `key` is the plaintext, which is kept nowhere."""
+    """Make a key that lives `ttl_seconds`. Its `key` is the plaintext, which is kept nowhere.
+
+    Invalid for a name that breaks a rule.
+    """
+    if not 1 <= len(name) <= MAX_NAME:
+        raise Invalid({"name": [f"1 to {MAX_NAME} characters."]})
     key_id = ids.new(ids.API_KEY)
     plaintext = credentials.new_api_key(key_id)
     now = clock.now()
