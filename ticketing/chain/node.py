@@ -14,12 +14,13 @@ ADDRESSES_PER_FILTER = 1000
 """geth takes no more alternatives in one topic position."""
 
 BLOCKS_PER_RANGE = 2000
-_HEADERS_PER_BATCH = 100
+_CALLS_PER_BATCH = 100
 
 _TRANSFER_TOPIC = "0x" + address.keccak256(b"Transfer(address,address,uint256)").hex()
 _HEAD_CALL: Call = ("eth_getBlockByNumber", ["latest", False])
 _DECIMALS_CALL = "0x" + address.keccak256(b"decimals()")[:4].hex()
 _SYMBOL_CALL = "0x" + address.keccak256(b"symbol()")[:4].hex()
+_BALANCE_SELECTOR = "0x" + address.keccak256(b"balanceOf(address)")[:4].hex()
 
 _NOTHING = "0x"
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}")
@@ -82,8 +83,8 @@ class Node:
     def blocks(self, numbers: Sequence[int]) -> list[Block | None]:
         """Return the blocks with these numbers, None where the node has none."""
         found: list[Block | None] = []
-        for start in range(0, len(numbers), _HEADERS_PER_BATCH):
-            calls = [_header_call(n) for n in numbers[start : start + _HEADERS_PER_BATCH]]
+        for start in range(0, len(numbers), _CALLS_PER_BATCH):
+            calls = [_header_call(n) for n in numbers[start : start + _CALLS_PER_BATCH]]
             found += [None if raw is None else _parse_block(raw) for raw in self._rpc.batch(calls)]
         return found
 
@@ -118,6 +119,15 @@ class Node:
             None if decimals == _NOTHING else _parse_word(decimals),
             None if symbol == _NOTHING else _parse_string(symbol),
         )
+
+    def balances(self, token_address: str, addresses: Sequence[str]) -> list[int]:
+        """Return what each address holds of a token now, in the token's own units."""
+        held: list[int] = []
+        for start in range(0, len(addresses), _CALLS_PER_BATCH):
+            chunk = addresses[start : start + _CALLS_PER_BATCH]
+            calls = [_balance_call(token_address, each) for each in chunk]
+            held += [_parse_word(raw) for raw in self._rpc.batch(calls)]
+        return held
 
     def transfers(
         self, token_address: str, recipients: Iterable[str], first: int, head: Block
@@ -209,13 +219,18 @@ class _Log:
 
 
 @lru_cache
-def connect(rpc_url: str) -> Node:
-    """Return the node at a JSON-RPC URL; one per process, so that connections are kept open."""
-    return Node(RpcClient(rpc_url))
+def connect(rpc_urls: tuple[str, ...]) -> Node:
+    """Return the node behind JSON-RPC URLs; one per process, so that connections are kept open."""
+    return Node(RpcClient(rpc_urls))
 
 
 def _header_call(number: int) -> Call:
     return "eth_getBlockByNumber", [hex(number), False]
+
+
+def _balance_call(token_address: str, holder: str) -> Call:
+    data = _BALANCE_SELECTOR + holder[2:].lower().rjust(64, "0")
+    return "eth_call", [{"to": token_address, "data": data}, "latest"]
 
 
 def _topic(recipient: str) -> str:

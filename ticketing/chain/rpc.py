@@ -1,13 +1,17 @@
 """JSON-RPC 2.0 over HTTP, for Ethereum nodes. Every answer is checked before it is believed."""
 
 import json
+import logging
 from collections.abc import Sequence
 from typing import Any
 
 import urllib3
 
 TIMEOUT_SECONDS = 10.0
+
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
+
+log = logging.getLogger(__name__)
 
 Call = tuple[str, list[Any]]
 
@@ -21,10 +25,10 @@ class RpcRefused(RpcError):
 
 
 class RpcClient:
-    """Asks one node. Safe to share between threads; connections are kept open."""
+    """Asks the first of several nodes that answers. Safe to share between threads."""
 
-    def __init__(self, url: str, timeout: float = TIMEOUT_SECONDS) -> None:
-        self._url = url
+    def __init__(self, urls: Sequence[str], timeout: float = TIMEOUT_SECONDS) -> None:
+        self._urls = urls
         self._pool = urllib3.PoolManager(
             maxsize=4, retries=False, timeout=urllib3.Timeout(total=timeout)
         )
@@ -32,13 +36,23 @@ class RpcClient:
     def batch(self, calls: Sequence[Call]) -> list[Any]:
         """Ask several questions in one HTTP request; results come in the order of `calls`.
 
-        RpcRefused if the node answers one of them with an error, RpcError if it cannot be asked.
+        The nodes are tried in order. RpcRefused if the last of them answers with an error,
+        RpcError if it cannot be asked.
         """
+        *others, last = self._urls
+        for url in others:
+            try:
+                return self._ask(url, calls)
+            except RpcError as error:
+                log.warning("node %s: %s", self._urls.index(url) + 1, error)
+        return self._ask(last, calls)
+
+    def _ask(self, url: str, calls: Sequence[Call]) -> list[Any]:
         questions = [
             {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
             for number, (method, params) in enumerate(calls)
         ]
-        answers = self._post(questions if len(questions) > 1 else questions[0])
+        answers = self._post(url, questions if len(questions) > 1 else questions[0])
         if isinstance(answers, dict):
             answers = [answers]
         if not isinstance(answers, list) or not all(isinstance(a, dict) for a in answers):
@@ -51,11 +65,11 @@ class RpcClient:
             raise RpcError("the node did not answer every question")
         return [results[number]["result"] for number in range(len(calls))]
 
-    def _post(self, question: object) -> Any:
+    def _post(self, url: str, question: object) -> Any:
         try:
             response = self._pool.request(
                 "POST",
-                self._url,
+                url,
                 body=json.dumps(question),
                 headers={"Content-Type": "application/json"},
                 preload_content=False,

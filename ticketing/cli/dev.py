@@ -30,7 +30,7 @@ def pay(intent_id: str, amount: int | None) -> None:
     if amount == 0:
         raise click.ClickException(f"nothing is due: the intent is {intent.status}")
     atomic = units.to_atomic(amount, intent.terms.decimals)
-    rpc = RpcClient(config().chains[LOCAL_CHAIN_ID].rpc_url)
+    rpc = RpcClient(config().chains[LOCAL_CHAIN_ID].rpc_urls)
     (accounts,) = rpc.batch([("eth_accounts", [])])
     data = f"{_TRANSFER_SELECTOR}{intent.terms.address[2:].rjust(64, '0').lower()}{atomic:064x}"
     transaction = {"from": accounts[_BUYER], "to": intent.terms.token_address, "data": data}

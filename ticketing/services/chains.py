@@ -16,6 +16,9 @@ from ticketing.models.payment_intents import PaymentIntent
 CLOCK_SKEW = timedelta(hours=1)
 """How far a chain's clock may be behind ours when we look for the block of a moment."""
 
+LEASE = timedelta(seconds=10)
+"""How long a worker that fell silent keeps others from reading its chains."""
+
 log = logging.getLogger(__name__)
 
 
@@ -70,6 +73,31 @@ def note_facts(chain: Chain, facts: TokenFacts, refusal: str | None) -> None:
     )
 
 
+def take_lease(chain_id: int, holder: str) -> bool:
+    """Take or renew the right to read a chain. False while another worker has it."""
+    now = clock.now()
+    taken = (
+        ChainState.update(lease_holder=holder, lease_until=now + LEASE)
+        .where(
+            ChainState.chain_id == chain_id,
+            ChainState.lease_holder.is_null()
+            | (ChainState.lease_holder == holder)
+            | (ChainState.lease_until < now),
+        )
+        .execute()
+    )
+    return taken == 1
+
+
+def give_lease_back(chain_id: int, holder: str) -> None:
+    """Let another worker read a chain at once."""
+    (
+        ChainState.update(lease_holder=None, lease_until=None)
+        .where(ChainState.chain_id == chain_id, ChainState.lease_holder == holder)
+        .execute()
+    )
+
+
 def note_look(chain_id: int) -> None:
     """Keep that the worker has looked at a chain just now."""
     ChainState.update(looked_at=clock.now()).where(ChainState.chain_id == chain_id).execute()
@@ -86,7 +114,7 @@ def look(intent: PaymentIntent, enabled: Mapping[int, Chain]) -> tuple[Block, li
         raise ChainUnavailable("The chain of this intent is not enabled any more.")
     read = cursor(chain.chain_id)
     try:
-        node = connect(chain.rpc_url)
+        node = connect(chain.rpc_urls)
         head = node.head()
         if read is not None and read.number >= head.number:
             return read, []

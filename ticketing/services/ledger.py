@@ -9,8 +9,8 @@ from ticketing.chain.node import Block, Transfer
 from ticketing.constants import LIVE
 from ticketing.models.payment_intents import Payment, PaymentIntent
 
-LARGEST_AMOUNT = 2**53
-"""Micro-units. No real token has as much, and sums of it still fit the column."""
+LARGEST_AMOUNT = 2**62
+"""Micro-units that one intent may receive: what the column holds. No real token has as much."""
 
 log = logging.getLogger(__name__)
 
@@ -40,10 +40,18 @@ def record(chain_id: int, token_address: str, transfers: Sequence[Transfer]) -> 
             PaymentIntent.token_address == token_address,
         )
     }
+    booked = {intent.id: intent.amount_received for intent in paid.values()}
     touched = set()
     for transfer in transfers:
         intent = paid.get(transfer.recipient)
-        if intent is not None and _write(chain_id, intent, transfer):
+        if intent is None:
+            continue
+        amount, dust = units.from_atomic(transfer.atomic_amount, intent.terms.decimals)
+        if booked[intent.id] + amount > LARGEST_AMOUNT:
+            log.error("transfer %s is of an impossible amount: not booked", transfer.tx_hash)
+        elif amount or dust:
+            _write(chain_id, intent, transfer, amount, dust)
+            booked[intent.id] += amount
             touched.add(intent.id)
     return touched
 
@@ -81,13 +89,21 @@ def take_out_missing(
     return {payment.intent_id for payment in gone}
 
 
-def _write(chain_id: int, intent: PaymentIntent, transfer: Transfer) -> bool:
-    amount, dust = units.from_atomic(transfer.atomic_amount, intent.terms.decimals)
-    if amount == dust == 0:
-        return False
-    if amount > LARGEST_AMOUNT:
-        log.error("transfer %s is of an impossible amount: not booked", transfer.tx_hash)
-        return False
+def take_out_after(chain_id: int, number: int) -> set[str]:
+    """Take out of the books what lay in blocks after `number`; return the intents that lost it."""
+    above = (
+        (Payment.chain_id == chain_id)
+        & (Payment.block_number > number)
+        & (Payment.canonical == True)  # noqa: E712
+    )
+    lost = {payment.intent_id for payment in Payment.select().where(above)}
+    Payment.update(canonical=False).where(above).execute()
+    return lost
+
+
+def _write(
+    chain_id: int, intent: PaymentIntent, transfer: Transfer, amount: int, dust: int
+) -> None:
     place = {
         Payment.block_number: transfer.block.number,
         Payment.block_hash: transfer.block.hash,
@@ -110,4 +126,3 @@ def _write(chain_id: int, intent: PaymentIntent, transfer: Transfer) -> bool:
     ).on_conflict(
         conflict_target=[Payment.chain_id, Payment.tx_hash, Payment.log_index], update=place
     ).execute()
-    return True

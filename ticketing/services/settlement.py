@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+from peewee import Expression
+
 from ticketing import clock
 from ticketing.chain.node import Block, Transfer
 from ticketing.chain.registry import Chain
@@ -17,7 +19,7 @@ from ticketing.db import locked, write_transaction
 from ticketing.errors import IntentNotCancelable
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.services import admissions, books, chains, intents, ledger, stock
+from ticketing.services import admissions, books, chains, history, intents, ledger, stock
 
 INTENTS_PER_TRANSACTION = 100
 
@@ -99,30 +101,59 @@ def record_range(
         _move_cursor(chain.chain_id, last)
 
 
-def rewind(chain: Chain, cursor: Block) -> None:
-    """Put the cursor back, so that the blocks after it are read again."""
-    with write_transaction():
-        _chain_state(chain.chain_id)
-        _move_cursor(chain.chain_id, cursor)
+def rewind(chain: Chain, ancestor: Block) -> None:
+    """Go back to the last block that a reorganization left, and take out what it removed.
 
-
-def settle_due(chain_id: int) -> int:
-    """Settle what the cursor's place alone decides: payments deep enough, deadlines passed.
-
-    Return how many intents were due.
+    The blocks after `ancestor` are read again; what they hold now is put back then.
     """
-    due = 0
-    while True:
-        with write_transaction():
-            cursor = chains.cursor_of(_chain_state(chain_id, shared=True))
-            if cursor is None:
-                return due
-            batch = _lock(_due(chain_id, cursor))
-            for intent in batch:
+    with write_transaction():
+        cursor = chains.cursor_of(_chain_state(chain.chain_id))
+        if cursor is None or cursor.number < ancestor.number:
+            raise CursorMoved(f"chain {chain.chain_id} is being read by another worker")
+        touched = ledger.take_out_after(chain.chain_id, ancestor.number)
+        for intent in _lock(touched):
+            _settle(intent, ancestor)
+        history.forget_after(chain.chain_id, ancestor.number)
+        _move_cursor(chain.chain_id, ancestor)
+
+
+def settle(chain_id: int, intent_ids: Collection[str]) -> None:
+    """Settle intents whose payments or whose place in time may have changed, as of the cursor."""
+    with write_transaction():
+        cursor = chains.cursor_of(_chain_state(chain_id, shared=True))
+        if cursor is not None:
+            for intent in _lock(intent_ids):
                 _settle(intent, cursor)
-        due += len(batch)
-        if len(batch) < INTENTS_PER_TRANSACTION:
-            return due
+
+
+def record_found(intent: PaymentIntent, transfers: Sequence[Transfer]) -> None:
+    """Book transfers to one intent that lie at or below the cursor, and settle it."""
+    terms = intent.terms
+    with write_transaction():
+        cursor = chains.cursor_of(_chain_state(terms.chain_id, shared=True))
+        (intent,) = _lock([intent.id])
+        if cursor is not None:
+            known = [each for each in transfers if each.block.number <= cursor.number]
+            ledger.record(terms.chain_id, terms.token_address, known)
+            _settle(intent, cursor)
+
+
+def deep_enough(chain_id: int, cursor: Block) -> list[str]:
+    """Return some intents whose payment is final by now."""
+    return _ids(
+        chain_id,
+        (PaymentIntent.status == IntentStatus.PROCESSING)
+        & (PaymentIntent.paid_block + PaymentIntent.required_confirmations - 1 <= cursor.number),
+    )
+
+
+def past_deadline(chain_id: int, cursor: Block) -> list[str]:
+    """Return some intents whose deadline has passed unpaid."""
+    return _ids(
+        chain_id,
+        (PaymentIntent.status == IntentStatus.AWAITING_PAYMENT)
+        & (PaymentIntent.expires_at < cursor.time),
+    )
 
 
 def expire_free() -> int:
@@ -138,15 +169,9 @@ def expire_free() -> int:
     return len(found)
 
 
-def _due(chain_id: int, cursor: Block) -> list[str]:
-    deep = (PaymentIntent.status == IntentStatus.PROCESSING) & (
-        PaymentIntent.paid_block + PaymentIntent.required_confirmations - 1 <= cursor.number
-    )
-    past = (PaymentIntent.status == IntentStatus.AWAITING_PAYMENT) & (
-        PaymentIntent.expires_at < cursor.time
-    )
+def _ids(chain_id: int, condition: Expression) -> list[str]:
     query = PaymentIntent.select(PaymentIntent.id).where(
-        PaymentIntent.chain_id == chain_id, deep | past
+        PaymentIntent.chain_id == chain_id, condition
     )
     return [intent.id for intent in query.limit(INTENTS_PER_TRANSACTION)]
 
@@ -154,14 +179,19 @@ def _due(chain_id: int, cursor: Block) -> list[str]:
 def _settle(intent: PaymentIntent, as_of: Block) -> None:
     """Bring one locked intent to the state that its payments give it."""
     sums = books.add_up(intent, intents.payments_of(intent), as_of)
+    status = sums.status
+    if sums.is_newly_paid_late and stock.hold_again(intent.ticket_type_id, intent.quantity):
+        status = sums.paid_status
     _enter(
         intent,
-        sums.status,
+        status,
         max(as_of.time, clock.now()),
         amount_received=sums.received,
-        refund_due=sums.refund_due,
+        refund_due=sums.refund_due(status),
         paid_block=sums.paid_block,
         flags=sums.flags,
+        expires_at=sums.deadline,
+        grace_until=sums.grace_until,
     )
 
 
@@ -171,11 +201,14 @@ def _enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns
     columns["status"] = status
     if status is IntentStatus.CONFIRMED and intent.confirmed_at is None:
         columns["confirmed_at"] = clock.now()
-    if before in LIVE and status not in LIVE and intent.chain_id is not None:
+    if status is not before and status not in LIVE and intent.chain_id is not None:
         columns["watch_until"] = now + WATCH_AFTER_END
     _write_changes(intent, columns)
     match before, status:
-        case (IntentStatus.AWAITING_PAYMENT | IntentStatus.PROCESSING, IntentStatus.CONFIRMED):
+        case (
+            IntentStatus.AWAITING_PAYMENT | IntentStatus.PROCESSING | IntentStatus.EXPIRED,
+            IntentStatus.CONFIRMED,
+        ):
             stock.sell(intent.ticket_type_id, intent.quantity)
             admissions.issue(intent)
         case (
@@ -218,6 +251,7 @@ def _chain_state(chain_id: int, *, shared: bool = False) -> ChainState | None:
 
 
 def _move_cursor(chain_id: int, cursor: Block) -> None:
+    history.remember(chain_id, cursor)
     (
         ChainState.update(
             block_number=cursor.number,
