@@ -36,7 +36,10 @@ def create_app(config: Config | None = None) -> Flask:
         except ConfigError as error:
             sys.exit(f"ticketing: {error}")
     logging.basicConfig(level=config.log_level, format="%(levelname)s %(name)s: %(message)s")
-    open_database(config.database_url)
+    try:
+        open_database(config.database_url)
+    except OSError as error:
+        sys.exit(f"ticketing: DATABASE_URL: its folder cannot be made ({error.strerror})")
 
     app = Flask("ticketing")
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES

@@ -19,7 +19,9 @@ LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 Number = TypeVar("Number", int, float)
 
+_OURS = re.compile(r"SECRET_KEY|DATABASE_URL|(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_.*")
 _CHAIN_VARIABLE = re.compile(r"(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_(.*)")
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _CHAIN_ID = re.compile(r"[1-9][0-9]{0,15}")
 
 
@@ -44,6 +46,9 @@ class Config:
 
 def load(environ: Mapping[str, str]) -> Config:
     """Read the configuration. ConfigError names the first variable that is wrong."""
+    for name in environ:
+        if _OURS.fullmatch(name) and not environ[name].isprintable():
+            raise ConfigError(f"{name} must be printable Unicode text")
     return Config(
         secret_key=_secret_key(environ),
         database_url=_database_url(environ),
@@ -108,11 +113,12 @@ def _bounded(
     parse: Callable[[str], Number],
     kind: str,
 ) -> Number:
+    text = environ.get(name)
     try:
-        value = parse(environ[name]) if name in environ else default
+        value = default if text is None else parse(text)
     except ValueError:
         value = None
-    if value is None or not low <= value <= high:
+    if value is None or not low <= value <= high or (text and not _NUMBER.fullmatch(text)):
         raise ConfigError(f"{name} must be {kind} between {low} and {high}")
     return value
 
