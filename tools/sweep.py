@@ -1,4 +1,4 @@
-"""Sign, offline, what moves the money from all exported addresses to one address of yours.
+r"""Sign, offline, what moves the money from all exported addresses to one address of yours.
 
     pip install eth-account
     python -m tools.sweep addresses.csv --to 0x... --chain-id 8453 \
@@ -27,7 +27,8 @@ from typing import Any
 
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
-from eth_utils import keccak, to_checksum_address
+from eth_utils.address import to_checksum_address
+from eth_utils.crypto import keccak
 
 COLUMNS = ["address", "derivation_path", "chain_id", "token_address", "balance", "intent_id"]
 DAY = 86400
@@ -105,12 +106,19 @@ def _parse(row: list[str]) -> tuple[int, Holding]:
         raise ValueError("not a path below an account")
     # An empty balance is of a chain that the server did not ask.
     value = _number(balance or "0")
-    return _number(chain_id), Holding(parse_address(address), int(relative[1]), token, value)
+    addresses = parse_address(address), parse_address(token)
+    return _number(chain_id), Holding(addresses[0], int(relative[1]), addresses[1], value)
 
 
 def _number(text: str) -> int:
     if not _NUMBER.fullmatch(text) or int(text) >= 2**256:
         raise ValueError("not a number")
+    return int(text)
+
+
+def _small(text: str) -> int:
+    if _number(text) >= FIRST_HARDENED_INDEX:
+        raise ValueError("too large a number")
     return int(text)
 
 
@@ -151,10 +159,12 @@ def find_accounts(
 
 def _derive(phrase: str, account: int, index: int) -> LocalAccount:
     try:
-        return Account.from_mnemonic(phrase, account_path=f"m/44'/60'/{account}'/0/{index}")
+        path = f"m/44'/60'/{account}'/0/{index}"
+        key: LocalAccount = Account.from_mnemonic(phrase, account_path=path)
     except Exception:
         # Whatever the library says, it may repeat the phrase.
         raise Refused("this is not a valid seed phrase") from None
+    return key
 
 
 def authorize(holding: Holding, key: LocalAccount, terms: Terms) -> dict[str, Any]:
@@ -228,8 +238,8 @@ def main() -> None:
     add("--chain-id", required=True, type=_argument(_number), help="the rows to take, and sign for")
     add("--token-name", required=True, help="what the token's name() answers")
     add("--token-version", required=True, help="what the token's version() answers")
-    add("--valid-seconds", type=_argument(_number), default=DAY, help="default: %(default)s")
-    add("--account", type=_argument(_number), default=0, help="N of m/44'/60'/N', default 0")
+    add("--valid-seconds", type=_argument(_small), default=DAY, help="default: %(default)s")
+    add("--account", type=_argument(_small), default=0, help="N of m/44'/60'/N', default 0")
     add("--skip-others", action="store_true", help="pass over addresses of another wallet")
     try:
         authorizations = sweep(parser.parse_args())

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ticketing.chain import units
-from ticketing.chain.node import Block
+from ticketing.chain.answers import Block
 from ticketing.constants import LIVE, PART_EXTENSION, REORG_GRACE, SOLD, Flag, IntentStatus
 from ticketing.models.payment_intents import Payment, PaymentIntent
 

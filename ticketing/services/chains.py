@@ -6,7 +6,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from ticketing import clock
-from ticketing.chain.node import Block, TokenFacts, Transfer, connect
+from ticketing.chain.answers import Block, TokenFacts, Transfer
+from ticketing.chain.node import connect
 from ticketing.chain.registry import Chain
 from ticketing.chain.rpc import RpcError
 from ticketing.errors import ChainUnavailable
@@ -86,7 +87,7 @@ def take_lease(chain_id: int, holder: str) -> bool:
         )
         .execute()
     )
-    return taken == 1
+    return bool(taken == 1)
 
 
 def give_lease_back(chain_id: int, holder: str) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ticketing.chain.node import Block
+from ticketing.chain.answers import Block
 from ticketing.models.chains import ChainBlock
 
 KEPT = 512

@@ -2,10 +2,11 @@
 
 import logging
 from collections.abc import Collection, Sequence
+from datetime import datetime
 
 from ticketing import clock, ids
 from ticketing.chain import units
-from ticketing.chain.node import Block, Transfer
+from ticketing.chain.answers import Block, Transfer
 from ticketing.constants import LIVE
 from ticketing.models.payment_intents import Payment, PaymentIntent
 
@@ -54,6 +55,40 @@ def record(chain_id: int, token_address: str, transfers: Sequence[Transfer]) -> 
             booked[intent.id] += amount
             touched.add(intent.id)
     return touched
+
+
+def intents_of(intent_ids: Collection[str]) -> list[PaymentIntent]:
+    """Return intents by their ids."""
+    return list(PaymentIntent.select().where(PaymentIntent.id.in_(list(intent_ids))))
+
+
+def booked_atomic(intent: PaymentIntent) -> int:
+    """Return what an intent's canonical payments add up to, in the token's own units."""
+    decimals = intent.terms.decimals
+    booked = Payment.select().where(Payment.intent == intent, Payment.canonical == True)  # noqa: E712
+    return sum(units.to_atomic(each.amount, decimals) + each.dust for each in booked)
+
+
+def cold_intents(
+    chain_id: int, ended_before: datetime, swept_before: datetime, limit: int
+) -> list[PaymentIntent]:
+    """Return ended intents whose logs are not asked for any more, those not swept for longest."""
+    query = PaymentIntent.select().where(
+        PaymentIntent.chain_id == chain_id,
+        PaymentIntent.watch_until <= ended_before,
+        PaymentIntent.status.not_in(LIVE),
+        PaymentIntent.swept_at.is_null() | (PaymentIntent.swept_at <= swept_before),
+    )
+    return list(query.order_by(PaymentIntent.swept_at.asc(nulls="first")).limit(limit))
+
+
+def note_sweep(intent: PaymentIntent, balance: int, now: datetime) -> None:
+    """Keep what an address held when it was looked at."""
+    (
+        PaymentIntent.update(swept_at=now, swept_balance=str(balance))
+        .where(PaymentIntent.id == intent.id)
+        .execute()
+    )
 
 
 def take_out_missing(

@@ -5,18 +5,18 @@ follow from its payments through `_settle`, under the intent's lock; calling it 
 nothing. Locks are taken in one order: the chain, intents by id, ticket types.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
 from peewee import Expression
 
 from ticketing import clock
-from ticketing.chain.node import Block, Transfer
+from ticketing.chain.answers import Block, Transfer
 from ticketing.chain.registry import Chain
 from ticketing.constants import LIVE, WATCH_AFTER_END, AdmissionStatus, IntentStatus
 from ticketing.db import locked, write_transaction
-from ticketing.errors import IntentNotCancelable
+from ticketing.errors import ChainUnavailable, IntentNotCancelable
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import admissions, books, chains, history, intents, ledger, stock
@@ -67,6 +67,21 @@ def cancel(intent_id: str) -> PaymentIntent:
         if intent.status != IntentStatus.AWAITING_PAYMENT or intent.amount_received > 0:
             raise IntentNotCancelable
         _enter(intent, IntentStatus.CANCELED, clock.now())
+        return intent
+
+
+def give_back(intent: PaymentIntent, book: Callable[[int], int]) -> PaymentIntent:
+    """Book a refund under the intent's lock and settle it.
+
+    `book` is given what is due now, in micro-units, and returns what it has written down.
+    """
+    with write_transaction():
+        cursor = chains.cursor_of(_chain_state(intent.terms.chain_id, shared=True))
+        (intent,) = _lock([intent.id])
+        _write_changes(intent, {"refunded": intent.refunded + book(intent.refund_due)})
+        if cursor is None:
+            raise ChainUnavailable("The worker has not looked at this chain yet.")
+        _settle(intent, cursor)
         return intent
 
 

@@ -2,9 +2,11 @@
 
 import logging
 import uuid
+from collections.abc import Sequence
 
 from ticketing.chain import units
-from ticketing.chain.node import Block, ChainMoved, TokenFacts, connect
+from ticketing.chain.answers import Block, TokenFacts
+from ticketing.chain.node import ChainMoved, connect
 from ticketing.chain.registry import Chain
 from ticketing.services import chains, history, intents, ledger, settlement
 from ticketing.services.settlement import INTENTS_PER_TRANSACTION, CursorMoved
@@ -103,7 +105,7 @@ class Watcher:
         settlement.rewind(self.chain, ancestor)
         return ancestor
 
-    def _is_ours(self, known: list[Block], head: Block) -> bool:
+    def _is_ours(self, known: Sequence[Block], head: Block) -> bool:
         """Tell whether a head below the cursor is only a node's that lags behind."""
         below = [block for block in known if block.number <= head.number]
         return bool(below) and self._node.blocks([below[0].number]) == [below[0]]
