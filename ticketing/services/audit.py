@@ -111,7 +111,7 @@ def _admissions_valid_while_confirmed(tenant_id: str | None) -> Found:
         .join(PaymentIntent)
         .where(~((confirmed & valid) | (reversed_ & suspended)))
     )
-    for admission, status, intent, of in _first(query, PaymentIntent, tenant_id, Admission.id):
+    for admission, status, intent, of in _first(query, PaymentIntent, tenant_id):
         yield [admission, intent], f"the admission is {status}, its intent {of}"
 
 
@@ -179,13 +179,12 @@ def _one_address_one_intent(tenant_id: str | None) -> Found:
 
 
 def _payments_fit_intents(tenant_id: str | None) -> Found:
-    columns = (Payment.id, Payment.chain_id, PaymentIntent.id, PaymentIntent.chain_id)
     query = (
-        Payment.select(*columns)
-        .join(PaymentIntent, JOIN.LEFT_OUTER)
+        Payment.select(Payment.id, Payment.chain_id, PaymentIntent.id, PaymentIntent.chain_id)
+        .join(PaymentIntent)
         .where(PaymentIntent.chain_id.is_null() | (Payment.chain_id != PaymentIntent.chain_id))
     )
-    for payment, chain, intent, of in _first(query, PaymentIntent, tenant_id, Payment.id):
+    for payment, chain, intent, of in _first(query, PaymentIntent, tenant_id):
         yield [payment, intent], f"the payment is on chain {chain}, its intent on {of}"
 
 

@@ -6,6 +6,7 @@ nothing. Locks are taken in one order: the chain, intents by id, ticket types.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -126,8 +127,10 @@ def rewind(chain: Chain, ancestor: Block) -> None:
         if cursor is None or cursor.number < ancestor.number:
             raise CursorMoved(f"chain {chain.chain_id} is being read by another worker")
         touched = ledger.take_out_after(chain.chain_id, ancestor.number)
+        # Time does not go back: a grace is counted from when the payment was last seen there.
+        as_of = replace(ancestor, time=cursor.time)
         for intent in _lock(touched):
-            _settle(intent, ancestor)
+            _settle(intent, as_of)
         history.forget_after(chain.chain_id, ancestor.number)
         _move_cursor(chain.chain_id, ancestor)
 

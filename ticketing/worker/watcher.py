@@ -73,8 +73,8 @@ class Watcher:
         return head, cursor if there == cursor else self._rewind(cursor, head)
 
     def _start(self, head: Block) -> Block:
-        """Begin at the head, or before the oldest intent that somebody may have paid already."""
-        oldest = intents.oldest_live(self.chain.chain_id)
+        """Begin at the head, or before the first intent that somebody may have paid already."""
+        oldest = intents.oldest(self.chain.chain_id)
         number = head.number
         if oldest is not None:
             since = oldest.created_at - chains.CLOCK_SKEW
