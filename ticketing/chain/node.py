@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
 
-from ticketing.chain import address
+from ticketing.chain import address, multicall
 from ticketing.chain.answers import (
     NOTHING,
     TRANSFER_TOPIC,
@@ -26,6 +26,7 @@ ADDRESSES_PER_FILTER = 1000
 
 BLOCKS_PER_RANGE = 2000
 _CALLS_PER_BATCH = 100
+_CALLS_PER_MULTICALL = 500
 
 _HEAD_CALL: Call = ("eth_getBlockByNumber", ["latest", False])
 _DECIMALS_CALL = "0x" + address.keccak256(b"decimals()")[:4].hex()
@@ -42,6 +43,7 @@ class Node:
 
     def __init__(self, rpc: RpcClient) -> None:
         self._rpc = rpc
+        self._multicall: bool | None = None
 
     def head(self) -> Block:
         """Return the newest block."""
@@ -83,8 +85,8 @@ class Node:
         chain_id, decimals, symbol = self._rpc.batch(
             [
                 ("eth_chainId", []),
-                ("eth_call", [{"to": token_address, "data": _DECIMALS_CALL}, "latest"]),
-                ("eth_call", [{"to": token_address, "data": _SYMBOL_CALL}, "latest"]),
+                _eth_call(token_address, _DECIMALS_CALL),
+                _eth_call(token_address, _SYMBOL_CALL),
             ]
         )
         return TokenFacts(
@@ -101,13 +103,28 @@ class Node:
         return [log.in_block(headers[log.block_number]) for log in logs]
 
     def balances(self, token_address: str, addresses: Sequence[str]) -> list[int]:
-        """Return what each address holds of a token now, in the token's own units."""
+        """Return what each address holds of a token now, in the token's own units.
+
+        Many are asked for in one call where the chain has Multicall3, else in batches.
+        """
+        size = _CALLS_PER_MULTICALL if addresses and self._has_multicall() else _CALLS_PER_BATCH
         held: list[int] = []
-        for start in range(0, len(addresses), _CALLS_PER_BATCH):
-            chunk = addresses[start : start + _CALLS_PER_BATCH]
-            calls = [_balance_call(token_address, each) for each in chunk]
-            held += [parse_word(raw) for raw in self._rpc.batch(calls)]
+        for start in range(0, len(addresses), size):
+            calls = [_balance_data(each) for each in addresses[start : start + size]]
+            if size == _CALLS_PER_MULTICALL:
+                data = multicall.encode(token_address, calls)
+                (answer,) = self._rpc.batch([_eth_call(multicall.ADDRESS, data)])
+                held += multicall.decode(answer, len(calls))
+            else:
+                answers = self._rpc.batch([_eth_call(token_address, data) for data in calls])
+                held += [parse_word(answer) for answer in answers]
         return held
+
+    def _has_multicall(self) -> bool:
+        if self._multicall is None:
+            (code,) = self._rpc.batch([("eth_getCode", [multicall.ADDRESS, "latest"])])
+            self._multicall = code != NOTHING
+        return self._multicall
 
     def transfers(
         self, token_address: str, recipients: Iterable[str], first: int, head: Block
@@ -186,9 +203,12 @@ def _header_call(number: int) -> Call:
     return "eth_getBlockByNumber", [hex(number), False]
 
 
-def _balance_call(token_address: str, holder: str) -> Call:
-    data = _BALANCE_SELECTOR + holder[2:].lower().rjust(64, "0")
-    return "eth_call", [{"to": token_address, "data": data}, "latest"]
+def _balance_data(holder: str) -> str:
+    return _BALANCE_SELECTOR + holder[2:].lower().rjust(64, "0")
+
+
+def _eth_call(target: str, data: str) -> Call:
+    return "eth_call", [{"to": target, "data": data}, "latest"]
 
 
 def _topic(recipient: str) -> str:
