@@ -102,14 +102,12 @@ def _admissions_match(tenant_id: str | None) -> Found:
 
 
 def _admissions_valid_while_confirmed(tenant_id: str | None) -> Found:
-    valid = Admission.status == AdmissionStatus.VALID
-    suspended = Admission.status == AdmissionStatus.SUSPENDED
     confirmed = PaymentIntent.status == IntentStatus.CONFIRMED
-    reversed_ = PaymentIntent.status == IntentStatus.REVERSED
+    expected = Case(None, [(confirmed, AdmissionStatus.VALID)], AdmissionStatus.SUSPENDED)
     query = (
         Admission.select(Admission.id, Admission.status, PaymentIntent.id, PaymentIntent.status)
         .join(PaymentIntent)
-        .where(~((confirmed & valid) | (reversed_ & suspended)))
+        .where(Admission.status != expected)
     )
     for admission, status, intent, of in _first(query, PaymentIntent, tenant_id):
         yield [admission, intent], f"the admission is {status}, its intent {of}"

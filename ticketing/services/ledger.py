@@ -18,12 +18,12 @@ log = logging.getLogger(__name__)
 
 def watched_addresses(chain_id: int, token_address: str, since: Block) -> frozenset[str]:
     """Return the addresses whose transfers matter after `since`: of live and just ended intents."""
-    query = PaymentIntent.select().where(
+    query = PaymentIntent.select(PaymentIntent.address).where(
         PaymentIntent.chain_id == chain_id,
         PaymentIntent.token_address == token_address,
         PaymentIntent.status.in_(LIVE) | (PaymentIntent.watch_until > since.time),
     )
-    return frozenset(intent.terms.address for intent in query)
+    return frozenset(intent.address for intent in query if intent.address is not None)
 
 
 def record(chain_id: int, token_address: str, transfers: Sequence[Transfer]) -> set[str]:
