@@ -11,19 +11,14 @@ from ticketing.models.admissions import Admission
 from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.services import audit
 
-PAST_EVERY_DEADLINE = 7200
-
 TABLES = {"ticket": "ticket_types", "admission": "admissions", "payment": "payments"}
-"""The tables of what the `books` hold by these names; the others are intents."""
 
 
 def change(name, to):
-    """SQL that changes one row of the books."""
     return f"UPDATE {TABLES.get(name, 'payment_intents')} SET {to} WHERE id = '{{{name}}}'"
 
 
 def one_more_admission(intent, status):
-    """SQL that gives an intent an admission."""
     return (
         "INSERT INTO admissions (id, tenant_id, event_id, ticket_type_id, intent_id, code, status,"
         f" created_at) SELECT 'adm_x', tenant_id, event_id, ticket_type_id, '{{{intent}}}', 'x',"
@@ -32,7 +27,6 @@ def one_more_admission(intent, status):
 
 
 def one_more_payment(intent, *, amount=0, dust=0, canonical=True):
-    """SQL that gives an intent a payment."""
     return (
         "INSERT INTO payments (id, intent_id, chain_id, tx_hash, log_index, block_number,"
         " block_hash, block_time, sender, amount, dust, canonical, seen_at)"
@@ -42,7 +36,6 @@ def one_more_payment(intent, *, amount=0, dust=0, canonical=True):
 
 
 def one_more_refund(intent, amount):
-    """SQL that gives an intent a refund."""
     return (
         "INSERT INTO refunds (id, intent_id, chain_id, tx_hash, log_index, recipient, amount,"
         f" created_at) SELECT 'ref_x', '{{{intent}}}', chain_id, 'x', 0, sender, {amount}, seen_at"
@@ -50,6 +43,7 @@ def one_more_refund(intent, amount):
     )
 
 
+VALID = "admissions_valid_while_confirmed"
 PAID_ADDRESS = "SELECT address FROM payment_intents WHERE id = '{paid}'"
 
 BROKEN = [
@@ -61,14 +55,8 @@ BROKEN = [
     ("admissions_match", "paid", one_more_admission("paid", "valid")),
     ("admissions_match", "live", one_more_admission("live", "suspended")),
     ("admissions_match", "paid", change("paid", "confirmed_at = NULL")),
-    (
-        *("admissions_valid_while_confirmed", "admission paid"),
-        change("admission", "status = 'suspended'"),
-    ),
-    (
-        *("admissions_valid_while_confirmed", "free_admission free"),
-        change("free", "status = 'reversed'"),
-    ),
+    (VALID, "admission paid", change("admission", "status = 'suspended'")),
+    (VALID, "free_admission free", change("free", "status = 'reversed'")),
     ("received_is_payments", "paid", change("payment", "canonical = FALSE")),
     ("received_is_payments", "paid", change("payment", "amount = amount + 1")),
     ("received_is_payments", "paid", change("payment", "dust = 1")),
@@ -79,10 +67,7 @@ BROKEN = [
     ("every_unit_accounted", "paid", change("paid", "refund_due = 0")),
     ("every_unit_accounted", "expired", change("expired", "refund_due = 0")),
     ("every_unit_accounted", "live", change("live", "refund_due = 1")),
-    (
-        *("every_unit_accounted", "paid"),
-        change("paid", "amount = amount_received + 1, refund_due = 0"),
-    ),
+    ("every_unit_accounted", "paid", change("paid", "amount = amount + 9, refund_due = 0")),
     ("one_address_one_intent", "paid live", change("live", f"address = LOWER(({PAID_ADDRESS}))")),
     ("payments_fit_intents", "payment paid", change("payment", "chain_id = 1")),
     ("payments_fit_intents", "pay_x free", one_more_payment("free", amount=1, canonical=False)),
@@ -138,7 +123,7 @@ def free_ticket(organizer):
 
 def pass_time(node):
     """Let every deadline pass by the chain's own clock."""
-    node.rpc("evm_increaseTime", PAST_EVERY_DEADLINE)
+    node.rpc("evm_increaseTime", 7200)
     node.rpc("anvil_mine", "0x1")
 
 
@@ -155,9 +140,13 @@ def forget_check_constraints():
     if is_sqlite():
         database.execute_sql("PRAGMA ignore_check_constraints = 1")
         return
-    checks = "conrelid = 'ticket_types'::regclass AND contype = 'c'"
-    for (name,) in database.execute_sql(f"SELECT conname FROM pg_constraint WHERE {checks}"):
+    checks = "SELECT conname FROM pg_constraint WHERE conrelid = 'ticket_types'::regclass"
+    for (name,) in database.execute_sql(f"{checks} AND contype = 'c'"):
         database.execute_sql(f'ALTER TABLE ticket_types DROP CONSTRAINT "{name}"')
+
+
+def right(intents):
+    return f"the books are right: {len(audit.RULES)} rules, {intents} intents\n"
 
 
 def seen_by(organizer):
@@ -228,21 +217,18 @@ def test_busy_books_are_right_at_every_step(acme, neighbour, node):
     worker_once(acme.app)
     assert [buyer.now()["status"] for buyer in both] == ["reversed"] * 2
     assert seen_by(acme) == seen_by(neighbour) == []
-    rules, intents = len(audit.RULES), PaymentIntent.select().count()
-    right = f"the books are right: {rules} rules, {intents} intents\n"
-    assert cli(acme.app, "audit") == right
-    of_one = cli(acme.app, "audit", "--tenant", neighbour.id)
-    assert of_one == f"the books are right: {rules} rules, 1 intents\n"
+    assert cli(acme.app, "audit") == right(PaymentIntent.select().count())
+    assert cli(acme.app, "audit", "--tenant", neighbour.id) == right(1)
     gone.pay(node)
     worker_once(acme.app)
     assert [buyer.now()["status"] for buyer in both] == ["confirmed", "reversed"]
-    assert cli(acme.app, "audit") == right
+    assert audit.audit(None) == []
 
 
 def test_what_is_being_processed_is_held(three_deep, acme, node):
     buyer = acme.buyer(acme.ticket(), quantity=2)
     worker_once(acme.app)
-    buyer.pay(node, 2 * PRICE + 1)
+    buyer.pay(node)
     worker_once(acme.app)
     assert buyer.now()["status"] == "processing"
     assert seen_by(acme) == []
@@ -250,7 +236,7 @@ def test_what_is_being_processed_is_held(three_deep, acme, node):
 
 def test_empty_books_are_right(acme):
     assert seen_by(acme) == []
-    assert cli(acme.app, "audit") == f"the books are right: {len(audit.RULES)} rules, 0 intents\n"
+    assert cli(acme.app, "audit") == right(0)
 
 
 @pytest.mark.parametrize(("rule", "names", "sql"), BROKEN)
@@ -260,9 +246,8 @@ def test_each_breach_is_named_and_nobody_else_sees_it(acme, neighbour, books, ru
     assert seen_by(acme) == [(rule, ids)]
     assert [(breach.rule, breach.ids) for breach in audit.audit(None)] == [(rule, ids)]
     assert seen_by(neighbour) == []
-    (line,) = cli(acme.app, "audit", exit_code=1).splitlines()
-    assert line.startswith(f"{rule}  {' '.join(ids)}  ")
-    assert cli(acme.app, "audit", "--tenant", "neighbour").startswith("the books are right")
+    assert cli(acme.app, "audit", exit_code=1).startswith(f"{rule}  {' '.join(ids)}  ")
+    assert cli(acme.app, "audit", "--tenant", "neighbour") == right(1)
 
 
 def test_every_rule_has_been_broken():
@@ -280,8 +265,7 @@ def test_stock_beyond_the_capacity_is_named_all_the_same(acme, books):
     forget_check_constraints()
     break_books(books, change("ticket", "capacity = 1"))
     assert seen_by(acme) == [("stock_within_capacity", [books["ticket"]])]
-    (breach,) = audit.audit(None)
-    assert breach.detail == "1 are held and 2 sold of 1"
+    assert audit.audit(None)[0].detail == "1 are held and 2 sold of 1"
     break_books(books, change("ticket", "capacity = NULL, held = -1"))
     assert [rule for rule, _ in seen_by(acme)] == ["stock_within_capacity", "held_is_live"]
 
@@ -292,8 +276,7 @@ def test_dust_counts_once_it_makes_a_micro_unit(acme, books):
     assert seen_by(acme) == []
     break_books(books, one_more_payment("paid", dust=400000000000))
     assert seen_by(acme) == [("received_is_payments", [books["paid"]])]
-    one_more = "amount_received = amount_received + 1, refund_due = refund_due + 1"
-    break_books(books, change("paid", one_more))
+    break_books(books, change("paid", f"amount_received = {2 * PRICE + 6}, refund_due = 6"))
     assert seen_by(acme) == []
 
 
@@ -313,5 +296,4 @@ def test_no_more_than_a_hundred_breaches_of_a_rule_are_told(acme):
 
 
 def test_an_unknown_tenant_is_told_in_one_sentence(acme):
-    said = cli(acme.app, "audit", "--tenant", "nobody-here", exit_code=1)
-    assert said == "Error: There is no such tenant.\n"
+    assert "no such tenant" in cli(acme.app, "audit", "--tenant", "nobody-here", exit_code=1)

@@ -186,7 +186,7 @@ INDEXES = (
     "ticket_types_of_event ON ticket_types (event_id, id)",
     "intents_of_tenant ON payment_intents (tenant_id, id)",
     "intents_of_event ON payment_intents (event_id, id)",
-    "intents_of_ticket_type ON payment_intents (ticket_type_id)",
+    "intents_of_ticket_type ON payment_intents (ticket_type_id, status, quantity)",
     "intents_by_status ON payment_intents (tenant_id, status, id)",
     "intents_flagged ON payment_intents (tenant_id, id) WHERE flags <> 0",
     "intents_awaiting ON payment_intents (chain_id, expires_at) WHERE status = 'awaiting_payment'",
