@@ -61,6 +61,9 @@ class FakeBlock:
 class FakeChain:
     """Blocks, transactions and what became of them. A node may lag `lag` blocks behind it."""
 
+    organizer = "0x" + "0a" * 20
+    buyers = ["0x" + f"b{n}" * 20 for n in range(3)]
+
     def __init__(self, chain_id: int, token: str, decimals: int, time: int) -> None:
         self.chain_id = chain_id
         self.token = token.lower()

@@ -2,17 +2,29 @@
 
 from collections import Counter, defaultdict
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from ticketing.models.admissions import Admission
-from ticketing.models.chains import ChainState
-from ticketing.models.payment_intents import Payment, PaymentIntent, Refund
-from ticketing.models.ticket_types import TicketType
+from ticketing.db import database
 from ticketing.services.audit import audit
 
 LIVE = {"awaiting_payment", "processing"}
 SOLD = {"confirmed", "reversed"}
 ENDED = {"expired", "canceled"}
+TABLES = ("ticket_types", "payment_intents", "payments", "admissions", "refunds", "chains")
+
+Row = dict[str, Any]
+
+
+class Place(NamedTuple):
+    """One payment, in the books or on the chain."""
+
+    tx_hash: str
+    log_index: int
+    block_number: int
+    block_hash: str
+    time: datetime
+    intent: str
+    amount: int
 
 
 class Model:
@@ -22,10 +34,21 @@ class Model:
         self._confirmations = confirmations
         self._scale = atomic_per_unit
         self._was: dict[str, str] = {}
+        self._books: dict[str, dict[str, Row]] = {table: {} for table in TABLES}
         self._codes: dict[str, set[str]] = {}
         self._ever_final: Counter[str] = Counter()
         self.deepest = 0
         """The depth of the deepest reorganization so far."""
+
+    @property
+    def has_intents(self) -> bool:
+        """Whether anybody has ordered."""
+        return bool(self._was)
+
+    @property
+    def owes(self) -> bool:
+        """Whether anything is to be given back."""
+        return any(row["refund_due"] for row in self._books["payment_intents"].values())
 
     def see(self, chain: Any) -> None:
         """Remember how much was ever final at each address: it alone may be sold for."""
@@ -38,8 +61,12 @@ class Model:
 
     def check(self, tenant_id: str) -> None:
         """Hold the books to what must hold at every moment."""
+        books = {table: _rows(table) for table in TABLES}
+        if books == self._books:
+            return
+        self._books = books
         assert audit(tenant_id) == []
-        intents = _by_id(PaymentIntent)
+        intents = books["payment_intents"]
         self._check_stock(intents)
         self._check_sums(intents)
         self._check_admissions(intents)
@@ -49,55 +76,69 @@ class Model:
 
     def check_against(self, chain: Any) -> None:
         """Hold the books to the chain, once the worker has seen all of it."""
-        state = ChainState.get()
-        assert (state.block_number, state.block_hash) == chain.head[:2]
-        intents = _by_id(PaymentIntent)
+        (state,) = self._books["chains"].values()
+        assert (state["block_number"], state["block_hash"]) == chain.head[:2]
+        intents = self._books["payment_intents"]
         of_address = {
             intent["address"].lower(): intent for intent in intents.values() if intent["address"]
         }
-        there = {
-            (seen.tx_hash, seen.log_index, seen.block_number, seen.block_hash, seen.time)
-            + (of_address[seen.send.to.lower()]["id"], seen.send.amount)
+        there = [
+            Place(
+                seen.tx_hash,
+                seen.log_index,
+                seen.block_number,
+                seen.block_hash,
+                datetime.fromtimestamp(seen.time, UTC),
+                of_address[seen.send.to.lower()]["id"],
+                seen.send.amount,
+            )
             for seen in chain.transfers()
             if seen.send.to.lower() in of_address
-        }
+        ]
         booked = [
-            (row["tx_hash"], row["log_index"], row["block_number"], row["block_hash"])
-            + (int(row["block_time"].timestamp()), row["intent"])
-            + (row["amount"] * self._scale + row["dust"],)
-            for row in Payment.select().dicts()
+            Place(
+                row["tx_hash"],
+                row["log_index"],
+                row["block_number"],
+                row["block_hash"],
+                _moment(row["block_time"]),
+                row["intent_id"],
+                row["amount"] * self._scale + row["dust"],
+            )
+            for row in self._books["payments"].values()
             if row["canonical"]
         ]
-        assert Counter(booked) == Counter(there), "what is booked is not what is on the chain"
+        lost, invented = Counter(there) - Counter(booked), Counter(booked) - Counter(there)
+        assert (lost, invented) == (Counter(), Counter()), "the books are not what the chain says"
         received: Counter[str] = Counter()
         in_time: Counter[str] = Counter()
-        for *_, time, intent_id, amount in there:
-            received[intent_id] += amount
-            if datetime.fromtimestamp(time, UTC) <= intents[intent_id]["hold_until"]:
-                in_time[intent_id] += amount
+        for each in there:
+            received[each.intent] += each.amount
+            if each.time <= _moment(intents[each.intent]["hold_until"]):
+                in_time[each.intent] += each.amount
         for intent in intents.values():
             self._check_end(intent, received[intent["id"]], in_time[intent["id"]], chain.head[2])
         self._check_refunds(chain, of_address)
 
-    def _check_stock(self, intents: dict[str, dict[str, Any]]) -> None:
+    def _check_stock(self, intents: dict[str, Row]) -> None:
         held: Counter[str] = Counter()
         sold: Counter[str] = Counter()
         for intent in intents.values():
-            held[intent["ticket_type"]] += intent["quantity"] * (intent["status"] in LIVE)
-            sold[intent["ticket_type"]] += intent["quantity"] * (intent["status"] in SOLD)
-        for key, kind in _by_id(TicketType).items():
+            held[intent["ticket_type_id"]] += intent["quantity"] * (intent["status"] in LIVE)
+            sold[intent["ticket_type_id"]] += intent["quantity"] * (intent["status"] in SOLD)
+        for key, kind in self._books["ticket_types"].items():
             assert (kind["held"], kind["sold"]) == (held[key], sold[key])
             assert held[key] + sold[key] <= kind["capacity"]
 
-    def _check_sums(self, intents: dict[str, dict[str, Any]]) -> None:
+    def _check_sums(self, intents: dict[str, Row]) -> None:
         received: Counter[str] = Counter()
-        for payment in Payment.select().dicts():
-            assert payment["intent"] in intents
+        for payment in self._books["payments"].values():
+            assert payment["intent_id"] in intents
             if payment["canonical"]:
-                received[payment["intent"]] += payment["amount"] * self._scale + payment["dust"]
+                received[payment["intent_id"]] += payment["amount"] * self._scale + payment["dust"]
         refunded: Counter[str] = Counter()
-        for refund in Refund.select().dicts():
-            refunded[refund["intent"]] += refund["amount"]
+        for refund in self._books["refunds"].values():
+            refunded[refund["intent_id"]] += refund["amount"]
         for key, intent in intents.items():
             assert intent["amount_received"] == received[key] // self._scale
             assert intent["refunded"] == refunded[key]
@@ -109,11 +150,11 @@ class Model:
         issued = [intent["address"].lower() for intent in intents.values() if intent["address"]]
         assert len(issued) == len(set(issued))
 
-    def _check_admissions(self, intents: dict[str, dict[str, Any]]) -> None:
+    def _check_admissions(self, intents: dict[str, Row]) -> None:
         codes: dict[str, set[str]] = defaultdict(set)
-        for admission in Admission.select().dicts():
-            codes[admission["intent"]].add(admission["code"])
-            is_confirmed = intents[admission["intent"]]["status"] == "confirmed"
+        for admission in self._books["admissions"].values():
+            codes[admission["intent_id"]].add(admission["code"])
+            is_confirmed = intents[admission["intent_id"]]["status"] == "confirmed"
             assert admission["status"] == ("valid" if is_confirmed else "suspended")
         for key, intent in intents.items():
             once_confirmed = intent["status"] in SOLD or key in self._codes
@@ -122,7 +163,7 @@ class Model:
             if once_confirmed:
                 self._codes[key] = codes[key]
 
-    def _check_move(self, intent: dict[str, Any], before: str | None) -> None:
+    def _check_move(self, intent: Row, before: str | None) -> None:
         """Nobody is served for what was never final, or loses a seat without a cause."""
         after = intent["status"]
         if after == before or not intent["address"]:
@@ -136,7 +177,7 @@ class Model:
         assert before not in SOLD or after in SOLD
         assert before != "canceled"
 
-    def _check_end(self, intent: dict[str, Any], received: int, in_time: int, time: int) -> None:
+    def _check_end(self, intent: Row, received: int, in_time: int, time: int) -> None:
         status, amount = intent["status"], intent["amount"] * self._scale
         if not intent["address"]:
             return
@@ -144,7 +185,7 @@ class Model:
         assert status != "processing"
         if status == "awaiting_payment":
             assert kept < amount
-            assert intent["expires_at"] >= datetime.fromtimestamp(time, UTC)
+            assert _moment(intent["expires_at"]) >= datetime.fromtimestamp(time, UTC)
         elif status == "confirmed":
             assert kept >= amount
         elif status == "reversed":
@@ -163,10 +204,19 @@ class Model:
         back = sum(
             seen.send.amount
             for seen in chain.transfers()
-            if seen.send.to.lower() not in of_address and seen.send.sender.startswith("0x0a")
+            if seen.send.to.lower() not in of_address
+            and seen.send.sender.lower() == chain.organizer.lower()
         )
-        assert sum(each.refunded for each in PaymentIntent.select()) * self._scale <= back
+        refunded = sum(each["amount"] for each in self._books["refunds"].values())
+        assert refunded * self._scale <= back
 
 
-def _by_id(model: Any) -> dict[str, dict[str, Any]]:
-    return {row["id"]: row for row in model.select().dicts()}
+def _rows(table: str) -> dict[str, Row]:
+    """Return the rows of a table by their first column, as the database gives them."""
+    cursor = database.execute_sql(f"SELECT * FROM {table}")
+    names = [column[0] for column in cursor.description]
+    return {row[0]: dict(zip(names, row, strict=True)) for row in cursor.fetchall()}
+
+
+def _moment(value: str | datetime) -> datetime:
+    return datetime.fromisoformat(value) if isinstance(value, str) else value

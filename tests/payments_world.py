@@ -14,6 +14,7 @@ from ticketing import ids
 from ticketing.chain.rpc import Call, RpcError
 from ticketing.config import Config
 from ticketing.constants import MICRO_UNIT_DECIMALS, Publication
+from ticketing.db import database
 from ticketing.errors import TicketingError
 from ticketing.models.base import BaseModel
 from ticketing.models.chains import ChainBlock
@@ -21,7 +22,7 @@ from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
-from ticketing.services import checkout, chains, refunds, settlement, wallets
+from ticketing.services import chains, checkout, refunds, settlement, wallets
 from ticketing.services.settlement import CursorMoved
 from ticketing.worker.watcher import Watcher
 from tools.anvil import DEMO_XPUB
@@ -47,9 +48,8 @@ class World:
         self.cut = False
         self.tripwire = Tripwire()
         self._workers: list[Watcher | None] = [None] * 3
-        self._refunds_sent: list[str] = []
+        self.refunds_sent: list[str] = []
         self.model = Model(self.settings.confirmations, 10 ** (chain.decimals - 6))
-        self._buyers, self._organizer = ["0x" + f"b{n}" * 20 for n in range(3)], "0x" + "0a" * 20
         self._capacity = capacity
         self.whole = True
         """Whether nothing has gone wrong in this world: then it can be healed."""
@@ -93,7 +93,7 @@ class World:
         for who, how_much in whom:
             intent = self._intent(who, paid=True)
             if intent is not None:
-                buyer = self._buyers[who % len(self._buyers)]
+                buyer = self.chain.buyers[who % len(self.chain.buyers)]
                 sends.append(Send(buyer, intent.terms.address, self._amount(intent, how_much)))
         if sends:
             self.chain.send(sends, self._chain_time(), apart=apart)
@@ -106,16 +106,16 @@ class World:
             return
         intent = owed[who % owed.count()]
         amount = self._atomic(intent.refund_due - short)
-        (buyer, *_) = refunds._owed(intent).senders or self._buyers
-        self._refunds_sent += self.chain.send(
-            [Send(self._organizer, buyer, amount)], self._chain_time()
+        (buyer, *_) = refunds._owed(intent).senders or self.chain.buyers
+        self.refunds_sent += self.chain.send(
+            [Send(self.chain.organizer, buyer, amount)], self._chain_time()
         )
         self.model.see(self.chain)
 
     def settle_refund(self, who: int, which: int) -> None:
         """Claim that one of the refunds sent was for this intent."""
-        if self._refunds_sent and (intent := self._intent(who, paid=True)):
-            tx_hash = self._refunds_sent[which % len(self._refunds_sent)]
+        if self.refunds_sent and (intent := self._intent(who, paid=True)):
+            tx_hash = self.refunds_sent[which % len(self.refunds_sent)]
             with _refused("no_refund_due", "refund_not_seen", "chain_unavailable"):
                 refunds.settle(self._tenant.id, intent.id, tx_hash, self.config.chains)
 
@@ -182,6 +182,7 @@ class World:
 
     def check(self) -> None:
         """Hold the books to what must hold at every moment."""
+        assert not database.in_transaction()
         self.model.check(self._tenant.id)
 
     def heal(self) -> None:

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pty
+import select
 import subprocess
 import sys
 import termios
@@ -192,8 +193,11 @@ def sweep(environ, path, phrase, *options):
     )
     prompt = b""
     while not prompt.endswith(b": "):
-        said = os.read(process.stderr.fileno(), 1024)
-        assert said, prompt
+        asked, _, _ = select.select([process.stderr], [], [], PATIENCE_SECONDS)
+        said = os.read(process.stderr.fileno(), 1024) if asked else b""
+        if not said:
+            process.kill()
+            pytest.fail(f"it asked for no phrase, but said {prompt!r}")
         prompt += said
     assert not termios.tcgetattr(theirs)[3] & termios.ECHO
     os.write(ours, f"{phrase}\n".encode())

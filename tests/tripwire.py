@@ -37,7 +37,7 @@ class Tripwire:
             return execute_sql(*arguments)
 
         def committing() -> None:
-            self.passed()
+            self.passed(between=False)
             commit()
             self.passed()
 
@@ -58,8 +58,8 @@ class Tripwire:
                 self.dead = None
                 database.close()
 
-    def passed(self) -> None:
-        """Break in here, if this is the point."""
+    def passed(self, *, between: bool = True) -> None:
+        """Break in here, if this is the point; what is no kill waits until it is `between`."""
         self.points += 1
         if self.dead is not None:
             raise self.dead
@@ -73,7 +73,7 @@ class Tripwire:
             self._disarm()
             self.dead = ends_in
             raise ends_in
-        if database.in_transaction():
+        if database.in_transaction() or not between:
             self._left = 1
         elif event is not None:
             self._disarm()

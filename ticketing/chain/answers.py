@@ -12,6 +12,11 @@ TRANSFER_TOPIC = "0x" + address.keccak256(b"Transfer(address,address,uint256)").
 NOTHING = "0x"
 
 _SUCCESS = "0x1"
+_MOST = 2**63 - 1
+_MOST_LOGS = 2**31 - 1
+_LONGEST_SYMBOL = 100
+_MOST_DECIMALS = 2**8 - 1
+_LATEST_TIME = 2**32
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}")
 _WORD = re.compile(r"0x[0-9a-fA-F]{64}")
 
@@ -78,7 +83,7 @@ def parse_logs(answer: Any) -> list[Log]:
     """Read a list of Transfer logs; those that the node marks as removed are left out."""
     if not isinstance(answer, list):
         raise RpcError("the node's list of logs is not a list")
-    return [_parse_log(raw) for raw in answer if not _field(raw, "removed", default=False)]
+    return [_parse_log(raw) for raw in answer if _field(raw, "removed", default=False) is not True]
 
 
 def parse_receipt(receipt: Any, token_address: str) -> list[Log]:
@@ -111,7 +116,7 @@ def _parse_log(raw: Any) -> Log:
     return Log(
         token_address=token_address.lower(),
         tx_hash=_parse_hash(_field(raw, "transactionHash")),
-        log_index=parse_quantity(_field(raw, "logIndex")),
+        log_index=parse_quantity(_field(raw, "logIndex"), _MOST_LOGS),
         block_number=parse_quantity(_field(raw, "blockNumber")),
         block_hash=_parse_hash(_field(raw, "blockHash")),
         sender=_parse_topic_address(topics[1]),
@@ -122,10 +127,7 @@ def _parse_log(raw: Any) -> Log:
 
 def parse_block(raw: Any) -> Block:
     """Read a block's header."""
-    try:
-        time = datetime.fromtimestamp(parse_quantity(_field(raw, "timestamp")), UTC)
-    except (OverflowError, ValueError, OSError):
-        raise RpcError("the node sent a block with an impossible time") from None
+    time = datetime.fromtimestamp(parse_quantity(_field(raw, "timestamp"), _LATEST_TIME), UTC)
     number = parse_quantity(_field(raw, "number"))
     return Block(number, _parse_hash(_field(raw, "hash")), time)
 
@@ -136,11 +138,22 @@ def _field(raw: Any, name: str, **default: Any) -> Any:
     return raw.get(name, default.get("default"))
 
 
-def parse_quantity(raw: Any) -> int:
-    """Read a number in hex."""
+def parse_quantity(raw: Any, most: int = _MOST) -> int:
+    """Read a number in hex, no larger than `most`."""
     if not isinstance(raw, str) or not _QUANTITY.fullmatch(raw):
         raise RpcError("the node sent something else where a quantity belongs")
-    return int(raw, 16)
+    number = int(raw, 16)
+    if number > most:
+        raise RpcError("the node sent an impossibly large quantity")
+    return number
+
+
+def parse_decimals(raw: Any) -> int:
+    """Read a token's decimals."""
+    decimals = parse_word(raw)
+    if decimals > _MOST_DECIMALS:
+        raise RpcError("the token has impossible decimals")
+    return decimals
 
 
 def parse_word(raw: Any) -> int:
@@ -161,6 +174,13 @@ def _parse_topic_address(raw: Any) -> str:
     return f"0x{word:040x}"
 
 
+def is_contract(code: Any) -> bool:
+    """Tell whether what eth_getCode answered is a contract's code."""
+    if not isinstance(code, str) or not code.startswith(NOTHING):
+        raise RpcError("the node sent something else where code belongs")
+    return code != NOTHING
+
+
 def parse_string(raw: Any) -> str:
     """Read an ABI-encoded string, or the bytes32 that some old tokens answer with."""
     try:
@@ -168,6 +188,7 @@ def parse_string(raw: Any) -> str:
         if len(data) > 64:
             length = int.from_bytes(data[32:64], "big")
             data = data[64 : 64 + length]
-        return data.rstrip(b"\0").decode()
+        text = data.rstrip(b"\0").decode()
     except (AttributeError, ValueError):
         raise RpcError("the node sent something else where a string belongs") from None
+    return "".join(filter(str.isprintable, text[:_LONGEST_SYMBOL]))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
+from typing import Any
 
 from ticketing.chain import address, multicall
 from ticketing.chain.answers import (
@@ -12,7 +13,9 @@ from ticketing.chain.answers import (
     Log,
     TokenFacts,
     Transfer,
+    is_contract,
     parse_block,
+    parse_decimals,
     parse_logs,
     parse_quantity,
     parse_receipt,
@@ -53,14 +56,14 @@ class Node:
     def head_and(self, number: int) -> tuple[Block, Block | None]:
         """Return the newest block, and the one with this number if the node has it."""
         head, there = self._rpc.batch([_HEAD_CALL, _header_call(number)])
-        return parse_block(head), None if there is None else parse_block(there)
+        return parse_block(head), _asked_for(number, there)
 
     def blocks(self, numbers: Sequence[int]) -> list[Block | None]:
         """Return the blocks with these numbers, None where the node has none."""
         found: list[Block | None] = []
         for start in range(0, len(numbers), _CALLS_PER_BATCH):
-            calls = [_header_call(n) for n in numbers[start : start + _CALLS_PER_BATCH]]
-            found += [None if raw is None else parse_block(raw) for raw in self._rpc.batch(calls)]
+            some = numbers[start : start + _CALLS_PER_BATCH]
+            found += map(_asked_for, some, self._rpc.batch([_header_call(n) for n in some]))
         return found
 
     def first_block_since(self, time: datetime, head: Block) -> int:
@@ -91,7 +94,7 @@ class Node:
         )
         return TokenFacts(
             parse_quantity(chain_id),
-            None if decimals == NOTHING else parse_word(decimals),
+            None if decimals == NOTHING else parse_decimals(decimals),
             None if symbol == NOTHING else parse_string(symbol),
         )
 
@@ -123,7 +126,7 @@ class Node:
     def _has_multicall(self) -> bool:
         if self._multicall is None:
             (code,) = self._rpc.batch([("eth_getCode", [multicall.ADDRESS, "latest"])])
-            self._multicall = code != NOTHING
+            self._multicall = is_contract(code)
         return self._multicall
 
     def transfers(
@@ -197,6 +200,14 @@ class Node:
 def connect(rpc_urls: tuple[str, ...]) -> Node:
     """Return the node behind JSON-RPC URLs; one per process, so that connections are kept open."""
     return Node(RpcClient(rpc_urls))
+
+
+def _asked_for(number: int, raw: Any) -> Block | None:
+    """Read the header of the block with this number, None if the node has none."""
+    block = None if raw is None else parse_block(raw)
+    if block is not None and block.number != number:
+        raise RpcError("the node sent another block than was asked for")
+    return block
 
 
 def _header_call(number: int) -> Call:

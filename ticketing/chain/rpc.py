@@ -2,16 +2,21 @@
 
 import json
 import logging
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import urllib3
 
 TIMEOUT_SECONDS = 10.0
+"""How long a whole answer may take."""
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
+_CHUNK_BYTES = 256 * 1024
 
 log = logging.getLogger(__name__)
+# It logs the URLs that it asks, and these hold keys.
+logging.getLogger("urllib3").setLevel(logging.ERROR)
 
 Call = tuple[str, list[Any]]
 
@@ -27,25 +32,26 @@ class RpcRefused(RpcError):
 class RpcClient:
     """Asks the first of several nodes that answers. Safe to share between threads."""
 
-    def __init__(self, urls: Sequence[str], timeout: float = TIMEOUT_SECONDS) -> None:
+    def __init__(self, urls: Sequence[str]) -> None:
         self._urls = urls
-        self._pool = urllib3.PoolManager(
-            maxsize=4, retries=False, timeout=urllib3.Timeout(total=timeout)
-        )
+        self._pool = urllib3.PoolManager(maxsize=4, retries=False)
 
     def batch(self, calls: Sequence[Call]) -> list[Any]:
         """Ask several questions in one HTTP request; results come in the order of `calls`.
 
-        The nodes are tried in order. RpcRefused if the last of them answers with an error,
-        RpcError if it cannot be asked.
+        The nodes are tried in order. RpcRefused if one of them answers with an error and none
+        with results, RpcError if none can be asked.
         """
-        *others, last = self._urls
-        for url in others:
+        errors: list[RpcError] = []
+        for place, url in enumerate(self._urls, start=1):
             try:
                 return self._ask(url, calls)
             except RpcError as error:
-                log.warning("node %s: %s", self._urls.index(url) + 1, error)
-        return self._ask(last, calls)
+                errors.append(error)
+                if len(self._urls) > 1:
+                    log.warning("node %s: %s", place, error)
+        refused = [error for error in errors if isinstance(error, RpcRefused)]
+        raise (refused or errors)[-1]
 
     def _ask(self, url: str, calls: Sequence[Call]) -> list[Any]:
         questions = [
@@ -59,13 +65,15 @@ class RpcClient:
             raise RpcError("the node's answer is not JSON-RPC")
         for answer in answers:
             if answer.get("error") is not None:
-                raise RpcRefused(f"the node refused: {_message(answer['error'])}")
-        results = {answer.get("id"): answer for answer in answers}
+                raise RpcRefused(f"the node refused: {_message(answer['error'], url)}")
+        results = {answer["id"]: answer for answer in answers if type(answer.get("id")) is int}
         if set(results) != set(range(len(calls))) or not all("result" in a for a in answers):
             raise RpcError("the node did not answer every question")
         return [results[number]["result"] for number in range(len(calls))]
 
     def _post(self, url: str, question: object) -> Any:
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        body = bytearray()
         try:
             response = self._pool.request(
                 "POST",
@@ -73,19 +81,24 @@ class RpcClient:
                 body=json.dumps(question),
                 headers={"Content-Type": "application/json"},
                 preload_content=False,
+                timeout=urllib3.Timeout(total=TIMEOUT_SECONDS),
             )
             with response:
-                body = response.read(MAX_ANSWER_BYTES + 1)
+                while chunk := response.read1(_CHUNK_BYTES):
+                    body += chunk
+                    if len(body) > MAX_ANSWER_BYTES:
+                        raise RpcError("the node's answer is too large")
+                    if time.monotonic() > deadline:
+                        raise RpcError("the node's answer takes too long")
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise RpcError(f"the node cannot be reached ({type(error).__name__})") from None
-        if len(body) > MAX_ANSWER_BYTES:
-            raise RpcError("the node's answer is too large")
         try:
             return json.loads(body)
         except (ValueError, RecursionError):
             raise RpcError(f"the node's answer is not JSON (HTTP {response.status})") from None
 
 
-def _message(error: Any) -> str:
-    text = error.get("message") if isinstance(error, dict) else error
-    return str(text)[:200]
+def _message(error: Any, url: str) -> str:
+    """Return what a node says of its refusal: in one short line, without its own URL."""
+    text = str(error.get("message") if isinstance(error, dict) else error)
+    return " ".join(text.replace(url, "(its URL)").split())[:200]

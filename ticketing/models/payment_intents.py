@@ -118,6 +118,11 @@ class PaymentIntent(BaseModel):
         return PaymentTerms(*terms)  # type: ignore[arg-type]
 
     @property
+    def flags_in_order(self) -> list[Flag]:
+        """The flags as every process lists them."""
+        return [flag for flag in Flag if flag in self.flags]
+
+    @property
     def buyer(self) -> dict[str, str | None]:
         """Who buys, as far as they said."""
         return {"email": self.buyer_email, "name": self.buyer_name}

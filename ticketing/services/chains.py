@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from ticketing import clock
@@ -104,11 +104,20 @@ def note_look(chain_id: int) -> None:
     ChainState.update(looked_at=clock.now()).where(ChainState.chain_id == chain_id).execute()
 
 
-def look(intent: PaymentIntent, enabled: Mapping[int, Chain]) -> tuple[Block, list[Transfer]]:
+@dataclass(frozen=True)
+class Seen:
+    """The transfers to one address that lie above the cursor, `after`, and up to `as_of`."""
+
+    after: Block | None
+    as_of: Block
+    transfers: list[Transfer]
+
+
+def look(intent: PaymentIntent, enabled: Mapping[int, Chain]) -> Seen:
     """Read the transfers to one intent's address that the worker has not come to yet.
 
-    Return them with the block up to which the intent's payments are known then.
-    ChainUnavailable if the chain cannot be seen.
+    Nothing is read while the chain does not have the block that the worker has read last: what
+    lies at and below it is the worker's to judge. ChainUnavailable if the chain cannot be seen.
     """
     chain = enabled.get(intent.chain_id or 0)
     if chain is None:
@@ -116,17 +125,17 @@ def look(intent: PaymentIntent, enabled: Mapping[int, Chain]) -> tuple[Block, li
     read = cursor(chain.chain_id)
     try:
         node = connect(chain.rpc_urls)
-        head = node.head()
-        if read is not None and read.number >= head.number:
-            return read, []
-        first = (
-            read.number + 1
-            if read is not None
-            else node.first_block_since(intent.created_at - CLOCK_SKEW, head)
-        )
+        if read is None:
+            head = node.head()
+            first = node.first_block_since(intent.created_at - CLOCK_SKEW, head)
+        else:
+            head, there = node.head_and(read.number)
+            if there != read:
+                return Seen(read, read, [])
+            first = read.number + 1
         terms = intent.terms
         ranges = node.transfers(terms.token_address, [terms.address], first, head)
-        return head, [transfer for _, found in ranges for transfer in found]
+        return Seen(read, head, [transfer for _, found in ranges for transfer in found])
     except RpcError as error:
         log.warning("chain %s: %s", chain.chain_id, error)
         raise ChainUnavailable from None

@@ -80,8 +80,7 @@ def purchase(intent: PaymentIntent, config: Config) -> PaymentIntent:
         return intent
     if intent.chain_id is None:
         return settlement.confirm_free(intent.id)
-    as_of, transfers = chains.look(intent, config.chains)
-    return settlement.settle_seen(intent, as_of, transfers)
+    return settlement.settle_seen(intent, chains.look(intent, config.chains))
 
 
 def cancel(intent: PaymentIntent, config: Config) -> PaymentIntent:
@@ -91,8 +90,7 @@ def cancel(intent: PaymentIntent, config: Config) -> PaymentIntent:
     anything was received; ChainUnavailable if that cannot be seen.
     """
     if intent.status == IntentStatus.AWAITING_PAYMENT and intent.chain_id is not None:
-        as_of, transfers = chains.look(intent, config.chains)
-        settlement.settle_seen(intent, as_of, transfers)
+        settlement.settle_seen(intent, chains.look(intent, config.chains))
     return settlement.cancel(intent.id)
 
 

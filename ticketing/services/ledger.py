@@ -7,7 +7,7 @@ from datetime import datetime
 from ticketing import clock, ids
 from ticketing.chain import units
 from ticketing.chain.answers import Block, Transfer
-from ticketing.constants import LIVE
+from ticketing.constants import LIVE, WATCH_AFTER_END
 from ticketing.models.payment_intents import Payment, PaymentIntent
 
 LARGEST_AMOUNT = 2**62
@@ -26,11 +26,15 @@ def watched_addresses(chain_id: int, token_address: str, since: Block) -> frozen
     return frozenset(intent.address for intent in query if intent.address is not None)
 
 
-def record(chain_id: int, token_address: str, transfers: Sequence[Transfer]) -> set[str]:
-    """Write down transfers, or that they are canonical again; return the intents they pay.
+def record(
+    chain_id: int, token_address: str, transfers: Sequence[Transfer], *, of_one: bool = False
+) -> set[str]:
+    """Write down transfers, or that they are canonical again; return the intents concerned.
 
     A transfer of nothing, of another token than the intent was shown, or to nobody we know is
-    passed over.
+    passed over. A reorganization moves a transaction's logs, so that one transfer may stand
+    where another stood. It takes its place; where that one was another intent's and counted, not
+    if the caller settles `of_one` intent alone.
     """
     recipients = {transfer.recipient for transfer in transfers}
     paid = {
@@ -42,10 +46,14 @@ def record(chain_id: int, token_address: str, transfers: Sequence[Transfer]) -> 
         )
     }
     booked = {intent.id: intent.amount_received for intent in paid.values()}
+    counted = _counted(chain_id, {transfer.tx_hash for transfer in transfers})
     touched = set()
     for transfer in transfers:
         intent = paid.get(transfer.recipient)
         if intent is None:
+            continue
+        before = counted.get((transfer.tx_hash, transfer.log_index), intent.id)
+        if of_one and before != intent.id:
             continue
         amount, dust = units.from_atomic(transfer.atomic_amount, intent.terms.decimals)
         if booked[intent.id] + amount > LARGEST_AMOUNT:
@@ -53,7 +61,7 @@ def record(chain_id: int, token_address: str, transfers: Sequence[Transfer]) -> 
         elif amount or dust:
             _write(chain_id, intent, transfer, amount, dust)
             booked[intent.id] += amount
-            touched.add(intent.id)
+            touched |= {intent.id, before}
     return touched
 
 
@@ -80,6 +88,16 @@ def cold_intents(
         PaymentIntent.swept_at.is_null() | (PaymentIntent.swept_at <= swept_before),
     )
     return list(query.order_by(PaymentIntent.swept_at.asc(nulls="first")).limit(limit))
+
+
+def watch_again(intent: PaymentIntent, now: datetime) -> None:
+    """Ask for the logs of an ended intent's address again, as if it had just ended."""
+    until = max(now, clock.now()) + WATCH_AFTER_END
+    (
+        PaymentIntent.update(watch_until=until)
+        .where(PaymentIntent.id == intent.id, PaymentIntent.watch_until < until)
+        .execute()
+    )
 
 
 def note_sweep(intent: PaymentIntent, balance: int, now: datetime) -> None:
@@ -136,10 +154,24 @@ def take_out_after(chain_id: int, number: int) -> set[str]:
     return lost
 
 
+def _counted(chain_id: int, tx_hashes: Collection[str]) -> dict[tuple[str, int], str]:
+    """Return whose the canonical payments of some transactions are, by their place there."""
+    written = Payment.select().where(
+        Payment.chain_id == chain_id,
+        Payment.tx_hash.in_(tx_hashes),
+        Payment.canonical == True,  # noqa: E712
+    )
+    return {(each.tx_hash, each.log_index): each.intent_id for each in written}
+
+
 def _write(
     chain_id: int, intent: PaymentIntent, transfer: Transfer, amount: int, dust: int
 ) -> None:
-    place = {
+    columns = {
+        Payment.intent: intent.id,
+        Payment.sender: transfer.sender,
+        Payment.amount: amount,
+        Payment.dust: dust,
         Payment.block_number: transfer.block.number,
         Payment.block_hash: transfer.block.hash,
         Payment.block_time: transfer.block.time,
@@ -148,16 +180,12 @@ def _write(
     Payment.insert(
         {
             Payment.id: ids.new(ids.PAYMENT),
-            Payment.intent: intent.id,
             Payment.chain_id: chain_id,
             Payment.tx_hash: transfer.tx_hash,
             Payment.log_index: transfer.log_index,
-            Payment.sender: transfer.sender,
-            Payment.amount: amount,
-            Payment.dust: dust,
             Payment.seen_at: clock.now(),
-            **place,
+            **columns,
         }
     ).on_conflict(
-        conflict_target=[Payment.chain_id, Payment.tx_hash, Payment.log_index], update=place
+        conflict_target=[Payment.chain_id, Payment.tx_hash, Payment.log_index], update=columns
     ).execute()

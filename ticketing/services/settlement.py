@@ -21,6 +21,7 @@ from ticketing.errors import ChainUnavailable, IntentNotCancelable
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import admissions, books, chains, history, intents, ledger, stock
+from ticketing.services.chains import Seen
 
 INTENTS_PER_TRANSACTION = 100
 
@@ -40,10 +41,8 @@ def confirm_free(intent_id: str) -> PaymentIntent:
         return intent
 
 
-def settle_seen(
-    intent: PaymentIntent, as_of: Block, transfers: Sequence[Transfer]
-) -> PaymentIntent:
-    """Write down transfers to one intent that were read just now, up to `as_of`, and settle it.
+def settle_seen(intent: PaymentIntent, seen: Seen) -> PaymentIntent:
+    """Bring the books of one intent to what was seen of it just now, and settle it.
 
     What the worker has read meanwhile stands above what was read here.
     """
@@ -52,10 +51,20 @@ def settle_seen(
         cursor = chains.cursor_of(_chain_state(terms.chain_id, shared=True))
         (intent,) = _lock([intent.id])
         if cursor is not None:
-            transfers = [each for each in transfers if each.block.number > cursor.number]
-            as_of = max(as_of, cursor, key=lambda block: block.number)
-        ledger.record(terms.chain_id, terms.token_address, transfers)
-        _settle(intent, as_of)
+            gone_back = seen.after is not None and cursor.number < seen.after.number
+            if gone_back or cursor.number >= seen.as_of.number:
+                seen = Seen(cursor, cursor, [])
+            above = [each for each in seen.transfers if each.block.number > cursor.number]
+            seen = replace(seen, after=cursor, transfers=above)
+        ledger.record(terms.chain_id, terms.token_address, seen.transfers, of_one=True)
+        ledger.take_out_missing(
+            terms.chain_id,
+            seen.after.number + 1 if seen.after else 0,
+            seen.as_of.number,
+            [terms.address],
+            seen.transfers,
+        )
+        _settle(intent, seen.as_of)
         return intent
 
 
@@ -131,6 +140,8 @@ def rewind(chain: Chain, ancestor: Block) -> None:
         as_of = replace(ancestor, time=cursor.time)
         for intent in _lock(touched):
             _settle(intent, as_of)
+            # What it lost may come back in any block: from now on its logs are asked for again.
+            ledger.watch_again(intent, as_of.time)
         history.forget_after(chain.chain_id, ancestor.number)
         _move_cursor(chain.chain_id, ancestor)
 
@@ -152,7 +163,7 @@ def record_found(intent: PaymentIntent, transfers: Sequence[Transfer]) -> None:
         (intent,) = _lock([intent.id])
         if cursor is not None:
             known = [each for each in transfers if each.block.number <= cursor.number]
-            ledger.record(terms.chain_id, terms.token_address, known)
+            ledger.record(terms.chain_id, terms.token_address, known, of_one=True)
             _settle(intent, cursor)
 
 
@@ -160,7 +171,8 @@ def deep_enough(chain_id: int, cursor: Block) -> list[str]:
     """Return some intents whose payment is final by now."""
     return _ids(
         chain_id,
-        (PaymentIntent.status == IntentStatus.PROCESSING)
+        PaymentIntent.status.in_([IntentStatus.PROCESSING, IntentStatus.REVERSED])
+        & (PaymentIntent.amount_received - PaymentIntent.refunded >= PaymentIntent.amount)
         & (PaymentIntent.paid_block + PaymentIntent.required_confirmations - 1 <= cursor.number),
     )
 

@@ -44,6 +44,8 @@ class SecondLook:
             known = ledger.booked_atomic(intent) if before is None else int(before)
             if balance > 0 and (balance > known or (before is not None and balance != known)):
                 self._read_again(intent, cursor)
+                # What arrived in this moment lies above the cursor: it is found by its log.
+                ledger.watch_again(intent, cursor.time)
             ledger.note_sweep(intent, balance, cursor.time)
 
     def _balances(self, intents: list[PaymentIntent]) -> list[tuple[PaymentIntent, int]]:

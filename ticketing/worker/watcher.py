@@ -86,7 +86,7 @@ class Watcher:
     def _rewind(self, cursor: Block, head: Block) -> Block:
         """Go back to the newest block that we have read and that the chain still has."""
         known = history.newest_first(self.chain.chain_id)
-        if head.number < cursor.number and self._is_ours(known, head):
+        if head.number < cursor.number and self._is_ours(known, cursor, head):
             raise ChainMoved(f"the node is at block {head.number}, behind {cursor.number}")
         for start in range(0, len(known), _HEADERS_AT_ONCE):
             some = known[start : start + _HEADERS_AT_ONCE]
@@ -94,8 +94,9 @@ class Watcher:
             for before, after in zip(some, now, strict=True):
                 if before == after:
                     return self._go_back(cursor, before)
+        # It reaches further back than we have read, and what it moved may lie there now.
         oldest = known[-1].number if known else cursor.number
-        return self._go_back(cursor, self._block(max(0, min(oldest - 1, head.number))))
+        return self._go_back(cursor, self._block(max(0, min(oldest, head.number) - history.KEPT)))
 
     def _go_back(self, cursor: Block, ancestor: Block) -> Block:
         log.warning(
@@ -105,10 +106,13 @@ class Watcher:
         settlement.rewind(self.chain, ancestor)
         return ancestor
 
-    def _is_ours(self, known: Sequence[Block], head: Block) -> bool:
+    def _is_ours(self, known: Sequence[Block], cursor: Block, head: Block) -> bool:
         """Tell whether a head below the cursor is only a node's that lags behind."""
         below = [block for block in known if block.number <= head.number]
-        return bool(below) and self._node.blocks([below[0].number]) == [below[0]]
+        if not below:
+            # Below all that is kept only the time can tell: what replaced our blocks is newer.
+            return head.time <= cursor.time
+        return self._node.blocks([below[0].number]) == [below[0]]
 
     def _read(self, cursor: Block, head: Block) -> None:
         chain = self.chain
@@ -116,9 +120,10 @@ class Watcher:
         watched = ledger.watched_addresses(chain.chain_id, chain.token_address, cursor)
         first = cursor.number + 1
         for last, transfers in self._node.transfers(chain.token_address, watched, first, head):
+            # Booked even if the lease ran out meanwhile: with a slow node, nobody else got further.
+            settlement.record_range(chain, first, last, watched, transfers)
             if not chains.take_lease(chain.chain_id, self._holder):
                 raise CursorMoved(f"chain {chain.chain_id}: another worker has taken over")
-            settlement.record_range(chain, first, last, watched, transfers)
             if last != head or first != cursor.number + 1:
                 log.info("chain %s: read to %s of %s", chain.chain_id, last.number, head.number)
             first = last.number + 1
@@ -129,9 +134,10 @@ class Watcher:
         full = True
         while full:
             deep = settlement.deep_enough(chain_id, cursor)
+            settlement.settle(chain_id, deep)
             past = settlement.past_deadline(chain_id, cursor)
             self._second_look.before_expiry(past, cursor)
-            settlement.settle(chain_id, deep + past)
+            settlement.settle(chain_id, past)
             full = INTENTS_PER_TRANSACTION in (len(deep), len(past))
 
     def _block(self, number: int) -> Block:
