@@ -9,12 +9,14 @@ from flask import Flask, Response
 from ticketing import cli
 from ticketing.blueprints import (
     api_keys,
+    audit,
     checkout,
     events,
     intents,
     openapi,
     problems,
     public,
+    refunds,
     system,
     ticket_types,
     tokens,
@@ -25,7 +27,10 @@ from ticketing.config import Config, ConfigError, load
 from ticketing.constants import MAX_BODY_BYTES
 from ticketing.db import open_database
 
-SURFACES = (tokens, api_keys, wallets, events, ticket_types, intents, public, checkout, system)
+SURFACES = (
+    *(tokens, api_keys, wallets, events, ticket_types, intents, refunds, audit),
+    *(public, checkout, system),
+)
 
 
 def create_app(config: Config | None = None) -> Flask:

@@ -52,7 +52,7 @@ class IntentSchema(BaseSchema):
 
     id = fields.String(required=True)
     status = one_of(IntentStatus, required=True)
-    flags = fields.List(one_of(Flag), required=True)
+    flags = fields.List(one_of(Flag), required=True, attribute="flags_in_order")
     event_id = fields.String(required=True)
     ticket_id = fields.String(required=True, attribute="ticket_type_id")
     quantity = fields.Integer(required=True)

@@ -23,7 +23,7 @@ ALLOWED = {
     "migrating": {"db"},
     "models": LEAVES | {"credentials", "db"},
     "services": LEAVES | {"chain", "config", "credentials", "db", "migrating", "models"},
-    "worker": LEAVES | {"chain", "config", "db", "services"},
+    "worker": LEAVES | {"chain", "config", "db", "models", "services"},
     "blueprints": LEAVES | {"config", "credentials", "db", "models", "schemas", "services"},
     "cli": LEAVES | {"chain", "config", "db", "migrating", "models", "services", "worker"},
     "schemas": {"constants"},

@@ -24,6 +24,8 @@ NEEDED = {
     "events": (Role.READ, Role.WRITE),
     "intents": (Role.READ, Role.WRITE),
     "admissions": (Role.READ, Role.WRITE),
+    "refunds": (Role.READ, Role.ADMIN),
+    "audit": (Role.READ, Role.WRITE),
 }
 """What the contract says; a resource that is added later says it here."""
 PASSWORD = "correct horse battery staple"

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.factories import new_xpub
+from ticketing import ids
 
 RIGHT_TO_LEFT = "\u200f\u05e9\u05dc\u05d5\u05dd \u202e\u05d0\u202c"
 FOUR_BYTES = "🎟\U0010ffff\U0001d518"
@@ -137,6 +138,9 @@ CASES = {
     },
     "KeyExchange": {"api_key": text(1, 200)},
     "Login": {"tenant": text(1, 100), "email": text(1, 254), "password": text(1, 128)},
+    "RefundSettle": {
+        "tx_hash": text(66, 66, free=False, good=("0x" + "ab" * 32,), bad=("x" * 66,))
+    },
     "WalletSet": {"xpub": text(1, 200, free=False, good=(new_xpub(),), bad=("x", "xpub6" * 20))},
 }
 
@@ -170,6 +174,7 @@ QUERIES = {
         "event_id": ID,
         "flag": option("underpaid", "overpaid", "paid_late", "duplicate", "reorged"),
     },
+    "/refunds": PAGE,
     "/admissions": {**PAGE, "event_id": ID, "status": option("valid", "suspended")},
 }
 PUBLIC_QUERIES = {"/events": PAGE, "/events/{event_id}/tickets": PAGE}
@@ -207,6 +212,9 @@ def door(organizer, schema):
         "KeyExchange": lambda: Door("POST", "/v1/auth/token", {}, 401),
         "Login": lambda: Door(
             "POST", "/v1/auth/login", {"tenant": "t", "email": "e@x.io", "password": "p"}, 401
+        ),
+        "RefundSettle": lambda: Door(
+            "POST", f"{organizer.path}/refunds/{ids.INTENT}{'0' * 26}/settle", {}, 404
         ),
         "WalletSet": lambda: Door("PUT", f"{organizer.path}/wallet", {}),
     }[schema]()

@@ -6,26 +6,25 @@ from ticketing import migrating
 from ticketing.db import database
 from ticketing.models.admissions import Admission
 from ticketing.models.api_keys import ApiKey
-from ticketing.models.chains import ChainState
+from ticketing.models.chains import ChainBlock, ChainState
 from ticketing.models.events import Event
 from ticketing.models.idempotency import IdempotencyKey
 from ticketing.models.members import Member
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import Payment, PaymentIntent, Refund
 from ticketing.models.tenants import Tenant, Wallet
 from ticketing.models.ticket_types import TicketType
 
 MODELS = (
     *(Admission, ApiKey, ChainState, Event, IdempotencyKey, Member, Payment, PaymentIntent),
-    *(Tenant, TicketType, Wallet),
+    *(ChainBlock, Refund, Tenant, TicketType, Wallet),
 )
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_column_is_in_both_with_the_same_nullability(app, model):
     columns = {column.name: column.null for column in database.get_columns(model._meta.table_name)}
-    primary = model._meta.primary_key.column_name
     # SQLite alone lets a text primary key be null, so what it says of one means nothing.
-    columns[primary] = False
+    columns |= dict.fromkeys(database.get_primary_keys(model._meta.table_name), False)
     fields = {field.column_name: field.null for field in model._meta.sorted_fields}
     assert columns == fields
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.factories import PRICE, cli, worker_once
-from ticketing.chain.node import Block
+from ticketing.chain.answers import Block
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.services import settlement

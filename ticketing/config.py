@@ -137,10 +137,11 @@ def _chains(environ: Mapping[str, str]) -> dict[int, Chain]:
 
 
 def _chain(environ: Mapping[str, str], chain_id: int) -> Chain:
-    rpc_url = environ[f"RPC_URL_{chain_id}"]
-    url = _split_url(f"RPC_URL_{chain_id}", rpc_url)
-    if url.scheme not in ("http", "https") or not url.hostname:
-        raise ConfigError(f"RPC_URL_{chain_id} must be an http:// or https:// URL")
+    rpc_urls = tuple(environ[f"RPC_URL_{chain_id}"].replace(",", " ").split())
+    for rpc_url in rpc_urls or ("",):
+        url = _split_url(f"RPC_URL_{chain_id}", rpc_url)
+        if url.scheme not in ("http", "https") or not url.hostname:
+            raise ConfigError(f"RPC_URL_{chain_id} must be an http:// or https:// URL, or several")
     token_address = _token_address(environ, f"TOKEN_ADDRESS_{chain_id}")
     confirmations = None
     if f"CONFIRMATIONS_{chain_id}" in environ:
@@ -153,7 +154,7 @@ def _chain(environ: Mapping[str, str], chain_id: int) -> Chain:
                 f" it needs TOKEN_ADDRESS_{chain_id}"
             )
         chain = registry.outside(chain_id, token_address)
-    return chain.enabled(rpc_url, token_address, confirmations)
+    return chain.enabled(rpc_urls, token_address, confirmations)
 
 
 def _token_address(environ: Mapping[str, str], name: str) -> str | None:

@@ -125,5 +125,11 @@ MAX_BODY_BYTES = 64 * 1024
 DEFAULT_PAGE = 25
 MAX_PAGE = 100
 
+PART_EXTENSION = timedelta(minutes=10)
+"""How much longer an order is held, once, when a part of its price has arrived in time."""
+
+REORG_GRACE = timedelta(minutes=15)
+"""How long an order is held after a reorganization took its payment away."""
+
 WATCH_AFTER_END = timedelta(days=1)
 """How long the watcher goes on asking for logs of an ended intent's address."""

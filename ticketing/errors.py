@@ -229,6 +229,20 @@ class IntentNotCancelable(Conflict):
     detail = "Only an intent that has received nothing can be canceled."
 
 
+class NoRefundDue(Conflict):
+    """Nothing is to be given back."""
+
+    code = "no_refund_due"
+    detail = "Nothing is due back for this intent."
+
+
+class RefundNotSeen(Conflict):
+    """The transaction does not give back what is due, or not deep enough yet."""
+
+    code = "refund_not_seen"
+    detail = "This transaction has not sent what is due to whoever paid, or is not final yet."
+
+
 class Gone(TicketingError):
     """It was there and will not come back."""
 

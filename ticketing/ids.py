@@ -17,6 +17,7 @@ TICKET_TYPE = "tkt_"
 INTENT = "pi_"
 PAYMENT = "pay_"
 ADMISSION = "adm_"
+REFUND = "ref_"
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _RANDOM_BITS = 74

@@ -34,6 +34,12 @@ DEMO_XPUB = (
 )
 """m/44'/60'/0' of anvil's own mnemonic, "test test ... junk": known to everybody."""
 
+SELLER_XPUB = (
+    "xpub6Ce9NcJvTk372KjsGfWqbcex5DumjpNquQLApoeQUavSCjEc823BV1tb4rXUuPuht8h2hSxkg2EXUaKUJmniJvR"
+    "ZAELxypsCzBFdtosmV76"
+)
+"""m/44'/60'/1' of it: `make run` sells into this one, where the buyer's account is not."""
+
 _MINT = "0x40c10f19"  # mint(address,uint256)
 _TRANSFER = "0xa9059cbb"  # transfer(address,uint256)
 _LISTENING = re.compile(r"Listening on 127\.0\.0\.1:(\d+)")
@@ -158,7 +164,10 @@ class Anvil:
     def rpc(self, method: str, *params: Any) -> Any:
         """Call a JSON-RPC method and return its result. RuntimeError if the node refuses."""
         question = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer = self._http.request("POST", self.url, json=question).json()
+        try:
+            answer = self._http.request("POST", self.url, json=question).json()
+        except urllib3.exceptions.HTTPError as error:
+            raise RuntimeError(f"anvil does not answer ({type(error).__name__})") from None
         if "error" in answer:
             raise RuntimeError(f"{method}: {answer['error']}")
         return answer["result"]

@@ -129,7 +129,7 @@ def _demo(stack: Stack) -> dict[str, str]:
 def _admin_key(stack: Stack) -> str:
     try:
         made = stack.flask(
-            "tenants", "create", TENANT, "--name", "Demo", "--xpub", anvil.DEMO_XPUB, "--json"
+            "tenants", "create", TENANT, "--name", "Demo", "--xpub", anvil.SELLER_XPUB, "--json"
         )
     except StackFailed:
         made = stack.flask("keys", "create", TENANT, "--name", "demo", "--role", "admin", "--json")

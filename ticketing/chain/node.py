@@ -1,66 +1,44 @@
 """What the service asks of a chain: its head, headers, a token's facts, transfers to addresses."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from ticketing.chain import address
+from ticketing.chain import address, multicall
+from ticketing.chain.answers import (
+    NOTHING,
+    TRANSFER_TOPIC,
+    Block,
+    Log,
+    TokenFacts,
+    Transfer,
+    is_contract,
+    parse_block,
+    parse_decimals,
+    parse_logs,
+    parse_quantity,
+    parse_receipt,
+    parse_string,
+    parse_word,
+)
 from ticketing.chain.rpc import Call, RpcClient, RpcError, RpcRefused
 
 ADDRESSES_PER_FILTER = 1000
 """geth takes no more alternatives in one topic position."""
 
 BLOCKS_PER_RANGE = 2000
-_HEADERS_PER_BATCH = 100
+_CALLS_PER_BATCH = 100
+_CALLS_PER_MULTICALL = 500
 
-_TRANSFER_TOPIC = "0x" + address.keccak256(b"Transfer(address,address,uint256)").hex()
 _HEAD_CALL: Call = ("eth_getBlockByNumber", ["latest", False])
 _DECIMALS_CALL = "0x" + address.keccak256(b"decimals()")[:4].hex()
 _SYMBOL_CALL = "0x" + address.keccak256(b"symbol()")[:4].hex()
-
-_NOTHING = "0x"
-_QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}")
-_WORD = re.compile(r"0x[0-9a-fA-F]{64}")
+_BALANCE_SELECTOR = "0x" + address.keccak256(b"balanceOf(address)")[:4].hex()
 
 
 class ChainMoved(RpcError):
     """The chain changed, or the node lags behind another one, while it was being read."""
-
-
-@dataclass(frozen=True)
-class Block:
-    """A block's place in the chain, its hash and its own time."""
-
-    number: int
-    hash: str
-    time: datetime
-
-
-@dataclass(frozen=True)
-class Transfer:
-    """One ERC-20 Transfer log. `atomic_amount` is in the token's own units."""
-
-    tx_hash: str
-    log_index: int
-    block: Block
-    sender: str
-    recipient: str
-    atomic_amount: int
-
-
-@dataclass(frozen=True)
-class TokenFacts:
-    """What the node says of itself (EIP-155 id) and of the token at an address (ERC-20).
-
-    `decimals` and `symbol` are None where there is no contract.
-    """
-
-    chain_id: int
-    decimals: int | None
-    symbol: str | None
 
 
 class Node:
@@ -68,23 +46,24 @@ class Node:
 
     def __init__(self, rpc: RpcClient) -> None:
         self._rpc = rpc
+        self._multicall: bool | None = None
 
     def head(self) -> Block:
         """Return the newest block."""
         (head,) = self._rpc.batch([_HEAD_CALL])
-        return _parse_block(head)
+        return parse_block(head)
 
     def head_and(self, number: int) -> tuple[Block, Block | None]:
         """Return the newest block, and the one with this number if the node has it."""
         head, there = self._rpc.batch([_HEAD_CALL, _header_call(number)])
-        return _parse_block(head), None if there is None else _parse_block(there)
+        return parse_block(head), _asked_for(number, there)
 
     def blocks(self, numbers: Sequence[int]) -> list[Block | None]:
         """Return the blocks with these numbers, None where the node has none."""
         found: list[Block | None] = []
-        for start in range(0, len(numbers), _HEADERS_PER_BATCH):
-            calls = [_header_call(n) for n in numbers[start : start + _HEADERS_PER_BATCH]]
-            found += [None if raw is None else _parse_block(raw) for raw in self._rpc.batch(calls)]
+        for start in range(0, len(numbers), _CALLS_PER_BATCH):
+            some = numbers[start : start + _CALLS_PER_BATCH]
+            found += map(_asked_for, some, self._rpc.batch([_header_call(n) for n in some]))
         return found
 
     def first_block_since(self, time: datetime, head: Block) -> int:
@@ -109,15 +88,46 @@ class Node:
         chain_id, decimals, symbol = self._rpc.batch(
             [
                 ("eth_chainId", []),
-                ("eth_call", [{"to": token_address, "data": _DECIMALS_CALL}, "latest"]),
-                ("eth_call", [{"to": token_address, "data": _SYMBOL_CALL}, "latest"]),
+                _eth_call(token_address, _DECIMALS_CALL),
+                _eth_call(token_address, _SYMBOL_CALL),
             ]
         )
         return TokenFacts(
-            _parse_quantity(chain_id),
-            None if decimals == _NOTHING else _parse_word(decimals),
-            None if symbol == _NOTHING else _parse_string(symbol),
+            parse_quantity(chain_id),
+            None if decimals == NOTHING else parse_decimals(decimals),
+            None if symbol == NOTHING else parse_string(symbol),
         )
+
+    def transfers_of(self, tx_hash: str, token_address: str) -> list[Transfer]:
+        """Return the transfers of a token in one transaction; none if it failed or is unknown."""
+        (receipt,) = self._rpc.batch([("eth_getTransactionReceipt", [tx_hash])])
+        logs = parse_receipt(receipt, token_address)
+        headers = self._headers_of(logs)
+        return [log.in_block(headers[log.block_number]) for log in logs]
+
+    def balances(self, token_address: str, addresses: Sequence[str]) -> list[int]:
+        """Return what each address holds of a token now, in the token's own units.
+
+        Many are asked for in one call where the chain has Multicall3, else in batches.
+        """
+        size = _CALLS_PER_MULTICALL if addresses and self._has_multicall() else _CALLS_PER_BATCH
+        held: list[int] = []
+        for start in range(0, len(addresses), size):
+            calls = [_balance_data(each) for each in addresses[start : start + size]]
+            if size == _CALLS_PER_MULTICALL:
+                data = multicall.encode(token_address, calls)
+                (answer,) = self._rpc.batch([_eth_call(multicall.ADDRESS, data)])
+                held += multicall.decode(answer, len(calls))
+            else:
+                answers = self._rpc.batch([_eth_call(token_address, data) for data in calls])
+                held += [parse_word(answer) for answer in answers]
+        return held
+
+    def _has_multicall(self) -> bool:
+        if self._multicall is None:
+            (code,) = self._rpc.batch([("eth_getCode", [multicall.ADDRESS, "latest"])])
+            self._multicall = is_contract(code)
+        return self._multicall
 
     def transfers(
         self, token_address: str, recipients: Iterable[str], first: int, head: Block
@@ -157,15 +167,15 @@ class Node:
             topics = [_topic(each) for each in wanted[start : start + ADDRESSES_PER_FILTER]]
             log_filter = {
                 "address": token_address,
-                "topics": [_TRANSFER_TOPIC, None, topics],
+                "topics": [TRANSFER_TOPIC, None, topics],
                 "fromBlock": hex(first),
                 "toBlock": hex(last.number),
             }
             calls.append(("eth_getLogs", [log_filter]))
         *answers, end = self._rpc.batch([*calls, _header_call(last.number)])
-        if end is None or _parse_block(end) != last:
+        if end is None or parse_block(end) != last:
             raise ChainMoved(f"block {last.number} changed while it was read")
-        logs = [log for answer in answers for log in _parse_logs(answer)]
+        logs = [log for answer in answers for log in parse_logs(answer)]
         for log in logs:
             if not (
                 log.token_address == token_address.lower()
@@ -176,7 +186,7 @@ class Node:
         headers = self._headers_of(logs)
         return [log.in_block(headers[log.block_number]) for log in logs]
 
-    def _headers_of(self, logs: Sequence["_Log"]) -> dict[int, Block]:
+    def _headers_of(self, logs: Sequence["Log"]) -> dict[int, Block]:
         numbers = sorted({log.block_number for log in logs})
         headers = {block.number: block for block in self.blocks(numbers) if block}
         if any(log.block_number not in headers for log in logs) or any(
@@ -186,112 +196,31 @@ class Node:
         return headers
 
 
-@dataclass(frozen=True)
-class _Log:
-    token_address: str
-    tx_hash: str
-    log_index: int
-    block_number: int
-    block_hash: str
-    sender: str
-    recipient: str
-    atomic_amount: int
-
-    def in_block(self, block: Block) -> Transfer:
-        return Transfer(
-            self.tx_hash,
-            self.log_index,
-            block,
-            address.checksum(self.sender),
-            address.checksum(self.recipient),
-            self.atomic_amount,
-        )
-
-
 @lru_cache
-def connect(rpc_url: str) -> Node:
-    """Return the node at a JSON-RPC URL; one per process, so that connections are kept open."""
-    return Node(RpcClient(rpc_url))
+def connect(rpc_urls: tuple[str, ...]) -> Node:
+    """Return the node behind JSON-RPC URLs; one per process, so that connections are kept open."""
+    return Node(RpcClient(rpc_urls))
+
+
+def _asked_for(number: int, raw: Any) -> Block | None:
+    """Read the header of the block with this number, None if the node has none."""
+    block = None if raw is None else parse_block(raw)
+    if block is not None and block.number != number:
+        raise RpcError("the node sent another block than was asked for")
+    return block
 
 
 def _header_call(number: int) -> Call:
     return "eth_getBlockByNumber", [hex(number), False]
 
 
+def _balance_data(holder: str) -> str:
+    return _BALANCE_SELECTOR + holder[2:].lower().rjust(64, "0")
+
+
+def _eth_call(target: str, data: str) -> Call:
+    return "eth_call", [{"to": target, "data": data}, "latest"]
+
+
 def _topic(recipient: str) -> str:
     return "0x" + recipient[2:].rjust(64, "0")
-
-
-def _parse_logs(answer: Any) -> list[_Log]:
-    if not isinstance(answer, list):
-        raise RpcError("the node's list of logs is not a list")
-    return [_parse_log(raw) for raw in answer if not _field(raw, "removed", default=False)]
-
-
-def _parse_log(raw: Any) -> _Log:
-    topics = _field(raw, "topics")
-    if not isinstance(topics, list) or len(topics) != 3 or topics[0] != _TRANSFER_TOPIC:
-        raise RpcError("the node sent a log that is not a Transfer")
-    token_address = _field(raw, "address")
-    if not isinstance(token_address, str):
-        raise RpcError("the node sent a log without an address")
-    return _Log(
-        token_address=token_address.lower(),
-        tx_hash=_parse_hash(_field(raw, "transactionHash")),
-        log_index=_parse_quantity(_field(raw, "logIndex")),
-        block_number=_parse_quantity(_field(raw, "blockNumber")),
-        block_hash=_parse_hash(_field(raw, "blockHash")),
-        sender=_parse_topic_address(topics[1]),
-        recipient=_parse_topic_address(topics[2]),
-        atomic_amount=_parse_word(_field(raw, "data")),
-    )
-
-
-def _parse_block(raw: Any) -> Block:
-    try:
-        time = datetime.fromtimestamp(_parse_quantity(_field(raw, "timestamp")), UTC)
-    except (OverflowError, ValueError, OSError):
-        raise RpcError("the node sent a block with an impossible time") from None
-    number = _parse_quantity(_field(raw, "number"))
-    return Block(number, _parse_hash(_field(raw, "hash")), time)
-
-
-def _field(raw: Any, name: str, **default: Any) -> Any:
-    if not isinstance(raw, dict) or (name not in raw and not default):
-        raise RpcError(f"the node's answer lacks '{name}'")
-    return raw.get(name, default.get("default"))
-
-
-def _parse_quantity(raw: Any) -> int:
-    if not isinstance(raw, str) or not _QUANTITY.fullmatch(raw):
-        raise RpcError("the node sent something else where a quantity belongs")
-    return int(raw, 16)
-
-
-def _parse_word(raw: Any) -> int:
-    if not isinstance(raw, str) or not _WORD.fullmatch(raw):
-        raise RpcError("the node sent something else where a 32-byte word belongs")
-    return int(raw, 16)
-
-
-def _parse_hash(raw: Any) -> str:
-    return f"0x{_parse_word(raw):064x}"
-
-
-def _parse_topic_address(raw: Any) -> str:
-    word = _parse_word(raw)
-    if word >> 160:
-        raise RpcError("the node sent something else where an address belongs")
-    return f"0x{word:040x}"
-
-
-def _parse_string(raw: Any) -> str:
-    """Read an ABI-encoded string, or the bytes32 that some old tokens answer with."""
-    try:
-        data = bytes.fromhex(raw.removeprefix("0x"))
-        if len(data) > 64:
-            length = int.from_bytes(data[32:64], "big")
-            data = data[64 : 64 + length]
-        return data.rstrip(b"\0").decode()
-    except (AttributeError, ValueError):
-        raise RpcError("the node sent something else where a string belongs") from None

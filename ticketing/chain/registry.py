@@ -24,15 +24,15 @@ class Chain:
     decimals: int | None
     confirmations: int
     symbol: str | None = "USDC"
-    rpc_url: str = field(default="", repr=False)
+    rpc_urls: tuple[str, ...] = field(default=(), repr=False)
 
     def enabled(
-        self, rpc_url: str, token_address: str | None, confirmations: int | None
+        self, rpc_urls: tuple[str, ...], token_address: str | None, confirmations: int | None
     ) -> "Chain":
         """Return this chain, reachable, with what the environment overrides."""
         return replace(
             self,
-            rpc_url=rpc_url,
+            rpc_urls=rpc_urls,
             token_address=token_address or self.token_address,
             confirmations=confirmations or self.confirmations,
         )

@@ -1,13 +1,22 @@
 """JSON-RPC 2.0 over HTTP, for Ethereum nodes. Every answer is checked before it is believed."""
 
 import json
+import logging
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import urllib3
 
 TIMEOUT_SECONDS = 10.0
+"""How long a whole answer may take."""
+
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
+_CHUNK_BYTES = 256 * 1024
+
+log = logging.getLogger(__name__)
+# It logs the URLs that it asks, and these hold keys.
+logging.getLogger("urllib3").setLevel(logging.ERROR)
 
 Call = tuple[str, list[Any]]
 
@@ -21,57 +30,75 @@ class RpcRefused(RpcError):
 
 
 class RpcClient:
-    """Asks one node. Safe to share between threads; connections are kept open."""
+    """Asks the first of several nodes that answers. Safe to share between threads."""
 
-    def __init__(self, url: str, timeout: float = TIMEOUT_SECONDS) -> None:
-        self._url = url
-        self._pool = urllib3.PoolManager(
-            maxsize=4, retries=False, timeout=urllib3.Timeout(total=timeout)
-        )
+    def __init__(self, urls: Sequence[str]) -> None:
+        self._urls = urls
+        self._pool = urllib3.PoolManager(maxsize=4, retries=False)
 
     def batch(self, calls: Sequence[Call]) -> list[Any]:
         """Ask several questions in one HTTP request; results come in the order of `calls`.
 
-        RpcRefused if the node answers one of them with an error, RpcError if it cannot be asked.
+        The nodes are tried in order. RpcRefused if one of them answers with an error and none
+        with results, RpcError if none can be asked.
         """
+        errors: list[RpcError] = []
+        for place, url in enumerate(self._urls, start=1):
+            try:
+                return self._ask(url, calls)
+            except RpcError as error:
+                errors.append(error)
+                if len(self._urls) > 1:
+                    log.warning("node %s: %s", place, error)
+        refused = [error for error in errors if isinstance(error, RpcRefused)]
+        raise (refused or errors)[-1]
+
+    def _ask(self, url: str, calls: Sequence[Call]) -> list[Any]:
         questions = [
             {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
             for number, (method, params) in enumerate(calls)
         ]
-        answers = self._post(questions if len(questions) > 1 else questions[0])
+        answers = self._post(url, questions if len(questions) > 1 else questions[0])
         if isinstance(answers, dict):
             answers = [answers]
         if not isinstance(answers, list) or not all(isinstance(a, dict) for a in answers):
             raise RpcError("the node's answer is not JSON-RPC")
         for answer in answers:
             if answer.get("error") is not None:
-                raise RpcRefused(f"the node refused: {_message(answer['error'])}")
-        results = {answer.get("id"): answer for answer in answers}
+                raise RpcRefused(f"the node refused: {_message(answer['error'], url)}")
+        results = {answer["id"]: answer for answer in answers if type(answer.get("id")) is int}
         if set(results) != set(range(len(calls))) or not all("result" in a for a in answers):
             raise RpcError("the node did not answer every question")
         return [results[number]["result"] for number in range(len(calls))]
 
-    def _post(self, question: object) -> Any:
+    def _post(self, url: str, question: object) -> Any:
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        body = bytearray()
         try:
             response = self._pool.request(
                 "POST",
-                self._url,
+                url,
                 body=json.dumps(question),
                 headers={"Content-Type": "application/json"},
                 preload_content=False,
+                timeout=urllib3.Timeout(total=TIMEOUT_SECONDS),
             )
             with response:
-                body = response.read(MAX_ANSWER_BYTES + 1)
+                while chunk := response.read1(_CHUNK_BYTES):
+                    body += chunk
+                    if len(body) > MAX_ANSWER_BYTES:
+                        raise RpcError("the node's answer is too large")
+                    if time.monotonic() > deadline:
+                        raise RpcError("the node's answer takes too long")
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise RpcError(f"the node cannot be reached ({type(error).__name__})") from None
-        if len(body) > MAX_ANSWER_BYTES:
-            raise RpcError("the node's answer is too large")
         try:
             return json.loads(body)
         except (ValueError, RecursionError):
             raise RpcError(f"the node's answer is not JSON (HTTP {response.status})") from None
 
 
-def _message(error: Any) -> str:
-    text = error.get("message") if isinstance(error, dict) else error
-    return str(text)[:200]
+def _message(error: Any, url: str) -> str:
+    """Return what a node says of its refusal: in one short line, without its own URL."""
+    text = str(error.get("message") if isinstance(error, dict) else error)
+    return " ".join(text.replace(url, "(its URL)").split())[:200]

@@ -1,38 +1,203 @@
-"""`flask --app app dev`: paying on the local chain, to try things out. Only for chain 31337."""
+"""`flask --app app dev`: the sandbox. Plays the buyer, and the chain's moods, on chain 31337.
+
+It asks the local node to send from an account that the node itself holds unlocked: no private
+key is here. docs/payments.md walks through everything that can happen to a payment with it.
+"""
+
+import time
+from datetime import datetime
+from typing import Any
 
 import click
 from flask.cli import AppGroup
 
 from ticketing.chain import units
+from ticketing.chain.answers import (
+    NOTHING,
+    TRANSFER_TOPIC,
+    Block,
+    parse_block,
+    parse_quantity,
+    parse_word,
+)
 from ticketing.chain.registry import LOCAL_CHAIN_ID
-from ticketing.chain.rpc import RpcClient
+from ticketing.chain.rpc import RpcClient, RpcRefused
 from ticketing.cli.base import command, config
+from ticketing.constants import MAX_SAFE_INTEGER, IntentStatus
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.services import intents
 
-_BUYER = 1
+DEEPEST_REORG = 64
+MINED_SECONDS = 10
+
+_FUNDED = 1
 """The local node's second account: `make run` gives it tokens."""
 
-_TRANSFER_SELECTOR = "0xa9059cbb"
+_TRANSFER_SELECTOR = "0xa9059cbb"  # transfer(address,uint256)
+_BALANCE_SELECTOR = "0x70a08231"  # balanceOf(address)
 
-group = AppGroup("dev", help="Try things out on the local chain.")
+_OTHER_TOKEN = "0x" + "77" * 20
+_OTHER_TOKEN_CODE = (
+    "0x"
+    "602060245f37"  # memory[0:32] = calldata[36:68], the value
+    "60043533"  # topics 2 and 1: calldata[4:36], the recipient; the caller
+    f"7f{TRANSFER_TOPIC[2:]}"  # topic 0
+    "60205fa3"  # LOG3 of memory[0:32]
+    "60015f5260205ff3"  # return true
+)
+"""A token in 55 bytes: whatever it is asked to transfer, it says that it did. Holds nothing."""
+
+_AMOUNT = click.IntRange(1, MAX_SAFE_INTEGER)
+
+group = AppGroup("dev", help="Try out on the local chain what can happen to a payment.")
 
 
 @group.command("pay")
 @click.argument("intent_id")
-@click.option("--amount", type=click.IntRange(1), help="Micro-units; what is due if left out.")
+@click.option("--amount", type=_AMOUNT, help="Micro-units; what is due if left out.")
+@click.option("--late", is_flag=True, help="First let the chain's clock pass the deadline.")
+@click.option("--twice", is_flag=True, help="Pay it two times, in two transactions.")
+@click.option("--wrong-token", is_flag=True, help="Pay in a token that nobody asked for.")
 @command
-def pay(intent_id: str, amount: int | None) -> None:
+def pay(intent_id: str, amount: int | None, late: bool, twice: bool, wrong_token: bool) -> None:
     """Pay INTENT_ID from the local node's funded account."""
-    intent = PaymentIntent.get_or_none(PaymentIntent.id == intent_id)
+    intent = _find(intent_id)
+    amount = amount or _due(intent, late=late)
+    rpc = _connect()
+    terms = intent.terms
+    if late:
+        _pass_time(rpc, intent.expires_at)
+    if wrong_token:
+        _ask(rpc, "anvil_setCode", _OTHER_TOKEN, _OTHER_TOKEN_CODE)
+    token = _OTHER_TOKEN if wrong_token else terms.token_address
+    atomic = units.to_atomic(amount, terms.decimals)
+    sent = [_transfer(rpc, token, terms.address, atomic) for _ in range(2 if twice else 1)]
+    of_what = f"of another token, {_OTHER_TOKEN}," if wrong_token else "micro-units"
+    when = f"after {intent.expires_at:%Y-%m-%dT%H:%M:%SZ} " if late else ""
+    click.echo(f"paid {amount} {of_what} to {terms.address} {when}{' and '.join(sent)}")
+    click.echo(f"next: GET /v1/checkout/tenants/{intent.tenant.slug}/intents/{intent_id}")
+
+
+@group.command("refund")
+@click.argument("intent_id")
+@command
+def refund(intent_id: str) -> None:
+    """Give back what is due for INTENT_ID, from the funded account to its first payer."""
+    intent = _find(intent_id)
+    senders = [each.sender for each in intents.payments_of(intent) if each.canonical]
+    if intent.refund_due == 0 or not senders:
+        raise click.ClickException(f"nothing is due back: the intent is {intent.status}")
+    terms = intent.terms
+    atomic = units.to_atomic(intent.refund_due, terms.decimals)
+    sent = _transfer(_connect(), terms.token_address, senders[0], atomic)
+    click.echo(f"gave {intent.refund_due} micro-units back to {senders[0]} {sent}")
+    path = f"/v1/admin/tenants/{intent.tenant.slug}/refunds/{intent_id}/settle"
+    click.echo(f"next: POST {path} with that tx_hash, {terms.required_confirmations} deep")
+
+
+@group.command("reorg")
+@click.option(
+    "--depth",
+    required=True,
+    type=click.IntRange(1, DEEPEST_REORG),
+    help="How many of the newest blocks to replace.",
+)
+@command
+def reorg(depth: int) -> None:
+    """Replace the chain's newest blocks by empty ones: the payments in them are gone."""
+    rpc = _connect()
+    head = _head(rpc)
+    if not _can_go_back_to(rpc, head.number - depth):
+        raise click.ClickException(
+            f"the node cannot go back {depth} blocks from {head.number}: that is before it was"
+            " started, or before the test token was there"
+        )
+    _ask(rpc, "anvil_reorg", depth, [])
+    click.echo(f"replaced blocks {head.number - depth + 1} to {head.number} by empty ones")
+    click.echo("next: GET the intents that were paid in them, once the worker has looked")
+
+
+def _find(intent_id: str) -> PaymentIntent:
+    """Return an intent that is paid on the local chain."""
+    intent: PaymentIntent | None = PaymentIntent.get_or_none(PaymentIntent.id == intent_id)
     if intent is None or intent.chain_id != LOCAL_CHAIN_ID:
         raise click.ClickException(f"there is no intent {intent_id} on chain {LOCAL_CHAIN_ID}")
-    amount = amount or intent.amount_due
-    if amount == 0:
-        raise click.ClickException(f"nothing is due: the intent is {intent.status}")
-    atomic = units.to_atomic(amount, intent.terms.decimals)
-    rpc = RpcClient(config().chains[LOCAL_CHAIN_ID].rpc_url)
-    (accounts,) = rpc.batch([("eth_accounts", [])])
-    data = f"{_TRANSFER_SELECTOR}{intent.terms.address[2:].rjust(64, '0').lower()}{atomic:064x}"
-    transaction = {"from": accounts[_BUYER], "to": intent.terms.token_address, "data": data}
-    (tx_hash,) = rpc.batch([("eth_sendTransaction", [transaction])])
-    click.echo(f"paid {amount} micro-units to {intent.terms.address} in {tx_hash}")
+    return intent
+
+
+def _due(intent: PaymentIntent, *, late: bool) -> int:
+    """Return what a buyer would pay, who may come late."""
+    due = intent.amount_due
+    if late and intent.status == IntentStatus.EXPIRED:
+        due = max(0, intent.amount - intent.amount_received)
+    if due == 0:
+        raise click.ClickException(
+            f"nothing is due: the intent is {intent.status} (--amount pays all the same)"
+        )
+    return due
+
+
+def _connect() -> RpcClient:
+    """Return the local node's client, once it has said that it is the local one."""
+    rpc = RpcClient(config().chains[LOCAL_CHAIN_ID].rpc_urls)
+    chain_id = parse_quantity(_ask(rpc, "eth_chainId"))
+    if chain_id != LOCAL_CHAIN_ID:
+        raise click.ClickException(f"the node answers for chain {chain_id}, not {LOCAL_CHAIN_ID}")
+    return rpc
+
+
+def _ask(rpc: RpcClient, method: str, *params: Any) -> Any:
+    (result,) = rpc.batch([(method, list(params))])
+    return result
+
+
+def _head(rpc: RpcClient) -> Block:
+    return parse_block(_ask(rpc, "eth_getBlockByNumber", "latest", False))
+
+
+def _pass_time(rpc: RpcClient, moment: datetime) -> None:
+    """Mine a block after `moment`, unless there is one. The chain's clock goes on from there."""
+    if _head(rpc).time <= moment:
+        # Exact, where evm_increaseTime counts from a clock that the newest block may be ahead of.
+        _ask(rpc, "evm_setNextBlockTimestamp", int(moment.timestamp()) + 1)
+        _ask(rpc, "anvil_mine", "0x1")
+
+
+def _transfer(rpc: RpcClient, token: str, to: str, atomic_amount: int) -> str:
+    """Send tokens from the funded account; say where that is on the chain once it is mined."""
+    data = _TRANSFER_SELECTOR + _word(to) + f"{atomic_amount:064x}"
+    transaction = {"from": _funded(rpc), "to": token, "data": data}
+    tx_hash = _ask(rpc, "eth_sendTransaction", transaction)
+    deadline = time.monotonic() + MINED_SECONDS
+    while time.monotonic() < deadline:
+        receipt = _ask(rpc, "eth_getTransactionReceipt", tx_hash)
+        if receipt is not None:
+            if parse_quantity(receipt["status"]) != 1:
+                raise click.ClickException(f"transaction {tx_hash} failed: are there tokens left?")
+            return f"in block {parse_quantity(receipt['blockNumber'])}: {tx_hash}"
+        time.sleep(0.05)
+    raise click.ClickException(f"the node has not mined {tx_hash} in {MINED_SECONDS} seconds")
+
+
+def _can_go_back_to(rpc: RpcClient, number: int) -> bool:
+    """Tell whether the node has the state after that block, and the account its tokens there."""
+    if number < 0:
+        return False
+    token = config().chains[LOCAL_CHAIN_ID].token_address
+    question = {"to": token, "data": _BALANCE_SELECTOR + _word(_funded(rpc))}
+    try:
+        balance = _ask(rpc, "eth_call", question, hex(number))
+    except RpcRefused:
+        return False
+    return balance != NOTHING and parse_word(balance) > 0
+
+
+def _funded(rpc: RpcClient) -> str:
+    accounts = _ask(rpc, "eth_accounts")
+    if len(accounts) <= _FUNDED:
+        raise click.ClickException("the node holds no unlocked accounts")
+    return str(accounts[_FUNDED])
+
+
+def _word(address: str) -> str:
+    return address[2:].lower().rjust(64, "0")

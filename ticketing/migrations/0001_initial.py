@@ -89,6 +89,7 @@ TABLES = {
         amount BIGINT NOT NULL,
         amount_received BIGINT NOT NULL,
         refund_due BIGINT NOT NULL,
+        refunded BIGINT NOT NULL,
         currency TEXT NOT NULL,
         chain_id BIGINT,
         wallet_id TEXT REFERENCES wallets (id),
@@ -101,9 +102,13 @@ TABLES = {
         buyer_email TEXT,
         buyer_name TEXT,
         created_at TIMESTAMPTZ NOT NULL,
+        hold_until TIMESTAMPTZ NOT NULL,
+        grace_until TIMESTAMPTZ,
         expires_at TIMESTAMPTZ NOT NULL,
         confirmed_at TIMESTAMPTZ,
         watch_until TIMESTAMPTZ,
+        swept_at TIMESTAMPTZ,
+        swept_balance TEXT,
         UNIQUE (wallet_id, address_index)
     """,
     "payments": """
@@ -149,7 +154,27 @@ TABLES = {
         block_number BIGINT,
         block_hash TEXT,
         block_time TIMESTAMPTZ,
-        looked_at TIMESTAMPTZ
+        looked_at TIMESTAMPTZ,
+        lease_holder TEXT,
+        lease_until TIMESTAMPTZ
+    """,
+    "chain_blocks": """
+        chain_id BIGINT NOT NULL REFERENCES chains (chain_id),
+        number BIGINT NOT NULL,
+        hash TEXT NOT NULL,
+        time TIMESTAMPTZ NOT NULL,
+        PRIMARY KEY (chain_id, number)
+    """,
+    "refunds": """
+        id TEXT PRIMARY KEY,
+        intent_id TEXT NOT NULL REFERENCES payment_intents (id),
+        chain_id BIGINT NOT NULL,
+        tx_hash TEXT NOT NULL,
+        log_index INTEGER NOT NULL,
+        recipient TEXT NOT NULL,
+        amount BIGINT NOT NULL,
+        created_at TIMESTAMPTZ NOT NULL,
+        UNIQUE (chain_id, tx_hash, log_index)
     """,
 }
 
@@ -161,12 +186,15 @@ INDEXES = (
     "ticket_types_of_event ON ticket_types (event_id, id)",
     "intents_of_tenant ON payment_intents (tenant_id, id)",
     "intents_of_event ON payment_intents (event_id, id)",
-    "intents_of_ticket_type ON payment_intents (ticket_type_id)",
+    "intents_of_ticket_type ON payment_intents (ticket_type_id, status, quantity)",
     "intents_by_status ON payment_intents (tenant_id, status, id)",
     "intents_flagged ON payment_intents (tenant_id, id) WHERE flags <> 0",
     "intents_awaiting ON payment_intents (chain_id, expires_at) WHERE status = 'awaiting_payment'",
     "intents_processing ON payment_intents (chain_id, paid_block) WHERE status = 'processing'",
     "intents_watched ON payment_intents (chain_id, watch_until) WHERE watch_until IS NOT NULL",
+    "intents_to_refund ON payment_intents (tenant_id, id) WHERE refund_due > 0",
+    "intents_to_sweep ON payment_intents (chain_id, swept_at) WHERE watch_until IS NOT NULL",
+    "refunds_of_intent ON refunds (intent_id)",
     "payments_of_intent ON payments (intent_id)",
     "payments_of_block ON payments (chain_id, block_number)",
     "idempotency_keys_by_age ON idempotency_keys (created_at)",

@@ -49,6 +49,11 @@ class PaymentIntent(BaseModel):
     Amounts are micro-units. What is not known of the chain (everything from `chain_id` to
     `required_confirmations`) is None for a free order. `paid_block` is the block in which the
     payments reached the amount.
+
+    `hold_until` is the deadline that preflight gave, `grace_until` the one that a reorganization
+    gave instead; `expires_at` is the one that counts. After it ended, the address is watched
+    until `watch_until`, then swept: `swept_balance` is the token's balance at `swept_at`, in
+    atomic units.
     """
 
     id = TextField(primary_key=True)
@@ -65,6 +70,7 @@ class PaymentIntent(BaseModel):
     amount = BigIntegerField()
     amount_received = BigIntegerField(default=0)
     refund_due = BigIntegerField(default=0)
+    refunded = BigIntegerField(default=0)
     currency = TextField()
     chain_id = BigIntegerField(null=True)
     wallet = ForeignKeyField(Wallet, null=True)
@@ -77,9 +83,13 @@ class PaymentIntent(BaseModel):
     buyer_email = TextField(null=True)
     buyer_name = TextField(null=True)
     created_at = UtcDateTimeField()
+    hold_until = UtcDateTimeField()
+    grace_until = UtcDateTimeField(null=True)
     expires_at = UtcDateTimeField()
     confirmed_at = UtcDateTimeField(null=True)
     watch_until = UtcDateTimeField(null=True)
+    swept_at = UtcDateTimeField(null=True)
+    swept_balance = TextField(null=True)
 
     # No columns: set on one instance for whoever shows it.
     atomic_amount: int | None
@@ -106,6 +116,11 @@ class PaymentIntent(BaseModel):
         if None in terms:
             raise ValueError(f"{self.id} is a free order")
         return PaymentTerms(*terms)  # type: ignore[arg-type]
+
+    @property
+    def flags_in_order(self) -> list[Flag]:
+        """The flags as every process lists them."""
+        return [flag for flag in Flag if flag in self.flags]
 
     @property
     def buyer(self) -> dict[str, str | None]:
@@ -142,4 +157,22 @@ class Payment(BaseModel):
 
     class Meta:
         table_name = "payments"
+        indexes = ((("chain_id", "tx_hash", "log_index"), True),)
+
+
+class Refund(BaseModel):
+    """One token transfer that gave a buyer back what was due, seen on the chain."""
+
+    id = TextField(primary_key=True)
+    intent = ForeignKeyField(PaymentIntent)
+    intent_id: str
+    chain_id = BigIntegerField()
+    tx_hash = TextField()
+    log_index = IntegerField()
+    recipient = TextField()
+    amount = BigIntegerField()
+    created_at = UtcDateTimeField()
+
+    class Meta:
+        table_name = "refunds"
         indexes = ((("chain_id", "tx_hash", "log_index"), True),)

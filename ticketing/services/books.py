@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from ticketing.chain import units
-from ticketing.chain.node import Block
-from ticketing.constants import LIVE, SOLD, Flag, IntentStatus
+from ticketing.chain.answers import Block
+from ticketing.constants import LIVE, PART_EXTENSION, REORG_GRACE, SOLD, Flag, IntentStatus
 from ticketing.models.payment_intents import Payment, PaymentIntent
 
 
@@ -13,8 +14,8 @@ from ticketing.models.payment_intents import Payment, PaymentIntent
 class Books:
     """One intent's sums in micro-units, as far as the chain is known (`as_of`).
 
-    `final` is what lies deep enough to stay; `paid_block` is the block of the payment that
-    completed the amount.
+    `final` is what lies deep enough to stay, `paid_block` the block of the payment that
+    completed the amount; `deadline` and `grace_until` are the intent's as they must be now.
     """
 
     intent: PaymentIntent
@@ -23,32 +24,50 @@ class Books:
     final: int
     paid_block: int | None
     flags: frozenset[Flag]
+    deadline: datetime
+    grace_until: datetime | None
 
     @property
     def status(self) -> IntentStatus:
-        """The status that the intent must have now."""
+        """The status that the intent must have now, if it is not to be honoured late."""
         status = IntentStatus(self.intent.status)
-        paid = self.received >= self.intent.amount
         if status in SOLD:
-            back = self.final >= self.intent.amount
-            stays = status is IntentStatus.CONFIRMED and paid
-            return IntentStatus.CONFIRMED if back or stays else IntentStatus.REVERSED
+            stays = status is IntentStatus.CONFIRMED and self.is_paid
+            return IntentStatus.CONFIRMED if self.is_final or stays else IntentStatus.REVERSED
         if status not in LIVE:
             return status
-        if self.final >= self.intent.amount:
-            return IntentStatus.CONFIRMED
-        if paid:
-            return IntentStatus.PROCESSING
-        if self.as_of.time > self.intent.expires_at:
+        if self.is_paid:
+            return self.paid_status
+        if self.as_of.time > self.deadline:
             return IntentStatus.EXPIRED
         return IntentStatus.AWAITING_PAYMENT
 
     @property
-    def refund_due(self) -> int:
-        """What was received beyond what was sold, or is being sold."""
-        if self.status in (IntentStatus.EXPIRED, IntentStatus.CANCELED):
-            return self.received
-        return max(0, self.received - self.intent.amount)
+    def is_paid(self) -> bool:
+        """Whether the whole amount has arrived, and was not given back."""
+        return self.received - self.intent.refunded >= self.intent.amount
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it has arrived so deep that it stays."""
+        return self.final - self.intent.refunded >= self.intent.amount
+
+    @property
+    def paid_status(self) -> IntentStatus:
+        """The status of an intent that is paid and has its stock."""
+        return IntentStatus.CONFIRMED if self.is_final else IntentStatus.PROCESSING
+
+    @property
+    def is_newly_paid_late(self) -> bool:
+        """Whether an expired intent is paid only now: what could not be honoured then, stays so."""
+        before = self.intent.amount_received - self.intent.refunded
+        expired = self.intent.status == IntentStatus.EXPIRED
+        return expired and self.is_paid and before < self.intent.amount
+
+    def refund_due(self, status: IntentStatus) -> int:
+        """What was received beyond what is sold in this status, and was not given back yet."""
+        sold = 0 if status in (IntentStatus.EXPIRED, IntentStatus.CANCELED) else self.intent.amount
+        return max(0, self.received - sold - self.intent.refunded)
 
 
 def add_up(intent: PaymentIntent, payments: Sequence[Payment], as_of: Block) -> Books:
@@ -66,14 +85,16 @@ def add_up(intent: PaymentIntent, payments: Sequence[Payment], as_of: Block) -> 
         if completed is None and received >= price:
             completed = payment
             at_completion = received
+    grace_until = _grace(intent, received >= price, as_of)
+    deadline = max(_deadline(intent, canonical, completed), grace_until or intent.hold_until)
     ended = intent.status in (IntentStatus.EXPIRED, IntentStatus.CANCELED)
-    late = [payment for payment in canonical if payment.block_time > intent.expires_at]
+    late = [payment for payment in canonical if payment.block_time > deadline]
     flags = {
         Flag.UNDERPAID: 0 < received < price,
         Flag.OVERPAID: at_completion > price,
         Flag.PAID_LATE: bool(late) and (ended or completed is None or completed in late),
         Flag.DUPLICATE: completed is not None and received > at_completion,
-        Flag.REORGED: len(canonical) < len(payments),
+        Flag.REORGED: Flag.REORGED in intent.flags or len(canonical) < len(payments),
     }
     return Books(
         intent=intent,
@@ -82,4 +103,25 @@ def add_up(intent: PaymentIntent, payments: Sequence[Payment], as_of: Block) -> 
         final=units.from_atomic(final, terms.decimals)[0],
         paid_block=completed.block_number if completed else None,
         flags=frozenset(flag for flag, stands in flags.items() if stands),
+        deadline=deadline,
+        grace_until=grace_until,
     )
+
+
+def _deadline(
+    intent: PaymentIntent, canonical: Sequence[Payment], completed: Payment | None
+) -> datetime:
+    """Hold an order longer, once, when its first payment came in time and was a part."""
+    deadline: datetime = intent.hold_until
+    first = canonical[0] if canonical else None
+    if first is None or first is completed or first.block_time > deadline:
+        return deadline
+    return deadline + PART_EXTENSION
+
+
+def _grace(intent: PaymentIntent, paid: bool, as_of: Block) -> datetime | None:
+    """Give an order time for its payment to come back, from when it was taken away."""
+    granted: datetime | None = intent.grace_until
+    if intent.status == IntentStatus.PROCESSING and not paid:
+        return as_of.time + REORG_GRACE
+    return granted

@@ -2,11 +2,12 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from ticketing import clock
-from ticketing.chain.node import Block, TokenFacts, Transfer, connect
+from ticketing.chain.answers import Block, TokenFacts, Transfer
+from ticketing.chain.node import connect
 from ticketing.chain.registry import Chain
 from ticketing.chain.rpc import RpcError
 from ticketing.errors import ChainUnavailable
@@ -15,6 +16,9 @@ from ticketing.models.payment_intents import PaymentIntent
 
 CLOCK_SKEW = timedelta(hours=1)
 """How far a chain's clock may be behind ours when we look for the block of a moment."""
+
+LEASE = timedelta(seconds=10)
+"""How long a worker that fell silent keeps others from reading its chains."""
 
 log = logging.getLogger(__name__)
 
@@ -70,34 +74,68 @@ def note_facts(chain: Chain, facts: TokenFacts, refusal: str | None) -> None:
     )
 
 
+def take_lease(chain_id: int, holder: str) -> bool:
+    """Take or renew the right to read a chain. False while another worker has it."""
+    now = clock.now()
+    taken = (
+        ChainState.update(lease_holder=holder, lease_until=now + LEASE)
+        .where(
+            ChainState.chain_id == chain_id,
+            ChainState.lease_holder.is_null()
+            | (ChainState.lease_holder == holder)
+            | (ChainState.lease_until < now),
+        )
+        .execute()
+    )
+    return bool(taken == 1)
+
+
+def give_lease_back(chain_id: int, holder: str) -> None:
+    """Let another worker read a chain at once."""
+    (
+        ChainState.update(lease_holder=None, lease_until=None)
+        .where(ChainState.chain_id == chain_id, ChainState.lease_holder == holder)
+        .execute()
+    )
+
+
 def note_look(chain_id: int) -> None:
     """Keep that the worker has looked at a chain just now."""
     ChainState.update(looked_at=clock.now()).where(ChainState.chain_id == chain_id).execute()
 
 
-def look(intent: PaymentIntent, enabled: Mapping[int, Chain]) -> tuple[Block, list[Transfer]]:
+@dataclass(frozen=True)
+class Seen:
+    """The transfers to one address that lie above the cursor, `after`, and up to `as_of`."""
+
+    after: Block | None
+    as_of: Block
+    transfers: list[Transfer]
+
+
+def look(intent: PaymentIntent, enabled: Mapping[int, Chain]) -> Seen:
     """Read the transfers to one intent's address that the worker has not come to yet.
 
-    Return them with the block up to which the intent's payments are known then.
-    ChainUnavailable if the chain cannot be seen.
+    Nothing is read while the chain does not have the block that the worker has read last: what
+    lies at and below it is the worker's to judge. ChainUnavailable if the chain cannot be seen.
     """
     chain = enabled.get(intent.chain_id or 0)
     if chain is None:
         raise ChainUnavailable("The chain of this intent is not enabled any more.")
     read = cursor(chain.chain_id)
     try:
-        node = connect(chain.rpc_url)
-        head = node.head()
-        if read is not None and read.number >= head.number:
-            return read, []
-        first = (
-            read.number + 1
-            if read is not None
-            else node.first_block_since(intent.created_at - CLOCK_SKEW, head)
-        )
+        node = connect(chain.rpc_urls)
+        if read is None:
+            head = node.head()
+            first = node.first_block_since(intent.created_at - CLOCK_SKEW, head)
+        else:
+            head, there = node.head_and(read.number)
+            if there != read:
+                return Seen(read, read, [])
+            first = read.number + 1
         terms = intent.terms
         ranges = node.transfers(terms.token_address, [terms.address], first, head)
-        return head, [transfer for _, found in ranges for transfer in found]
+        return Seen(read, head, [transfer for _, found in ranges for transfer in found])
     except RpcError as error:
         log.warning("chain %s: %s", chain.chain_id, error)
         raise ChainUnavailable from None

@@ -1,7 +1,6 @@
 """Checkout: preflight, purchase, cancel. A buyer's way from wanting a ticket to holding one."""
 
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 from ticketing import clock, ids
@@ -81,8 +80,7 @@ def purchase(intent: PaymentIntent, config: Config) -> PaymentIntent:
         return intent
     if intent.chain_id is None:
         return settlement.confirm_free(intent.id)
-    as_of, transfers = chains.look(intent, config.chains)
-    return settlement.settle_seen(intent, as_of, transfers)
+    return settlement.settle_seen(intent, chains.look(intent, config.chains))
 
 
 def cancel(intent: PaymentIntent, config: Config) -> PaymentIntent:
@@ -92,8 +90,7 @@ def cancel(intent: PaymentIntent, config: Config) -> PaymentIntent:
     anything was received; ChainUnavailable if that cannot be seen.
     """
     if intent.status == IntentStatus.AWAITING_PAYMENT and intent.chain_id is not None:
-        as_of, transfers = chains.look(intent, config.chains)
-        settlement.settle_seen(intent, as_of, transfers)
+        settlement.settle_seen(intent, chains.look(intent, config.chains))
     return settlement.cancel(intent.id)
 
 
@@ -120,9 +117,11 @@ def _issue(
     tenant: Tenant, ticket_type: TicketType, order: Order, chain: Chain | None, config: Config
 ) -> PaymentIntent:
     amount = ticket_type.price_amount * order.quantity
-    payment: dict[str, Any] = {"expires_at": clock.now() + config.hold} if amount == 0 else {}
-    if amount > 0:
-        payment = _payment_terms(tenant, amount, chain, config.hold)
+    if amount == 0:
+        deadline, payment = clock.now() + config.hold, {}
+    else:
+        payment = _payment_terms(tenant, amount, chain)
+        deadline = chains.now_on(payment["chain_id"]) + config.hold
     return PaymentIntent.create(
         id=ids.new(ids.INTENT),
         tenant=tenant,
@@ -136,14 +135,14 @@ def _issue(
         buyer_email=order.buyer_email,
         buyer_name=order.buyer_name,
         created_at=clock.now(),
+        hold_until=deadline,
+        expires_at=deadline,
         **payment,
     )
 
 
-def _payment_terms(
-    tenant: Tenant, amount: int, chain: Chain | None, hold: timedelta
-) -> dict[str, Any]:
-    """Say where, in what and until when the amount is to be paid."""
+def _payment_terms(tenant: Tenant, amount: int, chain: Chain | None) -> dict[str, Any]:
+    """Say where and in what the amount is to be paid."""
     if chain is None or chain.decimals is None:
         raise NotPayable("The chain of this ticket type is not enabled.")
     try:
@@ -159,5 +158,4 @@ def _payment_terms(
         "token_address": chain.token_address,
         "token_decimals": chain.decimals,
         "required_confirmations": chain.confirmations,
-        "expires_at": chains.now_on(chain.chain_id) + hold,
     }

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ticketing.chain import eip681, units
-from ticketing.constants import LIVE, Flag, IntentStatus
+from ticketing.constants import Flag, IntentStatus
 from ticketing.errors import NotFound
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import Payment, PaymentIntent, flag_bits
@@ -47,15 +47,15 @@ def get(tenant_id: str, intent_id: str) -> PaymentIntent:
     return intent
 
 
-def oldest_live(chain_id: int) -> PaymentIntent | None:
-    """Return the oldest intent that may still be paid on a chain."""
-    oldest: PaymentIntent | None = (
+def oldest(chain_id: int) -> PaymentIntent | None:
+    """Return the first intent that was ever made to be paid on a chain."""
+    first: PaymentIntent | None = (
         PaymentIntent.select()
-        .where(PaymentIntent.chain_id == chain_id, PaymentIntent.status.in_(LIVE))
+        .where(PaymentIntent.chain_id == chain_id)
         .order_by(PaymentIntent.id)
         .first()
     )
-    return oldest
+    return first
 
 
 def payments_of(intent: PaymentIntent) -> Sequence[Payment]:

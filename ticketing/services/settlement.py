@@ -5,19 +5,23 @@ follow from its payments through `_settle`, under the intent's lock; calling it 
 nothing. Locks are taken in one order: the chain, intents by id, ticket types.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from peewee import Expression
+
 from ticketing import clock
-from ticketing.chain.node import Block, Transfer
+from ticketing.chain.answers import Block, Transfer
 from ticketing.chain.registry import Chain
 from ticketing.constants import LIVE, WATCH_AFTER_END, AdmissionStatus, IntentStatus
 from ticketing.db import locked, write_transaction
-from ticketing.errors import IntentNotCancelable
+from ticketing.errors import ChainUnavailable, IntentNotCancelable
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.services import admissions, books, chains, intents, ledger, stock
+from ticketing.services import admissions, books, chains, history, intents, ledger, stock
+from ticketing.services.chains import Seen
 
 INTENTS_PER_TRANSACTION = 100
 
@@ -37,10 +41,8 @@ def confirm_free(intent_id: str) -> PaymentIntent:
         return intent
 
 
-def settle_seen(
-    intent: PaymentIntent, as_of: Block, transfers: Sequence[Transfer]
-) -> PaymentIntent:
-    """Write down transfers to one intent that were read just now, up to `as_of`, and settle it.
+def settle_seen(intent: PaymentIntent, seen: Seen) -> PaymentIntent:
+    """Bring the books of one intent to what was seen of it just now, and settle it.
 
     What the worker has read meanwhile stands above what was read here.
     """
@@ -49,10 +51,20 @@ def settle_seen(
         cursor = chains.cursor_of(_chain_state(terms.chain_id, shared=True))
         (intent,) = _lock([intent.id])
         if cursor is not None:
-            transfers = [each for each in transfers if each.block.number > cursor.number]
-            as_of = max(as_of, cursor, key=lambda block: block.number)
-        ledger.record(terms.chain_id, terms.token_address, transfers)
-        _settle(intent, as_of)
+            gone_back = seen.after is not None and cursor.number < seen.after.number
+            if gone_back or cursor.number >= seen.as_of.number:
+                seen = Seen(cursor, cursor, [])
+            above = [each for each in seen.transfers if each.block.number > cursor.number]
+            seen = replace(seen, after=cursor, transfers=above)
+        ledger.record(terms.chain_id, terms.token_address, seen.transfers, of_one=True)
+        ledger.take_out_missing(
+            terms.chain_id,
+            seen.after.number + 1 if seen.after else 0,
+            seen.as_of.number,
+            [terms.address],
+            seen.transfers,
+        )
+        _settle(intent, seen.as_of)
         return intent
 
 
@@ -65,6 +77,21 @@ def cancel(intent_id: str) -> PaymentIntent:
         if intent.status != IntentStatus.AWAITING_PAYMENT or intent.amount_received > 0:
             raise IntentNotCancelable
         _enter(intent, IntentStatus.CANCELED, clock.now())
+        return intent
+
+
+def give_back(intent: PaymentIntent, book: Callable[[int], int]) -> PaymentIntent:
+    """Book a refund under the intent's lock and settle it.
+
+    `book` is given what is due now, in micro-units, and returns what it has written down.
+    """
+    with write_transaction():
+        cursor = chains.cursor_of(_chain_state(intent.terms.chain_id, shared=True))
+        (intent,) = _lock([intent.id])
+        _write_changes(intent, {"refunded": intent.refunded + book(intent.refund_due)})
+        if cursor is None:
+            raise ChainUnavailable("The worker has not looked at this chain yet.")
+        _settle(intent, cursor)
         return intent
 
 
@@ -99,30 +126,64 @@ def record_range(
         _move_cursor(chain.chain_id, last)
 
 
-def rewind(chain: Chain, cursor: Block) -> None:
-    """Put the cursor back, so that the blocks after it are read again."""
-    with write_transaction():
-        _chain_state(chain.chain_id)
-        _move_cursor(chain.chain_id, cursor)
+def rewind(chain: Chain, ancestor: Block) -> None:
+    """Go back to the last block that a reorganization left, and take out what it removed.
 
-
-def settle_due(chain_id: int) -> int:
-    """Settle what the cursor's place alone decides: payments deep enough, deadlines passed.
-
-    Return how many intents were due.
+    The blocks after `ancestor` are read again; what they hold now is put back then.
     """
-    due = 0
-    while True:
-        with write_transaction():
-            cursor = chains.cursor_of(_chain_state(chain_id, shared=True))
-            if cursor is None:
-                return due
-            batch = _lock(_due(chain_id, cursor))
-            for intent in batch:
+    with write_transaction():
+        cursor = chains.cursor_of(_chain_state(chain.chain_id))
+        if cursor is None or cursor.number < ancestor.number:
+            raise CursorMoved(f"chain {chain.chain_id} is being read by another worker")
+        touched = ledger.take_out_after(chain.chain_id, ancestor.number)
+        # Time does not go back: a grace is counted from when the payment was last seen there.
+        as_of = replace(ancestor, time=cursor.time)
+        for intent in _lock(touched):
+            _settle(intent, as_of)
+            # What it lost may come back in any block: from now on its logs are asked for again.
+            ledger.watch_again(intent, as_of.time)
+        history.forget_after(chain.chain_id, ancestor.number)
+        _move_cursor(chain.chain_id, ancestor)
+
+
+def settle(chain_id: int, intent_ids: Collection[str]) -> None:
+    """Settle intents whose payments or whose place in time may have changed, as of the cursor."""
+    with write_transaction():
+        cursor = chains.cursor_of(_chain_state(chain_id, shared=True))
+        if cursor is not None:
+            for intent in _lock(intent_ids):
                 _settle(intent, cursor)
-        due += len(batch)
-        if len(batch) < INTENTS_PER_TRANSACTION:
-            return due
+
+
+def record_found(intent: PaymentIntent, transfers: Sequence[Transfer]) -> None:
+    """Book transfers to one intent that lie at or below the cursor, and settle it."""
+    terms = intent.terms
+    with write_transaction():
+        cursor = chains.cursor_of(_chain_state(terms.chain_id, shared=True))
+        (intent,) = _lock([intent.id])
+        if cursor is not None:
+            known = [each for each in transfers if each.block.number <= cursor.number]
+            ledger.record(terms.chain_id, terms.token_address, known, of_one=True)
+            _settle(intent, cursor)
+
+
+def deep_enough(chain_id: int, cursor: Block) -> list[str]:
+    """Return some intents whose payment is final by now."""
+    return _ids(
+        chain_id,
+        PaymentIntent.status.in_([IntentStatus.PROCESSING, IntentStatus.REVERSED])
+        & (PaymentIntent.amount_received - PaymentIntent.refunded >= PaymentIntent.amount)
+        & (PaymentIntent.paid_block + PaymentIntent.required_confirmations - 1 <= cursor.number),
+    )
+
+
+def past_deadline(chain_id: int, cursor: Block) -> list[str]:
+    """Return some intents whose deadline has passed unpaid."""
+    return _ids(
+        chain_id,
+        (PaymentIntent.status == IntentStatus.AWAITING_PAYMENT)
+        & (PaymentIntent.expires_at < cursor.time),
+    )
 
 
 def expire_free() -> int:
@@ -138,15 +199,9 @@ def expire_free() -> int:
     return len(found)
 
 
-def _due(chain_id: int, cursor: Block) -> list[str]:
-    deep = (PaymentIntent.status == IntentStatus.PROCESSING) & (
-        PaymentIntent.paid_block + PaymentIntent.required_confirmations - 1 <= cursor.number
-    )
-    past = (PaymentIntent.status == IntentStatus.AWAITING_PAYMENT) & (
-        PaymentIntent.expires_at < cursor.time
-    )
+def _ids(chain_id: int, condition: Expression) -> list[str]:
     query = PaymentIntent.select(PaymentIntent.id).where(
-        PaymentIntent.chain_id == chain_id, deep | past
+        PaymentIntent.chain_id == chain_id, condition
     )
     return [intent.id for intent in query.limit(INTENTS_PER_TRANSACTION)]
 
@@ -154,14 +209,19 @@ def _due(chain_id: int, cursor: Block) -> list[str]:
 def _settle(intent: PaymentIntent, as_of: Block) -> None:
     """Bring one locked intent to the state that its payments give it."""
     sums = books.add_up(intent, intents.payments_of(intent), as_of)
+    status = sums.status
+    if sums.is_newly_paid_late and stock.hold_again(intent.ticket_type_id, intent.quantity):
+        status = sums.paid_status
     _enter(
         intent,
-        sums.status,
+        status,
         max(as_of.time, clock.now()),
         amount_received=sums.received,
-        refund_due=sums.refund_due,
+        refund_due=sums.refund_due(status),
         paid_block=sums.paid_block,
         flags=sums.flags,
+        expires_at=sums.deadline,
+        grace_until=sums.grace_until,
     )
 
 
@@ -171,11 +231,14 @@ def _enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns
     columns["status"] = status
     if status is IntentStatus.CONFIRMED and intent.confirmed_at is None:
         columns["confirmed_at"] = clock.now()
-    if before in LIVE and status not in LIVE and intent.chain_id is not None:
+    if status is not before and status not in LIVE and intent.chain_id is not None:
         columns["watch_until"] = now + WATCH_AFTER_END
     _write_changes(intent, columns)
     match before, status:
-        case (IntentStatus.AWAITING_PAYMENT | IntentStatus.PROCESSING, IntentStatus.CONFIRMED):
+        case (
+            IntentStatus.AWAITING_PAYMENT | IntentStatus.PROCESSING | IntentStatus.EXPIRED,
+            IntentStatus.CONFIRMED,
+        ):
             stock.sell(intent.ticket_type_id, intent.quantity)
             admissions.issue(intent)
         case (
@@ -218,6 +281,7 @@ def _chain_state(chain_id: int, *, shared: bool = False) -> ChainState | None:
 
 
 def _move_cursor(chain_id: int, cursor: Block) -> None:
+    history.remember(chain_id, cursor)
     (
         ChainState.update(
             block_number=cursor.number,

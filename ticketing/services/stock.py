@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ticketing.constants import Publication
 from ticketing.models.ticket_types import TicketType
 
 
@@ -25,6 +26,20 @@ def hold(ticket_type_id: str, quantity: int) -> TicketType | None:
         .execute()
     )
     return next(iter(rows), None)
+
+
+def hold_again(ticket_type_id: str, quantity: int) -> bool:
+    """Set `quantity` aside once more for an order that had lost it. False if it cannot be.
+
+    What is not on sale any more is not sold late either.
+    """
+    held = hold(ticket_type_id, quantity)
+    if held is None:
+        return False
+    if Publication.PUBLISHED == held.status == held.event.status:
+        return True
+    release(ticket_type_id, quantity)
+    return False
 
 
 def release(ticket_type_id: str, quantity: int) -> None:

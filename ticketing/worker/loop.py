@@ -28,12 +28,15 @@ def look_once(config: Config) -> list[str]:
     _keep_house()
     troubles = []
     for chain in config.chains.values():
+        watcher = Watcher(chain)
         try:
-            Watcher(chain).look()
+            watcher.look()
         except (ChainRefused, CursorMoved) as error:
             troubles.append(str(error))
         except RpcError as error:
             troubles.append(f"chain {chain.chain_id} cannot be seen: {error}")
+        finally:
+            watcher.leave()
     return troubles
 
 
@@ -49,7 +52,8 @@ class Worker:
         """Watch all enabled chains. Return whether it ended because it was asked to."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self._stop.set())
-        tasks = {f"chain {n}": Watcher(chain).look for n, chain in self._config.chains.items()}
+        watchers = [Watcher(chain) for chain in self._config.chains.values()]
+        tasks = {f"chain {watcher.chain.chain_id}": watcher.look for watcher in watchers}
         log.info("watching %s", ", ".join(tasks) or "no chain")
         threads = [
             threading.Thread(target=self._repeat, args=(name, task), name=name)
@@ -59,6 +63,8 @@ class Worker:
             thread.start()
         for thread in threads:
             thread.join()
+        for watcher in watchers:
+            watcher.leave()
         return not self._failed
 
     def _repeat(self, name: str, task: Callable[[], object]) -> None:

@@ -1,13 +1,18 @@
 """Watching one chain: check it, read its new blocks, book what they hold, settle what is due."""
 
 import logging
+import uuid
+from collections.abc import Sequence
 
 from ticketing.chain import units
-from ticketing.chain.node import Block, ChainMoved, TokenFacts, connect
+from ticketing.chain.answers import Block, TokenFacts
+from ticketing.chain.node import ChainMoved, connect
 from ticketing.chain.registry import Chain
-from ticketing.services import chains, intents, ledger, settlement
+from ticketing.services import chains, history, intents, ledger, settlement
+from ticketing.services.settlement import INTENTS_PER_TRANSACTION, CursorMoved
+from ticketing.worker.second_look import SecondLook
 
-MIN_REWIND_BLOCKS = 64
+_HEADERS_AT_ONCE = 32
 
 log = logging.getLogger(__name__)
 
@@ -21,11 +26,13 @@ class Watcher:
 
     def __init__(self, chain: Chain) -> None:
         self.chain = chain
-        self._node = connect(chain.rpc_url)
+        self._holder = uuid.uuid4().hex
+        self._node = connect(chain.rpc_urls)
+        self._second_look = SecondLook(chain, self._node)
         self._checked = False
 
     def look(self) -> None:
-        """Take one look at the chain.
+        """Take one look at the chain, unless another worker has the lease on it.
 
         RpcError if it cannot be seen, ChainRefused if it differs from the registry, CursorMoved
         if another worker was faster.
@@ -33,11 +40,19 @@ class Watcher:
         if not self._checked:
             self._check()
             self._checked = True
+        if not chains.take_lease(self.chain.chain_id, self._holder):
+            return
         head, cursor = self._head_and_cursor()
         if head.number > cursor.number:
             self._read(cursor, head)
+            cursor = head
         chains.note_look(self.chain.chain_id)
-        settlement.settle_due(self.chain.chain_id)
+        self._settle(cursor)
+        self._second_look.sweep(cursor)
+
+    def leave(self) -> None:
+        """Let another worker go on at once."""
+        chains.give_lease_back(self.chain.chain_id, self._holder)
 
     def _check(self) -> None:
         facts = self._node.token_facts(self.chain.token_address)
@@ -53,13 +68,13 @@ class Watcher:
             head = self._node.head()
             return head, self._start(head)
         head, there = self._node.head_and(cursor.number)
-        if there is None:
-            raise ChainMoved(f"the node is at block {head.number}, behind {cursor.number}")
-        return head, cursor if there == cursor else self._rewind(cursor)
+        if there is None and head.number >= cursor.number:
+            raise ChainMoved(f"the node does not have block {cursor.number}")
+        return head, cursor if there == cursor else self._rewind(cursor, head)
 
     def _start(self, head: Block) -> Block:
-        """Begin at the head, or before the oldest intent that somebody may have paid already."""
-        oldest = intents.oldest_live(self.chain.chain_id)
+        """Begin at the head, or before the first intent that somebody may have paid already."""
+        oldest = intents.oldest(self.chain.chain_id)
         number = head.number
         if oldest is not None:
             since = oldest.created_at - chains.CLOCK_SKEW
@@ -68,13 +83,36 @@ class Watcher:
         settlement.start_reading(self.chain, start)
         return start
 
-    def _rewind(self, cursor: Block) -> Block:
-        """Go back before a reorganization; what is read again corrects the books."""
-        back = max(MIN_REWIND_BLOCKS, 2 * self.chain.confirmations)
-        target = self._block(max(0, cursor.number - back))
-        log.warning("chain %s: reorganized at %s", self.chain.chain_id, cursor.number)
-        settlement.rewind(self.chain, target)
-        return target
+    def _rewind(self, cursor: Block, head: Block) -> Block:
+        """Go back to the newest block that we have read and that the chain still has."""
+        known = history.newest_first(self.chain.chain_id)
+        if head.number < cursor.number and self._is_ours(known, cursor, head):
+            raise ChainMoved(f"the node is at block {head.number}, behind {cursor.number}")
+        for start in range(0, len(known), _HEADERS_AT_ONCE):
+            some = known[start : start + _HEADERS_AT_ONCE]
+            now = self._node.blocks([block.number for block in some])
+            for before, after in zip(some, now, strict=True):
+                if before == after:
+                    return self._go_back(cursor, before)
+        # It reaches further back than we have read, and what it moved may lie there now.
+        oldest = known[-1].number if known else cursor.number
+        return self._go_back(cursor, self._block(max(0, min(oldest, head.number) - history.KEPT)))
+
+    def _go_back(self, cursor: Block, ancestor: Block) -> Block:
+        log.warning(
+            "chain %s: reorganized after block %s; %s blocks are read again",
+            *(self.chain.chain_id, ancestor.number, cursor.number - ancestor.number),
+        )
+        settlement.rewind(self.chain, ancestor)
+        return ancestor
+
+    def _is_ours(self, known: Sequence[Block], cursor: Block, head: Block) -> bool:
+        """Tell whether a head below the cursor is only a node's that lags behind."""
+        below = [block for block in known if block.number <= head.number]
+        if not below:
+            # Below all that is kept only the time can tell: what replaced our blocks is newer.
+            return head.time <= cursor.time
+        return self._node.blocks([below[0].number]) == [below[0]]
 
     def _read(self, cursor: Block, head: Block) -> None:
         chain = self.chain
@@ -82,10 +120,25 @@ class Watcher:
         watched = ledger.watched_addresses(chain.chain_id, chain.token_address, cursor)
         first = cursor.number + 1
         for last, transfers in self._node.transfers(chain.token_address, watched, first, head):
+            # Booked even if the lease ran out meanwhile: with a slow node, nobody else got further.
             settlement.record_range(chain, first, last, watched, transfers)
+            if not chains.take_lease(chain.chain_id, self._holder):
+                raise CursorMoved(f"chain {chain.chain_id}: another worker has taken over")
             if last != head or first != cursor.number + 1:
                 log.info("chain %s: read to %s of %s", chain.chain_id, last.number, head.number)
             first = last.number + 1
+
+    def _settle(self, cursor: Block) -> None:
+        """Settle what the cursor's place alone decides: payments deep enough, deadlines passed."""
+        chain_id = self.chain.chain_id
+        full = True
+        while full:
+            deep = settlement.deep_enough(chain_id, cursor)
+            settlement.settle(chain_id, deep)
+            past = settlement.past_deadline(chain_id, cursor)
+            self._second_look.before_expiry(past, cursor)
+            settlement.settle(chain_id, past)
+            full = INTENTS_PER_TRANSACTION in (len(deep), len(past))
 
     def _block(self, number: int) -> Block:
         (block,) = self._node.blocks([number])

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// To compile again into TestUSDC.json, from this folder, with the compiler outside the tree:
-//   npm install --no-save --prefix /tmp/solc solc@0.8.28
-//   NODE_PATH=/tmp/solc/node_modules node compile.js
+// To compile the contracts again, from this folder, with the compiler outside the tree:
+//   npm install --no-save --prefix SOMEWHERE solc@0.8.28
+//   NODE_PATH=SOMEWHERE/node_modules node compile.js
 pragma solidity 0.8.28;
 
 /// A token that acts as USDC does for its users, for tests only: anybody can mint.

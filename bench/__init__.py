@@ -1,0 +1,1 @@
+"""Measurements. Nothing here asserts a speed."""

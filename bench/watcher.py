@@ -1,0 +1,142 @@
+"""What watching costs: RPC calls and CPU of reading 1,000 empty blocks.
+
+`python -m bench.watcher`: a new SQLite database and a real anvil for each number of addresses.
+"""
+
+import logging
+import secrets
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from ticketing import clock, ids, migrating
+from ticketing.chain import address
+from ticketing.chain.node import Node
+from ticketing.chain.registry import LOCAL_CHAIN_ID, REGISTRY
+from ticketing.chain.rpc import Call, RpcClient
+from ticketing.db import database, open_database, write_transaction
+from ticketing.models.events import Event
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.tenants import Tenant
+from ticketing.models.ticket_types import TicketType
+from ticketing.worker.watcher import Watcher
+from tools import anvil
+
+BLOCKS = 1000
+ADDRESSES = (10, 1_000, 20_000)
+
+
+class CountingRpc(RpcClient):
+    """Counts its HTTP requests, and the calls in them by method."""
+
+    def __init__(self, urls: Sequence[str]) -> None:
+        super().__init__(urls)
+        self.requests = 0
+        self.calls: dict[str, int] = {}
+
+    def batch(self, calls: Sequence[Call]) -> list[Any]:
+        """Count, then ask."""
+        self.requests += 1
+        for method, _ in calls:
+            self.calls[method] = self.calls.get(method, 0) + 1
+        return super().batch(calls)
+
+
+def main() -> None:
+    """Print a row for each number of watched addresses."""
+    logging.disable()
+    print(f"reading {BLOCKS} empty blocks in one look, then one look with nothing new")
+    print("watched | requests  eth_getLogs  headers  CPU ms | requests  CPU ms")
+    for watched in ADDRESSES:
+        with tempfile.TemporaryDirectory() as folder, anvil.Anvil() as node:
+            anvil.ensure_token(node.rpc)
+            open_database(f"sqlite:///{folder}/bench.db")
+            migrating.upgrade()
+            chain = REGISTRY[LOCAL_CHAIN_ID].enabled((node.url,), None, None)
+            watcher = Watcher(chain)
+            watcher.look()
+            _issue(watched)
+            node.rpc("anvil_mine", hex(BLOCKS))
+            rpc = CountingRpc(chain.rpc_urls)
+            watcher._node = Node(rpc)
+            busy = _cpu_ms(watcher)
+            requests, calls = rpc.requests, dict(rpc.calls)
+            idle = _cpu_ms(watcher)
+            print(
+                f"{watched:7} | {requests:8}  {calls['eth_getLogs']:11}"
+                f"  {calls['eth_getBlockByNumber']:7}  {busy:6.1f}"
+                f" | {rpc.requests - requests:8}  {idle:6.1f}",
+                flush=True,
+            )
+            database.close()
+
+
+def _cpu_ms(watcher: Watcher) -> float:
+    start = time.process_time()
+    watcher.look()
+    return (time.process_time() - start) * 1000
+
+
+def _issue(count: int) -> None:
+    now = clock.now()
+    tenant = Tenant.create(id=ids.new(ids.TENANT), slug="bench", name="Bench", created_at=now)
+    event = Event.create(
+        id=ids.new(ids.EVENT),
+        tenant=tenant,
+        title="Event",
+        slug="event",
+        description="",
+        type="online",
+        start_at=now,
+        timezone="UTC",
+        status="published",
+        created_at=now,
+        updated_at=now,
+    )
+    ticket_type = TicketType.create(
+        id=ids.new(ids.TICKET_TYPE),
+        tenant=tenant,
+        event=event,
+        name="Ticket",
+        price_amount=1,
+        chain_id=LOCAL_CHAIN_ID,
+        transferable=True,
+        status="published",
+        held=count,
+        min_per_order=1,
+        max_per_order=1,
+        created_at=now,
+        updated_at=now,
+    )
+    rows = [
+        {
+            "id": ids.new(ids.INTENT),
+            "tenant": tenant.id,
+            "event": event.id,
+            "ticket_type": ticket_type.id,
+            "status": "awaiting_payment",
+            "flags": frozenset(),
+            "quantity": 1,
+            "unit_amount": 1,
+            "amount": 1,
+            "currency": "USDC",
+            "chain_id": LOCAL_CHAIN_ID,
+            "address": address.checksum("0x" + secrets.token_hex(20)),
+            "token_address": anvil.TOKEN_ADDRESS,
+            "token_decimals": 6,
+            "required_confirmations": 1,
+            "created_at": now,
+            "hold_until": now + timedelta(days=1),
+            "expires_at": now + timedelta(days=1),
+        }
+        for _ in range(count)
+    ]
+    with write_transaction():
+        for start in range(0, count, 500):
+            PaymentIntent.insert_many(rows[start : start + 500]).execute()
+
+
+if __name__ == "__main__":
+    main()

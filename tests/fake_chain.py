@@ -1,0 +1,216 @@
+"""A chain in memory that answers JSON-RPC as a node does: for thousands of steps in a minute."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from ticketing.chain.address import keccak256
+from ticketing.chain.rpc import Call, RpcError, RpcRefused
+
+TRANSFER = "0x" + keccak256(b"Transfer(address,address,uint256)").hex()
+SELECTORS = {
+    "0x" + keccak256(name.encode()).hex()[:8]: name.split("(")[0]
+    for name in ("decimals()", "symbol()", "balanceOf(address)")
+}
+FIRST_BLOCKS = 8
+
+
+@dataclass(frozen=True)
+class Send:
+    """Tokens to be sent from one address to another."""
+
+    sender: str
+    to: str
+    amount: int
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A transfer where it lies on the chain as it is now."""
+
+    tx_hash: str
+    log_index: int
+    block_number: int
+    block_hash: str
+    time: int
+    send: Send
+
+
+@dataclass(frozen=True)
+class Transaction:
+    hash: str
+    sends: tuple[Send, ...]
+
+
+@dataclass(frozen=True)
+class FakeBlock:
+    number: int
+    hash: str
+    time: int
+    transactions: tuple[Transaction, ...]
+
+    @property
+    def logs(self) -> list[tuple[int, Transaction, Send]]:
+        """Every transfer with its index in the block."""
+        sent = [(each, send) for each in self.transactions for send in each.sends]
+        return [(index, each, send) for index, (each, send) in enumerate(sent)]
+
+
+class FakeChain:
+    """Blocks, transactions and what became of them. A node may lag `lag` blocks behind it."""
+
+    organizer = "0x" + "0a" * 20
+    buyers = ["0x" + f"b{n}" * 20 for n in range(3)]
+
+    def __init__(self, chain_id: int, token: str, decimals: int, time: int) -> None:
+        self.chain_id = chain_id
+        self.token = token.lower()
+        self.decimals = decimals
+        self.lag = 0
+        self.widest_range = 1000
+        self._serial = count(1)
+        self._blocks = [FakeBlock(0, self._new_hash("block"), time - 1000, ())]
+        self._dropped: list[Transaction] = []
+        self.mine(FIRST_BLOCKS, time)
+
+    # What happens on the chain.
+
+    def mine(self, blocks: int, time: int) -> None:
+        """Add empty blocks, the first of them at `time` or right after its parent."""
+        for _ in range(blocks):
+            self._add(time, ())
+
+    def send(self, sends: Sequence[Send], time: int, *, apart: bool = True) -> list[str]:
+        """Mine transfers in one block: each in a transaction of its own, or all in one."""
+        groups = [(send,) for send in sends] if apart else [tuple(sends)]
+        made = [Transaction(self._new_hash("tx"), group) for group in groups]
+        self._add(time, tuple(made))
+        return [each.hash for each in made]
+
+    def reorganize(self, depth: int, places: Sequence[int | None], extra: int) -> int:
+        """Replace the last blocks by others, and `extra` more; return how many were replaced.
+
+        The transactions in them go to the new block that their place says, by turns; None drops
+        one. Order within a block is the other way round, so that log indexes move.
+        """
+        depth = min(depth, len(self._blocks) - 1)
+        old, self._blocks = self._blocks[-depth:], self._blocks[:-depth]
+        moved: list[list[Transaction]] = [[] for _ in range(depth + extra)]
+        transactions = [each for block in old for each in block.transactions]
+        for turn, each in enumerate(transactions):
+            place = places[turn % len(places)] if places else None
+            if place is None:
+                self._dropped.append(each)
+            else:
+                moved[place % len(moved)].insert(0, each)
+        for turn, inside in enumerate(moved):
+            self._add(old[min(turn, depth - 1)].time, tuple(inside))
+        return depth
+
+    def include_dropped(self, time: int) -> None:
+        """Mine everything that reorganizations dropped, in one block."""
+        self._add(time, tuple(self._dropped))
+        self._dropped = []
+
+    def _add(self, time: int, transactions: tuple[Transaction, ...]) -> None:
+        parent = self._blocks[-1]
+        time = max(time, parent.time + 1)
+        self._blocks.append(
+            FakeBlock(parent.number + 1, self._new_hash("block"), time, transactions)
+        )
+
+    def _new_hash(self, kind: str) -> str:
+        return "0x" + hashlib.sha256(f"{kind} {next(self._serial)}".encode()).hexdigest()
+
+    # What is true of it, for whoever compares.
+
+    @property
+    def head(self) -> tuple[int, str, int]:
+        """The newest block's number, hash and time."""
+        block = self._blocks[-1]
+        return block.number, block.hash, block.time
+
+    def transfers(self) -> list[Seen]:
+        """Every transfer on the chain as it is now."""
+        return _seen(self._blocks)
+
+    # What a node says of it.
+
+    def batch(self, calls: Sequence[Call]) -> list[Any]:
+        """Answer as RpcClient.batch does."""
+        blocks = self._blocks[: len(self._blocks) - min(self.lag, FIRST_BLOCKS)]
+        return [getattr(self, f"_{method}")(blocks, *params) for method, params in calls]
+
+    def _eth_chainId(self, blocks: list[FakeBlock]) -> str:
+        return hex(self.chain_id)
+
+    def _eth_getBlockByNumber(self, blocks: list[FakeBlock], tag: str, full: bool) -> Any:
+        number = blocks[-1].number if tag == "latest" else int(tag, 16)
+        if number >= len(blocks):
+            return None
+        block = blocks[number]
+        return {"number": hex(number), "hash": block.hash, "timestamp": hex(block.time)}
+
+    def _eth_getLogs(self, blocks: list[FakeBlock], asked: dict[str, Any]) -> list[Any]:
+        first, last = int(asked["fromBlock"], 16), int(asked["toBlock"], 16)
+        if last - first >= self.widest_range:
+            raise RpcRefused("the range is too wide")
+        topic, anybody, recipients = asked["topics"]
+        assert (topic, anybody, asked["address"].lower()) == (TRANSFER, None, self.token)
+        found = [_log(self.token, each) for each in _seen(blocks[first : last + 1])]
+        return [each for each in found if each["topics"][2] in recipients]
+
+    def _eth_getTransactionReceipt(self, blocks: list[FakeBlock], tx_hash: str) -> Any:
+        inside = [each for block in blocks for each in block.transactions]
+        if tx_hash not in [each.hash for each in inside]:
+            return None
+        logs = [_log(self.token, each) for each in _seen(blocks) if each.tx_hash == tx_hash]
+        return {"status": "0x1", "logs": logs}
+
+    def _eth_getCode(self, blocks: list[FakeBlock], of: str, tag: str) -> str:
+        return "0x6000" if of.lower() == self.token else "0x"
+
+    def _eth_call(self, blocks: list[FakeBlock], call: dict[str, str], tag: str) -> str:
+        if call["to"].lower() != self.token:
+            return "0x"
+        if tag != "latest":
+            number = int(tag, 16)
+            if number >= len(blocks):
+                raise RpcError("header not found")
+            blocks = blocks[: number + 1]
+        match SELECTORS[call["data"][:10]]:
+            case "decimals":
+                return f"0x{self.decimals:064x}"
+            case "symbol":
+                return f"0x{32:064x}{4:064x}" + b"USDC".hex().ljust(64, "0")
+        holder = "0x" + call["data"][-40:]
+        sends = [each.send for each in _seen(blocks)]
+        received = sum(send.amount for send in sends if send.to.lower() == holder)
+        return f"0x{received - sum(s.amount for s in sends if s.sender.lower() == holder):064x}"
+
+
+def _seen(blocks: Sequence[FakeBlock]) -> list[Seen]:
+    return [
+        Seen(transaction.hash, index, block.number, block.hash, block.time, send)
+        for block in blocks
+        for index, transaction, send in block.logs
+    ]
+
+
+def _log(token: str, seen: Seen) -> dict[str, Any]:
+    return {
+        "address": token,
+        "topics": [TRANSFER, _word(seen.send.sender), _word(seen.send.to)],
+        "data": f"0x{seen.send.amount:064x}",
+        "transactionHash": seen.tx_hash,
+        "logIndex": hex(seen.log_index),
+        "blockNumber": hex(seen.block_number),
+        "blockHash": seen.block_hash,
+        "removed": False,
+    }
+
+
+def _word(address: str) -> str:
+    return "0x" + address[2:].lower().rjust(64, "0")

@@ -1,0 +1,222 @@
+"""What the books of payments must say: worked out in plain Python from rows and from the chain."""
+
+from collections import Counter, defaultdict
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from ticketing.db import database
+from ticketing.services.audit import audit
+
+LIVE = {"awaiting_payment", "processing"}
+SOLD = {"confirmed", "reversed"}
+ENDED = {"expired", "canceled"}
+TABLES = ("ticket_types", "payment_intents", "payments", "admissions", "refunds", "chains")
+
+Row = dict[str, Any]
+
+
+class Place(NamedTuple):
+    """One payment, in the books or on the chain."""
+
+    tx_hash: str
+    log_index: int
+    block_number: int
+    block_hash: str
+    time: datetime
+    intent: str
+    amount: int
+
+
+class Model:
+    """What is remembered beside the service, and compared with what it says."""
+
+    def __init__(self, confirmations: int, atomic_per_unit: int) -> None:
+        self._confirmations = confirmations
+        self._scale = atomic_per_unit
+        self._was: dict[str, str] = {}
+        self._books: dict[str, dict[str, Row]] = {table: {} for table in TABLES}
+        self._codes: dict[str, set[str]] = {}
+        self._ever_final: Counter[str] = Counter()
+        self.deepest = 0
+        """The depth of the deepest reorganization so far."""
+
+    @property
+    def has_intents(self) -> bool:
+        """Whether anybody has ordered."""
+        return bool(self._was)
+
+    @property
+    def owes(self) -> bool:
+        """Whether anything is to be given back."""
+        return any(row["refund_due"] for row in self._books["payment_intents"].values())
+
+    def see(self, chain: Any) -> None:
+        """Remember how much was ever final at each address: it alone may be sold for."""
+        final_up_to = chain.head[0] - self._confirmations + 1
+        now: Counter[str] = Counter()
+        for seen in chain.transfers():
+            if seen.block_number <= final_up_to:
+                now[seen.send.to.lower()] += seen.send.amount
+        self._ever_final |= now
+
+    def check(self, tenant_id: str) -> None:
+        """Hold the books to what must hold at every moment."""
+        books = {table: _rows(table) for table in TABLES}
+        if books == self._books:
+            return
+        self._books = books
+        assert audit(tenant_id) == []
+        intents = books["payment_intents"]
+        self._check_stock(intents)
+        self._check_sums(intents)
+        self._check_admissions(intents)
+        for intent in intents.values():
+            self._check_move(intent, self._was.get(intent["id"]))
+        self._was = {key: intent["status"] for key, intent in intents.items()}
+
+    def check_against(self, chain: Any) -> None:
+        """Hold the books to the chain, once the worker has seen all of it."""
+        (state,) = self._books["chains"].values()
+        assert (state["block_number"], state["block_hash"]) == chain.head[:2]
+        intents = self._books["payment_intents"]
+        of_address = {
+            intent["address"].lower(): intent for intent in intents.values() if intent["address"]
+        }
+        there = [
+            Place(
+                seen.tx_hash,
+                seen.log_index,
+                seen.block_number,
+                seen.block_hash,
+                datetime.fromtimestamp(seen.time, UTC),
+                of_address[seen.send.to.lower()]["id"],
+                seen.send.amount,
+            )
+            for seen in chain.transfers()
+            if seen.send.to.lower() in of_address
+        ]
+        booked = [
+            Place(
+                row["tx_hash"],
+                row["log_index"],
+                row["block_number"],
+                row["block_hash"],
+                _moment(row["block_time"]),
+                row["intent_id"],
+                row["amount"] * self._scale + row["dust"],
+            )
+            for row in self._books["payments"].values()
+            if row["canonical"]
+        ]
+        lost, invented = Counter(there) - Counter(booked), Counter(booked) - Counter(there)
+        assert (lost, invented) == (Counter(), Counter()), "the books are not what the chain says"
+        received: Counter[str] = Counter()
+        in_time: Counter[str] = Counter()
+        for each in there:
+            received[each.intent] += each.amount
+            if each.time <= _moment(intents[each.intent]["hold_until"]):
+                in_time[each.intent] += each.amount
+        for intent in intents.values():
+            self._check_end(intent, received[intent["id"]], in_time[intent["id"]], chain.head[2])
+        self._check_refunds(chain, of_address)
+
+    def _check_stock(self, intents: dict[str, Row]) -> None:
+        held: Counter[str] = Counter()
+        sold: Counter[str] = Counter()
+        for intent in intents.values():
+            held[intent["ticket_type_id"]] += intent["quantity"] * (intent["status"] in LIVE)
+            sold[intent["ticket_type_id"]] += intent["quantity"] * (intent["status"] in SOLD)
+        for key, kind in self._books["ticket_types"].items():
+            assert (kind["held"], kind["sold"]) == (held[key], sold[key])
+            assert held[key] + sold[key] <= kind["capacity"]
+
+    def _check_sums(self, intents: dict[str, Row]) -> None:
+        received: Counter[str] = Counter()
+        for payment in self._books["payments"].values():
+            assert payment["intent_id"] in intents
+            if payment["canonical"]:
+                received[payment["intent_id"]] += payment["amount"] * self._scale + payment["dust"]
+        refunded: Counter[str] = Counter()
+        for refund in self._books["refunds"].values():
+            refunded[refund["intent_id"]] += refund["amount"]
+        for key, intent in intents.items():
+            assert intent["amount_received"] == received[key] // self._scale
+            assert intent["refunded"] == refunded[key]
+            price = intent["amount"] if intent["status"] not in ENDED else 0
+            beyond = intent["amount_received"] - price - intent["refunded"]
+            assert intent["refund_due"] == max(0, beyond)
+            if intent["status"] == "confirmed":
+                assert beyond >= 0
+        issued = [intent["address"].lower() for intent in intents.values() if intent["address"]]
+        assert len(issued) == len(set(issued))
+
+    def _check_admissions(self, intents: dict[str, Row]) -> None:
+        codes: dict[str, set[str]] = defaultdict(set)
+        for admission in self._books["admissions"].values():
+            codes[admission["intent_id"]].add(admission["code"])
+            is_confirmed = intents[admission["intent_id"]]["status"] == "confirmed"
+            assert admission["status"] == ("valid" if is_confirmed else "suspended")
+        for key, intent in intents.items():
+            once_confirmed = intent["status"] in SOLD or key in self._codes
+            assert len(codes[key]) == (intent["quantity"] if once_confirmed else 0)
+            assert self._codes.get(key, codes[key]) == codes[key]
+            if once_confirmed:
+                self._codes[key] = codes[key]
+
+    def _check_move(self, intent: Row, before: str | None) -> None:
+        """Nobody is served for what was never final, or loses a seat without a cause."""
+        after = intent["status"]
+        if after == before or not intent["address"]:
+            return
+        if after == "confirmed":
+            needed = (intent["amount"] + intent["refunded"]) * self._scale
+            assert self._ever_final[intent["address"].lower()] >= needed, "sold, but never final"
+        elif after == "reversed":
+            assert before == "confirmed"
+            assert self.deepest >= self._confirmations or intent["refunded"], "reversed in vain"
+        assert before not in SOLD or after in SOLD
+        assert before != "canceled"
+
+    def _check_end(self, intent: Row, received: int, in_time: int, time: int) -> None:
+        status, amount = intent["status"], intent["amount"] * self._scale
+        if not intent["address"]:
+            return
+        kept = received - intent["refunded"] * self._scale
+        assert status != "processing"
+        if status == "awaiting_payment":
+            assert kept < amount
+            assert _moment(intent["expires_at"]) >= datetime.fromtimestamp(time, UTC)
+        elif status == "confirmed":
+            assert kept >= amount
+        elif status == "reversed":
+            assert kept < amount
+        if not self.deepest:
+            price = intent["amount"] if status == "confirmed" else 0
+            left = price + intent["refund_due"] + intent["refunded"]
+            assert status == "awaiting_payment" or received // self._scale == left
+            paid_in_time = in_time >= amount and status != "canceled"
+            assert not paid_in_time or status == "confirmed", "paid in time, not served"
+
+    def _check_refunds(self, chain: Any, of_address: dict[str, Any]) -> None:
+        """Nothing counts as given back that was not, unless it was taken back when it was final."""
+        if self.deepest >= self._confirmations:
+            return
+        back = sum(
+            seen.send.amount
+            for seen in chain.transfers()
+            if seen.send.to.lower() not in of_address
+            and seen.send.sender.lower() == chain.organizer.lower()
+        )
+        refunded = sum(each["amount"] for each in self._books["refunds"].values())
+        assert refunded * self._scale <= back
+
+
+def _rows(table: str) -> dict[str, Row]:
+    """Return the rows of a table by their first column, as the database gives them."""
+    cursor = database.execute_sql(f"SELECT * FROM {table}")
+    names = [column[0] for column in cursor.description]
+    return {row[0]: dict(zip(names, row, strict=True)) for row in cursor.fetchall()}
+
+
+def _moment(value: str | datetime) -> datetime:
+    return datetime.fromisoformat(value) if isinstance(value, str) else value

@@ -1,0 +1,145 @@
+"""What the property test found, as plain sequences."""
+
+import pytest
+
+from tests.factories import PRICE, worker_once
+from ticketing.chain.node import Node
+from ticketing.models.payment_intents import Payment
+
+
+@pytest.fixture
+def three_deep(environ):
+    environ["CONFIRMATIONS_31337"] = "3"
+
+
+def mine(node, blocks):
+    node.rpc("anvil_mine", hex(blocks))
+
+
+def raw(node, tx_hash):
+    return node.rpc("eth_getRawTransactionByHash", tx_hash)
+
+
+def look_later(organizer, node, seconds):
+    node.rpc("evm_increaseTime", seconds)
+    mine(node, 1)
+    worker_once(organizer.app)
+
+
+def test_reversed_recovers_by_depth_alone(three_deep, acme, node):
+    buyer = acme.buyer(acme.ticket())
+    worker_once(acme.app)
+    transaction = raw(node, buyer.pay(node))
+    mine(node, 3)
+    worker_once(acme.app)
+    node.rpc("anvil_reorg", 4, [])
+    worker_once(acme.app)
+    assert buyer.now()["status"] == "reversed"
+    node.rpc("eth_sendRawTransaction", transaction)
+    worker_once(acme.app)
+    assert buyer.now()["status"] == "reversed"
+    mine(node, 2)
+    worker_once(acme.app)
+    assert buyer.now()["status"] == "confirmed"
+
+
+def test_a_payment_that_moves_to_before_the_first_look_is_found(acme, node):
+    mine(node, 5)
+    worker_once(acme.app)
+    buyer = acme.buyer(acme.ticket())
+    transaction = raw(node, buyer.pay(node))
+    node.rpc("anvil_reorg", 4, [[transaction, 0]])
+    worker_once(acme.app)
+    assert (buyer.now()["status"], buyer.now()["amount_received"]) == ("confirmed", PRICE)
+
+
+def test_a_purchase_sells_nothing_that_a_reorganization_took_above_the_cursor(
+    three_deep, acme, node
+):
+    buyer = acme.buyer(acme.ticket())
+    worker_once(acme.app)
+    buyer.pay(node)
+    assert buyer.purchase().status_code == 202
+    node.rpc("anvil_reorg", 1, [])
+    mine(node, 3)
+    assert buyer.purchase().status_code == 402
+    assert buyer.now()["amount_received"] == 0
+
+
+def test_a_purchase_counts_once_what_a_reorganization_moved_above_the_cursor(acme, node):
+    """Its place in the block is what a transfer is known by, and that has changed."""
+    ticket = acme.ticket()
+    worker_once(acme.app)
+    other, buyer = acme.buyer(ticket), acme.buyer(ticket)
+    node.rpc("evm_setAutomine", False)
+    token = buyer.intent["token_address"]
+    sent = [
+        node.rpc("eth_sendTransaction", {"from": account, "to": token, "data": data})
+        for account, data in [
+            (node.rpc("eth_accounts")[1], transfer_data(other, PRICE)),
+            (node.rpc("eth_accounts")[1], transfer_data(buyer, PRICE // 2)),
+        ]
+    ]
+    mine(node, 1)
+    assert buyer.purchase().status_code == 402
+    first, second = (raw(node, tx_hash) for tx_hash in sent)
+    node.rpc("anvil_reorg", 1, [])
+    node.rpc("evm_setAutomine", True)
+    node.rpc("eth_sendRawTransaction", first)
+    node.rpc("eth_sendRawTransaction", second)
+    assert buyer.purchase().status_code == 402
+    assert buyer.now()["amount_received"] == PRICE // 2
+    assert Payment.select().where(Payment.canonical == True).count() == 1  # noqa: E712
+
+
+def test_a_purchase_trusts_no_depth_that_a_reorganization_took_below_the_cursor(
+    three_deep, acme, node
+):
+    buyer = acme.buyer(acme.ticket())
+    worker_once(acme.app)
+    buyer.pay(node)
+    worker_once(acme.app)
+    node.rpc("anvil_reorg", 1, [])
+    mine(node, 3)
+    assert buyer.purchase().status_code == 202
+    worker_once(acme.app)
+    assert (buyer.now()["status"], buyer.now()["amount_received"]) == ("awaiting_payment", 0)
+
+
+def test_a_reorganization_loses_no_payment_of_an_intent_that_ended_long_ago(acme, node):
+    buyer = acme.buyer(acme.ticket())
+    buyer.pay(node)
+    worker_once(acme.app)
+    look_later(acme, node, 200_000)
+    transaction = raw(node, buyer.pay(node))
+    look_later(acme, node, 120)
+    assert buyer.now()["refund_due"] == PRICE
+    node.rpc("anvil_reorg", 2, [[transaction, 1]])
+    worker_once(acme.app)
+    for _ in range(2):
+        look_later(acme, node, 120)
+    assert buyer.now()["refund_due"] == PRICE
+
+
+def test_a_payment_while_old_addresses_are_looked_at_is_not_taken_for_known(
+    acme, node, monkeypatch
+):
+    buyer = acme.buyer(acme.ticket())
+    buyer.pay(node)
+    worker_once(acme.app)
+    look_later(acme, node, 200_000)
+    balances = Node.balances
+
+    def pay_and_tell(*arguments):
+        monkeypatch.undo()
+        buyer.pay(node)
+        return balances(*arguments)
+
+    monkeypatch.setattr(Node, "balances", pay_and_tell)
+    for _ in range(3):
+        look_later(acme, node, 120)
+    assert buyer.now()["refund_due"] == PRICE
+
+
+def transfer_data(buyer, amount):
+    return "0xa9059cbb" + buyer.intent["address"][2:].lower().rjust(64, "0") + f"{amount:064x}"

@@ -1,0 +1,83 @@
+"""Breaking in on the service in the middle of what it does: a kill, a lost connection, a race."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from peewee import OperationalError
+
+from ticketing.db import database
+
+
+class Killed(BaseException):
+    """The process is gone. No handler of the service's own catches it, as none could."""
+
+
+class Tripwire:
+    """Counts what is asked of the node and of the database, and breaks in at one such point.
+
+    A kill strikes anywhere, before and after a COMMIT too; from then on nothing that the dying
+    code still tries gets through. Anything else happens between transactions.
+    """
+
+    def __init__(self) -> None:
+        self._left = 0
+        self._event: Callable[[], object] | None = None
+        self._ends_in: BaseException | None = None
+        self.dead: BaseException | None = None
+        self.points = 0
+
+    def watch_database(self) -> None:
+        """Let every statement of the open database pass by here."""
+        db = database.obj
+        execute_sql, commit = db.execute_sql, db.commit
+
+        def passing(*arguments: Any) -> Any:
+            self.passed()
+            return execute_sql(*arguments)
+
+        def committing() -> None:
+            self.passed(between=False)
+            commit()
+            self.passed()
+
+        db.execute_sql, db.commit = passing, committing
+
+    @contextmanager
+    def armed(self, point: int, event: Callable[[], object] | None, **how: Any) -> Iterator[None]:
+        """Break in at the point with this number: do `event`, or end in the error `ends_in`."""
+        self._left, self._event, self._ends_in = point, event, how.get("ends_in")
+        try:
+            yield
+        except (Killed, OperationalError):
+            if self.dead is None:
+                raise
+        finally:
+            self._disarm()
+            if self.dead is not None:
+                self.dead = None
+                database.close()
+
+    def passed(self, *, between: bool = True) -> None:
+        """Break in here, if this is the point; what is no kill waits until it is `between`."""
+        self.points += 1
+        if self.dead is not None:
+            raise self.dead
+        if self._left == 0:
+            return
+        self._left -= 1
+        if self._left > 0:
+            return
+        event, ends_in = self._event, self._ends_in
+        if ends_in is not None:
+            self._disarm()
+            self.dead = ends_in
+            raise ends_in
+        if database.in_transaction() or not between:
+            self._left = 1
+        elif event is not None:
+            self._disarm()
+            event()
+
+    def _disarm(self) -> None:
+        self._left, self._event, self._ends_in = 0, None, None

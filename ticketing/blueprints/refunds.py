@@ -1,0 +1,41 @@
+"""The surface of refunds owed: what is due back, and that it was given back."""
+
+from typing import Any
+
+from schemas.base import PageQuery, page_of
+from schemas.refunds import RefundSchema, RefundSettleSchema
+from ticketing.blueprints import guards
+from ticketing.blueprints.context import caller, config, page_request
+from ticketing.blueprints.once import once_looking
+from ticketing.blueprints.surface import Surface
+from ticketing.constants import Role
+from ticketing.errors import ChainUnavailable, NoRefundDue, NotFound, RefundNotSeen
+from ticketing.services import refunds
+from ticketing.services.pages import Page
+from ticketing.services.refunds import RefundOwed
+
+blp = Surface(
+    "refunds",
+    __name__,
+    url_prefix="/v1/admin/tenants/<tenant>/refunds",
+    guard=guards.TenantRole(reads=Role.READ, writes=Role.ADMIN),
+    description="Money to be given back. The service never sends any.",
+)
+
+
+@blp.get("")
+@blp.asks(PageQuery)
+@blp.answers(200, page_of(RefundSchema))
+def list_refunds(query: dict[str, Any], tenant: str) -> Page[RefundOwed]:
+    """List the refunds that are owed."""
+    return refunds.list_page(caller().tenant_id, page_request(query))
+
+
+@blp.post("/<intent_id>/settle")
+@once_looking
+@blp.takes(RefundSettleSchema)
+@blp.answers(200, RefundSchema)
+@blp.refuses(NotFound, NoRefundDue, RefundNotSeen, ChainUnavailable)
+def settle_refund(body: dict[str, Any], tenant: str, intent_id: str) -> RefundOwed:
+    """Mark a refund paid, once its transfer is seen on the chain."""
+    return refunds.settle(caller().tenant_id, intent_id, body["tx_hash"], config().chains)

@@ -1,0 +1,267 @@
+r"""Sign, offline, what moves the money from all exported addresses to one address of yours.
+
+    pip install eth-account
+    python -m tools.sweep addresses.csv --to 0x... --chain-id 8453 \
+        --token-name "USD Coin" --token-version 2 > authorizations.json
+
+Reads what `flask --app app wallet export` wrote, asks for the seed phrase of the wallet, and signs
+an EIP-3009 TransferWithAuthorization of the whole balance for each address that holds something.
+It makes no network connection, and needs neither the server nor anything else of this repository:
+run it where your seed phrase may be typed. Whoever submits the calldata to the token's contract
+pays the gas, and can neither change where the money goes nor send an authorization twice.
+"""
+
+import argparse
+import csv
+import json
+import re
+import secrets
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from getpass import GetPassWarning, getpass
+from pathlib import Path
+from typing import Any
+
+from eth_account import Account
+from eth_account.signers.local import LocalAccount
+from eth_utils.address import to_checksum_address
+from eth_utils.crypto import keccak
+
+COLUMNS = ["address", "derivation_path", "chain_id", "token_address", "balance", "intent_id"]
+DAY = 86400
+FIRST_HARDENED_INDEX = 2**31
+NOBODY = "0x" + "0" * 40
+
+TYPES = {
+    "TransferWithAuthorization": [
+        {"name": "from", "type": "address"},
+        {"name": "to", "type": "address"},
+        {"name": "value", "type": "uint256"},
+        {"name": "validAfter", "type": "uint256"},
+        {"name": "validBefore", "type": "uint256"},
+        {"name": "nonce", "type": "bytes32"},
+    ]
+}
+SELECTOR = keccak(
+    text="transferWithAuthorization("
+    "address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)"
+)[:4]
+
+_PATH = re.compile(r"0/([0-9]{1,10})")
+_NUMBER = re.compile(r"[0-9]{1,78}")
+
+
+class Refused(Exception):
+    """Nothing is signed; the message says why in one sentence, and never the phrase."""
+
+
+@dataclass(frozen=True)
+class Holding:
+    """What an address holds of a token, and where below the account the address is."""
+
+    address: str
+    index: int
+    token: str
+    value: int
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What all authorizations have in common."""
+
+    to: str
+    chain_id: int
+    token_name: str
+    token_version: str
+    valid_before: int
+
+
+def read_holdings(path: Path, chain_id: int, to: str) -> list[Holding]:
+    """Read the rows of a chain that hold something, but not what is at `to` already. Refused."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.reader(file, strict=True))
+    except (OSError, ValueError, csv.Error) as error:
+        raise Refused(f"{path} cannot be read: {error}") from None
+    if not rows or rows[0] != COLUMNS:
+        raise Refused(f"{path} is not an export: its first line must be {','.join(COLUMNS)}")
+    holdings = []
+    for number, row in enumerate(rows[1:], start=2):
+        try:
+            row_chain_id, holding = _parse(row)
+        except ValueError:
+            raise Refused(f"row {number} of {path} is not one of an export") from None
+        if row_chain_id == chain_id and holding.value > 0 and holding.address != to:
+            holdings.append(holding)
+    return holdings
+
+
+def _parse(row: list[str]) -> tuple[int, Holding]:
+    address, path, chain_id, token, balance, _ = row
+    relative = _PATH.fullmatch(path)
+    if relative is None or int(relative[1]) >= FIRST_HARDENED_INDEX:
+        raise ValueError("not a path below an account")
+    # An empty balance is of a chain that the server did not ask.
+    value = _number(balance or "0")
+    addresses = parse_address(address), parse_address(token)
+    return _number(chain_id), Holding(addresses[0], int(relative[1]), addresses[1], value)
+
+
+def _number(text: str) -> int:
+    if not _NUMBER.fullmatch(text) or int(text) >= 2**256:
+        raise ValueError("not a number")
+    return int(text)
+
+
+def _small(text: str) -> int:
+    if _number(text) >= FIRST_HARDENED_INDEX:
+        raise ValueError("too large a number")
+    return int(text)
+
+
+def parse_address(text: str) -> str:
+    """Read an address that carries its EIP-55 checksum. ValueError."""
+    if to_checksum_address(text) != text or text == NOBODY:
+        raise ValueError("not an address with its EIP-55 checksum")
+    return text
+
+
+def ask_phrase() -> str:
+    """Ask for the seed phrase at the terminal, unseen. Refused where there is no terminal."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", GetPassWarning)
+            phrase = getpass("Seed phrase (not shown): ")
+    except (GetPassWarning, EOFError):
+        raise Refused("the seed phrase is typed at a terminal, and there is none") from None
+    return " ".join(phrase.split())
+
+
+def find_accounts(
+    phrase: str, account: int, holdings: list[Holding], *, skip_others: bool
+) -> Iterator[tuple[Holding, LocalAccount]]:
+    """Return each holding with the key that owns it.
+
+    Refused if a holding is not the phrase's; with `skip_others`, only if none is.
+    """
+    pairs = [(holding, _derive(phrase, account, holding.index)) for holding in holdings]
+    strange = [holding for holding, key in pairs if key.address != holding.address]
+    if strange and not (skip_others and len(strange) < len(holdings)):
+        raise Refused(
+            f"{len(strange)} of {len(holdings)} addresses are not of account {account} of this seed"
+            f" phrase, the first of them is {strange[0].address}"
+        )
+    return ((holding, key) for holding, key in pairs if key.address == holding.address)
+
+
+def _derive(phrase: str, account: int, index: int) -> LocalAccount:
+    try:
+        path = f"m/44'/60'/{account}'/0/{index}"
+        key: LocalAccount = Account.from_mnemonic(phrase, account_path=path)
+    except Exception:
+        # Whatever the library says, it may repeat the phrase.
+        raise Refused("this is not a valid seed phrase") from None
+    return key
+
+
+def authorize(holding: Holding, key: LocalAccount, terms: Terms) -> dict[str, Any]:
+    """Sign the transfer of a whole holding; return it as a relayer needs it."""
+    nonce = secrets.token_bytes(32)
+    signed = key.sign_typed_data(
+        domain_data={
+            "name": terms.token_name,
+            "version": terms.token_version,
+            "chainId": terms.chain_id,
+            "verifyingContract": holding.token,
+        },
+        message_types=TYPES,
+        message_data={
+            "from": holding.address,
+            "to": terms.to,
+            "value": holding.value,
+            "validAfter": 0,
+            "validBefore": terms.valid_before,
+            "nonce": nonce,
+        },
+    )
+    words = (
+        *(int(holding.address, 16), int(terms.to, 16), holding.value, 0, terms.valid_before),
+        *(int.from_bytes(nonce, "big"), signed.v, signed.r, signed.s),
+    )
+    return {
+        "token": holding.token,
+        "chain_id": terms.chain_id,
+        "from": holding.address,
+        "to": terms.to,
+        "value": str(holding.value),
+        "valid_after": 0,
+        "valid_before": terms.valid_before,
+        "nonce": f"0x{nonce.hex()}",
+        "v": signed.v,
+        "r": f"0x{signed.r:064x}",
+        "s": f"0x{signed.s:064x}",
+        "calldata": "0x" + SELECTOR.hex() + "".join(f"{word:064x}" for word in words),
+    }
+
+
+def sweep(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Return the signed authorizations. Refused."""
+    holdings = read_holdings(options.csv, options.chain_id, options.to)
+    if not holdings:
+        raise Refused(f"no address in {options.csv} holds anything on chain {options.chain_id}")
+    if any(holding.token == options.to for holding in holdings):
+        raise Refused("--to is the token's own contract: the money would be lost")
+    terms = Terms(
+        options.to,
+        options.chain_id,
+        options.token_name,
+        options.token_version,
+        int(time.time()) + options.valid_seconds,
+    )
+    Account.enable_unaudited_hdwallet_features()
+    owned = find_accounts(ask_phrase(), options.account, holdings, skip_others=options.skip_others)
+    return [authorize(holding, key, terms) for holding, key in owned]
+
+
+def main() -> None:
+    """Sign for everything in the export, or say in one sentence why not."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.sweep",
+        description="Sign, offline, what moves the money from all exported addresses to one.",
+    )
+    add = parser.add_argument
+    add("csv", type=Path, help="what 'flask --app app wallet export' wrote")
+    add("--to", required=True, type=_argument(parse_address), help="where the money goes (EIP-55)")
+    add("--chain-id", required=True, type=_argument(_number), help="the rows to take, and sign for")
+    add("--token-name", required=True, help="what the token's name() answers")
+    add("--token-version", required=True, help="what the token's version() answers")
+    add("--valid-seconds", type=_argument(_small), default=DAY, help="default: %(default)s")
+    add("--account", type=_argument(_small), default=0, help="N of m/44'/60'/N', default 0")
+    add("--skip-others", action="store_true", help="pass over addresses of another wallet")
+    try:
+        authorizations = sweep(parser.parse_args())
+    except Refused as refusal:
+        sys.exit(f"Error: {refusal}. Nothing was signed.")
+    json.dump(authorizations, sys.stdout, indent=2)
+    print()
+    total = sum(int(each["value"]) for each in authorizations)
+    print(f"signed {len(authorizations)} transfers of {total} atomic units in all", file=sys.stderr)
+
+
+def _argument(parse: Any) -> Any:
+    """Let argparse tell what a parser says of a wrong argument."""
+
+    def run(text: str) -> Any:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return run
+
+
+if __name__ == "__main__":
+    main()
