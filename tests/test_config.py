@@ -148,7 +148,7 @@ def test_a_secret_key_of_32_bytes_is_enough_and_only_development_needs_none():
 
 
 def test_an_rpc_url_enables_a_chain_of_the_registry():
-    assert chain() == dataclasses.replace(REGISTRY[31337], rpc_url=GOOD["RPC_URL_31337"])
+    assert chain() == dataclasses.replace(REGISTRY[31337], rpc_urls=(GOOD["RPC_URL_31337"],))
     assert load({"SECRET_KEY": SECRET_KEY, "TOKEN_ADDRESS_1": ADDRESS}).chains == {}
 
 
