@@ -6,9 +6,10 @@ from itertools import pairwise
 import pytest
 
 from tests.bad_node import BadNode, assert_no_url, checked_watcher, cursor, is_unavailable, sentence
-from tests.factories import PRICE, worker_once
+from tests.factories import PRICE, cli, worker_once
 from ticketing.chain.rpc import RpcError
 from ticketing.services import history
+from tools.anvil import Anvil, ensure_token
 
 NOBODY = "http://127.0.0.1:9"
 
@@ -281,3 +282,16 @@ def test_a_range_is_halved_also_while_the_other_url_is_down(environ, bad_node, n
     bad_node.max_range(20)
     worker_once(acme.app)
     assert buyer.now()["status"] == "confirmed"
+
+
+def test_a_second_node_of_another_chain_is_never_believed(environ, node, request):
+    with Anvil(chain_id=777) as other:
+        ensure_token(other.rpc)
+        environ["RPC_URL_31337"] = f"http://127.0.0.1:9 {other.url}"
+        acme = request.getfixturevalue("acme")
+        buyer = acme.buyer(acme.ticket())
+        buyer.pay(other)
+        answer = buyer.purchase()
+        assert (answer.status_code, answer.json["code"]) == (503, "chain_unavailable")
+        assert "another chain" in cli(acme.app, "worker", "--once", exit_code=1)
+        assert buyer.now()["amount_received"] == 0

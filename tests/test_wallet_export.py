@@ -15,8 +15,8 @@ import pytest
 
 from tests.conftest import UNREACHABLE_RPC
 from tests.factories import PRICE, cli, new_organizer, new_xpub, run
-from ticketing.chain.node import connect
-from ticketing.chain.rpc import RpcError
+from ticketing.chain.node import Node
+from ticketing.chain.rpc import RpcClient, RpcError
 from ticketing.chain.xpub import derive_address
 from ticketing.models.tenants import Wallet
 from tools import anvil
@@ -52,7 +52,7 @@ def row(buyer, path, balance):
 
 
 def held(node, address):
-    (balance,) = connect((node.url,)).balances(anvil.TOKEN_ADDRESS, [address])
+    (balance,) = Node(RpcClient([node.url])).balances(anvil.TOKEN_ADDRESS, [address])
     return balance
 
 
@@ -138,7 +138,7 @@ def test_balances_are_asked_in_batches_and_come_in_order():
         anvil.ensure_token(chain.rpc)
         for index in (0, 99, 100, 204):
             anvil.transfer(chain.rpc, anvil.TOKEN_ADDRESS, addresses[index], index + 1)
-        reader = connect((chain.url,))
+        reader = Node(RpcClient([chain.url]))
         found = reader.balances(anvil.TOKEN_ADDRESS, addresses)
         assert {i: held for i, held in enumerate(found) if held} == {
             0: 1,

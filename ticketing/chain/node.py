@@ -22,6 +22,7 @@ from ticketing.chain.answers import (
     parse_string,
     parse_word,
 )
+from ticketing.chain.registry import Chain
 from ticketing.chain.rpc import Call, RpcClient, RpcError, RpcRefused
 
 ADDRESSES_PER_FILTER = 1000
@@ -197,9 +198,9 @@ class Node:
 
 
 @lru_cache
-def connect(rpc_urls: tuple[str, ...]) -> Node:
-    """Return the node behind JSON-RPC URLs; one per process, so that connections are kept open."""
-    return Node(RpcClient(rpc_urls))
+def connect(chain: Chain) -> Node:
+    """Return the node of a chain; one per process, so that connections are kept open."""
+    return Node(RpcClient(chain.rpc_urls, chain.chain_id))
 
 
 def _asked_for(number: int, raw: Any) -> Block | None:

@@ -32,8 +32,11 @@ class RpcRefused(RpcError):
 class RpcClient:
     """Asks the first of several nodes that answers. Safe to share between threads."""
 
-    def __init__(self, urls: Sequence[str]) -> None:
+    def __init__(self, urls: Sequence[str], chain_id: int | None = None) -> None:
+        """Ask these nodes. Of several, none is believed before it says that it is `chain_id`'s."""
         self._urls = urls
+        self._chain_id = chain_id if len(urls) > 1 else None
+        self._recognised: set[str] = set()
         self._pool = urllib3.PoolManager(maxsize=4, retries=False)
 
     def batch(self, calls: Sequence[Call]) -> list[Any]:
@@ -45,13 +48,24 @@ class RpcClient:
         errors: list[RpcError] = []
         for place, url in enumerate(self._urls, start=1):
             try:
+                self._recognise(url)
                 return self._ask(url, calls)
             except RpcError as error:
+                if not isinstance(error, RpcRefused):
+                    self._recognised.discard(url)
                 errors.append(error)
                 if len(self._urls) > 1:
                     log.warning("node %s: %s", place, error)
         refused = [error for error in errors if isinstance(error, RpcRefused)]
         raise (refused or errors)[-1]
+
+    def _recognise(self, url: str) -> None:
+        """Ask a node once for its chain, and again after it failed."""
+        if self._chain_id is None or url in self._recognised:
+            return
+        if self._ask(url, [("eth_chainId", [])]) != [hex(self._chain_id)]:
+            raise RpcError("the node answers for another chain")
+        self._recognised.add(url)
 
     def _ask(self, url: str, calls: Sequence[Call]) -> list[Any]:
         questions = [

@@ -124,7 +124,7 @@ def look(intent: PaymentIntent, enabled: Mapping[int, Chain]) -> Seen:
         raise ChainUnavailable("The chain of this intent is not enabled any more.")
     read = cursor(chain.chain_id)
     try:
-        node = connect(chain.rpc_urls)
+        node = connect(chain)
         if read is None:
             head = node.head()
             first = node.first_block_since(intent.created_at - CLOCK_SKEW, head)

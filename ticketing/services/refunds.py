@@ -68,7 +68,7 @@ def _transfers_back(
     if chain is None:
         raise ChainUnavailable("The chain of this intent is not enabled any more.")
     try:
-        node = connect(chain.rpc_urls)
+        node = connect(chain)
         head = node.head()
         sent = node.transfers_of(tx_hash, terms.token_address)
     except RpcError:

@@ -79,7 +79,7 @@ def _balances(intents: Sequence[PaymentIntent], enabled: Mapping[int, Chain]) ->
 
 def _ask(chain: Chain, token_address: str, holders: Sequence[str]) -> list[int]:
     try:
-        node = connect(chain.rpc_urls)
+        node = connect(chain)
         facts = node.token_facts(token_address)
         if facts.chain_id != chain.chain_id:
             raise RpcError(f"the node answers for chain {facts.chain_id}")

@@ -27,7 +27,7 @@ class Watcher:
     def __init__(self, chain: Chain) -> None:
         self.chain = chain
         self._holder = uuid.uuid4().hex
-        self._node = connect(chain.rpc_urls)
+        self._node = connect(chain)
         self._second_look = SecondLook(chain, self._node)
         self._checked = False
 
