@@ -32,8 +32,11 @@ SLUG = "acme"
 TICK = timedelta(seconds=3)
 ENDS = {"kill": Killed, "lose_connection": OperationalError}
 
-Event_ = tuple[str, tuple[Any, ...]]
+Happening = tuple[str, tuple[Any, ...]]
 """Something that happens: the name of a method of World, and its arguments."""
+
+Mishap = tuple[int, Sequence[Happening]]
+"""What happens in the middle of something else, and at which point there."""
 
 
 class World:
@@ -162,21 +165,17 @@ class World:
 
     # How it is put together.
 
-    def do(self, event: Event_, interruption: tuple[int, Event_] | None = None) -> None:
+    def do(self, event: Happening, mishap: Mishap | None = None) -> None:
         """Let something happen, with something else in the middle of it."""
         name, arguments = event
+        point, mishaps = mishap or (0, [])
         self.now += TICK
         self.whole = False
-        if interruption is None:
+        ends_in = next((ENDS[name] for name, _ in mishaps if name in ENDS), None)
+        with self.tripwire.armed(point, lambda: [self.do(each) for each in mishaps], ends_in):
             getattr(self, name)(*arguments)
-        else:
-            point, (other, its_arguments) = interruption
-            within = None if other in ENDS else (lambda: self.do((other, its_arguments)))
-            error = ENDS[other]("in the middle") if other in ENDS else None
-            with self.tripwire.armed(point, within, ends_in=error):
-                getattr(self, name)(*arguments)
-            if other == "kill" and name.startswith("look"):
-                self._workers[arguments[0]] = None
+        if ends_in is Killed and name.startswith("look"):
+            self._workers[arguments[0]] = None
         self.check()
         self.whole = True
 

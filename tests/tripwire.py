@@ -23,7 +23,7 @@ class Tripwire:
     def __init__(self) -> None:
         self._left = 0
         self._event: Callable[[], object] | None = None
-        self._ends_in: BaseException | None = None
+        self._ends_in: type[BaseException] | None = None
         self.dead: BaseException | None = None
         self.points = 0
 
@@ -44,9 +44,11 @@ class Tripwire:
         db.execute_sql, db.commit = passing, committing
 
     @contextmanager
-    def armed(self, point: int, event: Callable[[], object] | None, **how: Any) -> Iterator[None]:
-        """Break in at the point with this number: do `event`, or end in the error `ends_in`."""
-        self._left, self._event, self._ends_in = point, event, how.get("ends_in")
+    def armed(
+        self, point: int, event: Callable[[], object], ends_in: type[BaseException] | None
+    ) -> Iterator[None]:
+        """Break in at the point with this number, from 1: do `event`, or end in an error."""
+        self._left, self._event, self._ends_in = point, event, ends_in
         try:
             yield
         except (Killed, OperationalError):
@@ -71,11 +73,12 @@ class Tripwire:
         event, ends_in = self._event, self._ends_in
         if ends_in is not None:
             self._disarm()
-            self.dead = ends_in
-            raise ends_in
+            self.dead = ends_in("in the middle")
+            raise self.dead
         if database.in_transaction() or not between:
             self._left = 1
-        elif event is not None:
+        else:
+            assert event is not None
             self._disarm()
             event()
 

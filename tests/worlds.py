@@ -32,7 +32,7 @@ class Client:
 
     world: World
 
-    def __init__(self, urls: Sequence[str]) -> None:
+    def __init__(self, urls: Sequence[str], chain_id: int) -> None:
         self.batch = self.world.batch
 
 
