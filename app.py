@@ -41,6 +41,8 @@ def create_app(config: Config | None = None) -> Flask:
         except ConfigError as error:
             sys.exit(f"ticketing: {error}")
     logging.basicConfig(level=config.log_level, format="%(levelname)s %(name)s: %(message)s")
+    # It logs the values of every statement, and these hold what people entrusted to us.
+    logging.getLogger("peewee").setLevel(logging.INFO)
     try:
         open_database(config.database_url)
     except OSError as error:

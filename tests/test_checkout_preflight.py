@@ -1,5 +1,6 @@
 """Preflight: hold the stock, fix the price, issue the address."""
 
+import logging
 import re
 
 import pytest
@@ -150,3 +151,10 @@ def test_an_intent_id_sorts_by_creation_time(acme):
     ids = [acme.buyer(ticket).intent["id"] for _ in range(3)]
     assert ids == sorted(ids)
     assert re.fullmatch(r"pi_[0-9a-z]{26}", ids[0])
+
+
+def test_what_a_buyer_entrusts_to_us_is_in_no_log(acme, caplog):
+    caplog.set_level(logging.DEBUG)
+    acme.buyer(acme.ticket(), buyer={"email": "ada@example.org", "name": "Ada Lovelace"})
+    assert "ada@example.org" not in caplog.text
+    assert "Lovelace" not in caplog.text

@@ -295,3 +295,31 @@ def test_a_second_node_of_another_chain_is_never_believed(environ, node, request
         assert (answer.status_code, answer.json["code"]) == (503, "chain_unavailable")
         assert "another chain" in cli(acme.app, "worker", "--once", exit_code=1)
         assert buyer.now()["amount_received"] == 0
+
+
+def test_a_first_node_that_hangs_is_asked_last_for_a_while(
+    hasty, environ, bad_node, node, request, log
+):
+    environ["RPC_URL_31337"] = f"{bad_node.url} {node.url}"
+    acme = request.getfixturevalue("acme")
+    bad_node.delay = 30
+    worker_once(acme.app)
+    asked = bad_node.calls.total()
+    buyer = acme.buyer(acme.ticket())
+    buyer.pay(node)
+    assert buyer.purchase().status_code == 200
+    assert bad_node.calls.total() == asked == 1
+
+
+def test_no_hold_is_dropped_by_its_buyer_while_logs_are_kept_back(bad_node, acme, node, log):
+    ticket = acme.ticket()
+    buyer = acme.buyer(ticket)
+    worker_once(acme.app)
+    buyer.pay(node)
+    bad_node.answer("eth_getLogs", [])
+    assert is_unavailable(buyer.cancel())
+    pass_time(node, 1000)
+    assert is_unavailable(buyer.purchase())
+    assert acme.stock(ticket) == (1, 0)
+    bad_node.well()
+    assert buyer.purchase().json["status"] == "confirmed"

@@ -1,10 +1,16 @@
 """What the property test found, as plain sequences."""
 
+import json
+
+import eth_abi
 import pytest
 
-from tests.factories import PRICE, worker_once
+from tests.factories import PRICE, cli, worker_once
+from ticketing.chain import multicall
 from ticketing.chain.node import Node
 from ticketing.models.payment_intents import Payment
+from tools import anvil
+from tools.anvil import ROOT
 
 
 @pytest.fixture
@@ -76,7 +82,7 @@ def test_a_purchase_counts_once_what_a_reorganization_moved_above_the_cursor(acm
     sent = [
         node.rpc("eth_sendTransaction", {"from": account, "to": token, "data": data})
         for account, data in [
-            (node.rpc("eth_accounts")[1], transfer_data(other, PRICE)),
+            (node.rpc("eth_accounts")[1], transfer_data(other)),
             (node.rpc("eth_accounts")[1], transfer_data(buyer, PRICE // 2)),
         ]
     ]
@@ -143,5 +149,39 @@ def test_a_payment_while_old_addresses_are_looked_at_is_not_taken_for_known(
     assert buyer.now()["refund_due"] == PRICE
 
 
-def transfer_data(buyer, amount):
+def test_a_purchase_takes_no_place_that_counts_for_another_intent(three_deep, acme, node):
+    """One transaction pays two intents; a reorganization moves its logs up by one."""
+    built = json.loads((ROOT / "tools" / "contracts" / "TestMulticall.json").read_text())
+    code = built["runtime"]
+    node.rpc("anvil_setCode", multicall.ADDRESS, code)
+    ticket = acme.ticket()
+    worker_once(acme.app)
+    one, other, stranger = (acme.buyer(ticket) for _ in range(3))
+    token = one.intent["token_address"]
+    anvil.mint(node.rpc, token, multicall.ADDRESS, 2 * PRICE)
+    worker_once(acme.app)
+    calls = [(token, False, bytes.fromhex(transfer_data(each)[2:])) for each in (one, other)]
+    both = "0x82ad56cb" + eth_abi.encode(["(address,bool,bytes)[]"], [calls]).hex()
+    node.rpc("evm_setAutomine", False)
+    _, moved = (
+        node.rpc("eth_sendTransaction", {"from": node.rpc("eth_accounts")[sender], **transaction})
+        for sender, transaction in (
+            (1, {"to": token, "data": transfer_data(stranger)}),
+            (2, {"to": multicall.ADDRESS, "data": both}),
+        )
+    )
+    mine(node, 1)
+    assert one.purchase().status_code == 202
+    assert Payment.get().log_index == 1
+    node.rpc("anvil_reorg", 1, [[raw(node, moved), 0]])
+    assert other.purchase().status_code == 402
+    cli(acme.app, "audit")
+    worker_once(acme.app)
+    mine(node, 3)
+    worker_once(acme.app)
+    assert [each.now()["status"] for each in (one, other)] == ["confirmed"] * 2
+    cli(acme.app, "audit")
+
+
+def transfer_data(buyer, amount=PRICE):
     return "0xa9059cbb" + buyer.intent["address"][2:].lower().rjust(64, "0") + f"{amount:064x}"

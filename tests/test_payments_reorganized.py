@@ -145,3 +145,35 @@ def test_a_node_that_only_lags_behind_changes_nothing(acme, node):
     assert "behind" in cli(acme.app, "worker", "--once", exit_code=1)
     assert ChainState.get().block_number == before
     assert buyer.now()["status"] == "confirmed"
+
+
+def test_a_part_that_is_reorganized_away_leaves_time_to_come_back(three_deep, acme, node):
+    ticket = acme.ticket()
+    buyer = acme.buyer(ticket)
+    worker_once(acme.app)
+    transaction = raw(node, buyer.pay(node, PRICE - 1))
+    node.rpc("evm_increaseTime", 1000)
+    mine(node, 1)
+    worker_once(acme.app)
+    node.rpc("anvil_reorg", 2, [])
+    worker_once(acme.app)
+    assert (buyer.now()["status"], buyer.now()["amount_received"]) == ("awaiting_payment", 0)
+    node.rpc("eth_sendRawTransaction", transaction)
+    buyer.pay(node, 1)
+    mine(node, 3)
+    worker_once(acme.app)
+    assert buyer.now()["status"] == "confirmed"
+    assert acme.stock(ticket) == (0, 1)
+
+
+def test_no_hold_is_dropped_by_its_buyer_before_the_worker_has_walked_back(acme, node):
+    ticket = acme.ticket()
+    buyer = acme.buyer(ticket)
+    mine(node, 1)
+    worker_once(acme.app)
+    node.rpc("anvil_reorg", 1, [])
+    assert buyer.cancel().json["code"] == "chain_unavailable"
+    assert acme.stock(ticket) == (1, 0)
+    worker_once(acme.app)
+    assert buyer.cancel().json["status"] == "canceled"
+    assert acme.stock(ticket) == (0, 0)

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.bad_node import BadNode
 from tests.conftest import SECRET_KEY
 from tests.factories import PRICE, new_xpub
 from tests.remote import RemoteOrganizer, eventually
@@ -186,3 +187,18 @@ def test_the_demo_sells_a_ticket_from_nothing(kind, request):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"sold one ticket in [\d.]+ s", done.stdout)
+
+
+def test_a_chain_that_was_refused_is_taken_once_it_is_right(stack, acme):
+    ticket = acme.ticket()
+    with BadNode(stack.node.url) as proxy:
+        proxy.answer("eth_chainId", "0x309")
+        stack.environ["RPC_URL_31337"] = proxy.url
+        stack.start_worker()
+        eventually(lambda: acme.preflight(ticket).status == 409)
+        seen = proxy.calls["eth_chainId"]
+        eventually(lambda: proxy.calls["eth_chainId"] > seen + 1)
+        proxy.well()
+        eventually(lambda: acme.preflight(ticket).status == 201)
+        stack.check()
+        stack.stop()

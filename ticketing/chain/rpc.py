@@ -11,6 +11,9 @@ import urllib3
 TIMEOUT_SECONDS = 10.0
 """How long a whole answer may take."""
 
+AVOIDED_SECONDS = 60.0
+"""How long a node that could not be asked is the last to be tried, where there are several."""
+
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 _CHUNK_BYTES = 256 * 1024
 
@@ -37,27 +40,33 @@ class RpcClient:
         self._urls = urls
         self._chain_id = chain_id if len(urls) > 1 else None
         self._recognised: set[str] = set()
+        self._avoided_until: dict[str, float] = {}
         self._pool = urllib3.PoolManager(maxsize=4, retries=False)
 
     def batch(self, calls: Sequence[Call]) -> list[Any]:
         """Ask several questions in one HTTP request; results come in the order of `calls`.
 
-        The nodes are tried in order. RpcRefused if one of them answers with an error and none
-        with results, RpcError if none can be asked.
+        The nodes are tried in order, those last that lately could not be asked. RpcRefused if one
+        of them answers with an error and none with results, RpcError if none can be asked.
         """
         errors: list[RpcError] = []
-        for place, url in enumerate(self._urls, start=1):
+        for url in self._in_order():
             try:
                 self._recognise(url)
                 return self._ask(url, calls)
             except RpcError as error:
                 if not isinstance(error, RpcRefused):
                     self._recognised.discard(url)
+                    self._avoided_until[url] = time.monotonic() + AVOIDED_SECONDS
                 errors.append(error)
                 if len(self._urls) > 1:
-                    log.warning("node %s: %s", place, error)
+                    log.warning("node %s: %s", self._urls.index(url) + 1, error)
         refused = [error for error in errors if isinstance(error, RpcRefused)]
         raise (refused or errors)[-1]
+
+    def _in_order(self) -> list[str]:
+        now = time.monotonic()
+        return sorted(self._urls, key=lambda url: self._avoided_until.get(url, now) > now)
 
     def _recognise(self, url: str) -> None:
         """Ask a node once for its chain, and again after it failed."""

@@ -85,7 +85,8 @@ def add_up(intent: PaymentIntent, payments: Sequence[Payment], as_of: Block) -> 
         if completed is None and received >= price:
             completed = payment
             at_completion = received
-    grace_until = _grace(intent, received >= price, as_of)
+    whole = units.from_atomic(received, terms.decimals)[0]
+    grace_until = _grace(intent, whole, as_of)
     deadline = max(_deadline(intent, canonical, completed), grace_until or intent.hold_until)
     ended = intent.status in (IntentStatus.EXPIRED, IntentStatus.CANCELED)
     late = [payment for payment in canonical if payment.block_time > deadline]
@@ -99,7 +100,7 @@ def add_up(intent: PaymentIntent, payments: Sequence[Payment], as_of: Block) -> 
     return Books(
         intent=intent,
         as_of=as_of,
-        received=units.from_atomic(received, terms.decimals)[0],
+        received=whole,
         final=units.from_atomic(final, terms.decimals)[0],
         paid_block=completed.block_number if completed else None,
         flags=frozenset(flag for flag, stands in flags.items() if stands),
@@ -119,9 +120,9 @@ def _deadline(
     return deadline + PART_EXTENSION
 
 
-def _grace(intent: PaymentIntent, paid: bool, as_of: Block) -> datetime | None:
+def _grace(intent: PaymentIntent, received: int, as_of: Block) -> datetime | None:
     """Give an order time for its payment to come back, from when it was taken away."""
     granted: datetime | None = intent.grace_until
-    if intent.status == IntentStatus.PROCESSING and not paid:
+    if intent.status in LIVE and received < min(intent.amount, intent.amount_received):
         return as_of.time + REORG_GRACE
     return granted

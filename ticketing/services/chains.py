@@ -106,18 +106,24 @@ def note_look(chain_id: int) -> None:
 
 @dataclass(frozen=True)
 class Seen:
-    """The transfers to one address that lie above the cursor, `after`, and up to `as_of`."""
+    """The transfers to one address that lie above the cursor, `after`, and up to `as_of`.
+
+    `balance` is what the address holds, in atomic units. It is asked for where a hold may be
+    dropped, and None where the chain does not have the cursor's block.
+    """
 
     after: Block | None
     as_of: Block
     transfers: list[Transfer]
+    balance: int | None = None
 
 
-def look(intent: PaymentIntent, enabled: Mapping[int, Chain]) -> Seen:
+def look(intent: PaymentIntent, enabled: Mapping[int, Chain], *, to_drop: bool) -> Seen:
     """Read the transfers to one intent's address that the worker has not come to yet.
 
-    Nothing is read while the chain does not have the block that the worker has read last: what
-    lies at and below it is the worker's to judge. ChainUnavailable if the chain cannot be seen.
+    `to_drop` says that its hold is to be dropped. Nothing is read while the chain does not have the
+    block that the worker has read last: what lies at and below it is the worker's to judge.
+    ChainUnavailable if the chain cannot be seen.
     """
     chain = enabled.get(intent.chain_id or 0)
     if chain is None:
@@ -135,7 +141,11 @@ def look(intent: PaymentIntent, enabled: Mapping[int, Chain]) -> Seen:
             first = read.number + 1
         terms = intent.terms
         ranges = node.transfers(terms.token_address, [terms.address], first, head)
-        return Seen(read, head, [transfer for _, found in ranges for transfer in found])
+        transfers = [transfer for _, found in ranges for transfer in found]
+        if not to_drop and head.time <= intent.expires_at:
+            return Seen(read, head, transfers)
+        (balance,) = node.balances(terms.token_address, [terms.address])
+        return Seen(read, head, transfers, balance)
     except RpcError as error:
         log.warning("chain %s: %s", chain.chain_id, error)
         raise ChainUnavailable from None

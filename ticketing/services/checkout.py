@@ -80,7 +80,7 @@ def purchase(intent: PaymentIntent, config: Config) -> PaymentIntent:
         return intent
     if intent.chain_id is None:
         return settlement.confirm_free(intent.id)
-    return settlement.settle_seen(intent, chains.look(intent, config.chains))
+    return settlement.settle_seen(intent, chains.look(intent, config.chains, to_drop=False))
 
 
 def cancel(intent: PaymentIntent, config: Config) -> PaymentIntent:
@@ -90,7 +90,8 @@ def cancel(intent: PaymentIntent, config: Config) -> PaymentIntent:
     anything was received; ChainUnavailable if that cannot be seen.
     """
     if intent.status == IntentStatus.AWAITING_PAYMENT and intent.chain_id is not None:
-        settlement.settle_seen(intent, chains.look(intent, config.chains))
+        seen = chains.look(intent, config.chains, to_drop=True)
+        settlement.settle_seen(intent, seen, to_drop=True)
     return settlement.cancel(intent.id)
 
 

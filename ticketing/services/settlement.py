@@ -41,19 +41,22 @@ def confirm_free(intent_id: str) -> PaymentIntent:
         return intent
 
 
-def settle_seen(intent: PaymentIntent, seen: Seen) -> PaymentIntent:
+def settle_seen(intent: PaymentIntent, seen: Seen, *, to_drop: bool = False) -> PaymentIntent:
     """Bring the books of one intent to what was seen of it just now, and settle it.
 
-    What the worker has read meanwhile stands above what was read here.
+    What the worker has read meanwhile stands above what was read here. ChainUnavailable if its
+    hold would be dropped, now or by the caller (`to_drop`), while its address holds more than
+    the books tell.
     """
     with write_transaction():
         terms = intent.terms
         cursor = chains.cursor_of(_chain_state(terms.chain_id, shared=True))
         (intent,) = _lock([intent.id])
+        before = intent.status
         if cursor is not None:
             gone_back = seen.after is not None and cursor.number < seen.after.number
             if gone_back or cursor.number >= seen.as_of.number:
-                seen = Seen(cursor, cursor, [])
+                seen = replace(seen, as_of=cursor, transfers=[])
             above = [each for each in seen.transfers if each.block.number > cursor.number]
             seen = replace(seen, after=cursor, transfers=above)
         ledger.record(terms.chain_id, terms.token_address, seen.transfers, of_one=True)
@@ -65,6 +68,11 @@ def settle_seen(intent: PaymentIntent, seen: Seen) -> PaymentIntent:
             seen.transfers,
         )
         _settle(intent, seen.as_of)
+        drops = intent.status == IntentStatus.EXPIRED != before
+        if (drops or to_drop) and (
+            seen.balance is None or seen.balance > ledger.booked_atomic(intent)
+        ):
+            raise ChainUnavailable
         return intent
 
 
@@ -146,13 +154,20 @@ def rewind(chain: Chain, ancestor: Block) -> None:
         _move_cursor(chain.chain_id, ancestor)
 
 
-def settle(chain_id: int, intent_ids: Collection[str]) -> None:
-    """Settle intents whose payments or whose place in time may have changed, as of the cursor."""
+def settle(chain_id: int, intent_ids: Collection[str]) -> int:
+    """Settle intents whose place in time may have changed, as of the cursor.
+
+    Return how many have another status now.
+    """
+    moved = 0
     with write_transaction():
         cursor = chains.cursor_of(_chain_state(chain_id, shared=True))
         if cursor is not None:
             for intent in _lock(intent_ids):
+                before = intent.status
                 _settle(intent, cursor)
+                moved += intent.status != before
+    return moved
 
 
 def record_found(intent: PaymentIntent, transfers: Sequence[Transfer]) -> None:

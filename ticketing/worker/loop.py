@@ -73,7 +73,6 @@ class Worker:
                 task()
             except ChainRefused as error:
                 log.error("%s", error)
-                return
             except CursorMoved as error:
                 log.info("%s", error)
             except RpcError as error:

@@ -9,7 +9,7 @@ from ticketing.chain.answers import Block, TokenFacts
 from ticketing.chain.node import ChainMoved, connect
 from ticketing.chain.registry import Chain
 from ticketing.services import chains, history, intents, ledger, settlement
-from ticketing.services.settlement import INTENTS_PER_TRANSACTION, CursorMoved
+from ticketing.services.settlement import CursorMoved
 from ticketing.worker.second_look import SecondLook
 
 _HEADERS_AT_ONCE = 32
@@ -131,14 +131,12 @@ class Watcher:
     def _settle(self, cursor: Block) -> None:
         """Settle what the cursor's place alone decides: payments deep enough, deadlines passed."""
         chain_id = self.chain.chain_id
-        full = True
-        while full:
-            deep = settlement.deep_enough(chain_id, cursor)
-            settlement.settle(chain_id, deep)
+        moved = True
+        while moved:
+            moved = settlement.settle(chain_id, settlement.deep_enough(chain_id, cursor)) > 0
             past = settlement.past_deadline(chain_id, cursor)
             self._second_look.before_expiry(past, cursor)
-            settlement.settle(chain_id, past)
-            full = INTENTS_PER_TRANSACTION in (len(deep), len(past))
+            moved |= settlement.settle(chain_id, past) > 0
 
     def _block(self, number: int) -> Block:
         (block,) = self._node.blocks([number])
