@@ -129,6 +129,23 @@ def test_a_reorganization_loses_no_payment_of_an_intent_that_ended_long_ago(acme
     assert buyer.now()["refund_due"] == PRICE
 
 
+def test_what_returned_while_nobody_watched_is_found_though_its_intent_is_watched_again(acme, node):
+    buyer = acme.buyer(acme.ticket())
+    worker_once(acme.app)
+    transaction = raw(node, buyer.pay(node))
+    worker_once(acme.app)
+    node.rpc("anvil_reorg", 1, [])
+    for _ in range(2):
+        look_later(acme, node, 200_000)
+    assert buyer.now()["status"] == "reversed"
+    node.rpc("eth_sendRawTransaction", transaction)
+    worker_once(acme.app)
+    buyer.pay(node)
+    assert buyer.purchase().json["amount_received"] == PRICE
+    look_later(acme, node, 120)
+    assert (buyer.now()["amount_received"], buyer.now()["refund_due"]) == (2 * PRICE, PRICE)
+
+
 def test_a_payment_while_old_addresses_are_looked_at_is_not_taken_for_known(
     acme, node, monkeypatch
 ):

@@ -77,5 +77,5 @@ def set_event_status(body: dict[str, Any], tenant: str, event_id: str) -> Event:
 
 
 def _tell(event: Event) -> Event:
-    obstacles.tell_events(caller().tenant_id, [event], config())
+    obstacles.tell_event(event, config())
     return event

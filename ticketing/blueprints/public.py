@@ -1,14 +1,13 @@
-"""The public surface: published events and ticket types, for anybody, with ETags (RFC 9110)."""
+"""The public surface: published events and ticket types, for anybody."""
 
 from typing import Any
-
-from flask import Response, request
 
 from schemas.base import PageQuery, page_of
 from schemas.events import PublicEventSchema
 from schemas.ticket_types import PublicTicketTypeSchema
 from ticketing.blueprints import cors, guards
 from ticketing.blueprints.context import config, page_request
+from ticketing.blueprints.remembered import remembered
 from ticketing.blueprints.surface import Surface
 from ticketing.errors import NotFound
 from ticketing.models.events import Event
@@ -27,6 +26,7 @@ cors.open_to_all(blp)
 
 
 @blp.get("/events")
+@remembered(public.standing_of_tenant)
 @blp.asks(PageQuery)
 @blp.answers(200, page_of(PublicEventSchema))
 @blp.refuses(NotFound)
@@ -36,6 +36,7 @@ def list_public_events(query: dict[str, Any], tenant: str) -> Page[Event]:
 
 
 @blp.get("/events/<event_id>")
+@remembered(public.standing_of_tenant)
 @blp.answers(200, PublicEventSchema)
 @blp.refuses(NotFound)
 def get_public_event(tenant: str, event_id: str) -> Event:
@@ -44,6 +45,7 @@ def get_public_event(tenant: str, event_id: str) -> Event:
 
 
 @blp.get("/events/<event_id>/tickets")
+@remembered(public.standing_of_event)
 @blp.asks(PageQuery)
 @blp.answers(200, page_of(PublicTicketTypeSchema))
 @blp.refuses(NotFound)
@@ -52,15 +54,3 @@ def list_public_ticket_types(
 ) -> Page[PublicTicketType]:
     """List the published ticket types of a published event, by its id or slug."""
     return public.list_ticket_types(tenant, event_id, page_request(query), config())
-
-
-def _let_it_be_cached(response: Response) -> Response:
-    """Let caches keep the answer as long as they ask each time whether it still stands."""
-    if response.status_code == 200 and request.method in ("GET", "HEAD"):
-        response.headers["Cache-Control"] = "public, max-age=0, must-revalidate"
-        response.add_etag()
-        response.make_conditional(request)
-    return response
-
-
-blp.after_request(_let_it_be_cached)

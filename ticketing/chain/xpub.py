@@ -29,10 +29,15 @@ class InvalidXpub(ValueError):
 
 @dataclass(frozen=True)
 class ExtendedKey:
-    """A public key and the chain code its children are derived with."""
+    """A public key, as a point, and the chain code its children are derived with."""
 
-    public_key: bytes
+    point: secp256k1.Point
     chain_code: bytes
+
+    @property
+    def public_key(self) -> bytes:
+        """The key in its compressed form of 33 bytes."""
+        return secp256k1.compress(self.point)
 
     def child(self, index: int) -> "ExtendedKey":
         """Derive the non-hardened child `index`, 0..MAX_INDEX (BIP-32, CKDpub)."""
@@ -44,8 +49,8 @@ class ExtendedKey:
         tweak = int.from_bytes(digest[:32], "big")
         if tweak >= secp256k1.N:
             raise ValueError("this index has no child")
-        point = secp256k1.add_to_generator_multiple(tweak, secp256k1.decompress(self.public_key))
-        return ExtendedKey(secp256k1.compress(point), digest[32:])
+        point = secp256k1.add_to_generator_multiple(tweak, self.point)
+        return ExtendedKey(point, digest[32:])
 
 
 def parse(text: str) -> ExtendedKey:
@@ -58,12 +63,11 @@ def parse(text: str) -> ExtendedKey:
         raise InvalidXpub("Not an extended public key: it must begin with 'xpub'.")
     if depth != _ACCOUNT_DEPTH:
         raise InvalidXpub("Not the key of an account: send the one at m/44'/60'/0' (depth 3).")
-    key = ExtendedKey(public_key=data[45:], chain_code=data[13:45])
     try:
-        secp256k1.decompress(key.public_key)
+        point = secp256k1.decompress(data[45:])
     except ValueError:
         raise InvalidXpub("Not an extended public key: its point is not on the curve.") from None
-    return key
+    return ExtendedKey(point, chain_code=data[13:45])
 
 
 @lru_cache(maxsize=1024)
@@ -73,8 +77,7 @@ def _receiving_key(xpub: str) -> ExtendedKey:
 
 def derive_address(xpub: str, index: int) -> str:
     """Return the EIP-55 address at `0/index` below the account key `xpub`."""
-    key = _receiving_key(xpub).child(index)
-    return address.from_public_key(*secp256k1.decompress(key.public_key))
+    return address.from_public_key(*_receiving_key(xpub).child(index).point)
 
 
 def _base58check(text: str) -> bytes:

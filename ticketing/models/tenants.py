@@ -23,13 +23,14 @@ class Wallet(BaseModel):
 
 
 class Tenant(BaseModel):
-    """An organizer's account."""
+    """An organizer's account. `revision` counts the changes of what the public may see of it."""
 
     id = TextField(primary_key=True)
     slug = TextField(unique=True)
     name = TextField()
     wallet = ForeignKeyField(Wallet, null=True)
     wallet_id: str | None
+    revision = BigIntegerField(default=0)
     created_at = UtcDateTimeField()
 
     class Meta:

@@ -15,6 +15,7 @@ class TicketType(BaseModel):
 
     id = TextField(primary_key=True)
     tenant = ForeignKeyField(Tenant)
+    tenant_id: str
     event = ForeignKeyField(Event)
     event_id: str
     name = TextField()

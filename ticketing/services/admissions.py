@@ -1,12 +1,23 @@
 """Admissions: issued when an intent is confirmed, suspended while its payment is gone."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import Any
+
+from peewee import ModelSelect
 
 from ticketing import clock, credentials, ids
 from ticketing.constants import AdmissionStatus
 from ticketing.models.admissions import Admission
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.prepared import Prepared
 from ticketing.services.pages import Page, PageRequest, paginate
+
+
+@Prepared
+def _of_intent(intent_id: Any) -> ModelSelect[Admission]:
+    return Admission.select().where(Admission.intent == intent_id).order_by(Admission.id)
 
 
 def issue(intent: PaymentIntent) -> None:
@@ -39,7 +50,7 @@ def set_status(intent: PaymentIntent, status: AdmissionStatus) -> None:
 
 def of_intent(intent: PaymentIntent) -> Sequence[Admission]:
     """Return an intent's admissions; none before it was confirmed."""
-    return list(Admission.select().where(Admission.intent == intent).order_by(Admission.id))
+    return _of_intent.rows(intent_id=intent.id)
 
 
 def list_page(

@@ -1,18 +1,26 @@
 """The chains as the service stands with them: which can be paid on, how far each has been read."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
+
+from peewee import ModelSelect
 
 from ticketing import clock
 from ticketing.chain.answers import Block, TokenFacts, Transfer
 from ticketing.chain.node import connect
 from ticketing.chain.registry import Chain
 from ticketing.chain.rpc import RpcError
+from ticketing.db import write_transaction
 from ticketing.errors import ChainUnavailable
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.prepared import Prepared
+from ticketing.services import revisions
 
 CLOCK_SKEW = timedelta(hours=1)
 """How far a chain's clock may be behind ours when we look for the block of a moment."""
@@ -23,9 +31,20 @@ LEASE = timedelta(seconds=10)
 log = logging.getLogger(__name__)
 
 
+@Prepared
+def _all_states() -> ModelSelect[ChainState]:
+    return ChainState.select()
+
+
+@Prepared
+def _state(chain_id: Any) -> ModelSelect[ChainState]:
+    return ChainState.select().where(ChainState.chain_id == chain_id)
+
+
 def states() -> dict[int, ChainState]:
     """Return what the worker knows of each chain it has ever looked at."""
-    return {state.chain_id: state for state in ChainState.select()}
+    found: list[ChainState] = _all_states.rows()
+    return {state.chain_id: state for state in found}
 
 
 def payable(enabled: Mapping[int, Chain]) -> dict[int, Chain]:
@@ -49,14 +68,14 @@ def _with_facts(chain: Chain, state: ChainState | None) -> Chain | None:
 
 def now_on(chain_id: int) -> datetime:
     """Return the present as a deadline on this chain counts it: never behind its newest block."""
-    state = ChainState.get_or_none(ChainState.chain_id == chain_id)
+    state: ChainState | None = _state.first(chain_id=chain_id)
     seen = state.block_time if state is not None else None
     return max(clock.now(), seen) if seen is not None else clock.now()
 
 
 def cursor(chain_id: int) -> Block | None:
     """Return the last block of a chain that the worker has read, None before the first."""
-    return cursor_of(ChainState.get_or_none(ChainState.chain_id == chain_id))
+    return cursor_of(_state.first(chain_id=chain_id))
 
 
 def note_facts(chain: Chain, facts: TokenFacts, refusal: str | None) -> None:
@@ -67,11 +86,16 @@ def note_facts(chain: Chain, facts: TokenFacts, refusal: str | None) -> None:
         "symbol": facts.symbol,
         "refusal": refusal,
     }
-    (
-        ChainState.insert(chain_id=chain.chain_id, **columns)
-        .on_conflict(conflict_target=[ChainState.chain_id], update=columns)
-        .execute()
-    )
+    known: ChainState | None = _state.first(chain_id=chain.chain_id)
+    if known is not None and all(getattr(known, name) == columns[name] for name in columns):
+        return
+    with write_transaction():
+        (
+            ChainState.insert(chain_id=chain.chain_id, **columns)
+            .on_conflict(conflict_target=[ChainState.chain_id], update=columns)
+            .execute()
+        )
+        revisions.advance_all()
 
 
 def take_lease(chain_id: int, holder: str) -> bool:

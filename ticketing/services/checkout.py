@@ -1,7 +1,11 @@
 """Checkout: preflight, purchase, cancel. A buyer's way from wanting a ticket to holding one."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
+
+from peewee import ModelSelect
 
 from ticketing import clock, ids
 from ticketing.chain import units
@@ -21,9 +25,18 @@ from ticketing.errors import (
     SoldOut,
 )
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.prepared import Prepared, prepared_insert
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains, public, settlement, stock, tenants, wallets
+
+
+@Prepared
+def _ticket_type(event_id: Any, ticket_id: Any) -> ModelSelect[TicketType]:
+    return TicketType.select().where(TicketType.event == event_id, TicketType.id == ticket_id)
+
+
+_insert = prepared_insert(PaymentIntent)
 
 _SETTLED = (IntentStatus.CONFIRMED, IntentStatus.CANCELED, IntentStatus.EXPIRED)
 
@@ -50,9 +63,7 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     """
     tenant = tenants.find(tenant_reference)
     event = public.find_event(tenant, order.event_id)
-    ticket_type: TicketType | None = TicketType.get_or_none(
-        TicketType.event == event, TicketType.id == order.ticket_id
-    )
+    ticket_type = _ticket_type.first(event_id=event.id, ticket_id=order.ticket_id)
     if ticket_type is None:
         raise NotFound("There is no such ticket type.")
     _check_order(ticket_type, order)
@@ -123,7 +134,7 @@ def _issue(
     else:
         payment = _payment_terms(tenant, amount, chain)
         deadline = chains.now_on(payment["chain_id"]) + config.hold
-    return PaymentIntent.create(
+    intent = PaymentIntent(
         id=ids.new(ids.INTENT),
         tenant=tenant,
         event=ticket_type.event_id,
@@ -140,6 +151,8 @@ def _issue(
         expires_at=deadline,
         **payment,
     )
+    _insert(intent)
+    return intent
 
 
 def _payment_terms(tenant: Tenant, amount: int, chain: Chain | None) -> dict[str, Any]:

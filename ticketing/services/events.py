@@ -23,7 +23,9 @@ from ticketing.errors import (
 )
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.prepared import Prepared
 from ticketing.models.ticket_types import TicketType
+from ticketing.services import revisions
 from ticketing.services.pages import Page, PageRequest, paginate
 
 MAX_SLUG = 80
@@ -32,6 +34,13 @@ _SORTS: dict[str, list[Field[Any]]] = {
     "created_at": [Event.id],
     "start_at": [Event.start_at, Event.id],
 }
+
+
+def _select(tenant_id: Any, event_id: Any) -> ModelSelect[Event]:
+    return Event.select().where(Event.tenant == tenant_id, Event.id == event_id)
+
+
+_by_id: Prepared[Event] = Prepared(_select)
 
 
 def create(tenant_id: str, fields: dict[str, Any]) -> Event:
@@ -45,7 +54,7 @@ def create(tenant_id: str, fields: dict[str, Any]) -> Event:
     for candidate in _slugs_from(fields["title"]) if slug is None else [slug]:
         try:
             with write_transaction():
-                return Event.create(
+                event = Event.create(
                     id=ids.new(ids.EVENT),
                     tenant=tenant_id,
                     slug=candidate,
@@ -53,6 +62,8 @@ def create(tenant_id: str, fields: dict[str, Any]) -> Event:
                     updated_at=now,
                     **fields,
                 )
+                revisions.advance(tenant_id)
+                return event
         except IntegrityError:
             continue
     raise SlugTaken
@@ -86,7 +97,7 @@ def list_page(
 
 def get(tenant_id: str, event_id: str) -> Event:
     """Return one event of a tenant. NotFound."""
-    return _one(Event.select().where(Event.tenant == tenant_id, Event.id == event_id))
+    return _one(_by_id.first(tenant_id=tenant_id, event_id=event_id))
 
 
 def change(tenant_id: str, event_id: str, fields: dict[str, Any]) -> Event:
@@ -103,8 +114,7 @@ def change(tenant_id: str, event_id: str, fields: dict[str, Any]) -> Event:
             for name, value in fields.items():
                 setattr(event, name, value)
             _check_times(event.start_at, event.end_at)
-            event.updated_at = clock.now()
-            event.save(only=event.dirty_fields)
+            _save(event)
             return event
     except IntegrityError:
         raise SlugTaken from None
@@ -129,17 +139,21 @@ def set_status(tenant_id: str, event_id: str, status: Publication) -> Event:
             if PaymentIntent.select().where(PaymentIntent.event == event).exists():
                 raise HasIntents
         event.status = status
-        event.updated_at = clock.now()
-        event.save(only=event.dirty_fields)
+        _save(event)
         return event
 
 
 def _lock(tenant_id: str, event_id: str) -> Event:
-    return _one(locked(Event.select().where(Event.tenant == tenant_id, Event.id == event_id)))
+    return _one(locked(_select(tenant_id, event_id)).first())
 
 
-def _one(query: ModelSelect[Event]) -> Event:
-    event: Event | None = query.first()
+def _save(event: Event) -> None:
+    event.updated_at = clock.now()
+    event.save(only=event.dirty_fields)
+    revisions.advance(event.tenant_id)
+
+
+def _one(event: Event | None) -> Event:
     if event is None:
         raise NotFound("There is no such event.")
     return event

@@ -1,14 +1,38 @@
 """Payment intents: finding and listing them."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import Any
+
+from peewee import ModelSelect
 
 from ticketing.chain import eip681, units
 from ticketing.constants import Flag, IntentStatus
 from ticketing.errors import NotFound
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import Payment, PaymentIntent, flag_bits
+from ticketing.models.prepared import Prepared
 from ticketing.services import chains
 from ticketing.services.pages import Page, PageRequest, paginate
+
+
+@Prepared
+def _by_id(tenant_id: Any, intent_id: Any) -> ModelSelect[PaymentIntent]:
+    return (
+        PaymentIntent.select(PaymentIntent, Event)
+        .join(Event)
+        .where(PaymentIntent.tenant == tenant_id, PaymentIntent.id == intent_id)
+    )
+
+
+@Prepared
+def _payments_of(intent_id: Any) -> ModelSelect[Payment]:
+    return (
+        Payment.select()
+        .where(Payment.intent == intent_id)
+        .order_by(Payment.block_number, Payment.log_index)
+    )
 
 
 def list_page(
@@ -36,12 +60,7 @@ def list_page(
 
 def get(tenant_id: str, intent_id: str) -> PaymentIntent:
     """Return one intent of a tenant, its event beside it. NotFound."""
-    intent: PaymentIntent | None = (
-        PaymentIntent.select(PaymentIntent, Event)
-        .join(Event)
-        .where(PaymentIntent.tenant == tenant_id, PaymentIntent.id == intent_id)
-        .first()
-    )
+    intent = _by_id.first(tenant_id=tenant_id, intent_id=intent_id)
     if intent is None:
         raise NotFound("There is no such intent.")
     return intent
@@ -60,11 +79,7 @@ def oldest(chain_id: int) -> PaymentIntent | None:
 
 def payments_of(intent: PaymentIntent) -> Sequence[Payment]:
     """Return every transfer seen for an intent, canonical or not, in the chain's order."""
-    return list(
-        Payment.select()
-        .where(Payment.intent == intent)
-        .order_by(Payment.block_number, Payment.log_index)
-    )
+    return _payments_of.rows(intent_id=intent.id)
 
 
 def tell(found: Sequence[PaymentIntent]) -> None:

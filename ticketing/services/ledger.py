@@ -80,14 +80,21 @@ def booked_atomic(intent: PaymentIntent) -> int:
 def cold_intents(
     chain_id: int, ended_before: datetime, swept_before: datetime, limit: int
 ) -> list[PaymentIntent]:
-    """Return ended intents whose logs are not asked for any more, those not swept for longest."""
-    query = PaymentIntent.select().where(
-        PaymentIntent.chain_id == chain_id,
-        PaymentIntent.watch_until <= ended_before,
-        PaymentIntent.status.not_in(LIVE),
-        PaymentIntent.swept_at.is_null() | (PaymentIntent.swept_at <= swept_before),
+    """Return ended intents whose logs are not asked for any more, those not swept for longest.
+
+    Who was swept once is swept for good, though his logs may be asked for again: what came while
+    they were not is found in no log.
+    """
+    ended = PaymentIntent.select().where(
+        PaymentIntent.chain_id == chain_id, PaymentIntent.status.not_in(LIVE)
     )
-    return list(query.order_by(PaymentIntent.swept_at.asc(nulls="first")).limit(limit))
+    new = list(
+        ended.where(
+            PaymentIntent.swept_at.is_null(), PaymentIntent.watch_until <= ended_before
+        ).limit(limit)
+    )
+    swept = ended.where(PaymentIntent.swept_at <= swept_before).order_by(PaymentIntent.swept_at)
+    return new + list(swept.limit(limit - len(new)))
 
 
 def watch_again(intent: PaymentIntent, now: datetime) -> None:

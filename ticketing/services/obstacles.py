@@ -8,9 +8,8 @@ from ticketing import clock
 from ticketing.config import Config
 from ticketing.constants import Availability, EventType, Obstacle, Publication
 from ticketing.models.events import Event
-from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
-from ticketing.services import chains, ticket_types
+from ticketing.services import chains, tenants, ticket_types
 
 _PUBLIC_NAMES = {
     Obstacle.SALES_NOT_STARTED: Availability.NOT_STARTED,
@@ -34,6 +33,12 @@ def tell_events(tenant_id: str, found: Sequence[Event], config: Config) -> None:
     by_event = ticket_types.of_events(found)
     for event in found:
         event.obstacles = of_event(event, by_event[event.id], circumstances)
+
+
+def tell_event(event: Event, config: Config) -> None:
+    """Set the `obstacles` of one event."""
+    circumstances = _circumstances(event.tenant_id, config)
+    event.obstacles = of_event(event, ticket_types.of_event(event), circumstances)
 
 
 def tell_ticket_types(event: Event, found: Sequence[TicketType], config: Config) -> None:
@@ -100,5 +105,5 @@ def availability(obstacles: Sequence[Obstacle]) -> Availability:
 
 
 def _circumstances(tenant_id: str, config: Config) -> Circumstances:
-    tenant = Tenant.get_by_id(tenant_id)
+    tenant = tenants.find(tenant_id)
     return Circumstances(tenant.wallet_id is not None, chains.payable(config.chains), clock.now())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from peewee import ModelSelect
 
@@ -11,11 +12,27 @@ from ticketing.config import Config
 from ticketing.constants import CURRENCY, MICRO_UNIT_DECIMALS, Availability, Publication
 from ticketing.errors import NotFound
 from ticketing.models.events import Event
+from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
-from ticketing.services import chains, obstacles, tenants
+from ticketing.services import chains, obstacles, revisions, tenants
 from ticketing.services.obstacles import Circumstances
 from ticketing.services.pages import Page, PageRequest, paginate
+from ticketing.services.revisions import Standing
+
+
+def _published_events(tenant_id: Any) -> ModelSelect[Event]:
+    return Event.select().where(Event.tenant == tenant_id, Event.status == Publication.PUBLISHED)
+
+
+@Prepared
+def _published_by_id(tenant_id: Any, event_id: Any) -> ModelSelect[Event]:
+    return _published_events(tenant_id).where(Event.id == event_id)
+
+
+@Prepared
+def _published_by_slug(tenant_id: Any, slug: Any) -> ModelSelect[Event]:
+    return _published_events(tenant_id).where(Event.slug == slug)
 
 
 @dataclass(frozen=True)
@@ -28,11 +45,22 @@ class PublicTicketType:
     decimals: int = MICRO_UNIT_DECIMALS
 
 
+def standing_of_tenant(tenant: str, **_: str) -> Standing:
+    """Return how a tenant's published events stand, whichever of them are shown. NotFound."""
+    return revisions.standing(tenants.find(tenant).id, None)
+
+
+def standing_of_event(tenant: str, event_id: str) -> Standing:
+    """Return how the ticket types of a published event stand, their stock included. NotFound."""
+    found = tenants.find(tenant)
+    return revisions.standing(found.id, find_event(found, event_id).id)
+
+
 def list_events(tenant_reference: str, page: PageRequest) -> Page[Event]:
     """Return a tenant's published events, soonest first. NotFound."""
     tenant = tenants.find(tenant_reference)
     return paginate(
-        _published_events(tenant), [Event.start_at, Event.id], page, scope=f"public {tenant.id}"
+        _published_events(tenant.id), [Event.start_at, Event.id], page, scope=f"public {tenant.id}"
     )
 
 
@@ -44,12 +72,11 @@ def get_event(tenant_reference: str, event_reference: str) -> Event:
 def find_event(tenant: Tenant, event_reference: str) -> Event:
     """Return a tenant's published event by id or slug. NotFound."""
     if ids.is_id(ids.EVENT, event_reference):
-        query = _published_events(tenant).where(Event.id == event_reference)
+        event = _published_by_id.first(tenant_id=tenant.id, event_id=event_reference)
     elif tenants.SLUG.fullmatch(event_reference):
-        query = _published_events(tenant).where(Event.slug == event_reference)
+        event = _published_by_slug.first(tenant_id=tenant.id, slug=event_reference)
     else:
-        raise NotFound("There is no such event.")
-    event: Event | None = query.first()
+        event = None
     if event is None:
         raise NotFound("There is no such event.")
     return event
@@ -80,7 +107,3 @@ def list_ticket_types(
         for ticket_type in found.data
     ]
     return Page(shown, found.next_cursor)
-
-
-def _published_events(tenant: Tenant) -> ModelSelect[Event]:
-    return Event.select().where(Event.tenant == tenant, Event.status == Publication.PUBLISHED)

@@ -1,8 +1,13 @@
 """The stock of a ticket type. Every change is one conditional UPDATE whose row count is checked."""
 
+from __future__ import annotations
+
 from typing import Any
 
+from peewee import ModelUpdate
+
 from ticketing.constants import Publication
+from ticketing.models.prepared import Prepared
 from ticketing.models.ticket_types import TicketType
 
 
@@ -10,12 +15,9 @@ class StockMoved(Exception):
     """The books and the stock disagree: what is to be released or sold was not held."""
 
 
-def hold(ticket_type_id: str, quantity: int) -> TicketType | None:
-    """Set `quantity` aside if that many are left; return the ticket type as it is now.
-
-    None if fewer are left.
-    """
-    rows = (
+@Prepared
+def _hold(ticket_type_id: Any, quantity: Any) -> ModelUpdate:
+    return (
         TicketType.update(held=TicketType.held + quantity)
         .where(
             TicketType.id == ticket_type_id,
@@ -23,9 +25,29 @@ def hold(ticket_type_id: str, quantity: int) -> TicketType | None:
             | (TicketType.held + TicketType.sold + quantity <= TicketType.capacity),
         )
         .returning(TicketType)
-        .execute()
     )
-    return next(iter(rows), None)
+
+
+@Prepared
+def _release(ticket_type_id: Any, quantity: Any) -> ModelUpdate:
+    return TicketType.update(held=TicketType.held - quantity).where(
+        TicketType.id == ticket_type_id, TicketType.held >= quantity
+    )
+
+
+@Prepared
+def _sell(ticket_type_id: Any, quantity: Any) -> ModelUpdate:
+    return TicketType.update(
+        held=TicketType.held - quantity, sold=TicketType.sold + quantity
+    ).where(TicketType.id == ticket_type_id, TicketType.held >= quantity)
+
+
+def hold(ticket_type_id: str, quantity: int) -> TicketType | None:
+    """Set `quantity` aside if that many are left; return the ticket type as it is now.
+
+    None if fewer are left.
+    """
+    return _hold.first(ticket_type_id=ticket_type_id, quantity=quantity)
 
 
 def hold_again(ticket_type_id: str, quantity: int) -> bool:
@@ -44,24 +66,14 @@ def hold_again(ticket_type_id: str, quantity: int) -> bool:
 
 def release(ticket_type_id: str, quantity: int) -> None:
     """Give back what was held. StockMoved."""
-    _move(ticket_type_id, quantity, held=TicketType.held - quantity)
+    _move(_release, ticket_type_id, quantity)
 
 
 def sell(ticket_type_id: str, quantity: int) -> None:
     """Turn what was held into sold. StockMoved."""
-    _move(
-        ticket_type_id,
-        quantity,
-        held=TicketType.held - quantity,
-        sold=TicketType.sold + quantity,
-    )
+    _move(_sell, ticket_type_id, quantity)
 
 
-def _move(ticket_type_id: str, quantity: int, **changes: Any) -> None:
-    moved = (
-        TicketType.update(**changes)
-        .where(TicketType.id == ticket_type_id, TicketType.held >= quantity)
-        .execute()
-    )
-    if moved != 1:
+def _move(change: Prepared[TicketType], ticket_type_id: str, quantity: int) -> None:
+    if change.run(ticket_type_id=ticket_type_id, quantity=quantity) != 1:
         raise StockMoved(f"{ticket_type_id} does not hold {quantity}")

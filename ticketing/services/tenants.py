@@ -1,18 +1,32 @@
 """Tenants: making one, and finding the one that a path names."""
 
-import re
+from __future__ import annotations
 
-from peewee import IntegrityError
+import re
+from typing import Any
+
+from peewee import IntegrityError, ModelSelect
 
 from ticketing import clock, ids
 from ticketing.db import write_transaction
 from ticketing.errors import Invalid, NotFound, SlugTaken
+from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.services import wallets
 
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 MAX_SLUG = 80
 MAX_NAME = 200
+
+
+@Prepared
+def _by_id(tenant_id: Any) -> ModelSelect[Tenant]:
+    return Tenant.select().where(Tenant.id == tenant_id)
+
+
+@Prepared
+def _by_slug(slug: Any) -> ModelSelect[Tenant]:
+    return Tenant.select().where(Tenant.slug == slug)
 
 
 def create(slug: str, name: str, xpub: str | None) -> Tenant:
@@ -39,9 +53,9 @@ def create(slug: str, name: str, xpub: str | None) -> Tenant:
 def find(reference: str) -> Tenant:
     """Return the tenant whose slug or id is `reference`. NotFound."""
     if ids.is_id(ids.TENANT, reference):
-        tenant = Tenant.get_or_none(Tenant.id == reference)
+        tenant = _by_id.first(tenant_id=reference)
     elif SLUG.fullmatch(reference):
-        tenant = Tenant.get_or_none(Tenant.slug == reference)
+        tenant = _by_slug.first(slug=reference)
     else:
         tenant = None
     if tenant is None:

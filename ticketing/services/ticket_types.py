@@ -14,9 +14,30 @@ from ticketing.db import locked, write_transaction
 from ticketing.errors import CapacityTooLow, HasIntents, Invalid, InvalidTransition, NotFound
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.prepared import Prepared
 from ticketing.models.ticket_types import TicketType
-from ticketing.services import events
+from ticketing.services import events, revisions
 from ticketing.services.pages import Page, PageRequest, paginate
+
+
+def _select(tenant_id: Any, event_id: Any, ticket_id: Any) -> ModelSelect[TicketType]:
+    return (
+        TicketType.select(TicketType, Event)
+        .join(Event)
+        .where(
+            TicketType.tenant == tenant_id,
+            TicketType.event == event_id,
+            TicketType.id == ticket_id,
+        )
+    )
+
+
+_by_id: Prepared[TicketType] = Prepared(_select)
+
+
+@Prepared
+def _of_event(event_id: Any) -> ModelSelect[TicketType]:
+    return TicketType.select().where(TicketType.event == event_id).order_by(TicketType.id)
 
 
 def create(tenant_id: str, event_id: str, fields: dict[str, Any]) -> TicketType:
@@ -32,7 +53,9 @@ def create(tenant_id: str, event_id: str, fields: dict[str, Any]) -> TicketType:
         **fields,
     )
     _check(ticket_type)
-    ticket_type.save(force_insert=True)
+    with write_transaction():
+        ticket_type.save(force_insert=True)
+        revisions.advance(tenant_id)
     return ticket_type
 
 
@@ -41,6 +64,11 @@ def list_page(tenant_id: str, event_id: str, page: PageRequest) -> tuple[Event, 
     event = events.get(tenant_id, event_id)
     query = TicketType.select().where(TicketType.event == event)
     return event, paginate(query, [TicketType.id], page, scope=f"tickets {event.id}")
+
+
+def of_event(event: Event) -> list[TicketType]:
+    """Return all ticket types of one event in the order they were made."""
+    return _of_event.rows(event_id=event.id)
 
 
 def of_events(found: Sequence[Event]) -> dict[str, list[TicketType]]:
@@ -54,7 +82,8 @@ def of_events(found: Sequence[Event]) -> dict[str, list[TicketType]]:
 
 def get(tenant_id: str, event_id: str, ticket_id: str) -> TicketType:
     """Return one ticket type, its event beside it. NotFound."""
-    return _one(_select(tenant_id, event_id, ticket_id))
+    found = _by_id.first(tenant_id=tenant_id, event_id=event_id, ticket_id=ticket_id)
+    return _one(found)
 
 
 def change(tenant_id: str, event_id: str, ticket_id: str, fields: dict[str, Any]) -> TicketType:
@@ -69,8 +98,7 @@ def change(tenant_id: str, event_id: str, ticket_id: str, fields: dict[str, Any]
         _check(ticket_type)
         if ticket_type.available is not None and ticket_type.available < 0:
             raise CapacityTooLow
-        ticket_type.updated_at = clock.now()
-        ticket_type.save(only=ticket_type.dirty_fields)
+        _save(ticket_type)
         return ticket_type
 
 
@@ -89,29 +117,21 @@ def set_status(tenant_id: str, event_id: str, ticket_id: str, status: Publicatio
         if status == Publication.DRAFT and intents.exists():
             raise HasIntents
         ticket_type.status = status
-        ticket_type.updated_at = clock.now()
-        ticket_type.save(only=ticket_type.dirty_fields)
+        _save(ticket_type)
         return ticket_type
 
 
-def _select(tenant_id: str, event_id: str, ticket_id: str) -> ModelSelect[TicketType]:
-    return (
-        TicketType.select(TicketType, Event)
-        .join(Event)
-        .where(
-            TicketType.tenant == tenant_id,
-            TicketType.event == event_id,
-            TicketType.id == ticket_id,
-        )
-    )
-
-
 def _lock(tenant_id: str, event_id: str, ticket_id: str) -> TicketType:
-    return _one(locked(_select(tenant_id, event_id, ticket_id), of=TicketType))
+    return _one(locked(_select(tenant_id, event_id, ticket_id), of=TicketType).first())
 
 
-def _one(query: ModelSelect[TicketType]) -> TicketType:
-    ticket_type: TicketType | None = query.first()
+def _save(ticket_type: TicketType) -> None:
+    ticket_type.updated_at = clock.now()
+    ticket_type.save(only=ticket_type.dirty_fields)
+    revisions.advance(ticket_type.tenant_id)
+
+
+def _one(ticket_type: TicketType | None) -> TicketType:
     if ticket_type is None:
         raise NotFound("There is no such ticket type.")
     return ticket_type

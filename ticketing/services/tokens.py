@@ -1,10 +1,13 @@
 """The tokens that open the admin surfaces (RFC 7519), and who stands behind a credential."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import jwt
+from peewee import ModelSelect
 
 from ticketing import clock, credentials, ids
 from ticketing.config import Config
@@ -12,6 +15,7 @@ from ticketing.constants import Role
 from ticketing.errors import InvalidCredentials, Unauthenticated
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.members import Member
+from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.services import members
 
@@ -20,6 +24,24 @@ ISSUER = "ticketing"
 AUDIENCE = "ticketing-admin"
 _CLAIMS = ["iss", "aud", "sub", "tenant", "role", "iat", "exp", "jti"]
 _TOUCH_EVERY = timedelta(minutes=1)
+
+
+@Prepared
+def _live_key(key_id: Any, now: Any) -> ModelSelect[ApiKey]:
+    return (
+        ApiKey.select(ApiKey, Tenant)
+        .join(Tenant)
+        .where(ApiKey.id == key_id, ApiKey.revoked_at.is_null(), ApiKey.expires_at > now)
+    )
+
+
+@Prepared
+def _active_member(member_id: Any) -> ModelSelect[Member]:
+    return (
+        Member.select(Member, Tenant)
+        .join(Tenant)
+        .where(Member.id == member_id, Member.disabled_at.is_null())
+    )
 
 
 @dataclass(frozen=True)
@@ -88,7 +110,11 @@ def caller_of_jwt(token: str, config: Config) -> Caller:
     except (jwt.InvalidTokenError, ValueError):
         raise Unauthenticated from None
     subject = claims["sub"]
-    credential = _member(subject) if ids.is_id(ids.MEMBER, subject) else _key(subject)
+    credential = (
+        _active_member.first(member_id=subject)
+        if ids.is_id(ids.MEMBER, subject)
+        else _live_key.first(key_id=subject, now=clock.now())
+    )
     if credential is None:
         raise Unauthenticated
     return _caller(credential)
@@ -116,33 +142,13 @@ def _issue(caller: Caller, config: Config, not_after: datetime | None) -> Token:
 
 def _good_key(plaintext: str, secret_key: str) -> ApiKey | None:
     key_id = credentials.api_key_id(plaintext)
-    key = _key(key_id) if key_id else None
+    key = _live_key.first(key_id=key_id, now=clock.now()) if key_id else None
     if key is None or not credentials.same(
         key.digest, credentials.api_key_digest(secret_key, plaintext)
     ):
         return None
     _touch(key)
     return key
-
-
-def _key(key_id: str) -> ApiKey | None:
-    key: ApiKey | None = (
-        ApiKey.select(ApiKey, Tenant)
-        .join(Tenant)
-        .where(ApiKey.id == key_id, ApiKey.revoked_at.is_null(), ApiKey.expires_at > clock.now())
-        .first()
-    )
-    return key
-
-
-def _member(member_id: str) -> Member | None:
-    member: Member | None = (
-        Member.select(Member, Tenant)
-        .join(Tenant)
-        .where(Member.id == member_id, Member.disabled_at.is_null())
-        .first()
-    )
-    return member
 
 
 def _touch(key: ApiKey) -> None:

@@ -1,12 +1,19 @@
 """The wallet of a tenant: the extended public key its payment addresses come from."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
+
+from peewee import ModelUpdate
 
 from ticketing import clock, ids
 from ticketing.chain import xpub as xpubs
 from ticketing.db import write_transaction
 from ticketing.errors import Invalid, NotFound, NotPayable
+from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant, Wallet
+from ticketing.services import revisions
 
 
 @dataclass(frozen=True)
@@ -25,6 +32,15 @@ class IssuedAddress:
     wallet_id: str
     index: int
     address: str
+
+
+@Prepared
+def _take_address(tenant_id: Any) -> ModelUpdate:
+    return (
+        Wallet.update(next_index=Wallet.next_index + 1)
+        .where(Wallet.id == Tenant.select(Tenant.wallet).where(Tenant.id == tenant_id))
+        .returning(Wallet)
+    )
 
 
 def of_tenant(tenant_id: str) -> Wallet:
@@ -56,6 +72,7 @@ def replace(tenant_id: str, xpub: str) -> Wallet:
         )
         wallet: Wallet = Wallet.get(Wallet.public_key == public_key)
         Tenant.update(wallet=wallet.id).where(Tenant.id == tenant_id).execute()
+        revisions.advance(tenant_id)
     return wallet
 
 
@@ -70,13 +87,8 @@ def issue_address(tenant_id: str) -> IssuedAddress:
     Call it inside the transaction that stores the intent: an address is issued with its intent
     or not at all.
     """
-    taken = (
-        Wallet.update(next_index=Wallet.next_index + 1)
-        .where(Wallet.id == Tenant.select(Tenant.wallet).where(Tenant.id == tenant_id))
-        .returning(Wallet)
-        .execute()
-    )
-    for wallet in taken:
-        index = wallet.next_index - 1
-        return IssuedAddress(wallet.id, index, xpubs.derive_address(wallet.xpub, index))
-    raise NotPayable("The organizer has not set a wallet yet.")
+    wallet = _take_address.first(tenant_id=tenant_id)
+    if wallet is None:
+        raise NotPayable("The organizer has not set a wallet yet.")
+    index = wallet.next_index - 1
+    return IssuedAddress(wallet.id, index, xpubs.derive_address(wallet.xpub, index))
