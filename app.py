@@ -44,7 +44,7 @@ def create_app(config: Config | None = None) -> Flask:
     # It logs the values of every statement, and these hold what people entrusted to us.
     logging.getLogger("peewee").setLevel(logging.INFO)
     try:
-        open_database(config.database_url)
+        open_database(config.database_url, config.database_replica_url)
     except OSError as error:
         sys.exit(f"ticketing: DATABASE_URL: its folder cannot be made ({error.strerror})")
 

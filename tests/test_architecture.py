@@ -17,14 +17,16 @@ ALLOWED = {
     "ids": set(),
     "credentials": {"ids"},
     "db": set(),
-    "chain": {"constants"},
+    "chain": {"constants", "nesting"},
+    "nesting": set(),
     "config": {"chain", "constants"},
     "migrations": set(),
     "migrating": {"db"},
     "models": LEAVES | {"credentials", "db"},
     "services": LEAVES | {"chain", "config", "credentials", "db", "migrating", "models"},
     "worker": LEAVES | {"chain", "config", "db", "models", "services"},
-    "blueprints": LEAVES | {"config", "credentials", "db", "models", "schemas", "services"},
+    "blueprints": LEAVES
+    | {"config", "credentials", "db", "models", "nesting", "schemas", "services"},
     "cli": LEAVES | {"chain", "config", "db", "migrating", "models", "services", "worker"},
     "schemas": {"constants"},
 }

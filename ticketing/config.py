@@ -19,7 +19,7 @@ LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 Number = TypeVar("Number", int, float)
 
-_OURS = re.compile(r"SECRET_KEY|DATABASE_URL|(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_.*")
+_OURS = re.compile(r"SECRET_KEY|DATABASE_(REPLICA_)?URL|(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_.*")
 _CHAIN_VARIABLE = re.compile(r"(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_(.*)")
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _CHAIN_ID = re.compile(r"[1-9][0-9]{0,15}")
@@ -35,6 +35,7 @@ class Config:
 
     secret_key: str = field(repr=False)
     database_url: str = field(repr=False)
+    database_replica_url: str | None = field(repr=False)
     port: int
     web_concurrency: int
     poll_seconds: float
@@ -51,7 +52,8 @@ def load(environ: Mapping[str, str]) -> Config:
             raise ConfigError(f"{name} must be printable Unicode text")
     return Config(
         secret_key=_secret_key(environ),
-        database_url=_database_url(environ),
+        database_url=_database_url(environ, "DATABASE_URL"),
+        database_replica_url=_replica_url(environ),
         port=_integer(environ, "PORT", 8000, 1, 65535),
         web_concurrency=_integer(environ, "WEB_CONCURRENCY", 2, 1, 64),
         poll_seconds=_number(environ, "POLL_SECONDS", 2.0, 0.05, 3600.0),
@@ -74,17 +76,27 @@ def _secret_key(environ: Mapping[str, str]) -> str:
     return value
 
 
-def _database_url(environ: Mapping[str, str]) -> str:
-    value = environ.get("DATABASE_URL") or DEFAULT_DATABASE_URL
-    url = _split_url("DATABASE_URL", value)
+def _database_url(environ: Mapping[str, str], name: str) -> str:
+    value = environ.get(name) or DEFAULT_DATABASE_URL
+    url = _split_url(name, value)
     if url.scheme == "sqlite":
         if url.netloc or len(url.path) < 2:
-            raise ConfigError("DATABASE_URL of SQLite must be sqlite:///FILE (four / if absolute)")
+            raise ConfigError(f"{name} of SQLite must be sqlite:///FILE (four / if absolute)")
     elif url.scheme not in ("postgres", "postgresql"):
-        raise ConfigError("DATABASE_URL must begin with sqlite:///, postgres:// or postgresql://")
+        raise ConfigError(f"{name} must begin with sqlite:///, postgres:// or postgresql://")
     elif len(url.path) < 2:
-        raise ConfigError("DATABASE_URL must name a database after the host")
+        raise ConfigError(f"{name} must name a database after the host")
     return value
+
+
+def _replica_url(environ: Mapping[str, str]) -> str | None:
+    name = "DATABASE_REPLICA_URL"
+    if not environ.get(name):
+        return None
+    urls = _database_url(environ, "DATABASE_URL"), _database_url(environ, name)
+    if any(url.startswith("sqlite") for url in urls):
+        raise ConfigError(f"{name} needs Postgres, there and in DATABASE_URL")
+    return urls[1]
 
 
 def _log_level(environ: Mapping[str, str]) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from peewee import (
     Database,
@@ -18,12 +20,49 @@ from peewee import (
 
 BUSY_TIMEOUT_SECONDS = 10
 
+BEHIND_PGBOUNCER = ("pgbouncer", "true")
+"""What a URL's query says if PgBouncer pools transactions before the database."""
+
 M = TypeVar("M", bound=Model)
 
-database = DatabaseProxy()
+
+class _Routed(DatabaseProxy):
+    """The database, or its replica in a thread that reads there at the moment.
+
+    `avoided_until`: the replica could not be read and is let alone (time.monotonic).
+    """
+
+    __slots__ = ("_callbacks", "_primary", "_thread", "avoided_until", "replica")
+
+    def __init__(self) -> None:
+        self._thread = threading.local()
+        self.replica: Database | None = None
+        self.avoided_until = 0.0
+        super().__init__()
+
+    def initialize(self, obj: Database | None) -> None:
+        """Take `obj` for the database."""
+        self._primary = obj
+
+    @property
+    def obj(self) -> Any:
+        """The database that this thread uses now."""
+        return getattr(self._thread, "reads", None) or self._primary
+
+    @contextmanager
+    def on_replica(self) -> Iterator[None]:
+        """Let this thread read from the replica, if there is one, until the block ends."""
+        self._thread.reads = self.replica
+        try:
+            yield
+        finally:
+            self._thread.reads = None
 
 
-def open_database(url: str) -> None:
+database = _Routed()
+
+
+def open_database(url: str, replica_url: str | None = None) -> None:
     """Point every model at the database that `url` names. Nothing is connected to yet.
 
     Each thread gets a connection of its own at its first query and keeps it.
@@ -31,6 +70,7 @@ def open_database(url: str) -> None:
     if database.obj is not None:
         database.close()
     database.initialize(_sqlite(url) if url.startswith("sqlite:") else _postgres(url))
+    database.replica = None if replica_url is None else _postgres(replica_url)
 
 
 def _sqlite(url: str) -> Database:
@@ -46,8 +86,15 @@ def _sqlite(url: str) -> Database:
 
 
 def _postgres(url: str) -> Database:
+    parts = urlsplit(url)
+    options = parse_qsl(parts.query)
+    plain = urlencode([option for option in options if option != BEHIND_PGBOUNCER])
+    # A statement prepared on one connection is not there on the next that PgBouncer picks.
+    settings: dict[str, Any] = {"prepare_threshold": None} if BEHIND_PGBOUNCER in options else {}
     # Peewee knows a URL by this scheme alone.
-    return PostgresqlDatabase(url.replace("postgres://", "postgresql://", 1), connect_timeout=5)
+    return PostgresqlDatabase(
+        urlunsplit(parts._replace(scheme="postgresql", query=plain)), connect_timeout=5, **settings
+    )
 
 
 def is_sqlite() -> bool:

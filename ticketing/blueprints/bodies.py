@@ -1,18 +1,13 @@
 """How a request's JSON body and query are read: strictly, with errors as the domain's own."""
 
-import re
 from typing import Any, NoReturn
 
 from flask import Request, json
 from marshmallow import Schema, ValidationError
 from webargs.flaskparser import FlaskParser
 
+from ticketing import nesting
 from ticketing.errors import BadRequest, Invalid, UnsupportedMediaType
-
-MAX_DEPTH = 20
-
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-_BRACKET = re.compile(r"[][{}]")
 
 
 class StrictParser(FlaskParser):
@@ -30,10 +25,11 @@ class StrictParser(FlaskParser):
         if not req.is_json:
             raise UnsupportedMediaType
         try:
-            text = req.get_data().decode()
-            _refuse_depth(text)
+            body = req.get_data()
+            if nesting.is_too_deep(body):
+                raise BadRequest
             return json.loads(
-                text,
+                body.decode(),
                 object_pairs_hook=_without_repeats,
                 parse_constant=_refuse_constant,
             )
@@ -71,14 +67,6 @@ def _flat(messages: dict[Any, Any], path: str = "") -> dict[str, list[str]]:
         else:
             flat[field] = [str(each) for each in message]
     return flat
-
-
-def _refuse_depth(text: str) -> None:
-    depth = 0
-    for bracket in _BRACKET.findall(_STRING.sub("", text)):
-        depth += 1 if bracket in "[{" else -1
-        if depth > MAX_DEPTH:
-            raise ValueError("nested too deep")
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

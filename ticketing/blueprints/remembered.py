@@ -42,7 +42,8 @@ def remembered(stand: Callable[..., Standing]) -> Callable[[View], View]:
             answer = answers.get(url)
             if answer is None or not revisions.stands(answer.standing):
                 standing = stand(**path)
-                body = view(**path).get_data()
+                with revisions.reading(standing):
+                    body = view(**path).get_data()
                 answer = _Answer(standing, body, hashlib.sha256(body).hexdigest()[:32])
                 answers.keep(url, answer)
             return _respond(answer)

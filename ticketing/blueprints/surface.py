@@ -71,12 +71,12 @@ class Surface(Blueprint):
 
     def takes(self, schema: type[BaseSchema]) -> Callable[[View], View]:
         """Read the JSON body with `schema` and hand it to the view."""
-        decorate: Callable[[View], View] = self.arguments(schema, example=schema.EXAMPLE)
+        decorate: Callable[[View], View] = self.arguments(schema(), example=schema.EXAMPLE)
         return decorate
 
     def asks(self, schema: type[BaseSchema]) -> Callable[[View], View]:
         """Read the query string with `schema` and hand it to the view."""
-        decorate: Callable[[View], View] = self.arguments(schema, location="query")
+        decorate: Callable[[View], View] = self.arguments(schema(), location="query")
         return decorate
 
     def answers(
@@ -84,7 +84,7 @@ class Surface(Blueprint):
     ) -> Callable[[Callable[..., Any]], Callable[..., Response]]:
         """Write what the view returns with `schema`."""
         decorate: Callable[[Callable[..., Any]], Callable[..., Response]] = self.response(
-            status, schema, example=schema.EXAMPLE
+            status, schema(), example=schema.EXAMPLE
         )
         return decorate
 

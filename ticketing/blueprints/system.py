@@ -37,4 +37,7 @@ def readyz() -> tuple[Readiness, int]:
 @blp.answers(200, ChainListSchema)
 def list_chains() -> dict[str, Any]:
     """List the chains that can be paid on."""
-    return {"data": list(chains.payable(config().chains).values()), "next_cursor": None}
+    return {
+        "data": list(chains.payable(config().chains, chains.states()).values()),
+        "next_cursor": None,
+    }

@@ -8,6 +8,8 @@ from typing import Any
 
 import urllib3
 
+from ticketing import nesting
+
 TIMEOUT_SECONDS = 10.0
 """How long a whole answer may take."""
 
@@ -116,8 +118,10 @@ class RpcClient:
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise RpcError(f"the node cannot be reached ({type(error).__name__})") from None
         try:
+            if nesting.is_too_deep(body):
+                raise ValueError("nested too deep")
             return json.loads(body)
-        except (ValueError, RecursionError):
+        except ValueError:
             raise RpcError(f"the node's answer is not JSON (HTTP {response.status})") from None
 
 

@@ -1,8 +1,10 @@
 """Events."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
-from peewee import ForeignKeyField, TextField
+from peewee import ForeignKeyField, ModelSelect, TextField
 
 from ticketing.constants import Obstacle
 from ticketing.models.base import BaseModel, UtcDateTimeField
@@ -32,3 +34,8 @@ class Event(BaseModel):
 
     class Meta:
         table_name = "events"
+
+
+def only_event(tenant_id: str, event_id: str) -> ModelSelect[Event]:
+    """Select the id of this event if it is the tenant's, to find what belongs to it."""
+    return Event.select(Event.id).where(Event.id == event_id, Event.tenant == tenant_id)

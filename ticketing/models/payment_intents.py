@@ -6,8 +6,8 @@ from typing import Any
 
 from peewee import AnyField, BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
 
-from ticketing.constants import LIVE, Flag
-from ticketing.models.base import BaseModel, UtcDateTimeField
+from ticketing.constants import LIVE, Flag, IntentStatus
+from ticketing.models.base import BaseModel, UtcDateTimeField, literal
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant, Wallet
 from ticketing.models.ticket_types import TicketType
@@ -131,6 +131,15 @@ class PaymentIntent(BaseModel):
     def amount_due(self) -> int:
         """What is still to be paid, in micro-units; nothing once the intent has ended."""
         return max(0, self.amount - self.amount_received) if self.status in LIVE else 0
+
+
+AWAITING = PaymentIntent.status == literal(IntentStatus.AWAITING_PAYMENT)
+"""The intents that nothing, or too little, was paid for yet; there is an index on these alone."""
+
+UNSETTLED = PaymentIntent.status.in_(
+    [literal(IntentStatus.PROCESSING), literal(IntentStatus.REVERSED)]
+)
+"""The intents that depth will confirm; there is an index on these alone."""
 
 
 class Payment(BaseModel):

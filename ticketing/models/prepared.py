@@ -21,18 +21,25 @@ class _Slot(str):
 class Prepared(Generic[M]):
     """A query of one model. Its values are given at each call, by the names of its parameters.
 
-    The SQL is kept for the database that is open, and written anew for another one.
+    The SQL is kept for each kind of database.
     """
 
     def __init__(self, query: Callable[..., Any]) -> None:
         self._query = query
         self._names = query.__code__.co_varnames[: query.__code__.co_argcount]
-        self._written: tuple[Database | None, Any, str, list[Any]] = (None, None, "", [])
+        self._written: dict[type[Database], tuple[Any, str, list[Any]]] = {}
+        self._reader: Any = None
 
     def rows(self, **values: Any) -> list[M]:
         """Return every row."""
         query, cursor = self._execute(values)
-        return list(query._get_cursor_wrapper(cursor))
+        found = cursor.fetchall()
+        if found and self._reader is None:
+            # What peewee finds out of the columns is the same for every answer.
+            reader = query._get_cursor_wrapper(cursor)
+            reader.initialize()
+            self._reader = reader
+        return [self._reader.process_row(row) for row in found]
 
     def first(self, **values: Any) -> M | None:
         """Return the first row, None if there is none."""
@@ -43,11 +50,11 @@ class Prepared(Generic[M]):
         return int(self._execute(values)[1].rowcount)
 
     def _execute(self, values: dict[str, Any]) -> tuple[Any, Any]:
-        written = self._written
-        if written[0] is not database.obj:
+        written = self._written.get(type(database.obj))
+        if written is None:
             query = self._query(*(Value(_Slot(name), False) for name in self._names))
-            written = self._written = (database.obj, query, *query.sql())
-        _, query, sql, slots = written
+            written = self._written[type(database.obj)] = (query, *query.sql())
+        query, sql, slots = written
         given = [values[slot] if type(slot) is _Slot else slot for slot in slots]
         given = [_instant(value) if isinstance(value, datetime) else value for value in given]
         return query, database.execute_sql(sql, given)

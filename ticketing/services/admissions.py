@@ -10,6 +10,8 @@ from peewee import ModelSelect
 from ticketing import clock, credentials, ids
 from ticketing.constants import AdmissionStatus
 from ticketing.models.admissions import Admission
+from ticketing.models.base import literal
+from ticketing.models.events import only_event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.services.pages import Page, PageRequest, paginate
@@ -57,10 +59,13 @@ def list_page(
     tenant_id: str, page: PageRequest, *, event_id: str | None, status: AdmissionStatus | None
 ) -> Page[Admission]:
     """Return a tenant's admissions in the order they were issued."""
-    query = Admission.select().where(Admission.tenant == tenant_id)
-    if event_id is not None:
-        query = query.where(Admission.event == event_id)
+    query = Admission.select()
+    if event_id is None:
+        query = query.where(Admission.tenant == tenant_id)
+    else:
+        query = query.where(Admission.event == only_event(tenant_id, event_id))
     if status is not None:
-        query = query.where(Admission.status == status)
+        # Most are valid; for the few that are not there are indexes on these alone.
+        query = query.where(Admission.status == literal(status))
     scope = f"admissions {tenant_id} {event_id} {status}"
     return paginate(query, [Admission.id], page, scope=scope)

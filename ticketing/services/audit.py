@@ -1,7 +1,8 @@
 """The audit: what must always hold of stock and money, asked of the database itself.
 
 A rule is one statement. It therefore sees one moment of the books, and is right while buyers buy
-and the worker books.
+and the worker books. Before the rules are asked one by one, a walk over the ticket types and one
+over the intents find those that any rule could tell of: mostly there are none.
 """
 
 from __future__ import annotations
@@ -37,12 +38,29 @@ class Breach:
     detail: str
 
 
+@dataclass(frozen=True)
+class Scope:
+    """What is looked at: the books of one tenant, or of all (None).
+
+    `ticket_types` and `intents` are the only ones that can be wrong; None: any can.
+    """
+
+    tenant_id: str | None
+    ticket_types: Sequence[str] | None
+    intents: Sequence[str] | None
+
+
 def audit(tenant_id: str | None) -> list[Breach]:
     """Return where the books are wrong, of one tenant or of all; an empty list: nowhere."""
+    scope = Scope(
+        tenant_id,
+        _doubtful(TicketType, _stock_is_doubtful(), tenant_id),
+        _doubtful(PaymentIntent, _intent_is_doubtful(), tenant_id),
+    )
     return [
         Breach(rule, found_ids, detail)
         for rule, look in RULES.items()
-        for found_ids, detail in look(tenant_id)
+        for found_ids, detail in look(scope)
     ]
 
 
@@ -51,86 +69,132 @@ def count_intents(tenant_id: str | None) -> int:
     return int(_of_tenant(PaymentIntent.select(), PaymentIntent, tenant_id).count())
 
 
-def _stock_within_capacity(tenant_id: str | None) -> Found:
-    held, sold, capacity = TicketType.held, TicketType.sold, TicketType.capacity
-    query = TicketType.select(TicketType.id, held, sold, capacity).where(
-        (held < 0) | (sold < 0) | (held + sold > capacity)
+_CONFIRMED = PaymentIntent.status == IntentStatus.CONFIRMED
+
+_SEATS_DUE = Case(None, [(PaymentIntent.confirmed_at.is_null(), 0)], PaymentIntent.quantity)
+_UNMARKED = PaymentIntent.status.in_(SOLD) & PaymentIntent.confirmed_at.is_null()
+_ADMISSION_STATUS = Case(None, [(_CONFIRMED, AdmissionStatus.VALID)], AdmissionStatus.SUSPENDED)
+
+_DECIMALS = range(MICRO_UNIT_DECIMALS + 1, units.MAX_DECIMALS + 1)
+_DUST_PER_MICRO_UNIT = Case(
+    PaymentIntent.token_decimals, [(n, 10 ** (n - MICRO_UNIT_DECIMALS)) for n in _DECIMALS], 1
+)
+
+_ENDED = PaymentIntent.status.in_([IntentStatus.EXPIRED, IntentStatus.CANCELED])
+_KEPT = PaymentIntent.amount_received - PaymentIntent.refunded
+_BEYOND = _KEPT - Case(None, [(_ENDED, 0)], PaymentIntent.amount)
+# Nothing is due where a reorganization took away more than is left, or what was given back.
+_REFUND_DUE = Case(None, [(_BEYOND > 0, _BEYOND)], 0)
+_UNACCOUNTED = (PaymentIntent.refund_due != _REFUND_DUE) | (
+    _CONFIRMED & (PaymentIntent.amount > _KEPT)
+)
+
+
+_OUT_OF_BOUNDS = (
+    (TicketType.held < 0)
+    | (TicketType.sold < 0)
+    | (TicketType.held + TicketType.sold > TicketType.capacity)
+)
+
+
+def _stock_is_doubtful() -> Any:
+    held, sold = _bought(LIVE), _bought(SOLD)
+    return _OUT_OF_BOUNDS | (TicketType.held != held) | (TicketType.sold != sold)
+
+
+def _intent_is_doubtful() -> Any:
+    of = PaymentIntent.id
+    strange = fn.SUM(Case(None, [(Admission.status == _ADMISSION_STATUS, 0)], 1))
+    # A status, not an id, is counted: it is in the index, and no row is read for it.
+    seats = Case(None, [(strange > 0, -1)], fn.COUNT(Admission.status))
+    abroad = fn.SUM(Case(None, [(Payment.chain_id == PaymentIntent.chain_id, 0)], 1))
+    received = Case(None, [(abroad > 0, -1)], _received())
+    refunded = _total(Refund.amount)
+    return (
+        _UNMARKED
+        | _UNACCOUNTED
+        | (Admission.select(seats).where(Admission.intent == of) != _SEATS_DUE)
+        | (Payment.select(received).where(Payment.intent == of) != PaymentIntent.amount_received)
+        | (Refund.select(refunded).where(Refund.intent == of) != PaymentIntent.refunded)
     )
-    for ticket_type, *numbers in _first(query, TicketType, tenant_id):
+
+
+def _doubtful(model: type[Owned], doubt: Any, tenant_id: str | None) -> Sequence[str] | None:
+    """Return which rows of `model` are in doubt; None if too many to be named one by one."""
+    query = _of_tenant(model.select(model.id).where(doubt), model, tenant_id)
+    found = [row.id for row in query.limit(BREACHES_PER_RULE + 1)]
+    return found if len(found) <= BREACHES_PER_RULE else None
+
+
+def _stock_within_capacity(scope: Scope) -> Found:
+    held, sold, capacity = TicketType.held, TicketType.sold, TicketType.capacity
+    query = TicketType.select(TicketType.id, held, sold, capacity).where(_OUT_OF_BOUNDS)
+    for ticket_type, *numbers in _first(query, TicketType, scope):
         yield [ticket_type], "{} are held and {} sold of {}".format(*numbers)
 
 
-def _held_is_live(tenant_id: str | None) -> Found:
-    for ticket_type, held, live in _stock_differs(TicketType.held, LIVE, tenant_id):
+def _held_is_live(scope: Scope) -> Found:
+    for ticket_type, held, live in _stock_differs(TicketType.held, LIVE, scope):
         yield [ticket_type], f"{held} are held, but live intents hold {live}"
 
 
-def _sold_is_confirmed(tenant_id: str | None) -> Found:
-    for ticket_type, sold, confirmed in _stock_differs(TicketType.sold, SOLD, tenant_id):
+def _sold_is_confirmed(scope: Scope) -> Found:
+    for ticket_type, sold, confirmed in _stock_differs(TicketType.sold, SOLD, scope):
         yield [ticket_type], f"{sold} are sold, but confirmed intents bought {confirmed}"
 
 
 def _stock_differs(
-    column: Field[Any], statuses: Sequence[IntentStatus], tenant_id: str | None
+    column: Field[Any], statuses: Sequence[IntentStatus], scope: Scope
 ) -> Iterable[Any]:
-    ticket_type = PaymentIntent.ticket_type
-    query = PaymentIntent.select(ticket_type, fn.SUM(PaymentIntent.quantity).alias("quantity"))
-    query = query.where(PaymentIntent.status.in_(statuses)).group_by(ticket_type)
-    sums = _of_tenant(query, PaymentIntent, tenant_id).alias("sums")
-    expected = fn.COALESCE(sums.c.quantity, 0)
-    differing = (
-        TicketType.select(TicketType.id, column, expected)
-        .join(sums, JOIN.LEFT_OUTER, on=(sums.c.ticket_type_id == TicketType.id))
-        .where(column != expected)
+    expected = _bought(statuses)
+    query = TicketType.select(TicketType.id, column, expected).where(column != expected)
+    return _first(query, TicketType, scope)
+
+
+def _bought(statuses: Sequence[IntentStatus]) -> Any:
+    """Add up, for a ticket type, the seats of its intents with one of the statuses."""
+    of_it = PaymentIntent.ticket_type == TicketType.id
+    quantities = PaymentIntent.select(fn.SUM(PaymentIntent.quantity)).where(
+        of_it, PaymentIntent.status.in_(statuses)
     )
-    return _first(differing, TicketType, tenant_id)
+    return fn.COALESCE(quantities, 0)
 
 
-def _admissions_match(tenant_id: str | None) -> Found:
-    quantity, confirmed_at = PaymentIntent.quantity, PaymentIntent.confirmed_at
+def _admissions_match(scope: Scope) -> Found:
     issued = fn.COUNT(Admission.id)
-    expected = Case(None, [(confirmed_at.is_null(), 0)], quantity)
-    unmarked = PaymentIntent.status.in_(SOLD) & confirmed_at.is_null()
     query = (
-        PaymentIntent.select(PaymentIntent.id, PaymentIntent.status, issued, expected)
+        PaymentIntent.select(PaymentIntent.id, PaymentIntent.status, issued, _SEATS_DUE)
         .join(Admission, JOIN.LEFT_OUTER, on=(Admission.intent == PaymentIntent.id))
         .group_by(PaymentIntent.id)
-        .having((issued != expected) | unmarked)
+        .having((issued != _SEATS_DUE) | _UNMARKED)
     )
-    for intent, status, count, due in _first(query, PaymentIntent, tenant_id):
+    for intent, status, count, due in _first(query, PaymentIntent, scope):
         yield [intent], f"a {status} intent has {count} admissions, {due} by its confirmed_at"
 
 
-def _admissions_valid_while_confirmed(tenant_id: str | None) -> Found:
-    confirmed = PaymentIntent.status == IntentStatus.CONFIRMED
-    expected = Case(None, [(confirmed, AdmissionStatus.VALID)], AdmissionStatus.SUSPENDED)
+def _admissions_valid_while_confirmed(scope: Scope) -> Found:
     query = (
         Admission.select(Admission.id, Admission.status, PaymentIntent.id, PaymentIntent.status)
         .join(PaymentIntent)
-        .where(Admission.status != expected)
+        .where(Admission.status != _ADMISSION_STATUS)
     )
-    for admission, status, intent, of in _first(query, PaymentIntent, tenant_id):
+    for admission, status, intent, of in _first(query, PaymentIntent, scope):
         yield [admission, intent], f"the admission is {status}, its intent {of}"
 
 
-def _received_is_payments(tenant_id: str | None) -> Found:
-    decimals = range(MICRO_UNIT_DECIMALS + 1, units.MAX_DECIMALS + 1)
-    per_micro_unit = Case(
-        PaymentIntent.token_decimals, [(n, 10 ** (n - MICRO_UNIT_DECIMALS)) for n in decimals], 1
-    )
-    total = _total(Payment.amount) + _total(Payment.dust) / per_micro_unit
-    paid = (Payment.intent == PaymentIntent.id) & (Payment.canonical == True)  # noqa: E712
+def _received_is_payments(scope: Scope) -> Found:
+    total = _received()
     query = (
         PaymentIntent.select(PaymentIntent.id, PaymentIntent.amount_received, total)
-        .join(Payment, JOIN.LEFT_OUTER, on=paid)
+        .join(Payment, JOIN.LEFT_OUTER, on=(Payment.intent == PaymentIntent.id))
         .group_by(PaymentIntent.id)
         .having(PaymentIntent.amount_received != total)
     )
-    for intent, received, sum_ in _first(query, PaymentIntent, tenant_id):
+    for intent, received, sum_ in _first(query, PaymentIntent, scope):
         yield [intent], f"amount_received is {received}, its payments add up to {sum_}"
 
 
-def _refunded_is_refunds(tenant_id: str | None) -> Found:
+def _refunded_is_refunds(scope: Scope) -> Found:
     total = _total(Refund.amount)
     query = (
         PaymentIntent.select(PaymentIntent.id, PaymentIntent.refunded, total)
@@ -138,23 +202,17 @@ def _refunded_is_refunds(tenant_id: str | None) -> Found:
         .group_by(PaymentIntent.id)
         .having(PaymentIntent.refunded != total)
     )
-    for intent, refunded, sum_ in _first(query, PaymentIntent, tenant_id):
+    for intent, refunded, sum_ in _first(query, PaymentIntent, scope):
         yield [intent], f"refunded is {refunded}, its refunds add up to {sum_}"
 
 
-def _every_unit_accounted(tenant_id: str | None) -> Found:
-    status, amount = PaymentIntent.status, PaymentIntent.amount
-    ended = status.in_([IntentStatus.EXPIRED, IntentStatus.CANCELED])
-    kept = PaymentIntent.amount_received - PaymentIntent.refunded
-    beyond = kept - Case(None, [(ended, 0)], amount)
-    # Nothing is due where a reorganization took away more than is left, or what was given back.
-    due = Case(None, [(beyond > 0, beyond)], 0)
-    unpaid = (status == IntentStatus.CONFIRMED) & (kept < amount)
+def _every_unit_accounted(scope: Scope) -> Found:
     query = PaymentIntent.select(
-        *(PaymentIntent.id, status, amount, PaymentIntent.amount_received),
-        *(PaymentIntent.refunded, PaymentIntent.refund_due, due),
-    ).where((PaymentIntent.refund_due != due) | unpaid)
-    for intent, *numbers in _first(query, PaymentIntent, tenant_id):
+        *(PaymentIntent.id, PaymentIntent.status, PaymentIntent.amount),
+        *(PaymentIntent.amount_received, PaymentIntent.refunded),
+        *(PaymentIntent.refund_due, _REFUND_DUE),
+    ).where(_UNACCOUNTED)
+    for intent, *numbers in _first(query, PaymentIntent, scope):
         yield (
             [intent],
             "a {} intent of {} has received {} and refunded {}:"
@@ -162,7 +220,7 @@ def _every_unit_accounted(tenant_id: str | None) -> Found:
         )
 
 
-def _one_address_one_intent(tenant_id: str | None) -> Found:
+def _one_address_one_intent(scope: Scope) -> Found:
     # The database itself refuses the same spelling; an address is the same in any.
     address = fn.LOWER(PaymentIntent.address)
     first, last = fn.MIN(PaymentIntent.id), fn.MAX(PaymentIntent.id)
@@ -172,21 +230,23 @@ def _one_address_one_intent(tenant_id: str | None) -> Found:
         .group_by(address)
         .having(fn.COUNT(PaymentIntent.id) > 1)
     )
-    for shared, count, *ends in _first(query, PaymentIntent, tenant_id, first):
+    query = _of_tenant(query, PaymentIntent, scope.tenant_id).order_by(first)
+    found: Iterable[Any] = query.limit(BREACHES_PER_RULE).tuples()
+    for shared, count, *ends in found:
         yield ends, f"{shared} serves {count} intents"
 
 
-def _payments_fit_intents(tenant_id: str | None) -> Found:
+def _payments_fit_intents(scope: Scope) -> Found:
     query = (
         Payment.select(Payment.id, Payment.chain_id, PaymentIntent.id, PaymentIntent.chain_id)
         .join(PaymentIntent)
         .where(PaymentIntent.chain_id.is_null() | (Payment.chain_id != PaymentIntent.chain_id))
     )
-    for payment, chain, intent, of in _first(query, PaymentIntent, tenant_id):
+    for payment, chain, intent, of in _first(query, PaymentIntent, scope):
         yield [payment, intent], f"the payment is on chain {chain}, its intent on {of}"
 
 
-RULES: dict[str, Callable[[str | None], Found]] = {
+RULES: dict[str, Callable[[Scope], Found]] = {
     "stock_within_capacity": _stock_within_capacity,
     "held_is_live": _held_is_live,
     "sold_is_confirmed": _sold_is_confirmed,
@@ -201,16 +261,26 @@ RULES: dict[str, Callable[[str | None], Found]] = {
 """Each rule by its name, which stays what it is."""
 
 
-def _total(column: Field[Any]) -> Any:
+def _received() -> Any:
+    """Add up the payments that count, in micro-units."""
+    counts = Payment.canonical == True  # noqa: E712
+    amount = _total(Case(None, [(counts, Payment.amount)], 0))
+    return amount + _total(Case(None, [(counts, Payment.dust)], 0)) / _DUST_PER_MICRO_UNIT
+
+
+def _total(column: Any) -> Any:
     # Postgres makes a numeric of a sum of bigints, whose division would not be a whole number.
     return fn.COALESCE(fn.SUM(column), 0).cast("BIGINT")
 
 
-def _first(
-    query: ModelSelect[Any], model: type[Owned], tenant_id: str | None, order: Any = None
-) -> Iterable[Any]:
-    """Return the first rows as tuples, by `order` or else by the id of `model`."""
-    query = _of_tenant(query, model, tenant_id).order_by(model.id if order is None else order)
+def _first(query: ModelSelect[Any], model: type[Owned], scope: Scope) -> Iterable[Any]:
+    """Return the first rows as tuples, by the id of `model`, of those in doubt alone."""
+    doubtful = scope.ticket_types if model is TicketType else scope.intents
+    if doubtful == []:
+        return []
+    if doubtful is not None:
+        query = query.where(model.id.in_(doubtful))
+    query = _of_tenant(query, model, scope.tenant_id).order_by(model.id)
     return query.limit(BREACHES_PER_RULE).tuples()
 
 

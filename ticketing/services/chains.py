@@ -47,13 +47,12 @@ def states() -> dict[int, ChainState]:
     return {state.chain_id: state for state in found}
 
 
-def payable(enabled: Mapping[int, Chain]) -> dict[int, Chain]:
+def payable(enabled: Mapping[int, Chain], known: Mapping[int, ChainState]) -> dict[int, Chain]:
     """Return the enabled chains that payments can be taken on, their tokens' decimals known.
 
     A chain that the worker refused is left out, and so is one outside the registry until the
     worker has asked its token for its decimals.
     """
-    known = states()
     chains = (_with_facts(chain, known.get(chain.chain_id)) for chain in enabled.values())
     return {chain.chain_id: chain for chain in chains if chain is not None}
 
@@ -66,9 +65,9 @@ def _with_facts(chain: Chain, state: ChainState | None) -> Chain | None:
     return chain if chain.decimals is not None else None
 
 
-def now_on(chain_id: int) -> datetime:
+def now_on(chain_id: int, known: Mapping[int, ChainState]) -> datetime:
     """Return the present as a deadline on this chain counts it: never behind its newest block."""
-    state: ChainState | None = _state.first(chain_id=chain_id)
+    state = known.get(chain_id)
     seen = state.block_time if state is not None else None
     return max(clock.now(), seen) if seen is not None else clock.now()
 

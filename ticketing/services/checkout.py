@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,7 @@ from ticketing.errors import (
     SalesNotStarted,
     SoldOut,
 )
+from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared, prepared_insert
 from ticketing.models.tenants import Tenant
@@ -69,7 +71,7 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     _check_order(ticket_type, order)
     if ticket_type.available is not None and ticket_type.available < order.quantity:
         raise SoldOut
-    payable = chains.payable(config.chains)
+    known = chains.states()
     with write_transaction():
         held = stock.hold(ticket_type.id, order.quantity)
         if held is None:
@@ -78,7 +80,7 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
         public.find_event(tenant, event.id)
         # Price, chain and sales may have changed since; what counts is what is held.
         _check_order(held, order)
-        return _issue(tenant, held, order, payable.get(held.chain_id or 0), config)
+        return _issue(tenant, held, order, known, config)
 
 
 def purchase(intent: PaymentIntent, config: Config) -> PaymentIntent:
@@ -126,14 +128,19 @@ def _check_order(ticket_type: TicketType, order: Order) -> None:
 
 
 def _issue(
-    tenant: Tenant, ticket_type: TicketType, order: Order, chain: Chain | None, config: Config
+    tenant: Tenant,
+    ticket_type: TicketType,
+    order: Order,
+    known: Mapping[int, ChainState],
+    config: Config,
 ) -> PaymentIntent:
     amount = ticket_type.price_amount * order.quantity
     if amount == 0:
         deadline, payment = clock.now() + config.hold, {}
     else:
-        payment = _payment_terms(tenant, amount, chain)
-        deadline = chains.now_on(payment["chain_id"]) + config.hold
+        chain_id = ticket_type.chain_id or 0
+        payment = _payment_terms(tenant, amount, chains.payable(config.chains, known).get(chain_id))
+        deadline = chains.now_on(chain_id, known) + config.hold
     intent = PaymentIntent(
         id=ids.new(ids.INTENT),
         tenant=tenant,

@@ -10,8 +10,15 @@ from peewee import ModelSelect
 from ticketing.chain import eip681, units
 from ticketing.constants import Flag, IntentStatus
 from ticketing.errors import NotFound
-from ticketing.models.events import Event
-from ticketing.models.payment_intents import Payment, PaymentIntent, flag_bits
+from ticketing.models.base import literal
+from ticketing.models.events import Event, only_event
+from ticketing.models.payment_intents import (
+    AWAITING,
+    UNSETTLED,
+    Payment,
+    PaymentIntent,
+    flag_bits,
+)
 from ticketing.models.prepared import Prepared
 from ticketing.services import chains
 from ticketing.services.pages import Page, PageRequest, paginate
@@ -44,15 +51,19 @@ def list_page(
     flag: Flag | None,
 ) -> Page[PaymentIntent]:
     """Return a tenant's intents in the order they were made."""
-    query = PaymentIntent.select().where(PaymentIntent.tenant == tenant_id)
+    query = PaymentIntent.select()
+    if event_id is None:
+        query = query.where(PaymentIntent.tenant == tenant_id)
+    else:
+        # An event's intents are its tenant's: said twice, the tenant's might all be walked.
+        query = query.where(PaymentIntent.event == only_event(tenant_id, event_id))
     if status is not None:
         query = query.where(PaymentIntent.status == status)
-    if event_id is not None:
-        query = query.where(PaymentIntent.event == event_id)
     if flag is not None:
-        # The first condition lets the partial index on flagged intents be used.
+        # The first condition lets the partial indexes on flagged intents be used.
         query = query.where(
-            PaymentIntent.flags != 0, PaymentIntent.flags.bin_and(flag_bits([flag])) != 0
+            PaymentIntent.flags != literal(0),
+            PaymentIntent.flags.bin_and(flag_bits([flag])) != 0,
         )
     scope = f"intents {tenant_id} {status} {event_id} {flag}"
     return paginate(query, [PaymentIntent.id], page, scope=scope)
@@ -68,9 +79,11 @@ def get(tenant_id: str, intent_id: str) -> PaymentIntent:
 
 def oldest(chain_id: int) -> PaymentIntent | None:
     """Return the first intent that was ever made to be paid on a chain."""
+    # These are all of them, said so that each part is found through an index by chain.
+    each = AWAITING | UNSETTLED | PaymentIntent.watch_until.is_null(False)
     first: PaymentIntent | None = (
         PaymentIntent.select()
-        .where(PaymentIntent.chain_id == chain_id)
+        .where(PaymentIntent.chain_id == chain_id, each)
         .order_by(PaymentIntent.id)
         .first()
     )
@@ -84,7 +97,8 @@ def payments_of(intent: PaymentIntent) -> Sequence[Payment]:
 
 def tell(found: Sequence[PaymentIntent]) -> None:
     """Set what is worked out of each intent: how to pay it, and how deep its payment lies."""
-    heads = {each.chain_id: each.block_number for each in chains.states().values()}
+    paid = any(intent.paid_block is not None for intent in found)
+    heads = {each.chain_id: each.block_number for each in chains.states().values()} if paid else {}
     for intent in found:
         intent.atomic_amount = intent.payment_uri = None
         intent.confirmations = 0

@@ -7,8 +7,8 @@ from datetime import datetime
 from ticketing import clock, ids
 from ticketing.chain import units
 from ticketing.chain.answers import Block, Transfer
-from ticketing.constants import LIVE, WATCH_AFTER_END
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.constants import LIVE, WATCH_AFTER_END, IntentStatus
+from ticketing.models.payment_intents import AWAITING, UNSETTLED, Payment, PaymentIntent
 
 LARGEST_AMOUNT = 2**62
 """Micro-units that one intent may receive: what the column holds. No real token has as much."""
@@ -18,10 +18,12 @@ log = logging.getLogger(__name__)
 
 def watched_addresses(chain_id: int, token_address: str, since: Block) -> frozenset[str]:
     """Return the addresses whose transfers matter after `since`: of live and just ended intents."""
+    # Each part has an index by chain; what is unsettled but not live is reversed, and not watched.
+    live = AWAITING | (UNSETTLED & (PaymentIntent.status == IntentStatus.PROCESSING))
     query = PaymentIntent.select(PaymentIntent.address).where(
         PaymentIntent.chain_id == chain_id,
         PaymentIntent.token_address == token_address,
-        PaymentIntent.status.in_(LIVE) | (PaymentIntent.watch_until > since.time),
+        live | (PaymentIntent.watch_until > since.time),
     )
     return frozenset(intent.address for intent in query if intent.address is not None)
 

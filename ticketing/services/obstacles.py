@@ -106,4 +106,5 @@ def availability(obstacles: Sequence[Obstacle]) -> Availability:
 
 def _circumstances(tenant_id: str, config: Config) -> Circumstances:
     tenant = tenants.find(tenant_id)
-    return Circumstances(tenant.wallet_id is not None, chains.payable(config.chains), clock.now())
+    payable = chains.payable(config.chains, chains.states())
+    return Circumstances(tenant.wallet_id is not None, payable, clock.now())

@@ -96,9 +96,8 @@ def list_ticket_types(
         page,
         scope=f"public tickets {event.id}",
     )
-    circumstances = Circumstances(
-        tenant.wallet_id is not None, chains.payable(config.chains), clock.now()
-    )
+    payable = chains.payable(config.chains, chains.states())
+    circumstances = Circumstances(tenant.wallet_id is not None, payable, clock.now())
     shown = [
         PublicTicketType(
             ticket_type,

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from peewee import JOIN, ModelSelect
+from peewee import JOIN, InterfaceError, ModelSelect, OperationalError
 
 from ticketing import clock
 from ticketing.constants import Publication
+from ticketing.db import close_broken_connection, database
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
+
+REPLICA_AVOIDED_SECONDS = 30.0
+"""How long a replica that could not be read is let alone."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -39,6 +49,26 @@ def stands(seen: Standing) -> bool:
     if seen.until is not None and clock.now() >= seen.until:
         return False
     return _stamp(seen.tenant_id, seen.event_id) == seen.stamp
+
+
+@contextmanager
+def reading(seen: Standing) -> Iterator[None]:
+    """Read on the replica, if there is one that is as far as `seen`."""
+    with database.on_replica() if _is_on_replica(seen) else nullcontext():
+        yield
+
+
+def _is_on_replica(seen: Standing) -> bool:
+    if database.replica is None or time.monotonic() < database.avoided_until:
+        return False
+    with database.on_replica():
+        try:
+            return _stamp(seen.tenant_id, seen.event_id) == seen.stamp
+        except (OperationalError, InterfaceError) as error:
+            log.warning("the replica cannot be read: %s", str(error).strip().split("\n")[0])
+            close_broken_connection()
+            database.avoided_until = time.monotonic() + REPLICA_AVOIDED_SECONDS
+            return False
 
 
 def advance(tenant_id: str) -> None:

@@ -19,7 +19,7 @@ from ticketing.constants import LIVE, WATCH_AFTER_END, AdmissionStatus, IntentSt
 from ticketing.db import locked, write_transaction
 from ticketing.errors import ChainUnavailable, IntentNotCancelable
 from ticketing.models.chains import ChainState
-from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payment_intents import AWAITING, UNSETTLED, PaymentIntent
 from ticketing.services import admissions, books, chains, history, intents, ledger, stock
 from ticketing.services.chains import Seen
 
@@ -186,7 +186,7 @@ def deep_enough(chain_id: int, cursor: Block) -> list[str]:
     """Return some intents whose payment is final by now."""
     return _ids(
         chain_id,
-        PaymentIntent.status.in_([IntentStatus.PROCESSING, IntentStatus.REVERSED])
+        UNSETTLED
         & (PaymentIntent.amount_received - PaymentIntent.refunded >= PaymentIntent.amount)
         & (PaymentIntent.paid_block + PaymentIntent.required_confirmations - 1 <= cursor.number),
     )
@@ -194,19 +194,13 @@ def deep_enough(chain_id: int, cursor: Block) -> list[str]:
 
 def past_deadline(chain_id: int, cursor: Block) -> list[str]:
     """Return some intents whose deadline has passed unpaid."""
-    return _ids(
-        chain_id,
-        (PaymentIntent.status == IntentStatus.AWAITING_PAYMENT)
-        & (PaymentIntent.expires_at < cursor.time),
-    )
+    return _ids(chain_id, AWAITING & (PaymentIntent.expires_at < cursor.time))
 
 
 def expire_free() -> int:
     """Expire orders of nothing to pay whose hold has ended. Return how many."""
     past = PaymentIntent.select(PaymentIntent.id).where(
-        PaymentIntent.chain_id.is_null(),
-        PaymentIntent.status == IntentStatus.AWAITING_PAYMENT,
-        PaymentIntent.expires_at < clock.now(),
+        PaymentIntent.chain_id.is_null(), AWAITING, PaymentIntent.expires_at < clock.now()
     )
     found = [intent.id for intent in past.limit(INTENTS_PER_TRANSACTION)]
     for intent_id in found:
