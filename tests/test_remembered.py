@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from app import create_app
-from tests.factories import Api, event_body, in_days, ticket_body
+from tests.factories import Api, event_body, in_days, new_organizer, new_xpub, ticket_body
 from ticketing import clock
 from ticketing.blueprints import remembered
 from ticketing.config import load
