@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test lint format
+.PHONY: help run demo test lint format bench
 
 help: ## Show what can be made
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -25,6 +25,9 @@ lint: .venv/tests ## Check style and types
 format: .venv/tests ## Write the code in the one style
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+
+bench: .venv/tests ## Measure what requests cost; the table goes to bench/RESULTS.md too
+	@$(BIN)/python -m bench --write
 
 .venv/runs: requirements.txt
 	@echo "installing what runs"

@@ -1,6 +1,7 @@
 """What watching costs: RPC calls and CPU of reading 1,000 empty blocks.
 
 `python -m bench.watcher`: a new SQLite database and a real anvil for each number of addresses.
+After that, how long it takes to catch up on a day of blocks; these a stand-in has, not anvil.
 """
 
 import logging
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from bench.empty_chain import BLOCK_SECONDS, EmptyChain
 from ticketing import clock, ids, migrating
 from ticketing.chain import address
 from ticketing.chain.node import Node
@@ -21,11 +23,15 @@ from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
+from ticketing.services import chains
 from ticketing.worker.watcher import Watcher
 from tools import anvil
 
 BLOCKS = 1000
 ADDRESSES = (10, 1_000, 20_000)
+MISSED_BLOCKS = 43_200
+MISSED_ADDRESSES = 1_000
+MISSED_SECONDS = 60
 
 
 class CountingRpc(RpcClient):
@@ -71,6 +77,35 @@ def main() -> None:
                 flush=True,
             )
             database.close()
+    catch_up()
+
+
+def catch_up() -> None:
+    """Print what it takes to read the blocks of a day in which no worker ran, all of them empty."""
+    logging.disable()
+    first_time = int(clock.now().timestamp()) - MISSED_BLOCKS * BLOCK_SECONDS
+    with tempfile.TemporaryDirectory() as folder, EmptyChain(first_time) as node:
+        open_database(f"sqlite:///{folder}/bench.db")
+        migrating.upgrade()
+        chain = REGISTRY[LOCAL_CHAIN_ID].enabled((node.url,), None, None)
+        watcher = Watcher(chain)
+        watcher.look()
+        _issue(MISSED_ADDRESSES)
+        node.mine(MISSED_BLOCKS)
+        rpc = CountingRpc(chain.rpc_urls)
+        watcher._node = Node(rpc)
+        start = time.monotonic()
+        cpu = _cpu_ms(watcher)
+        seconds = time.monotonic() - start
+        cursor = chains.cursor(chain.chain_id)
+        assert cursor is not None and cursor.number == MISSED_BLOCKS
+        database.close()
+    print(f"\ncatching up on {MISSED_BLOCKS} empty blocks of a stand-in; under {MISSED_SECONDS} s?")
+    print("watched | requests  seconds  CPU ms  holds")
+    print(
+        f"{MISSED_ADDRESSES:7} | {rpc.requests:8}  {seconds:7.2f}  {cpu:6.1f}"
+        f"  {'yes' if seconds < MISSED_SECONDS else 'NO':>5}"
+    )
 
 
 def _cpu_ms(watcher: Watcher) -> float:

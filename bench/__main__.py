@@ -1,0 +1,203 @@
+"""`make bench`: what the service costs, beside the least that could answer the same.
+
+Exits with 1 if anything was answered with another status than it must be, never for a time.
+"""
+
+import argparse
+import secrets
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from bench import databases, load, machine, plain_sql, servers, size, table
+from bench.cases import CASES, Case
+from bench.databases import Database
+from bench.rows import Row
+from bench.servers import BARE, FLASK, SERVICE, Server, ServerFailed
+from bench.shop import Shop, open_shop
+from tools import ToolMissing, anvil
+from tools.stack import ROOT
+
+RESULTS = Path(__file__).parent / "RESULTS.md"
+BARE_NAME, FLASK_NAME = "bare WSGI", "Flask"
+PLAIN_NAME = "plain SQL, hold and insert"
+SIZE_NAME, WATCHER_NAME = "start and size", "watcher"
+WARM_UP_SECONDS = 0.3
+
+
+@dataclass(frozen=True)
+class World:
+    """A database with a shop in it, and what a server on it is configured with."""
+
+    database: Database
+    variables: dict[str, str]
+    shop: Shop
+
+
+def main() -> None:
+    """Measure, print, and write the result down if that is asked for."""
+    arguments = _arguments()
+    try:
+        with ExitStack() as running:
+            told, errors = _measure(arguments, running)
+    except (ServerFailed, ToolMissing, RuntimeError, subprocess.CalledProcessError) as error:
+        sys.exit(f"bench: {error}")
+    except KeyboardInterrupt:
+        sys.exit("bench: broken off")
+    print(told)
+    if arguments.write:
+        RESULTS.write_text(
+            f"# The last result\n\nHow to read it: [README.md](README.md).\n\n```\n{told}\n```\n"
+        )
+    if errors:
+        sys.exit(f"bench: {errors} answers were not what they must be: the figures say nothing")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=0.5, help="of each row in each round")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", default="", metavar="SUBSTRING", help="of what is measured")
+    parser.add_argument("--database", choices=("sqlite", "postgres"), help="instead of both")
+    parser.add_argument("--long", action="store_true", help="memory after 200,000 requests, too")
+    parser.add_argument("--write", action="store_true", help=f"to {RESULTS.relative_to(ROOT)}")
+    arguments = parser.parse_args()
+    names = [*(case.name for case in CASES), PLAIN_NAME, SIZE_NAME, WATCHER_NAME]
+    if not any(arguments.only in name for name in names):
+        parser.error(f"--only must be part of one of: {'; '.join(names)}")
+    return arguments
+
+
+def _measure(arguments: argparse.Namespace, running: ExitStack) -> tuple[str, int]:
+    """Measure what is asked for; return it as text, and the number of wrong answers."""
+    folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="ticketing-bench-")))
+    log = folder / "log"
+    chosen = list(_databases(arguments.database, folder, running))
+    told = machine.facts(chosen)
+    errors = 0
+    cases = [case for case in CASES if arguments.only in case.name]
+    sized = arguments.only in SIZE_NAME
+    worlds = _worlds(chosen, log) if cases or sized else []
+    if sized:
+        _say(SIZE_NAME)
+        # Before anything else runs: what other processes share would seem to cost less.
+        shown, wrong = size.measure(worlds[0].shop, worlds[0].variables, log, many=arguments.long)
+        told += ["", "Start and size", "", shown]
+        errors += wrong
+    rows = list(_rows(cases, worlds, log, running)) if cases else []
+    if arguments.only in PLAIN_NAME:
+        rows += map(_plain_row, chosen)
+    if rows:
+        _take(rows, arguments.rounds, arguments.seconds)
+        told += ["", "Requests", "", table.of_rows(rows, BARE_NAME, FLASK_NAME)]
+        errors += sum(row.errors for row in rows)
+    if arguments.only in WATCHER_NAME:
+        _say(WATCHER_NAME)
+        told += ["", "The watcher", "", _watcher()]
+    return "\n".join(told), errors
+
+
+def _databases(choice: str | None, folder: Path, running: ExitStack) -> Iterator[Database]:
+    if choice != "postgres":
+        yield databases.sqlite(folder)
+    if choice != "sqlite":
+        yield databases.postgres(running)
+
+
+def _worlds(chosen: Sequence[Database], log: Path) -> list[World]:
+    worlds = []
+    with anvil.Anvil() as node:
+        anvil.ensure_token(node.rpc)
+        for database in chosen:
+            _say(f"a shop on {database.name}")
+            variables = {
+                "DATABASE_URL": database.url,
+                "SECRET_KEY": secrets.token_urlsafe(48),
+                "TOKEN_TTL_SECONDS": "86400",
+                "RPC_URL_31337": node.url,
+                "CONFIRMATIONS_31337": "1",
+            }
+            servers.flask(variables, "db", "upgrade")
+            with Server(SERVICE, variables, log) as server:
+                worlds.append(World(database, variables, open_shop(server, variables, node)))
+    return worlds
+
+
+def _rows(
+    cases: Sequence[Case], worlds: Sequence[World], log: Path, running: ExitStack
+) -> Iterator[Row]:
+    """Start all that answers, and yield a row for each of them and each case."""
+    services = [running.enter_context(Server(SERVICE, world.variables, log)) for world in worlds]
+    first, shop = services[0], worlds[0].shop
+    paths = {
+        case.name: f"/{case.status}/{load.body_size(first.port, case.request(shop).to(first.port))}"
+        for case in cases
+    }
+    # The same variables, since they stand for the same gunicorn settings.
+    fixed = {**worlds[0].variables, "BENCH_ANSWERS": " ".join(paths.values())}
+    baselines = [
+        (name, running.enter_context(Server(app, fixed, log)))
+        for name, app in ((BARE_NAME, BARE), (FLASK_NAME, FLASK))
+    ]
+    for case in cases:
+        for name, server in baselines:
+            request = case.request(shop).to(server.port, paths[case.name])
+            yield _row(case, name, server, request)
+        for world, server in zip(worlds, services, strict=True):
+            name = world.database.name
+            row = _row(case, name, server, case.request(world.shop).to(server.port))
+            row.database_pid, row.bound = world.database.pid, case.bounds[name]
+            yield row
+
+
+def _row(case: Case, answered_by: str, server: Server, request: bytes) -> Row:
+    def run(seconds: float) -> load.Load:
+        return load.run(server.port, request, seconds=seconds)
+
+    return Row(case.name, answered_by, str(case.status), run, server.pid)
+
+
+def _plain_row(database: Database) -> Row:
+    plain_sql.prepare(database.plain_url)
+    run = partial(plain_sql.run, database.plain_url)
+    return Row(PLAIN_NAME, database.name, plain_sql.DONE, run, database_pid=database.pid)
+
+
+def _take(rows: Sequence[Row], rounds: int, seconds: float) -> None:
+    """Run all rows in turn, and that several times: what drifts meanwhile hits them alike."""
+    for number in range(rounds + 1):
+        said = None
+        for row in rows:
+            if row.case != said:
+                said = row.case
+                _say(f"round {number} of {rounds}: {said}" if number else f"warming up: {said}")
+            if number:
+                row.take(seconds)
+            else:
+                row.warm_up(WARM_UP_SECONDS)
+
+
+def _watcher() -> str:
+    # In a process of its own: it opens databases of its own.
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.watcher"],
+        cwd=ROOT,
+        env=servers.environment({}),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return done.stdout.rstrip()
+
+
+def _say(what: str) -> None:
+    print(what, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

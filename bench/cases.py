@@ -1,0 +1,108 @@
+"""What is measured: a request, the status it must be answered with, and what it may cost."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bench.databases import POSTGRES, SQLITE
+from bench.shop import TENANT, Shop
+
+_PUBLIC = f"/v1/public/tenants/{TENANT}"
+_ADMIN = f"/v1/admin/tenants/{TENANT}"
+_CHECKOUT = f"/v1/checkout/tenants/{TENANT}"
+
+
+@dataclass(frozen=True)
+class Request:
+    """One HTTP request. `body` goes as JSON."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: Any = None
+
+    def to(self, port: int, path: str | None = None) -> bytes:
+        """Write it out for a server of ours, as it is or with another path."""
+        body = b"" if self.body is None else json.dumps(self.body).encode()
+        headers = {"Host": f"127.0.0.1:{port}", "Accept": "*/*", **self.headers}
+        if self.method == "POST":
+            headers["Content-Length"] = str(len(body))
+        if body:
+            headers["Content-Type"] = "application/json"
+        lines = [f"{self.method} {path or self.path} HTTP/1.1"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The most CPU a request may cost, in Flask's of the same size, or the least rate."""
+
+    to_flask: float | None = None
+    a_second: float | None = None
+
+    def __str__(self) -> str:
+        return f"<= {self.to_flask:g} x" if self.to_flask else f">= {self.a_second:g}/s"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A request to a shop, and its bound on each database."""
+
+    name: str
+    status: int
+    request: Callable[[Shop], Request]
+    bounds: Mapping[str, Bound]
+
+
+def _both(to_flask: float) -> Mapping[str, Bound]:
+    return {SQLITE: Bound(to_flask), POSTGRES: Bound(to_flask)}
+
+
+def _listing(shop: Shop) -> Request:
+    return Request("GET", f"{_PUBLIC}/events/{shop.event_id}/tickets")
+
+
+def _listing_known(shop: Shop) -> Request:
+    return Request("GET", _listing(shop).path, {"If-None-Match": shop.etag})
+
+
+def _event_by_jwt(shop: Shop) -> Request:
+    bearer = {"Authorization": f"Bearer {shop.jwt}"}
+    return Request("GET", f"{_ADMIN}/events/{shop.event_id}", bearer)
+
+
+def _event_by_key(shop: Shop) -> Request:
+    return Request("GET", f"{_ADMIN}/events/{shop.event_id}", {"X-API-Key": shop.key})
+
+
+def _exchange(shop: Shop) -> Request:
+    return Request("POST", "/v1/auth/token", body={"api_key": shop.key})
+
+
+def _preflight(shop: Shop) -> Request:
+    body = {"event_id": shop.hot_event_id, "ticket_id": shop.hot_ticket_id}
+    return Request("POST", f"{_CHECKOUT}/preflight", body=body)
+
+
+def _preflight_sold_out(shop: Shop) -> Request:
+    body = {"event_id": shop.hot_event_id, "ticket_id": shop.sold_out_ticket_id}
+    return Request("POST", f"{_CHECKOUT}/preflight", body=body)
+
+
+def _purchase(shop: Shop) -> Request:
+    bearer = {"Authorization": f"Bearer {shop.client_secret}"}
+    return Request("POST", f"{_CHECKOUT}/intents/{shop.intent_id}/purchase", bearer)
+
+
+CASES = (
+    Case("public listing", 200, _listing, {SQLITE: Bound(1.6), POSTGRES: Bound(2.2)}),
+    Case("public listing, not modified", 304, _listing_known, _both(1.4)),
+    Case("admin event, JWT", 200, _event_by_jwt, _both(4)),
+    Case("admin event, API key", 200, _event_by_key, _both(4.5)),
+    Case("key for a JWT", 200, _exchange, _both(4)),
+    Case("preflight", 201, _preflight, {SQLITE: Bound(8), POSTGRES: Bound(a_second=200)}),
+    Case("preflight, sold out", 409, _preflight_sold_out, _both(4)),
+    Case("purchase, confirmed", 200, _purchase, _both(4)),
+)

@@ -1,0 +1,165 @@
+"""The load: one request over and over, on many connections at once, from a process of its own.
+
+It does as little as it can, since it runs on the same cores as what is measured.
+"""
+
+import json
+import select
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+CONNECTIONS = 32
+_ANSWER_SECONDS = 30
+_HOST = "127.0.0.1"
+_LENGTH = b"\r\ncontent-length: "
+
+
+@dataclass
+class Load:
+    """What came of a load: how often each status was answered, and how long each answer took."""
+
+    seconds: float = 0.0
+    statuses: Counter[str] = field(default_factory=Counter)
+    latencies_us: list[int] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """How many answers there were."""
+        return len(self.latencies_us)
+
+    def add(self, other: "Load") -> None:
+        """Take in another load."""
+        self.seconds += other.seconds
+        self.statuses += other.statuses
+        self.latencies_us += other.latencies_us
+
+
+def run(port: int, request: bytes, *, seconds: float = 3600, requests: int | None = None) -> Load:
+    """Send a request for some seconds, or so many times, and wait for every answer."""
+    job = {"port": port, "request": request.decode("latin-1"), "seconds": seconds}
+    return run_module("bench.load", {**job, "requests": requests})
+
+
+def body_size(port: int, request: bytes) -> int:
+    """Send a request once, and return the size of the answer's body."""
+    connection = _Connection(port)
+    connection.ask(request)
+    while _status(connection.received) is None and connection.receive():
+        pass
+    connection.socket.close()
+    return len(connection.received.partition(b"\r\n\r\n")[2])
+
+
+def run_module(module: str, job: object) -> Load:
+    """Run a module of ours that reads its job from standard input and prints a load."""
+    done = subprocess.run(
+        [sys.executable, "-m", module],
+        cwd=Path(__file__).parent.parent,
+        input=json.dumps(job),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    told = json.loads(done.stdout)
+    return Load(told["seconds"], Counter(told["statuses"]), told["latencies_us"])
+
+
+class _Connection:
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self.open()
+
+    def open(self) -> None:
+        self.socket = socket.create_connection((_HOST, self._port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def ask(self, request: bytes) -> None:
+        self.received = b""
+        self.asked_at = time.perf_counter()
+        self.socket.sendall(request)
+
+    def receive(self) -> bytes:
+        try:
+            received = self.socket.recv(65536)
+        except ConnectionError:
+            received = b""
+        self.received += received
+        return received
+
+
+def _drive(port: int, request: bytes, seconds: float, requests: int | None) -> Load:
+    load = Load()
+    poll = select.epoll()
+    connections: dict[int, _Connection] = {}
+    for _ in range(CONNECTIONS):
+        connection = _Connection(port)
+        connections[connection.socket.fileno()] = connection
+        poll.register(connection.socket, select.EPOLLIN)
+    left = sys.maxsize if requests is None else requests
+    start = time.perf_counter()
+    for connection in connections.values():
+        connection.ask(request)
+        left -= 1
+    waiting = len(connections)
+    while waiting:
+        ready = poll.poll(_ANSWER_SECONDS)
+        if not ready:
+            load.statuses["no answer"] += waiting
+            break
+        for number, _ in ready:
+            connection = connections[number]
+            received = connection.receive()
+            status = _status(connection.received) if received else "hung up"
+            if status is None:
+                continue
+            now = time.perf_counter()
+            load.statuses[status] += 1
+            load.latencies_us.append(int((now - connection.asked_at) * 1_000_000))
+            if left <= 0 or now - start >= seconds:
+                waiting -= 1
+                poll.unregister(number)
+                continue
+            left -= 1
+            if not received or b"\r\nConnection: close" in connection.received:
+                del connections[number]
+                connection.socket.close()
+                connection.open()
+                connections[connection.socket.fileno()] = connection
+                poll.register(connection.socket, select.EPOLLIN)
+            connection.ask(request)
+    load.seconds = time.perf_counter() - start
+    return load
+
+
+def _status(received: bytes) -> str | None:
+    """Return the status of an answer, None before all of it is here."""
+    end = received.find(b"\r\n\r\n")
+    if end < 0:
+        return None
+    status = received[9:12]
+    if status != b"304":
+        head = received[: end + 2].lower()
+        start = head.find(_LENGTH) + len(_LENGTH)
+        if start < len(_LENGTH):
+            return "without a length"
+        if len(received) < end + 4 + int(head[start : head.index(b"\r\n", start)]):
+            return None
+    return status.decode()
+
+
+def main() -> None:
+    """Do the job that standard input describes."""
+    job = json.load(sys.stdin)
+    load = _drive(
+        job["port"], job["request"].encode("latin-1"), job["seconds"], job.get("requests")
+    )
+    print(json.dumps(vars(load)))
+
+
+if __name__ == "__main__":
+    main()

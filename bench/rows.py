@@ -1,0 +1,80 @@
+"""A row of the result: something that runs for a while, and what came of it so far."""
+
+import math
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from bench import cpu
+from bench.cases import Bound
+from bench.load import Load
+
+
+@dataclass
+class Row:
+    """One case as one server answers it. `run` loads it for some seconds."""
+
+    case: str
+    answered_by: str
+    expected: str
+    run: Callable[[float], Load]
+    server_pid: int | None = None
+    database_pid: int | None = None
+    bound: Bound | None = None
+    load: Load = field(default_factory=Load)
+    server_cpu: float = 0.0
+    database_cpu: float = 0.0
+
+    def warm_up(self, seconds: float) -> None:
+        """Run it, and look at nothing but its errors."""
+        load = self.run(seconds)
+        del load.statuses[self.expected]
+        self.load.statuses += load.statuses
+
+    def take(self, seconds: float) -> None:
+        """Run one more slice."""
+        server, database = _used(self.server_pid), _used(self.database_pid)
+        self.load.add(self.run(seconds))
+        self.server_cpu += _used(self.server_pid) - server
+        self.database_cpu += _used(self.database_pid) - database
+
+    @property
+    def a_second(self) -> float:
+        """Answers a second."""
+        return self.load.count / self.load.seconds if self.load.seconds else 0.0
+
+    @property
+    def errors(self) -> int:
+        """How many answers were not what they must be."""
+        return sum(self.load.statuses.values()) - self.load.statuses[self.expected]
+
+    def latency_ms(self, percent: int) -> float:
+        """Return the latency that so many percent of the answers did not exceed."""
+        if self.load.count < 2:
+            return math.nan
+        return statistics.quantiles(self.load.latencies_us, n=100)[percent - 1] / 1000
+
+    def cpu_us(self) -> float:
+        """CPU time an answer, of the server and its database together, in microseconds."""
+        return (self.server_cpu + self.database_cpu) / max(1, self.load.count) * 1_000_000
+
+
+def ratio(row: Row, to: Row | None) -> float | None:
+    """Return how many times as much CPU an answer costs, None where that says nothing."""
+    if to is None or row.server_pid is None or not to.cpu_us():
+        return None
+    return row.cpu_us() / to.cpu_us()
+
+
+def holds(row: Row, flask: Row | None) -> bool | None:
+    """Tell whether a row keeps to its bound, None where it has none or Flask is not there."""
+    if row.bound is None:
+        return None
+    if row.bound.to_flask is None:
+        return row.a_second >= (row.bound.a_second or 0)
+    to_flask = ratio(row, flask)
+    return None if to_flask is None else to_flask <= row.bound.to_flask
+
+
+def _used(pid: int | None) -> float:
+    return cpu.seconds(pid) if pid is not None else 0.0

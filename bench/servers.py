@@ -1,0 +1,105 @@
+"""The servers that are measured: gunicorn as the Procfile starts it, on a configuration of ours."""
+
+import http.client
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+from tools.stack import ROOT, free_port
+
+SERVICE = "app:create_app()"
+BARE = "bench.baselines:bare"
+FLASK = "bench.baselines:make_flask()"
+START_SECONDS = 30
+STOP_SECONDS = 10
+_KEPT = ("PATH", "HOME", "TMPDIR", "LANG")
+
+
+class ServerFailed(Exception):
+    """A server did not start, or a command failed. One sentence."""
+
+
+def environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return what a server is started with: nothing of ours that could configure it."""
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return {**kept, "FLASK_SKIP_DOTENV": "1", "WEB_CONCURRENCY": "2", **variables}
+
+
+def flask(variables: Mapping[str, str], *arguments: str) -> str:
+    """Run `flask --app app ...` and return what it prints. ServerFailed."""
+    done = subprocess.run(
+        [sys.executable, "-m", "flask", "--app", "app", *arguments],
+        cwd=ROOT,
+        env=environment(variables),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise ServerFailed(done.stderr.strip() or f"'flask {arguments[0]}' failed")
+    return done.stdout
+
+
+class Server:
+    """gunicorn with one application, under the project's own settings. A context manager."""
+
+    def __init__(self, app: str, variables: Mapping[str, str], log: Path) -> None:
+        """Start it and wait for its first answer. ServerFailed."""
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        start = time.monotonic()
+        with log.open("ab") as output:
+            # A session of its own: Ctrl-C reaches it through `stop`.
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "gunicorn", app],
+                cwd=ROOT,
+                env=environment({**variables, "PORT": str(self.port)}),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        self.pid = self._process.pid
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > start + START_SECONDS:
+                self.stop()
+                raise ServerFailed(f"{app} did not start: {log.read_text()[-500:]}")
+            time.sleep(0.002)
+        self.start_seconds = time.monotonic() - start
+
+    def __enter__(self) -> "Server":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """End it, with its workers."""
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.pid, signal.SIGKILL)
+            self._process.wait()
+
+    def _answers(self) -> bool:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=START_SECONDS)
+        try:
+            connection.request("GET", "/healthz")
+            connection.getresponse().read()
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+        return True

@@ -1,0 +1,108 @@
+"""A tenant to be measured: events, credentials, and one order that is paid and confirmed."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bench import servers
+from bench.servers import Server, ServerFailed
+from tools import anvil
+from tools.client import Client
+
+TENANT = "bench"
+PRICE = 25_000_000
+_CHAIN = 31337
+_LAST = {"Connection": "close"}
+"""A server that is stopped waits two seconds for what an open connection may still send."""
+
+_NAMES = ("Early bird", "General admission", "Balcony", "Backstage", "Supporter")
+
+
+@dataclass(frozen=True)
+class Shop:
+    """What the cases ask for. `event_id` has five ticket types on sale."""
+
+    key: str
+    jwt: str
+    event_id: str
+    etag: str
+    hot_event_id: str
+    hot_ticket_id: str
+    sold_out_ticket_id: str
+    intent_id: str
+    client_secret: str
+
+
+def open_shop(server: Server, variables: Mapping[str, str], node: anvil.Anvil) -> Shop:
+    """Make everything through the API, and sell one ticket on a real chain. ServerFailed."""
+    made = servers.flask(
+        variables, *("tenants", "create", TENANT, "--name", "Bench"), "--xpub", anvil.DEMO_XPUB,
+        "--json",
+    )  # fmt: skip
+    return _Opening(server, json.loads(made)["key"]).open(variables, node)
+
+
+class _Opening:
+    def __init__(self, server: Server, key: str) -> None:
+        self._client = Client(server.url)
+        self._key = key
+
+    def open(self, variables: Mapping[str, str], node: anvil.Anvil) -> Shop:
+        jwt = self._ask("POST", "/v1/auth/token", {"api_key": self._key}, 200)["access_token"]
+        event_id, hot_event_id = self._event("Summer Concert"), self._event("Hot Night")
+        for name in _NAMES:
+            self._ticket(event_id, name, 500)
+        hot_ticket_id = self._ticket(hot_event_id, "Unlimited", None)
+        sold_out_ticket_id = self._ticket(hot_event_id, "The last one", 1)
+        self._preflight(hot_event_id, sold_out_ticket_id)
+        intent = self._preflight(hot_event_id, hot_ticket_id)
+        anvil.transfer(
+            node.rpc, intent["token_address"], intent["address"], intent["atomic_amount"]
+        )
+        servers.flask(variables, "worker", "--once")
+        listing = f"/v1/public/tenants/{TENANT}/events/{event_id}/tickets"
+        return Shop(
+            self._key,
+            jwt,
+            event_id,
+            str(self._client.send("GET", listing, headers=_LAST).headers["ETag"]),
+            hot_event_id,
+            hot_ticket_id,
+            sold_out_ticket_id,
+            intent["id"],
+            intent["client_secret"],
+        )
+
+    def _event(self, title: str) -> str:
+        body = {
+            "title": title,
+            "type": "in_person",
+            "start_at": "2099-06-01T18:00:00Z",
+            "timezone": "Europe/Berlin",
+            "venue": "Town Hall",
+            "status": "published",
+        }
+        return str(self._ask("POST", f"/v1/admin/tenants/{TENANT}/events", body, 201)["id"])
+
+    def _ticket(self, event_id: str, name: str, capacity: int | None) -> str:
+        body = {
+            "name": name,
+            "price_amount": PRICE,
+            "chain_id": _CHAIN,
+            "capacity": capacity,
+            "sales_end_at": "2099-06-01T12:00:00Z",
+            "status": "published",
+        }
+        path = f"/v1/admin/tenants/{TENANT}/events/{event_id}/tickets"
+        return str(self._ask("POST", path, body, 201)["id"])
+
+    def _preflight(self, event_id: str, ticket_id: str) -> Any:
+        body = {"event_id": event_id, "ticket_id": ticket_id}
+        return self._ask("POST", f"/v1/checkout/tenants/{TENANT}/preflight", body, 201)
+
+    def _ask(self, method: str, path: str, body: Any, status: int) -> Any:
+        answer = self._client.send(method, path, body, {"X-API-Key": self._key, **_LAST})
+        if answer.status != status:
+            raise ServerFailed(f"{method} {path}: {answer.status} {answer.json}")
+        return answer.json
