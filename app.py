@@ -3,8 +3,12 @@
 import logging
 import os
 import sys
+import time
 
+import click
 from flask import Flask, Response
+from flask.cli import load_dotenv
+from flask.helpers import get_load_dotenv
 
 from ticketing import cli
 from ticketing.blueprints import (
@@ -36,13 +40,14 @@ SURFACES = (
 def create_app(config: Config | None = None) -> Flask:
     """Build the application from `config`, or from the environment."""
     if config is None:
+        if click.get_current_context(silent=True) and get_load_dotenv():
+            # `flask --app app --help` comes here before Flask itself has read .env.
+            load_dotenv()
         try:
             config = load(os.environ)
         except ConfigError as error:
             sys.exit(f"ticketing: {error}")
-    logging.basicConfig(level=config.log_level, format="%(levelname)s %(name)s: %(message)s")
-    # It logs the values of every statement, and these hold what people entrusted to us.
-    logging.getLogger("peewee").setLevel(logging.INFO)
+    _log(config.log_level)
     try:
         open_database(config.database_url, config.database_replica_url)
     except OSError as error:
@@ -60,6 +65,20 @@ def create_app(config: Config | None = None) -> Flask:
         api.register_blueprint(surface.blp)
     cli.register(app)
     return app
+
+
+def _log(level: str) -> None:
+    """Log to standard error, with the time in UTC as RFC 3339 writes it."""
+    form = logging.Formatter(
+        "%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt="%Y-%m-%dT%H:%M:%SZ"
+    )
+    form.converter = time.gmtime
+    handler = logging.StreamHandler()
+    handler.setFormatter(form)
+    logging.basicConfig(level=level, handlers=[handler])
+    # It logs the values of every statement, and these hold what people entrusted to us. `db
+    # upgrade` tells itself which migrations it applied.
+    logging.getLogger("peewee").setLevel(logging.WARNING)
 
 
 def _finish(response: Response) -> Response:

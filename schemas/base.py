@@ -84,7 +84,7 @@ class PageQuery(BaseSchema):
     limit = QueryInt(
         load_default=DEFAULT_PAGE,
         validate=validate.Range(1, MAX_PAGE),
-        metadata={"description": "How many at most."},
+        metadata={"description": f"How many at most, 1 to {MAX_PAGE}."},
     )
     cursor = Text(
         load_default=None,

@@ -1,8 +1,10 @@
 """What an operator types: every command answers, and refuses in one sentence."""
 
 import json
+import re
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -197,6 +199,7 @@ def test_migrating_twice_finds_nothing_to_do_and_goes_down_and_up_again(environ_
 
     first, second = migrate("upgrade"), migrate("upgrade")
     assert (first.returncode, second.returncode) == (0, 0), first.stderr
+    assert first.stderr == ""
     assert first.stdout.startswith("applied 0001_")
     assert second.stdout.strip() == "nothing to apply"
     assert migrate("downgrade", stdin="n\n").returncode == 1
@@ -244,6 +247,15 @@ def test_a_chain_that_cannot_be_seen_is_named_without_its_url(environ, acme):
     told = one_sentence(run(environ, *FLASK, "worker", "--once"))
     assert "chain 31337" in told
     assert not any(part in told for part in ("hunter2", "an-api-key", "http:", "127.0.0.1"))
+
+
+def test_the_log_tells_the_time_in_utc(environ, acme, node):
+    before = datetime.now(UTC)
+    done = run({**environ, "TZ": "Asia/Tokyo"}, *FLASK, "worker", "--once")
+    time, _, what = done.stderr.partition(" ")
+    assert what == "INFO ticketing.worker.watcher: watching chain 31337\n"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", time)
+    assert abs(datetime.fromisoformat(time) - before) < timedelta(minutes=1)
 
 
 def test_paying_by_hand_is_there_only_with_the_local_chain(environ):

@@ -15,7 +15,7 @@ from ticketing.constants import Role
 from ticketing.models.api_keys import ApiKey
 
 ADMIN, CHECKOUT = "/v1/admin/", "/v1/checkout/"
-OUTSIDE_SURFACES = {"static", "openapi", "docs"}
+OUTSIDE_SURFACES = {"static", "openapi", "docs", "home"}
 ASK_NOBODY = {"tokens", "public", "system"}
 CLAIMS = {"iss", "aud", "sub", "tenant", "role", "iat", "exp", "jti"}
 NEEDED = {

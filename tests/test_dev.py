@@ -65,7 +65,8 @@ def test_it_pays_what_is_due_and_tells_where(buyer, node):
     (tx_hash,) = told_hashes(said)
     block = int(node.rpc("eth_getTransactionReceipt", tx_hash)["blockNumber"], 16)
     assert f"paid {PRICE} micro-units to {buyer.intent['address']} in block {block}:" in said
-    assert said.splitlines()[1] == f"next: GET {buyer.path}"
+    told = f"next: POST {buyer.path}/purchase with the client_secret, or wait for the worker"
+    assert said.splitlines()[1] == told
     assert state(buyer) == ("confirmed", [], 0)
 
 

@@ -58,7 +58,10 @@ def pay(node, intent):
     anvil.transfer(node.rpc, intent["token_address"], intent["address"], PRICE)
 
 
-def test_one_of_two_workers_reads_until_it_is_killed_then_the_other(stack, node, workers):
+def test_one_of_two_workers_reads_until_it_is_killed_then_the_other(stack, node, workers, tmp_path):
+    def told(what):
+        return (tmp_path / "log").read_text().count(f"{what} chain 31337\n")
+
     first, second = workers
     acme = RemoteOrganizer(stack, "acme", new_xpub())
     ticket = acme.ticket()
@@ -68,12 +71,14 @@ def test_one_of_two_workers_reads_until_it_is_killed_then_the_other(stack, node,
     seen = looks(first)
     eventually(lambda: looks(first) > seen + 20)
     assert looks(second) == 0
+    assert (told("watching"), told("standing by for")) == (1, 1)
 
     stack.kill("first")
     pay(node, after)
     eventually(lambda: acme.intent(after)["status"] == "confirmed")
 
     assert looks(second) > 0
+    assert (told("watching"), told("standing by for")) == (2, 1)
     stack.check()
     seen = looks(second)
     start(stack, "third", first)

@@ -8,7 +8,7 @@ import pytest
 from schemas.base import BaseSchema
 
 METHODS = {"get", "put", "post", "delete", "patch", "head", "options", "trace"}
-NOT_DOCUMENTED = {"/static/<path:filename>", "/openapi.json", "/docs"}
+NOT_DOCUMENTED = {"/static/<path:filename>", "/openapi.json", "/docs", "/"}
 PROBLEM = "application/problem+json"
 TYPES = {
     "string": str,
@@ -131,6 +131,27 @@ def test_every_path_parameter_is_declared_once(document):
             assert in_path == set(re.findall(r"{(\w+)}", path)), path
 
 
+def test_parameters_stand_in_the_order_of_the_url_and_have_no_default_that_cannot_be_sent(document):
+    for path, _, operation in operations(document):
+        declared = operation.get("parameters", [])
+        assert all(parameter["schema"].get("default", "") is not None for parameter in declared)
+        in_path = re.findall(r"{(\w+)}", path)
+        first = [(parameter["in"], parameter["name"]) for parameter in declared[: len(in_path)]]
+        assert first == [("path", name) for name in in_path]
+
+
+def test_names_and_bounds_are_written_for_people(document):
+    names = {tag["name"] for tag in document["tags"]}
+    assert {"API keys", "ticket types"} <= names and not any("_" in name for name in names)
+    limits = [
+        parameter["description"]
+        for _, _, operation in operations(document)
+        for parameter in operation.get("parameters", [])
+        if parameter["name"] == "limit"
+    ]
+    assert limits and set(limits) == {"How many at most, 1 to 100."}
+
+
 def test_every_request_has_an_example_that_the_service_accepts(document):
     classes = schema_classes()
     bodies = 0
@@ -213,6 +234,12 @@ def test_what_the_service_answers_is_what_the_document_says(acme, document):
             check(document, content["schema"], answer.json, path)
             # A refund needs a chain: tests/test_refunds.py shows one.
             assert answer.json.get("data") != [] or path.endswith("/refunds"), path
+
+
+def test_the_root_leads_to_the_page_that_shows_it(api):
+    answer = api.get("/")
+    assert (answer.status_code, answer.headers["Location"]) == (302, "/docs")
+    assert api.post("/").status_code == 405
 
 
 def test_the_page_that_shows_it_loads_nothing_from_elsewhere(api):

@@ -2,17 +2,20 @@
 
 import os
 import re
+import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import urllib3
 
 from tests.bad_node import BadNode
 from tests.conftest import SECRET_KEY
 from tests.factories import PRICE, new_xpub
 from tests.remote import RemoteOrganizer, eventually
 from tools import anvil
+from tools.client import Client
 from tools.stack import ROOT, Stack, free_port
 
 BUYERS, SEATS = 200, 50
@@ -91,7 +94,7 @@ def test_two_workers_and_purchases_at_once_issue_once(stack, acme):
     ticket = acme.ticket(capacity=None)
     stack.start_worker()
     stack.start_worker("second worker")
-    eventually(lambda: stack.log_path.read_text().count("watching chain 31337") == 2)
+    eventually(lambda: "standing by for chain 31337" in stack.log_path.read_text())
     intents = [acme.preflight(ticket, quantity=2).json for _ in range(10)]
     for intent in intents:
         anvil.transfer(stack.node.rpc, intent["token_address"], intent["address"], 2 * PRICE)
@@ -158,9 +161,18 @@ def test_sigterm_ends_web_and_worker_cleanly(stack, acme):
     assert "Traceback" not in stack.log_path.read_text()
 
 
-def test_a_port_in_use_is_told_without_a_traceback(stack):
+def test_it_listens_where_it_was_told_to_alone(stack):
+    with socket.create_connection(("127.0.0.1", stack.port)):
+        pass
+    with pytest.raises(OSError):
+        socket.create_connection(("127.0.0.2", stack.port))
+
+
+@pytest.mark.parametrize("host", [None, "127.0.0.1", "0.0.0.0"])
+def test_a_port_in_use_is_told_without_a_traceback(stack, host):
+    bind = ["--bind", f"{host}:{stack.port}"] if host else []
     done = subprocess.run(
-        [sys.executable, "-m", "gunicorn", "app:create_app()"],
+        [sys.executable, "-m", "gunicorn", *bind, "app:create_app()"],
         cwd=ROOT,
         env=stack.environ,
         capture_output=True,
@@ -170,6 +182,26 @@ def test_a_port_in_use_is_told_without_a_traceback(stack):
     assert done.returncode != 0
     assert f"port {stack.port} is in use" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_port_that_another_one_is_bound_instead_of_may_be_in_use(stack):
+    port = free_port()
+    bind = ["--bind", f"127.0.0.1:{port}"]
+    client = Client(f"http://127.0.0.1:{port}")
+    command = [sys.executable, "-m", "gunicorn", *bind, "app:create_app()"]
+    with subprocess.Popen(command, cwd=ROOT, env=stack.environ) as process:
+        try:
+            eventually(lambda: is_up(client) or process.poll() is not None)
+            assert process.poll() is None
+        finally:
+            process.terminate()
+
+
+def is_up(client):
+    try:
+        return client.send("GET", "/healthz").status == 200
+    except urllib3.exceptions.HTTPError:
+        return False
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
@@ -187,6 +219,11 @@ def test_the_demo_sells_a_ticket_from_nothing(kind, request):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"sold one ticket in [\d.]+ s", done.stdout)
+    for shown in (r'"address": "0x\w{40}"', r'"payment_uri": "ethereum:\S+"', r'"code": "\w{20}"'):
+        assert re.search(shown, done.stdout), shown
+    assert '"held": 0, "sold": 1, "available": 9' in done.stdout
+    assert len(done.stdout.splitlines()) < 75
+    assert max(map(len, done.stdout.splitlines())) < 500
 
 
 def test_a_chain_that_was_refused_is_taken_once_it_is_right(stack, acme):

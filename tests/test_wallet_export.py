@@ -252,6 +252,20 @@ def test_the_owner_sweeps_offline_and_a_relayer_pays_the_gas(offline, exported, 
     assert held(node, SAFE) == 3 * PRICE
 
 
+def test_what_is_signed_goes_to_a_file_only_once_it_is_whole(offline, exported, tmp_path):
+    output = tmp_path / "signed.json"
+    output.write_text("as before")
+    options = ("--output", str(output))
+    code, out, _ = sweep(offline, exported[0], ANOTHER_PHRASE, *options)
+    assert (code, out, output.read_text()) == (1, "", "as before")
+    code, out, told = sweep(offline, exported[0], PHRASE, *options)
+    assert (code, out) == (0, "") and told.strip().startswith("signed 3 transfers")
+    assert len(json.loads(output.read_text())) == 3
+    code, out, told = sweep(offline, exported[0], PHRASE, "--output", str(tmp_path))
+    assert (code, out) == (1, "")
+    assert told.strip() == f"Error: {tmp_path} cannot be written: Is a directory."
+
+
 def test_nobody_can_change_an_authorization_or_use_it_late(offline, exported, node):
     path, _ = exported
     first, second, _ = json.loads(sweep(offline, path, PHRASE, "--valid-seconds", "600")[1])
@@ -322,6 +336,14 @@ def test_a_wrong_export_is_refused_before_the_phrase_is_asked_for(
         out, told = process.communicate(f"{PHRASE}\n".encode(), timeout=PATIENCE_SECONDS)
     assert (process.returncode, out) == (1, b"")
     assert sentence in told.decode() and PHRASE not in told.decode()
+
+
+def test_an_export_that_is_not_there_is_told_in_one_sentence(offline):
+    terms = ("--to", SAFE, "--chain-id", "1", "--token-name", "x", "--token-version", "2")
+    done = run(offline, "tools.sweep", "nothere.csv", *terms)
+    assert (done.returncode, done.stdout) == (1, "")
+    told = "Error: nothere.csv cannot be read: No such file or directory. Nothing was signed.\n"
+    assert done.stderr == told
 
 
 @pytest.mark.parametrize("to", [SAFE.lower(), SAFE[:-1] + "A", "0x" + "0" * 40, "0x12", "safe"])

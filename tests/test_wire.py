@@ -48,7 +48,7 @@ def problem(answer, status, code):
 
 
 def test_an_unknown_path_is_a_problem(api):
-    for path in ("/", "/v1", "/v2/chains", "/v1/chains/", "/%00", "/v1/admin/tenants", "/" * 9000):
+    for path in ("/v1", "/v2/chains", "/v1/chains/", "/%00", "/v1/admin/tenants", "/x" * 4500):
         problem(api.get(path), 404, "not_found")
         problem(api.post(path, {}), 404, "not_found")
 

@@ -5,6 +5,7 @@ Exits with 1 if any step is not what the contract says.
 
 import argparse
 import json
+import re
 import secrets
 import sys
 import tempfile
@@ -23,7 +24,8 @@ PRICE = 5_000_000
 CONFIRMATIONS = 2
 JOIN_URL = "https://meet.example.org/launch"
 CONFIRM_SECONDS = 30
-_SHOWN = 240
+_LONG = 150
+"""A string longer than this is a JWT."""
 
 
 class NotAsAgreed(Exception):
@@ -45,24 +47,40 @@ class Demo:
         *,
         credential: str | None = None,
         expect: int,
+        show: tuple[str, ...],
         **fields: Any,
     ) -> Any:
-        """Send one request and return the answer's JSON, once it is as expected."""
+        """Send one request and return the answer's JSON, once it is as expected.
+
+        Of an answer with the status expected, only the fields in `show` are printed.
+        """
         headers = {"Authorization": f"Bearer {credential}"} if credential else {}
         start = time.monotonic()
         answer = self._client.send(method, path, body, headers)
-        self._show(what, f"{method} {path}", body, answer, time.monotonic() - start)
+        seconds = time.monotonic() - start
+        shown = show if answer.status == expect else None
+        self.tell(what, f"{method} {path}", body, answer, seconds, shown)
         require(answer.status == expect, f"{what}: {answer.status}, not {expect}")
         for name, value in fields.items():
             got = answer.json.get(name)
             require(got == value, f"{what}: {name} is {got!r}, not {value!r}")
         return answer.json
 
-    def _show(self, what: str, request: str, body: Any, answer: Answer, seconds: float) -> None:
+    def tell(
+        self,
+        what: str,
+        request: str,
+        body: Any,
+        answer: Answer,
+        seconds: float,
+        shown: tuple[str, ...] | None,
+    ) -> None:
+        """Print a request and its answer: the fields `shown`, or all of them."""
         print(f"\n{what}\n  > {request}")
         if body is not None:
             print(f"  > {_short(body)}")
-        print(f"  < {answer.status} {_short(answer.json)}\n  {seconds * 1000:.0f} ms", flush=True)
+        told = _short(answer.json if shown is None else _picked(answer.json, shown))
+        print(f"  < {answer.status} in {seconds * 1000:.0f} ms {told}", flush=True)
 
 
 def require(holds: bool, otherwise: str) -> None:
@@ -119,6 +137,7 @@ def _open(demo: Demo, first_key: str) -> str:
         "/v1/auth/token",
         {"api_key": first_key},
         expect=200,
+        show=("role", "expires_in", "access_token"),
         role="admin",
     )
     key = demo.step(
@@ -128,6 +147,7 @@ def _open(demo: Demo, first_key: str) -> str:
         {"name": "box office", "role": "write", "ttl_seconds": 3600},
         credential=first["access_token"],
         expect=201,
+        show=("id", "role", "expires_at", "key"),
         role="write",
         status="active",
     )
@@ -137,6 +157,7 @@ def _open(demo: Demo, first_key: str) -> str:
         "/v1/auth/token",
         {"api_key": key["key"]},
         expect=200,
+        show=("role", "expires_in", "access_token"),
         role="write",
         token_type="Bearer",
     )
@@ -159,6 +180,7 @@ def _publish(demo: Demo, token: str) -> tuple[str, str]:
         },
         credential=token,
         expect=201,
+        show=("id", "slug", "status"),
         status="draft",
         slug="launch-night",
     )
@@ -170,6 +192,7 @@ def _publish(demo: Demo, token: str) -> tuple[str, str]:
         {"name": "General admission", "price_amount": PRICE, "chain_id": 31337, "capacity": 10},
         credential=token,
         expect=201,
+        show=("id", "status", "available"),
         status="draft",
         available=10,
     )
@@ -181,6 +204,7 @@ def _publish(demo: Demo, token: str) -> tuple[str, str]:
         {"status": "published"},
         credential=token,
         expect=200,
+        show=("status", "obstacles"),
         status="published",
         obstacles=["event_not_published"],
     )
@@ -191,6 +215,7 @@ def _publish(demo: Demo, token: str) -> tuple[str, str]:
         {"status": "published"},
         credential=token,
         expect=200,
+        show=("status", "obstacles"),
         status="published",
         obstacles=[],
     )
@@ -203,6 +228,7 @@ def _buy(demo: Demo, node: anvil.Anvil, event_id: str, ticket_id: str) -> None:
         "GET",
         f"/v1/public/tenants/{TENANT}/events/{event_id}/tickets",
         expect=200,
+        show=("name", "price_amount", "currency", "chain_id", "availability"),
     )
     require(listing["data"][0]["availability"] == "on_sale", "the ticket is not on sale")
     checkout = f"/v1/checkout/tenants/{TENANT}"
@@ -212,6 +238,7 @@ def _buy(demo: Demo, node: anvil.Anvil, event_id: str, ticket_id: str) -> None:
         f"{checkout}/preflight",
         {"event_id": event_id, "ticket_id": ticket_id},
         expect=201,
+        show=("status", "amount_due", "expires_at", "address", "payment_uri", "client_secret"),
         status="awaiting_payment",
         amount=PRICE,
         amount_due=PRICE,
@@ -223,6 +250,7 @@ def _buy(demo: Demo, node: anvil.Anvil, event_id: str, ticket_id: str) -> None:
         f"{path}/purchase",
         credential=secret,
         expect=402,
+        show=("code", "detail"),
         code="payment_required",
     )
     start = time.monotonic()
@@ -232,7 +260,7 @@ def _buy(demo: Demo, node: anvil.Anvil, event_id: str, ticket_id: str) -> None:
     took = (time.monotonic() - start) * 1000
     print(
         f"\nthe buyer pays on chain\n  > transfer {intent['atomic_amount']} of the token to"
-        f" {intent['address']}\n  < {receipt['transactionHash']}\n  {took:.0f} ms"
+        f" {intent['address']}\n  < mined in {took:.0f} ms {receipt['transactionHash']}"
     )
     purchase = _purchase_until_confirmed(demo, path, secret)
     require(purchase["amount_received"] == PRICE, "amount_received is not the price")
@@ -244,6 +272,7 @@ def _buy(demo: Demo, node: anvil.Anvil, event_id: str, ticket_id: str) -> None:
         f"{path}/purchase",
         credential=secret,
         expect=200,
+        show=("status", "admissions"),
         status="confirmed",
     )
     require(again["admissions"] == purchase["admissions"], "admissions were issued twice")
@@ -260,7 +289,15 @@ def _purchase_until_confirmed(demo: Demo, path: str, secret: str) -> Any:
             break
         require(answer.json["status"] == "processing", "202, but the intent is not processing")
         time.sleep(0.1)
-    demo._show("purchase", f"POST {path}/purchase", None, answer, time.monotonic() - start)
+    shown = ("status", "amount_received", "confirmations", "online_join_url", "admissions")
+    demo.tell(
+        "purchase, asked until the payment is deep enough",
+        f"POST {path}/purchase",
+        None,
+        answer,
+        time.monotonic() - start,
+        shown if answer.status == 200 else None,
+    )
     require(answer.status == 200, f"purchase: {answer.status}, not 200")
     require(answer.json["status"] == "confirmed", "the intent is not confirmed")
     return answer.json
@@ -274,6 +311,7 @@ def _look_behind(demo: Demo, token: str, event_id: str, ticket_id: str) -> None:
         f"{admin}/events/{event_id}/tickets/{ticket_id}",
         credential=token,
         expect=200,
+        show=("capacity", "held", "sold", "available"),
         held=0,
         sold=1,
         available=9,
@@ -284,14 +322,21 @@ def _look_behind(demo: Demo, token: str, event_id: str, ticket_id: str) -> None:
         f"{admin}/admissions?event_id={event_id}",
         credential=token,
         expect=200,
+        show=("id", "intent_id", "status"),
     )
     require([each["status"] for each in admissions["data"]] == ["valid"], "not one valid admission")
     require("code" not in admissions["data"][0], "the organizer's list shows a code")
 
 
+def _picked(answer: Any, names: tuple[str, ...]) -> Any:
+    """Return these fields of a resource, or of each of a list."""
+    if "data" in answer:
+        return {"data": [_picked(each, names) for each in answer["data"]]}
+    return {name: answer.get(name) for name in names}
+
+
 def _short(body: Any) -> str:
-    text = json.dumps(body)
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + " ..."
+    return re.sub(rf'"([^"]{{40}})[^"]{{{_LONG - 40},}}"', r'"\1..."', json.dumps(body))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """`make run`: everything the main job needs on this machine, until Ctrl-C."""
 
+import fcntl
 import json
 import os
 import secrets
@@ -18,6 +19,7 @@ from tools.stack import ROOT, Stack, StackFailed, is_free
 
 ENV_FILE = ROOT / ".env"
 VAR = ROOT / "var"
+LOCK_FILE = VAR / "lock"
 DEMO_FILE = VAR / "demo.json"
 CHAIN_STATE_FILE = VAR / "chain.json"
 LOG_FILE = VAR / "log"
@@ -61,15 +63,14 @@ def main() -> None:
 
 def _run() -> None:
     variables = _variables()
-    rpc_port = urlsplit(variables["RPC_URL_31337"]).port or 8545
-    for name, port in (("PORT", int(variables["PORT"])), ("RPC_URL_31337", rpc_port)):
-        if not is_free(port):
-            raise StackFailed(f"port {port} is in use: end what uses it, or set another {name}")
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    VAR.mkdir(exist_ok=True)
+    port, rpc_port = int(variables["PORT"]), urlsplit(variables["RPC_URL_31337"]).port or 8545
     with ExitStack() as running:
+        _be_alone(running)
+        _need(port, f"PORT={port + 1}")
+        _need(rpc_port, f"RPC_URL_31337=http://127.0.0.1:{rpc_port + 1}")
+        stop = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stop.set())
         _say("the local chain")
         node = running.enter_context(
             anvil.Anvil(port=rpc_port, block_time=BLOCK_SECONDS, state=CHAIN_STATE_FILE)
@@ -88,6 +89,24 @@ def _run() -> None:
                 raise StackFailed("the local chain ended")
             node.save()
         print("\nending", flush=True)
+
+
+def _be_alone(running: ExitStack) -> None:
+    """Keep var/ to ourselves: two chains over one database would go separate ways."""
+    VAR.mkdir(exist_ok=True)
+    lock = running.enter_context(LOCK_FILE.open("w"))
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise StackFailed("it already runs in this folder") from None
+
+
+def _need(port: int, instead: str) -> None:
+    if not is_free(port):
+        # Not the environment: `flask` reads .env alone, and would ask the wrong node.
+        raise StackFailed(
+            f"port {port} is in use: end what uses it, or put {instead} into {ENV_FILE.name}"
+        )
 
 
 def _say(what: str) -> None:

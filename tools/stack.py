@@ -62,8 +62,9 @@ class Stack:
         return done.stdout
 
     def start_web(self) -> None:
-        """Start gunicorn as the Procfile does, and wait until it is ready."""
-        self._start("web", [sys.executable, "-m", "gunicorn", "app:create_app()"])
+        """Start gunicorn as the Procfile does, for this machine alone; wait until it is ready."""
+        bind = f"127.0.0.1:{self.port}"
+        self._start("web", [sys.executable, "-m", "gunicorn", "--bind", bind, "app:create_app()"])
         http = urllib3.PoolManager(retries=False, timeout=2)
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
@@ -127,11 +128,11 @@ def free_port() -> int:
 
 
 def is_free(port: int) -> bool:
-    """Tell whether a server can listen on this port."""
+    """Tell whether a server can listen on this port of 127.0.0.1."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("", port))
+            probe.bind(("127.0.0.1", port))
         except OSError:
             return False
         return True

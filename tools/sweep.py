@@ -2,7 +2,7 @@ r"""Sign, offline, what moves the money from all exported addresses to one addre
 
     pip install eth-account
     python -m tools.sweep addresses.csv --to 0x... --chain-id 8453 \
-        --token-name "USD Coin" --token-version 2 > authorizations.json
+        --token-name "USD Coin" --token-version 2 --output authorizations.json
 
 Reads what `flask --app app wallet export` wrote, asks for the seed phrase of the wallet, and signs
 an EIP-3009 TransferWithAuthorization of the whole balance for each address that holds something.
@@ -84,7 +84,9 @@ def read_holdings(path: Path, chain_id: int, to: str) -> list[Holding]:
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.reader(file, strict=True))
-    except (OSError, ValueError, csv.Error) as error:
+    except OSError as error:
+        raise Refused(f"{path} cannot be read: {error.strerror}") from None
+    except (ValueError, csv.Error) as error:
         raise Refused(f"{path} cannot be read: {error}") from None
     if not rows or rows[0] != COLUMNS:
         raise Refused(f"{path} is not an export: its first line must be {','.join(COLUMNS)}")
@@ -241,14 +243,25 @@ def main() -> None:
     add("--valid-seconds", type=_argument(_small), default=DAY, help="default: %(default)s")
     add("--account", type=_argument(_small), default=0, help="N of m/44'/60'/N', default 0")
     add("--skip-others", action="store_true", help="pass over addresses of another wallet")
+    add("--output", type=Path, help="the file to write; standard output if left out")
+    options = parser.parse_args()
     try:
-        authorizations = sweep(parser.parse_args())
+        authorizations = sweep(options)
     except Refused as refusal:
         sys.exit(f"Error: {refusal}. Nothing was signed.")
-    json.dump(authorizations, sys.stdout, indent=2)
-    print()
+    _write(json.dumps(authorizations, indent=2) + "\n", options.output)
     total = sum(int(each["value"]) for each in authorizations)
     print(f"signed {len(authorizations)} transfers of {total} atomic units in all", file=sys.stderr)
+
+
+def _write(text: str, path: Path | None) -> None:
+    if path is None:
+        sys.stdout.write(text)
+        return
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        sys.exit(f"Error: {path} cannot be written: {error.strerror}.")
 
 
 def _argument(parse: Any) -> Any:

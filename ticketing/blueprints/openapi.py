@@ -1,8 +1,10 @@
 """The OpenAPI document, the registry that it is made from, and the page that shows it."""
 
+import copy
 from typing import Any
 
-from flask import Flask, Response, current_app, json
+from flask import Flask, Response, current_app, json, redirect, url_for
+from werkzeug import Response as AnyResponse
 
 from schemas.base import Bool, Instant, Int, QueryInt, Text
 from ticketing.blueprints.problems import CONTENT_TYPE, ProblemApi
@@ -62,6 +64,7 @@ def make_api(app: Flask) -> ProblemApi:
     document = _Document(api)
     app.add_url_rule("/openapi.json", view_func=document.serve, endpoint="openapi")
     app.add_url_rule("/docs", view_func=_show, endpoint="docs")
+    app.add_url_rule("/", view_func=_lead_to_docs, endpoint="home")
     return api
 
 
@@ -74,8 +77,36 @@ class _Document:
 
     def serve(self) -> Response:
         if self._text is None:
-            self._text = json.dumps(self._api.spec.to_dict(), separators=(",", ":"))
+            self._text = json.dumps(_polished(self._api.spec.to_dict()), separators=(",", ":"))
         return Response(self._text, content_type="application/json")
+
+
+def _polished(generated: dict[str, Any]) -> dict[str, Any]:
+    """Return the document with what the generator has no option for."""
+    document = copy.deepcopy(generated)
+    for tag in document["tags"]:
+        tag["name"] = _title(tag["name"])
+    for item in document["paths"].values():
+        # Pages show those of the path after the operation's own.
+        of_path = item.pop("parameters", [])
+        for operation in item.values():
+            operation["tags"] = [_title(name) for name in operation["tags"]]
+            parameters = of_path + operation.pop("parameters", [])
+            if parameters:
+                operation["parameters"] = parameters
+            for parameter in parameters:
+                # None stands for a parameter that was not sent; nobody can send it.
+                if parameter["schema"].get("default", "") is None:
+                    del parameter["schema"]["default"]
+    return document
+
+
+def _title(surface: str) -> str:
+    return surface.replace("_", " ").replace("api", "API")
+
+
+def _lead_to_docs() -> AnyResponse:
+    return redirect(url_for("docs"))
 
 
 def _show() -> Response:

@@ -75,7 +75,8 @@ def pay(intent_id: str, amount: int | None, late: bool, twice: bool, wrong_token
     of_what = f"of another token, {_OTHER_TOKEN}," if wrong_token else "micro-units"
     when = f"after {intent.expires_at:%Y-%m-%dT%H:%M:%SZ} " if late else ""
     click.echo(f"paid {amount} {of_what} to {terms.address} {when}{' and '.join(sent)}")
-    click.echo(f"next: GET /v1/checkout/tenants/{intent.tenant.slug}/intents/{intent_id}")
+    path = f"/v1/checkout/tenants/{intent.tenant.slug}/intents/{intent_id}/purchase"
+    click.echo(f"next: POST {path} with the client_secret, or wait for the worker")
 
 
 @group.command("refund")

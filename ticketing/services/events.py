@@ -24,6 +24,7 @@ from ticketing.errors import (
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
+from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import revisions
 from ticketing.services.pages import Page, PageRequest, paginate
@@ -40,7 +41,13 @@ def _select(tenant_id: Any, event_id: Any) -> ModelSelect[Event]:
     return Event.select().where(Event.tenant == tenant_id, Event.id == event_id)
 
 
-_by_id: Prepared[Event] = Prepared(_select)
+@Prepared
+def _by_id(tenant_id: Any, event_id: Any) -> ModelSelect[Event]:
+    return (
+        Event.select(Event, Tenant)
+        .join(Tenant)
+        .where(Event.tenant == tenant_id, Event.id == event_id)
+    )
 
 
 def create(tenant_id: str, fields: dict[str, Any]) -> Event:
@@ -96,7 +103,7 @@ def list_page(
 
 
 def get(tenant_id: str, event_id: str) -> Event:
-    """Return one event of a tenant. NotFound."""
+    """Return one event of a tenant, which stands beside it. NotFound."""
     return _one(_by_id.first(tenant_id=tenant_id, event_id=event_id))
 
 

@@ -8,6 +8,7 @@ from ticketing import clock
 from ticketing.config import Config
 from ticketing.constants import Availability, EventType, Obstacle, Publication
 from ticketing.models.events import Event
+from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains, tenants, ticket_types
 
@@ -29,7 +30,7 @@ class Circumstances:
 
 def tell_events(tenant_id: str, found: Sequence[Event], config: Config) -> None:
     """Set the `obstacles` of a tenant's events."""
-    circumstances = _circumstances(tenant_id, config)
+    circumstances = _circumstances(tenants.find(tenant_id), config)
     by_event = ticket_types.of_events(found)
     for event in found:
         event.obstacles = of_event(event, by_event[event.id], circumstances)
@@ -37,13 +38,13 @@ def tell_events(tenant_id: str, found: Sequence[Event], config: Config) -> None:
 
 def tell_event(event: Event, config: Config) -> None:
     """Set the `obstacles` of one event."""
-    circumstances = _circumstances(event.tenant_id, config)
+    circumstances = _circumstances(event.tenant, config)
     event.obstacles = of_event(event, ticket_types.of_event(event), circumstances)
 
 
 def tell_ticket_types(event: Event, found: Sequence[TicketType], config: Config) -> None:
     """Set the `obstacles` of an event's ticket types."""
-    circumstances = _circumstances(event.tenant_id, config)
+    circumstances = _circumstances(event.tenant, config)
     for ticket_type in found:
         ticket_type.obstacles = of_ticket_type(ticket_type, event, circumstances)
 
@@ -104,7 +105,6 @@ def availability(obstacles: Sequence[Obstacle]) -> Availability:
     return _PUBLIC_NAMES.get(obstacles[0], Availability.UNAVAILABLE)
 
 
-def _circumstances(tenant_id: str, config: Config) -> Circumstances:
-    tenant = tenants.find(tenant_id)
+def _circumstances(tenant: Tenant, config: Config) -> Circumstances:
     payable = chains.payable(config.chains, chains.states())
     return Circumstances(tenant.wallet_id is not None, payable, clock.now())

@@ -53,8 +53,9 @@ class Worker:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self._stop.set())
         watchers = [Watcher(chain) for chain in self._config.chains.values()]
+        if not watchers:
+            log.warning("no chain is enabled: there is nothing to watch")
         tasks = {f"chain {watcher.chain.chain_id}": watcher.look for watcher in watchers}
-        log.info("watching %s", ", ".join(tasks) or "no chain")
         threads = [
             threading.Thread(target=self._repeat, args=(name, task), name=name)
             for name, task in {**tasks, "housekeeping": _keep_house}.items()

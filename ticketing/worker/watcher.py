@@ -30,6 +30,7 @@ class Watcher:
         self._node = connect(chain)
         self._second_look = SecondLook(chain, self._node)
         self._checked = False
+        self._in_charge: bool | None = None
 
     def look(self) -> None:
         """Take one look at the chain, unless another worker has the lease on it.
@@ -40,7 +41,7 @@ class Watcher:
         if not self._checked:
             self._check()
             self._checked = True
-        if not chains.take_lease(self.chain.chain_id, self._holder):
+        if not self._take_lease():
             return
         head, cursor = self._head_and_cursor()
         if head.number > cursor.number:
@@ -53,6 +54,15 @@ class Watcher:
     def leave(self) -> None:
         """Let another worker go on at once."""
         chains.give_lease_back(self.chain.chain_id, self._holder)
+
+    def _take_lease(self) -> bool:
+        """Take or renew the lease, and tell the log where that changes who is in charge."""
+        taken = chains.take_lease(self.chain.chain_id, self._holder)
+        if taken != self._in_charge:
+            doing = "watching" if taken else "standing by for"
+            log.info("%s chain %s", doing, self.chain.chain_id)
+            self._in_charge = taken
+        return taken
 
     def _check(self) -> None:
         facts = self._node.token_facts(self.chain.token_address)

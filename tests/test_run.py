@@ -1,0 +1,95 @@
+"""`make run`: once in a folder, for this machine alone; it says what is in its way."""
+
+import fcntl
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from tools.stack import ROOT, free_port
+
+FILES = {"DEMO_FILE": "demo.json", "CHAIN_STATE_FILE": "chain.json", "LOG_FILE": "log"}
+START = f"""
+import sys
+from pathlib import Path
+from tools import run
+folder = Path(sys.argv[1])
+run.ENV_FILE, run.VAR, run.LOCK_FILE = folder / ".env", folder / "var", folder / "var" / "lock"
+for name, file in {FILES}.items():
+    setattr(run, name, run.VAR / file)
+run.main()
+"""
+
+
+@pytest.fixture
+def ports():
+    return free_port(), free_port()
+
+
+@pytest.fixture
+def folder(tmp_path, ports):
+    """A folder that `make run` can start in, at ports of its own."""
+    web, rpc = ports
+    (tmp_path / ".env").write_text(
+        f"SECRET_KEY={'x' * 32}\nPORT={web}\nRPC_URL_31337=http://127.0.0.1:{rpc}\n"
+        f"DATABASE_URL=sqlite:///{tmp_path}/var/ticketing.db\n"
+    )
+    return tmp_path
+
+
+def start(folder):
+    environ = {name: value for name, value in os.environ.items() if name in ("PATH", "ANVIL")}
+    return subprocess.Popen(
+        [sys.executable, "-c", START, str(folder)],
+        cwd=ROOT,
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def refusal(folder):
+    """The sentence that it ends with instead of starting anything."""
+    with start(folder) as process:
+        out, told = process.communicate(timeout=60)
+    assert (process.returncode, out) == (1, "")
+    return told
+
+
+def test_it_runs_once_in_a_folder_until_it_is_interrupted(folder, ports):
+    with start(folder) as process:
+        try:
+            lines = iter(process.stdout.readline, "")
+            assert any(line.startswith("ticketing is running.") for line in lines)
+            (folder / ".env").write_text(
+                (folder / ".env").read_text().replace(str(ports[0]), str(free_port()))
+            )
+            assert refusal(folder) == "make run: it already runs in this folder\n"
+            for port in ports:
+                with pytest.raises(OSError):
+                    socket.create_connection(("127.0.0.2", port))
+            process.send_signal(signal.SIGINT)
+            _, told = process.communicate(timeout=60)
+        finally:
+            process.terminate()
+    assert (process.returncode, told) == (0, "")
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_port_in_use_is_told_with_what_to_put_into_the_env_file(folder, ports, which):
+    port = ports[which]
+    line = (f"PORT={port + 1}", f"RPC_URL_31337=http://127.0.0.1:{port + 1}")[which]
+    with socket.create_server(("127.0.0.1", port)):
+        told = refusal(folder)
+    assert told == (f"make run: port {port} is in use: end what uses it, or put {line} into .env\n")
+
+
+def test_the_lock_goes_before_the_ports(folder, ports):
+    (folder / "var").mkdir()
+    with (folder / "var" / "lock").open("w") as lock, socket.create_server(("", ports[0])):
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert refusal(folder) == "make run: it already runs in this folder\n"
