@@ -12,9 +12,14 @@ from ticketing.db import database, is_sqlite
 BOUNDED = {"chains", "schema_migrations"}
 """Tables that a service does not fill: all others grow."""
 
+MAIN = "t1"
+"""What peewee calls the table that a query is about."""
+
 _STATEMENT = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE)\b")
 _ALIAS = re.compile(r'"(\w+)" AS "(\w+)"')
-_SQLITE_STEP = re.compile(r"(SCAN|SEARCH) (\w+)(?: USING .*?INDEX (\w+))?(?:.* \((.*)\))?")
+_SQLITE_STEP = re.compile(
+    r"(SCAN|SEARCH) (?:TABLE )?(?:\w+ AS )?(\w+)(?: USING [A-Z ]*(\w+))?(?:[^(]*\((.*)\))?"
+)
 
 
 @dataclass(frozen=True)
@@ -32,17 +37,18 @@ class Statement:
 
 
 class Recorder:
-    """Keeps every statement that the open database is given."""
+    """Keeps every statement that the open database is given, once for each `where` that is set."""
 
     def __init__(self) -> None:
-        self.where = "nobody"
-        self.statements: dict[Statement, None] = {}
+        self.where: str | None = None
+        self.statements: dict[tuple[str, str], Statement] = {}
         db = database.obj
         execute_sql = db.execute_sql
 
         def recording(sql: str, params: Any = None, *rest: Any) -> Any:
-            if _STATEMENT.match(sql):
-                self.statements[Statement(self.where, sql, tuple(params or ()))] = None
+            if self.where is not None and _STATEMENT.match(sql):
+                statement = Statement(self.where, sql, tuple(params or ()))
+                self.statements.setdefault((self.where, sql), statement)
             return execute_sql(sql, params, *rest)
 
         db.execute_sql = recording
@@ -50,13 +56,14 @@ class Recorder:
 
 @dataclass(frozen=True)
 class Step:
-    """A table that a plan reads, through an index or without; `bound` are the index's terms."""
+    """A table that a plan reads: by an index, searched by its first column (`leads`) and maybe
+    more, or from end to end. `filter` are the columns that tell of a row only once it is read.
+    """
 
     table: str
     index: str | None
-    bound: str
     leads: bool
-    filter: str | None
+    filter: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -69,28 +76,30 @@ class Plan:
 
     def faults(self, statement: Statement) -> list[str]:
         """Return what reads more than the answer needs."""
-        found = (
-            ["sorts what it takes the first rows of"] if self.sorts and statement.is_page else []
-        )
+        found = []
         for step in self.steps:
-            if step.table in BOUNDED:
-                continue
-            if step.index is None or not step.bound:
+            if step.index is None:
                 found.append(f"scans {step.table}")
             elif not step.leads:
-                found.append(f"walks a range of all of {step.table}: {step.bound}")
+                found.append(f"walks {step.index}")
             elif step.filter and statement.is_page:
-                found.append(f"filters {step.table}: {step.filter}")
-        return found
+                found.append(f"searches {step.index}, then looks at {' '.join(step.filter)}")
+        if self.sorts and statement.is_page:
+            found.append(f"sorts {self.steps[0].table}")
+        return [] if "0 = 1" in statement.sql else found
 
 
 class Explainer:
     """Asks the open database for plans."""
 
     def __init__(self) -> None:
-        self._tables = set(database.get_tables())
-        self._leading = {} if is_sqlite() else dict(_query(_LEADING_COLUMNS))
-        self._table_of = {} if is_sqlite() else dict(_query(_TABLES_OF_INDEXES))
+        self._tables = set(database.get_tables()) - BOUNDED
+        self._columns = {
+            table: {column.name for column in database.get_columns(table)} for table in self._tables
+        }
+        self.indexes = {
+            index.name: index.sql or "" for table in self._tables for index in _indexes(table)
+        }
 
     def plan(self, statement: Statement) -> Plan:
         """Return the plan of a statement; of Postgres the one for any parameters."""
@@ -98,60 +107,83 @@ class Explainer:
 
     def _sqlite(self, statement: Statement) -> Plan:
         aliases = {alias: table for table, alias in _ALIAS.findall(statement.sql)}
-        details = [
-            row[-1] for row in _query(f"EXPLAIN QUERY PLAN {statement.sql}", statement.parameters)
-        ]
+        told = database.execute_sql(f"EXPLAIN QUERY PLAN {statement.sql}", statement.parameters)
+        details = [detail for *_, detail in told.fetchall()]
         steps = []
         for detail in details:
             if match := _SQLITE_STEP.match(detail):
                 kind, name, index, bound = match.groups()
                 table = aliases.get(name, name)
-                if table in self._tables:
-                    made_for_it = "AUTOMATIC" in detail
-                    read = "" if kind == "SCAN" or made_for_it else bound or ""
-                    leads = re.match(r"[\w<>]+=\?", read) is not None
-                    steps.append(Step(table, index or "rowid", read, leads, None))
+                if table not in self._tables:
+                    continue
+                if kind == "SCAN" or "AUTOMATIC" in detail:
+                    steps.append(Step(table, None, False, ()))
+                else:
+                    leads = re.match(r"[\w<>]+=\?", bound) is not None
+                    left = self._left(statement, index, bound) if name == MAIN else ()
+                    steps.append(Step(table, index, leads, left))
         return Plan(steps, "USE TEMP B-TREE FOR ORDER BY" in details, "\n".join(details))
 
+    def _left(self, statement: Statement, index: str, bound: str) -> tuple[str, ...]:
+        """Return the columns of a condition that an index does not answer: SQLite tells it not."""
+        condition = statement.sql.partition(" WHERE ")[2].partition(" ORDER BY ")[0]
+        asked = set(re.findall(rf'"{MAIN}"\."(\w+)"', condition))
+        definition = self.indexes.get(index, "")
+        part = definition.partition(" WHERE ")[2] + (definition if "<expr>" in bound else "")
+        return tuple(sorted(asked - set(re.findall(r"\w+", bound + part))))
+
     def _postgres(self, statement: Statement) -> Plan:
-        # A statement that is run often is planned once, for any parameters.
-        with database.atomic() as transaction:
-            database.execute_sql("SET LOCAL enable_seqscan = off")
-            database.execute_sql("SET LOCAL plan_cache_mode = force_generic_plan")
-            numbers = iter(range(1, 1 + len(statement.parameters)))
-            sql = re.sub("%s", lambda _: f"${next(numbers)}", statement.sql).replace("%%", "%")
-            database.execute_sql("DEALLOCATE ALL")
-            database.execute_sql(f"PREPARE explained AS {sql}".replace("%", "%%"))
-            marks = ", ".join(["%s"] * len(statement.parameters))
-            cursor = ClientCursor(database.connection())
-            execute = f"EXECUTE explained({marks})" if marks else "EXECUTE explained"
-            cursor.execute(f"EXPLAIN (FORMAT JSON) {execute}", statement.parameters or None)
-            ((told,),) = cursor.fetchall()
-            transaction.rollback()
+        numbers = iter(range(1, 1 + len(statement.parameters)))
+        sql = re.sub("%s", lambda _: f"${next(numbers)}", statement.sql).replace("%%", "%")
+        types = [_TYPES.get(type(each), "unknown") for each in statement.parameters]
+        header = f"({', '.join(types)})" if types else ""
+        values = f"({', '.join(['%s'] * len(types))})" if types else ""
+        settings = [*_POSTGRES_SETTINGS, *(["enable_sort = off"] if statement.is_page else [])]
+        with database.atomic(), ClientCursor(database.connection()) as cursor:
+            for setting in settings:
+                cursor.execute(f"SET LOCAL {setting}")
+            cursor.execute(f"PREPARE explained {header} AS {sql}")
+            explain = f"EXPLAIN (FORMAT JSON) EXECUTE explained{values}"
+            ((told,),) = cursor.execute(explain, statement.parameters or None).fetchall()
+            cursor.execute("DEALLOCATE explained")
         steps, sorts = [], False
         for node in _nodes(told[0]["Plan"]):
             sorts |= node["Node Type"] in ("Sort", "Incremental Sort")
-            index = node.get("Index Name")
-            table = node.get("Relation Name") or self._table_of.get(index)
-            if table is None or node["Node Type"] in ("ModifyTable", "Bitmap Heap Scan"):
+            index, bound = node.get("Index Name"), node.get("Index Cond", "")
+            table = node.get("Relation Name") or self._table_of(index)
+            if table not in self._tables or node["Node Type"] in (
+                "ModifyTable",
+                "Bitmap Heap Scan",
+            ):
                 continue
-            bound = node.get("Index Cond", "")
-            leading = self._leading.get(index)
-            leads = re.search(rf"\b{leading} (=|IS NULL)", bound) is not None
-            steps.append(Step(table, index, bound, leads, node.get("Filter")))
+            told_of = node.get("Filter", "") if node.get("Alias") == MAIN else ""
+            left = self._columns[table] & set(re.findall(r"\w+", told_of))
+            steps.append(Step(table, index, self._leads(index, bound), tuple(sorted(left))))
         return Plan(steps, sorts, json.dumps(told, indent=1))
 
+    def _table_of(self, index: str | None) -> str | None:
+        match = re.search(r" ON (?:\w+\.)?(\w+) ", self.indexes.get(index or "", ""))
+        return match and match[1]
 
-def _query(sql: str, parameters: tuple[Any, ...] = ()) -> list[Any]:
-    return list(database.execute_sql(sql, parameters).fetchall())
+    def _leads(self, index: str | None, bound: str) -> bool:
+        """Tell whether an index is searched for one value of its first column."""
+        first = re.search(r"\((\w+(?:\(\w+\))?)", self.indexes.get(index or "", ""))
+        return (
+            first is not None
+            and re.search(rf"{re.escape(first[1])} (= |IS NULL)", bound) is not None
+        )
+
+
+def _indexes(table: str) -> list[Any]:
+    return list(database.get_indexes(table))
 
 
 def _nodes(node: dict[str, Any]) -> list[dict[str, Any]]:
     return [node, *(each for child in node.get("Plans", []) for each in _nodes(child))]
 
 
-_LEADING_COLUMNS = """
-    SELECT pg_class.relname, pg_get_indexdef(indexrelid, 1, true)
-    FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
-"""
-_TABLES_OF_INDEXES = "SELECT indexname, tablename FROM pg_indexes"
+_TYPES = {bool: "boolean", int: "bigint"}
+
+# A table is scanned only where that cannot be avoided, and a plan is for any parameters, as it
+# becomes for a statement that is run often.
+_POSTGRES_SETTINGS = ("enable_seqscan = off", "plan_cache_mode = force_generic_plan")

@@ -20,6 +20,14 @@ from peewee import (
 
 BUSY_TIMEOUT_SECONDS = 10
 
+# A Postgres whose host is gone would be waited for a quarter of an hour.
+_PATIENCE = {
+    "connect_timeout": 5,
+    "tcp_user_timeout": 10_000,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+}
+
 BEHIND_PGBOUNCER = ("pgbouncer", "true")
 """What a URL's query says if PgBouncer pools transactions before the database."""
 
@@ -67,10 +75,12 @@ def open_database(url: str, replica_url: str | None = None) -> None:
 
     Each thread gets a connection of its own at its first query and keeps it.
     """
-    if database.obj is not None:
-        database.close()
+    for before in (database.obj, database.replica):
+        if before is not None:
+            before.close()
     database.initialize(_sqlite(url) if url.startswith("sqlite:") else _postgres(url))
     database.replica = None if replica_url is None else _postgres(replica_url)
+    database.avoided_until = 0.0
 
 
 def _sqlite(url: str) -> Database:
@@ -89,17 +99,26 @@ def _postgres(url: str) -> Database:
     parts = urlsplit(url)
     options = parse_qsl(parts.query)
     plain = urlencode([option for option in options if option != BEHIND_PGBOUNCER])
-    # A statement prepared on one connection is not there on the next that PgBouncer picks.
-    settings: dict[str, Any] = {"prepare_threshold": None} if BEHIND_PGBOUNCER in options else {}
+    settings: dict[str, Any] = {**_PATIENCE}
+    if BEHIND_PGBOUNCER in options:
+        # A statement prepared on one connection is not there on the next that PgBouncer picks.
+        settings["prepare_threshold"] = None
     # Peewee knows a URL by this scheme alone.
     return PostgresqlDatabase(
-        urlunsplit(parts._replace(scheme="postgresql", query=plain)), connect_timeout=5, **settings
+        urlunsplit(parts._replace(scheme="postgresql", query=plain)), **settings
     )
 
 
 def is_sqlite() -> bool:
     """Tell which of the two databases is open."""
     return isinstance(database.obj, SqliteDatabase)
+
+
+@contextmanager
+def snapshot() -> Iterator[None]:
+    """Run a block that only reads in one transaction: all that it reads is of one moment."""
+    with database.transaction("DEFERRED" if is_sqlite() else "REPEATABLE READ"):
+        yield
 
 
 @contextmanager

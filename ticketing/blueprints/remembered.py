@@ -16,7 +16,10 @@ from ticketing.services import revisions
 from ticketing.services.revisions import Standing
 
 KEPT_BYTES = 8 * 1024 * 1024
-"""Of one process. What was not asked for longest is forgotten first."""
+"""Of one process, of bodies. What was not asked for longest is forgotten first."""
+
+KEPT_ANSWERS = 2000
+"""A URL may be longer than what it is answered with, and anybody can make up new ones."""
 
 View = Callable[..., Response]
 
@@ -41,9 +44,9 @@ def remembered(stand: Callable[..., Standing]) -> Callable[[View], View]:
             url = request.environ["PATH_INFO"] + "?" + request.environ["QUERY_STRING"]
             answer = answers.get(url)
             if answer is None or not revisions.stands(answer.standing):
-                standing = stand(**path)
-                with revisions.reading(standing):
-                    body = view(**path).get_data()
+                standing, body = revisions.read(
+                    lambda: stand(**path), lambda: view(**path).get_data()
+                )
                 answer = _Answer(standing, body, hashlib.sha256(body).hexdigest()[:32])
                 answers.keep(url, answer)
             return _respond(answer)
@@ -82,7 +85,7 @@ class _Answers:
             self._forget(url)
             self._by_url[url] = answer
             self._bytes += len(answer.body)
-            while self._bytes > KEPT_BYTES:
+            while self._bytes > KEPT_BYTES or len(self._by_url) > KEPT_ANSWERS:
                 self._forget(next(iter(self._by_url)))
 
     def _forget(self, url: str) -> None:

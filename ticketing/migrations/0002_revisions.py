@@ -8,6 +8,8 @@ DROPPED = (
     "intents_to_sweep ON payment_intents (chain_id, swept_at) WHERE watch_until IS NOT NULL",
     "events_published ON events (tenant_id, start_at, id) WHERE status = 'published'",
     "intents_of_tenant ON payment_intents (tenant_id, id)",
+    "intents_flagged ON payment_intents (tenant_id, id) WHERE flags <> 0",
+    "intents_to_refund ON payment_intents (tenant_id, id) WHERE refund_due > 0",
     "admissions_of_intent ON admissions (intent_id)",
     "payments_of_intent ON payments (intent_id)",
 )
@@ -24,6 +26,9 @@ INDEXES = (
     "events_by_type ON events (tenant_id, type, id)",
     "events_by_type_and_start ON events (tenant_id, type, start_at, id)",
     "ticket_types_of_tenant ON ticket_types (tenant_id, id)",
+    # SQLite would rather search all intents of a tenant than these few: it is not given the choice.
+    "intents_flagged ON payment_intents (LOWER(tenant_id), id) WHERE flags <> 0",
+    "intents_to_refund ON payment_intents (LOWER(tenant_id), id) WHERE refund_due > 0",
     "intents_of_event_flagged ON payment_intents (event_id, id) WHERE flags <> 0",
     "admissions_of_event_suspended ON admissions (event_id, id) WHERE status = 'suspended'",
     "admissions_suspended ON admissions (tenant_id, id) WHERE status = 'suspended'",

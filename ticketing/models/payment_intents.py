@@ -142,6 +142,11 @@ UNSETTLED = PaymentIntent.status.in_(
 """The intents that depth will confirm; there is an index on these alone."""
 
 
+FLAGGED = PaymentIntent.flags != literal(0)
+TO_REFUND = PaymentIntent.refund_due > literal(0)
+"""The few intents that are unusual, and those that money is due for; each has its indexes."""
+
+
 class Payment(BaseModel):
     """One token transfer seen on a chain, known by (chain_id, tx_hash, log_index).
 

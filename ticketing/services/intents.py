@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from peewee import ModelSelect
+from peewee import ModelSelect, fn
 
 from ticketing.chain import eip681, units
 from ticketing.constants import Flag, IntentStatus
 from ticketing.errors import NotFound
-from ticketing.models.base import literal
 from ticketing.models.events import Event, only_event
 from ticketing.models.payment_intents import (
     AWAITING,
+    FLAGGED,
     UNSETTLED,
     Payment,
     PaymentIntent,
@@ -51,22 +51,28 @@ def list_page(
     flag: Flag | None,
 ) -> Page[PaymentIntent]:
     """Return a tenant's intents in the order they were made."""
-    query = PaymentIntent.select()
-    if event_id is None:
-        query = query.where(PaymentIntent.tenant == tenant_id)
+    if event_id is not None:
+        # An event's intents are its tenant's: said twice, all the tenant's might be searched.
+        query = PaymentIntent.select().where(PaymentIntent.event == only_event(tenant_id, event_id))
+    elif flag is not None:
+        query = few_of_tenant(tenant_id)
     else:
-        # An event's intents are its tenant's: said twice, the tenant's might all be walked.
-        query = query.where(PaymentIntent.event == only_event(tenant_id, event_id))
+        query = PaymentIntent.select().where(PaymentIntent.tenant == tenant_id)
     if status is not None:
         query = query.where(PaymentIntent.status == status)
     if flag is not None:
-        # The first condition lets the partial indexes on flagged intents be used.
-        query = query.where(
-            PaymentIntent.flags != literal(0),
-            PaymentIntent.flags.bin_and(flag_bits([flag])) != 0,
-        )
+        query = query.where(FLAGGED, PaymentIntent.flags.bin_and(flag_bits([flag])) != 0)
     scope = f"intents {tenant_id} {status} {event_id} {flag}"
     return paginate(query, [PaymentIntent.id], page, scope=scope)
+
+
+def few_of_tenant(tenant_id: str) -> ModelSelect[PaymentIntent]:
+    """Select the intents of a tenant, to be held to a condition that few fulfil.
+
+    The indexes on such few know the tenant by this expression, and those on all intents do not:
+    so none of those is taken in their place.
+    """
+    return PaymentIntent.select().where(fn.LOWER(PaymentIntent.tenant) == tenant_id)
 
 
 def get(tenant_id: str, intent_id: str) -> PaymentIntent:
@@ -79,15 +85,13 @@ def get(tenant_id: str, intent_id: str) -> PaymentIntent:
 
 def oldest(chain_id: int) -> PaymentIntent | None:
     """Return the first intent that was ever made to be paid on a chain."""
-    # These are all of them, said so that each part is found through an index by chain.
-    each = AWAITING | UNSETTLED | PaymentIntent.watch_until.is_null(False)
-    first: PaymentIntent | None = (
-        PaymentIntent.select()
-        .where(PaymentIntent.chain_id == chain_id, each)
-        .order_by(PaymentIntent.id)
-        .first()
-    )
-    return first
+    # All there are, in three parts: each has an index by chain. In the order of ids all intents of
+    # all chains might be walked to find one.
+    parts = (AWAITING, UNSETTLED, PaymentIntent.watch_until.is_null(False))
+    of_chain = PaymentIntent.select().where(PaymentIntent.chain_id == chain_id)
+    firsts = [of_chain.where(part).order_by(PaymentIntent.created_at).first() for part in parts]
+    found = [intent for intent in firsts if intent is not None]
+    return min(found, key=lambda intent: str(intent.id), default=None)
 
 
 def payments_of(intent: PaymentIntent) -> Sequence[Payment]:

@@ -1,8 +1,9 @@
 """The ledger of payments: transfers seen on a chain, each known by its place there."""
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
+from typing import Any
 
 from ticketing import clock, ids
 from ticketing.chain import units
@@ -25,7 +26,8 @@ def watched_addresses(chain_id: int, token_address: str, since: Block) -> frozen
         PaymentIntent.token_address == token_address,
         live | (PaymentIntent.watch_until > since.time),
     )
-    return frozenset(intent.address for intent in query if intent.address is not None)
+    found: Iterable[Any] = query.tuples()
+    return frozenset(address for (address,) in found)
 
 
 def record(

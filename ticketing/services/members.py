@@ -68,11 +68,12 @@ def disable(tenant_id: str, email: str) -> Member:
 
 def sign_in(tenant_reference: str, email: str, password: str) -> Member | None:
     """Return the member with this password, or None. Whatever is wrong, it takes as long."""
+    of_slug_or_id = (Tenant.slug == tenant_reference) | (Tenant.id == tenant_reference)
     member = (
         Member.select(Member, Tenant)
         .join(Tenant)
         .where(
-            (Tenant.slug == tenant_reference) | (Tenant.id == tenant_reference),
+            Member.tenant == Tenant.select(Tenant.id).where(of_slug_or_id),
             Member.email == email.lower(),
             Member.disabled_at.is_null(),
         )

@@ -12,8 +12,7 @@ from ticketing.chain.node import connect
 from ticketing.chain.registry import Chain
 from ticketing.chain.rpc import RpcError
 from ticketing.errors import ChainUnavailable, NoRefundDue, RefundNotSeen
-from ticketing.models.base import literal
-from ticketing.models.payment_intents import PaymentIntent, Refund
+from ticketing.models.payment_intents import TO_REFUND, PaymentIntent, Refund
 from ticketing.services import intents, settlement
 from ticketing.services.pages import Page, PageRequest, paginate
 
@@ -28,9 +27,7 @@ class RefundOwed:
 
 def list_page(tenant_id: str, page: PageRequest) -> Page[RefundOwed]:
     """Return the refunds that a tenant owes, in the order of their intents."""
-    query = PaymentIntent.select().where(
-        PaymentIntent.tenant == tenant_id, PaymentIntent.refund_due > literal(0)
-    )
+    query = intents.few_of_tenant(tenant_id).where(TO_REFUND)
     found = paginate(query, [PaymentIntent.id], page, scope=f"refunds {tenant_id}")
     return Page([_owed(intent) for intent in found.data], found.next_cursor)
 

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
-from peewee import JOIN, InterfaceError, ModelSelect, OperationalError
+from peewee import JOIN, DatabaseError, InterfaceError, ModelSelect
 
 from ticketing import clock
 from ticketing.constants import Publication
-from ticketing.db import close_broken_connection, database
+from ticketing.db import close_broken_connection, database, snapshot
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 
 REPLICA_AVOIDED_SECONDS = 30.0
 """How long a replica that could not be read is let alone."""
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +40,7 @@ class Standing:
 
 
 def standing(tenant_id: str, event_id: str | None) -> Standing:
-    """Return how things stand. Ask first, then read what is shown: so it is never older."""
+    """Return how things stand: `read` asks it and what is shown of one moment."""
     until = _next_change(event_id, clock.now()) if event_id is not None else None
     return Standing(tenant_id, event_id, _stamp(tenant_id, event_id), until)
 
@@ -51,24 +52,51 @@ def stands(seen: Standing) -> bool:
     return _stamp(seen.tenant_id, seen.event_id) == seen.stamp
 
 
-@contextmanager
-def reading(seen: Standing) -> Iterator[None]:
-    """Read on the replica, if there is one that is as far as `seen`."""
-    with database.on_replica() if _is_on_replica(seen) else nullcontext():
-        yield
+def read(stand: Callable[[], Standing], view: Callable[[], T]) -> tuple[Standing, T]:
+    """Return how things stand and what `view` shows, as of one moment.
+
+    Stock that ran out between the two and came back would be shown as gone for as long as the
+    rest stands. A replica shows it if it is as far as the database.
+    """
+    if database.replica is not None and time.monotonic() >= database.avoided_until:
+        with snapshot():
+            seen = stand()
+        shown = _on_replica(seen, view)
+        if shown is not None:
+            return seen, shown
+    with snapshot():
+        return stand(), view()
 
 
-def _is_on_replica(seen: Standing) -> bool:
-    if database.replica is None or time.monotonic() < database.avoided_until:
-        return False
+def _on_replica(seen: Standing, view: Callable[[], T]) -> T | None:
+    """Return what `view` shows on the replica, None unless that is as far as `seen`."""
     with database.on_replica():
-        try:
-            return _stamp(seen.tenant_id, seen.event_id) == seen.stamp
-        except (OperationalError, InterfaceError) as error:
-            log.warning("the replica cannot be read: %s", str(error).strip().split("\n")[0])
-            close_broken_connection()
-            database.avoided_until = time.monotonic() + REPLICA_AVOIDED_SECONDS
-            return False
+        while True:
+            is_new = database.is_closed()
+            try:
+                if is_new:
+                    # Others let it alone meanwhile: it may take seconds not to answer.
+                    _avoid_replica()
+                    database.connect()
+                    database.avoided_until = 0.0
+                with snapshot():
+                    is_as_far = _stamp(seen.tenant_id, seen.event_id) == seen.stamp
+                    return view() if is_as_far else None
+            except (DatabaseError, InterfaceError) as error:
+                close_broken_connection()
+                # A connection from before the replica was started again breaks only once.
+                if is_new:
+                    log.warning("the replica cannot be read: %s", _first_line(error))
+                    _avoid_replica()
+                    return None
+
+
+def _avoid_replica() -> None:
+    database.avoided_until = time.monotonic() + REPLICA_AVOIDED_SECONDS
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n")[0]
 
 
 def advance(tenant_id: str) -> None:

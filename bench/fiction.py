@@ -1,0 +1,96 @@
+"""What the generator makes up: how orders end, and values that look like the real ones."""
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from ticketing.chain.xpub import parse
+from ticketing.constants import Flag, IntentStatus
+from tools.anvil import DEMO_XPUB
+
+BLOCK_SECONDS = 2
+PUBLIC_KEY = parse(DEMO_XPUB).public_key
+BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How an order ends: what is paid and given back, each in percent of its price."""
+
+    weight: int
+    status: IntentStatus
+    paid: tuple[int, ...] = ()
+    back: int = 0
+    flags: tuple[Flag, ...] = ()
+    late: bool = False
+
+
+OUTCOMES = (
+    Outcome(560, IntentStatus.CONFIRMED, (100,)),
+    Outcome(20, IntentStatus.CONFIRMED, (40, 60)),
+    Outcome(8, IntentStatus.CONFIRMED, (150,), 0, (Flag.OVERPAID,)),
+    Outcome(5, IntentStatus.CONFIRMED, (100, 100), 0, (Flag.DUPLICATE,)),
+    Outcome(4, IntentStatus.CONFIRMED, (100, 100), 100, (Flag.DUPLICATE,)),
+    Outcome(3, IntentStatus.CONFIRMED, (100,), 0, (Flag.PAID_LATE,), late=True),
+    Outcome(1, IntentStatus.REVERSED, (100,), 0, (Flag.REORGED,)),
+    Outcome(340, IntentStatus.EXPIRED),
+    Outcome(9, IntentStatus.EXPIRED, (50,), 0, (Flag.UNDERPAID,)),
+    Outcome(50, IntentStatus.CANCELED),
+)
+OPEN = (
+    Outcome(9, IntentStatus.AWAITING_PAYMENT),
+    Outcome(1, IntentStatus.PROCESSING, (100,)),
+)
+
+
+@dataclass
+class Wallet:
+    """The wallet of a tenant, and the index of its next address."""
+
+    id: str
+    next_index: int = 0
+
+
+@dataclass
+class Sold:
+    """What is sold for an event: a ticket type and its stock."""
+
+    id: str
+    tenant: int
+    event_id: str
+    price: int
+    chain_id: int | None
+    created: float
+    status: str
+    held: int = 0
+    sold: int = 0
+
+
+def text(at: float | None) -> str | None:
+    """Write a moment as the database keeps it."""
+    if at is None:
+        return None
+    moment: datetime = datetime.fromtimestamp(at, UTC)
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def block(at: float) -> int:
+    """Return the number of the block of a moment."""
+    return int(at) // BLOCK_SECONDS - 800_000_000
+
+
+def address() -> str:
+    """Make an address of digits alone, whose EIP-55 form needs no checksum worked out."""
+    return f"0x{secrets.randbelow(10**40):040}"
+
+
+def xpub(chain_code: bytes) -> str:
+    """Write the account's key that has this chain code."""
+    data = bytes.fromhex("0488B21E03") + bytes(8) + chain_code + PUBLIC_KEY
+    checksum = hashlib.sha256(hashlib.sha256(data).digest()).digest()[:4]
+    number, written = int.from_bytes(data + checksum, "big"), ""
+    while number:
+        number, digit = divmod(number, 58)
+        written = BASE58[digit] + written
+    return written

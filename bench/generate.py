@@ -1,0 +1,288 @@
+"""A large database whose books are right, to measure on: `python -m bench.generate DATABASE_URL`.
+
+It fills a migrated, empty database (on Postgres as a superuser: foreign keys are not checked
+meanwhile). Rows are made in the order of time, as a service makes them, so that those of one
+tenant lie as far apart as they would. The tenant `big` has a tenth of everything, and in it one
+event with a third of its orders; an event of `fair` has many ticket types; most tenants are small.
+"""
+
+import argparse
+import json
+import random
+import secrets
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from itertools import accumulate
+
+from bench.bulk import Sink, filling
+from bench.fiction import (
+    OPEN,
+    OUTCOMES,
+    PUBLIC_KEY,
+    Outcome,
+    Sold,
+    Wallet,
+    address,
+    block,
+    text,
+    xpub,
+)
+from ticketing import credentials, ids
+from ticketing.chain.registry import REGISTRY
+from ticketing.constants import LIVE, SOLD, AdmissionStatus, IntentStatus
+from ticketing.db import open_database
+from ticketing.migrating import upgrade
+from ticketing.models.payment_intents import flag_bits
+from ticketing.models.tenants import Tenant
+from ticketing.services import history
+
+CHAINS = (31337, 8453)
+YEAR, DAY, HOUR, HOLD = 365 * 86_400, 86_400, 3_600, 900
+BIG, FAIR, HIT = 0, 1, 0
+"""The places of the large tenant, of the one with many ticket types, and of the large event."""
+
+WORDS = ("Launch", "Summer", "Night", "Jazz", "Open Air", "Workshop", "Gala", "Reading")
+TYPES = ("in_person", "online", "hybrid", "in_person")
+STATUSES = ("published",) * 17 + ("draft", "canceled", "canceled")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much there is to be."""
+
+    tenants: int = 10_000
+    events: int = 100_000
+    intents: int = 1_000_000
+
+    @property
+    def crowd(self) -> int:
+        """How many rows a list needs that is to have a thousand pages of two."""
+        return self.events // 40
+
+
+class Generator:
+    """Makes the rows of one database; the same ones, but for their secrets, each time."""
+
+    def __init__(self, scale: Scale, sink: Sink) -> None:
+        self._scale, self._sink = scale, sink
+        self._random = random.Random(1)
+        self._now = time.time()
+        self._tenants: list[str] = []
+        self._wallets: list[Wallet] = []
+        self._types: list[Sold] = []
+        self._weights: list[int] = []
+
+    def run(self) -> None:
+        """Make everything, in the order in which it would have come about."""
+        self._make_tenants()
+        self._make_events()
+        self._make_intents()
+        for ticket_type in self._types:
+            self._write_ticket_type(ticket_type)
+        for wallet in self._wallets:
+            self._write_wallet(wallet)
+        self._make_chains()
+        self._make_idempotency_keys()
+        self._sink.flush()
+
+    def _make_tenants(self) -> None:
+        start = self._now - 2 * YEAR
+        for place in range(self._scale.tenants):
+            at = start + place * YEAR / self._scale.tenants
+            slug = {BIG: "big", FAIR: "fair"}.get(place, f"tenant-{place}")
+            tenant, wallet = self._id(ids.TENANT, at), Wallet(self._id(ids.WALLET, at))
+            self._tenants.append(tenant)
+            self._wallets.append(wallet)
+            self._sink.add("tenants", tenant, slug, slug.title(), wallet.id, text(at))
+            for key in range(self._scale.crowd if place == BIG else 2):
+                revoked = text(at + DAY) if key % 3 == 1 else None
+                self._sink.add(
+                    *("api_keys", self._id(ids.API_KEY, at + key), tenant, f"key {key}", "read"),
+                    *(secrets.token_hex(32), text(at + key)),
+                    *(text(at + (3 * YEAR if key % 3 == 0 else DAY)), None, revoked),
+                )
+
+    def _make_events(self) -> None:
+        tenants, events = self._scale.tenants, self._scale.events
+        small = [1 / (place + 10) for place in range(1, tenants)]
+        # With its large event, it has a tenth of the orders.
+        shares = [sum(small) / 14, *small]
+        owners = self._random.choices(range(tenants), shares, k=events)
+        owners[HIT], owners[1] = BIG, FAIR
+        for place, owner in enumerate(owners):
+            at = self._now - 1.1 * YEAR + place * YEAR / events
+            event, tenant = self._id(ids.EVENT, at), self._tenants[owner]
+            status = STATUSES[place % len(STATUSES)]
+            start = at + (1 + place % 50) * 10 * DAY
+            self._sink.add(
+                *("events", event, tenant, f"{WORDS[place % len(WORDS)]} {place}"),
+                *(f"event-{place}", "What it is about. " * 12, TYPES[place % len(TYPES)]),
+                *("Main Hall", text(start), text(start + 2 * HOUR), "Europe/Berlin"),
+                *("https://example.org/join", status, text(at), text(at)),
+            )
+            for number in range(self._scale.crowd if place == 1 else 2):
+                is_free = number == 1 and place % 10 == 0
+                price = 0 if is_free else (1 + place % 40) * 500_000
+                chain_id = None if is_free else CHAINS[place % 10 == 9]
+                made = self._id(ids.TICKET_TYPE, at + number)
+                self._types.append(Sold(made, owner, event, price, chain_id, at + number, status))
+                # The event's orders: none for a draft, a third of the tenant's for the hit.
+                share = max(1, events // 30) if place == HIT else int(number < 2)
+                self._weights.append(0 if status == "draft" else share)
+
+    def _make_intents(self) -> None:
+        count = self._scale.intents
+        being_paid = min(count, max(10, count // 200))
+        ended = count - being_paid
+        for place, ticket_type in enumerate(self._drawn_types(count)):
+            if place < ended:
+                at = self._now - HOUR - YEAR * (1 - place / ended)
+                (outcome,) = self._random.choices(OUTCOMES, [each.weight for each in OUTCOMES])
+            else:
+                at = self._now - (HOLD - 60) * (count - place) / being_paid
+                (outcome,) = self._random.choices(OPEN, [each.weight for each in OPEN])
+            self._make_intent(max(at, ticket_type.created + 1), ticket_type, outcome)
+
+    def _drawn_types(self, count: int) -> Iterator[Sold]:
+        cumulative = list(accumulate(self._weights))
+        for start in range(0, count, 10_000):
+            some = min(10_000, count - start)
+            yield from self._random.choices(self._types, cum_weights=cumulative, k=some)
+
+    def _make_intent(self, at: float, ticket_type: Sold, outcome: Outcome) -> None:
+        status, quantity = outcome.status, self._random.choice((1, 1, 1, 2, 2, 4))
+        if ticket_type.chain_id is None:
+            # What is free is not paid for: it is taken at once, or never.
+            status = IntentStatus.CONFIRMED if status in SOLD else status
+            status = IntentStatus.AWAITING_PAYMENT if status in LIVE else status
+            outcome = Outcome(0, status)
+        intent = self._id(ids.INTENT, at)
+        tenant = self._tenants[ticket_type.tenant]
+        amount = quantity * ticket_type.price
+        stays = status != IntentStatus.REVERSED
+        received = sum(outcome.paid) * amount // 100 * stays
+        refunded = outcome.back * amount // 100
+        sold = amount if status in SOLD or status in LIVE else 0
+        due = max(0, received - sold - refunded)
+        paid_at = at + (HOLD + 300 if outcome.late else 120)
+        chain_id = ticket_type.chain_id
+        terms = self._terms(ticket_type) if chain_id is not None else (None,) * 6
+        is_paid = stays and sum(outcome.paid) >= 100
+        end = None if status in LIVE else paid_at + 60 if outcome.paid else at + HOLD
+        watch_until = end + DAY if end is not None and chain_id is not None else None
+        swept = self._now - self._random.random() * HOUR / 2
+        is_cold = watch_until is not None and watch_until < swept
+        confirmed_at = end or at if status in SOLD else None
+        hold_until = text(at + HOLD)
+        self._sink.add(
+            *("payment_intents", intent, tenant, ticket_type.event_id, ticket_type.id, status),
+            *(flag_bits(outcome.flags), quantity, ticket_type.price, amount, received, due),
+            *(refunded, "USDC", chain_id, *terms, block(paid_at) if is_paid else None),
+            *("somebody@example.org", "Some Buyer", text(at), hold_until, None),
+            *(hold_until, text(confirmed_at), text(watch_until)),
+            *((text(swept), str(received)) if is_cold else (None, None)),
+        )
+        for number, percent in enumerate(outcome.paid):
+            self._pay(intent, chain_id, number, paid_at, percent * amount // 100, stays)
+        if refunded:
+            self._sink.add(
+                *("refunds", self._id(ids.REFUND, at + DAY), intent, chain_id),
+                *("0x" + secrets.token_hex(32), 0, address(), refunded, text(at + DAY)),
+            )
+        if status in SOLD:
+            self._admit(intent, ticket_type, quantity, confirmed_at or at, stays)
+        ticket_type.held += quantity * (status in LIVE)
+        ticket_type.sold += quantity * (status in SOLD)
+
+    def _terms(self, ticket_type: Sold) -> tuple[str | int | None, ...]:
+        chain, wallet = REGISTRY[ticket_type.chain_id or 0], self._wallets[ticket_type.tenant]
+        wallet.next_index += 1
+        place = (wallet.id, wallet.next_index - 1, address())
+        return (*place, chain.token_address, chain.decimals, chain.confirmations)
+
+    def _pay(
+        self, intent: str, chain_id: int | None, number: int, at: float, amount: int, stays: bool
+    ) -> None:
+        self._sink.add(
+            *("payments", self._id(ids.PAYMENT, at), intent, chain_id),
+            *("0x" + secrets.token_hex(32), number, block(at), "0x" + secrets.token_hex(32)),
+            *(text(at), address(), amount, 0, stays, text(at + 1)),
+        )
+
+    def _admit(self, intent: str, to: Sold, seats: int, at: float, valid: bool) -> None:
+        status = AdmissionStatus.VALID if valid else AdmissionStatus.SUSPENDED
+        for _ in range(seats):
+            self._sink.add(
+                *("admissions", self._id(ids.ADMISSION, at), self._tenants[to.tenant], to.event_id),
+                *(to.id, intent, credentials.new_admission_code(), status, text(at)),
+            )
+
+    def _write_ticket_type(self, made: Sold) -> None:
+        at, capacity = text(made.created), made.held + made.sold + 1_000
+        self._sink.add(
+            *("ticket_types", made.id, self._tenants[made.tenant], made.event_id, "Seat"),
+            *(made.price, made.chain_id, True, made.status, capacity, made.held, made.sold),
+            *(1, 10, None, None, at, at),
+        )
+
+    def _write_wallet(self, wallet: Wallet) -> None:
+        # One public key for all, so that no curve is computed; the chain codes tell them apart.
+        chain_code = self._random.randbytes(32)
+        both = (PUBLIC_KEY + chain_code).hex()
+        self._sink.add(
+            *("wallets", wallet.id, xpub(chain_code), both, wallet.next_index, text(self._now))
+        )
+
+    def _make_chains(self) -> None:
+        head, now = block(self._now), text(self._now)
+        for chain_id in CHAINS:
+            chain = REGISTRY[chain_id]
+            self._sink.add(
+                *("chains", chain_id, chain.token_address, chain.decimals, chain.symbol, None),
+                *(head, "0x" + secrets.token_hex(32), now, now, None, None),
+            )
+            for number in range(head - history.KEPT + 1, head + 1):
+                block_hash = "0x" + secrets.token_hex(32)
+                self._sink.add("chain_blocks", chain_id, number, block_hash, now)
+
+    def _make_idempotency_keys(self) -> None:
+        count = self._scale.intents // 20
+        for place in range(count):
+            at = text(self._now - DAY * (1 - place / count))
+            body = json.dumps({"id": self._id(ids.INTENT, self._now), "text": "x" * 700})
+            self._sink.add(
+                *("idempotency_keys", secrets.token_hex(32), secrets.token_hex(32)),
+                *(at, at, 201, body),
+            )
+
+    def _id(self, prefix: str, at: float) -> str:
+        bits = ids._RANDOM_BITS
+        number = int(at * 1_000_000) << bits | self._random.getrandbits(bits)
+        return prefix + ids.base32(number, ids._LENGTH)
+
+
+def fill(scale: Scale, sink: Sink | None = None) -> None:
+    """Fill the open database, which is empty but migrated."""
+    if Tenant.select().exists():
+        raise SystemExit("there is something in this database: name an empty one")
+    with filling():
+        Generator(scale, sink or Sink()).run()
+
+
+def main() -> None:
+    """Read the arguments, fill the database, say how long it took."""
+    parser = argparse.ArgumentParser(prog="python -m bench.generate", description=__doc__)
+    parser.add_argument("database_url")
+    for field in fields(Scale):
+        parser.add_argument(f"--{field.name}", type=int, default=field.default)
+    arguments = vars(parser.parse_args())
+    open_database(arguments.pop("database_url"))
+    upgrade()
+    started = time.monotonic()
+    fill(Scale(**arguments), Sink(shows=True))
+    print(f"\nready after {time.monotonic() - started:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""What is measured as the database grows: lists, point reads, a sale, the worker's looks."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+from bench.growth_sides import CHAIN, PASSWORD, Side
+from ticketing.chain.answers import Block
+from ticketing.chain.registry import REGISTRY
+from ticketing.constants import MAX_PAGE
+from ticketing.services import chains, ledger, settlement
+from ticketing.worker.second_look import ADDRESSES_PER_SWEEP, SWEEP_EVERY
+
+ADMIN, PUBLIC = "/v1/admin/tenants/big", "/v1/public/tenants/big"
+CHECKOUT = "/v1/checkout/tenants/big"
+FAIR = "tenants/fair/events/{fair}/tickets"
+LIMITS = (25, 10, 5, 2, 1)
+PAGE = 1000
+
+LISTS = (
+    f"{ADMIN}/events",
+    f"{ADMIN}/events?sort=-start_at",
+    f"{ADMIN}/events?status=published",
+    f"{ADMIN}/events?status=canceled&sort=start_at",
+    f"{ADMIN}/events?type=hybrid",
+    f"{ADMIN}/events?type=online&sort=-start_at",
+    f"{ADMIN}/events?status=published&type=online",
+    f"{ADMIN}/events?q=night",
+    f"{ADMIN}/apikeys",
+    f"{ADMIN}/apikeys?status=active",
+    f"{ADMIN}/apikeys?status=revoked",
+    f"{ADMIN}/intents",
+    f"{ADMIN}/intents?status=confirmed",
+    f"{ADMIN}/intents?status=expired",
+    f"{ADMIN}/intents?event_id={{hit}}",
+    f"{ADMIN}/intents?event_id={{hit}}&status=confirmed",
+    f"{ADMIN}/intents?flag=underpaid",
+    f"{ADMIN}/intents?flag=overpaid&status=confirmed",
+    f"{ADMIN}/refunds",
+    f"{ADMIN}/admissions",
+    f"{ADMIN}/admissions?status=valid",
+    f"{ADMIN}/admissions?event_id={{hit}}",
+    f"/v1/admin/{FAIR}",
+    f"{PUBLIC}/events",
+    f"/v1/public/{FAIR}",
+)
+
+READS: dict[str, tuple[str, dict[str, Any]]] = {
+    "an event": (f"{ADMIN}/events/{{hit}}", {}),
+    "a ticket type": (f"{ADMIN}/events/{{hit}}/tickets/{{ticket}}", {}),
+    "an intent": (f"{ADMIN}/intents/{{intent}}", {}),
+    "an API key": (f"{ADMIN}/apikeys/{{key}}", {}),
+    "the wallet": (f"{ADMIN}/wallet", {}),
+    "a public event": (f"{PUBLIC}/events/{{hit}}", {"caller": None}),
+    "a public event, remembered": (
+        f"{PUBLIC}/events/{{hit}}",
+        {"caller": None, "remembered": True},
+    ),
+    "a public event by slug": (f"{PUBLIC}/events/{{slug}}", {"caller": None}),
+    "its ticket types": (f"{PUBLIC}/events/{{hit}}/tickets", {"caller": None}),
+    "a buyer's intent": (f"{CHECKOUT}/intents/{{intent}}", {"caller": "{secret}"}),
+    "a JWT for a key": ("/v1/auth/token", {"caller": None, "body": {"api_key": "{plain}"}}),
+    "a JWT for a password": (
+        "/v1/auth/login",
+        {
+            "caller": None,
+            "body": {"tenant": "big", "email": "{email}", "password": PASSWORD},
+        },
+    ),
+    "/v1/chains": ("/v1/chains", {"caller": None}),
+    "/healthz": ("/healthz", {"caller": None}),
+    "/readyz": ("/readyz", {"caller": None}),
+}
+
+
+PREFLIGHT = "preflight"
+
+
+def request(side: Side, name: str) -> Callable[[], Any]:
+    """Return what reads one thing on one side, or orders a ticket there."""
+    if name == PREFLIGHT:
+        order = {"event_id": side.known["hit"], "ticket_id": side.known["ticket"]}
+        return side.request(f"{CHECKOUT}/preflight", body=order, caller=None)
+    path, options = READS[name]
+    if options.get("caller"):
+        options = {**options, "caller": options["caller"].format(**side.known)}
+    if options.get("body"):
+        body = {each: value.format(**side.known) for each, value in options["body"].items()}
+        options = {**options, "body": body}
+    return side.request(path, **options)
+
+
+@dataclass(frozen=True)
+class Pages:
+    """The first page of a list, and one far behind it."""
+
+    limit: int
+    number: int
+    first: Callable[[], Any]
+    far: Callable[[], Any]
+
+
+def pages(side: Side, path: str) -> Pages:
+    """Find the list's 1,000th page, or its last, of as many rows as it can have; at most 25."""
+    caller = "fair" if "/fair/" in path else "big"
+
+    base, _, filters = path.format(**side.known).partition("?")
+    query = dict(parse_qsl(filters))
+
+    def page(limit: int, cursor: str | None) -> Callable[[], Any]:
+        asked = {**query, "limit": str(limit), **({"cursor": cursor} if cursor else {})}
+        return side.request(base, caller=caller, query=asked)
+
+    side.use()
+    cursors: list[str | None] = [None]
+    rows = 0
+    while rows < PAGE * LIMITS[0]:
+        answer = page(MAX_PAGE, cursors[-1])()
+        rows += len(answer["data"])
+        if answer["next_cursor"] is None:
+            break
+        cursors.append(answer["next_cursor"])
+    limit = next((each for each in LIMITS if each * PAGE <= rows), 1)
+    number = min(PAGE, rows // limit)
+    before = (number - 1) * limit
+    cursor = cursors[before // MAX_PAGE]
+    if before % MAX_PAGE:
+        cursor = page(before % MAX_PAGE, cursor)()["next_cursor"]
+    return Pages(limit, number, page(limit, None), page(limit, cursor))
+
+
+def looks(side: Side) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield what the worker asks of the database at each look, by its name.
+
+    What it costs is bounded by what it returns, not by what there is.
+    """
+    side.use()
+    cursor = chains.cursor(CHAIN)
+    assert isinstance(cursor, Block)
+    swept_before = cursor.time - SWEEP_EVERY
+    token = REGISTRY[CHAIN].token_address
+    yield "settlement.deep_enough", lambda: settlement.deep_enough(CHAIN, cursor)
+    yield "settlement.past_deadline", lambda: settlement.past_deadline(CHAIN, cursor)
+    yield "settlement.expire_free", settlement.expire_free
+    yield "ledger.watched_addresses", lambda: ledger.watched_addresses(CHAIN, token, cursor)
+    yield (
+        f"ledger.cold_intents, {ADDRESSES_PER_SWEEP} at once",
+        lambda: ledger.cold_intents(CHAIN, cursor.time, swept_before, ADDRESSES_PER_SWEEP),
+    )
