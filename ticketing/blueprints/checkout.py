@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from flask import g
-
 from schemas.intents import IntentSchema, NewIntentSchema, PreflightSchema, PurchaseSchema
 from ticketing import credentials
 from ticketing.blueprints import cors, guards
@@ -77,7 +75,7 @@ def preflight(body: dict[str, Any], tenant: str) -> PaymentIntent:
 @blp.refuses(NotFound)
 def get_checkout_intent(tenant: str, intent_id: str) -> PaymentIntent:
     """Read an intent."""
-    return _tell(intents.get(g.tenant_id, intent_id))
+    return _tell(intents.get(tenant, intent_id))
 
 
 @blp.post("/intents/<intent_id>/purchase")
@@ -89,7 +87,7 @@ def get_checkout_intent(tenant: str, intent_id: str) -> PaymentIntent:
 )
 def purchase(tenant: str, intent_id: str) -> tuple[PaymentIntent, int]:
     """Execute the purchase: look at the chain now and settle. Never issues twice."""
-    found = intents.get(g.tenant_id, intent_id)
+    found = intents.get(tenant, intent_id)
     event = found.event
     intent = _tell(checkout.purchase(found, config()))
     refusal = _REFUSALS.get(IntentStatus(intent.status))
@@ -107,7 +105,7 @@ def purchase(tenant: str, intent_id: str) -> tuple[PaymentIntent, int]:
 @blp.refuses(NotFound, IntentNotCancelable, ChainUnavailable)
 def cancel(tenant: str, intent_id: str) -> PaymentIntent:
     """Cancel an intent that has received nothing, and release its hold."""
-    return _tell(checkout.cancel(intents.get(g.tenant_id, intent_id), config()))
+    return _tell(checkout.cancel(intents.get(tenant, intent_id), config()))
 
 
 def _tell(intent: PaymentIntent) -> PaymentIntent:

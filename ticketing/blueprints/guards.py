@@ -15,7 +15,7 @@ from ticketing.errors import (
     Unauthenticated,
     WrongTenant,
 )
-from ticketing.services import tenants, tokens
+from ticketing.services import tokens
 from ticketing.services.tokens import Caller
 
 Security = list[dict[str, list[str]]]
@@ -101,7 +101,6 @@ class Buyer:
         expected = credentials.client_secret(config().secret_key, path["intent_id"])
         if not credentials.same(secret, expected):
             raise NotFound("There is no such intent.")
-        g.tenant_id = tenants.find(path["tenant"]).id
 
     def security(self, method: str, view: str) -> Security:
         """Return the ways to act on an intent; none is needed to begin."""
@@ -120,7 +119,6 @@ def _admit(found: Caller, needed: Role) -> None:
     if not found.role.holds(needed):
         raise InsufficientRole
     g.caller = found
-    g.tenant_id = found.tenant_id
 
 
 def _authenticate() -> Caller | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from peewee import ModelSelect, fn
 
+from ticketing import ids
 from ticketing.chain import eip681, units
 from ticketing.constants import Flag, IntentStatus
 from ticketing.errors import NotFound
@@ -20,17 +21,25 @@ from ticketing.models.payment_intents import (
     flag_bits,
 )
 from ticketing.models.prepared import Prepared
+from ticketing.models.tenants import Tenant
 from ticketing.services import chains
 from ticketing.services.pages import Page, PageRequest, paginate
 
 
-@Prepared
-def _by_id(tenant_id: Any, intent_id: Any) -> ModelSelect[PaymentIntent]:
+def _with_event(intent_id: Any) -> ModelSelect[PaymentIntent]:
     return (
-        PaymentIntent.select(PaymentIntent, Event)
-        .join(Event)
-        .where(PaymentIntent.tenant == tenant_id, PaymentIntent.id == intent_id)
+        PaymentIntent.select(PaymentIntent, Event).join(Event).where(PaymentIntent.id == intent_id)
     )
+
+
+@Prepared
+def _of_tenant_id(tenant: Any, intent_id: Any) -> ModelSelect[PaymentIntent]:
+    return _with_event(intent_id).where(PaymentIntent.tenant == tenant)
+
+
+@Prepared
+def _of_tenant_slug(tenant: Any, intent_id: Any) -> ModelSelect[PaymentIntent]:
+    return _with_event(intent_id).join_from(PaymentIntent, Tenant).where(Tenant.slug == tenant)
 
 
 @Prepared
@@ -75,9 +84,11 @@ def few_of_tenant(tenant_id: str) -> ModelSelect[PaymentIntent]:
     return PaymentIntent.select().where(fn.LOWER(PaymentIntent.tenant) == tenant_id)
 
 
-def get(tenant_id: str, intent_id: str) -> PaymentIntent:
-    """Return one intent of a tenant, its event beside it. NotFound."""
-    intent = _by_id.first(tenant_id=tenant_id, intent_id=intent_id)
+def get(tenant_reference: str, intent_id: str) -> PaymentIntent:
+    """Return one intent of the tenant with this slug or id, its event beside it. NotFound."""
+    by_id = ids.is_id(ids.TENANT, tenant_reference)
+    found: Prepared[PaymentIntent] = _of_tenant_id if by_id else _of_tenant_slug
+    intent = found.first(tenant=tenant_reference, intent_id=intent_id)
     if intent is None:
         raise NotFound("There is no such intent.")
     return intent
