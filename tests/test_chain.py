@@ -93,6 +93,14 @@ def test_balances_are_the_same_one_by_one_and_through_multicall(chain, with_mult
     assert counted.batches == 1 + (3 if with_multicall else 13)
 
 
+def test_more_addresses_are_watched_than_the_node_takes_in_one_request(chain):
+    holders = [f"0x{number:040x}" for number in range(2**64, 2**64 + 35_000)]
+    anvil.mint(chain.rpc, anvil.TOKEN_ADDRESS, holders[-1], 7)
+    node = Node(RpcClient([chain.url]))
+    ((_, found),) = node.transfers(anvil.TOKEN_ADDRESS, holders, 1, node.head())
+    assert [each.atomic_amount for each in found] == [7]
+
+
 @pytest.mark.parametrize("answer", [None, 1, "", "0x", "0xzz", "0x" + "ff" * 64, "0x" + "00" * 64])
 def test_a_garbled_multicall_answer_is_an_rpc_error(answer):
     with pytest.raises(RpcError):

@@ -13,7 +13,7 @@ from tests.conftest import SECRET_KEY
 from tests.factories import PRICE, new_xpub, ticket_body
 from tests.remote import RemoteOrganizer, eventually
 from ticketing.db import database, open_database
-from tools import ToolMissing, anvil, pgbouncer
+from tools import ToolMissing, anvil
 from tools.client import Client
 from tools.pgbouncer import PgBouncer
 from tools.stack import Stack, free_port
@@ -41,12 +41,12 @@ class Hosts:
 def pooler(postgres):
     """None where PgBouncer cannot be had: the summary of the run tells it."""
     try:
-        pgbouncer.find()
+        running = PgBouncer(postgres.url, pool_size=POOL)
     except ToolMissing:
         yield None
-        return
-    with PgBouncer(postgres.url, pool_size=POOL) as running:
-        yield running
+    else:
+        with running:
+            yield running
 
 
 def behind(pooler, url):
@@ -222,7 +222,8 @@ def test_an_idempotency_key_used_at_one_host_is_known_at_the_other(pair):
 def test_a_cursor_made_at_one_host_leads_on_at_the_other(pair):
     at_a, at_b = pair
     made = [at_a.ticket()["event_id"] for _ in range(7)]
-    for path, headers in ((at_a.path, at_a.headers), (listing_of_events(at_a), {})):
+    public = at_a.path.replace("/admin/", "/public/")
+    for path, headers in ((at_a.path, at_a.headers), (public, {})):
         found, cursor, turns = [], "", [at_a, at_b] * 4
         while cursor is not None:
             url = f"{path}/events?limit=2" + (f"&cursor={cursor}" if cursor else "")
@@ -231,10 +232,6 @@ def test_a_cursor_made_at_one_host_leads_on_at_the_other(pair):
             cursor = page["next_cursor"]
         assert sorted(found) == made
         assert len(turns) == 4
-
-
-def listing_of_events(organizer):
-    return organizer.path.replace("/admin/", "/public/")
 
 
 def test_buyers_of_both_hosts_get_as_many_holds_as_there_are_seats(hosts, pair, pooler):
