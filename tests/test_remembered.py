@@ -155,6 +155,18 @@ def test_no_more_is_kept_than_there_is_room_for(shop, elsewhere, queries, monkey
     assert len(queries) > 3
 
 
+def test_made_up_urls_take_no_more_room_than_there_is(shop, elsewhere, queries, monkeypatch):
+    monkeypatch.setattr(remembered, "KEPT_ANSWERS", 2)
+    urls = [f"{shop.public}/events/{shop.published['id']}?made-up={n}" for n in range(3)]
+    for url in urls:
+        assert elsewhere.get(url).status_code == 200
+    queries.clear()
+    elsewhere.get(urls[2])
+    assert len(queries) == 1
+    elsewhere.get(urls[0])
+    assert len(queries) > 2
+
+
 @pytest.mark.parametrize("form", ['"{}"', 'W/"{}"', '"other", "{}"', "*"])
 def test_every_form_of_if_none_match_is_understood(shop, elsewhere, form):
     url = f"{shop.public}/events"

@@ -8,6 +8,7 @@ import pytest
 from app import create_app
 from tests.conftest import SECRET_KEY
 from tests.factories import Api, cli
+from ticketing import clock
 from ticketing.config import load
 from ticketing.db import database
 from ticketing.models.api_keys import ApiKey
@@ -230,3 +231,11 @@ def test_a_jwt_is_good_in_another_process_of_the_same_secret_only(acme, environ)
         other = create_app(load({**environ, "SECRET_KEY": secret}))
         answer = Api(other.test_client()).get(f"{acme.path}/events", headers=headers)
         assert answer.status_code == status
+
+
+def test_a_token_from_a_host_whose_clock_is_ahead_is_good(acme, monkeypatch):
+    now = clock.now
+    monkeypatch.setattr(clock, "now", lambda: now() + timedelta(seconds=5))
+    ahead = acme.api("read")
+    monkeypatch.setattr(clock, "now", now)
+    assert ahead.get(f"{acme.path}/events").status_code == 200
