@@ -8,13 +8,13 @@ import json
 import subprocess
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any
 
 import urllib3
 
 from ticketing.chain import address
 from ticketing.chain.registry import LOCAL_CHAIN_ID
+from tools import Running
 from tools.stack import ROOT
 
 BLOCK_SECONDS = 2
@@ -22,7 +22,7 @@ _DECIMALS = "0x" + address.keccak256(b"decimals()")[:4].hex()
 _SYMBOL = "0x" + address.keccak256(b"symbol()")[:4].hex()
 
 
-class EmptyChain:
+class EmptyChain(Running):
     """Runs the stand-in in a process of its own, at its block 0. A context manager."""
 
     def __init__(self, first_time: int) -> None:
@@ -35,15 +35,8 @@ class EmptyChain:
         assert self._process.stdout is not None
         self.url = f"http://127.0.0.1:{self._process.stdout.readline().strip()}"
 
-    def __enter__(self) -> "EmptyChain":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def stop(self) -> None:
+        """End it."""
         self._process.terminate()
         self._process.communicate()
 

@@ -8,8 +8,8 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 
+from tools import Running
 from tools.stack import ROOT, free_port
 
 SERVICE = "app:create_app()"
@@ -46,7 +46,7 @@ def flask(variables: Mapping[str, str], *arguments: str) -> str:
     return done.stdout
 
 
-class Server:
+class Server(Running):
     """gunicorn with one application, under the project's own settings. A context manager."""
 
     def __init__(self, app: str, variables: Mapping[str, str], log: Path) -> None:
@@ -72,17 +72,6 @@ class Server:
                 raise ServerFailed(f"{app} did not start: {log.read_text()[-500:]}")
             time.sleep(0.002)
         self.start_seconds = time.monotonic() - start
-
-    def __enter__(self) -> "Server":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     def stop(self) -> None:
         """End it, with its workers."""

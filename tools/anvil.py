@@ -13,12 +13,11 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import urllib3
 
-from tools import ToolMissing
+from tools import Running, ToolMissing
 
 ROOT = Path(__file__).parent.parent
 TOOLS = ROOT / ".tools"
@@ -111,7 +110,7 @@ def _npm() -> list[str]:
     ]
 
 
-class Anvil:
+class Anvil(Running):
     """A running node. Use it as a context manager, or `stop` it."""
 
     def __init__(
@@ -149,17 +148,6 @@ class Anvil:
         self.url = f"http://127.0.0.1:{self.port}"
         self.rpc("anvil_setLoggingEnabled", False)
         self._never_go_back_in_time()
-
-    def __enter__(self) -> "Anvil":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     def rpc(self, method: str, *params: Any) -> Any:
         """Call a JSON-RPC method and return its result. RuntimeError if the node refuses."""

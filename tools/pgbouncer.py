@@ -9,10 +9,9 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
-from types import TracebackType
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from tools import ToolMissing
+from tools import Running, ToolMissing
 from tools.postgres import UNPRIVILEGED_USER, readable
 from tools.stack import free_port
 
@@ -23,7 +22,7 @@ _PREPARES_SINCE = (1, 21)
 """The first version that can follow clients' prepared statements. Ours is told not to."""
 
 
-class PgBouncer:
+class PgBouncer(Running):
     """A running pooler before the server of `server_url`. A context manager.
 
     Each database gets `pool_size` connections, which clients have for one transaction at a time.
@@ -55,17 +54,6 @@ class PgBouncer:
                 start_new_session=True,
             )
         self._wait()
-
-    def __enter__(self) -> "PgBouncer":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     def url_of(self, database_url: str) -> str:
         """Return a URL by which a database of the server is reached through the pooler."""

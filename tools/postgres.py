@@ -8,12 +8,11 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
-from types import TracebackType
 from urllib.parse import urlsplit
 
 import psycopg
 
-from tools import ToolMissing
+from tools import Running, ToolMissing
 from tools.stack import free_port
 
 UNPRIVILEGED_USER = "nobody"
@@ -24,7 +23,7 @@ _BACKUP = ["--write-recovery-conf", "--checkpoint=fast", "--no-sync"]
 _FAST = ["-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"]
 
 
-class Postgres:
+class Postgres(Running):
     """A running server. Use it as a context manager, or `stop` it.
 
     TEST_DATABASE_URL names one that runs already; else the machine's own binaries are started,
@@ -46,17 +45,6 @@ class Postgres:
         self._run([binaries / "initdb", "-D", self._data, *_INITDB])
         self._options = [] if durable else _FAST
         self.url = self._start()
-
-    def __enter__(self) -> "Postgres":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     @property
     def version(self) -> str:

@@ -8,9 +8,10 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 
 import urllib3
+
+from tools import Running
 
 ROOT = Path(__file__).parent.parent
 START_SECONDS = 30
@@ -21,7 +22,7 @@ class StackFailed(Exception):
     """A process did not start, or ended by itself. One sentence."""
 
 
-class Stack:
+class Stack(Running):
     """The web server and the worker over one configuration. A context manager.
 
     `variables` are the service's own (DATABASE_URL, SECRET_KEY, ...); they stand above the
@@ -34,17 +35,6 @@ class Stack:
         self.environ = {**os.environ, "FLASK_SKIP_DOTENV": "1", **variables}
         self._output = log.open("ab") if log else None
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
-
-    def __enter__(self) -> "Stack":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     def flask(self, *arguments: str, stdin: str | None = None) -> str:
         """Run `flask --app app ...` and return what it prints. StackFailed if it fails."""
