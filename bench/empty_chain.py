@@ -12,14 +12,15 @@ from typing import Any
 
 import urllib3
 
+from ticketing.chain.keccak import keccak256
 from ticketing.chain import address
 from ticketing.chain.registry import LOCAL_CHAIN_ID
 from tools import Running
 from tools.stack import ROOT
 
 BLOCK_SECONDS = 2
-_DECIMALS = "0x" + address.keccak256(b"decimals()")[:4].hex()
-_SYMBOL = "0x" + address.keccak256(b"symbol()")[:4].hex()
+_DECIMALS = "0x" + keccak256(b"decimals()")[:4].hex()
+_SYMBOL = "0x" + keccak256(b"symbol()")[:4].hex()
 
 
 class EmptyChain(Running):

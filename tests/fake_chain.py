@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from ticketing.chain.address import keccak256
+from ticketing.chain.keccak import keccak256
 from ticketing.chain.rpc import Call, RpcError, RpcRefused
 
 TRANSFER = "0x" + keccak256(b"Transfer(address,address,uint256)").hex()

@@ -2,14 +2,9 @@
 
 import re
 
-from Crypto.Hash import keccak
+from ticketing.chain.keccak import keccak256
 
 _HEX_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
-
-
-def keccak256(data: bytes) -> bytes:
-    """Return the Keccak-256 digest that Ethereum uses (not NIST's SHA3-256)."""
-    return keccak.new(digest_bits=256, data=data).digest()
 
 
 def checksum(address: str) -> str:

@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ticketing.chain import address
+from ticketing.chain.keccak import keccak256
 from ticketing.chain.rpc import RpcError
 
-TRANSFER_TOPIC = "0x" + address.keccak256(b"Transfer(address,address,uint256)").hex()
+TRANSFER_TOPIC = "0x" + keccak256(b"Transfer(address,address,uint256)").hex()
 NOTHING = "0x"
 
 _SUCCESS = "0x1"

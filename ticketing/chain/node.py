@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from ticketing.chain import address, multicall
+from ticketing.chain import multicall
 from ticketing.chain.answers import (
     NOTHING,
     TRANSFER_TOPIC,
@@ -22,6 +22,7 @@ from ticketing.chain.answers import (
     parse_string,
     parse_word,
 )
+from ticketing.chain.keccak import keccak256
 from ticketing.chain.registry import Chain
 from ticketing.chain.rpc import Call, RpcClient, RpcError, RpcRefused
 
@@ -36,9 +37,9 @@ _CALLS_PER_BATCH = 100
 _CALLS_PER_MULTICALL = 500
 
 _HEAD_CALL: Call = ("eth_getBlockByNumber", ["latest", False])
-_DECIMALS_CALL = "0x" + address.keccak256(b"decimals()")[:4].hex()
-_SYMBOL_CALL = "0x" + address.keccak256(b"symbol()")[:4].hex()
-_BALANCE_SELECTOR = "0x" + address.keccak256(b"balanceOf(address)")[:4].hex()
+_DECIMALS_CALL = "0x" + keccak256(b"decimals()")[:4].hex()
+_SYMBOL_CALL = "0x" + keccak256(b"symbol()")[:4].hex()
+_BALANCE_SELECTOR = "0x" + keccak256(b"balanceOf(address)")[:4].hex()
 
 
 class ChainMoved(RpcError):
