@@ -1,9 +1,12 @@
 # What a developer types. `make` alone explains itself.
 PYTHON ?= python3
 BIN := .venv/bin
+SUPPLY := .tools/supply
+# Nothing is installed whose hash is not pinned, and nothing is built: that would fetch what builds it.
+PIP_INSTALL := -m pip install -qq --disable-pip-version-check --require-hashes --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test lint format bench
+.PHONY: help run demo test lint format fuzz bench lock audit
 
 help: ## Show what can be made
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -26,16 +29,42 @@ format: .venv/tests ## Write the code in the one style
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
+SECONDS := 1200
+fuzz: .venv/tests ## Try the service against its OpenAPI document with every role, SECONDS=1200 in all
+	@FUZZ_SECONDS=$(SECONDS) $(BIN)/python -m pytest tests/test_fuzz.py -s
+
 bench: .venv/tests ## Measure what requests cost; the table goes to bench/RESULTS.md too
 	@$(BIN)/python -m bench --write
+
+LOCK = $(SUPPLY)/bin/uv --quiet pip compile --universal --python-version 3.11 --generate-hashes \
+	--custom-compile-command 'make lock' $(UPGRADE)
+lock: $(SUPPLY)/ready ## Pin what the .in files name, with hashes, and list licences; UPGRADE=--upgrade takes newer ones
+	@$(LOCK) requirements.in -o requirements.txt
+	@$(LOCK) requirements-dev.in -c requirements.txt -o requirements-dev.txt
+	@$(LOCK) tools/supply.in -o tools/supply.txt
+	@$(LOCK) tools/node.in -o tools/node.txt
+	@$(MAKE) --no-print-directory .venv/runs
+	@$(BIN)/python -m tools.licenses
+
+# `--ignore-vuln ID` for each finding that SECURITY.md answers.
+ANSWERED :=
+audit: $(SUPPLY)/ready ## Ask PyPI for known vulnerabilities of everything pinned
+	@$(SUPPLY)/bin/pip-audit --strict --disable-pip --require-hashes $(ANSWERED) \
+		-r requirements.txt -r requirements-dev.txt -r tools/supply.txt -r tools/node.txt
 
 .venv/runs: requirements.txt
 	@echo "installing what runs"
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check -r requirements.txt
+	@$(BIN)/python $(PIP_INSTALL) -r requirements.txt
 	@touch $@
 
 .venv/tests: .venv/runs requirements-dev.txt
 	@echo "installing what tests"
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check -r requirements-dev.txt
+	@$(BIN)/python $(PIP_INSTALL) -r requirements-dev.txt
+	@touch $@
+
+$(SUPPLY)/ready: tools/supply.txt
+	@echo "installing what pins and audits"
+	@$(PYTHON) -m venv $(SUPPLY)
+	@$(SUPPLY)/bin/python $(PIP_INSTALL) -r tools/supply.txt
 	@touch $@

