@@ -1,12 +1,19 @@
-"""`flask --app app db`: migrations."""
+"""`flask --app app db`: migrations, backups."""
+
+from collections.abc import Callable
+from pathlib import Path
 
 import click
 from flask.cli import AppGroup
 
+from ticketing import backup as backups
 from ticketing import migrating
 from ticketing.cli.base import command
+from ticketing.services import wallets
 
-group = AppGroup("db", help="Bring the database up to date.")
+DEFAULT_SKIP = 10_000
+
+group = AppGroup("db", help="Bring the database up to date; back it up.")
 
 
 @group.command("upgrade")
@@ -23,3 +30,51 @@ def upgrade() -> None:
 def downgrade() -> None:
     """Take back the last migration."""
     click.echo("\n".join(f"took back {name}" for name in migrating.downgrade()) or "nothing there")
+
+
+@group.command("backup")
+@click.argument("file", type=click.Path(path_type=Path))
+@command
+def backup(file: Path) -> None:
+    """Copy the SQLite database to FILE, which must not be there yet, while the service goes on.
+
+    FILE is as secret as the database: it has the buyers' addresses and the admission codes.
+    """
+    try:
+        backups.backup(file, _percentages())
+    except backups.BackupFailed as failed:
+        raise click.ClickException(str(failed)) from None
+    click.echo(f"{file} has {file.stat().st_size} bytes; keep SECRET_KEY with it")
+
+
+@group.command("restored")
+@click.option(
+    "--skip",
+    type=click.IntRange(1, wallets.INDEXES),
+    default=DEFAULT_SKIP,
+    show_default=True,
+    help="More than any wallet's orders since the backup.",
+)
+@command
+def restored(skip: int) -> None:
+    """Pass over the addresses issued since the backup that was restored, in every wallet.
+
+    Run it once after a restore, or after a standby that lagged was promoted, before the service
+    starts: the database does not know these addresses and would issue them to other orders.
+    """
+    for each in wallets.skip(skip):
+        click.echo(f"{each.xpub}  0/{each.first} to 0/{each.next_index - 1} are passed over")
+
+
+def _percentages() -> Callable[[int, int], None]:
+    """Return what tells how far a copy is, to standard error, at each tenth of it."""
+    told = 0
+
+    def tell(copied: int, total: int) -> None:
+        nonlocal told
+        tenths = 10 * copied // max(total, 1)
+        if tenths > told:
+            told = tenths
+            click.echo(f"{10 * tenths}% of {total} pages", err=True)
+
+    return tell

@@ -9,8 +9,9 @@ from peewee import ModelUpdate
 
 from ticketing import clock, ids
 from ticketing.chain import xpub as xpubs
+from ticketing.conflicts import NotPayable
 from ticketing.db import write_transaction
-from ticketing.errors import Invalid, NotFound, NotPayable
+from ticketing.errors import Invalid, NotFound
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant, Wallet
 from ticketing.services import revisions
@@ -32,6 +33,19 @@ class IssuedAddress:
     wallet_id: str
     index: int
     address: str
+
+
+@dataclass(frozen=True)
+class SkippedAddresses:
+    """Indexes of a wallet that no intent will get: from `first` to before `next_index`."""
+
+    xpub: str
+    first: int
+    next_index: int
+
+
+INDEXES = 2**31
+"""How many receiving addresses an account has (BIP-32: higher ones would need its private key)."""
 
 
 @Prepared
@@ -92,3 +106,18 @@ def issue_address(tenant_id: str) -> IssuedAddress:
         raise NotPayable("The organizer has not set a wallet yet.")
     index = wallet.next_index - 1
     return IssuedAddress(wallet.id, index, xpubs.derive_address(wallet.xpub, index))
+
+
+def skip(count: int) -> list[SkippedAddresses]:
+    """Pass over the next `count` addresses of every wallet, and return which these are.
+
+    Invalid, and nothing changes, if a wallet has not as many left.
+    """
+    with write_transaction():
+        if Wallet.select().where(Wallet.next_index + count > INDEXES).exists():
+            raise Invalid({"skip": ["A wallet has fewer addresses left than that."]})
+        Wallet.update(next_index=Wallet.next_index + count).execute()
+        return [
+            SkippedAddresses(wallet.xpub, wallet.next_index - count, wallet.next_index)
+            for wallet in Wallet.select().order_by(Wallet.id)
+        ]
