@@ -3,8 +3,10 @@
 import errno
 import gc
 import os
+import shutil
 import socket
 import sys
+import tempfile
 from typing import Any
 
 from ticketing.config import ConfigError, load
@@ -14,12 +16,18 @@ try:
 except ConfigError as error:
     sys.exit(f"ticketing: {error}")
 
+# Each process counts what it answers in a file here, before the application is loaded.
+os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="ticketing-metrics-")
+
 bind = f"0.0.0.0:{_config.port}"
 workers = _config.web_concurrency
-worker_class = "gthread"
+worker_class = "ticketing.server.worker.Worker"
 threads = 4
+worker_connections = 500  # two file descriptors and more are left for each of the usual 1,024
+sendfile = False  # a worker keeps what a client does not read at once
 preload_app = True
 control_socket_disable = True
+forwarded_allow_ips = ""  # whom to believe says TRUSTED_PROXIES, in one place: blueprints/client.py
 loglevel = _config.log_level.lower()
 
 
@@ -45,3 +53,8 @@ def pre_fork(server: object, worker: object) -> None:
     """Keep what is loaded from the collector: each worker's first collection would copy it all."""
     gc.collect()
     gc.freeze()
+
+
+def on_exit(server: object) -> None:
+    """Leave nothing behind."""
+    shutil.rmtree(os.environ["PROMETHEUS_MULTIPROC_DIR"], ignore_errors=True)

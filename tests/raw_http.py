@@ -1,0 +1,158 @@
+"""The real server, and bytes sent to it by hand."""
+
+import contextlib
+import json
+import re
+import resource
+import socket
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import urllib3
+
+from tests.conftest import SECRET_KEY
+from tools.stack import Stack, free_port
+
+GOOD = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+POST = b"POST /v1/auth/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+"""A head without its end: how long the body is comes after it."""
+_ANSWER = re.compile(rb"HTTP/1\.[01] (\d{3}) [^\r]*\r\n(.*?)\r\n\r\n", re.DOTALL)
+
+
+class RawServer(Stack):
+    """gunicorn as the Procfile starts it, with other numbers for the worker if need be."""
+
+    def __init__(self, database_url: str, log: Path, numbers: Mapping[str, float]) -> None:
+        super().__init__(
+            {
+                "DATABASE_URL": database_url,
+                "SECRET_KEY": SECRET_KEY,
+                "PORT": str(free_port()),
+                "WEB_CONCURRENCY": "2",
+                "RATE_LIMIT_PUBLIC": "0",
+                "RATE_LIMIT_TOKEN": "0",
+            },
+            log=log,
+        )
+        self.log_path = log
+        changes = "; ".join(f"worker.{name} = {value}" for name, value in numbers.items())
+        code = (
+            "from gunicorn.app.wsgiapp import run\n"
+            f"from ticketing.server import worker\n{changes}\nrun()"
+        )
+        bind = f"127.0.0.1:{self.port}"
+        self._start("web", [sys.executable, "-c", code, "--bind", bind, "app:create_app()"])
+        while not self._is_up():
+            self.check()
+            time.sleep(0.05)
+
+    @property
+    def pid(self) -> int:
+        """gunicorn's own process."""
+        return self._processes["web"].pid
+
+    def terminate(self) -> None:
+        """Ask it to end, and do not wait."""
+        self._processes["web"].terminate()
+
+    def wait(self) -> int:
+        """Wait for its end."""
+        return self._processes["web"].wait(30)
+
+    def connect(self, data: bytes = b"", *, receive_buffer: int = 0) -> socket.socket:
+        """Open a connection and send something."""
+        sock = socket.socket()
+        if receive_buffer:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        sock.settimeout(20)
+        sock.connect(("127.0.0.1", self.port))
+        sock.sendall(data)
+        return sock
+
+    def ask(self, data: bytes) -> list["RawAnswer"]:
+        """Send something, and nothing after it; return all that is answered to it."""
+        with self.connect(data) as sock:
+            sock.shutdown(socket.SHUT_WR)
+            return answers(read_all(sock))
+
+    def one(self, data: bytes) -> "RawAnswer":
+        """Send something and return its one answer, after which the connection is closed."""
+        with self.connect(data) as sock:
+            (answer,) = answers(read_all(sock))
+            return answer
+
+    def seconds_to_answer(self) -> float:
+        """How long it takes to answer a client that is well behaved."""
+        start = time.monotonic()
+        assert self.one(GOOD).status == 200
+        return time.monotonic() - start
+
+    def _is_up(self) -> bool:
+        with contextlib.suppress(urllib3.exceptions.HTTPError):
+            return urllib3.request("GET", f"{self.url}/readyz", retries=False).status == 200
+        return False
+
+
+class RawAnswer:
+    """One answer as it was on the wire."""
+
+    def __init__(self, status: int, head: str, body: bytes) -> None:
+        self.status = status
+        self.headers = {
+            name.lower(): value
+            for name, _, value in (line.partition(": ") for line in head.split("\r\n"))
+        }
+        self.body = body
+
+    def problem(self, status: int, code: str) -> None:
+        """Check that it is a problem of this status and code, as section 2 of the contract says."""
+        assert (self.status, self.headers["content-type"]) == (status, "application/problem+json")
+        told = json.loads(self.body)
+        assert (told["status"], told["code"]) == (status, code)
+        assert told["type"] == f"urn:ticketing:problem:{code}" and told["title"] and told["detail"]
+        assert told["request_id"] == self.headers["x-request-id"]
+        assert self.headers["x-content-type-options"] == "nosniff"
+        assert self.headers["cache-control"] == "no-store"
+
+
+def read_all(sock: socket.socket) -> bytes:
+    """Read until the server closes the connection."""
+    received = b""
+    while data := sock.recv(65536):
+        received += data
+    return received
+
+
+def read_one(sock: socket.socket) -> RawAnswer:
+    """Read one answer and leave the connection open."""
+    received = b""
+    while not (found := answers(received)):
+        data = sock.recv(65536)
+        assert data, received
+        received += data
+    return found[0]
+
+
+def answers(received: bytes) -> list[RawAnswer]:
+    """Take bytes apart into whole answers; each tells its length."""
+    found = []
+    while head := _ANSWER.match(received):
+        answer = RawAnswer(int(head[1]), head[2].decode("latin-1"), b"")
+        size = 0 if answer.status < 200 else int(answer.headers["content-length"])
+        answer.body = received[head.end() : head.end() + size]
+        if len(answer.body) < size:
+            break
+        received = received[head.end() + size :]
+        found.append(answer)
+    return found
+
+
+@contextlib.contextmanager
+def many_files() -> Iterator[None]:
+    """Let this process have as many sockets as the machine allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

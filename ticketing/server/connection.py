@@ -1,0 +1,170 @@
+"""One client's connection: what of its request is here, and what of the answer is not yet gone."""
+
+import re
+import socket
+from typing import Any
+
+from gunicorn.http.body import Body, ChunkedReader, LengthReader
+from gunicorn.http.errors import (
+    InvalidHeader,
+    LimitRequestHeaders,
+    LimitRequestLine,
+    UnsupportedTransferCoding,
+)
+from gunicorn.http.message import Request
+from gunicorn.http.unreader import IterUnreader
+
+from ticketing.constants import MAX_BODY_BYTES
+from ticketing.server.chunks import Chunks
+
+MAX_HEAD_BYTES = 32 * 1024
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+_HEAD_END = b"\r\n\r\n"
+_BARE_LF = re.compile(rb"(?<!\r)\n")
+_FRAMING = ("TRANSFER-ENCODING", "TRAILER")
+_PIECES = 64
+
+
+class Outbox:
+    """What gunicorn takes for the socket when it writes an answer."""
+
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+
+    def sendall(self, data: bytes) -> None:
+        """Keep what is to be sent."""
+        if data:
+            self.pieces.append(data)
+
+    def shutdown(self, how: int) -> None:
+        """Refuse: the connection is not gunicorn's to close."""
+        raise OSError
+
+    def close(self) -> None:
+        """Do nothing, for the same reason."""
+
+
+class Connection:
+    """A socket that is never waited for, with the request that is being read from it.
+
+    `sock`, `client` and `server` are gunicorn's names.
+    """
+
+    def __init__(self, sock: socket.socket, client: Any, server: Any) -> None:
+        self.socket = sock
+        self.sock = Outbox()
+        self.client = client
+        self.server = server
+        self.deadline = 0.0
+        self.size = 0
+        """How many bytes it keeps in memory, as last counted."""
+        self.keep = True
+        """Whether another request may follow."""
+        self.kept = False
+        """Whether it was answered and has been silent since."""
+        self.lingering = False
+        """Whether it is closed from our side, for what the client may still be sending."""
+        self.is_closed = False
+        self.unsent: list[bytes | memoryview] = []
+        self.received = bytearray()
+        self.begin()
+
+    def begin(self) -> None:
+        """Get ready for the next request; what came of it already stays."""
+        self.request: Any = None
+        self._searched = 0
+        self._chunks: Chunks | None = None
+        self._length = 0
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing of a request is here."""
+        return self.request is None and not self.received
+
+    @property
+    def held(self) -> int:
+        """How many bytes it keeps in memory."""
+        body = len(self._chunks.body) if self._chunks else 0
+        return len(self.received) + body + sum(map(len, self.unsent))
+
+    def is_whole(self, cfg: Any) -> bool:
+        """Read what is here; tell whether `request` is now whole, with its body.
+
+        ParseException, or NoMoreData, for what is no request.
+        """
+        if self.request is None:
+            head = self._head()
+            if head is None:
+                return False
+            self.request = Request(cfg, IterUnreader([head]), self.client)
+            self._expect_body()
+        if self._chunks is not None:
+            if not self._chunks.take(self.received):
+                return False
+            # From here on it looks like any other: its length is known now.
+            self._length, body = self._chunks.length, bytes(self._chunks.body)
+            kept = [(name, value) for name, value in self.request.headers if name not in _FRAMING]
+            self.request.headers = [*kept, ("CONTENT-LENGTH", str(self._length))]
+        elif self._length > MAX_BODY_BYTES:
+            body = b""
+        elif len(self.received) < self._length:
+            return False
+        else:
+            body = bytes(self.received[: self._length])
+            del self.received[: self._length]
+        if self._length > MAX_BODY_BYTES:
+            self.request.force_close()  # the application refuses it by its length
+        self.request.body = Body(LengthReader(IterUnreader([body]), len(body)))
+        return True
+
+    def flush(self) -> bool:
+        """Send what can be sent without waiting; tell whether all is gone. OSError."""
+        while self.unsent:
+            try:
+                sent = self.socket.sendmsg(self.unsent[:_PIECES])
+            except BlockingIOError:
+                return False
+            while self.unsent and sent >= len(self.unsent[0]):
+                sent -= len(self.unsent.pop(0))
+            if sent:
+                self.unsent[0] = memoryview(self.unsent[0])[sent:]
+        return True
+
+    def _head(self) -> bytes | None:
+        """Take the head out of what was received; None if its end is not here yet."""
+        end = self.received.find(_HEAD_END, max(0, self._searched - len(_HEAD_END)))
+        if end < 0:
+            if len(self.received) > MAX_HEAD_BYTES:
+                raise _too_long(self.received)
+            # Its end will never come: the parser is to say so now.
+            end = len(self.received) if _BARE_LF.search(self.received, self._searched) else -1
+            self._searched = len(self.received)
+        elif end > MAX_HEAD_BYTES:
+            raise _too_long(self.received)
+        if end < 0:
+            return None
+        head = bytes(self.received[: end + len(_HEAD_END)])
+        del self.received[: end + len(_HEAD_END)]
+        return head
+
+    def _expect_body(self) -> None:
+        request = self.request
+        if request.version >= (1, 1) and not any(name == "HOST" for name, _ in request.headers):
+            raise InvalidHeader("HOST")  # RFC 9112, 3.2
+        if isinstance(request.body.reader, ChunkedReader):
+            codings = [value for name, value in request.headers if name == "TRANSFER-ENCODING"]
+            if [coding.lower() for coding in codings] != ["chunked"]:
+                raise UnsupportedTransferCoding(codings)
+            self._chunks = Chunks()
+        else:
+            self._length = request.body.reader.length
+        if request._expected_100_continue:
+            request._expected_100_continue = False  # gunicorn would say it after the body
+            if not self.received and (self._chunks or 0 < self._length <= MAX_BODY_BYTES):
+                self.unsent.append(_CONTINUE)
+
+
+def _too_long(received: bytearray) -> Exception:
+    if received.find(b"\r\n", 0, MAX_HEAD_BYTES) < 0:
+        return LimitRequestLine(len(received), MAX_HEAD_BYTES)
+    return LimitRequestHeaders("head")
