@@ -76,7 +76,7 @@ class Side:
     def _new_key(self, slug: str) -> ApiKey:
         tenant = Tenant.get(Tenant.slug == slug)
         return api_keys.create(
-            tenant.id, name="x", role=Role.ADMIN, ttl_seconds=86_400, secret_key=SECRET_KEY
+            tenant.id, name="x", role=Role.ADMIN, ttl_seconds=86_400, keyring=self._config.keyring
         )
 
     def _look_up(self) -> dict[str, str]:

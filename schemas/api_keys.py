@@ -3,7 +3,15 @@
 from marshmallow import fields, validate
 
 from schemas.base import BaseSchema, Instant, Int, PageQuery, Text, one_of
-from ticketing.constants import DEFAULT_KEY_TTL, MAX_KEY_TTL, MIN_KEY_TTL, KeyStatus, Role
+from ticketing.constants import (
+    DEFAULT_KEY_TTL,
+    DEFAULT_OVERLAP,
+    MAX_KEY_TTL,
+    MAX_OVERLAP,
+    MIN_KEY_TTL,
+    KeyStatus,
+    Role,
+)
 
 
 class ApiKeyCreateSchema(BaseSchema):
@@ -16,6 +24,25 @@ class ApiKeyCreateSchema(BaseSchema):
     )
 
     EXAMPLE = {"name": "storefront", "role": "paywall", "ttl_seconds": 2_592_000}
+
+
+class ApiKeyRotateSchema(BaseSchema):
+    """How an API key gets a new secret."""
+
+    overlap_seconds = Int(
+        load_default=DEFAULT_OVERLAP,
+        validate=validate.Range(0, MAX_OVERLAP),
+        metadata={"description": "How long the old secret stays good. 0: it ends at once."},
+    )
+    ttl_seconds = Int(
+        load_default=None,
+        allow_none=False,
+        validate=validate.Range(MIN_KEY_TTL, MAX_KEY_TTL),
+        metadata={"description": "How long the key lives from now. Left out: as long as before."},
+    )
+
+    EXAMPLE = {"overlap_seconds": 3600}
+    MAY_BE_ABSENT = True
 
 
 class ApiKeySchema(BaseSchema):
@@ -32,6 +59,13 @@ class ApiKeySchema(BaseSchema):
     expires_at = Instant(required=True)
     last_used_at = Instant(required=True, allow_none=True)
     revoked_at = Instant(required=True, allow_none=True)
+    previous_expires_at = Instant(
+        required=True,
+        allow_none=True,
+        metadata={
+            "description": "When the secret before the last rotation ends. Null: never rotated."
+        },
+    )
 
     EXAMPLE = {
         "id": "key_01hq3v5m8r2t6w9y1a4c7e0g3j",
@@ -43,11 +77,12 @@ class ApiKeySchema(BaseSchema):
         "expires_at": "2026-12-21T09:00:00Z",
         "last_used_at": None,
         "revoked_at": None,
+        "previous_expires_at": None,
     }
 
 
 class NewApiKeySchema(ApiKeySchema):
-    """An API key with its plaintext, in the answer that creates it and never again."""
+    """An API key with its plaintext, in the answer that makes its secret and never again."""
 
     key = fields.String(
         required=True,

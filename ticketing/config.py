@@ -4,22 +4,34 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from types import MappingProxyType
 from typing import TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 from ticketing.chain import address, registry
 from ticketing.chain.registry import Chain
-from ticketing.constants import MAX_SAFE_INTEGER
+from ticketing.constants import (
+    DEFAULT_RATE_LIMITS,
+    DEFAULT_UNPAID_PER_ADDRESS,
+    MAX_SAFE_INTEGER,
+    CallClass,
+)
+from ticketing.credentials import Keyring
 
 DEFAULT_DATABASE_URL = "sqlite:///var/ticketing.db"
 DEVELOPMENT_SECRET_KEY = "for-development-only-and-known-to-everybody"
 MIN_SECRET_KEY_BYTES = 32
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+LOG_FORMATS = ("plain", "json")
+MAX_RATE = 1_000_000
 
 Number = TypeVar("Number", int, float)
 
-_OURS = re.compile(r"SECRET_KEY|DATABASE_(REPLICA_)?URL|(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_.*")
+_OURS = re.compile(
+    r"SECRET_KEY(_PREVIOUS)?|DATABASE_(REPLICA_)?URL|(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_.*"
+)
+_METRICS_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{16,}", re.ASCII)
 _CHAIN_VARIABLE = re.compile(r"(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_(.*)")
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _CHAIN_ID = re.compile(r"[1-9][0-9]{0,15}")
@@ -33,7 +45,7 @@ class ConfigError(Exception):
 class Config:
     """What a process needs to know before it starts."""
 
-    secret_key: str = field(repr=False)
+    keyring: Keyring = field(repr=False)
     database_url: str = field(repr=False)
     database_replica_url: str | None = field(repr=False)
     port: int
@@ -42,6 +54,11 @@ class Config:
     hold: timedelta
     token_ttl_seconds: int
     log_level: str
+    log_format: str
+    metrics_token: str | None = field(repr=False)
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
+    rate_limits: Mapping[CallClass, int]
+    unpaid_per_address: int
     chains: Mapping[int, Chain]
 
 
@@ -51,7 +68,7 @@ def load(environ: Mapping[str, str]) -> Config:
         if _OURS.fullmatch(name) and not environ[name].isprintable():
             raise ConfigError(f"{name} must be printable Unicode text")
     return Config(
-        secret_key=_secret_key(environ),
+        keyring=_keyring(environ),
         database_url=_database_url(environ, "DATABASE_URL"),
         database_replica_url=_replica_url(environ),
         port=_integer(environ, "PORT", 8000, 1, 65535),
@@ -59,9 +76,27 @@ def load(environ: Mapping[str, str]) -> Config:
         poll_seconds=_number(environ, "POLL_SECONDS", 2.0, 0.05, 3600.0),
         hold=timedelta(seconds=_integer(environ, "HOLD_SECONDS", 900, 60, 7200)),
         token_ttl_seconds=_integer(environ, "TOKEN_TTL_SECONDS", 900, 1, 86_400),
-        log_level=_log_level(environ),
+        log_level=_one_of(environ, "LOG_LEVEL", "INFO", LOG_LEVELS),
+        log_format=_one_of(environ, "LOG_FORMAT", "plain", LOG_FORMATS),
+        metrics_token=_metrics_token(environ),
+        trusted_proxies=_trusted_proxies(environ),
+        rate_limits=MappingProxyType(_rate_limits(environ)),
+        unpaid_per_address=_integer(
+            environ, "UNPAID_PER_ADDRESS", DEFAULT_UNPAID_PER_ADDRESS, 0, MAX_RATE
+        ),
         chains=MappingProxyType(_chains(environ)),
     )
+
+
+def _keyring(environ: Mapping[str, str]) -> Keyring:
+    current, previous = _secret_key(environ), environ.get("SECRET_KEY_PREVIOUS")
+    if previous is not None and len(previous.encode()) < MIN_SECRET_KEY_BYTES:
+        raise ConfigError(
+            f"SECRET_KEY_PREVIOUS must have {MIN_SECRET_KEY_BYTES} bytes or more, or be left out"
+        )
+    if previous == current:
+        raise ConfigError("SECRET_KEY_PREVIOUS must not be the same as SECRET_KEY")
+    return Keyring(current, previous)
 
 
 def _secret_key(environ: Mapping[str, str]) -> str:
@@ -99,11 +134,36 @@ def _replica_url(environ: Mapping[str, str]) -> str | None:
     return urls[1]
 
 
-def _log_level(environ: Mapping[str, str]) -> str:
-    value = environ.get("LOG_LEVEL", "INFO").upper()
-    if value not in LOG_LEVELS:
-        raise ConfigError(f"LOG_LEVEL must be one of {', '.join(LOG_LEVELS)}")
+def _metrics_token(environ: Mapping[str, str]) -> str | None:
+    value = environ.get("METRICS_TOKEN")
+    if value is not None and not _METRICS_TOKEN.fullmatch(value):
+        raise ConfigError("METRICS_TOKEN must have 16 or more of the characters A-Za-z0-9._~+/=-")
     return value
+
+
+def _trusted_proxies(environ: Mapping[str, str]) -> tuple[IPv4Network | IPv6Network, ...]:
+    try:
+        return tuple(
+            ip_network(each)
+            for each in environ.get("TRUSTED_PROXIES", "").replace(",", " ").split()
+        )
+    except ValueError:
+        raise ConfigError("TRUSTED_PROXIES must be IP addresses or networks") from None
+
+
+def _rate_limits(environ: Mapping[str, str]) -> dict[CallClass, int]:
+    return {
+        each: _integer(environ, f"RATE_LIMIT_{each.upper()}", default, 0, MAX_RATE)
+        for each, default in DEFAULT_RATE_LIMITS.items()
+    }
+
+
+def _one_of(environ: Mapping[str, str], name: str, default: str, allowed: tuple[str, ...]) -> str:
+    given = environ.get(name, default)
+    for value in allowed:
+        if given.upper() == value.upper():
+            return value
+    raise ConfigError(f"{name} must be one of {', '.join(allowed)}")
 
 
 def _integer(environ: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:

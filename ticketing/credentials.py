@@ -9,6 +9,8 @@ import hmac
 import re
 import secrets
 import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from ticketing import ids
 
@@ -19,6 +21,27 @@ _CHECKSUM_LENGTH = 7
 
 CLIENT_SECRET_PREFIX = "cs_"
 _CODE_BITS, _CODE_LENGTH = 100, 20
+
+
+@dataclass(frozen=True)
+class Keyring:
+    """The service's secrets. All that is made is made under `current`.
+
+    What was made under `previous` is good as well, so that one SECRET_KEY can follow another.
+    """
+
+    current: str = field(repr=False)
+    previous: str | None = field(default=None, repr=False)
+
+    @property
+    def accepted(self) -> tuple[str, ...]:
+        """Return every secret that counts, the current one first."""
+        return (self.current,) if self.previous is None else (self.current, self.previous)
+
+
+def secret_key_id(secret_key: str) -> str:
+    """Return what a SECRET_KEY is known by where it must not be seen."""
+    return keyed_digest(secret_key, "secret-key-id", "")[:16]
 
 
 def keyed_digest(secret_key: str, purpose: str, text: str) -> str:
@@ -57,6 +80,11 @@ def client_secret(secret_key: str, intent_id: str) -> str:
     return CLIENT_SECRET_PREFIX + keyed_digest(secret_key, "client-secret", intent_id)
 
 
+def is_client_secret(keyring: Keyring, intent_id: str, offered: str) -> bool:
+    """Tell whether this is the secret of that intent."""
+    return same_as_any(offered, [client_secret(each, intent_id) for each in keyring.accepted])
+
+
 def new_admission_code() -> str:
     """Make the secret of an admission: 100 random bits in 20 characters that can be typed."""
     return ids.base32(secrets.randbits(_CODE_BITS), _CODE_LENGTH)
@@ -65,6 +93,14 @@ def new_admission_code() -> str:
 def same(a: str, b: str) -> bool:
     """Compare two secrets in a time that does not depend on where they differ."""
     return hmac.compare_digest(a.encode(), b.encode())
+
+
+def same_as_any(a: str, candidates: Iterable[str]) -> bool:
+    """Compare a secret with every candidate, in a time that does not tell which one fits."""
+    fits = False
+    for each in candidates:
+        fits |= same(a, each)
+    return fits
 
 
 def _checksum(body: str) -> str:

@@ -6,12 +6,13 @@ TicketingError                        what every caller may catch
 ├── PaymentRequired          402      payment_required
 ├── Forbidden                403      insufficient_role, wrong_tenant
 ├── NotFound                 404      not_found
-├── Conflict                 409      slug_taken, sold_out, ... (the code is the subclass's)
+├── Conflict                 409      slug_taken, sold_out, ...: see conflicts.py
 ├── Gone                     410      intent_expired
 ├── PayloadTooLarge          413      body_too_large
 ├── UnsupportedMediaType     415      unsupported_media_type
 ├── Invalid                  422      invalid_request, with the fields at fault
 ├── KeyReused                422      idempotency_key_reused
+├── TooMany                  429      too_many_requests, too_much_unpaid
 └── Unavailable              503      chain_unavailable, database_unavailable
 """
 
@@ -26,7 +27,7 @@ class TicketingError(Exception):
     title: ClassVar[str]
     code: str
     detail: str
-    retry_after: ClassVar[int | None] = None
+    retry_after: int | None = None
     """Seconds after which asking again may help."""
 
     def __init__(self, detail: str | None = None, **extensions: Any) -> None:
@@ -109,140 +110,6 @@ class Conflict(TicketingError):
     title = "Conflict"
 
 
-class SlugTaken(Conflict):
-    """Another one in the same place has this slug."""
-
-    code = "slug_taken"
-    detail = "This slug is already taken."
-
-
-class SlugFixed(Conflict):
-    """A published event keeps its slug: people have the link."""
-
-    code = "slug_fixed"
-    detail = "The slug can only be changed while the event is a draft."
-
-
-class InvalidTransition(Conflict):
-    """The status cannot be reached from the present one."""
-
-    code = "invalid_transition"
-    detail = "The status cannot be changed in this way."
-
-
-class StillRunning(Conflict):
-    """A request with the same Idempotency-Key has not been answered yet."""
-
-    code = "idempotency_still_running"
-    detail = "The first request with this Idempotency-Key is still running."
-    retry_after = 1
-
-
-class HasIntents(Conflict):
-    """Somebody has begun to buy: it cannot go back to draft."""
-
-    code = "has_intents"
-    detail = "It has payment intents, so it can only be canceled."
-
-
-class CapacityTooLow(Conflict):
-    """More is already held and sold than the new capacity."""
-
-    code = "capacity_too_low"
-    detail = "More tickets than that are already held or sold."
-
-
-class MemberExists(Conflict):
-    """The tenant already has a member with this email address."""
-
-    code = "member_exists"
-    detail = "There is already a member with this email address."
-
-
-class SoldOut(Conflict):
-    """Too few are left for this order."""
-
-    code = "sold_out"
-    detail = "There are not enough tickets left for this order."
-
-
-class SalesNotStarted(Conflict):
-    """The sales window has not opened."""
-
-    code = "sales_not_started"
-    detail = "Sales have not started yet."
-
-
-class SalesEnded(Conflict):
-    """The sales window has closed."""
-
-    code = "sales_ended"
-    detail = "Sales have ended."
-
-
-class BelowMinimum(Conflict):
-    """Fewer than an order must have."""
-
-    code = "below_minimum"
-    detail = "The quantity is below the minimum of an order."
-
-
-class AboveMaximum(Conflict):
-    """More than an order may have."""
-
-    code = "above_maximum"
-    detail = "The quantity is above the maximum of an order."
-
-
-class OverMaxAmount(Conflict):
-    """The order costs more than the buyer said it may."""
-
-    code = "over_max_amount"
-    detail = "The order costs more than max_amount."
-
-
-class NotPayable(Conflict):
-    """It cannot be paid for right now: no wallet, or the chain is not enabled."""
-
-    code = "not_payable"
-    detail = "This cannot be paid for right now."
-
-
-class IntentCanceled(Conflict):
-    """The intent was canceled."""
-
-    code = "intent_canceled"
-    detail = "This intent was canceled."
-
-
-class IntentReversed(Conflict):
-    """The chain took the payment back; it is confirmed again if the payment returns."""
-
-    code = "intent_reversed"
-    detail = "A reorganization of the chain removed the payment of this intent."
-
-
-class IntentNotCancelable(Conflict):
-    """Money has arrived, or the intent has ended: canceling is over."""
-
-    code = "intent_not_cancelable"
-    detail = "Only an intent that has received nothing can be canceled."
-
-
-class NoRefundDue(Conflict):
-    """Nothing is to be given back."""
-
-    code = "no_refund_due"
-    detail = "Nothing is due back for this intent."
-
-
-class RefundNotSeen(Conflict):
-    """The transaction does not give back what is due, or not deep enough yet."""
-
-    code = "refund_not_seen"
-    detail = "This transaction has not sent what is due to whoever paid, or is not final yet."
-
-
 class Gone(TicketingError):
     """It was there and will not come back."""
 
@@ -294,6 +161,31 @@ class KeyReused(TicketingError):
     title = "Idempotency-Key reused"
     code = "idempotency_key_reused"
     detail = "This Idempotency-Key was sent before with another body."
+
+
+class TooMany(TicketingError):
+    """The caller has had what one caller may have for now."""
+
+    status = 429
+    title = "Too many requests"
+
+    def __init__(self, *, retry_after: int) -> None:
+        super().__init__()
+        self.retry_after = retry_after
+
+
+class TooManyRequests(TooMany):
+    """The caller's requests of this minute are used up."""
+
+    code = "too_many_requests"
+    detail = "Too many requests: wait as long as Retry-After says."
+
+
+class TooMuchUnpaid(TooMany):
+    """The caller's address holds as many unpaid seats as one address may."""
+
+    code = "too_much_unpaid"
+    detail = "Too many seats are held for this address: pay for some, or cancel them."
 
 
 class Unavailable(TicketingError):

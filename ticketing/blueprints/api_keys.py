@@ -1,13 +1,21 @@
-"""The surface of API keys: list, create, read, revoke."""
+"""The surface of API keys: list, create, read, rotate, revoke."""
 
 from typing import Any
 
-from schemas.api_keys import ApiKeyCreateSchema, ApiKeyListQuery, ApiKeySchema, NewApiKeySchema
+from schemas.api_keys import (
+    ApiKeyCreateSchema,
+    ApiKeyListQuery,
+    ApiKeyRotateSchema,
+    ApiKeySchema,
+    NewApiKeySchema,
+)
 from schemas.base import page_of
 from ticketing.blueprints import guards
 from ticketing.blueprints.context import caller, config, page_request
 from ticketing.blueprints.once import once
 from ticketing.blueprints.surface import Surface
+from ticketing.blueprints.trailed import trailed
+from ticketing.conflicts import KeyNotActive
 from ticketing.constants import Role
 from ticketing.errors import NotFound
 from ticketing.models.api_keys import ApiKey
@@ -34,10 +42,11 @@ def list_api_keys(query: dict[str, Any], tenant: str) -> Page[ApiKey]:
 @blp.post("")
 @once
 @blp.takes(ApiKeyCreateSchema)
+@trailed(None)
 @blp.answers(201, NewApiKeySchema)
 def create_api_key(body: dict[str, Any], tenant: str) -> ApiKey:
     """Create an API key. This answer alone carries its plaintext."""
-    return api_keys.create(caller().tenant_id, secret_key=config().secret_key, **body)
+    return api_keys.create(caller().tenant_id, keyring=config().keyring, **body)
 
 
 @blp.get("/<key_id>")
@@ -48,8 +57,24 @@ def get_api_key(tenant: str, key_id: str) -> ApiKey:
     return api_keys.get(caller().tenant_id, key_id)
 
 
+@blp.post("/<key_id>/rotate")
+@once
+@blp.takes(ApiKeyRotateSchema)
+@trailed(get_api_key)
+@blp.answers(200, NewApiKeySchema)
+@blp.refuses(NotFound, KeyNotActive)
+def rotate_api_key(body: dict[str, Any], tenant: str, key_id: str) -> ApiKey:
+    """Give an API key a new secret. This answer alone carries its plaintext.
+
+    The secret before it, and the JWTs made from that, end when the overlap does; one that is
+    older than those two ends at once.
+    """
+    return api_keys.rotate(caller().tenant_id, key_id, keyring=config().keyring, **body)
+
+
 @blp.post("/<key_id>/revoke")
 @once
+@trailed(get_api_key)
 @blp.answers(200, ApiKeySchema)
 @blp.refuses(NotFound)
 def revoke_api_key(tenant: str, key_id: str) -> ApiKey:

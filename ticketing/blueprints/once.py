@@ -1,7 +1,7 @@
 """The Idempotency-Key header of the surfaces' POSTs (draft-ietf-httpapi-idempotency-key-header)."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from typing import Any
@@ -14,11 +14,17 @@ from ticketing.blueprints.problems import of_ticketing_error
 from ticketing.db import write_transaction
 from ticketing.errors import Invalid, TicketingError
 from ticketing.services import idempotency
-from ticketing.services.idempotency import Answer
+from ticketing.services.idempotency import Answer, Claim
 
 HEADER = "Idempotency-Key"
 MIN_ANONYMOUS_LENGTH = 32
-_KEY = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,253}[\x21-\x7e])?")
+_BARE = "[!#-~]([ -~]{0,253}[!-~])?"
+_QUOTED = '"[!-~]([ -~]{0,253}[!-~])?"'
+_SHORTEST_INSIDE = MIN_ANONYMOUS_LENGTH - 2
+PATTERN = f"^({_BARE}|{_QUOTED})$"
+ANONYMOUS_PATTERN = PATTERN.replace("{0,", f"{{{_SHORTEST_INSIDE},").replace(")?", ")")
+"""What is published of a key: of any caller's, and of one that is always without a credential."""
+_KEY = re.compile(PATTERN)
 _NOT_STORED = {402, 409, 429}
 
 View = Callable[..., Response]
@@ -53,15 +59,15 @@ def _decorate(view: View, transaction: Callable[[], AbstractContextManager[None]
         key = request.headers.get(HEADER)
         if key is None:
             return view(*args, **kwargs)
-        digest = _digest(_parse(key))
-        body = request.get_data().decode("utf-8", "replace")
-        stored = idempotency.claim(digest, _keyed("request", body))
+        claims = _claims(_parse(key))
+        stored = idempotency.claim(claims)
         if stored is not None:
             return _replay(stored)
+        digests = [each.digest for each in claims]
         try:
-            return _run(lambda: view(*args, **kwargs), digest, transaction)
+            return _run(lambda: view(*args, **kwargs), digests, transaction)
         except BaseException:
-            idempotency.give_up(digest)
+            idempotency.give_up(digests)
             raise
 
     documented = dict(getattr(wrapper, "_apidoc", {}))
@@ -72,7 +78,7 @@ def _decorate(view: View, transaction: Callable[[], AbstractContextManager[None]
 
 def _run(
     view: Callable[[], Response],
-    digest: str,
+    digests: Sequence[str],
     transaction: Callable[[], AbstractContextManager[None]],
 ) -> Response:
     """Run the view and keep its answer, together or not at all."""
@@ -82,13 +88,13 @@ def _run(
                 response = view()
             except TicketingError as error:
                 raise _Refused(of_ticketing_error(error)) from error
-            idempotency.keep(digest, _answer(response))
+            idempotency.keep(digests, _answer(response))
             return response
     except _Refused as refused:
         if refused.response.status_code in _NOT_STORED or refused.response.status_code >= 500:
-            idempotency.give_up(digest)
+            idempotency.give_up(digests)
         else:
-            idempotency.keep(digest, _answer(refused.response))
+            idempotency.keep(digests, _answer(refused.response))
         return refused.response
 
 
@@ -104,7 +110,7 @@ def _answer(response: Response) -> Answer:
 def _replay(stored: Answer) -> Response:
     body = json.loads(stored.body)
     if "client_secret" in body:
-        body["client_secret"] = credentials.client_secret(config().secret_key, body["id"])
+        body["client_secret"] = credentials.client_secret(config().keyring.current, body["id"])
     response = jsonify(body)
     response.status_code = stored.status
     if stored.status >= 400:
@@ -114,9 +120,9 @@ def _replay(stored: Answer) -> Response:
 
 
 def _parse(header: str) -> str:
-    key = header[1:-1] if len(header) >= 2 and header[0] == header[-1] == '"' else header
-    if not _KEY.fullmatch(key):
+    if not _KEY.fullmatch(header):
         raise Invalid({HEADER: ["1 to 255 printable characters, quoted or bare."]})
+    key = header[1:-1] if header.startswith('"') else header
     if "caller" not in g and len(key) < MIN_ANONYMOUS_LENGTH:
         raise Invalid(
             {HEADER: [f"{MIN_ANONYMOUS_LENGTH} characters or more without a credential."]}
@@ -124,10 +130,15 @@ def _parse(header: str) -> str:
     return key
 
 
-def _digest(key: str) -> str:
+def _claims(key: str) -> list[Claim]:
+    """Return what the request is known by, under each SECRET_KEY."""
     who = g.caller.credential_id if "caller" in g else "anonymous"
-    return _keyed("key", "\n".join((who, request.method, request.path, key)))
-
-
-def _keyed(what: str, text: str) -> str:
-    return credentials.keyed_digest(config().secret_key, f"idempotency-{what}", text)
+    name = "\n".join((who, request.method, request.path, key))
+    body = request.get_data().decode("utf-8", "replace")
+    return [
+        Claim(
+            credentials.keyed_digest(secret, "idempotency-key", name),
+            credentials.keyed_digest(secret, "idempotency-request", body),
+        )
+        for secret in config().keyring.accepted
+    ]

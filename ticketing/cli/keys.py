@@ -1,13 +1,29 @@
-"""`flask --app app keys`: API keys, for whoever has none yet."""
+"""`flask --app app keys`: API keys, for whoever has none yet, or none that is safe any more."""
+
+import json
+import sys
+from datetime import datetime
+from typing import Any
 
 import click
 from flask.cli import AppGroup
 
-from ticketing.cli.base import command, config, json_option, role_option, show
-from ticketing.constants import DEFAULT_KEY_TTL, MAX_KEY_TTL, MIN_KEY_TTL, Role
+from ticketing.cli.base import command, config, json_option, leave_trail, role_option, show
+from ticketing.constants import (
+    DEFAULT_KEY_TTL,
+    DEFAULT_OVERLAP,
+    MAX_KEY_TTL,
+    MAX_OVERLAP,
+    MIN_KEY_TTL,
+    Role,
+)
+from ticketing.db import write_transaction
+from ticketing.models.api_keys import ApiKey
 from ticketing.services import api_keys, tenants
 
-group = AppGroup("keys", help="Make API keys.")
+group = AppGroup("keys", help="Make, rotate and revoke API keys.")
+
+_LIFETIME = click.IntRange(MIN_KEY_TTL, MAX_KEY_TTL)
 
 
 @group.command("create")
@@ -16,7 +32,7 @@ group = AppGroup("keys", help="Make API keys.")
 @role_option
 @click.option(
     "--ttl",
-    type=click.IntRange(MIN_KEY_TTL, MAX_KEY_TTL),
+    type=_LIFETIME,
     default=DEFAULT_KEY_TTL,
     show_default=True,
     help="Seconds it lives.",
@@ -25,11 +41,126 @@ group = AppGroup("keys", help="Make API keys.")
 @command
 def create(tenant: str, name: str, role: str, ttl: int, as_json: bool) -> None:
     """Make an API key of TENANT (slug or id) and print it, once."""
-    key = api_keys.create(
-        tenants.find(tenant).id,
-        name=name,
-        role=Role(role),
-        ttl_seconds=ttl,
-        secret_key=config().secret_key,
-    )
+    tenant_id = tenants.find(tenant).id
+    with write_transaction():
+        key = api_keys.create(
+            tenant_id, name=name, role=Role(role), ttl_seconds=ttl, keyring=config().keyring
+        )
+        leave_trail(tenant_id, key.id, before=None, after=_shown(key))
+    _show_secret(key, as_json)
+
+
+@group.command("list")
+@click.argument("tenant")
+@json_option
+@command
+def list_keys(tenant: str, as_json: bool) -> None:
+    """List the API keys of TENANT, the oldest first."""
+    found = tenants.find(tenant)
+    _show_all(api_keys.list_all(found.id), as_json)
+
+
+@group.command("rotate")
+@click.argument("tenant")
+@click.argument("key_id")
+@click.option(
+    "--overlap",
+    type=click.IntRange(0, MAX_OVERLAP),
+    default=DEFAULT_OVERLAP,
+    show_default=True,
+    help="Seconds the old secret stays good.",
+)
+@click.option("--ttl", type=_LIFETIME, help="Seconds the key lives from now; else as before.")
+@json_option
+@command
+def rotate(tenant: str, key_id: str, overlap: int, ttl: int | None, as_json: bool) -> None:
+    """Give KEY_ID of TENANT a new secret and print it, once."""
+    tenant_id = tenants.find(tenant).id
+    with write_transaction():
+        before = _shown(api_keys.get(tenant_id, key_id))
+        key = api_keys.rotate(
+            tenant_id,
+            key_id,
+            overlap_seconds=overlap,
+            ttl_seconds=ttl,
+            keyring=config().keyring,
+        )
+        leave_trail(tenant_id, key.id, before=before, after=_shown(key))
+    _show_secret(key, as_json)
+
+
+@group.command("revoke")
+@click.argument("tenant")
+@click.argument("key_id")
+@command
+def revoke(tenant: str, key_id: str) -> None:
+    """End KEY_ID of TENANT, and every JWT made from it, at once."""
+    tenant_id = tenants.find(tenant).id
+    with write_transaction():
+        before = _shown(api_keys.get(tenant_id, key_id))
+        key = api_keys.revoke(tenant_id, key_id)
+        leave_trail(tenant_id, key.id, before=before, after=_shown(key))
+    click.echo(f"revoked {key.id}")
+
+
+@group.command("revoke-all")
+@click.argument("tenant")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
+@command
+def revoke_all(tenant: str, yes: bool, as_json: bool) -> None:
+    """End all API keys of TENANT, and every JWT made from one, at once."""
+    found = tenants.find(tenant)
+    if not yes:
+        click.confirm(f"This ends every API key of {found.slug}. Go on?", abort=True, err=True)
+    with write_transaction():
+        revoked = api_keys.revoke_all(found.id)
+        after = {"revoked": revoked} if revoked else {}
+        leave_trail(found.id, found.id, before={}, after=after)
+    show({"tenant": found.slug, "revoked": len(revoked)}, as_json=as_json)
+
+
+@group.command("under-previous")
+@json_option
+@command
+def under_previous(as_json: bool) -> None:
+    """List the keys that would end without SECRET_KEY_PREVIOUS, and exit with 1 if there are any.
+
+    Each is kept under SECRET_KEY once it is used. Those that an older version made are listed
+    until then too: under which of the two they are, nobody has written down.
+    """
+    found = api_keys.under_previous(config().keyring)
+    _show_all(found, as_json)
+    if found:
+        sys.exit(1)
+
+
+def _show_secret(key: ApiKey, as_json: bool) -> None:
     show({"id": key.id, "name": key.name, "role": key.role, "key": key.key}, as_json=as_json)
+
+
+def _show_all(keys: list[ApiKey], as_json: bool) -> None:
+    rows = [{"tenant": key.tenant.slug, "id": key.id, **_shown(key)} for key in keys]
+    if as_json:
+        click.echo(json.dumps({"count": len(rows), "keys": rows}))
+        return
+    for row in rows:
+        told = [row[name] for name in ("tenant", "id", "role", "status", "last_used_at", "name")]
+        click.echo("  ".join(each or "never used" for each in told))
+
+
+def _shown(key: ApiKey) -> dict[str, Any]:
+    return {
+        "name": key.name,
+        "role": key.role,
+        "status": key.status.value,
+        "created_at": _text(key.created_at),
+        "expires_at": _text(key.expires_at),
+        "last_used_at": _text(key.last_used_at),
+        "revoked_at": _text(key.revoked_at),
+        "previous_expires_at": _text(key.previous_expires_at),
+    }
+
+
+def _text(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat().replace("+00:00", "Z")

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 from peewee import Field, Model, ModelSelect, Tuple
 
 from ticketing import credentials
+from ticketing.credentials import Keyring
 from ticketing.errors import Invalid
 
 T = TypeVar("T")
@@ -34,7 +35,7 @@ class PageRequest:
 
     limit: int
     cursor: str | None
-    secret_key: str
+    keyring: Keyring
 
 
 def paginate(
@@ -52,7 +53,7 @@ def paginate(
     """
     scope = f"{scope} {[field.name for field in order]} {descending}"
     if request.cursor is not None:
-        after = _open(request.cursor, scope, request.secret_key, len(order))
+        after = _open(request.cursor, scope, request.keyring)
         here = Tuple(*order) if len(order) > 1 else order[0]
         bound = Tuple(*after) if len(order) > 1 else after[0]
         query = query.where(here < bound if descending else here > bound)
@@ -62,7 +63,7 @@ def paginate(
         return Page(rows, None)
     rows.pop()
     values = [field.db_value(getattr(rows[-1], field.name)) for field in order]
-    return Page(rows, _seal(values, scope, request.secret_key))
+    return Page(rows, _seal(values, scope, request.keyring.current))
 
 
 def _seal(values: Sequence[str], scope: str, secret_key: str) -> str:
@@ -70,13 +71,15 @@ def _seal(values: Sequence[str], scope: str, secret_key: str) -> str:
     return _encode(_sign(payload, scope, secret_key) + payload)
 
 
-def _open(cursor: str, scope: str, secret_key: str, length: int) -> list[str]:
+def _open(cursor: str, scope: str, keyring: Keyring) -> list[str]:
     try:
         text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), b"-_", validate=True).decode()
     except (binascii.Error, ValueError):
         text = ""
     signature, payload = text[:_SIGNATURE_LENGTH], text[_SIGNATURE_LENGTH:]
-    genuine = credentials.same(signature, _sign(payload, scope, secret_key))
+    genuine = credentials.same_as_any(
+        signature, [_sign(payload, scope, each) for each in keyring.accepted]
+    )
     # Base64 may have bits to spare at its end: of all ways to write them only ours is taken.
     if not genuine or _encode(text) != cursor:
         raise Invalid({"cursor": ["Not a cursor of this list."]})

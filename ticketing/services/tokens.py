@@ -9,30 +9,24 @@ from typing import Any
 import jwt
 from peewee import ModelSelect
 
-from ticketing import clock, credentials, ids
+from ticketing import clock, ids
 from ticketing.config import Config
 from ticketing.constants import Role
+from ticketing.credentials import Keyring
 from ticketing.errors import InvalidCredentials, Unauthenticated
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.members import Member
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
-from ticketing.services import members
+from ticketing.services import key_use, members
 
 ALGORITHM = "HS256"
 ISSUER = "ticketing"
 AUDIENCE = "ticketing-admin"
 _CLAIMS = ["iss", "aud", "sub", "tenant", "role", "iat", "exp", "jti"]
-_TOUCH_EVERY = timedelta(minutes=1)
 
-
-@Prepared
-def _live_key(key_id: Any, now: Any) -> ModelSelect[ApiKey]:
-    return (
-        ApiKey.select(ApiKey, Tenant)
-        .join(Tenant)
-        .where(ApiKey.id == key_id, ApiKey.revoked_at.is_null(), ApiKey.expires_at > now)
-    )
+_CLOCKS_APART = timedelta(minutes=1)
+"""How far the clocks of two hosts may differ."""
 
 
 @Prepared
@@ -70,11 +64,14 @@ class Token:
 
 
 def exchange_key(plaintext: str, config: Config) -> Token:
-    """Give a JWT for an API key; it never outlives the key. InvalidCredentials, never why."""
-    key = _good_key(plaintext, config.secret_key)
-    if key is None:
+    """Give a JWT for an API key; it never outlives the key. InvalidCredentials, never why.
+
+    It ends with the secret that it was made from, also if that is rotated away later.
+    """
+    use = key_use.present(plaintext, config.keyring)
+    if use is None:
         raise InvalidCredentials
-    return _issue(_caller(key), config, key.expires_at)
+    return _issue(_caller(use.key), config, use.ends_at, use.generation)
 
 
 def sign_in(tenant_reference: str, email: str, password: str, config: Config) -> Token:
@@ -87,41 +84,61 @@ def sign_in(tenant_reference: str, email: str, password: str, config: Config) ->
 
 def caller_of_key(plaintext: str, config: Config) -> Caller:
     """Return who sends this API key. Unauthenticated."""
-    key = _good_key(plaintext, config.secret_key)
-    if key is None:
+    use = key_use.present(plaintext, config.keyring)
+    if use is None:
         raise Unauthenticated
-    return _caller(key)
+    return _caller(use.key)
 
 
 def caller_of_jwt(token: str, config: Config) -> Caller:
     """Return who sends this JWT, as the database knows them now. Unauthenticated.
 
-    The role is the credential's present one; a revoked key and a disabled member end here.
+    The role is the credential's present one; a revoked key, a secret that was rotated away and a
+    disabled member end here.
     """
-    try:
-        claims: dict[str, Any] = jwt.decode(
-            token,
-            config.secret_key,
-            algorithms=[ALGORITHM],
-            audience=AUDIENCE,
-            issuer=ISSUER,
-            # Another host's clock may be a little ahead; when it ends is what counts.
-            options={"require": _CLAIMS, "verify_iat": False},
-        )
-    except (jwt.InvalidTokenError, ValueError):
-        raise Unauthenticated from None
+    claims = _claims_of(token, config.keyring)
+    if claims["iat"] > (clock.now() + _CLOCKS_APART).timestamp():
+        raise Unauthenticated
     subject = claims["sub"]
     credential = (
         _active_member.first(member_id=subject)
         if ids.is_id(ids.MEMBER, subject)
-        else _live_key.first(key_id=subject, now=clock.now())
+        else key_use.of_jwt(subject, _generation(claims))
     )
-    if credential is None:
+    if credential is None or credential.tenant.slug != claims["tenant"]:
         raise Unauthenticated
     return _caller(credential)
 
 
-def _issue(caller: Caller, config: Config, not_after: datetime | None) -> Token:
+def _claims_of(token: str, keyring: Keyring) -> dict[str, Any]:
+    """Return what a JWT says that one of our secrets has signed. Unauthenticated."""
+    for secret in keyring.accepted:
+        try:
+            claims: dict[str, Any] = jwt.decode(
+                token,
+                secret,
+                algorithms=[ALGORITHM],
+                audience=AUDIENCE,
+                issuer=ISSUER,
+                # Another host's clock may be a little ahead; when it ends is what counts.
+                options={"require": _CLAIMS, "verify_iat": False},
+            )
+        except jwt.InvalidSignatureError:
+            continue
+        except (jwt.InvalidTokenError, ValueError):
+            break
+        return claims
+    raise Unauthenticated
+
+
+def _generation(claims: dict[str, Any]) -> int:
+    """Return which secret of its key a JWT was made from; one that does not say: from the first."""
+    return int(claims["jti"].partition(".")[2] or 0)
+
+
+def _issue(
+    caller: Caller, config: Config, not_after: datetime | None, generation: int = 0
+) -> Token:
     now = clock.now()
     end = now + timedelta(seconds=config.token_ttl_seconds)
     if not_after is not None:
@@ -135,28 +152,10 @@ def _issue(caller: Caller, config: Config, not_after: datetime | None) -> Token:
         "role": caller.role,
         "iat": issued,
         "exp": expires,
-        "jti": ids.new("jwt_"),
+        "jti": f"{ids.new('jwt_')}.{generation}",
     }
-    token = jwt.encode(claims, config.secret_key, ALGORITHM)
+    token = jwt.encode(claims, config.keyring.current, ALGORITHM)
     return Token(token, expires - issued, caller.role, caller.tenant_slug)
-
-
-def _good_key(plaintext: str, secret_key: str) -> ApiKey | None:
-    key_id = credentials.api_key_id(plaintext)
-    key = _live_key.first(key_id=key_id, now=clock.now()) if key_id else None
-    if key is None or not credentials.same(
-        key.digest, credentials.api_key_digest(secret_key, plaintext)
-    ):
-        return None
-    _touch(key)
-    return key
-
-
-def _touch(key: ApiKey) -> None:
-    """Note that the key is in use, at most once a minute: reading must not become writing."""
-    now = clock.now()
-    if key.last_used_at is None or key.last_used_at < now - _TOUCH_EVERY:
-        ApiKey.update(last_used_at=now).where(ApiKey.id == key.id).execute()
 
 
 def _caller(credential: ApiKey | Member) -> Caller:
