@@ -5,15 +5,23 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from marshmallow import Schema, fields, validate
+from marshmallow import Schema, ValidationError, fields, validate
 
-from ticketing.constants import DEFAULT_PAGE, MAX_PAGE
+from ticketing.constants import DEFAULT_PAGE, MAX_PAGE, Publication
 
+# What follows is published, so it says the same to Python and to JavaScript (ECMA-262).
 SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
-
-_RFC3339 = re.compile(
-    r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII
+NO_NUL = r"^[^\u0000]*$"
+# All but the first are a space to one of the two alone.
+_SPACE = r"\s\u001c-\u001f\u0085\u180e\ufeff"
+NOT_BLANK = rf"^[^\u0000]*[^\u0000{_SPACE}][^\u0000]*$"
+HTTP_URL = rf"^[Hh][Tt][Tt][Pp][Ss]?://[^{_SPACE}]+$"
+RFC3339 = (
+    r"^(19[7-9][0-9]|[2-9][0-9]{3})-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-5][0-9]"
+    r"(\.[0-9]{1,9})?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$"
 )
+
+_RFC3339 = re.compile(RFC3339)
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -21,10 +29,25 @@ class BaseSchema(Schema):
     """A resource or a request; unknown fields of a request are refused."""
 
     EXAMPLE: ClassVar[dict[str, Any]]
+    MAY_BE_ABSENT: ClassVar[bool] = False
+    """Whether a request without a body is one without fields."""
+
+
+class Written(validate.Regexp):
+    """Holds a text to a published pattern."""
+
+    def __call__(self, value: Any) -> Any:
+        """Match to the very end: Python's `$` overlooks a newline there, JavaScript's does not."""
+        if self.regex.fullmatch(value) is None:
+            raise ValidationError(self._format_error(value))
+        return value
 
 
 class Text(fields.String):
     """A string that every database and every client can carry: no NUL, no lone surrogate."""
+
+    pattern = NO_NUL
+    """Published, where no validator has another one."""
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         text = super()._deserialize(value, *args, **kwargs)
@@ -63,15 +86,22 @@ class Bool(fields.Boolean):
 class Instant(fields.DateTime):
     """A moment as RFC 3339 writes it, with an offset; comes back in UTC, written with Z."""
 
+    pattern = RFC3339
+    default_error_messages = {"range": "Must lie in the years 1970 to 9999 in UTC."}
+
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        if not isinstance(value, str) or not _RFC3339.fullmatch(value):
-            raise self.make_error("invalid", input=value, obj_type="RFC 3339 date-time")
         try:
-            instant = datetime.fromisoformat(value.upper()).astimezone(UTC)
-        except (ValueError, OverflowError):
-            instant = None
-        if instant is None or instant < _EARLIEST:
-            raise self.make_error("invalid", input=value, obj_type="RFC 3339 date-time")
+            if not isinstance(value, str) or not _RFC3339.fullmatch(value):
+                raise ValueError
+            instant = datetime.fromisoformat(value.upper())
+        except ValueError:
+            raise self.make_error("invalid", input=value, obj_type="RFC 3339 date-time") from None
+        try:
+            instant = instant.astimezone(UTC)
+        except OverflowError:
+            raise self.make_error("range") from None
+        if instant < _EARLIEST:
+            raise self.make_error("range")
         return instant
 
     def _serialize(self, value: Any, *args: Any, **kwargs: Any) -> str | None:
@@ -89,8 +119,8 @@ class PageQuery(BaseSchema):
     cursor = Text(
         load_default=None,
         allow_none=False,
-        validate=validate.Length(1, 1000),
-        metadata={"description": "`next_cursor` of the page before."},
+        validate=[validate.Length(1, 1000), Written(r"^[A-Za-z0-9_-]+$")],
+        metadata={"description": "`next_cursor` of the page before; of this list, nothing else."},
     )
 
 
@@ -119,6 +149,16 @@ class OneOf(fields.Enum[Any]):
 def one_of(enum: type[StrEnum], **kwargs: Any) -> OneOf:
     """Return a field that takes and gives the values of a string enum."""
     return OneOf(enum, by_value=fields.String, **kwargs)
+
+
+def first_status() -> OneOf:
+    """Return the field of the status that a new event or ticket type has."""
+    first = [Publication.DRAFT, Publication.PUBLISHED]
+    return one_of(
+        Publication,
+        load_default=Publication.DRAFT,
+        validate=validate.OneOf(first),
+    )
 
 
 def _is_unicode(text: str) -> bool:

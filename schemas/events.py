@@ -6,7 +6,18 @@ from zoneinfo import available_timezones
 
 from marshmallow import ValidationError, fields, validate
 
-from schemas.base import SLUG, BaseSchema, Instant, PageQuery, Text, one_of
+from schemas.base import (
+    HTTP_URL,
+    NOT_BLANK,
+    SLUG,
+    BaseSchema,
+    Instant,
+    PageQuery,
+    Text,
+    Written,
+    first_status,
+    one_of,
+)
 from ticketing.constants import EventType, Obstacle, Publication
 
 SORTS = ("created_at", "-created_at", "start_at", "-start_at")
@@ -23,20 +34,33 @@ def _check_timezone(name: str) -> None:
 
 
 def _title(**kwargs: Any) -> Text:
-    return Text(validate=[validate.Length(1, 200), validate.Regexp(r"[\s\S]*\S")], **kwargs)
+    return Text(validate=[validate.Length(1, 200), Written(NOT_BLANK)], **kwargs)
 
 
 def _slug() -> Text:
-    return Text(validate=[validate.Length(1, 80), validate.Regexp(SLUG + r"(?!\n)")])
+    return Text(validate=[validate.Length(1, 80), Written(SLUG)])
 
 
 def _timezone(**kwargs: Any) -> Text:
-    return Text(validate=[validate.Length(1, 64), _check_timezone], **kwargs)
+    return Text(
+        validate=[validate.Length(1, 64), _check_timezone],
+        metadata={"description": "An IANA time zone name."},
+        **kwargs,
+    )
 
 
 def _join_url(**kwargs: Any) -> Text:
     url = validate.URL(schemes={"http", "https"}, require_tld=False)
-    return Text(allow_none=True, validate=[validate.Length(1, 2048), url], **kwargs)
+    return Text(
+        allow_none=True,
+        validate=[validate.Length(1, 2048), url, Written(HTTP_URL)],
+        metadata={"description": "A URL of http or https."},
+        **kwargs,
+    )
+
+
+def _end_at(**kwargs: Any) -> Instant:
+    return Instant(allow_none=True, metadata={"description": "After `start_at`."}, **kwargs)
 
 
 class EventCreateSchema(BaseSchema):
@@ -48,20 +72,17 @@ class EventCreateSchema(BaseSchema):
     type = one_of(EventType, required=True)
     venue = Text(load_default=None, allow_none=True, validate=validate.Length(0, 500))
     start_at = Instant(required=True)
-    end_at = Instant(load_default=None, allow_none=True)
+    end_at = _end_at(load_default=None)
     timezone = _timezone(required=True)
     online_join_url = _join_url(load_default=None)
-    status = one_of(
-        Publication,
-        load_default=Publication.DRAFT,
-        validate=validate.OneOf([Publication.DRAFT, Publication.PUBLISHED]),
-    )
+    status = first_status()
 
     EXAMPLE = {
         "title": "Launch Night",
         "slug": "launch-night",
         "description": "Doors open at seven.",
         "type": "online",
+        "venue": None,
         "start_at": "2026-12-01T19:00:00Z",
         "end_at": "2026-12-01T21:00:00Z",
         "timezone": "Europe/Berlin",
@@ -79,11 +100,21 @@ class EventChangeSchema(BaseSchema):
     type = one_of(EventType)
     venue = Text(allow_none=True, validate=validate.Length(0, 500))
     start_at = Instant()
-    end_at = Instant(allow_none=True)
+    end_at = _end_at()
     timezone = _timezone()
     online_join_url = _join_url()
 
-    EXAMPLE = {"title": "Launch Night, second edition", "end_at": "2026-12-01T22:00:00Z"}
+    EXAMPLE = {
+        "title": "Launch Night, second edition",
+        "slug": "launch-night-2",
+        "description": "Doors open at eight.",
+        "type": "hybrid",
+        "venue": "Main Hall",
+        "start_at": "2026-12-01T20:00:00Z",
+        "end_at": "2026-12-01T22:00:00Z",
+        "timezone": "Europe/Berlin",
+        "online_join_url": "https://meet.example.org/launch",
+    }
 
 
 class StatusSchema(BaseSchema):

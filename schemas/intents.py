@@ -17,7 +17,11 @@ _ID = "01hq3v5m8r2t6w9y1a4c7e0g3j"
 class BuyerSchema(BaseSchema):
     """Who buys, as far as they say."""
 
-    email = Text(allow_none=True, validate=[validate.Length(3, 254), validate.Email()])
+    email = Text(
+        allow_none=True,
+        validate=[validate.Length(3, 254), validate.Email()],
+        metadata={"description": "An email address.", "pattern": "^[^\\u0000]+@[^\\u0000]+$"},
+    )
     name = Text(allow_none=True, validate=validate.Length(1, 200))
 
     EXAMPLE = {"email": "ada@example.org", "name": "Ada"}
@@ -28,7 +32,11 @@ class PreflightSchema(BaseSchema):
 
     event_id = Text(required=True, validate=validate.Length(1, 80))
     ticket_id = Text(required=True, validate=validate.Length(1, 80))
-    chain_id = Int(load_default=None, validate=validate.Range(1, MAX_SAFE_INTEGER))
+    chain_id = Int(
+        load_default=None,
+        validate=validate.Range(1, MAX_SAFE_INTEGER),
+        metadata={"description": "Refuse the order if the ticket type is not sold on this chain."},
+    )
     quantity = Int(load_default=1, validate=validate.Range(1, MAX_PER_ORDER))
     buyer = fields.Nested(BuyerSchema, load_default=dict)
     max_amount = Int(

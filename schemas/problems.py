@@ -3,6 +3,7 @@
 from marshmallow import fields
 
 from schemas.base import BaseSchema
+from schemas.intents import IntentSchema
 
 
 class ProblemSchema(BaseSchema):
@@ -19,6 +20,8 @@ class ProblemSchema(BaseSchema):
         values=fields.List(fields.String()),
         metadata={"description": "With 422: the fields at fault, and why."},
     )
+    # A reference takes no words beside it: it comes with a purchase that is refused.
+    intent = fields.Nested(IntentSchema)
 
     EXAMPLE = {
         "type": "urn:ticketing:problem:invalid_request",

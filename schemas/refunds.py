@@ -1,8 +1,8 @@
 """Refunds owed on the wire. Amounts are micro-units."""
 
-from marshmallow import fields, validate
+from marshmallow import fields
 
-from schemas.base import BaseSchema, Text
+from schemas.base import BaseSchema, Text, Written
 
 
 class RefundSchema(BaseSchema):
@@ -38,6 +38,6 @@ class RefundSchema(BaseSchema):
 class RefundSettleSchema(BaseSchema):
     """The transaction that gave it back."""
 
-    tx_hash = Text(required=True, validate=validate.Regexp(r"^0x[0-9a-f]{64}\Z"))
+    tx_hash = Text(required=True, validate=Written(r"^0x[0-9a-f]{64}$"))
 
     EXAMPLE = {"tx_hash": "0x" + "ab" * 32}

@@ -4,7 +4,17 @@ from typing import Any
 
 from marshmallow import fields, validate
 
-from schemas.base import BaseSchema, Bool, Instant, Int, Text, one_of
+from schemas.base import (
+    NOT_BLANK,
+    BaseSchema,
+    Bool,
+    Instant,
+    Int,
+    Text,
+    Written,
+    first_status,
+    one_of,
+)
 from ticketing.constants import (
     DEFAULT_MAX_PER_ORDER,
     MAX_PER_ORDER,
@@ -17,7 +27,7 @@ from ticketing.constants import (
 
 
 def _name(**kwargs: Any) -> Text:
-    return Text(validate=[validate.Length(1, 200), validate.Regexp(r"[\s\S]*\S")], **kwargs)
+    return Text(validate=[validate.Length(1, 200), Written(NOT_BLANK)], **kwargs)
 
 
 def _price(**kwargs: Any) -> Int:
@@ -25,7 +35,12 @@ def _price(**kwargs: Any) -> Int:
 
 
 def _chain_id(**kwargs: Any) -> Int:
-    return Int(allow_none=True, validate=validate.Range(1, MAX_SAFE_INTEGER), **kwargs)
+    return Int(
+        allow_none=True,
+        validate=validate.Range(1, MAX_SAFE_INTEGER),
+        metadata={"description": "An EIP-155 id; may be null when it costs nothing."},
+        **kwargs,
+    )
 
 
 def _capacity(**kwargs: Any) -> Int:
@@ -37,8 +52,20 @@ def _capacity(**kwargs: Any) -> Int:
     )
 
 
-def _per_order(**kwargs: Any) -> Int:
+def _min_per_order(**kwargs: Any) -> Int:
+    return Int(
+        validate=validate.Range(1, MAX_PER_ORDER),
+        metadata={"description": "Not above `max_per_order`."},
+        **kwargs,
+    )
+
+
+def _max_per_order(**kwargs: Any) -> Int:
     return Int(validate=validate.Range(1, MAX_PER_ORDER), **kwargs)
+
+
+def _sales_end_at(**kwargs: Any) -> Instant:
+    return Instant(allow_none=True, metadata={"description": "After `sales_start_at`."}, **kwargs)
 
 
 class TicketTypeCreateSchema(BaseSchema):
@@ -46,18 +73,14 @@ class TicketTypeCreateSchema(BaseSchema):
 
     name = _name(required=True)
     price_amount = _price(required=True)
-    status = one_of(
-        Publication,
-        load_default=Publication.DRAFT,
-        validate=validate.OneOf([Publication.DRAFT, Publication.PUBLISHED]),
-    )
+    status = first_status()
     transferable = Bool(load_default=True)
     chain_id = _chain_id(load_default=None)
     capacity = _capacity(load_default=None)
-    min_per_order = _per_order(load_default=1)
-    max_per_order = _per_order(load_default=DEFAULT_MAX_PER_ORDER)
+    min_per_order = _min_per_order(load_default=1)
+    max_per_order = _max_per_order(load_default=DEFAULT_MAX_PER_ORDER)
     sales_start_at = Instant(load_default=None, allow_none=True)
-    sales_end_at = Instant(load_default=None, allow_none=True)
+    sales_end_at = _sales_end_at(load_default=None)
 
     EXAMPLE = {
         "name": "General admission",
@@ -66,6 +89,10 @@ class TicketTypeCreateSchema(BaseSchema):
         "transferable": True,
         "chain_id": 8453,
         "capacity": 100,
+        "min_per_order": 1,
+        "max_per_order": 10,
+        "sales_start_at": "2026-11-21T09:00:00Z",
+        "sales_end_at": "2026-12-01T19:00:00Z",
     }
 
 
@@ -77,12 +104,22 @@ class TicketTypeChangeSchema(BaseSchema):
     transferable = Bool()
     chain_id = _chain_id()
     capacity = _capacity()
-    min_per_order = _per_order()
-    max_per_order = _per_order()
+    min_per_order = _min_per_order()
+    max_per_order = _max_per_order()
     sales_start_at = Instant(allow_none=True)
-    sales_end_at = Instant(allow_none=True)
+    sales_end_at = _sales_end_at()
 
-    EXAMPLE = {"price_amount": 30_000_000, "capacity": 150}
+    EXAMPLE = {
+        "name": "Late bird",
+        "price_amount": 30_000_000,
+        "transferable": False,
+        "chain_id": 8453,
+        "capacity": 150,
+        "min_per_order": 1,
+        "max_per_order": 4,
+        "sales_start_at": "2026-11-21T09:00:00Z",
+        "sales_end_at": "2026-12-01T19:00:00Z",
+    }
 
 
 class TicketTypeSchema(BaseSchema):

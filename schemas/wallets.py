@@ -16,7 +16,10 @@ class WalletSetSchema(BaseSchema):
     xpub = Text(
         required=True,
         validate=validate.Length(1, 200),
-        metadata={"description": "Extended public key of the account m/44'/60'/0' (BIP-32)."},
+        metadata={
+            "description": "Extended public key of the account m/44'/60'/0' (BIP-32).",
+            "pattern": "^xpub[1-9A-HJ-NP-Za-km-z]{107}$",
+        },
     )
 
     EXAMPLE = {"xpub": _EXAMPLE_XPUB}

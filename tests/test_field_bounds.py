@@ -27,6 +27,7 @@ BAD_TIMES = (
     *("0000-01-01T00:00:00Z", "9999-12-31T23:59:59-00:01", "0001-01-01T00:00:00+00:01"),
     *("2031-06-30T23:59:60Z", "2031-06-01T24:00:00Z", "2031-13-01T10:00:00Z"),
     *("2031-02-29T10:00:00Z", "2031-06-01T10:60:00Z", "2031-06-01T10:00:00+24:00"),
+    *("2031-06-01T10:00:00+05:99", "1969-12-31T23:30:00-01:00", "1970-01-01T00:30:00+01:00"),
     *("2031-06-01T10:00:00+0100", "2031-06-01T10:00:00Z\n", "٢٠٣١-06-01T10:00:00Z", "2031-W05-1"),
     *(1938081600, 1.5, True, [], {}, HUGE, "\0", "\ud800"),
 )
@@ -65,7 +66,7 @@ def instant(*, good=(), null=False):
 
 
 BOOLEAN = [True, False], ["true", "false", "", 0, 1, 1.0, [], {}, None]
-TITLE = text(1, 200, bad=(" ", "\n\t", "\u2003" * 3))
+TITLE = text(1, 200, bad=(" ", "\n\t", "\u2003" * 3, "\x1c", "\x85", "\ufeff"))
 SLUG = text(
     *(1, 80),
     free=False,
@@ -136,6 +137,10 @@ CASES = {
         "role": choice("read", "paywall", "write", "admin"),
         "ttl_seconds": integer(60, 31_536_000),
     },
+    "ApiKeyRotate": {
+        "overlap_seconds": integer(0, 86_400),
+        "ttl_seconds": integer(60, 31_536_000),
+    },
     "KeyExchange": {"api_key": text(1, 200)},
     "Login": {"tenant": text(1, 100), "email": text(1, 254), "password": text(1, 128)},
     "RefundSettle": {
@@ -149,6 +154,7 @@ PAGE = {
     "limit": (["1", "100"], ["0", "101", "-1", "x", "", "1.0", "1e1", "+1", " 1", "٣", "9" * 400]),
     "cursor": ([], ["", "x", "x" * 1001, "a\0b"]),
 }
+NAMED = (["cli", "x" * 100, RIGHT_TO_LEFT], ["", "x" * 101, "a\0b"])
 ID = (["evt_x", "x" * 80, RIGHT_TO_LEFT], ["", "x" * 81, "a\0b"])
 
 
@@ -175,6 +181,7 @@ QUERIES = {
         "flag": option("underpaid", "overpaid", "paid_late", "duplicate", "reorged"),
     },
     "/refunds": PAGE,
+    "/trail": {**PAGE, "actor": NAMED, "subject": NAMED},
     "/admissions": {**PAGE, "event_id": ID, "status": option("valid", "suspended")},
 }
 PUBLIC_QUERIES = {"/events": PAGE, "/events/{event_id}/tickets": PAGE}
@@ -187,6 +194,11 @@ class Door(NamedTuple):
     path: str
     body: dict[str, Any]
     status: int = 200
+
+
+def key_of(organizer):
+    """The id of another key than its own."""
+    return "key_" + organizer.key("read").split("_")[1]
 
 
 def door(organizer, schema):
@@ -208,6 +220,9 @@ def door(organizer, schema):
         "Preflight": lambda: Door("POST", f"{organizer.checkout}/preflight", nothing, 404),
         "ApiKeyCreate": lambda: Door(
             "POST", f"{organizer.path}/apikeys", {"name": "k", "role": "read"}, 201
+        ),
+        "ApiKeyRotate": lambda: Door(
+            "POST", f"{organizer.path}/apikeys/{key_of(organizer)}/rotate", {}
         ),
         "KeyExchange": lambda: Door("POST", "/v1/auth/token", {}, 401),
         "Login": lambda: Door(

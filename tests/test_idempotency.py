@@ -39,7 +39,7 @@ def test_quoted_and_bare_are_the_same_key(acme):
     assert Event.select().count() == 1
 
 
-@pytest.mark.parametrize("key", ["", '""', "k" * 256, "ü", "tab\tinside", " leading"])
+@pytest.mark.parametrize("key", ["", '""', '"open', '"', "k" * 256, "ü", "tab\tinside", " leading"])
 def test_what_is_no_key_is_refused(acme, key):
     answer = acme.api("write").post(f"{acme.path}/events", EVENT, **keyed(key))
     if key == " leading":

@@ -8,7 +8,7 @@ import pytest
 from schemas.base import BaseSchema
 
 METHODS = {"get", "put", "post", "delete", "patch", "head", "options", "trace"}
-NOT_DOCUMENTED = {"/static/<path:filename>", "/openapi.json", "/docs", "/"}
+NOT_DOCUMENTED = {"/metrics", "/static/<path:filename>", "/openapi.json", "/docs", "/"}
 PROBLEM = "application/problem+json"
 TYPES = {
     "string": str,
@@ -160,10 +160,11 @@ def test_every_request_has_an_example_that_the_service_accepts(document):
             continue
         body = operation["requestBody"]
         content = body["content"]["application/json"]
-        assert body["required"] is True and body["content"].keys() == {"application/json"}
+        assert body["content"].keys() == {"application/json"}
         assert content["example"], path
         check(document, content["schema"], content["example"], path)
         name = content["schema"]["$ref"].rsplit("/", 1)[1]
+        assert body["required"] is not classes[name].MAY_BE_ABSENT
         assert classes[name]().load(content["example"])
         assert resolve(document, content["schema"])["additionalProperties"] is False
         bodies += 1
@@ -260,3 +261,68 @@ def test_the_page_that_shows_it_loads_nothing_from_elsewhere(api):
         with api.get(path) as answer:
             assert answer.status_code == 200 and len(answer.data) > 0, path
     assert not re.search(r"<script[^>]*>\s*[^<\s]|\son\w+=|https?://", text)
+
+
+def test_a_pattern_says_the_same_to_python_and_to_javascript(document):
+    patterns = {
+        node["pattern"]
+        for node in walk(document)
+        if isinstance(node, dict) and isinstance(node.get("pattern"), str)
+    }
+    assert len(patterns) > 5
+    for pattern in patterns:
+        assert pattern.startswith("^") and pattern.endswith("$"), pattern
+        # Of these JavaScript knows nothing, or means more or less by them than Python.
+        assert not re.search(r"\\[AZdDwWS]|\(\?", pattern), pattern
+
+
+def test_a_default_can_be_sent(document):
+    for schema in document["components"]["schemas"].values():
+        for name, of in schema["properties"].items():
+            if "default" in of:
+                check(document, of, of["default"], name)
+
+
+def test_a_new_thing_is_documented_with_the_statuses_it_may_have(document):
+    schemas = document["components"]["schemas"]
+    for name in ("EventCreate", "TicketTypeCreate"):
+        assert schemas[name]["properties"]["status"]["enum"] == ["draft", "published"]
+    assert "canceled" in schemas["Status"]["properties"]["status"]["enum"]
+
+
+def test_what_text_may_not_have_is_documented(document):
+    schemas = document["components"]["schemas"]
+    for name, text in (("EventCreate", "a\0b"), ("TicketTypeCreate", "\0"), ("Buyer", "\0")):
+        for of in schemas[name]["properties"].values():
+            if of["type"] in ("string", ["string", "null"]) and "enum" not in of:
+                assert not re.search(of["pattern"], text)
+
+
+def test_a_refused_purchase_with_its_intent_is_a_documented_problem(acme, document):
+    problem = document["components"]["schemas"]["Problem"]
+    buyer = acme.buyer(acme.ticket(price_amount=0))
+    buyer.cancel()
+    refused = buyer.purchase()
+    assert (refused.status_code, refused.json["intent"]["status"]) == (409, "canceled")
+    check(document, problem, refused.json)
+
+
+def test_an_answer_that_still_stands_is_documented(acme, api, document):
+    for path, method, operation in operations(document):
+        if path.startswith("/v1/public/"):
+            names = {each["name"] for each in operation["parameters"] if each["in"] == "header"}
+            assert method == "get" and names == {"If-None-Match"}
+            assert "ETag" in operation["responses"]["200"]["headers"]
+            assert operation["responses"]["304"]["headers"].keys() >= {"ETag", "X-Request-ID"}
+    first = api.get(f"{acme.public}/events")
+    again = api.get(f"{acme.public}/events", headers={"If-None-Match": first.headers["ETag"]})
+    assert (again.status_code, again.data) == (304, b"")
+    assert again.headers["ETag"] == first.headers["ETag"]
+
+
+def test_the_headers_of_every_answer_are_documented(document):
+    for path, _, operation in operations(document):
+        for status, each in operation["responses"].items():
+            headers = resolve(document, each)["headers"].keys()
+            assert "X-Request-ID" in headers, (path, status)
+            assert ("WWW-Authenticate" in headers) == (status == "401"), (path, status)

@@ -80,6 +80,19 @@ def test_one_transfer_settles_one_refund(acme, node, overpaid):
     assert other.now()["refund_due"] == 7
 
 
+def test_a_transfer_that_another_tenant_counted_is_answered_like_one_that_gives_too_little(
+    acme, neighbour, node, overpaid
+):
+    theirs = neighbour.buyer(neighbour.ticket())
+    theirs.pay(node, PRICE + 7)
+    worker_once(acme.app)
+    counted, too_little = give_back(node, 7), give_back(node, 6)
+    assert settle(acme, overpaid, counted).status_code == 200
+    answers = [settle(neighbour, theirs, tx_hash).json for tx_hash in (counted, too_little)]
+    told = [{**answer, "request_id": None} for answer in answers]
+    assert told[0] == told[1] and told[0]["code"] == "refund_not_seen"
+
+
 def test_a_late_payment_that_was_given_back_is_not_sold_by_a_later_one(acme, node):
     ticket = acme.ticket(capacity=1)
     late = acme.buyer(ticket)

@@ -1,10 +1,12 @@
 """How a request's JSON body and query are read: strictly, with errors as the domain's own."""
 
 from typing import Any, NoReturn
+from urllib.parse import parse_qsl
 
 from flask import Request, json
 from marshmallow import Schema, ValidationError
 from webargs.flaskparser import FlaskParser
+from werkzeug.datastructures import MultiDict
 
 from ticketing import nesting
 from ticketing.errors import BadRequest, Invalid, UnsupportedMediaType
@@ -22,8 +24,13 @@ class StrictParser(FlaskParser):
 
     def load_json(self, req: Request, schema: Schema) -> Any:
         """Read the body."""
+        if getattr(schema, "MAY_BE_ABSENT", False) and not req.get_data():
+            return {}
         if not req.is_json:
             raise UnsupportedMediaType
+        if req.headers.get("Content-Encoding", "identity").lower() != "identity":
+            # A few bytes of gzip unpack to gigabytes (RFC 9110, 15.5.16).
+            raise UnsupportedMediaType("The body must not be compressed.")
         try:
             body = req.get_data()
             if nesting.is_too_deep(body):
@@ -38,10 +45,13 @@ class StrictParser(FlaskParser):
 
     def load_querystring(self, req: Request, schema: Schema) -> Any:
         """Read the query; a parameter that comes twice is refused."""
-        repeated = [name for name, values in req.args.lists() if len(values) > 1]
+        # Bytes that are not UTF-8 become lone surrogates, which no field takes.
+        text = req.query_string.decode(errors="surrogateescape")
+        given = MultiDict(parse_qsl(text, keep_blank_values=True, errors="surrogateescape"))
+        repeated = [name for name, values in given.lists() if len(values) > 1]
         if repeated:
             raise Invalid({name: ["Must not be repeated."] for name in repeated})
-        return super().load_querystring(req, schema)
+        return self._makeproxy(given, schema)
 
     def handle_error(
         self,

@@ -4,9 +4,11 @@ import copy
 from typing import Any
 
 from flask import Flask, Response, current_app, json, redirect, url_for
+from marshmallow import validate
+from marshmallow.fields import Field
 from werkzeug import Response as AnyResponse
 
-from schemas.base import Bool, Instant, Int, QueryInt, Text
+from schemas.base import Bool, Instant, Int, OneOf, QueryInt, Text
 from ticketing.blueprints.problems import CONTENT_TYPE, ProblemApi
 
 CONTENT_SECURITY_POLICY = (
@@ -17,9 +19,9 @@ CONTENT_SECURITY_POLICY = (
 _DESCRIPTION = """\
 Publish events and sell tickets for stablecoins, straight to a wallet the organizer alone controls.
 
-Amounts are integers in micro-units (10^-6 of the token). Times are RFC 3339 in UTC. Errors are
-`application/problem+json` (RFC 9457) with a stable `code`. Lists are pages: pass `next_cursor` as
-`cursor` until it is null.
+Amounts are integers in micro-units (10^-6 of the token), written without a fraction. Times are
+RFC 3339, in the years 1970 to 9999, and answered in UTC. Errors are `application/problem+json`
+(RFC 9457) with a stable `code`. Lists are pages: pass `next_cursor` as `cursor` until it is null.
 """
 
 _SECURITY_SCHEMES: dict[str, dict[str, Any]] = {
@@ -30,6 +32,16 @@ _SECURITY_SCHEMES: dict[str, dict[str, Any]] = {
         "scheme": "bearer",
         "description": "The `client_secret` that preflight answered with.",
     },
+}
+
+_HEADERS: dict[str, dict[str, Any]] = {
+    "X-Request-ID": {
+        "description": "The request's own, if it was 1 to 128 letters, digits, `.`, `_` and `-`.",
+        "required": True,
+        "schema": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$"},
+    },
+    "ETag": {"required": True, "schema": {"type": "string"}},
+    "WWW-Authenticate": {"required": True, "schema": {"type": "string"}},
 }
 
 
@@ -51,6 +63,8 @@ def make_api(app: Flask) -> ProblemApi:
         (Instant, "string", "date-time"),
     ):
         api.register_field(field, kind, shape)
+    assert api.ma_plugin.converter is not None
+    api.ma_plugin.converter.add_attribute_function(_bounds)
     for name, scheme in _SECURITY_SCHEMES.items():
         api.spec.components.security_scheme(name, scheme)
     # flask-smorest has named the schema already: it is ProblemApi.ERROR_SCHEMA.
@@ -58,6 +72,7 @@ def make_api(app: Flask) -> ProblemApi:
         "Problem",
         {
             "description": "Any other problem",
+            "headers": _headers_of("default"),
             "content": {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
         },
     )
@@ -66,6 +81,15 @@ def make_api(app: Flask) -> ProblemApi:
     app.add_url_rule("/docs", view_func=_show, endpoint="docs")
     app.add_url_rule("/", view_func=_lead_to_docs, endpoint="home")
     return api
+
+
+def _bounds(_: Any, field: Field[Any], *, ret: dict[str, Any], **__: Any) -> dict[str, Any]:
+    """Return what the generator does not see of a field: its own pattern, a narrowed enum."""
+    if isinstance(field, OneOf):
+        allowed = [each for each in field.validators if isinstance(each, validate.OneOf)]
+        return {"enum": [str(each) for each in allowed[0].choices]} if allowed else {}
+    pattern = getattr(field, "pattern", None)
+    return {"pattern": pattern} if pattern and not ret.keys() & {"pattern", "enum"} else {}
 
 
 class _Document:
@@ -86,19 +110,34 @@ def _polished(generated: dict[str, Any]) -> dict[str, Any]:
     document = copy.deepcopy(generated)
     for tag in document["tags"]:
         tag["name"] = _title(tag["name"])
+    document["components"]["headers"] = _HEADERS
+    for schema in document["components"]["schemas"].values():
+        for of in schema["properties"].values():
+            # None stands for what was not sent.
+            if of.get("default", "") is None:
+                del of["default"]
     for item in document["paths"].values():
         # Pages show those of the path after the operation's own.
         of_path = item.pop("parameters", [])
         for operation in item.values():
+            for status, response in operation["responses"].items():
+                if "$ref" not in response:
+                    response.setdefault("headers", {}).update(_headers_of(status))
+                    if "304" in operation["responses"] and status in ("200", "304"):
+                        response["headers"]["ETag"] = {"$ref": "#/components/headers/ETag"}
             operation["tags"] = [_title(name) for name in operation["tags"]]
             parameters = of_path + operation.pop("parameters", [])
             if parameters:
                 operation["parameters"] = parameters
             for parameter in parameters:
-                # None stands for a parameter that was not sent; nobody can send it.
                 if parameter["schema"].get("default", "") is None:
                     del parameter["schema"]["default"]
     return document
+
+
+def _headers_of(status: str) -> dict[str, Any]:
+    names = ["X-Request-ID", *(["WWW-Authenticate"] if status == "401" else [])]
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
 def _title(surface: str) -> str:

@@ -51,6 +51,7 @@ def remembered(stand: Callable[..., Standing]) -> Callable[[View], View]:
                 answers.keep(url, answer)
             return _respond(answer)
 
+        wrapper._apidoc = {**getattr(view, "_apidoc", {}), "remembered": True}  # type: ignore[attr-defined]
         return wrapper
 
     return decorate
