@@ -12,6 +12,8 @@ COLUMNS = {
     "tenants": "id slug name wallet_id created_at",
     "wallets": "id xpub public_key next_index created_at",
     "api_keys": "id tenant_id name role digest created_at expires_at last_used_at revoked_at",
+    "trail": "id tenant_id at actor address request_id action subject before after",
+    "rate_counts": "caller minute used",
     "events": "id tenant_id title slug description type venue start_at end_at timezone"
     " online_join_url status created_at updated_at",
     "ticket_types": "id tenant_id event_id name price_amount chain_id transferable status capacity"

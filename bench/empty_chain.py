@@ -12,8 +12,8 @@ from typing import Any
 
 import urllib3
 
-from ticketing.chain.keccak import keccak256
 from ticketing.chain import address
+from ticketing.chain.keccak import keccak256
 from ticketing.chain.registry import LOCAL_CHAIN_ID
 from tools import Running
 from tools.stack import ROOT

@@ -70,6 +70,7 @@ class Generator:
         self._now = time.time()
         self._tenants: list[str] = []
         self._wallets: list[Wallet] = []
+        self._keys: list[tuple[str, float, str]] = []
         self._types: list[Sold] = []
         self._weights: list[int] = []
 
@@ -84,6 +85,8 @@ class Generator:
             self._write_wallet(wallet)
         self._make_chains()
         self._make_idempotency_keys()
+        self._make_trail()
+        self._make_rate_counts()
         self._sink.flush()
 
     def _make_tenants(self) -> None:
@@ -97,8 +100,10 @@ class Generator:
             self._sink.add("tenants", tenant, slug, slug.title(), wallet.id, text(at))
             for key in range(self._scale.crowd if place == BIG else 2):
                 revoked = text(at + DAY) if key % 3 == 1 else None
+                made = self._id(ids.API_KEY, at + key)
+                self._keys.append((tenant, at + key, made))
                 self._sink.add(
-                    *("api_keys", self._id(ids.API_KEY, at + key), tenant, f"key {key}", "read"),
+                    *("api_keys", made, tenant, f"key {key}", "read"),
                     *(secrets.token_hex(32), text(at + key)),
                     *(text(at + (3 * YEAR if key % 3 == 0 else DAY)), None, revoked),
                 )
@@ -255,6 +260,20 @@ class Generator:
                 *("idempotency_keys", secrets.token_hex(32), secrets.token_hex(32)),
                 *(at, at, 201, body),
             )
+
+    def _make_trail(self) -> None:
+        for tenant, at, key in self._keys:
+            for later, action in enumerate(("keys create", "keys rotate")):
+                entry = self._id("trl_", at + later)
+                self._sink.add(
+                    *("trail", entry, tenant, text(at + later), "cli", None, None, action),
+                    *(key, None, "{}"),
+                )
+
+    def _make_rate_counts(self) -> None:
+        for place in range(self._scale.tenants):
+            minute = int(self._now // 60) - place % 2
+            self._sink.add("rate_counts", f"public 192.0.2.{place}", minute, 10)
 
     def _id(self, prefix: str, at: float) -> str:
         bits = ids._RANDOM_BITS

@@ -38,6 +38,8 @@ LISTS = (
     f"{ADMIN}/intents?flag=underpaid",
     f"{ADMIN}/intents?flag=overpaid&status=confirmed",
     f"{ADMIN}/refunds",
+    f"{ADMIN}/trail",
+    f"{ADMIN}/trail?actor=cli",
     f"{ADMIN}/admissions",
     f"{ADMIN}/admissions?status=valid",
     f"{ADMIN}/admissions?event_id={{hit}}",

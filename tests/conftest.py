@@ -1,5 +1,6 @@
 """What every test stands on: each behaviour is proved on SQLite and on Postgres both."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,12 +11,20 @@ from app import create_app
 from tests.factories import Api, Organizer, new_organizer
 from ticketing import migrating
 from ticketing.config import load
+from ticketing.constants import CallClass
 from ticketing.db import database, open_database
 from tools.anvil import Anvil, ensure_token
 from tools.postgres import Postgres
 
 SECRET_KEY = "for-tests-only-0123456789abcdefghijklmnopqrstuvwxyz"
 UNREACHABLE_RPC = "http://127.0.0.1:9"
+# All requests of a test come from one address.
+NO_LIMITS = {
+    **{f"RATE_LIMIT_{each.upper()}": "0" for each in CallClass},
+    "UNPAID_PER_ADDRESS": "0",
+}
+# Processes that tests start inherit them.
+os.environ.update(NO_LIMITS)
 
 
 @pytest.fixture(scope="session")
@@ -64,6 +73,7 @@ def environ(database_url: str) -> dict[str, str]:
         "SECRET_KEY": SECRET_KEY,
         "DATABASE_URL": database_url,
         "RPC_URL_31337": UNREACHABLE_RPC,
+        **NO_LIMITS,
     }
 
 

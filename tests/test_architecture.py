@@ -9,26 +9,31 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 
-LEAVES = {"clock", "constants", "errors", "ids"}
+LEAVES = {"clock", "conflicts", "constants", "errors", "ids", "logs"}
 ALLOWED = {
     "clock": set(),
+    "conflicts": {"errors"},
     "constants": set(),
     "errors": set(),
     "ids": set(),
+    "logs": set(),
     "credentials": {"ids"},
     "db": set(),
     "chain": {"constants", "nesting"},
     "nesting": set(),
-    "config": {"chain", "constants"},
+    "config": {"chain", "constants", "credentials"},
     "migrations": set(),
     "migrating": {"db"},
+    "backup": {"db"},
     "models": LEAVES | {"credentials", "db"},
     "services": LEAVES | {"chain", "config", "credentials", "db", "migrating", "models"},
     "worker": LEAVES | {"chain", "config", "db", "models", "services"},
     "blueprints": LEAVES
     | {"config", "credentials", "db", "models", "nesting", "schemas", "services"},
-    "cli": LEAVES | {"chain", "config", "db", "migrating", "models", "services", "worker"},
+    "cli": LEAVES
+    | {"backup", "chain", "config", "db", "migrating", "models", "services", "worker"},
     "schemas": {"constants"},
+    "server": LEAVES,
 }
 """What each room may know besides itself."""
 

@@ -13,6 +13,7 @@ from tests.conftest import SECRET_KEY
 from tests.factories import run
 from ticketing.chain.registry import REGISTRY
 from ticketing.config import ConfigError, load
+from ticketing.constants import CallClass
 from tools.stack import ROOT
 
 SECRET = "hunter2"
@@ -32,6 +33,8 @@ NUMBERS = {
     "HOLD_SECONDS": (60, 7200),
     "TOKEN_TTL_SECONDS": (1, 86_400),
     "CONFIRMATIONS_31337": (1, 10_000),
+    "UNPAID_PER_ADDRESS": (0, 1_000_000),
+    **{f"RATE_LIMIT_{each.upper()}": (0, 1_000_000) for each in CallClass},
 }
 NOT_WHOLE = (
     "",
@@ -49,6 +52,10 @@ NOT_WHOLE = (
 )
 WRONG = {
     "SECRET_KEY": ("", "x" * 31, f"{SECRET}-too-short", "é" * 15, NOT_UNICODE),
+    "SECRET_KEY_PREVIOUS": (
+        *("", "x" * 31, f"{SECRET}-too-short", "é" * 15, NOT_UNICODE),
+        SECRET_KEY,
+    ),
     "DATABASE_URL": (
         f"mysql://ticketing:{SECRET}@127.0.0.1/ticketing",
         f"ticketing:{SECRET}@127.0.0.1/ticketing",
@@ -73,6 +80,9 @@ WRONG = {
     "TOKEN_ADDRESS_31337": ("", "0x", ADDRESS[:-1], ADDRESS + "0", ADDRESS[2:], WRONG_CHECKSUM),
     "POLL_SECONDS": ("", "x", "0", "0.04", "-1", "3601", "nan", "inf", " 1", "1_0"),
     "LOG_LEVEL": ("", "LOUD", "10"),
+    "LOG_FORMAT": ("", "xml"),
+    "METRICS_TOKEN": ("", "x" * 15, f"{SECRET} and a space"),
+    "TRUSTED_PROXIES": ("nobody", "192.0.2.1/24", "192.0.2.0/33", "192.0.2.1;192.0.2.2"),
     "RPC_URL_abc": ("http://127.0.0.1:9",),
     "RPC_URL_": ("http://127.0.0.1:9",),
     "RPC_URL_0": ("http://127.0.0.1:9",),
@@ -123,6 +133,8 @@ def test_it_takes_numbers_within_their_bounds(name):
             "HOLD_SECONDS": config.hold.total_seconds(),
             "TOKEN_TTL_SECONDS": config.token_ttl_seconds,
             "CONFIRMATIONS_31337": config.chains[31337].confirmations,
+            "UNPAID_PER_ADDRESS": config.unpaid_per_address,
+            **{f"RATE_LIMIT_{each.upper()}": config.rate_limits[each] for each in CallClass},
         }
         assert taken[name] == bound
 
@@ -142,9 +154,9 @@ def test_a_log_level_may_be_written_in_any_case():
 
 
 def test_a_secret_key_of_32_bytes_is_enough_and_only_development_needs_none():
-    assert load({"SECRET_KEY": "x" * 32}).secret_key == "x" * 32
-    assert load({"SECRET_KEY": "é" * 16}).secret_key == "é" * 16
-    assert load({"FLASK_DEBUG": "1"}).secret_key
+    assert load({"SECRET_KEY": "x" * 32}).keyring.current == "x" * 32
+    assert load({"SECRET_KEY": "é" * 16}).keyring.current == "é" * 16
+    assert load({"FLASK_DEBUG": "1"}).keyring.current
     for environ in ({}, {"FLASK_DEBUG": "0"}, {"FLASK_DEBUG": "1", "SECRET_KEY": "short"}):
         with pytest.raises(ConfigError, match="SECRET_KEY"):
             load(environ)
@@ -185,9 +197,11 @@ def test_the_registry_has_the_chains_of_the_contract_with_valid_addresses():
 
 
 def test_the_configuration_shows_no_secret_and_cannot_be_changed():
-    config = load(GOOD)
-    for text in (repr(config), str(config), f"{config.chains}"):
-        assert SECRET not in text and SECRET_KEY not in text
+    previous = SECRET_KEY[::-1]
+    config = load({**GOOD, "SECRET_KEY_PREVIOUS": previous})
+    assert config.keyring.accepted == (SECRET_KEY, previous)
+    for text in (repr(config), str(config), f"{config.chains}", f"{config.keyring}"):
+        assert not any(secret in text for secret in (SECRET, SECRET_KEY, previous))
     with pytest.raises(dataclasses.FrozenInstanceError):
         config.port = 1
     with pytest.raises(TypeError):

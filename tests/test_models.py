@@ -11,12 +11,15 @@ from ticketing.models.events import Event
 from ticketing.models.idempotency import IdempotencyKey
 from ticketing.models.members import Member
 from ticketing.models.payment_intents import Payment, PaymentIntent, Refund
+from ticketing.models.rate_counts import RateCount
+from ticketing.models.tallies import Tally
 from ticketing.models.tenants import Tenant, Wallet
 from ticketing.models.ticket_types import TicketType
+from ticketing.models.trail import TrailEntry
 
 MODELS = (
     *(Admission, ApiKey, ChainState, Event, IdempotencyKey, Member, Payment, PaymentIntent),
-    *(ChainBlock, Refund, Tenant, TicketType, Wallet),
+    *(ChainBlock, RateCount, Refund, Tally, Tenant, TicketType, TrailEntry, Wallet),
 )
 
 

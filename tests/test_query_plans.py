@@ -6,9 +6,11 @@ import re
 import uuid
 from contextlib import ExitStack
 
+import pytest
 from flask import request, request_finished, request_started
 
 from bench.generate import Scale, fill
+from tests.conftest import NO_LIMITS
 from tests.factories import (
     PRICE,
     Api,
@@ -22,6 +24,7 @@ from tests.factories import (
 )
 from tests.query_plans import Explainer, Recorder
 from ticketing.db import database
+from ticketing.models.api_keys import ApiKey
 from ticketing.models.chains import ChainBlock, ChainState
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
@@ -50,14 +53,20 @@ ALLOWED = {
     "The few intents of one tenant, or of one event, that are unusual at all.": (
         r"intents\.list_intents searches intents_(of_event_)?flagged, then looks at .*"
     ),
+    "What one credential did to one subject, of all that it did or of all that was done to it.": (
+        r"trail\.list_trail searches trail_(actor|subject)_id, then looks at (actor|subject)"
+    ),
     "Nearly all admissions are valid; the others have an index of their own.": (
         r"intents\.list_admissions searches admissions_of_\w+, then looks at status"
     ),
     "An audit walks over all that one tenant has; its addresses are sorted to be compared.": (
         r"audit\.get_audit (sorts payment_intents|searches intents_of_tenant, .* address.*)"
     ),
-    "Answers are deleted a thousand at a time, the oldest first.": (
-        r"worker walks idempotency_keys_by_age"
+    "What is old is deleted some at a time, the oldest first.": (
+        r"worker walks (idempotency_keys_by_age|rate_counts_by_minute)"
+    ),
+    "Orders that hold stock and refunds that are owed, of everybody: these are counted.": (
+        r"metrics\.read_metrics (walks intents_(awaiting|deep|to_refund)|sorts payment_intents)"
     ),
     "Who is paid late becomes live again; there are few of these among those to be swept.": (
         r"worker searches intents_swept, then looks at status"
@@ -69,6 +78,16 @@ ALLOWED = {
         r"worker scans tenants"
     ),
 }
+
+
+METRICS_TOKEN = "scrape-me-0123456789"
+
+
+@pytest.fixture
+def environ(environ):
+    """Everything is counted that can be."""
+    limits = {name: "100000" for name in NO_LIMITS}
+    return {**environ, **limits, "METRICS_TOKEN": METRICS_TOKEN}
 
 
 class Drive:
@@ -83,6 +102,7 @@ class Drive:
         self.acme = new_organizer(app, "acme")
         self.big, self.fair = self._key_of("big"), self._key_of("fair")
         self.hit, self.crowded = Event.select().order_by(Event.id).limit(2)
+        self.key = ApiKey.select().order_by(ApiKey.id).first()
         self.recorder = Recorder()
         self.exercised = set()
         self.lists = set()
@@ -127,6 +147,7 @@ class Drive:
             if "{event_id}" in path:
                 api, here = self.fair, path.format(tenant="fair", event_id=self.crowded.id)
             known = {"event_id": [self.hit.id], "q": ["night"]}
+            known |= {"actor": ["cli"], "subject": [self.key.id]}
             filters = {
                 name: [None, *(schema.get("enum") or known[name])]
                 for name, schema in query.items()
@@ -158,6 +179,7 @@ class Drive:
         me = acme.api()
         key = me.post(f"{path}/apikeys", {"name": "k", "role": "read"}).json["id"]
         me.get(f"{path}/apikeys/{key}")
+        post_twice(me, f"{path}/apikeys/{key}/rotate", {})
         me.post(f"{path}/apikeys/{key}/revoke")
         me.put(f"{path}/wallet", {"xpub": new_xpub()})
         me.get(f"{path}/wallet")
@@ -238,6 +260,8 @@ class Drive:
         rules = [rule for rule in self.app.url_map.iter_rules() if "GET" in rule.methods]
         for path in ["/static/docs.js", *(rule.rule for rule in rules if not rule.arguments)]:
             self.big.get(path).close()
+        scraper = Api(self.app.test_client(), {"Authorization": f"Bearer {METRICS_TOKEN}"})
+        assert scraper.get("/metrics").status_code == 200
 
 
 def post_twice(api, path, body):

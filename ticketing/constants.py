@@ -18,6 +18,32 @@ class Role(StrEnum):
         return ladder.index(self) >= ladder.index(needed)
 
 
+class CallClass(StrEnum):
+    """What kind of call is counted. Each kind has a limit a minute for one caller.
+
+    A caller is a credential for `admin`, an address for the others.
+    """
+
+    PUBLIC = "public"
+    CHECKOUT = "checkout"
+    PREFLIGHT = "preflight"
+    TOKEN = "token"
+    ADMIN = "admin"
+
+
+DEFAULT_RATE_LIMITS: dict[CallClass, int] = {
+    CallClass.PUBLIC: 600,
+    CallClass.CHECKOUT: 300,
+    CallClass.PREFLIGHT: 60,
+    CallClass.TOKEN: 30,
+    CallClass.ADMIN: 1200,
+}
+"""Requests a minute."""
+
+DEFAULT_UNPAID_PER_ADDRESS = 100
+"""Seats: as many as one order may have."""
+
+
 class KeyStatus(StrEnum):
     """Where an API key is in its life."""
 
@@ -119,6 +145,10 @@ DEFAULT_MAX_PER_ORDER = 10
 MIN_KEY_TTL = 60
 MAX_KEY_TTL = 31_536_000
 DEFAULT_KEY_TTL = 7_776_000
+
+MAX_OVERLAP = 86_400
+DEFAULT_OVERLAP = 3600
+"""Seconds that the old secret of a rotated key stays good."""
 
 MAX_BODY_BYTES = 64 * 1024
 

@@ -2,29 +2,34 @@
 
 from typing import Any
 
+from flask import g
+
 from schemas.intents import IntentSchema, NewIntentSchema, PreflightSchema, PurchaseSchema
 from ticketing import credentials
-from ticketing.blueprints import cors, guards
+from ticketing.blueprints import client, cors, guards
 from ticketing.blueprints.context import config
 from ticketing.blueprints.once import once, once_looking
 from ticketing.blueprints.surface import Surface
-from ticketing.constants import IntentStatus
-from ticketing.errors import (
+from ticketing.conflicts import (
     AboveMaximum,
     BelowMinimum,
-    ChainUnavailable,
     IntentCanceled,
-    IntentExpired,
     IntentNotCancelable,
     IntentReversed,
-    NotFound,
     NotPayable,
     OverMaxAmount,
-    PaymentRequired,
     SalesEnded,
     SalesNotStarted,
     SoldOut,
+)
+from ticketing.constants import IntentStatus
+from ticketing.errors import (
+    ChainUnavailable,
+    IntentExpired,
+    NotFound,
+    PaymentRequired,
     TicketingError,
+    TooMuchUnpaid,
 )
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import admissions, checkout, intents
@@ -60,13 +65,19 @@ cors.open_to_all(blp)
     AboveMaximum,
     OverMaxAmount,
     NotPayable,
+    TooMuchUnpaid,
 )
 def preflight(body: dict[str, Any], tenant: str) -> PaymentIntent:
     """Hold the tickets, fix the price and issue a payment address."""
     buyer = body.pop("buyer")
-    order = Order(**body, buyer_email=buyer.get("email"), buyer_name=buyer.get("name"))
+    held_by = None
+    if "caller" not in g:
+        held_by = credentials.keyed_digest(config().keyring.current, "held-by", client.address())
+    order = Order(
+        **body, held_by=held_by, buyer_email=buyer.get("email"), buyer_name=buyer.get("name")
+    )
     intent = _tell(checkout.preflight(tenant, order, config()))
-    intent.client_secret = credentials.client_secret(config().secret_key, intent.id)
+    intent.client_secret = credentials.client_secret(config().keyring.current, intent.id)
     return intent
 
 

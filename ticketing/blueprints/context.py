@@ -36,4 +36,4 @@ def page_request(query: dict[str, object]) -> PageRequest:
     """Take the page out of a list's checked query; what is left are its filters."""
     limit, cursor = query.pop("limit"), query.pop("cursor")
     assert isinstance(limit, int) and (cursor is None or isinstance(cursor, str))
-    return PageRequest(limit, cursor, config().secret_key)
+    return PageRequest(limit, cursor, config().keyring)

@@ -3,7 +3,9 @@
 from flask import Blueprint, Response, request
 
 ALLOWED_HEADERS = "Authorization, Content-Type, Idempotency-Key, If-None-Match, X-Request-ID"
-EXPOSED_HEADERS = "ETag, Idempotent-Replayed, Retry-After, X-Request-ID"
+EXPOSED_HEADERS = (
+    "ETag, Idempotent-Replayed, RateLimit, RateLimit-Policy, Retry-After, X-Request-ID"
+)
 PREFLIGHT_SECONDS = "86400"
 
 

@@ -14,8 +14,10 @@ from ticketing.blueprints import guards
 from ticketing.blueprints.context import caller, config, page_request
 from ticketing.blueprints.once import once
 from ticketing.blueprints.surface import Surface
+from ticketing.blueprints.trailed import trailed
+from ticketing.conflicts import HasIntents, InvalidTransition, SlugFixed, SlugTaken
 from ticketing.constants import Role
-from ticketing.errors import HasIntents, InvalidTransition, NotFound, SlugFixed, SlugTaken
+from ticketing.errors import NotFound
 from ticketing.models.events import Event
 from ticketing.services import events, obstacles
 from ticketing.services.pages import Page
@@ -42,6 +44,7 @@ def list_events(query: dict[str, Any], tenant: str) -> Page[Event]:
 @blp.post("")
 @once
 @blp.takes(EventCreateSchema)
+@trailed(None)
 @blp.answers(201, EventSchema)
 @blp.refuses(SlugTaken)
 def create_event(body: dict[str, Any], tenant: str) -> Event:
@@ -59,6 +62,7 @@ def get_event(tenant: str, event_id: str) -> Event:
 
 @blp.patch("/<event_id>")
 @blp.takes(EventChangeSchema)
+@trailed(get_event)
 @blp.answers(200, EventSchema)
 @blp.refuses(NotFound, SlugTaken, SlugFixed)
 def change_event(body: dict[str, Any], tenant: str, event_id: str) -> Event:
@@ -69,6 +73,7 @@ def change_event(body: dict[str, Any], tenant: str, event_id: str) -> Event:
 @blp.post("/<event_id>/status")
 @once
 @blp.takes(StatusSchema)
+@trailed(get_event)
 @blp.answers(200, EventSchema)
 @blp.refuses(NotFound, InvalidTransition, HasIntents)
 def set_event_status(body: dict[str, Any], tenant: str, event_id: str) -> Event:

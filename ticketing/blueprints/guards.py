@@ -7,11 +7,12 @@ from flask import g, request
 
 from ticketing import credentials
 from ticketing.blueprints.context import config
-from ticketing.constants import Role
+from ticketing.constants import CallClass, Role
 from ticketing.errors import (
     InsufficientRole,
     NotFound,
     TicketingError,
+    TooManyRequests,
     Unauthenticated,
     WrongTenant,
 )
@@ -24,12 +25,19 @@ BEARER: dict[str, list[str]] = {"jwt": []}
 API_KEY: dict[str, list[str]] = {"apiKey": []}
 CLIENT_SECRET: dict[str, list[str]] = {"clientSecret": []}
 
+_REFUSALS: list[type[TicketingError]] = [
+    *(Unauthenticated, InsufficientRole, WrongTenant, TooManyRequests)
+]
+
 
 class Guard(Protocol):
     """Lets a request pass or raises; says what it asks for, for the documentation."""
 
     def check(self) -> None:
         """Look at the present request. Unauthenticated, WrongTenant, InsufficientRole."""
+
+    def call_class(self) -> CallClass | None:
+        """Return what the present request counts as if it has no good credential, if it counts."""
 
     def security(self, method: str, view: str) -> Security:
         """Return OpenAPI's security requirements of one operation."""
@@ -42,16 +50,47 @@ class Guard(Protocol):
 class Open:
     """Nobody is asked who they are."""
 
+    counts_as: CallClass | None
+
     def check(self) -> None:
         """Let everybody pass."""
+
+    def call_class(self) -> CallClass | None:
+        """Return what every request of the surface counts as."""
+        return self.counts_as
 
     def security(self, method: str, view: str) -> Security:
         """Return that nothing is required."""
         return []
 
     def refusals(self, method: str, view: str) -> list[type[TicketingError]]:
-        """Return nothing: it refuses nobody."""
-        return []
+        """Return why it may refuse."""
+        return [] if self.counts_as is None else [TooManyRequests]
+
+
+@dataclass(frozen=True)
+class Scraper:
+    """Whoever watches the service, by the token of METRICS_TOKEN; without it there is no door."""
+
+    def check(self) -> None:
+        """Compare the token."""
+        expected = config().metrics_token
+        if expected is None:
+            raise NotFound
+        if not credentials.same(_bearer() or "", expected):
+            raise Unauthenticated
+
+    def call_class(self) -> CallClass:
+        """Return that who asks may be guessing the token."""
+        return CallClass.TOKEN
+
+    def security(self, method: str, view: str) -> Security:
+        """Return the one way to send the token."""
+        return [BEARER]
+
+    def refusals(self, method: str, view: str) -> list[type[TicketingError]]:
+        """Return why it may refuse."""
+        return [Unauthenticated, NotFound, TooManyRequests]
 
 
 @dataclass(frozen=True)
@@ -68,13 +107,17 @@ class TenantRole:
             raise Unauthenticated
         _admit(found, self._needed(request.method))
 
+    def call_class(self) -> CallClass:
+        """Return that who has no good credential may be guessing one."""
+        return CallClass.TOKEN
+
     def security(self, method: str, view: str) -> Security:
         """Return the two ways to send a credential."""
         return [BEARER, API_KEY]
 
     def refusals(self, method: str, view: str) -> list[type[TicketingError]]:
         """Return why it may refuse."""
-        return [Unauthenticated, InsufficientRole, WrongTenant]
+        return _REFUSALS
 
     def _needed(self, method: str) -> Role:
         return self.reads if method in ("GET", "HEAD") else self.writes
@@ -87,10 +130,16 @@ class Buyer:
     open_view: str
 
     def check(self) -> None:
-        """Find out whether the request may act on the intent in its path."""
-        if request.endpoint and request.endpoint.rsplit(".", 1)[-1] == self.open_view:
-            return
+        """Find out whether the request may begin, or act on the intent in its path.
+
+        To begin, no credential is needed, but one that is sent has to be good.
+        """
         secret = _bearer()
+        if self._begins():
+            found = _authenticate() if secret is None or _looks_like_jwt(secret) else None
+            if found is not None:
+                _admit(found, Role.PAYWALL)
+            return
         if secret is None or _looks_like_jwt(secret):
             found = _authenticate()
             if found is None:
@@ -98,19 +147,23 @@ class Buyer:
             _admit(found, Role.PAYWALL)
             return
         path = request.view_args or {}
-        expected = credentials.client_secret(config().secret_key, path["intent_id"])
-        if not credentials.same(secret, expected):
+        if not credentials.is_client_secret(config().keyring, path["intent_id"], secret):
             raise NotFound("There is no such intent.")
+
+    def call_class(self) -> CallClass:
+        """Return what a buyer's request counts as."""
+        return CallClass.PREFLIGHT if self._begins() else CallClass.CHECKOUT
 
     def security(self, method: str, view: str) -> Security:
         """Return the ways to act on an intent; none is needed to begin."""
-        return [] if view == self.open_view else [CLIENT_SECRET, BEARER, API_KEY]
+        return [{}, BEARER, API_KEY] if view == self.open_view else [CLIENT_SECRET, BEARER, API_KEY]
 
     def refusals(self, method: str, view: str) -> list[type[TicketingError]]:
         """Return why it may refuse."""
-        if view == self.open_view:
-            return []
-        return [Unauthenticated, InsufficientRole, WrongTenant, NotFound]
+        return _REFUSALS if view == self.open_view else [*_REFUSALS, NotFound]
+
+    def _begins(self) -> bool:
+        return (request.endpoint or "").rsplit(".", 1)[-1] == self.open_view
 
 
 def _admit(found: Caller, needed: Role) -> None:
@@ -133,10 +186,9 @@ def _authenticate() -> Caller | None:
 
 
 def _bearer() -> str | None:
-    authorization = request.authorization
-    if authorization is None or authorization.type != "bearer":
-        return None
-    return authorization.token
+    # werkzeug's own parser fails on some bytes, and lets `Bearer a=b` pass as if nothing were sent.
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
 
 
 def _looks_like_jwt(token: str) -> bool:

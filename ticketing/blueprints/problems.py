@@ -7,12 +7,11 @@ from typing import Any
 from flask import Flask, Response, jsonify
 from flask_smorest import Api
 from marshmallow import Schema
-from peewee import InterfaceError, OperationalError
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from schemas.problems import ProblemSchema
 from ticketing.blueprints.context import request_id
-from ticketing.db import close_broken_connection
+from ticketing.db import UNAVAILABLE, close_broken_connection
 from ticketing.errors import (
     DatabaseUnavailable,
     Invalid,
@@ -41,8 +40,8 @@ class ProblemApi(Api):
 def register(app: Flask) -> None:
     """Answer every error of the application as a problem."""
     app.register_error_handler(TicketingError, of_ticketing_error)
-    app.register_error_handler(OperationalError, of_database_error)
-    app.register_error_handler(InterfaceError, of_database_error)
+    for error in UNAVAILABLE:
+        app.register_error_handler(error, of_database_error)
     app.register_error_handler(Exception, of_surprise)
 
 
@@ -70,7 +69,7 @@ def of_http_exception(error: HTTPException) -> Response:
 
 
 def of_database_error(error: Exception) -> Response:
-    """Answer a database that is away, locked or gone in the middle."""
+    """Answer a database that is away, locked, full, read-only or gone in the middle."""
     log.error("database: %s", str(error).strip().splitlines()[0] if str(error) else error)
     close_broken_connection()
     return of_ticketing_error(DatabaseUnavailable())

@@ -9,6 +9,7 @@ from ticketing.blueprints import cors, guards
 from ticketing.blueprints.context import config, page_request
 from ticketing.blueprints.remembered import remembered
 from ticketing.blueprints.surface import Surface
+from ticketing.constants import CallClass
 from ticketing.errors import NotFound
 from ticketing.models.events import Event
 from ticketing.services import public
@@ -19,7 +20,7 @@ blp = Surface(
     "public",
     __name__,
     url_prefix="/v1/public/tenants/<tenant>",
-    guard=guards.Open(),
+    guard=guards.Open(CallClass.PUBLIC),
     description="What is on sale, without credentials.",
 )
 cors.open_to_all(blp)

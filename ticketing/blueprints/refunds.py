@@ -8,8 +8,10 @@ from ticketing.blueprints import guards
 from ticketing.blueprints.context import caller, config, page_request
 from ticketing.blueprints.once import once_looking
 from ticketing.blueprints.surface import Surface
+from ticketing.blueprints.trailed import actor
+from ticketing.conflicts import NoRefundDue, RefundNotSeen
 from ticketing.constants import Role
-from ticketing.errors import ChainUnavailable, NoRefundDue, NotFound, RefundNotSeen
+from ticketing.errors import ChainUnavailable, NotFound
 from ticketing.services import refunds
 from ticketing.services.pages import Page
 from ticketing.services.refunds import RefundOwed
@@ -38,4 +40,4 @@ def list_refunds(query: dict[str, Any], tenant: str) -> Page[RefundOwed]:
 @blp.refuses(NotFound, NoRefundDue, RefundNotSeen, ChainUnavailable)
 def settle_refund(body: dict[str, Any], tenant: str, intent_id: str) -> RefundOwed:
     """Mark a refund paid, once its transfer is seen on the chain."""
-    return refunds.settle(caller().tenant_id, intent_id, body["tx_hash"], config().chains)
+    return refunds.settle(caller().tenant_id, intent_id, body["tx_hash"], config().chains, actor())

@@ -7,9 +7,11 @@ from flask import Response, request
 from flask_smorest.blueprint import Blueprint
 
 from schemas.base import BaseSchema
+from ticketing.blueprints import limits, once
 from ticketing.blueprints.bodies import StrictParser
 from ticketing.blueprints.guards import Guard
 from ticketing.blueprints.problems import CONTENT_TYPE, example_of
+from ticketing.conflicts import StillRunning
 from ticketing.constants import MAX_BODY_BYTES
 from ticketing.errors import (
     BadRequest,
@@ -17,7 +19,6 @@ from ticketing.errors import (
     KeyReused,
     NotFound,
     PayloadTooLarge,
-    StillRunning,
     TicketingError,
     UnsupportedMediaType,
 )
@@ -29,7 +30,17 @@ _IDEMPOTENCY_KEY = {
         "Sent again with the same key and body within 24 hours, the request gets the first"
         " answer. Without a credential: 32 characters or more."
     ),
-    "schema": {"type": "string", "minLength": 1, "maxLength": 257},
+    "schema": {"type": "string", "pattern": once.PATTERN},
+}
+_ANONYMOUS_KEY = {
+    **_IDEMPOTENCY_KEY,
+    "schema": {"type": "string", "pattern": once.ANONYMOUS_PATTERN},
+}
+_IF_NONE_MATCH = {
+    "in": "header",
+    "name": "If-None-Match",
+    "description": "The `ETag` of an answer: if it still stands it is not sent again.",
+    "schema": {"type": "string"},
 }
 
 View = TypeVar("View", bound=Callable[..., Any])
@@ -65,13 +76,18 @@ class Surface(Blueprint):
             raise PayloadTooLarge
         # A CORS preflight carries no credential (Fetch standard, 3.2.2).
         if request.method != "OPTIONS":
-            self.guard.check()
+            try:
+                self.guard.check()
+            finally:
+                limits.count(self.guard.call_class())
         if any("\0" in part for part in (request.view_args or {}).values()):
             raise NotFound  # Nothing has such an id, and Postgres cannot even be asked for it.
 
     def takes(self, schema: type[BaseSchema]) -> Callable[[View], View]:
         """Read the JSON body with `schema` and hand it to the view."""
-        decorate: Callable[[View], View] = self.arguments(schema(), example=schema.EXAMPLE)
+        decorate: Callable[[View], View] = self.arguments(
+            schema(), example=schema.EXAMPLE, required=not schema.MAY_BE_ABSENT
+        )
         return decorate
 
     def asks(self, schema: type[BaseSchema]) -> Callable[[View], View]:
@@ -121,7 +137,9 @@ class Surface(Blueprint):
         if "arguments" in doc_info:
             refusals.append(Invalid)
         if "once" in doc_info:
-            doc.setdefault("parameters", []).append(_IDEMPOTENCY_KEY)
+            anonymous = not self.guard.security(method, view)
+            key = _ANONYMOUS_KEY if anonymous else _IDEMPOTENCY_KEY
+            doc.setdefault("parameters", []).append(key)
             refusals += [StillRunning, KeyReused, Invalid]
         doc["security"] = self.guard.security(method, view)
         doc["operationId"] = f"{self.name}_{view}"
@@ -129,6 +147,9 @@ class Surface(Blueprint):
         for status in sorted({refusal.status for refusal in refusals}):
             of_status = {each.code: each for each in refusals if each.status == status}
             responses[str(status)] = _problem_response(list(of_status.values()))
+        if "remembered" in doc_info:
+            doc.setdefault("parameters", []).append(_IF_NONE_MATCH)
+            responses["304"] = {"description": "It still stands"}
         responses["default"] = {"$ref": "#/components/responses/Problem"}
         return doc
 

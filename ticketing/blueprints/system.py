@@ -1,18 +1,16 @@
-"""What the service says of itself: health, readiness, chains."""
+"""What the service says of itself: health and readiness."""
 
-from typing import Any
-
-from schemas.system import ChainListSchema, HealthSchema, ReadinessSchema
+from schemas.system import HealthSchema, ReadinessSchema
 from ticketing.blueprints import guards
 from ticketing.blueprints.context import config
 from ticketing.blueprints.surface import Surface
-from ticketing.services import chains, health
+from ticketing.services import health
 from ticketing.services.health import Readiness
 
 blp = Surface(
     "system",
     __name__,
-    guard=guards.Open(),
+    guard=guards.Open(None),
     description="What the service says of itself.",
 )
 
@@ -31,13 +29,3 @@ def readyz() -> tuple[Readiness, int]:
     """Tell whether the database answers and is current, and how old each chain's cursor is."""
     found = health.readiness(config().chains)
     return found, 200 if found.ready else 503
-
-
-@blp.get("/v1/chains")
-@blp.answers(200, ChainListSchema)
-def list_chains() -> dict[str, Any]:
-    """List the chains that can be paid on."""
-    return {
-        "data": list(chains.payable(config().chains, chains.states()).values()),
-        "next_cursor": None,
-    }

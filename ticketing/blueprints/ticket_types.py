@@ -9,8 +9,10 @@ from ticketing.blueprints import guards
 from ticketing.blueprints.context import caller, config, page_request
 from ticketing.blueprints.once import once
 from ticketing.blueprints.surface import Surface
+from ticketing.blueprints.trailed import trailed
+from ticketing.conflicts import CapacityTooLow, HasIntents, InvalidTransition
 from ticketing.constants import Role
-from ticketing.errors import CapacityTooLow, HasIntents, InvalidTransition, NotFound
+from ticketing.errors import NotFound
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import obstacles, ticket_types
 from ticketing.services.pages import Page
@@ -38,6 +40,7 @@ def list_ticket_types(query: dict[str, Any], tenant: str, event_id: str) -> Page
 @blp.post("")
 @once
 @blp.takes(TicketTypeCreateSchema)
+@trailed(None)
 @blp.answers(201, TicketTypeSchema)
 @blp.refuses(NotFound)
 def create_ticket_type(body: dict[str, Any], tenant: str, event_id: str) -> TicketType:
@@ -55,6 +58,7 @@ def get_ticket_type(tenant: str, event_id: str, ticket_id: str) -> TicketType:
 
 @blp.patch("/<ticket_id>")
 @blp.takes(TicketTypeChangeSchema)
+@trailed(get_ticket_type)
 @blp.answers(200, TicketTypeSchema)
 @blp.refuses(NotFound, CapacityTooLow)
 def change_ticket_type(
@@ -67,6 +71,7 @@ def change_ticket_type(
 @blp.post("/<ticket_id>/status")
 @once
 @blp.takes(StatusSchema)
+@trailed(get_ticket_type)
 @blp.answers(200, TicketTypeSchema)
 @blp.refuses(NotFound, InvalidTransition, HasIntents)
 def set_ticket_type_status(

@@ -6,6 +6,7 @@ from schemas.tokens import KeyExchangeSchema, LoginSchema, TokenSchema
 from ticketing.blueprints import guards
 from ticketing.blueprints.context import config
 from ticketing.blueprints.surface import Surface
+from ticketing.constants import CallClass
 from ticketing.errors import InvalidCredentials
 from ticketing.services import tokens
 from ticketing.services.tokens import Token
@@ -14,7 +15,7 @@ blp = Surface(
     "tokens",
     __name__,
     url_prefix="/v1/auth",
-    guard=guards.Open(),
+    guard=guards.Open(CallClass.TOKEN),
     description="Exchange an API key or a password for a JWT.",
 )
 

@@ -6,6 +6,7 @@ from schemas.wallets import WalletSchema, WalletSetSchema
 from ticketing.blueprints import guards
 from ticketing.blueprints.context import caller
 from ticketing.blueprints.surface import Surface
+from ticketing.blueprints.trailed import trailed
 from ticketing.constants import Role
 from ticketing.errors import NotFound
 from ticketing.services import wallets
@@ -30,6 +31,7 @@ def get_wallet(tenant: str) -> WalletView:
 
 @blp.put("")
 @blp.takes(WalletSetSchema)
+@trailed(get_wallet)
 @blp.answers(200, WalletSchema)
 def set_wallet(body: dict[str, Any], tenant: str) -> WalletView:
     """Set or replace the wallet. Addresses issued before stay watched."""

@@ -8,12 +8,15 @@ from typing import Any
 import click
 from flask import current_app
 from flask.cli import with_appcontext
-from peewee import InterfaceError, OperationalError, ProgrammingError
+from peewee import ProgrammingError
 
 from ticketing.chain.rpc import RpcError
 from ticketing.config import Config
 from ticketing.constants import Role
+from ticketing.db import UNAVAILABLE
 from ticketing.errors import Invalid, TicketingError
+from ticketing.services import trail
+from ticketing.services.trail import Actor
 
 Command = Callable[..., None]
 
@@ -42,7 +45,7 @@ def command(function: Command) -> Command:
             raise click.ClickException(str(error)) from None
         except UnicodeEncodeError:
             raise click.ClickException("what was typed is not valid Unicode") from None
-        except (OperationalError, InterfaceError, ProgrammingError) as error:
+        except (*UNAVAILABLE, ProgrammingError) as error:
             message = str(error).strip().splitlines()[0]
             raise click.ClickException(
                 f"the database: {message} (is DATABASE_URL right, and 'db upgrade' done?)"
@@ -55,6 +58,16 @@ def config() -> Config:
     """Return the configuration of the running application."""
     loaded: Config = current_app.extensions["ticketing"]
     return loaded
+
+
+def leave_trail(
+    tenant_id: str, subject: str, *, before: dict[str, Any] | None, after: dict[str, Any]
+) -> None:
+    """Write down what the present command changes, in the transaction of the change."""
+    here = click.get_current_context()
+    assert here.parent is not None
+    by = Actor("cli", f"{here.parent.info_name} {here.info_name}")
+    trail.record(tenant_id, by, subject, before=before, after=after)
 
 
 def show(values: dict[str, Any], *, as_json: bool) -> None:

@@ -5,8 +5,9 @@ import sys
 import click
 from flask.cli import AppGroup
 
-from ticketing.cli.base import command, role_option
+from ticketing.cli.base import command, leave_trail, role_option
 from ticketing.constants import Role
+from ticketing.db import write_transaction
 from ticketing.services import members, tenants
 
 group = AppGroup("members", help="Let people sign in with a password.")
@@ -24,7 +25,11 @@ def add(tenant: str, email: str, role: str, password_stdin: bool) -> None:
         password = sys.stdin.readline().rstrip("\r\n")
     else:
         password = click.prompt("Password", hide_input=True, confirmation_prompt=True)
-    member = members.add(tenants.find(tenant).id, email, Role(role), password)
+    tenant_id = tenants.find(tenant).id
+    with write_transaction():
+        member = members.add(tenant_id, email, Role(role), password)
+        after = {"email": member.email, "role": member.role}
+        leave_trail(tenant_id, member.id, before=None, after=after)
     click.echo(f"added {member.email} with role {member.role}")
 
 
@@ -44,4 +49,9 @@ def list_members(tenant: str) -> None:
 @command
 def disable(tenant: str, email: str) -> None:
     """End a member's access at once."""
-    click.echo(f"disabled {members.disable(tenants.find(tenant).id, email).email}")
+    tenant_id = tenants.find(tenant).id
+    with write_transaction():
+        member = members.disable(tenant_id, email)
+        before, after = {"disabled": False}, {"disabled": True}
+        leave_trail(tenant_id, member.id, before=before, after=after)
+    click.echo(f"disabled {member.email}")

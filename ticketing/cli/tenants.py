@@ -3,7 +3,7 @@
 import click
 from flask.cli import AppGroup
 
-from ticketing.cli.base import command, config, json_option, show
+from ticketing.cli.base import command, config, json_option, leave_trail, show
 from ticketing.constants import DEFAULT_KEY_TTL, Role
 from ticketing.db import write_transaction
 from ticketing.services import api_keys, tenants
@@ -26,8 +26,10 @@ def create(slug: str, name: str, xpub: str | None, as_json: bool) -> None:
             name="first admin key",
             role=Role.ADMIN,
             ttl_seconds=DEFAULT_KEY_TTL,
-            secret_key=config().secret_key,
+            keyring=config().keyring,
         )
+        made = {"slug": slug, "name": name, "xpub": xpub, "first_key": key.id}
+        leave_trail(tenant.id, tenant.id, before=None, after=made)
     show(
         {"id": tenant.id, "slug": tenant.slug, "name": tenant.name, "key": key.key}, as_json=as_json
     )

@@ -53,7 +53,7 @@ class PaymentIntent(BaseModel):
     `hold_until` is the deadline that preflight gave, `grace_until` the one that a reorganization
     gave instead; `expires_at` is the one that counts. After it ended, the address is watched
     until `watch_until`, then swept: `swept_balance` is the token's balance at `swept_at`, in
-    atomic units.
+    atomic units. `held_by` is a digest of the address that asked for it without a credential.
     """
 
     id = TextField(primary_key=True)
@@ -80,6 +80,7 @@ class PaymentIntent(BaseModel):
     token_decimals = IntegerField(null=True)
     required_confirmations = IntegerField(null=True)
     paid_block = BigIntegerField(null=True)
+    held_by = TextField(null=True)
     buyer_email = TextField(null=True)
     buyer_name = TextField(null=True)
     created_at = UtcDateTimeField()

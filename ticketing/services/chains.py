@@ -20,13 +20,16 @@ from ticketing.errors import ChainUnavailable
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
-from ticketing.services import revisions
+from ticketing.services import revisions, tallies
 
 CLOCK_SKEW = timedelta(hours=1)
 """How far a chain's clock may be behind ours when we look for the block of a moment."""
 
 LEASE = timedelta(seconds=10)
 """How long a worker that fell silent keeps others from reading its chains."""
+
+CLOCKS_APART = timedelta(minutes=1)
+"""How far the clocks of two hosts may differ."""
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +109,9 @@ def take_lease(chain_id: int, holder: str) -> bool:
             ChainState.chain_id == chain_id,
             ChainState.lease_holder.is_null()
             | (ChainState.lease_holder == holder)
-            | (ChainState.lease_until < now),
+            | (ChainState.lease_until < now)
+            # No lease ends so late: it was taken before this clock was set back.
+            | (ChainState.lease_until > now + LEASE + CLOCKS_APART),
         )
         .execute()
     )
@@ -171,6 +176,7 @@ def look(intent: PaymentIntent, enabled: Mapping[int, Chain], *, to_drop: bool) 
         return Seen(read, head, transfers, balance)
     except RpcError as error:
         log.warning("chain %s: %s", chain.chain_id, error)
+        tallies.add(tallies.UNSEEN, str(chain.chain_id))
         raise ChainUnavailable from None
 
 

@@ -12,25 +12,24 @@ from ticketing import clock, ids
 from ticketing.chain import units
 from ticketing.chain.registry import Chain
 from ticketing.config import Config
-from ticketing.constants import CURRENCY, IntentStatus, Publication
-from ticketing.db import write_transaction
-from ticketing.errors import (
+from ticketing.conflicts import (
     AboveMaximum,
     BelowMinimum,
-    Invalid,
-    NotFound,
     NotPayable,
     OverMaxAmount,
     SalesEnded,
     SalesNotStarted,
     SoldOut,
 )
+from ticketing.constants import CURRENCY, IntentStatus, Publication
+from ticketing.db import write_transaction
+from ticketing.errors import Invalid, NotFound
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared, prepared_insert
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
-from ticketing.services import chains, public, settlement, stock, tenants, wallets
+from ticketing.services import chains, limits, public, settlement, stock, tenants, wallets
 
 
 @Prepared
@@ -45,13 +44,17 @@ _SETTLED = (IntentStatus.CONFIRMED, IntentStatus.CANCELED, IntentStatus.EXPIRED)
 
 @dataclass(frozen=True)
 class Order:
-    """What a buyer asks for. `max_amount` is the most they will pay in all, in micro-units."""
+    """What a buyer asks for. `max_amount` is the most they will pay in all, in micro-units.
+
+    `held_by` stands for the address that asks, None for whoever may hold as much as they like.
+    """
 
     event_id: str
     ticket_id: str
     quantity: int = 1
     chain_id: int | None = None
     max_amount: int | None = None
+    held_by: str | None = None
     buyer_email: str | None = None
     buyer_name: str | None = None
 
@@ -61,7 +64,7 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
 
     NotFound for what the public does not see; Invalid for a chain the ticket type is not sold
     on; SoldOut, SalesNotStarted, SalesEnded, BelowMinimum, AboveMaximum, OverMaxAmount,
-    NotPayable.
+    NotPayable; TooMuchUnpaid.
     """
     tenant = tenants.find(tenant_reference)
     event = public.find_event(tenant, order.event_id)
@@ -73,6 +76,8 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
         raise SoldOut
     known = chains.states()
     with write_transaction():
+        if order.held_by is not None and config.unpaid_per_address:
+            limits.check_unpaid(order.held_by, order.quantity, config.unpaid_per_address)
         held = stock.hold(ticket_type.id, order.quantity)
         if held is None:
             raise SoldOut
@@ -151,6 +156,7 @@ def _issue(
         unit_amount=ticket_type.price_amount,
         amount=amount,
         currency=CURRENCY,
+        held_by=order.held_by,
         buyer_email=order.buyer_email,
         buyer_name=order.buyer_name,
         created_at=clock.now(),

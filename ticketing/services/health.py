@@ -64,7 +64,7 @@ def _cursors(enabled: Mapping[int, Chain]) -> list[Cursor]:
                 chain_id=chain_id,
                 block_number=state.block_number if state else None,
                 block_time=state.block_time if state else None,
-                age_seconds=int((now - looked_at).total_seconds()) if looked_at else None,
+                age_seconds=max(0, int((now - looked_at).total_seconds())) if looked_at else None,
                 refusal=state.refusal if state else None,
             )
         )

@@ -7,8 +7,9 @@ from passlib.hash import argon2
 from peewee import IntegrityError
 
 from ticketing import clock, ids
+from ticketing.conflicts import MemberExists
 from ticketing.constants import Role
-from ticketing.errors import Invalid, MemberExists, NotFound
+from ticketing.errors import Invalid, NotFound
 from ticketing.models.members import Member
 from ticketing.models.tenants import Tenant
 

@@ -11,10 +11,12 @@ from ticketing.chain.answers import Transfer
 from ticketing.chain.node import connect
 from ticketing.chain.registry import Chain
 from ticketing.chain.rpc import RpcError
-from ticketing.errors import ChainUnavailable, NoRefundDue, RefundNotSeen
+from ticketing.conflicts import NoRefundDue, RefundNotSeen
+from ticketing.errors import ChainUnavailable
 from ticketing.models.payment_intents import TO_REFUND, PaymentIntent, Refund
-from ticketing.services import intents, settlement
+from ticketing.services import intents, settlement, tallies, trail
 from ticketing.services.pages import Page, PageRequest, paginate
+from ticketing.services.trail import Actor
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ def list_page(tenant_id: str, page: PageRequest) -> Page[RefundOwed]:
 
 
 def settle(
-    tenant_id: str, intent_id: str, tx_hash: str, enabled: Mapping[int, Chain]
+    tenant_id: str, intent_id: str, tx_hash: str, enabled: Mapping[int, Chain], by: Actor
 ) -> RefundOwed:
     """Mark what is due back as paid by the transaction `tx_hash`. Again: nothing changes.
 
@@ -46,10 +48,19 @@ def settle(
     if intent.refund_due == 0:
         raise NoRefundDue
     seen = _transfers_back(intent, tx_hash, enabled)
+
+    def book(due: int) -> int:
+        booked = _book(intent, seen, due)
+        after = {"refunded": intent.refunded + booked, "tx_hash": tx_hash}
+        before = {"refunded": intent.refunded}
+        trail.record(tenant_id, by, intent_id, before=before, after=after)
+        return booked
+
     try:
-        return _owed(settlement.give_back(intent, lambda due: _book(intent, seen, due)))
+        return _owed(settlement.give_back(intent, book))
     except IntegrityError:
-        raise RefundNotSeen("This transaction was counted for another refund.") from None
+        # Counted already. It may have been another tenant's: that is not told.
+        raise RefundNotSeen from None
 
 
 def _owed(intent: PaymentIntent) -> RefundOwed:
@@ -70,6 +81,7 @@ def _transfers_back(
         head = node.head()
         sent = node.transfers_of(tx_hash, terms.token_address)
     except RpcError:
+        tallies.add(tallies.UNSEEN, str(chain.chain_id))
         raise ChainUnavailable from None
     final_up_to = head.number - terms.required_confirmations + 1
     senders = _owed(intent).senders

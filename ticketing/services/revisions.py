@@ -30,24 +30,28 @@ log = logging.getLogger(__name__)
 class Standing:
     """A moment of what the public sees of a tenant, or of one of its events too.
 
-    It stands until `until`, as long as the database tells the same `stamp`.
+    It stands from `since` until `until`, as long as the database tells the same `stamp`.
     """
 
     tenant_id: str
     event_id: str | None
     stamp: list[tuple[Any, ...]]
+    since: datetime
     until: datetime | None
 
 
 def standing(tenant_id: str, event_id: str | None) -> Standing:
     """Return how things stand: `read` asks it and what is shown of one moment."""
-    until = _next_change(event_id, clock.now()) if event_id is not None else None
-    return Standing(tenant_id, event_id, _stamp(tenant_id, event_id), until)
+    now = clock.now()
+    until = _next_change(event_id, now) if event_id is not None else None
+    return Standing(tenant_id, event_id, _stamp(tenant_id, event_id), now, until)
 
 
 def stands(seen: Standing) -> bool:
     """Tell whether what was read after `seen` is what would be read now."""
-    if seen.until is not None and clock.now() >= seen.until:
+    now = clock.now()
+    # A clock that was set back may stand before a sale that had begun.
+    if now < seen.since or (seen.until is not None and now >= seen.until):
         return False
     return _stamp(seen.tenant_id, seen.event_id) == seen.stamp
 

@@ -15,12 +15,22 @@ from peewee import Expression
 from ticketing import clock
 from ticketing.chain.answers import Block, Transfer
 from ticketing.chain.registry import Chain
+from ticketing.conflicts import IntentNotCancelable
 from ticketing.constants import LIVE, WATCH_AFTER_END, AdmissionStatus, IntentStatus
 from ticketing.db import locked, write_transaction
-from ticketing.errors import ChainUnavailable, IntentNotCancelable
+from ticketing.errors import ChainUnavailable
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import AWAITING, UNSETTLED, PaymentIntent
-from ticketing.services import admissions, books, chains, history, intents, ledger, stock
+from ticketing.services import (
+    admissions,
+    books,
+    chains,
+    history,
+    intents,
+    ledger,
+    stock,
+    tallies,
+)
 from ticketing.services.chains import Seen
 
 INTENTS_PER_TRANSACTION = 100
@@ -243,6 +253,8 @@ def _enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns
     if status is not before and status not in LIVE and intent.chain_id is not None:
         columns["watch_until"] = now + WATCH_AFTER_END
     _write_changes(intent, columns)
+    if status is not before:
+        tallies.add(tallies.ENTERED, status)
     match before, status:
         case (
             IntentStatus.AWAITING_PAYMENT | IntentStatus.PROCESSING | IntentStatus.EXPIRED,

@@ -8,8 +8,9 @@ from typing import Any
 from peewee import IntegrityError, ModelSelect
 
 from ticketing import clock, ids
+from ticketing.conflicts import SlugTaken
 from ticketing.db import write_transaction
-from ticketing.errors import Invalid, NotFound, SlugTaken
+from ticketing.errors import Invalid, NotFound
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.services import wallets

@@ -9,9 +9,10 @@ from typing import Any
 from peewee import ModelSelect
 
 from ticketing import clock, ids
+from ticketing.conflicts import CapacityTooLow, HasIntents, InvalidTransition
 from ticketing.constants import PUBLICATION_MOVES, Publication
 from ticketing.db import locked, write_transaction
-from ticketing.errors import CapacityTooLow, HasIntents, Invalid, InvalidTransition, NotFound
+from ticketing.errors import Invalid, NotFound
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared

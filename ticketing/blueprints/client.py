@@ -1,0 +1,88 @@
+"""Where a request comes from, as far as it can be believed."""
+
+import logging
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+
+from flask import request
+
+from ticketing.blueprints.context import config
+
+log = logging.getLogger(__name__)
+
+# Whoever has one IPv6 address has the other 2^64 of its network (RFC 6177).
+_IPV6_PREFIX = 64
+
+KEPT = 4096
+"""To read an address takes longer than all else that is done for counting it."""
+
+
+def address() -> str:
+    """Return the client's address: what the nearest proxy that is not ours, or none, says.
+
+    Each proxy appends whom it was asked by to X-Forwarded-For. The list is read from its end for
+    as long as the proxies of TRUSTED_PROXIES wrote it. Of IPv6 it is the /64 network.
+    """
+    return _network(_client())
+
+
+def by_tls() -> bool:
+    """Tell whether the client speaks TLS with us or with a proxy that we trust (RFC 7239, 5.4)."""
+    environ = request.environ
+    if environ["wsgi.url_scheme"] == "https":
+        return True
+    return environ.get("HTTP_X_FORWARDED_PROTO") == "https" and _is_ours(_peer())
+
+
+def _client() -> str:
+    peer = _peer()
+    forwarded = request.environ.get("HTTP_X_FORWARDED_FOR", "")
+    if not _is_ours(peer):
+        if forwarded:
+            _warn(peer)
+        return peer
+    for entry in reversed(forwarded.split(",")):
+        found = _parse(entry)
+        if found is None:
+            break
+        peer = str(found)
+        if not _is_ours(peer):
+            break
+    return peer
+
+
+@lru_cache(KEPT)
+def _warn(peer: str) -> None:
+    """Tell once of what looks like a proxy of ours: all of its clients would be one."""
+    found = _parse(peer)
+    if found is not None and found.is_private:
+        log.warning("%s forwards requests, but is not in TRUSTED_PROXIES", peer)
+
+
+def _peer() -> str:
+    return str(request.environ.get("REMOTE_ADDR") or "")
+
+
+def _is_ours(peer: str) -> bool:
+    if not peer:
+        return True  # a Unix socket: whoever may write to it is on this host
+    proxies = config().trusted_proxies
+    found = _parse(peer) if proxies else None
+    return found is not None and any(found in network for network in proxies)
+
+
+@lru_cache(KEPT)
+def _network(address: str) -> str:
+    found = _parse(address)
+    if isinstance(found, IPv6Address):
+        return str(IPv6Network((found, _IPV6_PREFIX), strict=False))
+    return address
+
+
+@lru_cache(KEPT)
+def _parse(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        found = ip_address(text.strip())
+    except ValueError:
+        return None
+    return getattr(found, "ipv4_mapped", None) or found

@@ -1,0 +1,56 @@
+"""Views of the admin surface that change something leave a trail, in the same transaction."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from flask import Response, request
+
+from ticketing.blueprints import client
+from ticketing.blueprints.context import caller, request_id
+from ticketing.db import one_at_a_time, write_transaction
+from ticketing.errors import NotFound
+from ticketing.services import trail
+from ticketing.services.trail import Actor
+
+View = Callable[..., Response]
+
+
+def trailed(before: View | None) -> Callable[[View], View]:
+    """Write down what a view changes; its answer shows how things are after.
+
+    `before` is the view that shows how they were, None where something is made. The changes of a
+    tenant are made one by one, so nothing happens between the two.
+    """
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def wrapper(*args: Any, **kwargs: Any) -> Response:
+            tenant_id = caller().tenant_id
+            with write_transaction():
+                one_at_a_time(f"changes of {tenant_id}")
+                old = _shown_by(before)
+                response = view(*args, **kwargs)
+                new = response.get_json()
+                subject = new.get("id", "wallet")
+                trail.record(tenant_id, actor(), subject, before=old, after=new)
+            return response
+
+        return wrapper
+
+    return decorate
+
+
+def actor() -> Actor:
+    """Return who changes something by the present request, and by which operation."""
+    # What the OpenAPI document calls it.
+    operation = str(request.endpoint).replace(".", "_")
+    return Actor(caller().credential_id, operation, client.address(), request_id())
+
+
+def _shown_by(view: View | None) -> dict[str, Any] | None:
+    try:
+        shown: dict[str, Any] | None = view and view(**(request.view_args or {})).get_json()
+    except NotFound:
+        return None
+    return shown

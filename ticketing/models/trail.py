@@ -1,0 +1,24 @@
+"""Who changed what: rows that the database itself refuses to change or delete."""
+
+from peewee import ForeignKeyField, TextField
+
+from ticketing.models.base import BaseModel, UtcDateTimeField
+from ticketing.models.tenants import Tenant
+
+
+class TrailEntry(BaseModel):
+    """One change by one actor. `before` and `after` are JSON objects of what differs."""
+
+    id = TextField(primary_key=True)
+    tenant = ForeignKeyField(Tenant)
+    at = UtcDateTimeField()
+    actor = TextField()
+    address = TextField(null=True)
+    request_id = TextField(null=True)
+    action = TextField()
+    subject = TextField()
+    before = TextField(null=True)
+    after = TextField()
+
+    class Meta:
+        table_name = "trail"
