@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +13,11 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from peewee import (
     Database,
     DatabaseProxy,
+    InterfaceError,
+    InternalError,
     Model,
     ModelSelect,
+    OperationalError,
     PostgresqlDatabase,
     SqliteDatabase,
 )
@@ -31,7 +35,55 @@ _PATIENCE = {
 BEHIND_PGBOUNCER = ("pgbouncer", "true")
 """What a URL's query says if PgBouncer pools transactions before the database."""
 
+UNAVAILABLE = (OperationalError, InterfaceError, InternalError)
+"""What a database raises that is away, locked, full, read-only or gone in the middle."""
+
 M = TypeVar("M", bound=Model)
+
+
+class _Sqlite(SqliteDatabase):
+    """SQLite, which takes a transaction back by itself where the disk is full."""
+
+    _state: Any
+
+    def rollback(self) -> None:
+        """Take the transaction back, if that has not been done."""
+        connection = self._state.conn
+        if connection is None or connection.in_transaction:
+            super().rollback()
+
+
+class _Postgres(PostgresqlDatabase):
+    """Postgres, with a new connection where the server has ended the last one.
+
+    Before a transaction, or a statement outside of one, the socket is looked at, which costs no
+    query: a server says nothing unasked unless it leaves. As nothing has been sent yet, all may be
+    sent on a new connection. Within a transaction nothing may: what was done there is gone.
+    """
+
+    _state: Any
+
+    def begin(self, *args: Any, **options: Any) -> None:
+        """Begin a transaction."""
+        self._leave_what_has_ended()
+        super().begin(*args, **options)
+
+    def execute_sql(self, sql: str, params: Any = None) -> Any:
+        """Run a statement; return its cursor."""
+        if not self._state.transactions:
+            self._leave_what_has_ended()
+        return super().execute_sql(sql, params)  # type: ignore[no-untyped-call]
+
+    def _connect(self) -> Any:
+        connection = super()._connect()  # type: ignore[misc]
+        self._state.ended = select.poll()
+        self._state.ended.register(connection.fileno(), select.POLLIN)
+        return connection
+
+    def _leave_what_has_ended(self) -> None:
+        state = self._state
+        if not state.closed and (state.conn.closed or state.ended.poll(0)):
+            self.close()
 
 
 class _Routed(DatabaseProxy):
@@ -86,7 +138,9 @@ def open_database(url: str, replica_url: str | None = None) -> None:
 def _sqlite(url: str) -> Database:
     path = Path(url.removeprefix("sqlite:///"))
     path.parent.mkdir(parents=True, exist_ok=True)
-    return SqliteDatabase(
+    if not path.exists():
+        path.touch(mode=0o600)  # nobody else on the host is to read it; SQLite's -wal follows it
+    return _Sqlite(
         str(path),
         pragmas={"journal_mode": "wal", "foreign_keys": 1, "synchronous": "full"},
         timeout=BUSY_TIMEOUT_SECONDS,
@@ -104,9 +158,7 @@ def _postgres(url: str) -> Database:
         # A statement prepared on one connection is not there on the next that PgBouncer picks.
         settings["prepare_threshold"] = None
     # Peewee knows a URL by this scheme alone.
-    return PostgresqlDatabase(
-        urlunsplit(parts._replace(scheme="postgresql", query=plain)), **settings
-    )
+    return _Postgres(urlunsplit(parts._replace(scheme="postgresql", query=plain)), **settings)
 
 
 def is_sqlite() -> bool:
@@ -144,6 +196,15 @@ def locked(
     # Peewee takes the clause itself too, which its type stubs do not know.
     clause: Any = "FOR SHARE" if shared else "FOR UPDATE"
     return query.for_update(clause, of=of)
+
+
+def one_at_a_time(name: str) -> None:
+    """Let one write transaction at a time go on from here, of those that give this name.
+
+    On SQLite the transaction itself is that lock.
+    """
+    if not is_sqlite():
+        database.execute_sql("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [name])
 
 
 def close_broken_connection() -> None:

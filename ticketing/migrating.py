@@ -10,6 +10,7 @@ from ticketing.db import database, is_sqlite, write_transaction
 
 DIRECTORY = Path(__file__).parent / "migrations"
 _TABLE = "schema_migrations"
+_PATIENCE_SECONDS = 600
 _ADVISORY_LOCK = 7_598_805_623_668_405_864
 
 
@@ -40,6 +41,9 @@ def pending() -> list[str]:
 @contextmanager
 def _alone() -> Iterator[Runner]:
     """Migrate in one transaction that no other migration can overlap."""
+    if is_sqlite():
+        # Another migration may take longer than a request should wait for a lock.
+        database.execute_sql(f"PRAGMA busy_timeout = {_PATIENCE_SECONDS * 1000}")
     with write_transaction():
         if not is_sqlite():
             database.execute_sql("SELECT pg_advisory_xact_lock(%s)", (_ADVISORY_LOCK,))

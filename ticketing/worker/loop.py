@@ -5,12 +5,10 @@ import signal
 import threading
 from collections.abc import Callable
 
-from peewee import InterfaceError, OperationalError
-
 from ticketing.chain.rpc import RpcError
 from ticketing.config import Config
-from ticketing.db import close_broken_connection
-from ticketing.services import idempotency, settlement
+from ticketing.db import UNAVAILABLE, close_broken_connection
+from ticketing.services import idempotency, limits, settlement, tallies
 from ticketing.services.settlement import CursorMoved
 from ticketing.worker.watcher import ChainRefused, Watcher
 
@@ -21,6 +19,8 @@ def _keep_house() -> None:
     """Do what belongs to no chain."""
     settlement.expire_free()
     idempotency.forget_old()
+    limits.forget_old()
+    tallies.put_together()
 
 
 def look_once(config: Config) -> list[str]:
@@ -64,8 +64,11 @@ class Worker:
             thread.start()
         for thread in threads:
             thread.join()
-        for watcher in watchers:
-            watcher.leave()
+        try:
+            for watcher in watchers:
+                watcher.leave()
+        except UNAVAILABLE:
+            log.warning("the database is away: the next worker waits until the lease lapses")
         return not self._failed
 
     def _repeat(self, name: str, task: Callable[[], object]) -> None:
@@ -78,7 +81,7 @@ class Worker:
                 log.info("%s", error)
             except RpcError as error:
                 log.warning("%s cannot be seen: %s", name, error)
-            except (OperationalError, InterfaceError) as error:
+            except UNAVAILABLE as error:
                 log.error("%s: the database: %s", name, str(error).strip().split("\n")[0])
                 close_broken_connection()
             except Exception:

@@ -8,7 +8,8 @@ from ticketing.chain import units
 from ticketing.chain.answers import Block, TokenFacts
 from ticketing.chain.node import ChainMoved, connect
 from ticketing.chain.registry import Chain
-from ticketing.services import chains, history, intents, ledger, settlement
+from ticketing.chain.rpc import RpcError
+from ticketing.services import chains, history, intents, ledger, settlement, tallies
 from ticketing.services.settlement import CursorMoved
 from ticketing.worker.second_look import SecondLook
 
@@ -38,6 +39,13 @@ class Watcher:
         RpcError if it cannot be seen, ChainRefused if it differs from the registry, CursorMoved
         if another worker was faster.
         """
+        try:
+            self._look()
+        except RpcError:
+            tallies.add(tallies.UNSEEN, str(self.chain.chain_id))
+            raise
+
+    def _look(self) -> None:
         if not self._checked:
             self._check()
             self._checked = True
