@@ -12,7 +12,6 @@ from typing import Any
 
 import urllib3
 
-from ticketing.chain import address
 from ticketing.chain.keccak import keccak256
 from ticketing.chain.registry import LOCAL_CHAIN_ID
 from tools import Running

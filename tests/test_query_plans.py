@@ -86,7 +86,7 @@ METRICS_TOKEN = "scrape-me-0123456789"
 @pytest.fixture
 def environ(environ):
     """Everything is counted that can be."""
-    limits = {name: "100000" for name in NO_LIMITS}
+    limits = dict.fromkeys(NO_LIMITS, "100000")
     return {**environ, **limits, "METRICS_TOKEN": METRICS_TOKEN}
 
 
