@@ -15,7 +15,7 @@ from ticketing import ids
 from ticketing.chain.rpc import Call, RpcError
 from ticketing.config import Config
 from ticketing.constants import MICRO_UNIT_DECIMALS, Publication
-from ticketing.db import database
+from ticketing.db import database, is_sqlite
 from ticketing.errors import TicketingError
 from ticketing.models.base import BaseModel
 from ticketing.models.chains import ChainBlock
@@ -25,6 +25,7 @@ from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains, checkout, refunds, settlement, wallets
 from ticketing.services.settlement import CursorMoved
+from ticketing.services.trail import Actor
 from ticketing.worker.watcher import Watcher
 
 PRICE = 900
@@ -119,8 +120,9 @@ class World:
         """Claim that one of the refunds sent was for this intent."""
         if self.refunds_sent and (intent := self._intent(who, paid=True)):
             tx_hash = self.refunds_sent[which % len(self.refunds_sent)]
+            by = Actor("cli", "settle")
             with _refused("no_refund_due", "refund_not_seen", "chain_unavailable"):
-                refunds.settle(self._tenant.id, intent.id, tx_hash, self.config.chains)
+                refunds.settle(self._tenant.id, intent.id, tx_hash, self.config.chains, by)
 
     # What chain, clock and workers do.
 
@@ -198,6 +200,9 @@ class World:
 
     def found(self) -> None:
         """Empty the database, and make an organizer with something to sell."""
+        # It would keep the trail of the world before.
+        trigger = "trail_stays_delete" if is_sqlite() else "trail_stays ON trail"
+        database.execute_sql(f"DROP TRIGGER IF EXISTS {trigger}")
         # The reference from ChainBlock is known to the database alone.
         for model in [ChainBlock, *reversed(sort_models(BaseModel.__subclasses__()))]:
             model.delete().execute()
