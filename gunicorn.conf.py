@@ -4,12 +4,15 @@ import errno
 import gc
 import os
 import shutil
+import signal
 import socket
 import sys
 import tempfile
+from functools import partial
 from typing import Any
 
 from ticketing.config import ConfigError, load
+from ticketing.server.worker import STOPS
 
 try:
     _config = load(os.environ)
@@ -29,6 +32,14 @@ preload_app = True
 control_socket_disable = True
 forwarded_allow_ips = ""  # whom to believe says TRUSTED_PROXIES, in one place: blueprints/client.py
 loglevel = _config.log_level.lower()
+
+
+# A process that is told to stop between its fork and the moment at which it listens would never
+# hear it: to be told waits until then.
+hold_back = partial(signal.pthread_sigmask, signal.SIG_BLOCK, STOPS)
+let_through = partial(signal.pthread_sigmask, signal.SIG_UNBLOCK, STOPS)
+os.register_at_fork(before=hold_back, after_in_parent=let_through)
+let_through()  # a gunicorn that was started by the one before it (SIGUSR2)
 
 
 def on_starting(server: Any) -> None:

@@ -7,6 +7,7 @@ import signal
 import socket
 import sqlite3
 import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -31,7 +32,7 @@ from tests.faults import (
 )
 from tests.remote import RemoteOrganizer, eventually
 from tools import anvil
-from tools.stack import Stack, free_port
+from tools.stack import ROOT, Stack, free_port
 
 CLIENTS = 16
 
@@ -271,3 +272,26 @@ def test_sigterm_while_the_database_is_away_ends_the_worker_all_the_same(
         finally:
             other.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
     assert "Traceback" not in stack.log_path.read_text()
+
+
+def test_a_process_that_has_just_begun_hears_sigterm_too(tmp_path):
+    """Between its fork and the moment at which it listens for signals it is held up here."""
+    slow = tmp_path / "slow.conf.py"
+    project = repr(str(ROOT / "gunicorn.conf.py"))
+    slow.write_text(
+        f"import time\nexec(open({project}).read())\n"
+        "def post_fork(server, worker):\n    server.log.info('forked')\n    time.sleep(1)\n"
+    )
+    variables = {
+        **os.environ,
+        "DATABASE_URL": f"sqlite:///{tmp_path}/x.db",
+        "SECRET_KEY": SECRET_KEY,
+        "PORT": str(free_port()),
+    }
+    command = [sys.executable, "-m", "gunicorn", "-c", str(slow), "app:create_app()"]
+    log = tmp_path / "log"
+    with log.open("wb") as output:
+        master = subprocess.Popen(command, cwd=ROOT, env=variables, stderr=output)
+        eventually(lambda: log.read_text().count("forked") == 2)
+        master.terminate()
+        assert master.wait(10) == 0

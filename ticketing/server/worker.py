@@ -10,6 +10,7 @@ numbers: where they are reached, the connection that has waited longest goes.
 import errno
 import select
 import selectors
+import signal
 import socket
 import sys
 import time
@@ -40,6 +41,10 @@ _FULL = (errno.EMFILE, errno.ENFILE)
 _GONE = (errno.EAGAIN, errno.ECONNABORTED)
 
 
+STOPS = {signal.SIGTERM, signal.SIGINT, signal.SIGQUIT}
+"""What gunicorn is stopped with."""
+
+
 class Worker(ThreadWorker):
     """Waits for clients in one loop, and for the application in threads.
 
@@ -60,6 +65,11 @@ class Worker(ThreadWorker):
         self.waiting: dict[Connection, None] = {}
         self.held = 0
         self._next_look = 0.0
+
+    def init_signals(self) -> None:
+        """Listen for signals; those that came since the fork come now (see gunicorn.conf.py)."""
+        super().init_signals()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
 
     def set_accept_enabled(self, enabled: bool) -> None:
         """Begin to accept, or stop; before the end, take everybody who is in the queue already.
