@@ -18,7 +18,7 @@ demo: .venv/runs ## Sell one ticket by itself, from nothing, step by step
 	@$(BIN)/python -m tools.demo
 
 test: .venv/tests lint ## Lint, check types, run the whole suite
-	@$(BIN)/python -m pytest -n 2
+	@$(BIN)/python -m pytest -n 3  # on two cores: many tests wait for processes
 
 lint: .venv/tests ## Check style and types
 	@$(BIN)/ruff check .

@@ -36,6 +36,7 @@ from ticketing.blueprints import (
     trail,
     wallets,
 )
+from ticketing.blueprints.remembered import Front
 from ticketing.config import Config, ConfigError, load
 from ticketing.constants import MAX_BODY_BYTES
 from ticketing.db import open_database
@@ -86,4 +87,5 @@ def create_app(config: Config | None = None) -> Flask:
         api.register_blueprint(surface.blp)
     app.register_blueprint(metrics.blp)
     cli.register(app)
+    app.wsgi_app = Front(app)  # type: ignore[method-assign]
     return app

@@ -6,8 +6,8 @@ from flask import g
 
 from schemas.intents import IntentSchema, NewIntentSchema, PreflightSchema, PurchaseSchema
 from ticketing import credentials
-from ticketing.blueprints import client, cors, guards
-from ticketing.blueprints.context import config
+from ticketing.blueprints import cors, guards
+from ticketing.blueprints.context import address, config
 from ticketing.blueprints.once import once, once_looking
 from ticketing.blueprints.surface import Surface
 from ticketing.conflicts import (
@@ -72,7 +72,7 @@ def preflight(body: dict[str, Any], tenant: str) -> PaymentIntent:
     buyer = body.pop("buyer")
     held_by = None
     if "caller" not in g:
-        held_by = credentials.keyed_digest(config().keyring.current, "held-by", client.address())
+        held_by = credentials.keyed_digest(config().keyring.current, "held-by", address())
     order = Order(
         **body, held_by=held_by, buyer_email=buyer.get("email"), buyer_name=buyer.get("name")
     )

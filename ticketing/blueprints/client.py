@@ -1,12 +1,12 @@
-"""Where a request comes from, as far as it can be believed."""
+"""Where a request comes from, as far as it can be believed. Knows WSGI alone (PEP 3333)."""
 
 import logging
+from collections.abc import Sequence
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import Any
 
-from flask import request
-
-from ticketing.blueprints.context import config
+Proxies = Sequence[IPv4Network | IPv6Network]
 
 log = logging.getLogger(__name__)
 
@@ -17,27 +17,25 @@ KEPT = 4096
 """To read an address takes longer than all else that is done for counting it."""
 
 
-def address() -> str:
+def address(environ: dict[str, Any], proxies: Proxies) -> str:
     """Return the client's address: what the nearest proxy that is not ours, or none, says.
 
     Each proxy appends whom it was asked by to X-Forwarded-For. The list is read from its end for
-    as long as the proxies of TRUSTED_PROXIES wrote it. Of IPv6 it is the /64 network.
+    as long as our `proxies` wrote it. Of IPv6 it is the /64 network.
     """
-    return _network(_client())
+    return _network(_client(environ, proxies))
 
 
-def by_tls() -> bool:
-    """Tell whether the client speaks TLS with us or with a proxy that we trust (RFC 7239, 5.4)."""
-    environ = request.environ
+def by_tls(environ: dict[str, Any], proxies: Proxies) -> bool:
+    """Tell whether the client speaks TLS with us or with a proxy of ours (RFC 7239, 5.4)."""
     if environ["wsgi.url_scheme"] == "https":
         return True
-    return environ.get("HTTP_X_FORWARDED_PROTO") == "https" and _is_ours(_peer())
+    return environ.get("HTTP_X_FORWARDED_PROTO") == "https" and _is_ours(_peer(environ), proxies)
 
 
-def _client() -> str:
-    peer = _peer()
-    forwarded = request.environ.get("HTTP_X_FORWARDED_FOR", "")
-    if not _is_ours(peer):
+def _client(environ: dict[str, Any], proxies: Proxies) -> str:
+    peer, forwarded = _peer(environ), environ.get("HTTP_X_FORWARDED_FOR", "")
+    if not _is_ours(peer, proxies):
         if forwarded:
             _warn(peer)
         return peer
@@ -46,7 +44,7 @@ def _client() -> str:
         if found is None:
             break
         peer = str(found)
-        if not _is_ours(peer):
+        if not _is_ours(peer, proxies):
             break
     return peer
 
@@ -59,14 +57,13 @@ def _warn(peer: str) -> None:
         log.warning("%s forwards requests, but is not in TRUSTED_PROXIES", peer)
 
 
-def _peer() -> str:
-    return str(request.environ.get("REMOTE_ADDR") or "")
+def _peer(environ: dict[str, Any]) -> str:
+    return environ.get("REMOTE_ADDR") or ""
 
 
-def _is_ours(peer: str) -> bool:
+def _is_ours(peer: str, proxies: Proxies) -> bool:
     if not peer:
         return True  # a Unix socket: whoever may write to it is on this host
-    proxies = config().trusted_proxies
     found = _parse(peer) if proxies else None
     return found is not None and any(found in network for network in proxies)
 

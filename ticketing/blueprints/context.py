@@ -1,14 +1,17 @@
 """What a request carries with it: the configuration, its id, who asks."""
 
 import re
+from typing import Any
 
 from flask import current_app, g, request
 
 from ticketing import ids
+from ticketing.blueprints import client
 from ticketing.config import Config
 from ticketing.services.pages import PageRequest
 from ticketing.services.tokens import Caller
 
+_REQUEST_ID = "ticketing.request_id"
 _SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
 
 
@@ -19,11 +22,23 @@ def config() -> Config:
 
 
 def request_id() -> str:
-    """Return the id of this request: the client's if it is sane, else one of ours."""
-    if "request_id" not in g:
-        offered = request.headers.get("X-Request-ID", "")
-        g.request_id = offered if _SANE_REQUEST_ID.fullmatch(offered) else ids.new("req_")
-    return str(g.request_id)
+    """Return the id of this request."""
+    return request_id_of(request.environ)
+
+
+def request_id_of(environ: dict[str, Any]) -> str:
+    """Return the id of a request: the client's if it is sane, else one of ours."""
+    found: str | None = environ.get(_REQUEST_ID)
+    if found is None:
+        offered = environ.get("HTTP_X_REQUEST_ID", "")
+        found = offered if _SANE_REQUEST_ID.fullmatch(offered) else ids.new("req_")
+        environ[_REQUEST_ID] = found
+    return found
+
+
+def address() -> str:
+    """Return the address that this request comes from."""
+    return client.address(request.environ, config().trusted_proxies)
 
 
 def caller() -> Caller:

@@ -7,6 +7,10 @@ EXPOSED_HEADERS = (
     "ETag, Idempotent-Replayed, RateLimit, RateLimit-Policy, Retry-After, X-Request-ID"
 )
 PREFLIGHT_SECONDS = "86400"
+HEADERS = [
+    ("Access-Control-Allow-Origin", "*"),
+    ("Access-Control-Expose-Headers", EXPOSED_HEADERS),
+]
 
 
 def open_to_all(blueprint: Blueprint) -> None:
@@ -15,8 +19,7 @@ def open_to_all(blueprint: Blueprint) -> None:
 
 
 def _allow(response: Response) -> Response:
-    response.headers["Access-Control-Allow-Origin"] = "*"
-    response.headers["Access-Control-Expose-Headers"] = EXPOSED_HEADERS
+    response.headers.extend(HEADERS)
     if request.method == "OPTIONS":
         response.headers["Access-Control-Allow-Methods"] = ", ".join(sorted(response.allow))
         response.headers["Access-Control-Allow-Headers"] = ALLOWED_HEADERS

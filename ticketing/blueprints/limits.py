@@ -1,39 +1,63 @@
 """Each request is counted against whoever sends it (draft-ietf-httpapi-ratelimit-headers-10)."""
 
-from flask import Response, current_app, g
+from typing import Any
+
+from flask import current_app, g, request
 
 from ticketing.blueprints import client
 from ticketing.blueprints.context import config
+from ticketing.config import Config
 from ticketing.constants import CallClass
 from ticketing.errors import TooManyRequests
-from ticketing.services.limits import SECONDS, Limiter
+from ticketing.services.limits import SECONDS, Allowance, Limiter
+
+_ALLOWANCE = "ticketing.allowance"
 
 
 def count(call_class: CallClass | None) -> None:
-    """Count the present request. TooManyRequests.
+    """Count the present request, once. TooManyRequests.
 
     A good credential counts for itself. Everybody else counts by their address, in
     `call_class`; None: not at all.
     """
-    if "caller" in g:
-        call_class, who = CallClass.ADMIN, g.caller.credential_id
-    elif call_class is not None:
-        who = client.address()
-    else:
-        return
-    limit = config().rate_limits[call_class]
-    if limit:
-        limiter: Limiter = current_app.extensions["limiter"]
-        g.allowance = limiter.spend(call_class, who, limit)
-        if not g.allowance.granted:
-            raise TooManyRequests(retry_after=g.allowance.reset)
+    environ = request.environ
+    allowance: Allowance | None = environ.get(_ALLOWANCE)
+    if allowance is None:
+        limiter, who = current_app.extensions["limiter"], None
+        if "caller" in g:
+            call_class, who = CallClass.ADMIN, g.caller.credential_id
+        if call_class is None:
+            return
+        allowance = spend(environ, limiter, config(), call_class, who)
+    if allowance is not None and not allowance.granted:
+        raise TooManyRequests(retry_after=allowance.reset)
 
 
-def tell(response: Response) -> None:
-    """Say how much of what is allowed the caller still has."""
-    allowance = g.get("allowance")
-    if allowance is not None:
-        name = allowance.call_class
-        headers = response.headers
-        headers.add("RateLimit-Policy", f'"{name}";q={allowance.limit};w={SECONDS}')
-        headers.add("RateLimit", f'"{name}";r={allowance.remaining};t={allowance.reset}')
+def spend(
+    environ: dict[str, Any],
+    limiter: Limiter,
+    config: Config,
+    call_class: CallClass,
+    who: str | None = None,
+) -> Allowance | None:
+    """Count a request of `who`, None for its address. Return None where there is no limit."""
+    limit = config.rate_limits[call_class]
+    if not limit:
+        return None
+    if who is None:
+        who = client.address(environ, config.trusted_proxies)
+    allowance = limiter.spend(call_class, who, limit)
+    environ[_ALLOWANCE] = allowance
+    return allowance
+
+
+def headers(environ: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what tells how much of what is allowed the caller still has."""
+    allowance: Allowance | None = environ.get(_ALLOWANCE)
+    if allowance is None:
+        return []
+    _, name, limit, remaining, reset = allowance
+    return [
+        ("RateLimit-Policy", f'"{name}";q={limit};w={SECONDS}'),
+        ("RateLimit", f'"{name}";r={remaining};t={reset}'),
+    ]

@@ -2,11 +2,13 @@
 
 import logging
 import time
+from typing import Any
 
 from flask import Flask, Response, g, request
 
 from ticketing.blueprints import client, limits, metrics
-from ticketing.blueprints.context import request_id
+from ticketing.blueprints.context import config, request_id_of
+from ticketing.config import Config
 
 # A year (RFC 6797, 6.1.1).
 STRICT_TRANSPORT = "max-age=31536000"
@@ -14,50 +16,75 @@ STRICT_TRANSPORT = "max-age=31536000"
 _OF_A_TENANT = (402, 409, 410)
 """Refusals that only come for a tenant that was found."""
 
+_BEGAN = "ticketing.began"
+
 log = logging.getLogger("ticketing.requests")
 
 
 def watch(app: Flask) -> None:
-    """See every request of the application."""
-    app.before_request(_begin)
+    """See every request that the application answers."""
     app.after_request(_end)
 
 
-def _begin() -> None:
-    g.began = time.perf_counter()
+def begin(environ: dict[str, Any]) -> None:
+    """Note when a request came."""
+    environ[_BEGAN] = time.perf_counter()
 
 
-def _end(response: Response) -> Response:
-    headers, status, identity = response.headers, response.status_code, request_id()
-    headers.add("X-Request-ID", identity)
-    headers.add("X-Content-Type-Options", "nosniff")
-    headers.add("X-Frame-Options", "DENY")
-    headers.setdefault("Cache-Control", "no-store")
-    if client.by_tls():
-        headers.add("Strict-Transport-Security", STRICT_TRANSPORT)
-    limits.tell(response)
-    seconds = time.perf_counter() - g.began
-    # A path that is none of ours may hold anything.
-    route = request.url_rule.rule if request.url_rule else None
-    metrics.saw(request.method, route, status, seconds)
+def headers(environ: dict[str, Any], config: Config) -> list[tuple[str, str]]:
+    """Return the headers that every answer has."""
+    found = [
+        ("X-Request-ID", request_id_of(environ)),
+        ("X-Content-Type-Options", "nosniff"),
+        ("X-Frame-Options", "DENY"),
+        *limits.headers(environ),
+    ]
+    if client.by_tls(environ, config.trusted_proxies):
+        found.append(("Strict-Transport-Security", STRICT_TRANSPORT))
+    return found
+
+
+def note(
+    environ: dict[str, Any],
+    config: Config,
+    route: str | None,
+    status: int,
+    *,
+    tenant: str | None,
+    credential: str | None,
+) -> None:
+    """Count and log a request that is answered. Without a route its path may hold anything."""
+    seconds = time.perf_counter() - environ[_BEGAN]
+    method = environ["REQUEST_METHOD"]
+    metrics.saw(method, route, status, seconds)
     if log.isEnabledFor(logging.INFO):
         fields = {
-            "request_id": identity,
-            "method": request.method,
+            "request_id": request_id_of(environ),
+            "method": method,
             "route": route,
             "status": status,
             "duration_ms": round(seconds * 1000, 1),
-            "tenant": _tenant(status),
-            "credential": g.caller.credential_id if "caller" in g else None,
-            "address": client.address(),
+            "tenant": tenant,
+            "credential": credential,
+            "address": client.address(environ, config.trusted_proxies),
         }
         log.info("request", extra={"fields": fields})
+
+
+def _end(response: Response) -> Response:
+    environ, status, settings = request.environ, response.status_code, config()
+    for name, value in headers(environ, settings):
+        response.headers.add(name, value)
+    response.headers.setdefault("Cache-Control", "no-store")
+    route = request.url_rule.rule if request.url_rule else None
+    caller = g.get("caller")
+    credential = caller.credential_id if caller else None
+    tenant = caller.tenant_slug if caller else _tenant(status)
+    note(environ, settings, route, status, tenant=tenant, credential=credential)
     return response
 
 
 def _tenant(status: int) -> str | None:
     """Return the tenant, if there is one: what else stands in its place may be a secret astray."""
-    if "caller" in g:
-        return str(g.caller.tenant_slug)
     named: str | None = (request.view_args or {}).get("tenant")
     return named if status < 400 or status in _OF_A_TENANT else None

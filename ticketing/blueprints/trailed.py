@@ -6,8 +6,7 @@ from typing import Any
 
 from flask import Response, request
 
-from ticketing.blueprints import client
-from ticketing.blueprints.context import caller, request_id
+from ticketing.blueprints.context import address, caller, request_id
 from ticketing.db import one_at_a_time, write_transaction
 from ticketing.errors import NotFound
 from ticketing.services import trail
@@ -45,7 +44,7 @@ def actor() -> Actor:
     """Return who changes something by the present request, and by which operation."""
     # What the OpenAPI document calls it.
     operation = str(request.endpoint).replace(".", "_")
-    return Actor(caller().credential_id, operation, client.address(), request_id())
+    return Actor(caller().credential_id, operation, address(), request_id())
 
 
 def _shown_by(view: View | None) -> dict[str, Any] | None:
