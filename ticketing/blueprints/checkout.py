@@ -71,7 +71,7 @@ def preflight(body: dict[str, Any], tenant: str) -> PaymentIntent:
     """Hold the tickets, fix the price and issue a payment address."""
     buyer = body.pop("buyer")
     held_by = None
-    if "caller" not in g:
+    if "caller" not in g and config().unpaid_per_address:
         held_by = credentials.keyed_digest(config().keyring.current, "held-by", address())
     order = Order(
         **body, held_by=held_by, buyer_email=buyer.get("email"), buyer_name=buyer.get("name")

@@ -12,7 +12,7 @@ G = (
     0x79BE667EF9DCBBAC55A06295CE870B07029BFCDB2DCE28D959F2815B16F81798,
     0x483ADA7726A3C4655DA4FBFC0E1108A8FD17B448A68554199C47D08FFB10D4B8,
 )
-_WINDOW_BITS = 6
+_WINDOW_BITS = 7
 """Wider windows mean fewer additions and a larger table, which the first address waits for."""
 
 Point = tuple[int, int]
@@ -48,7 +48,7 @@ def add_to_generator_multiple(scalar: int, point: Point) -> Point:
 
 @cache
 def _generator_windows() -> list[list[Point]]:
-    """For each window of the scalar: 1, 2, ... 63 times the generator, shifted to that window."""
+    """For each window of the scalar: 1, 2, ... 127 times the generator, shifted to that window."""
     windows = []
     base = G
     for _ in range(math.ceil(256 / _WINDOW_BITS)):

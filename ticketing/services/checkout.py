@@ -76,7 +76,7 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
         raise SoldOut
     known = chains.states()
     with write_transaction():
-        if order.held_by is not None and config.unpaid_per_address:
+        if order.held_by is not None:
             limits.check_unpaid(order.held_by, order.quantity, config.unpaid_per_address)
         held = stock.hold(ticket_type.id, order.quantity)
         if held is None:
