@@ -1,6 +1,7 @@
 """The house: which way the arrows run, and that no room grows too large."""
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ ROOT = Path(__file__).parent.parent
 
 LEAVES = {"clock", "conflicts", "constants", "errors", "ids", "logs"}
 ALLOWED = {
+    None: {"driver"},
+    "absent": set(),
     "clock": set(),
     "conflicts": {"errors"},
     "constants": set(),
@@ -18,8 +21,9 @@ ALLOWED = {
     "ids": set(),
     "logs": set(),
     "credentials": {"ids"},
-    "db": set(),
-    "chain": {"constants", "nesting"},
+    "db": {"driver"},
+    "driver": {"absent"},
+    "chain": {"absent", "constants", "nesting"},
     "nesting": set(),
     "config": {"chain", "constants", "credentials"},
     "migrations": set(),
@@ -106,3 +110,12 @@ def test_the_service_imports_nothing_heavy():
         check=False,
     )
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+
+
+@pytest.mark.parametrize(("url", "loaded"), [("sqlite:///x.db", False), ("postgres://h/d", True)])
+def test_the_driver_of_postgres_is_loaded_where_there_is_a_postgres(url, loaded, tmp_path):
+    code = f"import sys, app; app.open_database({url!r}); print('psycopg' in sys.modules)"
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, check=True)
+    assert done.stdout.decode().strip() == str(loaded)

@@ -22,6 +22,8 @@ from peewee import (
     SqliteDatabase,
 )
 
+from ticketing import driver
+
 BUSY_TIMEOUT_SECONDS = 10
 
 # A Postgres whose host is gone would be waited for a quarter of an hour.
@@ -150,6 +152,7 @@ def _sqlite(url: str) -> Database:
 
 
 def _postgres(url: str) -> Database:
+    driver.load()
     parts = urlsplit(url)
     options = parse_qsl(parts.query)
     plain = urlencode([option for option in options if option != BEHIND_PGBOUNCER])

@@ -1,17 +1,11 @@
 """Keccak-256, the digest that Ethereum uses. It is not NIST's SHA3-256."""
 
-import sys
+from ticketing.absent import absent
 
-# Where pycryptodome finds cffi it has it parse C declarations: 30 ms of every start, for calls
-# that take longer than those through ctypes.
-_cffi = sys.modules.pop("cffi", None)
-sys.modules["cffi"] = None  # type: ignore[assignment]  # "it is not there", says the import system
-try:
+# With cffi pycryptodome parses C declarations: 30 ms of every start, for calls that take longer
+# than those through ctypes.
+with absent("cffi"):
     from Crypto.Hash import keccak
-finally:
-    del sys.modules["cffi"]
-    if _cffi is not None:
-        sys.modules["cffi"] = _cffi
 
 
 def keccak256(data: bytes) -> bytes:
