@@ -1,5 +1,6 @@
 """How gunicorn serves the application. What is wrong stops the start here, in one sentence."""
 
+import atexit
 import errno
 import gc
 import os
@@ -19,8 +20,18 @@ try:
 except ConfigError as error:
     sys.exit(f"ticketing: {error}")
 
-# Each process counts what it answers in a file here, before the application is loaded.
-os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="ticketing-metrics-")
+
+def _leave_nothing(master: int, folder: str) -> None:
+    if os.getpid() == master:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+# Each process counts what it answers in a file there; it is named before the application is loaded
+# and is this master's, also after SIGHUP.
+if os.environ.get("TICKETING_METRICS_OF") != str(os.getpid()):
+    os.environ["TICKETING_METRICS_OF"] = str(os.getpid())
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="ticketing-metrics-")
+    atexit.register(_leave_nothing, os.getpid(), os.environ["PROMETHEUS_MULTIPROC_DIR"])
 
 bind = f"0.0.0.0:{_config.port}"
 workers = _config.web_concurrency
@@ -66,6 +77,6 @@ def pre_fork(server: object, worker: object) -> None:
     gc.freeze()
 
 
-def on_exit(server: object) -> None:
-    """Leave nothing behind."""
-    shutil.rmtree(os.environ["PROMETHEUS_MULTIPROC_DIR"], ignore_errors=True)
+def post_fork(server: object, worker: object) -> None:
+    """Make the folder again if somebody has cleaned up."""
+    os.makedirs(os.environ["PROMETHEUS_MULTIPROC_DIR"], mode=0o700, exist_ok=True)

@@ -142,7 +142,7 @@ def test_orders_go_on_between_two_steps_of_a_backup_and_are_not_in_it(acme, tmp_
 def test_a_backup_is_one_file_that_its_owner_alone_can_read(app, acme, tmp_path):
     before = set(tmp_path.iterdir())
     said = cli(app, "db", "backup", str(tmp_path / "copy"))
-    assert "100% of" in said and "keep SECRET_KEY with it" in said
+    assert "100% of" in said and "keep SECRET_KEY too" in said
     assert set(tmp_path.iterdir()) - before == {tmp_path / "copy"}
     assert (tmp_path / "copy").stat().st_mode & 0o777 == 0o600
 

@@ -81,6 +81,7 @@ WRONG = {
     "POLL_SECONDS": ("", "x", "0", "0.04", "-1", "3601", "nan", "inf", " 1", "1_0"),
     "LOG_LEVEL": ("", "LOUD", "10"),
     "LOG_FORMAT": ("", "xml"),
+    "RATE_LIMIT_ALL": ("10",),
     "METRICS_TOKEN": ("", "x" * 15, f"{SECRET} and a space"),
     "TRUSTED_PROXIES": ("nobody", "192.0.2.1/24", "192.0.2.0/33", "192.0.2.1;192.0.2.2"),
     "RPC_URL_abc": ("http://127.0.0.1:9",),

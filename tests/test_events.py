@@ -1,8 +1,12 @@
 """Events: creating, reading, changing, publishing, canceling and listing them."""
 
+import threading
+
 import pytest
 
 from tests.factories import event_body, in_days
+from ticketing.db import database
+from ticketing.services import stock
 
 CONTRACT_FIELDS = {
     *("id", "title", "slug", "description", "type", "venue", "start_at", "end_at", "timezone"),
@@ -288,3 +292,29 @@ def test_an_event_of_another_tenant_is_not_there(admin, path, neighbour):
             assert answer.json["code"] == "not_found"
     assert admin.get(path).json["data"] == []
     assert neighbour.api().get(f"{neighbour.path}/events/{foreign['id']}").json == foreign
+
+
+def test_an_order_at_the_moment_of_a_withdrawal_waits_and_nobody_fails(acme, monkeypatch):
+    ticket = acme.ticket(price_amount=0, chain_id=None)
+    path = f"{acme.path}/events/{ticket['event_id']}/status"
+    held, hold, withdrawn = threading.Event(), stock.hold, []
+
+    def hold_and_pause(*arguments):
+        found = hold(*arguments)
+        held.set()
+        # On SQLite the withdrawal cannot begin; on Postgres it has the event's row by then.
+        withdrawal.join(1)
+        return found
+
+    def withdraw():
+        held.wait()
+        api = acme.with_headers({"X-API-Key": acme.admin_key})
+        withdrawn.append(api.post(path, {"status": "draft"}).status_code)
+        database.close()
+
+    monkeypatch.setattr(stock, "hold", hold_and_pause)
+    withdrawal = threading.Thread(target=withdraw)
+    withdrawal.start()
+    assert acme.preflight(ticket).status_code == 201
+    withdrawal.join()
+    assert withdrawn == [409]

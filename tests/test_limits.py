@@ -1,5 +1,6 @@
 """How often one caller may ask, and how much one address may hold without paying."""
 
+import random
 import secrets
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -10,8 +11,11 @@ from app import create_app
 from tests.factories import Api, Buyer, cli
 from ticketing import clock
 from ticketing.config import load
+from ticketing.constants import CallClass
 from ticketing.db import database
 from ticketing.models.rate_counts import RateCount
+from ticketing.services import limits
+from ticketing.services.limits import Limiter
 
 START = datetime(2026, 11, 21, 9, 0, 15, tzinfo=UTC)
 LIMITS = {"PUBLIC": 7, "CHECKOUT": 6, "PREFLIGHT": 5, "TOKEN": 4, "ADMIN": 30}
@@ -174,12 +178,31 @@ def test_a_database_that_cannot_count_keeps_nobody_from_reading(api, acme):
     assert statuses(ask(api, path) for _ in range(3)) == [200] * 3
 
 
+@pytest.mark.parametrize("processes", [2, 8, 16])
+def test_nobody_is_refused_long_before_the_limit_however_many_processes(acme, processes, time):
+    limiters = [Limiter() for _ in range(processes)]
+    chosen = random.Random(1)
+    granted = 0
+    while chosen.choice(limiters).spend(CallClass.PUBLIC, "192.0.2.1", 600).granted:
+        granted += 1
+    assert 350 < granted <= 600
+
+
+def test_a_minute_that_ends_while_it_is_counted_takes_nothing_from_the_next(acme, time):
+    limiter = Limiter()
+    fetched = limits._fetch("public a", int(time.now.timestamp() // 60), 600, 100)
+    time.forward(minutes=1)
+    assert limiter.spend(CallClass.PUBLIC, "a", 600).remaining == 599
+    limiter._keep("public a", fetched)
+    assert limiter.spend(CallClass.PUBLIC, "a", 600).remaining == 598
+
+
 def test_most_requests_count_without_a_query(environ, acme):
     api = Api(create_app(load({**environ, "RATE_LIMIT_PUBLIC": "600"})).test_client())
     for _ in range(100):
         assert ask(api, f"{acme.public}/events").status_code == 200
-    # A part is a tenth: the second one was begun with the 61st request.
-    assert RateCount.get().used == 120
+    # Parts grow from 1 to a tenth: 1 1 2 4 8 16 32 60.
+    assert RateCount.get().used == 124
 
 
 def keep_house(app):
@@ -209,6 +232,8 @@ def test_the_worker_forgets_minutes_that_are_over(app, api, acme, time):
         ("", "", "203.0.113.9", "203.0.113.9"),
         ("::1", "::1", "2001:db8:1:2:3::4", "2001:db8:1:2::/64"),
         ("", "2001:db8:1:2:3::4", "", "2001:db8:1:2::/64"),
+        ("10.0.0.0/8", "10.0.0.1", "203.0.113.9:4711", "203.0.113.9"),
+        ("10.0.0.0/8", "10.0.0.1", "[2001:db8:1:2::4]:443", "2001:db8:1:2::/64"),
     ],
 )
 def test_a_forwarded_address_is_believed_from_a_trusted_proxy_alone(

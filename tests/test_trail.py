@@ -84,6 +84,17 @@ def test_nothing_that_is_shown_once_is_in_it(acme):
     assert acme.admin_key not in written
 
 
+def test_every_rotation_leaves_an_entry_though_nothing_that_is_shown_differs(app, acme):
+    short = {"name": "k", "role": "read", "ttl_seconds": 1800}
+    key = acme.api().post(f"{acme.path}/apikeys", short).json["id"]
+    for _ in range(2):
+        rotated = acme.api().post(f"{acme.path}/apikeys/{key}/rotate", {})
+        assert rotated.status_code == 200
+    cli(app, "keys", "rotate", "acme", key)
+    actions = [entry["action"] for entry in trail_of(acme, subject=key)]
+    assert actions == ["keys rotate", *["api_keys_rotate_api_key"] * 2, "api_keys_create_api_key"]
+
+
 def test_what_changes_nothing_or_fails_leaves_none(acme):
     event = acme.event()
     path, before = f"{acme.path}/events/{event['id']}", trail_of(acme)
@@ -143,7 +154,7 @@ def test_what_is_typed_on_the_command_line_is_in_it(app, acme):
         ("cli", "keys create"),
         ("cli", "members add"),
         ("cli", "members disable"),
-        ("cli", "keys revoke-all"),
+        *[("cli", "keys revoke-all")] * 2,
     ]
     assert "correct horse" not in "".join(each.after for each in entries)
 

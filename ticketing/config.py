@@ -152,6 +152,10 @@ def _trusted_proxies(environ: Mapping[str, str]) -> tuple[IPv4Network | IPv6Netw
 
 
 def _rate_limits(environ: Mapping[str, str]) -> dict[CallClass, int]:
+    known = {f"RATE_LIMIT_{each.upper()}" for each in DEFAULT_RATE_LIMITS}
+    for name in environ:
+        if name.startswith("RATE_LIMIT_") and name not in known:
+            raise ConfigError(f"{name} is none of {', '.join(sorted(known))}")
     return {
         each: _integer(environ, f"RATE_LIMIT_{each.upper()}", default, 0, MAX_RATE)
         for each, default in DEFAULT_RATE_LIMITS.items()

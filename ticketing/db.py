@@ -197,7 +197,8 @@ def locked(
     if is_sqlite():
         return query
     # Peewee takes the clause itself too, which its type stubs do not know.
-    clause: Any = "FOR SHARE" if shared else "FOR UPDATE"
+    # Whoever only refers to a row (a foreign key) need not wait for it.
+    clause: Any = "FOR SHARE" if shared else "FOR NO KEY UPDATE"
     return query.for_update(clause, of=of)
 
 

@@ -114,14 +114,18 @@ def _say(what: str) -> None:
 
 
 def _variables() -> dict[str, str]:
-    """Return the service's variables: the environment's, else those of .env, made at first."""
-    if not ENV_FILE.exists():
-        ENV_FILE.touch(mode=0o600)
-        ENV_FILE.write_text(
-            f"SECRET_KEY={secrets.token_urlsafe(48)}\n"
-            "RPC_URL_31337=http://127.0.0.1:8545\n"
-            "PORT=8000\n"
-        )
+    """Return the service's variables: the environment's, else those of .env, completed at first."""
+    needed = {
+        "SECRET_KEY": secrets.token_urlsafe(48),
+        "RPC_URL_31337": "http://127.0.0.1:8545",
+        "PORT": "8000",
+    }
+    ENV_FILE.touch(mode=0o600)
+    written = dotenv_values(ENV_FILE)
+    missing = [f"{name}={value}\n" for name, value in needed.items() if not written.get(name)]
+    if missing:
+        with ENV_FILE.open("a") as file:
+            file.write("".join(["\n", *missing] if written else missing))
     kept = {name: value for name, value in dotenv_values(ENV_FILE).items() if value is not None}
     return {**kept, **{name: os.environ[name] for name in kept if name in os.environ}}
 

@@ -1,6 +1,7 @@
 """Where a request comes from, as far as it can be believed. Knows WSGI alone (PEP 3333)."""
 
 import logging
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
@@ -12,6 +13,8 @@ log = logging.getLogger(__name__)
 
 # Whoever has one IPv6 address has the other 2^64 of its network (RFC 6177).
 _IPV6_PREFIX = 64
+
+_WITH_PORT = re.compile(r"(?:([0-9.]+)|\[([0-9A-Fa-f:.]+)\]):[0-9]+")
 
 KEPT = 4096
 """To read an address takes longer than all else that is done for counting it."""
@@ -78,8 +81,10 @@ def _network(address: str) -> str:
 
 @lru_cache(KEPT)
 def _parse(text: str) -> IPv4Address | IPv6Address | None:
+    # Some proxies write the port too (RFC 7239, 6).
+    with_port = _WITH_PORT.fullmatch(text.strip())
     try:
-        found = ip_address(text.strip())
+        found = ip_address((with_port[1] or with_port[2]) if with_port else text.strip())
     except ValueError:
         return None
     return getattr(found, "ipv4_mapped", None) or found

@@ -79,10 +79,11 @@ class Scraper:
             raise NotFound
         if not credentials.same(_bearer() or "", expected):
             raise Unauthenticated
+        g.is_scraper = True
 
-    def call_class(self) -> CallClass:
-        """Return that who asks may be guessing the token."""
-        return CallClass.TOKEN
+    def call_class(self) -> CallClass | None:
+        """Return that who does not have the token may be guessing it."""
+        return None if g.get("is_scraper") else CallClass.TOKEN
 
     def security(self, method: str, view: str) -> Security:
         """Return the one way to send the token."""

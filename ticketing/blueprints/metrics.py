@@ -4,6 +4,7 @@ Under gunicorn each process counts in a file of its own below PROMETHEUS_MULTIPR
 whichever process is asked adds them up.
 """
 
+import logging
 import os
 from collections.abc import Iterator
 from functools import cache
@@ -20,6 +21,8 @@ from ticketing.blueprints.context import config
 from ticketing.blueprints.surface import Surface
 from ticketing.services import vitals
 from ticketing.services.vitals import Vitals
+
+log = logging.getLogger(__name__)
 
 FILES = "PROMETHEUS_MULTIPROC_DIR"
 
@@ -42,9 +45,13 @@ _seconds = Histogram(
 def saw(method: str, route: str | None, status: int, seconds: float) -> None:
     """Count a request to one of our routes; all others are one."""
     known = (method, route) if route else ("", "")
-    count, duration = _of(*known, status)
-    count.inc()
-    duration.observe(seconds)
+    try:
+        count, duration = _of(*known, status)
+        count.inc()
+        duration.observe(seconds)
+    except OSError as error:
+        # Its folder is gone, or the disk is full: no request fails for that.
+        log.warning("a request is not counted: %s", error.strerror)
 
 
 @cache

@@ -22,10 +22,13 @@ from ticketing.services import revisions
 from ticketing.services.revisions import Standing
 
 KEPT_BYTES = 8 * 1024 * 1024
-"""Of one process, of bodies. What was not asked for longest is forgotten first."""
+"""Of one process. What was not asked for longest is forgotten first."""
 
 KEPT_ANSWERS = 2000
 """A URL may be longer than what it is answered with, and anybody can make up new ones."""
+
+_STAMP_ROW_BYTES = 160
+"""A stamp has a row for each ticket type that is sold out."""
 
 View = Callable[..., Response]
 Url = tuple[str, str]
@@ -137,14 +140,19 @@ class _Answers:
         with self._lock:
             self._forget(url)
             self._by_url[url] = answer
-            self._bytes += len(answer.body)
+            self._bytes += _size(url, answer)
             while self._bytes > KEPT_BYTES or len(self._by_url) > KEPT_ANSWERS:
                 self._forget(next(iter(self._by_url)))
 
     def _forget(self, url: Url) -> None:
         forgotten = self._by_url.pop(url, None)
         if forgotten is not None:
-            self._bytes -= len(forgotten.body)
+            self._bytes -= _size(url, forgotten)
+
+
+def _size(url: Url, answer: _Answer) -> int:
+    stamp = len(answer.standing.stamp) * _STAMP_ROW_BYTES
+    return len(answer.body) + len(url[0]) + len(url[1]) + stamp
 
 
 def _answers(extensions: dict[str, Any]) -> _Answers:

@@ -7,7 +7,6 @@ from typing import Any
 from flask import Response, request
 
 from ticketing.blueprints.context import address, caller, request_id
-from ticketing.db import one_at_a_time, write_transaction
 from ticketing.errors import NotFound
 from ticketing.services import trail
 from ticketing.services.trail import Actor
@@ -18,16 +17,14 @@ View = Callable[..., Response]
 def trailed(before: View | None) -> Callable[[View], View]:
     """Write down what a view changes; its answer shows how things are after.
 
-    `before` is the view that shows how they were, None where something is made. The changes of a
-    tenant are made one by one, so nothing happens between the two.
+    `before` is the view that shows how they were, None where something is made.
     """
 
     def decorate(view: View) -> View:
         @wraps(view)
         def wrapper(*args: Any, **kwargs: Any) -> Response:
             tenant_id = caller().tenant_id
-            with write_transaction():
-                one_at_a_time(f"changes of {tenant_id}")
+            with trail.changes(tenant_id):
                 old = _shown_by(before)
                 response = view(*args, **kwargs)
                 new = response.get_json()

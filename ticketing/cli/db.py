@@ -8,7 +8,8 @@ from flask.cli import AppGroup
 
 from ticketing import backup as backups
 from ticketing import migrating
-from ticketing.cli.base import command
+from ticketing.cli.base import command, leave_trail
+from ticketing.db import write_transaction
 from ticketing.services import wallets
 
 DEFAULT_SKIP = 10_000
@@ -44,7 +45,7 @@ def backup(file: Path) -> None:
         backups.backup(file, _percentages())
     except backups.BackupFailed as failed:
         raise click.ClickException(str(failed)) from None
-    click.echo(f"{file} has {file.stat().st_size} bytes; keep SECRET_KEY with it")
+    click.echo(f"{file} has {file.stat().st_size} bytes; keep SECRET_KEY too, in another place")
 
 
 @group.command("restored")
@@ -62,7 +63,13 @@ def restored(skip: int) -> None:
     Run it once after a restore, or after a standby that lagged was promoted, before the service
     starts: the database does not know these addresses and would issue them to other orders.
     """
-    for each in wallets.skip(skip):
+    with write_transaction():
+        skipped = wallets.skip(skip)
+        for each in skipped:
+            over = {"passed_over": f"0/{each.first} to 0/{each.next_index - 1}"}
+            for tenant_id in each.tenants:
+                leave_trail(tenant_id, "wallet", before={}, after=over)
+    for each in skipped:
         click.echo(f"{each.xpub}  0/{each.first} to 0/{each.next_index - 1} are passed over")
 
 

@@ -17,9 +17,8 @@ from ticketing.constants import (
     MIN_KEY_TTL,
     Role,
 )
-from ticketing.db import write_transaction
 from ticketing.models.api_keys import ApiKey
-from ticketing.services import api_keys, tenants
+from ticketing.services import api_keys, tenants, trail
 
 group = AppGroup("keys", help="Make, rotate and revoke API keys.")
 
@@ -42,7 +41,7 @@ _LIFETIME = click.IntRange(MIN_KEY_TTL, MAX_KEY_TTL)
 def create(tenant: str, name: str, role: str, ttl: int, as_json: bool) -> None:
     """Make an API key of TENANT (slug or id) and print it, once."""
     tenant_id = tenants.find(tenant).id
-    with write_transaction():
+    with trail.changes(tenant_id):
         key = api_keys.create(
             tenant_id, name=name, role=Role(role), ttl_seconds=ttl, keyring=config().keyring
         )
@@ -76,7 +75,7 @@ def list_keys(tenant: str, as_json: bool) -> None:
 def rotate(tenant: str, key_id: str, overlap: int, ttl: int | None, as_json: bool) -> None:
     """Give KEY_ID of TENANT a new secret and print it, once."""
     tenant_id = tenants.find(tenant).id
-    with write_transaction():
+    with trail.changes(tenant_id):
         before = _shown(api_keys.get(tenant_id, key_id))
         key = api_keys.rotate(
             tenant_id,
@@ -85,7 +84,7 @@ def rotate(tenant: str, key_id: str, overlap: int, ttl: int | None, as_json: boo
             ttl_seconds=ttl,
             keyring=config().keyring,
         )
-        leave_trail(tenant_id, key.id, before=before, after=_shown(key))
+        leave_trail(tenant_id, key.id, before=before, after={**_shown(key), "key": key.key})
     _show_secret(key, as_json)
 
 
@@ -96,7 +95,7 @@ def rotate(tenant: str, key_id: str, overlap: int, ttl: int | None, as_json: boo
 def revoke(tenant: str, key_id: str) -> None:
     """End KEY_ID of TENANT, and every JWT made from it, at once."""
     tenant_id = tenants.find(tenant).id
-    with write_transaction():
+    with trail.changes(tenant_id):
         before = _shown(api_keys.get(tenant_id, key_id))
         key = api_keys.revoke(tenant_id, key_id)
         leave_trail(tenant_id, key.id, before=before, after=_shown(key))
@@ -113,10 +112,10 @@ def revoke_all(tenant: str, yes: bool, as_json: bool) -> None:
     found = tenants.find(tenant)
     if not yes:
         click.confirm(f"This ends every API key of {found.slug}. Go on?", abort=True, err=True)
-    with write_transaction():
+    with trail.changes(found.id):
         revoked = api_keys.revoke_all(found.id)
-        after = {"revoked": revoked} if revoked else {}
-        leave_trail(found.id, found.id, before={}, after=after)
+        for key_id in revoked:
+            leave_trail(found.id, key_id, before={"revoked": False}, after={"revoked": True})
     show({"tenant": found.slug, "revoked": len(revoked)}, as_json=as_json)
 
 

@@ -1,6 +1,7 @@
 """API keys: list, create, read, rotate, revoke."""
 
 from datetime import timedelta
+from typing import Any
 
 from ticketing import clock, credentials, ids
 from ticketing.conflicts import KeyNotActive
@@ -127,20 +128,21 @@ def under_previous(keyring: Keyring) -> list[ApiKey]:
 
     Among them are those of which nobody has written down which of the two knows them.
     """
-    if keyring.previous is None:
-        return []
-    before, now = credentials.secret_key_id(keyring.previous), clock.now()
+    current, now = credentials.secret_key_id(keyring.current), clock.now()
+
+    def is_lost(made_under: Any) -> Any:
+        # Without a previous secret those of which nobody knows are taken for good.
+        unknown = made_under.is_null() if keyring.previous is not None else False
+        return (made_under != current) | unknown
+
     return list(
         ApiKey.select(ApiKey, Tenant)
         .join(Tenant)
         .where(
             ApiKey.revoked_at.is_null(),
             ApiKey.expires_at > now,
-            (ApiKey.digest_key.is_null() | (ApiKey.digest_key == before))
-            | (
-                (ApiKey.previous_expires_at > now)
-                & (ApiKey.previous_digest_key.is_null() | (ApiKey.previous_digest_key == before))
-            ),
+            is_lost(ApiKey.digest_key)
+            | ((ApiKey.previous_expires_at > now) & is_lost(ApiKey.previous_digest_key)),
         )
         .order_by(ApiKey.id)
     )

@@ -50,6 +50,7 @@ class _Part:
     """What this process has of a caller's minute, and what the database has left of it."""
 
     minute: int
+    taken: int
     here: int
     elsewhere: int
 
@@ -94,10 +95,19 @@ class Limiter:
         caller = f"{call_class} {who}"
         remaining = self._spend_here(caller, minute)
         if remaining is None:
-            self._keep(caller, _fetch(caller, minute, limit))
-            remaining = self._spend_here(caller, minute)
-        granted = remaining is not None and remaining >= 0
-        return Allowance(granted, call_class, limit, max(0, remaining or 0), reset)
+            part = _fetch(caller, minute, limit, self._taken(caller, minute))
+            remaining = -1
+            if part.here:
+                part.here -= 1
+                remaining = part.here + part.elsewhere
+            self._keep(caller, part)
+        return Allowance(remaining >= 0, call_class, limit, max(0, remaining), reset)
+
+    def _taken(self, caller: str, minute: int) -> int:
+        """Return how much of the minute this process has taken already."""
+        with self._lock:
+            part = self._parts.get(caller)
+            return part.taken if part is not None and part.minute == minute else 0
 
     def _spend_here(self, caller: str, minute: int) -> int | None:
         """Return what is left after this one, -1 if it is too much, None if nobody knows here."""
@@ -115,26 +125,31 @@ class Limiter:
             before = self._parts.pop(caller, None)
             if before is not None and before.minute == part.minute:
                 part.here += before.here
+                part.taken += before.taken
+            elif before is not None and before.minute == part.minute + 1:
+                part = before  # the minute ended while this one was fetched
             self._parts[caller] = part
             while len(self._parts) > KEPT_CALLERS:
                 self._parts.popitem(last=False)
 
 
-def _fetch(caller: str, minute: int, limit: int) -> _Part:
-    """Take a part of the caller's minute, less if less is left.
+def _fetch(caller: str, minute: int, limit: int, taken: int) -> _Part:
+    """Take as much of the caller's minute again as was `taken`, less if less is left.
 
+    So a process that is asked little takes little from the others.
     A database that cannot count must not keep readers from what a replica or memory can answer.
     """
-    wanted = max(1, min(limit // PARTS, LARGEST_PART))
+    wanted = max(1, min(taken, limit // PARTS, LARGEST_PART))
     try:
         counted = _take.first(caller=caller, minute=minute, wanted=wanted)
     except (DatabaseError, InterfaceError) as error:
         log.warning("requests are not counted: %s", str(error).strip().split("\n")[0])
         close_broken_connection()
-        return _Part(minute, wanted, wanted)
+        return _Part(minute, wanted, wanted, wanted)
     assert counted is not None
     before = counted.used - wanted
-    return _Part(minute, min(wanted, max(0, limit - before)), max(0, limit - counted.used))
+    here = min(wanted, max(0, limit - before))
+    return _Part(minute, wanted, here, max(0, limit - counted.used))
 
 
 def check_unpaid(held_by: str, quantity: int, limit: int) -> None:
@@ -152,9 +167,7 @@ def check_unpaid(held_by: str, quantity: int, limit: int) -> None:
 def forget_old() -> None:
     """Delete the counts of minutes that are over."""
     minute = int(clock.now().timestamp() // SECONDS)
-    old = (
-        RateCount.select(RateCount.caller)
-        .where(RateCount.minute < minute - 1)
-        .limit(DELETED_AT_ONCE)
-    )
-    RateCount.delete().where(RateCount.caller.in_(old)).execute()
+    over = RateCount.minute < minute - 1
+    old = RateCount.select(RateCount.caller).where(over).limit(DELETED_AT_ONCE)
+    # Said twice, for a caller who asked again meanwhile.
+    RateCount.delete().where(RateCount.caller.in_(old), over).execute()

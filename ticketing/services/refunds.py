@@ -49,11 +49,12 @@ def settle(
         raise NoRefundDue
     seen = _transfers_back(intent, tx_hash, enabled)
 
-    def book(due: int) -> int:
-        booked = _book(intent, seen, due)
-        after = {"refunded": intent.refunded + booked, "tx_hash": tx_hash}
-        before = {"refunded": intent.refunded}
-        trail.record(tenant_id, by, intent_id, before=before, after=after)
+    def book(intent: PaymentIntent) -> int:
+        booked = _book(intent, seen, intent.refund_due)
+        if booked:
+            after = {"refunded": intent.refunded + booked, "tx_hash": tx_hash}
+            before = {"refunded": intent.refunded}
+            trail.record(tenant_id, by, intent_id, before=before, after=after)
         return booked
 
     try:

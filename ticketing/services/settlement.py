@@ -98,15 +98,15 @@ def cancel(intent_id: str) -> PaymentIntent:
         return intent
 
 
-def give_back(intent: PaymentIntent, book: Callable[[int], int]) -> PaymentIntent:
+def give_back(intent: PaymentIntent, book: Callable[[PaymentIntent], int]) -> PaymentIntent:
     """Book a refund under the intent's lock and settle it.
 
-    `book` is given what is due now, in micro-units, and returns what it has written down.
+    `book` is given the intent as it is now, and returns what it has written down, in micro-units.
     """
     with write_transaction():
         cursor = chains.cursor_of(_chain_state(intent.terms.chain_id, shared=True))
         (intent,) = _lock([intent.id])
-        _write_changes(intent, {"refunded": intent.refunded + book(intent.refund_due)})
+        _write_changes(intent, {"refunded": intent.refunded + book(intent)})
         if cursor is None:
             raise ChainUnavailable("The worker has not looked at this chain yet.")
         _settle(intent, cursor)

@@ -1,10 +1,13 @@
 """The trail of what was changed, by whom and from where. Written in the change's transaction."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from ticketing import clock, ids
+from ticketing.db import one_at_a_time, write_transaction
 from ticketing.models.trail import TrailEntry
 from ticketing.services.pages import Page, PageRequest, paginate
 
@@ -34,13 +37,15 @@ def record(
 ) -> None:
     """Write down a change. `before` and `after` are all fields that its subject shows.
 
-    Only those that differ are kept; if none does, nothing was changed. `before` None: it is new.
+    Only those that differ are kept; if none does and no secret was made (`key`), nothing was
+    changed. `before` None: it is new.
     """
+    is_change = before is None or after.get("key") is not None
     after = {name: value for name, value in after.items() if name not in _LEFT_OUT}
     if before is not None:
         after = {name: value for name, value in after.items() if before.get(name) != value}
         before = {name: before[name] for name in after if name in before}
-        if not after:
+        if not (after or is_change):
             return
     TrailEntry.insert(
         id=ids.new("trl_"),
@@ -54,6 +59,17 @@ def record(
         before=None if before is None else json.dumps(before),
         after=json.dumps(after),
     ).execute()
+
+
+@contextmanager
+def changes(tenant_id: str) -> Iterator[None]:
+    """Run a change and the entry that tells of it in one transaction.
+
+    The changes of a tenant are made one by one, so nothing happens between `before` and `after`.
+    """
+    with write_transaction():
+        one_at_a_time(f"changes of {tenant_id}")
+        yield
 
 
 def list_page(

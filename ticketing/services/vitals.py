@@ -9,9 +9,12 @@ from peewee import fn
 
 from ticketing import clock
 from ticketing.chain.registry import Chain
+from ticketing.constants import IntentStatus
 from ticketing.models.base import literal
 from ticketing.models.payment_intents import AWAITING, UNSETTLED, PaymentIntent
 from ticketing.services import chains, tallies
+
+_ENTERED = [status for status in IntentStatus if status is not IntentStatus.AWAITING_PAYMENT]
 
 
 @dataclass(frozen=True)
@@ -49,12 +52,12 @@ def read(enabled: Mapping[int, Chain]) -> Vitals:
         if chain_id in states and states[chain_id].block_time is not None
     }
     return Vitals(
-        live=_live(),
-        entered=counted[tallies.ENTERED],
+        live={IntentStatus.AWAITING_PAYMENT: 0, IntentStatus.PROCESSING: 0, **_live()},
+        entered={**dict.fromkeys(_ENTERED, 0), **counted[tallies.ENTERED]},
         refunds_owed=refunds.owed,
         refund_due=int(refunds.due or 0),
         cursor_lag={chain_id: (now - at).total_seconds() for chain_id, at in times.items()},
-        unseen=counted[tallies.UNSEEN],
+        unseen={**{str(chain_id): 0 for chain_id in enabled}, **counted[tallies.UNSEEN]},
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,11 +38,15 @@ class IssuedAddress:
 
 @dataclass(frozen=True)
 class SkippedAddresses:
-    """Indexes of a wallet that no intent will get: from `first` to before `next_index`."""
+    """Indexes of a wallet that no intent will get: from `first` to before `next_index`.
+
+    `tenants` are paid into it.
+    """
 
     xpub: str
     first: int
     next_index: int
+    tenants: Sequence[str]
 
 
 INDEXES = 2**31
@@ -118,6 +123,11 @@ def skip(count: int) -> list[SkippedAddresses]:
             raise Invalid({"skip": ["A wallet has fewer addresses left than that."]})
         Wallet.update(next_index=Wallet.next_index + count).execute()
         return [
-            SkippedAddresses(wallet.xpub, wallet.next_index - count, wallet.next_index)
+            SkippedAddresses(
+                wallet.xpub,
+                wallet.next_index - count,
+                wallet.next_index,
+                [each.id for each in Tenant.select(Tenant.id).where(Tenant.wallet == wallet.id)],
+            )
             for wallet in Wallet.select().order_by(Wallet.id)
         ]
