@@ -280,7 +280,7 @@ def test_prepared_statements_break_behind_pgbouncer_and_its_mark_in_the_url_ends
     postgres, pooler
 ):
     if pooler is None:
-        pytest.skip("there is no PgBouncer")
+        pytest.skip("there is no PgBouncer")  # the run's last line says so (tests/parts.py)
     with PgBouncer(postgres.url, pool_size=1) as narrow:
         ask_often(behind(narrow, postgres.url))
         with pytest.raises(DatabaseError, match="prepared statement"):

@@ -20,10 +20,8 @@ HEADER = "Idempotency-Key"
 MIN_ANONYMOUS_LENGTH = 32
 _BARE = "[!#-~]([ -~]{0,253}[!-~])?"
 _QUOTED = '"[!-~]([ -~]{0,253}[!-~])?"'
-_SHORTEST_INSIDE = MIN_ANONYMOUS_LENGTH - 2
 PATTERN = f"^({_BARE}|{_QUOTED})$"
-ANONYMOUS_PATTERN = PATTERN.replace("{0,", f"{{{_SHORTEST_INSIDE},").replace(")?", ")")
-"""What is published of a key: of any caller's, and of one that is always without a credential."""
+"""What is published of a key; how long it must be without a credential is said in words."""
 _KEY = re.compile(PATTERN)
 _NOT_STORED = {402, 409, 429}
 

@@ -32,10 +32,6 @@ _IDEMPOTENCY_KEY = {
     ),
     "schema": {"type": "string", "pattern": once.PATTERN},
 }
-_ANONYMOUS_KEY = {
-    **_IDEMPOTENCY_KEY,
-    "schema": {"type": "string", "pattern": once.ANONYMOUS_PATTERN},
-}
 _IF_NONE_MATCH = {
     "in": "header",
     "name": "If-None-Match",
@@ -137,9 +133,7 @@ class Surface(Blueprint):
         if "arguments" in doc_info:
             refusals.append(Invalid)
         if "once" in doc_info:
-            anonymous = not self.guard.security(method, view)
-            key = _ANONYMOUS_KEY if anonymous else _IDEMPOTENCY_KEY
-            doc.setdefault("parameters", []).append(key)
+            doc.setdefault("parameters", []).append(_IDEMPOTENCY_KEY)
             refusals += [StillRunning, KeyReused, Invalid]
         doc["security"] = self.guard.security(method, view)
         doc["operationId"] = f"{self.name}_{view}"
