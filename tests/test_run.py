@@ -88,6 +88,18 @@ def test_a_port_in_use_is_told_with_what_to_put_into_the_env_file(folder, ports,
     assert told == (f"make run: port {port} is in use: end what uses it, or put {line} into .env\n")
 
 
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_what_an_env_file_lacks_is_written_into_it(folder, ports, end):
+    (folder / ".env").write_text(f"PORT={ports[0]}{end}")
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", ports[0]))
+        other.listen()
+        assert f"port {ports[0]} is in use" in refusal(folder)
+    first, *rest = (folder / ".env").read_text().splitlines()
+    assert first == f"PORT={ports[0]}"
+    assert [line.partition("=")[0] for line in rest] == ["SECRET_KEY", "RPC_URL_31337"]
+
+
 def test_the_lock_goes_before_the_ports(folder, ports):
     (folder / "var").mkdir()
     with (folder / "var" / "lock").open("w") as lock, socket.create_server(("", ports[0])):

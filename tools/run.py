@@ -124,8 +124,9 @@ def _variables() -> dict[str, str]:
     written = dotenv_values(ENV_FILE)
     missing = [f"{name}={value}\n" for name, value in needed.items() if not written.get(name)]
     if missing:
+        ends_a_line = ENV_FILE.read_text()[-1:] in ("", "\n")
         with ENV_FILE.open("a") as file:
-            file.write("".join(["\n", *missing] if written else missing))
+            file.write("".join(missing) if ends_a_line else "\n" + "".join(missing))
     kept = {name: value for name, value in dotenv_values(ENV_FILE).items() if value is not None}
     return {**kept, **{name: os.environ[name] for name in kept if name in os.environ}}
 
