@@ -19,33 +19,30 @@ from flask.helpers import get_load_dotenv
 from ticketing import cli, logs
 from ticketing.blueprints import (
     api_keys,
-    audit,
+    audit_log,
     chains,
     checkout,
     events,
     intents,
-    metrics,
-    openapi,
-    problems,
     public,
+    reconciliation,
     refunds,
-    seen,
     system,
     ticket_types,
     tokens,
-    trail,
     wallets,
 )
-from ticketing.blueprints.remembered import Front
 from ticketing.config import Config, ConfigError, load
 from ticketing.constants import MAX_BODY_BYTES
-from ticketing.db import open_database
-from ticketing.services.limits import Limiter
+from ticketing.db.connection import open_database
+from ticketing.services.access.rate_limits import Limiter
+from ticketing.web import metrics, openapi, problems, request_log
+from ticketing.web.response_cache import Front
 
 gc.enable()
 
 SURFACES = (
-    *(tokens, api_keys, wallets, events, ticket_types, intents, refunds, audit, trail),
+    *(tokens, api_keys, wallets, events, ticket_types, intents, refunds, reconciliation, audit_log),
     *(public, checkout, chains, system),
 )
 
@@ -80,7 +77,7 @@ def create_app(config: Config | None = None) -> Flask:
     app.json.compact = True  # type: ignore[attr-defined]
     app.extensions["ticketing"] = config
     app.extensions["limiter"] = Limiter()
-    seen.watch(app)
+    request_log.watch(app)
     problems.register(app)
     api = openapi.make_api(app)
     for surface in SURFACES:

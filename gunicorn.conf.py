@@ -41,7 +41,7 @@ worker_connections = 500  # two file descriptors and more are left for each of t
 sendfile = False  # a worker keeps what a client does not read at once
 preload_app = True
 control_socket_disable = True
-forwarded_allow_ips = ""  # whom to believe says TRUSTED_PROXIES, in one place: blueprints/client.py
+forwarded_allow_ips = ""  # whom to believe says TRUSTED_PROXIES, in one place: web/client_ip.py
 loglevel = _config.log_level.lower()
 
 

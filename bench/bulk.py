@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ticketing.db import database, is_sqlite
+from ticketing.db.connection import database, is_sqlite
 
 ROWS_AT_ONCE = 20_000
 

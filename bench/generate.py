@@ -31,11 +31,11 @@ from bench.fiction import (
 from ticketing import credentials, ids
 from ticketing.chain.registry import REGISTRY
 from ticketing.constants import LIVE, SOLD, AdmissionStatus, IntentStatus
-from ticketing.db import open_database
-from ticketing.migrating import upgrade
+from ticketing.db.connection import open_database
+from ticketing.db.migrate import upgrade
 from ticketing.models.payment_intents import flag_bits
 from ticketing.models.tenants import Tenant
-from ticketing.services import history
+from ticketing.services.payments import block_history
 
 CHAINS = (31337, 8453)
 YEAR, DAY, HOUR, HOLD = 365 * 86_400, 86_400, 3_600, 900
@@ -247,7 +247,7 @@ class Generator:
                 *("chains", chain_id, chain.token_address, chain.decimals, chain.symbol, None),
                 *(head, "0x" + secrets.token_hex(32), now, now, None, None),
             )
-            for number in range(head - history.KEPT + 1, head + 1):
+            for number in range(head - block_history.KEPT + 1, head + 1):
                 block_hash = "0x" + secrets.token_hex(32)
                 self._sink.add("chain_blocks", chain_id, number, block_hash, now)
 

@@ -20,7 +20,7 @@ from bench import growth_cases as cases
 from bench.generate import Scale, fill
 from bench.growth_sides import Cost, Side, measure
 from bench.table import aligned, verdict
-from ticketing.services import audit
+from ticketing.services.payments import reconciliation
 from tools.postgres import Postgres
 
 TINY = Scale(tenants=2, events=20, intents=200)
@@ -113,13 +113,13 @@ def _timed(full: Side) -> Iterator[Line]:
         ("audit of all", None, 1, None),
     ):
         (cost,) = measure([(full, partial(_audit, of))], times, 1)
-        yield _once(f"{name}, {audit.count_intents(of):,} intents", cost, bound)
+        yield _once(f"{name}, {reconciliation.count_intents(of):,} intents", cost, bound)
     (cost,) = measure([(full, cases.request(full, "/readyz"))], 50, 1)
     yield _once("/readyz", cost, MOST_READY_MS)
 
 
 def _audit(tenant_id: str | None) -> None:
-    breaches = audit.audit(tenant_id)
+    breaches = reconciliation.audit(tenant_id)
     if breaches:
         raise SystemExit(f"the generated books are wrong: {breaches[0]}")
 

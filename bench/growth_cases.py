@@ -9,8 +9,9 @@ from bench.growth_sides import CHAIN, PASSWORD, Side
 from ticketing.chain.answers import Block
 from ticketing.chain.registry import REGISTRY
 from ticketing.constants import MAX_PAGE
-from ticketing.services import chains, ledger, settlement
-from ticketing.worker.second_look import ADDRESSES_PER_SWEEP, SWEEP_EVERY
+from ticketing.services import chains
+from ticketing.services.payments import payments, settlement
+from ticketing.worker.balance_sweep import ADDRESSES_PER_SWEEP, SWEEP_EVERY
 
 ADMIN, PUBLIC = "/v1/admin/tenants/big", "/v1/public/tenants/big"
 CHECKOUT = "/v1/checkout/tenants/big"
@@ -145,8 +146,8 @@ def looks(side: Side) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "settlement.deep_enough", lambda: settlement.deep_enough(CHAIN, cursor)
     yield "settlement.past_deadline", lambda: settlement.past_deadline(CHAIN, cursor)
     yield "settlement.expire_free", settlement.expire_free
-    yield "ledger.watched_addresses", lambda: ledger.watched_addresses(CHAIN, token, cursor)
+    yield "ledger.watched_addresses", lambda: payments.watched_addresses(CHAIN, token, cursor)
     yield (
         f"ledger.cold_intents, {ADDRESSES_PER_SWEEP} at once",
-        lambda: ledger.cold_intents(CHAIN, cursor.time, swept_before, ADDRESSES_PER_SWEEP),
+        lambda: payments.cold_intents(CHAIN, cursor.time, swept_before, ADDRESSES_PER_SWEEP),
     )

@@ -14,15 +14,16 @@ from peewee import Database
 from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from app import create_app
-from ticketing import config, credentials, migrating
+from ticketing import config, credentials
 from ticketing.constants import Role
-from ticketing.db import database, is_sqlite
+from ticketing.db import migrate
+from ticketing.db.connection import database, is_sqlite
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
-from ticketing.services import api_keys, members
+from ticketing.services.access import api_keys, members
 
 SECRET_KEY = "of no use but to measure with, and long enough"
 PASSWORD = "correct horse battery staple"
@@ -66,7 +67,7 @@ class Side:
         )
         self._app: Flask = create_app(self._config)
         self._db: Database = database.obj
-        migrating.upgrade()
+        migrate.upgrade()
         if fill is not None:
             fill()
         self.tenant_id = str(Tenant.get(Tenant.slug == "big").id)

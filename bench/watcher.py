@@ -13,12 +13,13 @@ from datetime import timedelta
 from typing import Any
 
 from bench.empty_chain import BLOCK_SECONDS, EmptyChain
-from ticketing import clock, ids, migrating
+from ticketing import clock, ids
 from ticketing.chain import address
 from ticketing.chain.node import Node
 from ticketing.chain.registry import LOCAL_CHAIN_ID, REGISTRY
 from ticketing.chain.rpc import Call, RpcClient
-from ticketing.db import database, open_database, write_transaction
+from ticketing.db import migrate
+from ticketing.db.connection import database, open_database, write_transaction
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
@@ -59,7 +60,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder, anvil.Anvil() as node:
             anvil.ensure_token(node.rpc)
             open_database(f"sqlite:///{folder}/bench.db")
-            migrating.upgrade()
+            migrate.upgrade()
             chain = REGISTRY[LOCAL_CHAIN_ID].enabled((node.url,), None, None)
             watcher = Watcher(chain)
             watcher.look()
@@ -86,7 +87,7 @@ def catch_up() -> None:
     first_time = int(clock.now().timestamp()) - MISSED_BLOCKS * BLOCK_SECONDS
     with tempfile.TemporaryDirectory() as folder, EmptyChain(first_time) as node:
         open_database(f"sqlite:///{folder}/bench.db")
-        migrating.upgrade()
+        migrate.upgrade()
         chain = REGISTRY[LOCAL_CHAIN_ID].enabled((node.url,), None, None)
         watcher = Watcher(chain)
         watcher.look()

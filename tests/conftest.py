@@ -9,10 +9,10 @@ import pytest
 
 from app import create_app
 from tests.factories import Api, Organizer, new_organizer
-from ticketing import migrating
 from ticketing.config import load
 from ticketing.constants import CallClass
-from ticketing.db import database, open_database
+from ticketing.db import migrate
+from ticketing.db.connection import database, open_database
 from tools.anvil import Anvil, ensure_token
 from tools.postgres import Postgres
 
@@ -38,7 +38,7 @@ def postgres_template(postgres: Postgres, worker_id: str) -> str:
     """The name of a migrated, empty database that tests get copies of."""
     name = f"template_{worker_id}"
     open_database(postgres.create_database(name))
-    migrating.upgrade()
+    migrate.upgrade()
     database.close()
     return name
 
@@ -48,7 +48,7 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A migrated, empty database file that tests get copies of."""
     path = tmp_path_factory.mktemp("sqlite") / "template.db"
     open_database(f"sqlite:///{path}")
-    migrating.upgrade()
+    migrate.upgrade()
     database.execute_sql("PRAGMA wal_checkpoint(TRUNCATE)")
     database.close()
     return path

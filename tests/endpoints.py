@@ -7,8 +7,8 @@ from typing import Any
 from flask import Flask
 
 from ticketing import ids
-from ticketing.blueprints.guards import Guard
-from ticketing.blueprints.surface import Surface
+from ticketing.web.auth import Guard
+from ticketing.web.blueprint import Surface
 
 OUTSIDE_SURFACES = {"static", "openapi", "docs", "home"}
 """Pages about the service, for everybody."""

@@ -23,7 +23,7 @@ from schemathesis.openapi.checks import AuthScenario, IgnoredAuth, RejectedPosit
 from schemathesis.transport.wsgi import WSGITransport
 
 from tests.factories import CHAIN, PRICE, Api, Buyer, Organizer, cli, in_days, new_xpub, worker_once
-from ticketing.db import database
+from ticketing.db.connection import database
 from tools import anvil
 
 Known = dict[str, list[Any]]

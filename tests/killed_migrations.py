@@ -9,13 +9,13 @@ import sys
 from collections.abc import Callable
 from itertools import count
 
-from ticketing import migrating
-from ticketing.db import database, open_database
+from ticketing.db import migrate
+from ticketing.db.connection import database, open_database
 
 EVERY = 3
 
 
-def run(url: str, migrate: Callable[[], list[str]], number: int, what: int) -> None:
+def run(url: str, step: Callable[[], list[str]], number: int, what: int) -> None:
     """Migrate in this process, and send it a signal after so many statements."""
     open_database(url)
     seen = count(1)
@@ -25,14 +25,14 @@ def run(url: str, migrate: Callable[[], list[str]], number: int, what: int) -> N
             os.kill(os.getpid(), what)
 
     database.obj.query_hooks.append(hook)
-    migrate()
+    step()
 
 
-def killed(url: str, migrate: Callable[[], list[str]], number: int) -> bool:
+def killed(url: str, step: Callable[[], list[str]], number: int) -> bool:
     """Tell whether a process that migrates came to that statement, where it is killed."""
     pid = os.fork()
     if pid == 0:
-        run(url, migrate, number, signal.SIGKILL)
+        run(url, step, number, signal.SIGKILL)
         os._exit(0)
     _, status = os.waitpid(pid, 0)
     assert status in (0, signal.SIGKILL), status
@@ -51,7 +51,7 @@ def schema(url: str) -> list[str]:
                 " FROM information_schema.columns WHERE table_schema = 'public'"
                 " UNION SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1"
             )
-        return [str(row) for row in found.fetchall()] + migrating.pending()
+        return [str(row) for row in found.fetchall()] + migrate.pending()
     finally:
         database.close()
 
@@ -59,13 +59,13 @@ def schema(url: str) -> list[str]:
 def main(url: str) -> None:
     """Kill upgrades and downgrades all along; print how often that was."""
     kills = 0
-    steps = [migrating.upgrade, *[migrating.downgrade] * len(list(migrating.DIRECTORY.glob("0*")))]
-    for migrate in steps:
+    steps = [migrate.upgrade, *[migrate.downgrade] * len(list(migrate.DIRECTORY.glob("0*")))]
+    for step in steps:
         before = schema(url)
         for number in count(1, EVERY):
-            if not killed(url, migrate, number):
+            if not killed(url, step, number):
                 break
-            assert schema(url) == before, f"{migrate.__name__}, statement {number}"
+            assert schema(url) == before, f"{step.__name__}, statement {number}"
             kills += 1
         assert schema(url) != before
     sys.stdout.write(str(kills))
@@ -73,6 +73,6 @@ def main(url: str) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) > 2:
-        run(sys.argv[1], migrating.upgrade, int(sys.argv[2]), signal.SIGSTOP)
+        run(sys.argv[1], migrate.upgrade, int(sys.argv[2]), signal.SIGSTOP)
     else:
         main(sys.argv[1])

@@ -4,8 +4,8 @@ from collections import Counter, defaultdict
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from ticketing.db import database
-from ticketing.services.audit import audit
+from ticketing.db.connection import database
+from ticketing.services.payments.reconciliation import audit
 
 LIVE = {"awaiting_payment", "processing"}
 SOLD = {"confirmed", "reversed"}

@@ -15,7 +15,7 @@ from ticketing import ids
 from ticketing.chain.rpc import Call, RpcError
 from ticketing.config import Config
 from ticketing.constants import MICRO_UNIT_DECIMALS, Publication
-from ticketing.db import database, is_sqlite
+from ticketing.db.connection import database, is_sqlite
 from ticketing.errors import TicketingError
 from ticketing.models.base import BaseModel
 from ticketing.models.chains import ChainBlock
@@ -23,9 +23,10 @@ from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
-from ticketing.services import chains, checkout, refunds, settlement, wallets
-from ticketing.services.settlement import CursorMoved
-from ticketing.services.trail import Actor
+from ticketing.services import chains, checkout, wallets
+from ticketing.services.access.audit_log import Actor
+from ticketing.services.payments import refunds, settlement
+from ticketing.services.payments.settlement import CursorMoved
 from ticketing.worker.watcher import Watcher
 
 PRICE = 900

@@ -7,7 +7,7 @@ from typing import Any
 
 from psycopg import ClientCursor
 
-from ticketing.db import database, is_sqlite
+from ticketing.db.connection import database, is_sqlite
 
 BOUNDED = {"chains", "schema_migrations", "tallies"}
 """Tables that a service does not fill, or empties: all others grow."""

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from ticketing import credentials
-from ticketing.db import database
+from ticketing.db.connection import database
 from ticketing.ids import ALPHABET
 from ticketing.models.api_keys import ApiKey
 

@@ -26,16 +26,12 @@ ALLOWED = {
     "chain": {"absent", "constants", "nesting"},
     "nesting": set(),
     "config": {"chain", "constants", "credentials"},
-    "migrations": set(),
-    "migrating": {"db"},
-    "backup": {"db"},
     "models": LEAVES | {"credentials", "db"},
-    "services": LEAVES | {"chain", "config", "credentials", "db", "migrating", "models"},
+    "services": LEAVES | {"chain", "config", "credentials", "db", "models"},
     "worker": LEAVES | {"chain", "config", "db", "models", "services"},
-    "blueprints": LEAVES
-    | {"config", "credentials", "db", "models", "nesting", "schemas", "services"},
-    "cli": LEAVES
-    | {"backup", "chain", "config", "db", "migrating", "models", "services", "worker"},
+    "web": LEAVES | {"config", "credentials", "db", "nesting", "schemas", "services"},
+    "blueprints": LEAVES | {"config", "credentials", "models", "schemas", "services", "web"},
+    "cli": LEAVES | {"chain", "config", "db", "models", "services", "worker"},
     "schemas": {"constants"},
     "server": LEAVES,
 }

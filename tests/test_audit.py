@@ -6,10 +6,10 @@ import pytest
 from peewee import IntegrityError
 
 from tests.factories import PRICE, cli, worker_once
-from ticketing.db import database, is_sqlite
+from ticketing.db.connection import database, is_sqlite
 from ticketing.models.admissions import Admission
 from ticketing.models.payment_intents import Payment, PaymentIntent
-from ticketing.services import audit
+from ticketing.services.payments import reconciliation
 
 TABLES = {"ticket": "ticket_types", "admission": "admissions", "payment": "payments"}
 
@@ -106,7 +106,7 @@ def books(acme, neighbour, node):
     assert neighbour.buyer(free_ticket(neighbour)).purchase().status_code == 200
     statuses = [buyer.now()["status"] for buyer in (paid, live, free, late)]
     assert statuses == ["confirmed", "awaiting_payment", "confirmed", "expired"]
-    assert audit.audit(None) == []
+    assert reconciliation.audit(None) == []
     named = {"paid": paid, "live": live, "free": free, "expired": late}
     return {
         "ticket": ticket["id"],
@@ -146,12 +146,12 @@ def forget_check_constraints():
 
 
 def right(intents):
-    return f"the books are right: {len(audit.RULES)} rules, {intents} intents\n"
+    return f"the books are right: {len(reconciliation.RULES)} rules, {intents} intents\n"
 
 
 def seen_by(organizer):
     """What the audit says of one tenant, the same through service, API and CLI."""
-    found = [(breach.rule, breach.ids) for breach in audit.audit(organizer.id)]
+    found = [(breach.rule, breach.ids) for breach in reconciliation.audit(organizer.id)]
     answer = organizer.api("read").get(f"{organizer.path}/audit")
     assert answer.status_code == 200
     assert answer.json["ok"] is (not found)
@@ -205,13 +205,13 @@ def test_busy_books_are_right_at_every_step(acme, neighbour, node):
     assert neighbour.buyer(free_ticket(neighbour)).purchase().status_code == 200
     half_gone.pay(node, PRICE)
     worker_once(acme.app)
-    assert audit.audit(None) == []
+    assert reconciliation.audit(None) == []
     snapshot = node.rpc("evm_snapshot")
     gone.pay(node)
     half_gone.pay(node, PRICE)
     worker_once(acme.app)
     assert [buyer.now()["status"] for buyer in both] == ["confirmed"] * 2
-    assert audit.audit(None) == []
+    assert reconciliation.audit(None) == []
     node.rpc("evm_revert", snapshot)
     node.rpc("anvil_mine", "0x5")
     worker_once(acme.app)
@@ -222,7 +222,7 @@ def test_busy_books_are_right_at_every_step(acme, neighbour, node):
     gone.pay(node)
     worker_once(acme.app)
     assert [buyer.now()["status"] for buyer in both] == ["confirmed", "reversed"]
-    assert audit.audit(None) == []
+    assert reconciliation.audit(None) == []
 
 
 def test_what_is_being_processed_is_held(three_deep, acme, node):
@@ -244,14 +244,16 @@ def test_each_breach_is_named_and_nobody_else_sees_it(acme, neighbour, books, ru
     break_books(books, sql)
     ids = [books.get(name, name) for name in names.split()]
     assert seen_by(acme) == [(rule, ids)]
-    assert [(breach.rule, breach.ids) for breach in audit.audit(None)] == [(rule, ids)]
+    assert [(breach.rule, breach.ids) for breach in reconciliation.audit(None)] == [(rule, ids)]
     assert seen_by(neighbour) == []
     assert cli(acme.app, "audit", exit_code=1).startswith(f"{rule}  {' '.join(ids)}  ")
     assert cli(acme.app, "audit", "--tenant", "neighbour") == right(1)
 
 
 def test_every_rule_has_been_broken():
-    assert {rule for rule, _, _ in BROKEN} | {"stock_within_capacity"} == audit.RULES.keys()
+    assert {rule for rule, _, _ in BROKEN} | {
+        "stock_within_capacity"
+    } == reconciliation.RULES.keys()
 
 
 @pytest.mark.parametrize("sql", FORBIDDEN)
@@ -265,7 +267,7 @@ def test_stock_beyond_the_capacity_is_named_all_the_same(acme, books):
     forget_check_constraints()
     break_books(books, change("ticket", "capacity = 1"))
     assert seen_by(acme) == [("stock_within_capacity", [books["ticket"]])]
-    assert audit.audit(None)[0].detail == "1 are held and 2 sold of 1"
+    assert reconciliation.audit(None)[0].detail == "1 are held and 2 sold of 1"
     break_books(books, change("ticket", "capacity = NULL, held = -1"))
     assert [rule for rule, _ in seen_by(acme)] == ["stock_within_capacity", "held_is_live"]
 
@@ -292,7 +294,7 @@ def test_no_more_than_a_hundred_breaches_of_a_rule_are_told(acme):
     for quantity in (100, 1):
         assert acme.buyer(ticket, quantity=quantity).purchase().status_code == 200
     Admission.update(status="suspended").execute()
-    assert len(seen_by(acme)) == audit.BREACHES_PER_RULE == 100
+    assert len(seen_by(acme)) == reconciliation.BREACHES_PER_RULE == 100
 
 
 def test_an_unknown_tenant_is_told_in_one_sentence(acme):

@@ -11,9 +11,9 @@ import pytest
 from tests.conftest import NO_LIMITS, SECRET_KEY
 from tests.factories import PRICE, cli, new_xpub
 from tests.remote import RemoteOrganizer, eventually
-from ticketing import backup as backups
 from ticketing.chain.xpub import derive_address
-from ticketing.db import database
+from ticketing.db import backup as backups
+from ticketing.db.connection import database
 from tools import anvil
 from tools.postgres import find_binaries
 from tools.stack import Stack, StackFailed, free_port

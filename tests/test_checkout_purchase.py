@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.factories import PRICE, worker_once
-from ticketing.db import database
+from ticketing.db.connection import database
 
 
 @pytest.fixture

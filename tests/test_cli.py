@@ -11,9 +11,9 @@ import pytest
 from app import create_app
 from tests.conftest import SECRET_KEY
 from tests.factories import Api, cli, new_organizer, new_xpub, run
-from ticketing import migrating
 from ticketing.config import load
-from ticketing.db import database
+from ticketing.db import migrate
+from ticketing.db.connection import database
 from tools.anvil import DEMO_XPUB
 from tools.stack import ROOT
 
@@ -275,7 +275,7 @@ def test_a_refused_command_keeps_no_connection_open(app, acme):
 def test_what_sqlite_writes_is_for_its_owner_alone(tmp_path):
     url = f"sqlite:///{tmp_path}/deeper/new.db"
     with create_app(load({"SECRET_KEY": SECRET_KEY, "DATABASE_URL": url})).app_context():
-        migrating.upgrade()
+        migrate.upgrade()
         files = sorted((tmp_path / "deeper").iterdir())
         assert [path.name for path in files] == ["new.db", "new.db-shm", "new.db-wal"]
         assert {path.stat().st_mode & 0o777 for path in files} == {0o600}

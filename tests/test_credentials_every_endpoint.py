@@ -8,10 +8,10 @@ import pytest
 from app import create_app
 from tests.credentials_table import METRICS_TOKEN, Kind, both_ways, every_credential
 from tests.endpoints import Endpoint, endpoints, same
-from ticketing.blueprints import guards
-from ticketing.blueprints.surface import Surface
 from ticketing.config import load
 from ticketing.constants import Role
+from ticketing.web import auth
+from ticketing.web.blueprint import Surface
 
 ADMIN, CHECKOUT = "/v1/admin/", "/v1/checkout/"
 ASK_NOBODY = {"tokens", "public", "system", "chains"}
@@ -65,10 +65,10 @@ def _of_scraper(endpoint: Endpoint, kind: Kind | Role) -> Due:
 
 
 ROWS: dict[type, Callable[[Endpoint, Kind | Role], Due]] = {
-    guards.Open: _open,
-    guards.TenantRole: _of_role,
-    guards.Buyer: _of_buyer,
-    guards.Scraper: _of_scraper,
+    auth.Open: _open,
+    auth.TenantRole: _of_role,
+    auth.Buyer: _of_buyer,
+    auth.Scraper: _of_scraper,
 }
 """What each kind of guard answers each kind of credential."""
 
@@ -110,7 +110,7 @@ def test_a_route_without_a_guard_or_with_a_guard_without_a_row_fails_the_table(e
     with pytest.raises(AssertionError, match="nobody guards"):
         list(endpoints(other))
 
-    class Lenient(guards.Open):
+    class Lenient(auth.Open):
         """A guard of a new kind."""
 
     other, surface = create_app(load(environ)), Surface("new", __name__, guard=Lenient(None))
@@ -125,8 +125,8 @@ def test_a_route_without_a_guard_or_with_a_guard_without_a_row_fails_the_table(e
 
 def test_only_the_surfaces_that_say_so_ask_nobody(app):
     kinds = {name: type(surface.guard) for name, surface in app.blueprints.items()}
-    assert {name for name, kind in kinds.items() if kind is guards.Open} == ASK_NOBODY
-    for prefix, kind in ((ADMIN, guards.TenantRole), (CHECKOUT, guards.Buyer)):
+    assert {name for name, kind in kinds.items() if kind is auth.Open} == ASK_NOBODY
+    for prefix, kind in ((ADMIN, auth.TenantRole), (CHECKOUT, auth.Buyer)):
         assert {type(endpoint.guard) for endpoint in endpoints(app, prefix)} == {kind}
 
 

@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from tests.factories import event_body, in_days
-from ticketing.db import database
-from ticketing.services import stock
+from ticketing.db.connection import database
+from ticketing.services.orders import stock
 
 CONTRACT_FIELDS = {
     *("id", "title", "slug", "description", "type", "venue", "start_at", "end_at", "timezone"),

@@ -23,8 +23,8 @@ from tests.faults import (
     web,
 )
 from tests.remote import RemoteOrganizer
-from ticketing import db, migrating
-from ticketing.db import database, open_database
+from ticketing.db import connection, migrate
+from ticketing.db.connection import database, open_database
 from tools.postgres import Postgres
 from tools.stack import Stack, free_port
 
@@ -124,7 +124,7 @@ def test_postgres_on_a_full_disk_is_read_and_sells_again_once_there_is_room(tmp_
     with Postgres(own=True) as server:
         url = server.create_database("ticketing")
         open_database(url)
-        migrating.upgrade()
+        migrate.upgrade()
         database.close()
         with stack_of(url, tmp_path / "log") as stack:
             stack.start_web()
@@ -181,7 +181,7 @@ def test_who_writes_waits_for_a_lock_on_sqlite_and_who_reads_does_not(
 def test_who_waits_too_long_for_a_lock_on_sqlite_is_told_to_come_back(
     environ, monkeypatch, request
 ):
-    monkeypatch.setattr(db, "BUSY_TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr(connection, "BUSY_TIMEOUT_SECONDS", 0.2)
     acme = request.getfixturevalue("acme")
     seat = acme.ticket(price_amount=0, chain_id=None)
     key = {"Idempotency-Key": str(uuid.uuid4())}

@@ -13,8 +13,8 @@ import pytest
 from tests.conftest import SECRET_KEY
 from tests.factories import run
 from tests.faults import seconds_until
-from ticketing import db, migrating
-from ticketing.db import open_database
+from ticketing.db import connection, migrate
+from ticketing.db.connection import open_database
 from tools.stack import ROOT, Stack, free_port
 
 
@@ -50,8 +50,8 @@ def test_of_many_migrations_at_once_the_next_goes_on_where_one_is_killed(empty_u
     assert told[0].startswith("applied 0001")
     assert told[1:] == ["nothing to apply\n"] * 3
     open_database(empty_url)
-    assert migrating.pending() == []
-    db.database.close()
+    assert migrate.pending() == []
+    connection.database.close()
 
 
 def is_waited_for(url, waiting):
@@ -60,24 +60,24 @@ def is_waited_for(url, waiting):
         return True
     open_database(url)
     try:
-        blocked = db.database.execute_sql(
+        blocked = connection.database.execute_sql(
             "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
         )
         return blocked.fetchone()[0] == waiting
     finally:
-        db.database.close()
+        connection.database.close()
 
 
 def test_a_migration_waits_for_another_one_longer_than_a_request_would(tmp_path, monkeypatch):
-    monkeypatch.setattr(db, "BUSY_TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(connection, "BUSY_TIMEOUT_SECONDS", 0.1)
     path = tmp_path / "ticketing.db"
     open_database(f"sqlite:///{path}")
     with sqlite3.connect(path, check_same_thread=False) as other, ThreadPoolExecutor(1) as pool:
         other.execute("PRAGMA journal_mode = wal")
         other.execute("BEGIN IMMEDIATE")
-        migrated = pool.submit(migrating.upgrade)
+        migrated = pool.submit(migrate.upgrade)
         with pytest.raises(TimeoutError):
             migrated.result(1)
         other.rollback()
         assert migrated.result()[0].startswith("0001")
-        pool.submit(db.database.close).result()
+        pool.submit(connection.database.close).result()

@@ -24,8 +24,8 @@ from tests.faults import (
     sql,
 )
 from tests.remote import RemoteOrganizer
-from ticketing import migrating
-from ticketing.db import database, open_database
+from ticketing.db import migrate
+from ticketing.db.connection import database, open_database
 from tools.postgres import Postgres, Standby
 from tools.stack import Stack, free_port
 
@@ -45,7 +45,7 @@ def stack(server, tmp_path_factory):
     """The web server and the worker; every test leaves them well, and no process was replaced."""
     url = server.create_database("faults")
     open_database(url)
-    migrating.upgrade()
+    migrate.upgrade()
     database.close()
     log = tmp_path_factory.mktemp("faults") / "log"
     with Stack(variables(url), log=log) as running:
@@ -218,7 +218,7 @@ def followed(tmp_path):
     with Postgres(durable=True, own=True) as primary:
         url = primary.create_database("ticketing")
         open_database(url)
-        migrating.upgrade()
+        migrate.upgrade()
         database.close()
         with Standby(primary) as standby:
             hosts = f"host=127.0.0.1,127.0.0.1&port={primary.port},{standby.port}"

@@ -12,7 +12,7 @@ from peewee import DatabaseError
 from tests.conftest import SECRET_KEY
 from tests.factories import PRICE, new_xpub, ticket_body
 from tests.remote import RemoteOrganizer, eventually
-from ticketing.db import database, open_database
+from ticketing.db.connection import database, open_database
 from tools import ToolMissing, anvil
 from tools.client import Client
 from tools.pgbouncer import PgBouncer

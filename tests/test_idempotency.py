@@ -6,11 +6,11 @@ from datetime import timedelta
 import pytest
 
 from tests.factories import Api, event_body
-from ticketing.db import database
+from ticketing.db.connection import database
 from ticketing.models.events import Event
 from ticketing.models.idempotency import IdempotencyKey
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.services import events
+from ticketing.services.catalog import events
 
 EVENT = event_body()
 LONG_KEY = "0f8fad5b-d9cb-469f-a165-70867728950e"

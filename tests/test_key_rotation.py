@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import SECRET_KEY
 from tests.factories import Api
-from ticketing.db import database
+from ticketing.db.connection import database
 from ticketing.models.api_keys import ApiKey
 
 KEPT = ("id", "name", "role", "prefix", "created_at", "expires_at")

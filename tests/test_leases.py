@@ -10,9 +10,9 @@ from tests.bad_node import BadNode, checked_watcher
 from tests.conftest import SECRET_KEY
 from tests.factories import PRICE, new_xpub
 from tests.remote import RemoteOrganizer, eventually
-from ticketing.db import database
+from ticketing.db.connection import database
 from ticketing.services import chains
-from ticketing.services.settlement import CursorMoved
+from ticketing.services.payments.settlement import CursorMoved
 from ticketing.worker.watcher import Watcher
 from tools import anvil
 from tools.stack import Stack, free_port

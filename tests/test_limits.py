@@ -12,10 +12,10 @@ from tests.factories import Api, Buyer, cli
 from ticketing import clock
 from ticketing.config import load
 from ticketing.constants import CallClass
-from ticketing.db import database
+from ticketing.db.connection import database
 from ticketing.models.rate_counts import RateCount
-from ticketing.services import limits
-from ticketing.services.limits import Limiter
+from ticketing.services.access import rate_limits
+from ticketing.services.access.rate_limits import Limiter
 
 START = datetime(2026, 11, 21, 9, 0, 15, tzinfo=UTC)
 LIMITS = {"PUBLIC": 7, "CHECKOUT": 6, "PREFLIGHT": 5, "TOKEN": 4, "ADMIN": 30}
@@ -190,7 +190,7 @@ def test_nobody_is_refused_long_before_the_limit_however_many_processes(acme, pr
 
 def test_a_minute_that_ends_while_it_is_counted_takes_nothing_from_the_next(acme, time):
     limiter = Limiter()
-    fetched = limits._fetch("public a", int(time.now.timestamp() // 60), 600, 100)
+    fetched = rate_limits._fetch("public a", int(time.now.timestamp() // 60), 600, 100)
     time.forward(minutes=1)
     assert limiter.spend(CallClass.PUBLIC, "a", 600).remaining == 599
     limiter._keep("public a", fetched)

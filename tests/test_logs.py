@@ -12,7 +12,7 @@ from app import create_app
 from tests.factories import Api, cli
 from ticketing import logs
 from ticketing.config import load
-from ticketing.db import database
+from ticketing.db.connection import database
 
 PASSWORD = "correct horse battery staple"
 

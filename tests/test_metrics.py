@@ -9,8 +9,8 @@ from app import create_app
 from tests.conftest import SECRET_KEY
 from tests.factories import Buyer, cli, worker_once
 from ticketing.config import load
-from ticketing.models.tallies import Tally
-from ticketing.services import tallies
+from ticketing.models.counters import Tally
+from ticketing.services import counters
 from tools.stack import Stack, free_port
 
 TOKEN = "scrape-me-0123456789"
@@ -87,10 +87,10 @@ def test_a_chain_that_is_not_seen_is_counted(app, api, acme, node):
 
 def test_many_rows_are_put_together_and_nothing_is_lost(app, node):
     for _ in range(150):
-        tallies.add(tallies.ENTERED, "confirmed")
-        tallies.add(tallies.ENTERED, "expired", 2)
+        counters.add(counters.ENTERED, "confirmed")
+        counters.add(counters.ENTERED, "expired", 2)
     worker_once(app)
-    assert tallies.read() == {tallies.ENTERED: {"confirmed": 150, "expired": 300}}
+    assert counters.read() == {counters.ENTERED: {"confirmed": 150, "expired": 300}}
     assert Tally.select().count() == 2
 
 

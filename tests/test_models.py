@@ -2,20 +2,20 @@
 
 import pytest
 
-from ticketing import migrating
-from ticketing.db import database
+from ticketing.db import migrate
+from ticketing.db.connection import database
 from ticketing.models.admissions import Admission
 from ticketing.models.api_keys import ApiKey
+from ticketing.models.audit_log import TrailEntry
 from ticketing.models.chains import ChainBlock, ChainState
+from ticketing.models.counters import Tally
 from ticketing.models.events import Event
 from ticketing.models.idempotency import IdempotencyKey
 from ticketing.models.members import Member
 from ticketing.models.payment_intents import Payment, PaymentIntent, Refund
 from ticketing.models.rate_counts import RateCount
-from ticketing.models.tallies import Tally
 from ticketing.models.tenants import Tenant, Wallet
 from ticketing.models.ticket_types import TicketType
-from ticketing.models.trail import TrailEntry
 
 MODELS = (
     *(Admission, ApiKey, ChainState, Event, IdempotencyKey, Member, Payment, PaymentIntent),
@@ -38,12 +38,12 @@ def test_every_table_has_a_model(app):
 
 
 def test_migrations_run_down_and_up_again(app):
-    while migrating.downgrade():
+    while migrate.downgrade():
         pass
     assert set(database.get_tables()) <= {"schema_migrations"}
-    assert migrating.pending()
-    assert migrating.upgrade()
-    assert not migrating.pending()
+    assert migrate.pending()
+    assert migrate.upgrade()
+    assert not migrate.pending()
 
 
 def test_a_moment_is_the_same_on_both_databases(acme):

@@ -12,7 +12,7 @@ from app import create_app
 from tests.factories import Organizer, new_organizer
 from tests.odd_values import NOT_JSON, fits, read_back, well_formed
 from ticketing.config import load
-from ticketing.db import database, is_sqlite
+from ticketing.db.connection import database, is_sqlite
 
 only_once = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 """For a test that goes to both databases by itself."""

@@ -17,9 +17,9 @@ from tests.endpoints import UNKNOWN, endpoints, same
 from tests.factories import event_body, new_organizer, new_xpub
 from tests.odd_values import is_unicode
 from tests.remote import RemoteOrganizer
-from ticketing import migrating
 from ticketing.config import load
-from ticketing.db import database
+from ticketing.db import migrate
+from ticketing.db.connection import database
 from tools.stack import Stack, free_port
 
 SEGMENTS = {
@@ -241,7 +241,7 @@ def test_what_is_sought_means_the_same_in_whatever_locale_postgres_is(environ, d
             f"CREATE DATABASE {name}_folding TEMPLATE template0 ENCODING 'UTF8' LOCALE '{locale}'"
         )
     app = create_app(load({**environ, "DATABASE_URL": f"{database_url}_folding"}))
-    migrating.upgrade()
+    migrate.upgrade()
     check_search(new_organizer(app, "acme"))
     database.close()
 

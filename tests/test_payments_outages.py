@@ -8,7 +8,7 @@ import pytest
 from tests.bad_node import BadNode, assert_no_url, checked_watcher, cursor, is_unavailable, sentence
 from tests.factories import PRICE, cli, worker_once
 from ticketing.chain.rpc import RpcError
-from ticketing.services import history
+from ticketing.services.payments import block_history
 from tools.anvil import Anvil, ensure_token
 
 NOBODY = "http://127.0.0.1:9"
@@ -221,7 +221,7 @@ def assert_without_a_gap(ranges, first, last):
 def test_a_node_behind_all_that_is_remembered_changes_nothing(
     bad_node, acme, node, log, monkeypatch
 ):
-    monkeypatch.setattr(history, "KEPT", 4)
+    monkeypatch.setattr(block_history, "KEPT", 4)
     buyer = acme.buyer(acme.ticket())
     worker_once(acme.app)
     snapshot = node.rpc("evm_snapshot")

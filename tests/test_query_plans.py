@@ -23,7 +23,7 @@ from tests.factories import (
     worker_once,
 )
 from tests.query_plans import Explainer, Recorder
-from ticketing.db import database
+from ticketing.db.connection import database
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.chains import ChainBlock, ChainState
 from ticketing.models.events import Event
@@ -285,7 +285,7 @@ def faults_of(explainer, statements):
 
 
 def test_nothing_but_what_is_asked_for_is_read(app, node, monkeypatch):
-    monkeypatch.setattr("ticketing.worker.second_look.ADDRESSES_PER_SWEEP", 200)
+    monkeypatch.setattr("ticketing.worker.balance_sweep.ADDRESSES_PER_SWEEP", 200)
     drive = Drive(app, node)
     drive.run()
     assert drive.exercised == {rule.endpoint for rule in app.url_map.iter_rules()}

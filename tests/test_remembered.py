@@ -7,10 +7,10 @@ import pytest
 from app import create_app
 from tests.factories import Api, event_body, in_days, new_organizer, new_xpub, ticket_body
 from ticketing import clock
-from ticketing.blueprints import remembered
 from ticketing.config import load
-from ticketing.db import database
+from ticketing.db.connection import database
 from ticketing.services import chains
+from ticketing.web import response_cache
 
 
 @pytest.fixture
@@ -144,8 +144,8 @@ def test_what_is_kept_costs_one_query(shop, elsewhere, queries):
 def test_no_more_is_kept_than_there_is_room_for(shop, elsewhere, queries, monkeypatch):
     urls = [f"{shop.public}/events?limit={limit}" for limit in (1, 2, 3)]
     size = len(elsewhere.get(urls[0]).data)
-    room_for_two = 2 * (size + len(urls[0]) + remembered._STAMP_ROW_BYTES)
-    monkeypatch.setattr(remembered, "KEPT_BYTES", room_for_two)
+    room_for_two = 2 * (size + len(urls[0]) + response_cache._STAMP_ROW_BYTES)
+    monkeypatch.setattr(response_cache, "KEPT_BYTES", room_for_two)
     for url in urls:
         elsewhere.get(url)
     queries.clear()
@@ -157,7 +157,7 @@ def test_no_more_is_kept_than_there_is_room_for(shop, elsewhere, queries, monkey
 
 
 def test_made_up_urls_take_no_more_room_than_there_is(shop, elsewhere, queries, monkeypatch):
-    monkeypatch.setattr(remembered, "KEPT_ANSWERS", 2)
+    monkeypatch.setattr(response_cache, "KEPT_ANSWERS", 2)
     urls = [f"{shop.public}/events/{shop.published['id']}?made-up={n}" for n in range(3)]
     for url in urls:
         assert elsewhere.get(url).status_code == 200

@@ -12,10 +12,11 @@ from app import create_app
 from tests.conftest import SECRET_KEY, UNREACHABLE_RPC
 from tests.factories import Api, new_organizer, new_xpub
 from tests.remote import RemoteOrganizer, eventually
-from ticketing import migrating
 from ticketing.config import ConfigError, load
-from ticketing.db import database, open_database
-from ticketing.services import public, revisions
+from ticketing.db import migrate
+from ticketing.db.connection import database, open_database
+from ticketing.services import catalog_version
+from ticketing.services.catalog import public_listing
 from tools.postgres import Postgres, Standby
 from tools.stack import Stack, free_port
 
@@ -69,7 +70,7 @@ def replicated(primary, followed):
     """The service's configuration with a migrated database and its replica."""
     url = primary.create_database("ticketing")
     open_database(url)
-    migrating.upgrade()
+    migrate.upgrade()
     database.close()
     return {
         "SECRET_KEY": SECRET_KEY,
@@ -181,14 +182,14 @@ def test_whatever_happens_no_answer_is_older_than_the_primarys(shop, primary, st
 
 def at_the_first_listing(monkeypatch, happens):
     """Let something happen when the standing is known and the listing not yet read."""
-    original, left = public.list_ticket_types, [happens]
+    original, left = public_listing.list_ticket_types, [happens]
 
     def listing(*args):
         if left:
             left.pop()()
         return original(*args)
 
-    monkeypatch.setattr(public, "list_ticket_types", listing)
+    monkeypatch.setattr(public_listing, "list_ticket_types", listing)
 
 
 def test_a_replica_that_goes_away_in_the_middle_fails_no_request(shop, standby, monkeypatch):
@@ -205,7 +206,7 @@ def test_a_replica_that_is_down_is_let_alone_and_used_again_later(shop, standby,
     assert caplog.text.count("the replica cannot be read") == 1
     standby.come_back()
     assert (listed(shop), standby.asked(_LISTING)) == (expected, 0)
-    assert database.avoided_until > start + revisions.REPLICA_AVOIDED_SECONDS
+    assert database.avoided_until > start + catalog_version.REPLICA_AVOIDED_SECONDS
     database.avoided_until = time.monotonic()
     assert (listed(shop), standby.asked(_LISTING)) == (expected, 1)
 
@@ -224,7 +225,7 @@ def test_a_replica_without_the_tables_is_passed_over(shop, primary, standby, rep
     replay(standby, "pause")
     urls = {"DATABASE_URL": url, "DATABASE_REPLICA_URL": standby.url_of(url)}
     app = create_app(load({**replicated, **urls}))
-    migrating.upgrade()
+    migrate.upgrade()
     new = new_organizer(app, "new")
     assert fresh(new).get(f"{new.public}/events").json["data"] == []
 

@@ -10,7 +10,7 @@ import pytest
 from app import create_app
 from tests.factories import Api, cli, event_body, new_organizer
 from ticketing.config import load
-from ticketing.db import database
+from ticketing.db.connection import database
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.events import Event
 from ticketing.models.idempotency import IdempotencyKey

@@ -10,9 +10,9 @@ from tests.conftest import SECRET_KEY
 from tests.factories import Api, cli
 from ticketing import clock
 from ticketing.config import load
-from ticketing.db import database
+from ticketing.db.connection import database
 from ticketing.models.api_keys import ApiKey
-from ticketing.services import members
+from ticketing.services.access import members
 from tools.stack import Stack
 
 EXCHANGE, LOGIN = "/v1/auth/token", "/v1/auth/login"

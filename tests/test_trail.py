@@ -8,8 +8,8 @@ from peewee import DatabaseError
 
 from tests.endpoints import endpoints
 from tests.factories import cli, event_body, new_xpub, ticket_body, worker_once
-from ticketing.db import database, write_transaction
-from ticketing.models.trail import TrailEntry
+from ticketing.db.connection import database, write_transaction
+from ticketing.models.audit_log import TrailEntry
 from tools import anvil
 
 

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from tests.factories import event_body
-from ticketing.services import events
+from ticketing.services.catalog import events
 
 PROBLEM = "application/problem+json"
 JSON = {"Content-Type": "application/json"}

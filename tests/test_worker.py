@@ -6,7 +6,7 @@ from tests.factories import PRICE, cli, worker_once
 from ticketing.chain.answers import Block
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import Payment, PaymentIntent
-from ticketing.services import settlement
+from ticketing.services.payments import settlement
 from tools import anvil
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from peewee import OperationalError
 
-from ticketing.db import database
+from ticketing.db.connection import database
 
 
 class Killed(BaseException):

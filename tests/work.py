@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ticketing.db import database
+from ticketing.db.connection import database
 
 _SAVEPOINT = re.compile(r"\bs[0-9a-f]{32}\b")
 """What peewee calls one: at random."""

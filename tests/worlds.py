@@ -10,7 +10,7 @@ from tests.fake_chain import FakeChain
 from tests.payments_world import World
 from ticketing.chain.node import connect
 from ticketing.config import load
-from ticketing.db import database, open_database
+from ticketing.db.connection import database, open_database
 from tools.anvil import TOKEN_ADDRESS
 
 START = 1_800_000_000
@@ -60,7 +60,7 @@ def worlds(database_url: str) -> Iterator[Callable[..., World]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ticketing.chain.node.RpcClient", Client)
         patch.setattr("ticketing.chain.node.BLOCKS_PER_RANGE", 4)
-        patch.setattr("ticketing.worker.second_look.ADDRESSES_PER_SWEEP", 2)
+        patch.setattr("ticketing.worker.balance_sweep.ADDRESSES_PER_SWEEP", 2)
         patch.setattr("ticketing.clock.now", lambda: Client.world.clock())
         try:
             yield new_world

@@ -10,23 +10,23 @@ from schemas.api_keys import (
     NewApiKeySchema,
 )
 from schemas.base import page_of
-from ticketing.blueprints import guards
-from ticketing.blueprints.context import caller, config, page_request
-from ticketing.blueprints.once import once
-from ticketing.blueprints.surface import Surface
-from ticketing.blueprints.trailed import trailed
 from ticketing.conflicts import KeyNotActive
 from ticketing.constants import Role
 from ticketing.errors import NotFound
 from ticketing.models.api_keys import ApiKey
-from ticketing.services import api_keys
-from ticketing.services.pages import Page
+from ticketing.services.access import api_keys
+from ticketing.services.pagination import Page
+from ticketing.web import auth
+from ticketing.web.audited import trailed
+from ticketing.web.blueprint import Surface
+from ticketing.web.context import caller, config, page_request
+from ticketing.web.idempotency import once
 
 blp = Surface(
     "api_keys",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/apikeys",
-    guard=guards.TenantRole(reads=Role.ADMIN, writes=Role.ADMIN),
+    guard=auth.TenantRole(reads=Role.ADMIN, writes=Role.ADMIN),
     description="Keys for software. The plaintext is shown once.",
 )
 

@@ -3,16 +3,16 @@
 from typing import Any
 
 from schemas.chains import ChainListSchema
-from ticketing.blueprints import guards
-from ticketing.blueprints.context import config
-from ticketing.blueprints.surface import Surface
 from ticketing.constants import CallClass
 from ticketing.services import chains
+from ticketing.web import auth
+from ticketing.web.blueprint import Surface
+from ticketing.web.context import config
 
 blp = Surface(
     "chains",
     __name__,
-    guard=guards.Open(CallClass.PUBLIC),
+    guard=auth.Open(CallClass.PUBLIC),
     description="What can be paid with.",
 )
 

@@ -6,10 +6,6 @@ from flask import g
 
 from schemas.intents import IntentSchema, NewIntentSchema, PreflightSchema, PurchaseSchema
 from ticketing import credentials
-from ticketing.blueprints import cors, guards
-from ticketing.blueprints.context import address, config
-from ticketing.blueprints.once import once, once_looking
-from ticketing.blueprints.surface import Surface
 from ticketing.conflicts import (
     AboveMaximum,
     BelowMinimum,
@@ -32,8 +28,13 @@ from ticketing.errors import (
     TooMuchUnpaid,
 )
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.services import admissions, checkout, intents
+from ticketing.services import checkout
 from ticketing.services.checkout import Order
+from ticketing.services.orders import admissions, intents
+from ticketing.web import auth, cors
+from ticketing.web.blueprint import Surface
+from ticketing.web.context import address, config
+from ticketing.web.idempotency import once, once_looking
 
 _REFUSALS: dict[IntentStatus, type[TicketingError]] = {
     IntentStatus.AWAITING_PAYMENT: PaymentRequired,
@@ -46,7 +47,7 @@ blp = Surface(
     "checkout",
     __name__,
     url_prefix="/v1/checkout/tenants/<tenant>",
-    guard=guards.Buyer(open_view="preflight"),
+    guard=auth.Buyer(open_view="preflight"),
     description="From wanting a ticket to holding one.",
 )
 cors.open_to_all(blp)

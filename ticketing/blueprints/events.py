@@ -10,23 +10,23 @@ from schemas.events import (
     EventSchema,
     StatusSchema,
 )
-from ticketing.blueprints import guards
-from ticketing.blueprints.context import caller, config, page_request
-from ticketing.blueprints.once import once
-from ticketing.blueprints.surface import Surface
-from ticketing.blueprints.trailed import trailed
 from ticketing.conflicts import HasIntents, InvalidTransition, SlugFixed, SlugTaken
 from ticketing.constants import Role
 from ticketing.errors import NotFound
 from ticketing.models.events import Event
-from ticketing.services import events, obstacles
-from ticketing.services.pages import Page
+from ticketing.services.catalog import events, obstacles
+from ticketing.services.pagination import Page
+from ticketing.web import auth
+from ticketing.web.audited import trailed
+from ticketing.web.blueprint import Surface
+from ticketing.web.context import caller, config, page_request
+from ticketing.web.idempotency import once
 
 blp = Surface(
     "events",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/events",
-    guard=guards.TenantRole(reads=Role.READ, writes=Role.WRITE),
+    guard=auth.TenantRole(reads=Role.READ, writes=Role.WRITE),
     description="What people attend.",
 )
 

@@ -10,21 +10,21 @@ from schemas.intents import (
     AdmissionSchema,
     IntentListQuery,
 )
-from ticketing.blueprints import guards
-from ticketing.blueprints.context import caller, page_request
-from ticketing.blueprints.surface import Surface
 from ticketing.constants import Role
 from ticketing.errors import NotFound
 from ticketing.models.admissions import Admission
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.services import admissions, intents
-from ticketing.services.pages import Page
+from ticketing.services.orders import admissions, intents
+from ticketing.services.pagination import Page
+from ticketing.web import auth
+from ticketing.web.blueprint import Surface
+from ticketing.web.context import caller, page_request
 
 blp = Surface(
     "intents",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>",
-    guard=guards.TenantRole(reads=Role.READ, writes=Role.WRITE),
+    guard=auth.TenantRole(reads=Role.READ, writes=Role.WRITE),
     description="What buyers have begun and bought.",
 )
 

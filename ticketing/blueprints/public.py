@@ -5,48 +5,48 @@ from typing import Any
 from schemas.base import PageQuery, page_of
 from schemas.events import PublicEventSchema
 from schemas.ticket_types import PublicTicketTypeSchema
-from ticketing.blueprints import cors, guards
-from ticketing.blueprints.context import config, page_request
-from ticketing.blueprints.remembered import remembered
-from ticketing.blueprints.surface import Surface
 from ticketing.constants import CallClass
 from ticketing.errors import NotFound
 from ticketing.models.events import Event
-from ticketing.services import public
-from ticketing.services.pages import Page
-from ticketing.services.public import PublicTicketType
+from ticketing.services.catalog import public_listing
+from ticketing.services.catalog.public_listing import PublicTicketType
+from ticketing.services.pagination import Page
+from ticketing.web import auth, cors
+from ticketing.web.blueprint import Surface
+from ticketing.web.context import config, page_request
+from ticketing.web.response_cache import remembered
 
 blp = Surface(
     "public",
     __name__,
     url_prefix="/v1/public/tenants/<tenant>",
-    guard=guards.Open(CallClass.PUBLIC),
+    guard=auth.Open(CallClass.PUBLIC),
     description="What is on sale, without credentials.",
 )
 cors.open_to_all(blp)
 
 
 @blp.get("/events")
-@remembered(public.standing_of_tenant)
+@remembered(public_listing.standing_of_tenant)
 @blp.asks(PageQuery)
 @blp.answers(200, page_of(PublicEventSchema))
 @blp.refuses(NotFound)
 def list_public_events(query: dict[str, Any], tenant: str) -> Page[Event]:
     """List the published events of a tenant, soonest first."""
-    return public.list_events(tenant, page_request(query))
+    return public_listing.list_events(tenant, page_request(query))
 
 
 @blp.get("/events/<event_id>")
-@remembered(public.standing_of_tenant)
+@remembered(public_listing.standing_of_tenant)
 @blp.answers(200, PublicEventSchema)
 @blp.refuses(NotFound)
 def get_public_event(tenant: str, event_id: str) -> Event:
     """Read one published event, by its id or slug."""
-    return public.get_event(tenant, event_id)
+    return public_listing.get_event(tenant, event_id)
 
 
 @blp.get("/events/<event_id>/tickets")
-@remembered(public.standing_of_event)
+@remembered(public_listing.standing_of_event)
 @blp.asks(PageQuery)
 @blp.answers(200, page_of(PublicTicketTypeSchema))
 @blp.refuses(NotFound)
@@ -54,4 +54,4 @@ def list_public_ticket_types(
     query: dict[str, Any], tenant: str, event_id: str
 ) -> Page[PublicTicketType]:
     """List the published ticket types of a published event, by its id or slug."""
-    return public.list_ticket_types(tenant, event_id, page_request(query), config())
+    return public_listing.list_ticket_types(tenant, event_id, page_request(query), config())

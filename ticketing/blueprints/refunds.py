@@ -4,23 +4,23 @@ from typing import Any
 
 from schemas.base import PageQuery, page_of
 from schemas.refunds import RefundSchema, RefundSettleSchema
-from ticketing.blueprints import guards
-from ticketing.blueprints.context import caller, config, page_request
-from ticketing.blueprints.once import once_looking
-from ticketing.blueprints.surface import Surface
-from ticketing.blueprints.trailed import actor
 from ticketing.conflicts import NoRefundDue, RefundNotSeen
 from ticketing.constants import Role
 from ticketing.errors import ChainUnavailable, NotFound
-from ticketing.services import refunds
-from ticketing.services.pages import Page
-from ticketing.services.refunds import RefundOwed
+from ticketing.services.pagination import Page
+from ticketing.services.payments import refunds
+from ticketing.services.payments.refunds import RefundOwed
+from ticketing.web import auth
+from ticketing.web.audited import actor
+from ticketing.web.blueprint import Surface
+from ticketing.web.context import caller, config, page_request
+from ticketing.web.idempotency import once_looking
 
 blp = Surface(
     "refunds",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/refunds",
-    guard=guards.TenantRole(reads=Role.READ, writes=Role.ADMIN),
+    guard=auth.TenantRole(reads=Role.READ, writes=Role.ADMIN),
     description="Money to be given back. The service never sends any.",
 )
 

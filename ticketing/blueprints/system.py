@@ -1,16 +1,16 @@
 """What the service says of itself: health and readiness."""
 
 from schemas.system import HealthSchema, ReadinessSchema
-from ticketing.blueprints import guards
-from ticketing.blueprints.context import config
-from ticketing.blueprints.surface import Surface
 from ticketing.services import health
 from ticketing.services.health import Readiness
+from ticketing.web import auth
+from ticketing.web.blueprint import Surface
+from ticketing.web.context import config
 
 blp = Surface(
     "system",
     __name__,
-    guard=guards.Open(None),
+    guard=auth.Open(None),
     description="What the service says of itself.",
 )
 

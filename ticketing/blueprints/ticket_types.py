@@ -5,23 +5,23 @@ from typing import Any
 from schemas.base import PageQuery, page_of
 from schemas.events import StatusSchema
 from schemas.ticket_types import TicketTypeChangeSchema, TicketTypeCreateSchema, TicketTypeSchema
-from ticketing.blueprints import guards
-from ticketing.blueprints.context import caller, config, page_request
-from ticketing.blueprints.once import once
-from ticketing.blueprints.surface import Surface
-from ticketing.blueprints.trailed import trailed
 from ticketing.conflicts import CapacityTooLow, HasIntents, InvalidTransition
 from ticketing.constants import Role
 from ticketing.errors import NotFound
 from ticketing.models.ticket_types import TicketType
-from ticketing.services import obstacles, ticket_types
-from ticketing.services.pages import Page
+from ticketing.services.catalog import obstacles, ticket_types
+from ticketing.services.pagination import Page
+from ticketing.web import auth
+from ticketing.web.audited import trailed
+from ticketing.web.blueprint import Surface
+from ticketing.web.context import caller, config, page_request
+from ticketing.web.idempotency import once
 
 blp = Surface(
     "ticket_types",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/events/<event_id>/tickets",
-    guard=guards.TenantRole(reads=Role.READ, writes=Role.WRITE),
+    guard=auth.TenantRole(reads=Role.READ, writes=Role.WRITE),
     description="Classes of admission to an event, each with a price, a chain and a capacity.",
 )
 

@@ -3,19 +3,19 @@
 from typing import Any
 
 from schemas.tokens import KeyExchangeSchema, LoginSchema, TokenSchema
-from ticketing.blueprints import guards
-from ticketing.blueprints.context import config
-from ticketing.blueprints.surface import Surface
 from ticketing.constants import CallClass
 from ticketing.errors import InvalidCredentials
-from ticketing.services import tokens
-from ticketing.services.tokens import Token
+from ticketing.services.access import tokens
+from ticketing.services.access.tokens import Token
+from ticketing.web import auth
+from ticketing.web.blueprint import Surface
+from ticketing.web.context import config
 
 blp = Surface(
     "tokens",
     __name__,
     url_prefix="/v1/auth",
-    guard=guards.Open(CallClass.TOKEN),
+    guard=auth.Open(CallClass.TOKEN),
     description="Exchange an API key or a password for a JWT.",
 )
 

@@ -3,20 +3,20 @@
 from typing import Any
 
 from schemas.wallets import WalletSchema, WalletSetSchema
-from ticketing.blueprints import guards
-from ticketing.blueprints.context import caller
-from ticketing.blueprints.surface import Surface
-from ticketing.blueprints.trailed import trailed
 from ticketing.constants import Role
 from ticketing.errors import NotFound
 from ticketing.services import wallets
 from ticketing.services.wallets import WalletView
+from ticketing.web import auth
+from ticketing.web.audited import trailed
+from ticketing.web.blueprint import Surface
+from ticketing.web.context import caller
 
 blp = Surface(
     "wallets",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/wallet",
-    guard=guards.TenantRole(reads=Role.ADMIN, writes=Role.ADMIN),
+    guard=auth.TenantRole(reads=Role.ADMIN, writes=Role.ADMIN),
     description="The account that payments go to. Its private key never comes here.",
 )
 

@@ -3,13 +3,13 @@
 from flask import Flask
 
 from ticketing.chain.registry import LOCAL_CHAIN_ID
-from ticketing.cli import audit, db, dev, keys, members, tenants, wallet, worker
+from ticketing.cli import db, dev, keys, members, reconcile, tenants, wallet, worker
 
 
 def register(app: Flask) -> None:
     """Add the commands; those for development only where the local chain is enabled."""
     groups = (db.group, tenants.group, keys.group, members.group, wallet.group)
-    for group in (*groups, worker.command, audit.command):
+    for group in (*groups, worker.command, reconcile.command):
         app.cli.add_command(group)
     if LOCAL_CHAIN_ID in app.extensions["ticketing"].chains:
         app.cli.add_command(dev.group)

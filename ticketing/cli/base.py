@@ -13,10 +13,10 @@ from peewee import ProgrammingError
 from ticketing.chain.rpc import RpcError
 from ticketing.config import Config
 from ticketing.constants import Role
-from ticketing.db import UNAVAILABLE
+from ticketing.db.connection import UNAVAILABLE
 from ticketing.errors import Invalid, TicketingError
-from ticketing.services import trail
-from ticketing.services.trail import Actor
+from ticketing.services.access import audit_log
+from ticketing.services.access.audit_log import Actor
 
 Command = Callable[..., None]
 
@@ -67,7 +67,7 @@ def leave_trail(
     here = click.get_current_context()
     assert here.parent is not None
     by = Actor("cli", f"{here.parent.info_name} {here.info_name}")
-    trail.record(tenant_id, by, subject, before=before, after=after)
+    audit_log.record(tenant_id, by, subject, before=before, after=after)
 
 
 def show(values: dict[str, Any], *, as_json: bool) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 import click
 from flask.cli import AppGroup
 
-from ticketing import backup as backups
-from ticketing import migrating
 from ticketing.cli.base import command, leave_trail
-from ticketing.db import write_transaction
+from ticketing.db import backup as backups
+from ticketing.db import migrate
+from ticketing.db.connection import write_transaction
 from ticketing.services import wallets
 
 DEFAULT_SKIP = 10_000
@@ -21,7 +21,7 @@ group = AppGroup("db", help="Bring the database up to date; back it up.")
 @command
 def upgrade() -> None:
     """Apply pending migrations. Safe to run from several processes at once."""
-    applied = migrating.upgrade()
+    applied = migrate.upgrade()
     click.echo("\n".join(f"applied {name}" for name in applied) or "nothing to apply")
 
 
@@ -30,7 +30,7 @@ def upgrade() -> None:
 @command
 def downgrade() -> None:
     """Take back the last migration."""
-    click.echo("\n".join(f"took back {name}" for name in migrating.downgrade()) or "nothing there")
+    click.echo("\n".join(f"took back {name}" for name in migrate.downgrade()) or "nothing there")
 
 
 @group.command("backup")

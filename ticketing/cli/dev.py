@@ -25,7 +25,7 @@ from ticketing.chain.rpc import RpcClient, RpcRefused
 from ticketing.cli.base import command, config
 from ticketing.constants import MAX_SAFE_INTEGER, IntentStatus
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.services import intents
+from ticketing.services.orders import intents
 
 DEEPEST_REORG = 64
 MINED_SECONDS = 10

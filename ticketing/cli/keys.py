@@ -18,7 +18,7 @@ from ticketing.constants import (
     Role,
 )
 from ticketing.models.api_keys import ApiKey
-from ticketing.services import api_keys, tenants, trail
+from ticketing.services.access import api_keys, audit_log, tenants
 
 group = AppGroup("keys", help="Make, rotate and revoke API keys.")
 
@@ -41,7 +41,7 @@ _LIFETIME = click.IntRange(MIN_KEY_TTL, MAX_KEY_TTL)
 def create(tenant: str, name: str, role: str, ttl: int, as_json: bool) -> None:
     """Make an API key of TENANT (slug or id) and print it, once."""
     tenant_id = tenants.find(tenant).id
-    with trail.changes(tenant_id):
+    with audit_log.changes(tenant_id):
         key = api_keys.create(
             tenant_id, name=name, role=Role(role), ttl_seconds=ttl, keyring=config().keyring
         )
@@ -75,7 +75,7 @@ def list_keys(tenant: str, as_json: bool) -> None:
 def rotate(tenant: str, key_id: str, overlap: int, ttl: int | None, as_json: bool) -> None:
     """Give KEY_ID of TENANT a new secret and print it, once."""
     tenant_id = tenants.find(tenant).id
-    with trail.changes(tenant_id):
+    with audit_log.changes(tenant_id):
         before = _shown(api_keys.get(tenant_id, key_id))
         key = api_keys.rotate(
             tenant_id,
@@ -95,7 +95,7 @@ def rotate(tenant: str, key_id: str, overlap: int, ttl: int | None, as_json: boo
 def revoke(tenant: str, key_id: str) -> None:
     """End KEY_ID of TENANT, and every JWT made from it, at once."""
     tenant_id = tenants.find(tenant).id
-    with trail.changes(tenant_id):
+    with audit_log.changes(tenant_id):
         before = _shown(api_keys.get(tenant_id, key_id))
         key = api_keys.revoke(tenant_id, key_id)
         leave_trail(tenant_id, key.id, before=before, after=_shown(key))
@@ -112,7 +112,7 @@ def revoke_all(tenant: str, yes: bool, as_json: bool) -> None:
     found = tenants.find(tenant)
     if not yes:
         click.confirm(f"This ends every API key of {found.slug}. Go on?", abort=True, err=True)
-    with trail.changes(found.id):
+    with audit_log.changes(found.id):
         revoked = api_keys.revoke_all(found.id)
         for key_id in revoked:
             leave_trail(found.id, key_id, before={"revoked": False}, after={"revoked": True})

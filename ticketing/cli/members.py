@@ -7,7 +7,7 @@ from flask.cli import AppGroup
 
 from ticketing.cli.base import command, leave_trail, role_option
 from ticketing.constants import Role
-from ticketing.services import members, tenants, trail
+from ticketing.services.access import audit_log, members, tenants
 
 group = AppGroup("members", help="Let people sign in with a password.")
 
@@ -25,7 +25,7 @@ def add(tenant: str, email: str, role: str, password_stdin: bool) -> None:
     else:
         password = click.prompt("Password", hide_input=True, confirmation_prompt=True)
     tenant_id = tenants.find(tenant).id
-    with trail.changes(tenant_id):
+    with audit_log.changes(tenant_id):
         member = members.add(tenant_id, email, Role(role), password)
         after = {"email": member.email, "role": member.role}
         leave_trail(tenant_id, member.id, before=None, after=after)
@@ -49,7 +49,7 @@ def list_members(tenant: str) -> None:
 def disable(tenant: str, email: str) -> None:
     """End a member's access at once."""
     tenant_id = tenants.find(tenant).id
-    with trail.changes(tenant_id):
+    with audit_log.changes(tenant_id):
         member = members.disable(tenant_id, email)
         before, after = {"disabled": False}, {"disabled": True}
         leave_trail(tenant_id, member.id, before=before, after=after)

@@ -5,8 +5,8 @@ from flask.cli import AppGroup
 
 from ticketing.cli.base import command, config, json_option, leave_trail, show
 from ticketing.constants import DEFAULT_KEY_TTL, Role
-from ticketing.db import write_transaction
-from ticketing.services import api_keys, tenants
+from ticketing.db.connection import write_transaction
+from ticketing.services.access import api_keys, tenants
 
 group = AppGroup("tenants", help="Make organizers' accounts.")
 

@@ -10,7 +10,8 @@ import click
 from flask.cli import AppGroup
 
 from ticketing.cli.base import command, config
-from ticketing.services import tenants, wallet_export
+from ticketing.services.access import tenants
+from ticketing.services.payments import wallet_export
 
 PROGRESS_ROWS = 1000
 

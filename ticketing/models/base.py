@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from peewee import SQL, AnyField, Model
 
-from ticketing.db import database
+from ticketing.db.connection import database
 
 
 class UtcDateTimeField(AnyField):

@@ -16,7 +16,7 @@ from peewee import (
     Value,
 )
 
-from ticketing.db import database
+from ticketing.db.connection import database
 from ticketing.models.base import UtcDateTimeField
 
 M = TypeVar("M", bound=Model)

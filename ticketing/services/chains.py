@@ -15,12 +15,12 @@ from ticketing.chain.answers import Block, TokenFacts, Transfer
 from ticketing.chain.node import connect
 from ticketing.chain.registry import Chain
 from ticketing.chain.rpc import RpcError
-from ticketing.db import write_transaction
+from ticketing.db.connection import write_transaction
 from ticketing.errors import ChainUnavailable
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
-from ticketing.services import revisions, tallies
+from ticketing.services import catalog_version, counters
 
 CLOCK_SKEW = timedelta(hours=1)
 """How far a chain's clock may be behind ours when we look for the block of a moment."""
@@ -97,7 +97,7 @@ def note_facts(chain: Chain, facts: TokenFacts, refusal: str | None) -> None:
             .on_conflict(conflict_target=[ChainState.chain_id], update=columns)
             .execute()
         )
-        revisions.advance_all()
+        catalog_version.advance_all()
 
 
 def take_lease(chain_id: int, holder: str) -> bool:
@@ -176,7 +176,7 @@ def look(intent: PaymentIntent, enabled: Mapping[int, Chain], *, to_drop: bool) 
         return Seen(read, head, transfers, balance)
     except RpcError as error:
         log.warning("chain %s: %s", chain.chain_id, error)
-        tallies.add(tallies.UNSEEN, str(chain.chain_id))
+        counters.add(counters.UNSEEN, str(chain.chain_id))
         raise ChainUnavailable from None
 
 

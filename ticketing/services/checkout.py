@@ -22,14 +22,18 @@ from ticketing.conflicts import (
     SoldOut,
 )
 from ticketing.constants import CURRENCY, IntentStatus, Publication
-from ticketing.db import write_transaction
+from ticketing.db.connection import write_transaction
 from ticketing.errors import Invalid, NotFound
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared, prepared_insert
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
-from ticketing.services import chains, limits, public, settlement, stock, tenants, wallets
+from ticketing.services import chains, wallets
+from ticketing.services.access import rate_limits, tenants
+from ticketing.services.catalog import public_listing
+from ticketing.services.orders import stock
+from ticketing.services.payments import settlement
 
 
 @Prepared
@@ -67,7 +71,7 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     NotPayable; TooMuchUnpaid.
     """
     tenant = tenants.find(tenant_reference)
-    event = public.find_event(tenant, order.event_id)
+    event = public_listing.find_event(tenant, order.event_id)
     ticket_type = _ticket_type.first(event_id=event.id, ticket_id=order.ticket_id)
     if ticket_type is None:
         raise NotFound("There is no such ticket type.")
@@ -77,12 +81,12 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     known = chains.states()
     with write_transaction():
         if order.held_by is not None:
-            limits.check_unpaid(order.held_by, order.quantity, config.unpaid_per_address)
+            rate_limits.check_unpaid(order.held_by, order.quantity, config.unpaid_per_address)
         held = stock.hold(ticket_type.id, order.quantity)
         if held is None:
             raise SoldOut
         # The row is locked now: an event that is still published stays so until the end.
-        public.find_event(tenant, event.id)
+        public_listing.find_event(tenant, event.id)
         # Price, chain and sales may have changed since; what counts is what is held.
         _check_order(held, order)
         return _issue(tenant, held, order, known, config)

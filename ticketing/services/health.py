@@ -6,9 +6,10 @@ from datetime import datetime
 
 from peewee import DatabaseError, InterfaceError
 
-from ticketing import clock, migrating
+from ticketing import clock
 from ticketing.chain.registry import Chain
-from ticketing.db import close_broken_connection
+from ticketing.db import migrate
+from ticketing.db.connection import close_broken_connection
 from ticketing.services import chains
 
 
@@ -45,7 +46,7 @@ class Readiness:
 def readiness(enabled: Mapping[int, Chain]) -> Readiness:
     """Ask the database whether it is there and current, and how old each chain's cursor is."""
     try:
-        current = not migrating.pending()
+        current = not migrate.pending()
         return Readiness(True, current, _cursors(enabled) if current else [])
     except (DatabaseError, InterfaceError):
         close_broken_connection()

@@ -11,11 +11,11 @@ from peewee import ModelUpdate
 from ticketing import clock, ids
 from ticketing.chain import xpub as xpubs
 from ticketing.conflicts import NotPayable
-from ticketing.db import write_transaction
+from ticketing.db.connection import write_transaction
 from ticketing.errors import Invalid, NotFound
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant, Wallet
-from ticketing.services import revisions
+from ticketing.services import catalog_version
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def replace(tenant_id: str, xpub: str) -> Wallet:
         )
         wallet: Wallet = Wallet.get(Wallet.public_key == public_key)
         Tenant.update(wallet=wallet.id).where(Tenant.id == tenant_id).execute()
-        revisions.advance(tenant_id)
+        catalog_version.advance(tenant_id)
     return wallet
 
 

@@ -7,9 +7,11 @@ from collections.abc import Callable
 
 from ticketing.chain.rpc import RpcError
 from ticketing.config import Config
-from ticketing.db import UNAVAILABLE, close_broken_connection
-from ticketing.services import idempotency, limits, settlement, tallies
-from ticketing.services.settlement import CursorMoved
+from ticketing.db.connection import UNAVAILABLE, close_broken_connection
+from ticketing.services import counters, idempotency
+from ticketing.services.access import rate_limits
+from ticketing.services.payments import settlement
+from ticketing.services.payments.settlement import CursorMoved
 from ticketing.worker.watcher import ChainRefused, Watcher
 
 log = logging.getLogger(__name__)
@@ -19,8 +21,8 @@ def _keep_house() -> None:
     """Do what belongs to no chain."""
     settlement.expire_free()
     idempotency.forget_old()
-    limits.forget_old()
-    tallies.put_together()
+    rate_limits.forget_old()
+    counters.put_together()
 
 
 def look_once(config: Config) -> list[str]:

@@ -9,9 +9,11 @@ from ticketing.chain.answers import Block, TokenFacts
 from ticketing.chain.node import ChainMoved, connect
 from ticketing.chain.registry import Chain
 from ticketing.chain.rpc import RpcError
-from ticketing.services import chains, history, intents, ledger, settlement, tallies
-from ticketing.services.settlement import CursorMoved
-from ticketing.worker.second_look import SecondLook
+from ticketing.services import chains, counters
+from ticketing.services.orders import intents
+from ticketing.services.payments import block_history, payments, settlement
+from ticketing.services.payments.settlement import CursorMoved
+from ticketing.worker.balance_sweep import SecondLook
 
 _HEADERS_AT_ONCE = 32
 
@@ -42,7 +44,7 @@ class Watcher:
         try:
             self._look()
         except RpcError:
-            tallies.add(tallies.UNSEEN, str(self.chain.chain_id))
+            counters.add(counters.UNSEEN, str(self.chain.chain_id))
             raise
 
     def _look(self) -> None:
@@ -103,7 +105,7 @@ class Watcher:
 
     def _rewind(self, cursor: Block, head: Block) -> Block:
         """Go back to the newest block that we have read and that the chain still has."""
-        known = history.newest_first(self.chain.chain_id)
+        known = block_history.newest_first(self.chain.chain_id)
         if head.number < cursor.number and self._is_ours(known, cursor, head):
             raise ChainMoved(f"the node is at block {head.number}, behind {cursor.number}")
         for start in range(0, len(known), _HEADERS_AT_ONCE):
@@ -114,7 +116,9 @@ class Watcher:
                     return self._go_back(cursor, before)
         # It reaches further back than we have read, and what it moved may lie there now.
         oldest = known[-1].number if known else cursor.number
-        return self._go_back(cursor, self._block(max(0, min(oldest, head.number) - history.KEPT)))
+        return self._go_back(
+            cursor, self._block(max(0, min(oldest, head.number) - block_history.KEPT))
+        )
 
     def _go_back(self, cursor: Block, ancestor: Block) -> Block:
         log.warning(
@@ -135,7 +139,7 @@ class Watcher:
     def _read(self, cursor: Block, head: Block) -> None:
         chain = self.chain
         # Loaded after the head was: who was shown an address since then pays in a later block.
-        watched = ledger.watched_addresses(chain.chain_id, chain.token_address, cursor)
+        watched = payments.watched_addresses(chain.chain_id, chain.token_address, cursor)
         first = cursor.number + 1
         for last, transfers in self._node.transfers(chain.token_address, watched, first, head):
             # Booked even if the lease ran out meanwhile: with a slow node, nobody else got further.

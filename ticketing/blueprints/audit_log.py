@@ -1,0 +1,29 @@
+"""The organizer's view of who changed what. Nothing here, or anywhere, changes it."""
+
+from typing import Any
+
+from schemas.audit_log import TrailEntrySchema, TrailQuery
+from schemas.base import page_of
+from ticketing.constants import Role
+from ticketing.models.audit_log import TrailEntry
+from ticketing.services.access import audit_log
+from ticketing.services.pagination import Page
+from ticketing.web import auth
+from ticketing.web.blueprint import Surface
+from ticketing.web.context import caller, page_request
+
+blp = Surface(
+    "trail",
+    __name__,
+    url_prefix="/v1/admin/tenants/<tenant>/trail",
+    guard=auth.TenantRole(reads=Role.ADMIN, writes=Role.ADMIN),
+    description="Who changed what, when and from where.",
+)
+
+
+@blp.get("")
+@blp.asks(TrailQuery)
+@blp.answers(200, page_of(TrailEntrySchema))
+def list_trail(query: dict[str, Any], tenant: str) -> Page[TrailEntry]:
+    """List what was changed, the latest first."""
+    return audit_log.list_page(caller().tenant_id, page=page_request(query), **query)

@@ -1,0 +1,1 @@
+"""The database: the connection, migrations, backup."""

@@ -1,0 +1,1 @@
+"""Who may do what: tenants, members, API keys, tokens, rate limits, the audit log."""

@@ -1,0 +1,105 @@
+"""An API key that is presented: whether it is good, by which secret, and that it was used."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from peewee import DatabaseError, InterfaceError, ModelSelect
+
+from ticketing import clock, credentials
+from ticketing.credentials import Keyring
+from ticketing.db.connection import close_broken_connection
+from ticketing.models.api_keys import ApiKey
+from ticketing.models.prepared import Prepared
+from ticketing.models.tenants import Tenant
+
+NOTED_EVERY = timedelta(minutes=1)
+
+_NOBODYS_DIGEST = "0" * 64
+"""Compared in place of a digest that is not there: a refusal takes as long."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class KeyUse:
+    """A good key, and until when the secret that it was presented by is good."""
+
+    key: ApiKey
+    generation: int
+    ends_at: datetime
+
+
+@Prepared
+def _live_key(key_id: Any, now: Any) -> ModelSelect[ApiKey]:
+    return (
+        ApiKey.select(ApiKey, Tenant)
+        .join(Tenant)
+        .where(ApiKey.id == key_id, ApiKey.revoked_at.is_null(), ApiKey.expires_at > now)
+    )
+
+
+def present(plaintext: str, keyring: Keyring) -> KeyUse | None:
+    """Return what this plaintext opens, None if it opens nothing: never why.
+
+    What cannot be a key of ours is refused without asking the database. Of all others each takes
+    the same query, digests and comparisons.
+    """
+    key_id = credentials.api_key_id(plaintext)
+    if key_id is None:
+        return None
+    now = clock.now()
+    key = _live_key.first(key_id=key_id, now=now)
+    digests = [credentials.api_key_digest(secret, plaintext) for secret in keyring.accepted]
+    kept = (key.digest, key.previous_digest) if key else (None, None)
+    fits, fits_previous = (
+        credentials.same_as_any(each or _NOBODYS_DIGEST, digests) for each in kept
+    )
+    if key is None or not (fits or fits_previous):
+        return None
+    generation = key.generation if fits else key.generation - 1
+    ends_at = key.end_of(generation)
+    if ends_at is None or ends_at <= now:
+        return None
+    _note(key, digests[0], keyring, current=fits)
+    return KeyUse(key, generation, ends_at)
+
+
+def of_jwt(key_id: str, generation: int) -> ApiKey | None:
+    """Return the key that a JWT was made from, None if its secret of then is no longer good."""
+    now = clock.now()
+    key = _live_key.first(key_id=key_id, now=now)
+    ends_at = key.end_of(generation) if key else None
+    return key if ends_at is not None and ends_at > now else None
+
+
+def _note(key: ApiKey, digest: str, keyring: Keyring, *, current: bool) -> None:
+    """Note that the key is in use, at most once a minute: reading must not become writing.
+
+    Its digest is then kept under the SECRET_KEY of now. A database that cannot be written at the
+    moment refuses nobody: the next use is noted.
+    """
+    now = clock.now()
+    if key.last_used_at is not None and key.last_used_at >= now - NOTED_EVERY:
+        return
+    column, made_under = (
+        (ApiKey.digest, ApiKey.digest_key)
+        if current
+        else (ApiKey.previous_digest, ApiKey.previous_digest_key)
+    )
+    changes = {
+        ApiKey.last_used_at: now,
+        column: digest,
+        made_under: credentials.secret_key_id(keyring.current),
+    }
+    not_noted = ApiKey.last_used_at.is_null() | (ApiKey.last_used_at < now - NOTED_EVERY)
+    # If the key was rotated meanwhile, its new digest stays.
+    same_secret = column == (key.digest if current else key.previous_digest)
+    try:
+        ApiKey.update(changes).where(ApiKey.id == key.id, same_secret, not_noted).execute()
+    except (DatabaseError, InterfaceError) as error:
+        log.warning("the use of %s is not noted: %s", key.id, str(error).strip().split("\n")[0])
+        close_broken_connection()

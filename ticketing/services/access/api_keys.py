@@ -1,0 +1,148 @@
+"""API keys: list, create, read, rotate, revoke."""
+
+from datetime import timedelta
+from typing import Any
+
+from ticketing import clock, credentials, ids
+from ticketing.conflicts import KeyNotActive
+from ticketing.constants import KeyStatus, Role
+from ticketing.credentials import Keyring
+from ticketing.errors import Invalid, NotFound
+from ticketing.models.api_keys import ApiKey
+from ticketing.models.tenants import Tenant
+from ticketing.services.pagination import Page, PageRequest, paginate
+
+MAX_NAME = 100
+
+
+def create(tenant_id: str, *, name: str, role: Role, ttl_seconds: int, keyring: Keyring) -> ApiKey:
+    """Make a key that lives `ttl_seconds`. Its `key` is the plaintext, which is kept nowhere.
+
+    Invalid for a name that breaks a rule.
+    """
+    if not 1 <= len(name) <= MAX_NAME:
+        raise Invalid({"name": [f"1 to {MAX_NAME} characters."]})
+    key_id = ids.new(ids.API_KEY)
+    plaintext = credentials.new_api_key(key_id)
+    now = clock.now()
+    made = ApiKey.create(
+        id=key_id,
+        tenant=tenant_id,
+        name=name,
+        role=role,
+        digest=credentials.api_key_digest(keyring.current, plaintext),
+        digest_key=credentials.secret_key_id(keyring.current),
+        created_at=now,
+        expires_at=now + timedelta(seconds=ttl_seconds),
+    )
+    made.key = plaintext
+    return made
+
+
+def list_page(tenant_id: str, status: KeyStatus | None, page: PageRequest) -> Page[ApiKey]:
+    """Return a tenant's keys in the order they were made."""
+    query = ApiKey.select().where(ApiKey.tenant == tenant_id)
+    now = clock.now()
+    if status is KeyStatus.REVOKED:
+        query = query.where(ApiKey.revoked_at.is_null(False))
+    elif status is KeyStatus.EXPIRED:
+        query = query.where(ApiKey.revoked_at.is_null(), ApiKey.expires_at <= now)
+    elif status is KeyStatus.ACTIVE:
+        query = query.where(ApiKey.revoked_at.is_null(), ApiKey.expires_at > now)
+    return paginate(query, [ApiKey.id], page, scope=f"api_keys {tenant_id} {status}")
+
+
+def list_all(tenant_id: str) -> list[ApiKey]:
+    """Return all keys of a tenant in the order they were made."""
+    query = ApiKey.select(ApiKey, Tenant).join(Tenant).where(ApiKey.tenant == tenant_id)
+    return list(query.order_by(ApiKey.id))
+
+
+def get(tenant_id: str, key_id: str) -> ApiKey:
+    """Return one key of a tenant. NotFound."""
+    key = ApiKey.get_or_none(ApiKey.tenant == tenant_id, ApiKey.id == key_id)
+    if key is None:
+        raise NotFound("There is no such API key.")
+    return key
+
+
+def rotate(
+    tenant_id: str, key_id: str, *, overlap_seconds: int, ttl_seconds: int | None, keyring: Keyring
+) -> ApiKey:
+    """Give a key a new secret, in `key`; the one before is good for `overlap_seconds` more.
+
+    It then lives `ttl_seconds`, or as long as it would have. What came before those two ends at
+    once. NotFound, KeyNotActive.
+    """
+    key = get(tenant_id, key_id)
+    if key.status is not KeyStatus.ACTIVE:
+        raise KeyNotActive
+    plaintext = credentials.new_api_key(key.id)
+    now = clock.now()
+    expires_at = key.expires_at
+    if ttl_seconds is not None:
+        expires_at = now + timedelta(seconds=ttl_seconds)
+    # Of rotations at once each ends what it finds: no secret but the last two stays good.
+    rotated = (
+        ApiKey.update(
+            digest=credentials.api_key_digest(keyring.current, plaintext),
+            digest_key=credentials.secret_key_id(keyring.current),
+            generation=ApiKey.generation + 1,
+            previous_digest=ApiKey.digest,
+            previous_digest_key=ApiKey.digest_key,
+            previous_expires_at=min(now + timedelta(seconds=overlap_seconds), expires_at),
+            expires_at=expires_at,
+        )
+        .where(ApiKey.id == key.id, ApiKey.revoked_at.is_null())
+        .execute()
+    )
+    if not rotated:
+        raise KeyNotActive
+    key = get(tenant_id, key_id)
+    key.key = plaintext
+    return key
+
+
+def revoke(tenant_id: str, key_id: str) -> ApiKey:
+    """End a key at once, and every JWT made from it. Again: nothing changes. NotFound."""
+    (
+        ApiKey.update(revoked_at=clock.now())
+        .where(ApiKey.tenant == tenant_id, ApiKey.id == key_id, ApiKey.revoked_at.is_null())
+        .execute()
+    )
+    return get(tenant_id, key_id)
+
+
+def revoke_all(tenant_id: str) -> list[str]:
+    """End every key of a tenant at once, and every JWT made from one. Return their ids."""
+    revoked = (
+        ApiKey.update(revoked_at=clock.now())
+        .where(ApiKey.tenant == tenant_id, ApiKey.revoked_at.is_null())
+        .returning(ApiKey.id)
+    )
+    return sorted(key.id for key in revoked.execute())
+
+
+def under_previous(keyring: Keyring) -> list[ApiKey]:
+    """Return the keys, of all tenants, with a secret that only SECRET_KEY_PREVIOUS knows.
+
+    Among them are those of which nobody has written down which of the two knows them.
+    """
+    current, now = credentials.secret_key_id(keyring.current), clock.now()
+
+    def is_lost(made_under: Any) -> Any:
+        # Without a previous secret those of which nobody knows are taken for good.
+        unknown = made_under.is_null() if keyring.previous is not None else False
+        return (made_under != current) | unknown
+
+    return list(
+        ApiKey.select(ApiKey, Tenant)
+        .join(Tenant)
+        .where(
+            ApiKey.revoked_at.is_null(),
+            ApiKey.expires_at > now,
+            is_lost(ApiKey.digest_key)
+            | ((ApiKey.previous_expires_at > now) & is_lost(ApiKey.previous_digest_key)),
+        )
+        .order_by(ApiKey.id)
+    )

@@ -1,0 +1,1 @@
+"""What is on sale: events, ticket types, the public listing."""

@@ -1,0 +1,177 @@
+"""Events: list, create, read, change, publish, cancel."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from peewee import Field, IntegrityError, ModelSelect
+
+from ticketing import clock, ids
+from ticketing.conflicts import HasIntents, InvalidTransition, SlugFixed, SlugTaken
+from ticketing.constants import PUBLICATION_MOVES, EventType, Publication
+from ticketing.db.connection import is_sqlite, locked, write_transaction
+from ticketing.errors import Invalid, NotFound
+from ticketing.models.events import Event
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.prepared import Prepared
+from ticketing.models.tenants import Tenant
+from ticketing.models.ticket_types import TicketType
+from ticketing.services import catalog_version
+from ticketing.services.pagination import Page, PageRequest, paginate
+
+MAX_SLUG = 80
+_NOT_IN_SLUG = re.compile(r"[^a-z0-9]+")
+_SORTS: dict[str, list[Field[Any]]] = {
+    "created_at": [Event.id],
+    "start_at": [Event.start_at, Event.id],
+}
+
+
+def _select(tenant_id: Any, event_id: Any) -> ModelSelect[Event]:
+    return Event.select().where(Event.tenant == tenant_id, Event.id == event_id)
+
+
+@Prepared
+def _by_id(tenant_id: Any, event_id: Any) -> ModelSelect[Event]:
+    return (
+        Event.select(Event, Tenant)
+        .join(Tenant)
+        .where(Event.tenant == tenant_id, Event.id == event_id)
+    )
+
+
+def create(tenant_id: str, fields: dict[str, Any]) -> Event:
+    """Make an event. SlugTaken; Invalid if it ends before it starts.
+
+    `fields` are the checked fields of the request. Without a slug, one is made from the title.
+    """
+    _check_times(fields["start_at"], fields["end_at"])
+    slug = fields.pop("slug", None)
+    now = clock.now()
+    for candidate in _slugs_from(fields["title"]) if slug is None else [slug]:
+        try:
+            with write_transaction():
+                event = Event.create(
+                    id=ids.new(ids.EVENT),
+                    tenant=tenant_id,
+                    slug=candidate,
+                    created_at=now,
+                    updated_at=now,
+                    **fields,
+                )
+                catalog_version.advance(tenant_id)
+                return event
+        except IntegrityError:
+            continue
+    raise SlugTaken
+
+
+def list_page(
+    tenant_id: str,
+    page: PageRequest,
+    *,
+    status: Publication | None,
+    type: EventType | None,
+    q: str | None,
+    sort: str,
+) -> Page[Event]:
+    """Return a tenant's events. `q` is looked for in titles, whatever the case of ASCII letters."""
+    query = Event.select().where(Event.tenant == tenant_id)
+    if status is not None:
+        query = query.where(Event.status == status)
+    if type is not None:
+        query = query.where(Event.type == type)
+    if q is not None:
+        # SQLite knows the case of ASCII letters alone; so does Postgres in this collation.
+        title = Event.title if is_sqlite() else Event.title.collate('"C"')
+        query = query.where(title.contains(q))
+    return paginate(
+        query,
+        _SORTS[sort.removeprefix("-")],
+        page,
+        scope=f"events {tenant_id} {status} {type} {q!r}",
+        descending=sort.startswith("-"),
+    )
+
+
+def get(tenant_id: str, event_id: str) -> Event:
+    """Return one event of a tenant, which stands beside it. NotFound."""
+    return _one(_by_id.first(tenant_id=tenant_id, event_id=event_id))
+
+
+def change(tenant_id: str, event_id: str, fields: dict[str, Any]) -> Event:
+    """Change the given fields.
+
+    NotFound, SlugTaken, SlugFixed; Invalid if it ends before it starts.
+    """
+    try:
+        with write_transaction():
+            event = _lock(tenant_id, event_id)
+            slug = fields.get("slug", event.slug)
+            if slug != event.slug and event.status != Publication.DRAFT:
+                raise SlugFixed
+            for name, value in fields.items():
+                setattr(event, name, value)
+            _check_times(event.start_at, event.end_at)
+            _save(event)
+            return event
+    except IntegrityError:
+        raise SlugTaken from None
+
+
+def set_status(tenant_id: str, event_id: str, status: Publication) -> Event:
+    """Publish, unpublish or cancel. The same status again: nothing changes.
+
+    NotFound, InvalidTransition; HasIntents for a way back to draft after somebody began to buy.
+    """
+    with write_transaction():
+        event = _lock(tenant_id, event_id)
+        if event.status == status:
+            return event
+        if status not in PUBLICATION_MOVES[Publication(event.status)]:
+            raise InvalidTransition
+        if status == Publication.DRAFT:
+            # A preflight locks its ticket type first: none can be under way past this line.
+            list(
+                locked(TicketType.select().where(TicketType.event == event).order_by(TicketType.id))
+            )
+            if PaymentIntent.select().where(PaymentIntent.event == event).exists():
+                raise HasIntents
+        event.status = status
+        _save(event)
+        return event
+
+
+def _lock(tenant_id: str, event_id: str) -> Event:
+    return _one(locked(_select(tenant_id, event_id)).first())
+
+
+def _save(event: Event) -> None:
+    event.updated_at = clock.now()
+    event.save(only=event.dirty_fields)
+    catalog_version.advance(event.tenant_id)
+
+
+def _one(event: Event | None) -> Event:
+    if event is None:
+        raise NotFound("There is no such event.")
+    return event
+
+
+def _check_times(start_at: datetime, end_at: datetime | None) -> None:
+    if end_at is not None and end_at <= start_at:
+        raise Invalid({"end_at": ["Must be after start_at."]})
+
+
+def _slugs_from(title: str) -> Iterator[str]:
+    """Offer the title's slug, then the same with a random tail."""
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    slug = _NOT_IN_SLUG.sub("-", plain).strip("-") or "event"
+    yield slug[:MAX_SLUG].strip("-")
+    for _ in range(3):
+        tail = ids.new("")[-8:]
+        yield f"{slug[: MAX_SLUG - 9].strip('-')}-{tail}"

@@ -1,0 +1,154 @@
+"""Ticket types: list, create, read, change, publish, cancel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from peewee import ModelSelect
+
+from ticketing import clock, ids
+from ticketing.conflicts import CapacityTooLow, HasIntents, InvalidTransition
+from ticketing.constants import PUBLICATION_MOVES, Publication
+from ticketing.db.connection import locked, write_transaction
+from ticketing.errors import Invalid, NotFound
+from ticketing.models.events import Event
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.prepared import Prepared
+from ticketing.models.ticket_types import TicketType
+from ticketing.services import catalog_version
+from ticketing.services.catalog import events
+from ticketing.services.pagination import Page, PageRequest, paginate
+
+
+def _select(tenant_id: Any, event_id: Any, ticket_id: Any) -> ModelSelect[TicketType]:
+    return (
+        TicketType.select(TicketType, Event)
+        .join(Event)
+        .where(
+            TicketType.tenant == tenant_id,
+            TicketType.event == event_id,
+            TicketType.id == ticket_id,
+        )
+    )
+
+
+_by_id: Prepared[TicketType] = Prepared(_select)
+
+
+@Prepared
+def _of_event(event_id: Any) -> ModelSelect[TicketType]:
+    return TicketType.select().where(TicketType.event == event_id).order_by(TicketType.id)
+
+
+def create(tenant_id: str, event_id: str, fields: dict[str, Any]) -> TicketType:
+    """Make a ticket type of an event. NotFound; Invalid where two fields contradict each other."""
+    event = events.get(tenant_id, event_id)
+    now = clock.now()
+    ticket_type = TicketType(
+        id=ids.new(ids.TICKET_TYPE),
+        tenant=tenant_id,
+        event=event,
+        created_at=now,
+        updated_at=now,
+        **fields,
+    )
+    _check(ticket_type)
+    with write_transaction():
+        ticket_type.save(force_insert=True)
+        catalog_version.advance(tenant_id)
+    return ticket_type
+
+
+def list_page(tenant_id: str, event_id: str, page: PageRequest) -> tuple[Event, Page[TicketType]]:
+    """Return an event and a page of its ticket types in the order they were made. NotFound."""
+    event = events.get(tenant_id, event_id)
+    query = TicketType.select().where(TicketType.event == event)
+    return event, paginate(query, [TicketType.id], page, scope=f"tickets {event.id}")
+
+
+def of_event(event: Event) -> list[TicketType]:
+    """Return all ticket types of one event in the order they were made."""
+    return _of_event.rows(event_id=event.id)
+
+
+def of_events(found: Sequence[Event]) -> dict[str, list[TicketType]]:
+    """Return the ticket types of several events, by event id."""
+    by_event: dict[str, list[TicketType]] = {event.id: [] for event in found}
+    query = TicketType.select().where(TicketType.event.in_(list(by_event)))
+    for ticket_type in query.order_by(TicketType.id):
+        by_event[ticket_type.event_id].append(ticket_type)
+    return by_event
+
+
+def get(tenant_id: str, event_id: str, ticket_id: str) -> TicketType:
+    """Return one ticket type, its event beside it. NotFound."""
+    found = _by_id.first(tenant_id=tenant_id, event_id=event_id, ticket_id=ticket_id)
+    return _one(found)
+
+
+def change(tenant_id: str, event_id: str, ticket_id: str, fields: dict[str, Any]) -> TicketType:
+    """Change the given fields. Open intents keep the price and chain they were shown.
+
+    NotFound, CapacityTooLow; Invalid where two fields contradict each other.
+    """
+    with write_transaction():
+        ticket_type = _lock(tenant_id, event_id, ticket_id)
+        for name, value in fields.items():
+            setattr(ticket_type, name, value)
+        _check(ticket_type)
+        if ticket_type.available is not None and ticket_type.available < 0:
+            raise CapacityTooLow
+        _save(ticket_type)
+        return ticket_type
+
+
+def set_status(tenant_id: str, event_id: str, ticket_id: str, status: Publication) -> TicketType:
+    """Publish, unpublish or cancel. The same status again: nothing changes.
+
+    NotFound, InvalidTransition; HasIntents for a way back to draft after somebody began to buy.
+    """
+    with write_transaction():
+        ticket_type = _lock(tenant_id, event_id, ticket_id)
+        if ticket_type.status == status:
+            return ticket_type
+        if status not in PUBLICATION_MOVES[Publication(ticket_type.status)]:
+            raise InvalidTransition
+        intents = PaymentIntent.select().where(PaymentIntent.ticket_type == ticket_type)
+        if status == Publication.DRAFT and intents.exists():
+            raise HasIntents
+        ticket_type.status = status
+        _save(ticket_type)
+        return ticket_type
+
+
+def _lock(tenant_id: str, event_id: str, ticket_id: str) -> TicketType:
+    return _one(locked(_select(tenant_id, event_id, ticket_id), of=TicketType).first())
+
+
+def _save(ticket_type: TicketType) -> None:
+    ticket_type.updated_at = clock.now()
+    ticket_type.save(only=ticket_type.dirty_fields)
+    catalog_version.advance(ticket_type.tenant_id)
+
+
+def _one(ticket_type: TicketType | None) -> TicketType:
+    if ticket_type is None:
+        raise NotFound("There is no such ticket type.")
+    return ticket_type
+
+
+def _check(ticket_type: TicketType) -> None:
+    """Refuse what is wrong only in combination."""
+    errors: dict[str, list[str]] = {}
+    if ticket_type.price_amount > 0 and ticket_type.chain_id is None:
+        errors["chain_id"] = ["Required unless price_amount is 0."]
+    if ticket_type.min_per_order > ticket_type.max_per_order:
+        errors["min_per_order"] = ["Must not be above max_per_order."]
+    start: datetime | None = ticket_type.sales_start_at
+    end: datetime | None = ticket_type.sales_end_at
+    if start is not None and end is not None and end <= start:
+        errors["sales_end_at"] = ["Must be after sales_start_at."]
+    if errors:
+        raise Invalid(errors)

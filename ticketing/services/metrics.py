@@ -1,0 +1,76 @@
+"""The figures of the whole service: what its database knows, for whoever watches it."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from peewee import fn
+
+from ticketing import clock
+from ticketing.chain.registry import Chain
+from ticketing.constants import IntentStatus
+from ticketing.models.base import literal
+from ticketing.models.payment_intents import AWAITING, UNSETTLED, PaymentIntent
+from ticketing.services import chains, counters
+
+_ENTERED = [status for status in IntentStatus if status is not IntentStatus.AWAITING_PAYMENT]
+
+
+@dataclass(frozen=True)
+class Vitals:
+    """Amounts are micro-units. `live`: intents that are not settled, by status.
+
+    `entered`: how often intents entered each status, ever.
+
+    Of each chain: `cursor_lag`, seconds from its last block that was read to now, `unseen`, how
+    often it could not be looked at, ever.
+    """
+
+    live: Mapping[str, int]
+    entered: Mapping[str, int]
+    refunds_owed: int
+    refund_due: int
+    cursor_lag: Mapping[int, float]
+    unseen: Mapping[str, int]
+
+
+def read(enabled: Mapping[int, Chain]) -> Vitals:
+    """Return the figures as of now."""
+    counted = counters.read()
+    refunds: Any = (
+        PaymentIntent.select(
+            fn.COUNT(PaymentIntent.id).alias("owed"), fn.SUM(PaymentIntent.refund_due).alias("due")
+        )
+        .where(PaymentIntent.refund_due > literal(0))
+        .get()
+    )
+    states, now = chains.states(), clock.now()
+    times = {
+        chain_id: states[chain_id].block_time
+        for chain_id in enabled
+        if chain_id in states and states[chain_id].block_time is not None
+    }
+    return Vitals(
+        live={IntentStatus.AWAITING_PAYMENT: 0, IntentStatus.PROCESSING: 0, **_live()},
+        entered={**dict.fromkeys(_ENTERED, 0), **counted[counters.ENTERED]},
+        refunds_owed=refunds.owed,
+        refund_due=int(refunds.due or 0),
+        cursor_lag={chain_id: (now - at).total_seconds() for chain_id, at in times.items()},
+        unseen={**{str(chain_id): 0 for chain_id in enabled}, **counted[counters.UNSEEN]},
+    )
+
+
+def _live() -> dict[str, int]:
+    """Count by chain first, as the indexes on the few live intents are ordered."""
+    counted: Counter[str] = Counter()
+    for some in (AWAITING, UNSETTLED):
+        rows: Any = (
+            PaymentIntent.select(PaymentIntent.status, fn.COUNT(PaymentIntent.id))
+            .where(some)
+            .group_by(PaymentIntent.chain_id, PaymentIntent.status)
+            .tuples()
+        )
+        for status, count in rows:
+            counted[status] += count
+    return counted

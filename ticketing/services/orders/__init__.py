@@ -1,0 +1,1 @@
+"""What a buyer orders: intents, stock, admissions."""

@@ -1,0 +1,71 @@
+"""Admissions: issued when an intent is confirmed, suspended while its payment is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from peewee import ModelSelect
+
+from ticketing import clock, credentials, ids
+from ticketing.constants import AdmissionStatus
+from ticketing.models.admissions import Admission
+from ticketing.models.base import literal
+from ticketing.models.events import only_event
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.prepared import Prepared
+from ticketing.services.pagination import Page, PageRequest, paginate
+
+
+@Prepared
+def _of_intent(intent_id: Any) -> ModelSelect[Admission]:
+    return Admission.select().where(Admission.intent == intent_id).order_by(Admission.id)
+
+
+def issue(intent: PaymentIntent) -> None:
+    """Issue one admission per seat, each with a code of its own.
+
+    Call it in the transaction that confirms the intent.
+    """
+    now = clock.now()
+    Admission.insert_many(
+        [
+            {
+                "id": ids.new(ids.ADMISSION),
+                "tenant": intent.tenant_id,
+                "event": intent.event_id,
+                "ticket_type": intent.ticket_type_id,
+                "intent": intent.id,
+                "code": credentials.new_admission_code(),
+                "status": AdmissionStatus.VALID,
+                "created_at": now,
+            }
+            for _ in range(intent.quantity)
+        ]
+    ).execute()
+
+
+def set_status(intent: PaymentIntent, status: AdmissionStatus) -> None:
+    """Suspend an intent's admissions, or make them valid again."""
+    Admission.update(status=status).where(Admission.intent == intent).execute()
+
+
+def of_intent(intent: PaymentIntent) -> Sequence[Admission]:
+    """Return an intent's admissions; none before it was confirmed."""
+    return _of_intent.rows(intent_id=intent.id)
+
+
+def list_page(
+    tenant_id: str, page: PageRequest, *, event_id: str | None, status: AdmissionStatus | None
+) -> Page[Admission]:
+    """Return a tenant's admissions in the order they were issued."""
+    query = Admission.select()
+    if event_id is None:
+        query = query.where(Admission.tenant == tenant_id)
+    else:
+        query = query.where(Admission.event == only_event(tenant_id, event_id))
+    if status is not None:
+        # Most are valid; for the few that are not there are indexes on these alone.
+        query = query.where(Admission.status == literal(status))
+    scope = f"admissions {tenant_id} {event_id} {status}"
+    return paginate(query, [Admission.id], page, scope=scope)

@@ -1,0 +1,136 @@
+"""Payment intents: finding and listing them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from peewee import ModelSelect, fn
+
+from ticketing import ids
+from ticketing.chain import eip681, units
+from ticketing.constants import Flag, IntentStatus
+from ticketing.errors import NotFound
+from ticketing.models.events import Event, only_event
+from ticketing.models.payment_intents import (
+    AWAITING,
+    FLAGGED,
+    UNSETTLED,
+    Payment,
+    PaymentIntent,
+    flag_bits,
+)
+from ticketing.models.prepared import Prepared
+from ticketing.models.tenants import Tenant
+from ticketing.services import chains
+from ticketing.services.pagination import Page, PageRequest, paginate
+
+
+def _with_event(intent_id: Any) -> ModelSelect[PaymentIntent]:
+    return (
+        PaymentIntent.select(PaymentIntent, Event).join(Event).where(PaymentIntent.id == intent_id)
+    )
+
+
+@Prepared
+def _of_tenant_id(tenant: Any, intent_id: Any) -> ModelSelect[PaymentIntent]:
+    return _with_event(intent_id).where(PaymentIntent.tenant == tenant)
+
+
+@Prepared
+def _of_tenant_slug(tenant: Any, intent_id: Any) -> ModelSelect[PaymentIntent]:
+    return _with_event(intent_id).join_from(PaymentIntent, Tenant).where(Tenant.slug == tenant)
+
+
+@Prepared
+def _payments_of(intent_id: Any) -> ModelSelect[Payment]:
+    return (
+        Payment.select()
+        .where(Payment.intent == intent_id)
+        .order_by(Payment.block_number, Payment.log_index)
+    )
+
+
+def list_page(
+    tenant_id: str,
+    page: PageRequest,
+    *,
+    status: IntentStatus | None,
+    event_id: str | None,
+    flag: Flag | None,
+) -> Page[PaymentIntent]:
+    """Return a tenant's intents in the order they were made."""
+    if event_id is not None:
+        # An event's intents are its tenant's: said twice, all the tenant's might be searched.
+        query = PaymentIntent.select().where(PaymentIntent.event == only_event(tenant_id, event_id))
+    elif flag is not None:
+        query = few_of_tenant(tenant_id)
+    else:
+        query = PaymentIntent.select().where(PaymentIntent.tenant == tenant_id)
+    if status is not None:
+        query = query.where(PaymentIntent.status == status)
+    if flag is not None:
+        query = query.where(FLAGGED, PaymentIntent.flags.bin_and(flag_bits([flag])) != 0)
+    scope = f"intents {tenant_id} {status} {event_id} {flag}"
+    return paginate(query, [PaymentIntent.id], page, scope=scope)
+
+
+def few_of_tenant(tenant_id: str) -> ModelSelect[PaymentIntent]:
+    """Select the intents of a tenant, to be held to a condition that few fulfil.
+
+    The indexes on such few know the tenant by this expression, and those on all intents do not:
+    so none of those is taken in their place.
+    """
+    return PaymentIntent.select().where(fn.LOWER(PaymentIntent.tenant) == tenant_id)
+
+
+def get(tenant_reference: str, intent_id: str) -> PaymentIntent:
+    """Return one intent of the tenant with this slug or id, its event beside it. NotFound."""
+    by_id = ids.is_id(ids.TENANT, tenant_reference)
+    found: Prepared[PaymentIntent] = _of_tenant_id if by_id else _of_tenant_slug
+    intent = found.first(tenant=tenant_reference, intent_id=intent_id)
+    if intent is None:
+        raise NotFound("There is no such intent.")
+    return intent
+
+
+def oldest(chain_id: int) -> PaymentIntent | None:
+    """Return the first intent that was ever made to be paid on a chain."""
+    # All there are, in three parts: each has an index by chain. In the order of ids all intents of
+    # all chains might be walked to find one.
+    parts = (AWAITING, UNSETTLED, PaymentIntent.watch_until.is_null(False))
+    of_chain = PaymentIntent.select().where(PaymentIntent.chain_id == chain_id)
+    firsts = [of_chain.where(part).order_by(PaymentIntent.created_at).first() for part in parts]
+    found = [intent for intent in firsts if intent is not None]
+    return min(found, key=lambda intent: str(intent.id), default=None)
+
+
+def payments_of(intent: PaymentIntent) -> Sequence[Payment]:
+    """Return every transfer seen for an intent, canonical or not, in the chain's order."""
+    return _payments_of.rows(intent_id=intent.id)
+
+
+def tell(found: Sequence[PaymentIntent]) -> None:
+    """Set what is worked out of each intent: how to pay it, and how deep its payment lies."""
+    paid = any(intent.paid_block is not None for intent in found)
+    heads = {each.chain_id: each.block_number for each in chains.states().values()} if paid else {}
+    for intent in found:
+        intent.atomic_amount = intent.payment_uri = None
+        intent.confirmations = 0
+        if intent.chain_id is not None:
+            _tell_payment(intent, heads.get(intent.chain_id))
+
+
+def _tell_payment(intent: PaymentIntent, head: int | None) -> None:
+    terms = intent.terms
+    intent.atomic_amount = units.to_atomic(intent.amount, terms.decimals)
+    if intent.amount_due > 0:
+        due = units.to_atomic(intent.amount_due, terms.decimals)
+        intent.payment_uri = eip681.payment_uri(
+            terms.chain_id, terms.token_address, terms.address, due
+        )
+    if intent.paid_block is not None:
+        intent.confirmations = max(0, (head or 0) - intent.paid_block + 1)
+    if intent.status == IntentStatus.CONFIRMED:
+        # A purchase may have looked further than the worker has read.
+        intent.confirmations = max(intent.confirmations, terms.required_confirmations)

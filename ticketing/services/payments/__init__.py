@@ -1,0 +1,1 @@
+"""Money: payments, balances, settlement, refunds, reconciliation."""

@@ -1,0 +1,115 @@
+"""Refunds owed: listed, and marked paid once their transfer is seen. We never send money."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from peewee import IntegrityError
+
+from ticketing import clock, ids
+from ticketing.chain import units
+from ticketing.chain.answers import Transfer
+from ticketing.chain.node import connect
+from ticketing.chain.registry import Chain
+from ticketing.chain.rpc import RpcError
+from ticketing.conflicts import NoRefundDue, RefundNotSeen
+from ticketing.errors import ChainUnavailable
+from ticketing.models.payment_intents import TO_REFUND, PaymentIntent, Refund
+from ticketing.services import counters
+from ticketing.services.access import audit_log
+from ticketing.services.access.audit_log import Actor
+from ticketing.services.orders import intents
+from ticketing.services.pagination import Page, PageRequest, paginate
+from ticketing.services.payments import settlement
+
+
+@dataclass(frozen=True)
+class RefundOwed:
+    """What is due back for one intent, and the addresses that its payments came from."""
+
+    intent: PaymentIntent
+    senders: Sequence[str]
+
+
+def list_page(tenant_id: str, page: PageRequest) -> Page[RefundOwed]:
+    """Return the refunds that a tenant owes, in the order of their intents."""
+    query = intents.few_of_tenant(tenant_id).where(TO_REFUND)
+    found = paginate(query, [PaymentIntent.id], page, scope=f"refunds {tenant_id}")
+    return Page([_owed(intent) for intent in found.data], found.next_cursor)
+
+
+def settle(
+    tenant_id: str, intent_id: str, tx_hash: str, enabled: Mapping[int, Chain], by: Actor
+) -> RefundOwed:
+    """Mark what is due back as paid by the transaction `tx_hash`. Again: nothing changes.
+
+    It must have sent at least what is due, of the same token, to an address that paid, and lie
+    as deep as a payment must. NotFound, NoRefundDue, RefundNotSeen, ChainUnavailable.
+    """
+    intent = intents.get(tenant_id, intent_id)
+    if Refund.select().where(Refund.intent == intent, Refund.tx_hash == tx_hash).exists():
+        return _owed(intent)
+    if intent.refund_due == 0:
+        raise NoRefundDue
+    seen = _transfers_back(intent, tx_hash, enabled)
+
+    def book(intent: PaymentIntent) -> int:
+        booked = _book(intent, seen, intent.refund_due)
+        if booked:
+            after = {"refunded": intent.refunded + booked, "tx_hash": tx_hash}
+            before = {"refunded": intent.refunded}
+            audit_log.record(tenant_id, by, intent_id, before=before, after=after)
+        return booked
+
+    try:
+        return _owed(settlement.give_back(intent, book))
+    except IntegrityError:
+        # Counted already. It may have been another tenant's: that is not told.
+        raise RefundNotSeen from None
+
+
+def _owed(intent: PaymentIntent) -> RefundOwed:
+    canonical = [each for each in intents.payments_of(intent) if each.canonical]
+    return RefundOwed(intent, list(dict.fromkeys(payment.sender for payment in canonical)))
+
+
+def _transfers_back(
+    intent: PaymentIntent, tx_hash: str, enabled: Mapping[int, Chain]
+) -> list[Transfer]:
+    """Return the transfers of a final transaction to whoever paid the intent."""
+    terms = intent.terms
+    chain = enabled.get(terms.chain_id)
+    if chain is None:
+        raise ChainUnavailable("The chain of this intent is not enabled any more.")
+    try:
+        node = connect(chain)
+        head = node.head()
+        sent = node.transfers_of(tx_hash, terms.token_address)
+    except RpcError:
+        counters.add(counters.UNSEEN, str(chain.chain_id))
+        raise ChainUnavailable from None
+    final_up_to = head.number - terms.required_confirmations + 1
+    senders = _owed(intent).senders
+    return [each for each in sent if each.recipient in senders and each.block.number <= final_up_to]
+
+
+def _book(intent: PaymentIntent, seen: Sequence[Transfer], due: int) -> int:
+    """Write down the transfers that cover what is due; return it. RefundNotSeen."""
+    left = due
+    for transfer in seen:
+        amount, _ = units.from_atomic(transfer.atomic_amount, intent.terms.decimals)
+        counted = min(amount, left)
+        if counted:
+            Refund.create(
+                id=ids.new(ids.REFUND),
+                intent=intent,
+                chain_id=intent.chain_id,
+                tx_hash=transfer.tx_hash,
+                log_index=transfer.log_index,
+                recipient=transfer.recipient,
+                amount=counted,
+                created_at=clock.now(),
+            )
+        left -= counted
+    if left:
+        raise RefundNotSeen
+    return due

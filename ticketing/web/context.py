@@ -1,0 +1,54 @@
+"""What a request carries with it: the configuration, its id, who asks."""
+
+import re
+from typing import Any
+
+from flask import current_app, g, request
+
+from ticketing import ids
+from ticketing.config import Config
+from ticketing.services.access.tokens import Caller
+from ticketing.services.pagination import PageRequest
+from ticketing.web import client_ip
+
+_REQUEST_ID = "ticketing.request_id"
+_SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
+
+
+def config() -> Config:
+    """Return the configuration of the running application."""
+    loaded: Config = current_app.extensions["ticketing"]
+    return loaded
+
+
+def request_id() -> str:
+    """Return the id of this request."""
+    return request_id_of(request.environ)
+
+
+def request_id_of(environ: dict[str, Any]) -> str:
+    """Return the id of a request: the client's if it is sane, else one of ours."""
+    found: str | None = environ.get(_REQUEST_ID)
+    if found is None:
+        offered = environ.get("HTTP_X_REQUEST_ID", "")
+        found = offered if _SANE_REQUEST_ID.fullmatch(offered) else ids.new("req_")
+        environ[_REQUEST_ID] = found
+    return found
+
+
+def address() -> str:
+    """Return the address that this request comes from."""
+    return client_ip.address(request.environ, config().trusted_proxies)
+
+
+def caller() -> Caller:
+    """Return who asks, on a surface whose guard has found it out."""
+    found: Caller = g.caller
+    return found
+
+
+def page_request(query: dict[str, object]) -> PageRequest:
+    """Take the page out of a list's checked query; what is left are its filters."""
+    limit, cursor = query.pop("limit"), query.pop("cursor")
+    assert isinstance(limit, int) and (cursor is None or isinstance(cursor, str))
+    return PageRequest(limit, cursor, config().keyring)

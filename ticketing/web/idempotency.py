@@ -1,0 +1,142 @@
+"""The Idempotency-Key header of the surfaces' POSTs (draft-ietf-httpapi-idempotency-key-header)."""
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import wraps
+from typing import Any
+
+from flask import Response, g, json, jsonify, request
+
+from ticketing import credentials
+from ticketing.db.connection import write_transaction
+from ticketing.errors import Invalid, TicketingError
+from ticketing.services import idempotency
+from ticketing.services.idempotency import Answer, Claim
+from ticketing.web.context import config
+from ticketing.web.problems import of_ticketing_error
+
+HEADER = "Idempotency-Key"
+MIN_ANONYMOUS_LENGTH = 32
+_BARE = "[!#-~]([ -~]{0,253}[!-~])?"
+_QUOTED = '"[!-~]([ -~]{0,253}[!-~])?"'
+PATTERN = f"^({_BARE}|{_QUOTED})$"
+"""What is published of a key; how long it must be without a credential is said in words."""
+_KEY = re.compile(PATTERN)
+_NOT_STORED = {402, 409, 429}
+
+View = Callable[..., Response]
+
+
+class _Refused(Exception):
+    """Takes a view's transaction back, and carries the answer out of it."""
+
+    def __init__(self, response: Response) -> None:
+        self.response = response
+
+
+def once(view: View) -> View:
+    """Answer a repeated request with what the first was answered; run it in one transaction.
+
+    Invalid for a key that is none, KeyReused, StillRunning.
+    """
+    return _decorate(view, write_transaction)
+
+
+def once_looking(view: View) -> View:
+    """Do the same for a view that looks at a chain first, which no transaction may wait for.
+
+    Such a view must by itself do nothing twice: a kill before its answer is kept runs it again.
+    """
+    return _decorate(view, nullcontext)
+
+
+def _decorate(view: View, transaction: Callable[[], AbstractContextManager[None]]) -> View:
+    @wraps(view)
+    def wrapper(*args: Any, **kwargs: Any) -> Response:
+        key = request.headers.get(HEADER)
+        if key is None:
+            return view(*args, **kwargs)
+        claims = _claims(_parse(key))
+        stored = idempotency.claim(claims)
+        if stored is not None:
+            return _replay(stored)
+        digests = [each.digest for each in claims]
+        try:
+            return _run(lambda: view(*args, **kwargs), digests, transaction)
+        except BaseException:
+            idempotency.give_up(digests)
+            raise
+
+    documented = dict(getattr(wrapper, "_apidoc", {}))
+    documented["once"] = True
+    wrapper._apidoc = documented  # type: ignore[attr-defined]
+    return wrapper
+
+
+def _run(
+    view: Callable[[], Response],
+    digests: Sequence[str],
+    transaction: Callable[[], AbstractContextManager[None]],
+) -> Response:
+    """Run the view and keep its answer, together or not at all."""
+    try:
+        with transaction():
+            try:
+                response = view()
+            except TicketingError as error:
+                raise _Refused(of_ticketing_error(error)) from error
+            idempotency.keep(digests, _answer(response))
+            return response
+    except _Refused as refused:
+        if refused.response.status_code in _NOT_STORED or refused.response.status_code >= 500:
+            idempotency.give_up(digests)
+        else:
+            idempotency.keep(digests, _answer(refused.response))
+        return refused.response
+
+
+def _answer(response: Response) -> Answer:
+    """Return what is stored of an answer: never a secret that is shown once."""
+    body = response.get_json(force=True)
+    for secret in ("key", "client_secret"):
+        if secret in body:
+            body[secret] = None
+    return Answer(response.status_code, json.dumps(body))
+
+
+def _replay(stored: Answer) -> Response:
+    body = json.loads(stored.body)
+    if "client_secret" in body:
+        body["client_secret"] = credentials.client_secret(config().keyring.current, body["id"])
+    response = jsonify(body)
+    response.status_code = stored.status
+    if stored.status >= 400:
+        response.content_type = "application/problem+json"
+    response.headers["Idempotent-Replayed"] = "true"
+    return response
+
+
+def _parse(header: str) -> str:
+    if not _KEY.fullmatch(header):
+        raise Invalid({HEADER: ["1 to 255 printable characters, quoted or bare."]})
+    key = header[1:-1] if header.startswith('"') else header
+    if "caller" not in g and len(key) < MIN_ANONYMOUS_LENGTH:
+        raise Invalid(
+            {HEADER: [f"{MIN_ANONYMOUS_LENGTH} characters or more without a credential."]}
+        )
+    return key
+
+
+def _claims(key: str) -> list[Claim]:
+    """Return what the request is known by, under each SECRET_KEY."""
+    who = g.caller.credential_id if "caller" in g else "anonymous"
+    name = "\n".join((who, request.method, request.path, key))
+    body = request.get_data().decode("utf-8", "replace")
+    return [
+        Claim(
+            credentials.keyed_digest(secret, "idempotency-key", name),
+            credentials.keyed_digest(secret, "idempotency-request", body),
+        )
+        for secret in config().keyring.accepted
+    ]

@@ -1,0 +1,110 @@
+"""What Prometheus reads: requests of all of this host's processes, figures of the database.
+
+Under gunicorn each process counts in a file of its own below PROMETHEUS_MULTIPROC_DIR, and
+whichever process is asked adds them up.
+"""
+
+import logging
+import os
+from collections.abc import Iterator
+from functools import cache
+
+from flask import Response
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+
+from ticketing.services import metrics
+from ticketing.services.metrics import Vitals
+from ticketing.web import auth
+from ticketing.web.blueprint import Surface
+from ticketing.web.context import config
+
+log = logging.getLogger(__name__)
+
+FILES = "PROMETHEUS_MULTIPROC_DIR"
+
+blp = Surface(
+    "metrics",
+    __name__,
+    guard=auth.Scraper(),
+    description="What Prometheus reads.",
+)
+
+_own = CollectorRegistry()
+_requests = Counter(
+    "ticketing_requests", "Requests answered.", ["method", "route", "status"], registry=_own
+)
+_seconds = Histogram(
+    "ticketing_request_seconds", "How long answers took.", ["method", "route"], registry=_own
+)
+
+
+def saw(method: str, route: str | None, status: int, seconds: float) -> None:
+    """Count a request to one of our routes; all others are one."""
+    known = (method, route) if route else ("", "")
+    try:
+        count, duration = _of(*known, status)
+        count.inc()
+        duration.observe(seconds)
+    except OSError as error:
+        # Its folder is gone, or the disk is full: no request fails for that.
+        log.warning("a request is not counted: %s", error.strerror)
+
+
+@cache
+def _of(method: str, route: str, status: int) -> tuple[Counter, Histogram]:
+    return _requests.labels(method, route, status), _seconds.labels(method, route)
+
+
+@blp.get("/metrics")
+def read_metrics() -> Response:
+    """Read the figures in Prometheus' text format."""
+    registry = _own
+    if FILES in os.environ:
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    of_database = CollectorRegistry()
+    of_database.register(_Figures(metrics.read(config().chains)))
+    text = generate_latest(registry) + generate_latest(of_database)
+    return Response(text, content_type=CONTENT_TYPE_PLAIN_0_0_4)
+
+
+class _Figures(Collector):
+    """The database's figures under the names that Prometheus knows them by."""
+
+    def __init__(self, figures: Vitals) -> None:
+        self._figures = figures
+
+    def collect(self) -> Iterator[Metric]:
+        """Return them."""
+        figures = self._figures
+        live = GaugeMetricFamily(
+            "ticketing_intents", "Intents that are not settled.", labels=["status"]
+        )
+        for status, count in figures.live.items():
+            live.add_metric([status], count)
+        entered = CounterMetricFamily(
+            "ticketing_intents_entered", "Intents that entered a status.", labels=["status"]
+        )
+        for status, count in figures.entered.items():
+            entered.add_metric([status], count)
+        lag = GaugeMetricFamily(
+            "ticketing_cursor_lag_seconds", "Age of the last block read.", labels=["chain_id"]
+        )
+        for chain_id, seconds in figures.cursor_lag.items():
+            lag.add_metric([str(chain_id)], seconds)
+        unseen = CounterMetricFamily(
+            "ticketing_rpc_errors", "Looks at a chain that failed.", labels=["chain_id"]
+        )
+        for chain, count in figures.unseen.items():
+            unseen.add_metric([chain], count)
+        yield from (live, entered, lag, unseen)
+        yield GaugeMetricFamily(
+            "ticketing_refunds_owed", "Intents with a refund due.", figures.refunds_owed
+        )
+        yield GaugeMetricFamily(
+            "ticketing_refund_due_micro_units", "What is owed in all.", figures.refund_due
+        )

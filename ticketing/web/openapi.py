@@ -1,0 +1,155 @@
+"""The OpenAPI document, the registry that it is made from, and the page that shows it."""
+
+import copy
+from typing import Any
+
+from flask import Flask, Response, current_app, json, redirect, url_for
+from marshmallow import validate
+from marshmallow.fields import Field
+from werkzeug import Response as AnyResponse
+
+from schemas.base import Bool, Instant, Int, OneOf, QueryInt, Text
+from ticketing.web.problems import CONTENT_TYPE, ProblemApi
+
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+_DESCRIPTION = """\
+Publish events and sell tickets for stablecoins, straight to a wallet the organizer alone controls.
+
+Amounts are integers in micro-units (10^-6 of the token), written without a fraction. Times are
+RFC 3339, in the years 1970 to 9999, and answered in UTC. Errors are `application/problem+json`
+(RFC 9457) with a stable `code`. Lists are pages: pass `next_cursor` as `cursor` until it is null.
+"""
+
+_SECURITY_SCHEMES: dict[str, dict[str, Any]] = {
+    "jwt": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
+    "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+    "clientSecret": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "The `client_secret` that preflight answered with.",
+    },
+}
+
+_HEADERS: dict[str, dict[str, Any]] = {
+    "X-Request-ID": {
+        "description": "The request's own, if it was 1 to 128 letters, digits, `.`, `_` and `-`.",
+        "required": True,
+        "schema": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$"},
+    },
+    "ETag": {"required": True, "schema": {"type": "string"}},
+    "WWW-Authenticate": {"required": True, "schema": {"type": "string"}},
+}
+
+
+def make_api(app: Flask) -> ProblemApi:
+    """Return the registry to which the surfaces are added, and serve its document."""
+    app.config.update(API_TITLE="ticketing", API_VERSION="v1", OPENAPI_VERSION="3.1.0")
+    api = ProblemApi(
+        app,
+        spec_kwargs={
+            "info": {"description": _DESCRIPTION, "license": {"name": "Apache-2.0"}},
+            "servers": [{"url": "/"}],
+        },
+    )
+    for field, kind, shape in (
+        (Text, "string", None),
+        (Int, "integer", None),
+        (QueryInt, "integer", None),
+        (Bool, "boolean", None),
+        (Instant, "string", "date-time"),
+    ):
+        api.register_field(field, kind, shape)
+    assert api.ma_plugin.converter is not None
+    api.ma_plugin.converter.add_attribute_function(_bounds)
+    for name, scheme in _SECURITY_SCHEMES.items():
+        api.spec.components.security_scheme(name, scheme)
+    # flask-smorest has named the schema already: it is ProblemApi.ERROR_SCHEMA.
+    api.spec.components.response(
+        "Problem",
+        {
+            "description": "Any other problem",
+            "headers": _headers_of("default"),
+            "content": {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        },
+    )
+    document = _Document(api)
+    app.add_url_rule("/openapi.json", view_func=document.serve, endpoint="openapi")
+    app.add_url_rule("/docs", view_func=_show, endpoint="docs")
+    app.add_url_rule("/", view_func=_lead_to_docs, endpoint="home")
+    return api
+
+
+def _bounds(_: Any, field: Field[Any], *, ret: dict[str, Any], **__: Any) -> dict[str, Any]:
+    """Return what the generator does not see of a field: its own pattern, a narrowed enum."""
+    if isinstance(field, OneOf):
+        allowed = [each for each in field.validators if isinstance(each, validate.OneOf)]
+        return {"enum": [str(each) for each in allowed[0].choices]} if allowed else {}
+    pattern = getattr(field, "pattern", None)
+    return {"pattern": pattern} if pattern and not ret.keys() & {"pattern", "enum"} else {}
+
+
+class _Document:
+    """The document, written out at the first request for it."""
+
+    def __init__(self, api: ProblemApi) -> None:
+        self._api = api
+        self._text: str | None = None
+
+    def serve(self) -> Response:
+        if self._text is None:
+            self._text = json.dumps(_polished(self._api.spec.to_dict()), separators=(",", ":"))
+        return Response(self._text, content_type="application/json")
+
+
+def _polished(generated: dict[str, Any]) -> dict[str, Any]:
+    """Return the document with what the generator has no option for."""
+    document = copy.deepcopy(generated)
+    for tag in document["tags"]:
+        tag["name"] = _title(tag["name"])
+    document["components"]["headers"] = _HEADERS
+    for schema in document["components"]["schemas"].values():
+        for of in schema["properties"].values():
+            # None stands for what was not sent.
+            if of.get("default", "") is None:
+                del of["default"]
+    for item in document["paths"].values():
+        # Pages show those of the path after the operation's own.
+        of_path = item.pop("parameters", [])
+        for operation in item.values():
+            for status, response in operation["responses"].items():
+                if "$ref" not in response:
+                    response.setdefault("headers", {}).update(_headers_of(status))
+                    if "304" in operation["responses"] and status in ("200", "304"):
+                        response["headers"]["ETag"] = {"$ref": "#/components/headers/ETag"}
+            operation["tags"] = [_title(name) for name in operation["tags"]]
+            parameters = of_path + operation.pop("parameters", [])
+            if parameters:
+                operation["parameters"] = parameters
+            for parameter in parameters:
+                if parameter["schema"].get("default", "") is None:
+                    del parameter["schema"]["default"]
+    return document
+
+
+def _headers_of(status: str) -> dict[str, Any]:
+    names = ["X-Request-ID", *(["WWW-Authenticate"] if status == "401" else [])]
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+def _title(surface: str) -> str:
+    return surface.replace("_", " ").replace("api", "API")
+
+
+def _lead_to_docs() -> AnyResponse:
+    return redirect(url_for("docs"))
+
+
+def _show() -> Response:
+    """Show the document on a page that loads nothing from another host."""
+    page = current_app.send_static_file("docs.html")
+    page.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
+    return page

@@ -1,0 +1,90 @@
+"""What every request leaves behind: headers on its answer, a line in the log, a count."""
+
+import logging
+import time
+from typing import Any
+
+from flask import Flask, Response, g, request
+
+from ticketing.config import Config
+from ticketing.web import client_ip, metrics, rate_limit
+from ticketing.web.context import config, request_id_of
+
+# A year (RFC 6797, 6.1.1).
+STRICT_TRANSPORT = "max-age=31536000"
+
+_OF_A_TENANT = (402, 409, 410)
+"""Refusals that only come for a tenant that was found."""
+
+_BEGAN = "ticketing.began"
+
+log = logging.getLogger("ticketing.requests")
+
+
+def watch(app: Flask) -> None:
+    """See every request that the application answers."""
+    app.after_request(_end)
+
+
+def begin(environ: dict[str, Any]) -> None:
+    """Note when a request came."""
+    environ[_BEGAN] = time.perf_counter()
+
+
+def headers(environ: dict[str, Any], config: Config) -> list[tuple[str, str]]:
+    """Return the headers that every answer has."""
+    found = [
+        ("X-Request-ID", request_id_of(environ)),
+        ("X-Content-Type-Options", "nosniff"),
+        ("X-Frame-Options", "DENY"),
+        *rate_limit.headers(environ),
+    ]
+    if client_ip.by_tls(environ, config.trusted_proxies):
+        found.append(("Strict-Transport-Security", STRICT_TRANSPORT))
+    return found
+
+
+def note(
+    environ: dict[str, Any],
+    config: Config,
+    route: str | None,
+    status: int,
+    *,
+    tenant: str | None,
+    credential: str | None,
+) -> None:
+    """Count and log a request that is answered. Without a route its path may hold anything."""
+    seconds = time.perf_counter() - environ[_BEGAN]
+    method = environ["REQUEST_METHOD"]
+    metrics.saw(method, route, status, seconds)
+    if log.isEnabledFor(logging.INFO):
+        fields = {
+            "request_id": request_id_of(environ),
+            "method": method,
+            "route": route,
+            "status": status,
+            "duration_ms": round(seconds * 1000, 1),
+            "tenant": tenant,
+            "credential": credential,
+            "address": client_ip.address(environ, config.trusted_proxies),
+        }
+        log.info("request", extra={"fields": fields})
+
+
+def _end(response: Response) -> Response:
+    environ, status, settings = request.environ, response.status_code, config()
+    for name, value in headers(environ, settings):
+        response.headers.add(name, value)
+    response.headers.setdefault("Cache-Control", "no-store")
+    route = request.url_rule.rule if request.url_rule else None
+    caller = g.get("caller")
+    credential = caller.credential_id if caller else None
+    tenant = caller.tenant_slug if caller else _tenant(status)
+    note(environ, settings, route, status, tenant=tenant, credential=credential)
+    return response
+
+
+def _tenant(status: int) -> str | None:
+    """Return the tenant, if there is one: what else stands in its place may be a secret astray."""
+    named: str | None = (request.view_args or {}).get("tenant")
+    return named if status < 400 or status in _OF_A_TENANT else None

@@ -1,0 +1,162 @@
+"""Answers of the public surface that are kept, in this process, as long as they still stand.
+
+A request for one of them is answered before Flask sees it (`Front`). Clients keep them too, and
+ask with the ETag whether they stand (RFC 9110, 8.8.3 and 13.1.2).
+"""
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import wraps
+from threading import Lock
+from typing import Any
+
+from flask import Flask, Response, current_app, request
+from peewee import DatabaseError, InterfaceError
+from werkzeug.http import parse_etags
+
+from ticketing.constants import CallClass
+from ticketing.services import catalog_version
+from ticketing.services.catalog_version import Standing
+from ticketing.web import cors, rate_limit, request_log
+
+KEPT_BYTES = 8 * 1024 * 1024
+"""Of one process. What was not asked for longest is forgotten first."""
+
+KEPT_ANSWERS = 2000
+"""A URL may be longer than what it is answered with, and anybody can make up new ones."""
+
+_STAMP_ROW_BYTES = 160
+"""A stamp has a row for each ticket type that is sold out."""
+
+View = Callable[..., Response]
+Url = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class _Answer:
+    standing: Standing
+    body: bytes
+    etag: str
+    route: str
+    tenant: str
+
+
+def remembered(stand: Callable[..., Standing]) -> Callable[[View], View]:
+    """Keep what a view answers, for as long as it stands.
+
+    `stand` takes what the path names and says how things stand, or raises what the view would.
+    """
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def wrapper(**path: str) -> Response:
+            standing, body = catalog_version.read(
+                lambda: stand(**path), lambda: view(**path).get_data()
+            )
+            etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+            route = request.url_rule.rule if request.url_rule else ""
+            answer = _Answer(standing, body, etag, route, path["tenant"])
+            _answers(current_app.extensions).keep(_url(request.environ), answer)
+            status, headers, body = _respond(answer, request.environ)
+            return Response(body, status, headers)
+
+        wrapper._apidoc = {**getattr(view, "_apidoc", {}), "remembered": True}  # type: ignore[attr-defined]
+        return wrapper
+
+    return decorate
+
+
+class Front:
+    """The WSGI application before Flask: it answers itself what it remembers (PEP 3333)."""
+
+    def __init__(self, app: Flask) -> None:
+        self._flask = app.wsgi_app
+        self._extensions = app.extensions
+        self._config = app.extensions["ticketing"]
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        """Answer a request."""
+        request_log.begin(environ)
+        answer = self._find(environ)
+        if answer is None:
+            return self._flask(environ, start_response)
+        status, headers, body = _respond(answer, environ)
+        headers += [*cors.HEADERS, *request_log.headers(environ, self._config)]
+        code = int(status[:3])
+        tenant = answer.tenant
+        request_log.note(environ, self._config, answer.route, code, tenant=tenant, credential=None)
+        start_response(status, headers)
+        return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
+
+    def _find(self, environ: dict[str, Any]) -> _Answer | None:
+        """Return the answer that stands, None if Flask is to find one, or to refuse."""
+        if environ["REQUEST_METHOD"] not in ("GET", "HEAD") or environ.get("CONTENT_LENGTH"):
+            return None
+        answer = _answers(self._extensions).get(_url(environ))
+        if answer is None:
+            return None
+        limiter = self._extensions["limiter"]
+        allowance = rate_limit.spend(environ, limiter, self._config, CallClass.PUBLIC)
+        if allowance is not None and not allowance.granted:
+            return None
+        try:
+            return answer if catalog_version.stands(answer.standing) else None
+        except (DatabaseError, InterfaceError):
+            return None
+
+
+def _respond(answer: _Answer, environ: dict[str, Any]) -> tuple[str, list[tuple[str, str]], bytes]:
+    headers = [
+        ("ETag", answer.etag),
+        ("Cache-Control", "public, max-age=0, must-revalidate"),
+    ]
+    asked = environ.get("HTTP_IF_NONE_MATCH")
+    if asked and (asked == answer.etag or parse_etags(asked).contains_weak(answer.etag.strip('"'))):
+        return "304 NOT MODIFIED", headers, b""
+    headers.append(("Content-Type", "application/json"))
+    headers.append(("Content-Length", str(len(answer.body))))
+    return "200 OK", headers, answer.body
+
+
+def _url(environ: dict[str, Any]) -> Url:
+    return environ["PATH_INFO"], environ["QUERY_STRING"]
+
+
+class _Answers:
+    """What is kept, by URL. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._by_url: OrderedDict[Url, _Answer] = OrderedDict()
+        self._bytes = 0
+        self._lock = Lock()
+
+    def get(self, url: Url) -> _Answer | None:
+        with self._lock:
+            if url in self._by_url:
+                self._by_url.move_to_end(url)
+            return self._by_url.get(url)
+
+    def keep(self, url: Url, answer: _Answer) -> None:
+        with self._lock:
+            self._forget(url)
+            self._by_url[url] = answer
+            self._bytes += _size(url, answer)
+            while self._bytes > KEPT_BYTES or len(self._by_url) > KEPT_ANSWERS:
+                self._forget(next(iter(self._by_url)))
+
+    def _forget(self, url: Url) -> None:
+        forgotten = self._by_url.pop(url, None)
+        if forgotten is not None:
+            self._bytes -= _size(url, forgotten)
+
+
+def _size(url: Url, answer: _Answer) -> int:
+    stamp = len(answer.standing.stamp) * _STAMP_ROW_BYTES
+    return len(answer.body) + len(url[0]) + len(url[1]) + stamp
+
+
+def _answers(extensions: dict[str, Any]) -> _Answers:
+    kept: _Answers = extensions.get("remembered") or extensions.setdefault("remembered", _Answers())
+    return kept
