@@ -119,7 +119,7 @@ def _timed(full: Side) -> Iterator[Line]:
 
 
 def _audit(tenant_id: str | None) -> None:
-    breaches = reconciliation.audit(tenant_id)
+    breaches = reconciliation.reconcile(tenant_id)
     if breaches:
         raise SystemExit(f"the generated books are wrong: {breaches[0]}")
 

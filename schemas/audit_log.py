@@ -16,7 +16,7 @@ class JsonObject(fields.Dict):
         return found
 
 
-class TrailEntrySchema(BaseSchema):
+class AuditLogEntrySchema(BaseSchema):
     """One change: of its subject, the fields that differ."""
 
     id = fields.String(required=True)
@@ -53,7 +53,7 @@ class TrailEntrySchema(BaseSchema):
     }
 
 
-class TrailQuery(PageQuery):
+class AuditLogQuery(PageQuery):
     """Which changes."""
 
     actor = Text(load_default=None, validate=validate.Length(1, 100))

@@ -23,7 +23,7 @@ class BreachSchema(BaseSchema):
     }
 
 
-class AuditSchema(BaseSchema):
+class ReconciliationSchema(BaseSchema):
     """Whether the books are right, and where they are not."""
 
     ok = fields.Boolean(required=True)

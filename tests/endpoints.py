@@ -8,7 +8,7 @@ from flask import Flask
 
 from ticketing import ids
 from ticketing.web.auth import Guard
-from ticketing.web.blueprint import Surface
+from ticketing.web.blueprint import ApiBlueprint
 
 OUTSIDE_SURFACES = {"static", "openapi", "docs", "home"}
 """Pages about the service, for everybody."""
@@ -58,7 +58,7 @@ def endpoints(app: Flask, prefix: str = "/") -> Iterator[Endpoint]:
             continue
         name, _, view = rule.endpoint.rpartition(".")
         surface: Any = app.blueprints.get(name)
-        assert isinstance(surface, Surface) and surface.guard, f"nobody guards {rule}"
+        assert isinstance(surface, ApiBlueprint) and surface.guard, f"nobody guards {rule}"
         for method in sorted((rule.methods or set()) - {"OPTIONS"}):
             yield Endpoint(method, rule.rule, frozenset(rule.arguments), name, view, surface.guard)
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from ticketing.db.connection import database
-from ticketing.services.payments.reconciliation import audit
+from ticketing.services.payments.reconciliation import reconcile
 
 LIVE = {"awaiting_payment", "processing"}
 SOLD = {"confirmed", "reversed"}
@@ -65,7 +65,7 @@ class Model:
         if books == self._books:
             return
         self._books = books
-        assert audit(tenant_id) == []
+        assert reconcile(tenant_id) == []
         intents = books["payment_intents"]
         self._check_stock(intents)
         self._check_sums(intents)

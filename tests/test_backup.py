@@ -78,7 +78,7 @@ def pay(node, intent, amount=PRICE):
 
 
 def audit(stack):
-    return json.loads(stack.flask("audit", "--json"))
+    return json.loads(stack.flask("reconcile", "--json"))
 
 
 def read_only(path):

@@ -11,7 +11,7 @@ from tests.endpoints import Endpoint, endpoints, same
 from ticketing.config import load
 from ticketing.constants import Role
 from ticketing.web import auth
-from ticketing.web.blueprint import Surface
+from ticketing.web.blueprint import ApiBlueprint
 
 ADMIN, CHECKOUT = "/v1/admin/", "/v1/checkout/"
 ASK_NOBODY = {"tokens", "public", "system", "chains"}
@@ -22,8 +22,8 @@ NEEDED = {
     "intents": (Role.READ, Role.WRITE),
     "admissions": (Role.READ, Role.WRITE),
     "refunds": (Role.READ, Role.ADMIN),
-    "audit": (Role.READ, Role.WRITE),
-    "trail": (Role.ADMIN, Role.ADMIN),
+    "reconciliation": (Role.READ, Role.WRITE),
+    "audit_log": (Role.ADMIN, Role.ADMIN),
 }
 """What the contract says; a resource that is added later says it here."""
 
@@ -101,7 +101,7 @@ def real(acme):
 
 def test_every_route_belongs_to_a_surface_with_a_guard_that_has_a_row(app):
     assert {type(endpoint.guard) for endpoint in endpoints(app)} == set(ROWS)
-    assert all(isinstance(each, Surface) and each.guard for each in app.blueprints.values())
+    assert all(isinstance(each, ApiBlueprint) and each.guard for each in app.blueprints.values())
 
 
 def test_a_route_without_a_guard_or_with_a_guard_without_a_row_fails_the_table(environ):
@@ -113,14 +113,14 @@ def test_a_route_without_a_guard_or_with_a_guard_without_a_row_fails_the_table(e
     class Lenient(auth.Open):
         """A guard of a new kind."""
 
-    other, surface = create_app(load(environ)), Surface("new", __name__, guard=Lenient(None))
+    other, surface = create_app(load(environ)), ApiBlueprint("new", __name__, guard=Lenient(None))
     surface.add_url_rule("/v1/new", "view", lambda: "in")
     other.register_blueprint(surface)
     added = next(endpoints(other, "/v1/new"))
     with pytest.raises(KeyError):
         due(added, Kind.NONE)
     with pytest.raises(TypeError, match="guard"):
-        Surface("unguarded", __name__)
+        ApiBlueprint("unguarded", __name__)
 
 
 def test_only_the_surfaces_that_say_so_ask_nobody(app):

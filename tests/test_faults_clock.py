@@ -55,7 +55,7 @@ def stack(database_url, node, clock, tmp_path):
         running.start_worker()
         yield running
         running.check()
-        assert json.loads(running.flask("audit", "--json"))["ok"] is True
+        assert json.loads(running.flask("reconcile", "--json"))["ok"] is True
         assert "Traceback" not in (tmp_path / "log").read_text()
         running.kill("web")  # It would wait for those who keep their connections.
 

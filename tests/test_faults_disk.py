@@ -69,7 +69,7 @@ def stack(path, tmp_path):
         running.start_worker()
         yield running
         running.check()
-        assert json.loads(running.flask("audit", "--json"))["ok"] is True
+        assert json.loads(running.flask("reconcile", "--json"))["ok"] is True
         told = log.read_text()
         assert "Traceback" not in told
         assert "cannot rollback" not in told  # what was wrong before that is to be told
@@ -154,7 +154,7 @@ def test_postgres_on_a_full_disk_is_read_and_sells_again_once_there_is_room(tmp_
             make_full(family(server.pid), NO_LIMIT)
             assert seconds_until(lambda: buy().status == 201) < 5
             assert acme.read(seat)["held"] == held + 1
-            assert json.loads(stack.flask("audit", "--json"))["ok"] is True
+            assert json.loads(stack.flask("reconcile", "--json"))["ok"] is True
             assert "Traceback" not in (tmp_path / "log").read_text()
 
 

@@ -54,7 +54,7 @@ def stack(server, tmp_path_factory):
         running.start_worker()
         yield running
         running.check()
-        assert json.loads(running.flask("audit", "--json"))["ok"] is True
+        assert json.loads(running.flask("reconcile", "--json"))["ok"] is True
         assert "Traceback" not in log.read_text()
         running.kill("web")  # It would wait for those who keep their connections.
 
@@ -226,7 +226,7 @@ def followed(tmp_path):
             with Stack(variables(both), log=tmp_path / "log") as running:
                 running.start_web()
                 yield running, primary, standby
-                assert json.loads(running.flask("audit", "--json"))["ok"] is True
+                assert json.loads(running.flask("reconcile", "--json"))["ok"] is True
                 assert "Traceback" not in (tmp_path / "log").read_text()
                 running.kill("web")
 

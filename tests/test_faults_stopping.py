@@ -52,7 +52,7 @@ def stack(database_url, tmp_path):
         running.database_url, running.log_path = database_url, tmp_path / "log"
         running.start_web()
         yield running
-        assert json.loads(running.flask("audit", "--json"))["ok"] is True
+        assert json.loads(running.flask("reconcile", "--json"))["ok"] is True
         if "web" in running._processes:
             running.kill("web")  # It would wait for those who keep their connections.
 

@@ -181,7 +181,7 @@ QUERIES = {
         "flag": option("underpaid", "overpaid", "paid_late", "duplicate", "reorged"),
     },
     "/refunds": PAGE,
-    "/trail": {**PAGE, "actor": NAMED, "subject": NAMED},
+    "/audit-log": {**PAGE, "actor": NAMED, "subject": NAMED},
     "/admissions": {**PAGE, "event_id": ID, "status": option("valid", "suspended")},
 }
 PUBLIC_QUERIES = {"/events": PAGE, "/events/{event_id}/tickets": PAGE}

@@ -66,7 +66,7 @@ def test_no_answer_and_no_request_is_outside_the_document(shop, credential):
             if not any(200 <= status < 300 for status in statuses)
         ]
         assert unseen == []
-    assert shop.admin.get(f"{shop.acme.path}/audit").json == {"ok": True, "breaches": []}
+    assert shop.admin.get(f"{shop.acme.path}/reconciliation").json == {"ok": True, "breaches": []}
 
 
 def test_what_json_schema_cannot_say_the_document_says_in_words(api):

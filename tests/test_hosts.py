@@ -82,7 +82,7 @@ def hosts(postgres, postgres_template, pooler, worker_id, tmp_path_factory):
         yield Hosts(a, b, node, direct)
         for stack in (a, b):
             stack.check()
-            stack.flask("audit")
+            stack.flask("reconcile")
         assert "Traceback" not in (folder / "a").read_text() + (folder / "b").read_text()
 
 

@@ -127,7 +127,7 @@ def test_kills_in_a_loop_under_load_lose_nothing(stack, node):
     sold = sum(i["quantity"] for i in listed if i["status"] == "confirmed")
     now = acme.read(ticket)
     assert (now["held"], now["sold"]) == (held, sold)
-    assert json.loads(stack.flask("audit", "--json"))["ok"] is True
+    assert json.loads(stack.flask("reconcile", "--json"))["ok"] is True
 
 
 def _order(ticket):

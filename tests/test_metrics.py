@@ -9,7 +9,7 @@ from app import create_app
 from tests.conftest import SECRET_KEY
 from tests.factories import Buyer, cli, worker_once
 from ticketing.config import load
-from ticketing.models.counters import Tally
+from ticketing.models.counters import CounterEntry
 from ticketing.services import counters
 from tools.stack import Stack, free_port
 
@@ -91,7 +91,7 @@ def test_many_rows_are_put_together_and_nothing_is_lost(app, node):
         counters.add(counters.ENTERED, "expired", 2)
     worker_once(app)
     assert counters.read() == {counters.ENTERED: {"confirmed": 150, "expired": 300}}
-    assert Tally.select().count() == 2
+    assert CounterEntry.select().count() == 2
 
 
 def test_all_processes_of_a_host_are_counted_together(database_url, tmp_path):

@@ -6,9 +6,9 @@ from ticketing.db import migrate
 from ticketing.db.connection import database
 from ticketing.models.admissions import Admission
 from ticketing.models.api_keys import ApiKey
-from ticketing.models.audit_log import TrailEntry
+from ticketing.models.audit_log import AuditLogEntry
 from ticketing.models.chains import ChainBlock, ChainState
-from ticketing.models.counters import Tally
+from ticketing.models.counters import CounterEntry
 from ticketing.models.events import Event
 from ticketing.models.idempotency import IdempotencyKey
 from ticketing.models.members import Member
@@ -19,7 +19,7 @@ from ticketing.models.ticket_types import TicketType
 
 MODELS = (
     *(Admission, ApiKey, ChainState, Event, IdempotencyKey, Member, Payment, PaymentIntent),
-    *(ChainBlock, RateCount, Refund, Tally, Tenant, TicketType, TrailEntry, Wallet),
+    *(ChainBlock, RateCount, Refund, CounterEntry, Tenant, TicketType, AuditLogEntry, Wallet),
 )
 
 

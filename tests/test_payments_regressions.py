@@ -192,12 +192,12 @@ def test_a_purchase_takes_no_place_that_counts_for_another_intent(three_deep, ac
     assert Payment.get().log_index == 1
     node.rpc("anvil_reorg", 1, [[raw(node, moved), 0]])
     assert other.purchase().status_code == 402
-    cli(acme.app, "audit")
+    cli(acme.app, "reconcile")
     worker_once(acme.app)
     mine(node, 3)
     worker_once(acme.app)
     assert [each.now()["status"] for each in (one, other)] == ["confirmed"] * 2
-    cli(acme.app, "audit")
+    cli(acme.app, "reconcile")
 
 
 def transfer_data(buyer, amount=PRICE):

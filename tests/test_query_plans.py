@@ -54,13 +54,15 @@ ALLOWED = {
         r"intents\.list_intents searches intents_(of_event_)?flagged, then looks at .*"
     ),
     "What one credential did to one subject, of all that it did or of all that was done to it.": (
-        r"trail\.list_trail searches trail_(actor|subject)_id, then looks at (actor|subject)"
+        r"audit_log\.list_audit_log searches trail_(actor|subject)_id,"
+        r" then looks at (actor|subject)"
     ),
     "Nearly all admissions are valid; the others have an index of their own.": (
         r"intents\.list_admissions searches admissions_of_\w+, then looks at status"
     ),
     "An audit walks over all that one tenant has; its addresses are sorted to be compared.": (
-        r"audit\.get_audit (sorts payment_intents|searches intents_of_tenant, .* address.*)"
+        r"reconciliation\.get_reconciliation"
+        r" (sorts payment_intents|searches intents_of_tenant, .* address.*)"
     ),
     "What is old is deleted some at a time, the oldest first.": (
         r"worker walks (idempotency_keys_by_age|rate_counts_by_minute)"
@@ -254,9 +256,9 @@ class Drive:
 
     def look_at_the_rest(self):
         """Ask for what belongs to nobody, and for the proof of a large tenant's books."""
-        assert self.big.get("/v1/admin/tenants/big/audit").json["ok"]
+        assert self.big.get("/v1/admin/tenants/big/reconciliation").json["ok"]
         # The others' too, but nobody can ask for this: it reads everything there is, and may.
-        cli(self.app, "audit")
+        cli(self.app, "reconcile")
         rules = [rule for rule in self.app.url_map.iter_rules() if "GET" in rule.methods]
         for path in ["/static/docs.js", *(rule.rule for rule in rules if not rule.arguments)]:
             self.big.get(path).close()

@@ -17,12 +17,12 @@ from ticketing.models.api_keys import ApiKey
 from ticketing.services.access import api_keys
 from ticketing.services.pagination import Page
 from ticketing.web import auth
-from ticketing.web.audited import trailed
-from ticketing.web.blueprint import Surface
+from ticketing.web.audited import audited
+from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller, config, page_request
-from ticketing.web.idempotency import once
+from ticketing.web.idempotency import idempotent
 
-blp = Surface(
+blp = ApiBlueprint(
     "api_keys",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/apikeys",
@@ -40,9 +40,9 @@ def list_api_keys(query: dict[str, Any], tenant: str) -> Page[ApiKey]:
 
 
 @blp.post("")
-@once
+@idempotent
 @blp.takes(ApiKeyCreateSchema)
-@trailed(None)
+@audited(None)
 @blp.answers(201, NewApiKeySchema)
 def create_api_key(body: dict[str, Any], tenant: str) -> ApiKey:
     """Create an API key. This answer alone carries its plaintext."""
@@ -58,9 +58,9 @@ def get_api_key(tenant: str, key_id: str) -> ApiKey:
 
 
 @blp.post("/<key_id>/rotate")
-@once
+@idempotent
 @blp.takes(ApiKeyRotateSchema)
-@trailed(get_api_key)
+@audited(get_api_key)
 @blp.answers(200, NewApiKeySchema)
 @blp.refuses(NotFound, KeyNotActive)
 def rotate_api_key(body: dict[str, Any], tenant: str, key_id: str) -> ApiKey:
@@ -73,8 +73,8 @@ def rotate_api_key(body: dict[str, Any], tenant: str, key_id: str) -> ApiKey:
 
 
 @blp.post("/<key_id>/revoke")
-@once
-@trailed(get_api_key)
+@idempotent
+@audited(get_api_key)
 @blp.answers(200, ApiKeySchema)
 @blp.refuses(NotFound)
 def revoke_api_key(tenant: str, key_id: str) -> ApiKey:

@@ -2,28 +2,28 @@
 
 from typing import Any
 
-from schemas.audit_log import TrailEntrySchema, TrailQuery
+from schemas.audit_log import AuditLogEntrySchema, AuditLogQuery
 from schemas.base import page_of
 from ticketing.constants import Role
-from ticketing.models.audit_log import TrailEntry
+from ticketing.models.audit_log import AuditLogEntry
 from ticketing.services.access import audit_log
 from ticketing.services.pagination import Page
 from ticketing.web import auth
-from ticketing.web.blueprint import Surface
+from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller, page_request
 
-blp = Surface(
-    "trail",
+blp = ApiBlueprint(
+    "audit_log",
     __name__,
-    url_prefix="/v1/admin/tenants/<tenant>/trail",
+    url_prefix="/v1/admin/tenants/<tenant>/audit-log",
     guard=auth.TenantRole(reads=Role.ADMIN, writes=Role.ADMIN),
     description="Who changed what, when and from where.",
 )
 
 
 @blp.get("")
-@blp.asks(TrailQuery)
-@blp.answers(200, page_of(TrailEntrySchema))
-def list_trail(query: dict[str, Any], tenant: str) -> Page[TrailEntry]:
+@blp.asks(AuditLogQuery)
+@blp.answers(200, page_of(AuditLogEntrySchema))
+def list_audit_log(query: dict[str, Any], tenant: str) -> Page[AuditLogEntry]:
     """List what was changed, the latest first."""
     return audit_log.list_page(caller().tenant_id, page=page_request(query), **query)

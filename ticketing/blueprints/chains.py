@@ -6,10 +6,10 @@ from schemas.chains import ChainListSchema
 from ticketing.constants import CallClass
 from ticketing.services import chains
 from ticketing.web import auth
-from ticketing.web.blueprint import Surface
+from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import config
 
-blp = Surface(
+blp = ApiBlueprint(
     "chains",
     __name__,
     guard=auth.Open(CallClass.PUBLIC),

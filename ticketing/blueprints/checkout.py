@@ -32,9 +32,9 @@ from ticketing.services import checkout
 from ticketing.services.checkout import Order
 from ticketing.services.orders import admissions, intents
 from ticketing.web import auth, cors
-from ticketing.web.blueprint import Surface
+from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import address, config
-from ticketing.web.idempotency import once, once_looking
+from ticketing.web.idempotency import idempotent, idempotent_outside_transaction
 
 _REFUSALS: dict[IntentStatus, type[TicketingError]] = {
     IntentStatus.AWAITING_PAYMENT: PaymentRequired,
@@ -43,7 +43,7 @@ _REFUSALS: dict[IntentStatus, type[TicketingError]] = {
     IntentStatus.REVERSED: IntentReversed,
 }
 
-blp = Surface(
+blp = ApiBlueprint(
     "checkout",
     __name__,
     url_prefix="/v1/checkout/tenants/<tenant>",
@@ -54,7 +54,7 @@ cors.open_to_all(blp)
 
 
 @blp.post("/preflight")
-@once
+@idempotent
 @blp.takes(PreflightSchema)
 @blp.answers(201, NewIntentSchema)
 @blp.refuses(
@@ -91,7 +91,7 @@ def get_checkout_intent(tenant: str, intent_id: str) -> PaymentIntent:
 
 
 @blp.post("/intents/<intent_id>/purchase")
-@once_looking
+@idempotent_outside_transaction
 @blp.answers(200, PurchaseSchema)
 @blp.also_answers(202, PurchaseSchema, "Paid, not yet deep enough")
 @blp.refuses(
@@ -112,7 +112,7 @@ def purchase(tenant: str, intent_id: str) -> tuple[PaymentIntent, int]:
 
 
 @blp.post("/intents/<intent_id>/cancel")
-@once_looking
+@idempotent_outside_transaction
 @blp.answers(200, IntentSchema)
 @blp.refuses(NotFound, IntentNotCancelable, ChainUnavailable)
 def cancel(tenant: str, intent_id: str) -> PaymentIntent:

@@ -17,12 +17,12 @@ from ticketing.models.events import Event
 from ticketing.services.catalog import events, obstacles
 from ticketing.services.pagination import Page
 from ticketing.web import auth
-from ticketing.web.audited import trailed
-from ticketing.web.blueprint import Surface
+from ticketing.web.audited import audited
+from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller, config, page_request
-from ticketing.web.idempotency import once
+from ticketing.web.idempotency import idempotent
 
-blp = Surface(
+blp = ApiBlueprint(
     "events",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/events",
@@ -42,9 +42,9 @@ def list_events(query: dict[str, Any], tenant: str) -> Page[Event]:
 
 
 @blp.post("")
-@once
+@idempotent
 @blp.takes(EventCreateSchema)
-@trailed(None)
+@audited(None)
 @blp.answers(201, EventSchema)
 @blp.refuses(SlugTaken)
 def create_event(body: dict[str, Any], tenant: str) -> Event:
@@ -62,7 +62,7 @@ def get_event(tenant: str, event_id: str) -> Event:
 
 @blp.patch("/<event_id>")
 @blp.takes(EventChangeSchema)
-@trailed(get_event)
+@audited(get_event)
 @blp.answers(200, EventSchema)
 @blp.refuses(NotFound, SlugTaken, SlugFixed)
 def change_event(body: dict[str, Any], tenant: str, event_id: str) -> Event:
@@ -71,9 +71,9 @@ def change_event(body: dict[str, Any], tenant: str, event_id: str) -> Event:
 
 
 @blp.post("/<event_id>/status")
-@once
+@idempotent
 @blp.takes(StatusSchema)
-@trailed(get_event)
+@audited(get_event)
 @blp.answers(200, EventSchema)
 @blp.refuses(NotFound, InvalidTransition, HasIntents)
 def set_event_status(body: dict[str, Any], tenant: str, event_id: str) -> Event:

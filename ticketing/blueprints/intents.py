@@ -17,10 +17,10 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.orders import admissions, intents
 from ticketing.services.pagination import Page
 from ticketing.web import auth
-from ticketing.web.blueprint import Surface
+from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller, page_request
 
-blp = Surface(
+blp = ApiBlueprint(
     "intents",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>",

@@ -12,11 +12,11 @@ from ticketing.services.catalog import public_listing
 from ticketing.services.catalog.public_listing import PublicTicketType
 from ticketing.services.pagination import Page
 from ticketing.web import auth, cors
-from ticketing.web.blueprint import Surface
+from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import config, page_request
-from ticketing.web.response_cache import remembered
+from ticketing.web.response_cache import cached
 
-blp = Surface(
+blp = ApiBlueprint(
     "public",
     __name__,
     url_prefix="/v1/public/tenants/<tenant>",
@@ -27,7 +27,7 @@ cors.open_to_all(blp)
 
 
 @blp.get("/events")
-@remembered(public_listing.standing_of_tenant)
+@cached(public_listing.version_of_tenant)
 @blp.asks(PageQuery)
 @blp.answers(200, page_of(PublicEventSchema))
 @blp.refuses(NotFound)
@@ -37,7 +37,7 @@ def list_public_events(query: dict[str, Any], tenant: str) -> Page[Event]:
 
 
 @blp.get("/events/<event_id>")
-@remembered(public_listing.standing_of_tenant)
+@cached(public_listing.version_of_tenant)
 @blp.answers(200, PublicEventSchema)
 @blp.refuses(NotFound)
 def get_public_event(tenant: str, event_id: str) -> Event:
@@ -46,7 +46,7 @@ def get_public_event(tenant: str, event_id: str) -> Event:
 
 
 @blp.get("/events/<event_id>/tickets")
-@remembered(public_listing.standing_of_event)
+@cached(public_listing.version_of_event)
 @blp.asks(PageQuery)
 @blp.answers(200, page_of(PublicTicketTypeSchema))
 @blp.refuses(NotFound)

@@ -2,25 +2,25 @@
 
 from typing import Any
 
-from schemas.reconciliation import AuditSchema
+from schemas.reconciliation import ReconciliationSchema
 from ticketing.constants import Role
 from ticketing.services.payments import reconciliation
 from ticketing.web import auth
-from ticketing.web.blueprint import Surface
+from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller
 
-blp = Surface(
-    "audit",
+blp = ApiBlueprint(
+    "reconciliation",
     __name__,
-    url_prefix="/v1/admin/tenants/<tenant>/audit",
+    url_prefix="/v1/admin/tenants/<tenant>/reconciliation",
     guard=auth.TenantRole(reads=Role.READ, writes=Role.WRITE),
     description="The proof that stock and money add up.",
 )
 
 
 @blp.get("")
-@blp.answers(200, AuditSchema)
-def get_audit(tenant: str) -> dict[str, Any]:
+@blp.answers(200, ReconciliationSchema)
+def get_reconciliation(tenant: str) -> dict[str, Any]:
     """Prove the tenant's books."""
-    breaches = reconciliation.audit(caller().tenant_id)
+    breaches = reconciliation.reconcile(caller().tenant_id)
     return {"ok": not breaches, "breaches": breaches}

@@ -12,11 +12,11 @@ from ticketing.services.payments import refunds
 from ticketing.services.payments.refunds import RefundOwed
 from ticketing.web import auth
 from ticketing.web.audited import actor
-from ticketing.web.blueprint import Surface
+from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller, config, page_request
-from ticketing.web.idempotency import once_looking
+from ticketing.web.idempotency import idempotent_outside_transaction
 
-blp = Surface(
+blp = ApiBlueprint(
     "refunds",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/refunds",
@@ -34,7 +34,7 @@ def list_refunds(query: dict[str, Any], tenant: str) -> Page[RefundOwed]:
 
 
 @blp.post("/<intent_id>/settle")
-@once_looking
+@idempotent_outside_transaction
 @blp.takes(RefundSettleSchema)
 @blp.answers(200, RefundSchema)
 @blp.refuses(NotFound, NoRefundDue, RefundNotSeen, ChainUnavailable)

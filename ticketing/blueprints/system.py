@@ -4,10 +4,10 @@ from schemas.system import HealthSchema, ReadinessSchema
 from ticketing.services import health
 from ticketing.services.health import Readiness
 from ticketing.web import auth
-from ticketing.web.blueprint import Surface
+from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import config
 
-blp = Surface(
+blp = ApiBlueprint(
     "system",
     __name__,
     guard=auth.Open(None),

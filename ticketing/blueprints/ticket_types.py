@@ -12,12 +12,12 @@ from ticketing.models.ticket_types import TicketType
 from ticketing.services.catalog import obstacles, ticket_types
 from ticketing.services.pagination import Page
 from ticketing.web import auth
-from ticketing.web.audited import trailed
-from ticketing.web.blueprint import Surface
+from ticketing.web.audited import audited
+from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller, config, page_request
-from ticketing.web.idempotency import once
+from ticketing.web.idempotency import idempotent
 
-blp = Surface(
+blp = ApiBlueprint(
     "ticket_types",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/events/<event_id>/tickets",
@@ -38,9 +38,9 @@ def list_ticket_types(query: dict[str, Any], tenant: str, event_id: str) -> Page
 
 
 @blp.post("")
-@once
+@idempotent
 @blp.takes(TicketTypeCreateSchema)
-@trailed(None)
+@audited(None)
 @blp.answers(201, TicketTypeSchema)
 @blp.refuses(NotFound)
 def create_ticket_type(body: dict[str, Any], tenant: str, event_id: str) -> TicketType:
@@ -58,7 +58,7 @@ def get_ticket_type(tenant: str, event_id: str, ticket_id: str) -> TicketType:
 
 @blp.patch("/<ticket_id>")
 @blp.takes(TicketTypeChangeSchema)
-@trailed(get_ticket_type)
+@audited(get_ticket_type)
 @blp.answers(200, TicketTypeSchema)
 @blp.refuses(NotFound, CapacityTooLow)
 def change_ticket_type(
@@ -69,9 +69,9 @@ def change_ticket_type(
 
 
 @blp.post("/<ticket_id>/status")
-@once
+@idempotent
 @blp.takes(StatusSchema)
-@trailed(get_ticket_type)
+@audited(get_ticket_type)
 @blp.answers(200, TicketTypeSchema)
 @blp.refuses(NotFound, InvalidTransition, HasIntents)
 def set_ticket_type_status(

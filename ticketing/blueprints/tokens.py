@@ -8,10 +8,10 @@ from ticketing.errors import InvalidCredentials
 from ticketing.services.access import tokens
 from ticketing.services.access.tokens import Token
 from ticketing.web import auth
-from ticketing.web.blueprint import Surface
+from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import config
 
-blp = Surface(
+blp = ApiBlueprint(
     "tokens",
     __name__,
     url_prefix="/v1/auth",

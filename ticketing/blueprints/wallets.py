@@ -8,11 +8,11 @@ from ticketing.errors import NotFound
 from ticketing.services import wallets
 from ticketing.services.wallets import WalletView
 from ticketing.web import auth
-from ticketing.web.audited import trailed
-from ticketing.web.blueprint import Surface
+from ticketing.web.audited import audited
+from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller
 
-blp = Surface(
+blp = ApiBlueprint(
     "wallets",
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/wallet",
@@ -31,7 +31,7 @@ def get_wallet(tenant: str) -> WalletView:
 
 @blp.put("")
 @blp.takes(WalletSetSchema)
-@trailed(get_wallet)
+@audited(get_wallet)
 @blp.answers(200, WalletSchema)
 def set_wallet(body: dict[str, Any], tenant: str) -> WalletView:
     """Set or replace the wallet. Addresses issued before stay watched."""

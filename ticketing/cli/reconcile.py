@@ -1,4 +1,4 @@
-"""`flask --app app audit`: the proof of the books."""
+"""`flask --app app reconcile`: the proof of the books."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ from ticketing.services.access import tenants
 from ticketing.services.payments import reconciliation
 
 
-@click.command("audit")
+@click.command("reconcile")
 @click.option("--tenant", help="Audit this tenant's books alone (slug or id).")
 @json_option
 @runs
@@ -22,7 +22,7 @@ def command(tenant: str | None, as_json: bool) -> None:
     It may run at any time, beside the service. Of one rule the first 100 breaches are told.
     """
     tenant_id = None if tenant is None else tenants.find(tenant).id
-    breaches = reconciliation.audit(tenant_id)
+    breaches = reconciliation.reconcile(tenant_id)
     if as_json:
         told = [asdict(breach) for breach in breaches]
         click.echo(json.dumps({"ok": not breaches, "breaches": told}))

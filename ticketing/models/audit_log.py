@@ -6,7 +6,7 @@ from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.tenants import Tenant
 
 
-class TrailEntry(BaseModel):
+class AuditLogEntry(BaseModel):
     """One change by one actor. `before` and `after` are JSON objects of what differs."""
 
     id = TextField(primary_key=True)

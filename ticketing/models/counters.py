@@ -5,7 +5,7 @@ from peewee import BigIntegerField, TextField
 from ticketing.models.base import BaseModel
 
 
-class Tally(BaseModel):
+class CounterEntry(BaseModel):
     """What `name` and `label` say happened `count` times, besides what other rows tell."""
 
     id = TextField(primary_key=True)

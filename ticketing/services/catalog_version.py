@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Standing:
+class Version:
     """A moment of what the public sees of a tenant, or of one of its events too.
 
     It stands from `since` until `until`, as long as the database tells the same `stamp`.
@@ -40,14 +40,14 @@ class Standing:
     until: datetime | None
 
 
-def standing(tenant_id: str, event_id: str | None) -> Standing:
+def standing(tenant_id: str, event_id: str | None) -> Version:
     """Return how things stand: `read` asks it and what is shown of one moment."""
     now = clock.now()
     until = _next_change(event_id, now) if event_id is not None else None
-    return Standing(tenant_id, event_id, _stamp(tenant_id, event_id), now, until)
+    return Version(tenant_id, event_id, _stamp(tenant_id, event_id), now, until)
 
 
-def stands(seen: Standing) -> bool:
+def stands(seen: Version) -> bool:
     """Tell whether what was read after `seen` is what would be read now."""
     now = clock.now()
     # A clock that was set back may stand before a sale that had begun.
@@ -56,7 +56,7 @@ def stands(seen: Standing) -> bool:
     return _stamp(seen.tenant_id, seen.event_id) == seen.stamp
 
 
-def read(stand: Callable[[], Standing], view: Callable[[], T]) -> tuple[Standing, T]:
+def read(stand: Callable[[], Version], view: Callable[[], T]) -> tuple[Version, T]:
     """Return how things stand and what `view` shows, as of one moment.
 
     Stock that ran out between the two and came back would be shown as gone for as long as the
@@ -72,7 +72,7 @@ def read(stand: Callable[[], Standing], view: Callable[[], T]) -> tuple[Standing
         return stand(), view()
 
 
-def _on_replica(seen: Standing, view: Callable[[], T]) -> T | None:
+def _on_replica(seen: Version, view: Callable[[], T]) -> T | None:
     """Return what `view` shows on the replica, None unless that is as far as `seen`."""
     with database.on_replica():
         while True:

@@ -133,7 +133,7 @@ def note_look(chain_id: int) -> None:
 
 
 @dataclass(frozen=True)
-class Seen:
+class ChainView:
     """The transfers to one address that lie above the cursor, `after`, and up to `as_of`.
 
     `balance` is what the address holds, in atomic units. It is asked for where a hold may be
@@ -146,7 +146,7 @@ class Seen:
     balance: int | None = None
 
 
-def look(intent: PaymentIntent, enabled: Mapping[int, Chain], *, to_drop: bool) -> Seen:
+def look(intent: PaymentIntent, enabled: Mapping[int, Chain], *, to_drop: bool) -> ChainView:
     """Read the transfers to one intent's address that the worker has not come to yet.
 
     `to_drop` says that its hold is to be dropped. Nothing is read while the chain does not have the
@@ -165,15 +165,15 @@ def look(intent: PaymentIntent, enabled: Mapping[int, Chain], *, to_drop: bool) 
         else:
             head, there = node.head_and(read.number)
             if there != read:
-                return Seen(read, read, [])
+                return ChainView(read, read, [])
             first = read.number + 1
         terms = intent.terms
         ranges = node.transfers(terms.token_address, [terms.address], first, head)
         transfers = [transfer for _, found in ranges for transfer in found]
         if not to_drop and head.time <= intent.expires_at:
-            return Seen(read, head, transfers)
+            return ChainView(read, head, transfers)
         (balance,) = node.balances(terms.token_address, [terms.address])
-        return Seen(read, head, transfers, balance)
+        return ChainView(read, head, transfers, balance)
     except RpcError as error:
         log.warning("chain %s: %s", chain.chain_id, error)
         counters.add(counters.UNSEEN, str(chain.chain_id))

@@ -102,7 +102,7 @@ def purchase(intent: PaymentIntent, config: Config) -> PaymentIntent:
         return intent
     if intent.chain_id is None:
         return settlement.confirm_free(intent.id)
-    return settlement.settle_seen(intent, chains.look(intent, config.chains, to_drop=False))
+    return settlement.settle_view(intent, chains.look(intent, config.chains, to_drop=False))
 
 
 def cancel(intent: PaymentIntent, config: Config) -> PaymentIntent:
@@ -113,7 +113,7 @@ def cancel(intent: PaymentIntent, config: Config) -> PaymentIntent:
     """
     if intent.status == IntentStatus.AWAITING_PAYMENT and intent.chain_id is not None:
         seen = chains.look(intent, config.chains, to_drop=True)
-        settlement.settle_seen(intent, seen, to_drop=True)
+        settlement.settle_view(intent, seen, to_drop=True)
     return settlement.cancel(intent.id)
 
 

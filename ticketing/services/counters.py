@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from ticketing import ids
 from ticketing.db.connection import write_transaction
-from ticketing.models.counters import Tally
+from ticketing.models.counters import CounterEntry
 from ticketing.models.prepared import prepared_insert
 
 ENTERED = "intents_entered"
@@ -19,32 +19,34 @@ UNSEEN = "chain_unseen"
 
 FEW, MANY = 100, 1000
 
-_insert = prepared_insert(Tally)
+_insert = prepared_insert(CounterEntry)
 
 
 def add(name: str, label: str, count: int = 1) -> None:
     """Count it."""
-    _insert(Tally(id=ids.new("tly_"), name=name, label=label, count=count))
+    _insert(CounterEntry(id=ids.new("tly_"), name=name, label=label, count=count))
 
 
 def read() -> dict[str, Counter[str]]:
     """Return how often everything happened, by name, then by label."""
-    return _added_up(Tally.select())
+    return _added_up(CounterEntry.select())
 
 
 def put_together() -> None:
     """Make few rows of many, so that `read` stays short."""
-    some = [row.id for row in Tally.select(Tally.id).limit(MANY)]
+    some = [row.id for row in CounterEntry.select(CounterEntry.id).limit(MANY)]
     if len(some) <= FEW:
         return
     with write_transaction():
-        counted = _added_up(Tally.delete().where(Tally.id.in_(some)).returning(Tally).execute())
+        counted = _added_up(
+            CounterEntry.delete().where(CounterEntry.id.in_(some)).returning(CounterEntry).execute()
+        )
         for name, labels in counted.items():
             for label, count in labels.items():
                 add(name, label, count)
 
 
-def _added_up(rows: Iterable[Tally]) -> dict[str, Counter[str]]:
+def _added_up(rows: Iterable[CounterEntry]) -> dict[str, Counter[str]]:
     counted: dict[str, Counter[str]] = defaultdict(Counter)
     for row in rows:
         counted[row.name][row.label] += row.count

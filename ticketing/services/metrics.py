@@ -18,7 +18,7 @@ _ENTERED = [status for status in IntentStatus if status is not IntentStatus.AWAI
 
 
 @dataclass(frozen=True)
-class Vitals:
+class Metrics:
     """Amounts are micro-units. `live`: intents that are not settled, by status.
 
     `entered`: how often intents entered each status, ever.
@@ -35,7 +35,7 @@ class Vitals:
     unseen: Mapping[str, int]
 
 
-def read(enabled: Mapping[int, Chain]) -> Vitals:
+def read(enabled: Mapping[int, Chain]) -> Metrics:
     """Return the figures as of now."""
     counted = counters.read()
     refunds: Any = (
@@ -51,7 +51,7 @@ def read(enabled: Mapping[int, Chain]) -> Vitals:
         for chain_id in enabled
         if chain_id in states and states[chain_id].block_time is not None
     }
-    return Vitals(
+    return Metrics(
         live={IntentStatus.AWAITING_PAYMENT: 0, IntentStatus.PROCESSING: 0, **_live()},
         entered={**dict.fromkeys(_ENTERED, 0), **counted[counters.ENTERED]},
         refunds_owed=refunds.owed,

@@ -14,7 +14,7 @@ from ticketing.web.context import address, caller, request_id
 View = Callable[..., Response]
 
 
-def trailed(before: View | None) -> Callable[[View], View]:
+def audited(before: View | None) -> Callable[[View], View]:
     """Write down what a view changes; its answer shows how things are after.
 
     `before` is the view that shows how they were, None where something is made.

@@ -42,7 +42,7 @@ _IF_NONE_MATCH = {
 View = TypeVar("View", bound=Callable[..., Any])
 
 
-class Surface(Blueprint):
+class ApiBlueprint(Blueprint):
     """A blueprint that cannot be made without saying who may pass."""
 
     ARGUMENTS_PARSER = StrictParser()
@@ -132,7 +132,7 @@ class Surface(Blueprint):
             refusals += [BadRequest, UnsupportedMediaType]
         if "arguments" in doc_info:
             refusals.append(Invalid)
-        if "once" in doc_info:
+        if "idempotent" in doc_info:
             doc.setdefault("parameters", []).append(_IDEMPOTENCY_KEY)
             refusals += [StillRunning, KeyReused, Invalid]
         doc["security"] = self.guard.security(method, view)
@@ -141,7 +141,7 @@ class Surface(Blueprint):
         for status in sorted({refusal.status for refusal in refusals}):
             of_status = {each.code: each for each in refusals if each.status == status}
             responses[str(status)] = _problem_response(list(of_status.values()))
-        if "remembered" in doc_info:
+        if "cached" in doc_info:
             doc.setdefault("parameters", []).append(_IF_NONE_MATCH)
             responses["304"] = {"description": "It still stands"}
         responses["default"] = {"$ref": "#/components/responses/Problem"}

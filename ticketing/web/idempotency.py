@@ -35,7 +35,7 @@ class _Refused(Exception):
         self.response = response
 
 
-def once(view: View) -> View:
+def idempotent(view: View) -> View:
     """Answer a repeated request with what the first was answered; run it in one transaction.
 
     Invalid for a key that is none, KeyReused, StillRunning.
@@ -43,7 +43,7 @@ def once(view: View) -> View:
     return _decorate(view, write_transaction)
 
 
-def once_looking(view: View) -> View:
+def idempotent_outside_transaction(view: View) -> View:
     """Do the same for a view that looks at a chain first, which no transaction may wait for.
 
     Such a view must by itself do nothing twice: a kill before its answer is kept runs it again.
@@ -69,7 +69,7 @@ def _decorate(view: View, transaction: Callable[[], AbstractContextManager[None]
             raise
 
     documented = dict(getattr(wrapper, "_apidoc", {}))
-    documented["once"] = True
+    documented["idempotent"] = True
     wrapper._apidoc = documented  # type: ignore[attr-defined]
     return wrapper
 

@@ -17,16 +17,16 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from ticketing.services import metrics
-from ticketing.services.metrics import Vitals
+from ticketing.services.metrics import Metrics
 from ticketing.web import auth
-from ticketing.web.blueprint import Surface
+from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import config
 
 log = logging.getLogger(__name__)
 
 FILES = "PROMETHEUS_MULTIPROC_DIR"
 
-blp = Surface(
+blp = ApiBlueprint(
     "metrics",
     __name__,
     guard=auth.Scraper(),
@@ -75,7 +75,7 @@ def read_metrics() -> Response:
 class _Figures(Collector):
     """The database's figures under the names that Prometheus knows them by."""
 
-    def __init__(self, figures: Vitals) -> None:
+    def __init__(self, figures: Metrics) -> None:
         self._figures = figures
 
     def collect(self) -> Iterator[Metric]:

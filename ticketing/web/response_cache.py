@@ -18,7 +18,7 @@ from werkzeug.http import parse_etags
 
 from ticketing.constants import CallClass
 from ticketing.services import catalog_version
-from ticketing.services.catalog_version import Standing
+from ticketing.services.catalog_version import Version
 from ticketing.web import cors, rate_limit, request_log
 
 KEPT_BYTES = 8 * 1024 * 1024
@@ -36,14 +36,14 @@ Url = tuple[str, str]
 
 @dataclass(frozen=True)
 class _Answer:
-    standing: Standing
+    standing: Version
     body: bytes
     etag: str
     route: str
     tenant: str
 
 
-def remembered(stand: Callable[..., Standing]) -> Callable[[View], View]:
+def cached(stand: Callable[..., Version]) -> Callable[[View], View]:
     """Keep what a view answers, for as long as it stands.
 
     `stand` takes what the path names and says how things stand, or raises what the view would.
@@ -62,7 +62,7 @@ def remembered(stand: Callable[..., Standing]) -> Callable[[View], View]:
             status, headers, body = _respond(answer, request.environ)
             return Response(body, status, headers)
 
-        wrapper._apidoc = {**getattr(view, "_apidoc", {}), "remembered": True}  # type: ignore[attr-defined]
+        wrapper._apidoc = {**getattr(view, "_apidoc", {}), "cached": True}  # type: ignore[attr-defined]
         return wrapper
 
     return decorate
@@ -158,5 +158,5 @@ def _size(url: Url, answer: _Answer) -> int:
 
 
 def _answers(extensions: dict[str, Any]) -> _Answers:
-    kept: _Answers = extensions.get("remembered") or extensions.setdefault("remembered", _Answers())
+    kept: _Answers = extensions.get("cached") or extensions.setdefault("cached", _Answers())
     return kept

@@ -19,7 +19,7 @@ SWEEP_EVERY = timedelta(minutes=1)
 log = logging.getLogger(__name__)
 
 
-class SecondLook:
+class BalanceSweep:
     """Asks one chain for the balances of payment addresses."""
 
     def __init__(self, chain: Chain, node: Node) -> None:

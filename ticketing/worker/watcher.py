@@ -13,7 +13,7 @@ from ticketing.services import chains, counters
 from ticketing.services.orders import intents
 from ticketing.services.payments import block_history, payments, settlement
 from ticketing.services.payments.settlement import CursorMoved
-from ticketing.worker.balance_sweep import SecondLook
+from ticketing.worker.balance_sweep import BalanceSweep
 
 _HEADERS_AT_ONCE = 32
 
@@ -31,7 +31,7 @@ class Watcher:
         self.chain = chain
         self._holder = uuid.uuid4().hex
         self._node = connect(chain)
-        self._second_look = SecondLook(chain, self._node)
+        self._balance_sweep = BalanceSweep(chain, self._node)
         self._checked = False
         self._in_charge: bool | None = None
 
@@ -59,7 +59,7 @@ class Watcher:
             cursor = head
         chains.note_look(self.chain.chain_id)
         self._settle(cursor)
-        self._second_look.sweep(cursor)
+        self._balance_sweep.sweep(cursor)
 
     def leave(self) -> None:
         """Let another worker go on at once."""
@@ -157,7 +157,7 @@ class Watcher:
         while moved:
             moved = settlement.settle(chain_id, settlement.deep_enough(chain_id, cursor)) > 0
             past = settlement.past_deadline(chain_id, cursor)
-            self._second_look.before_expiry(past, cursor)
+            self._balance_sweep.before_expiry(past, cursor)
             moved |= settlement.settle(chain_id, past) > 0
 
     def _block(self, number: int) -> Block:

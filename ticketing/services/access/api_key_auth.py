@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class KeyUse:
+class PresentedKey:
     """A good key, and until when the secret that it was presented by is good."""
 
     key: ApiKey
@@ -42,7 +42,7 @@ def _live_key(key_id: Any, now: Any) -> ModelSelect[ApiKey]:
     )
 
 
-def present(plaintext: str, keyring: Keyring) -> KeyUse | None:
+def present(plaintext: str, keyring: Keyring) -> PresentedKey | None:
     """Return what this plaintext opens, None if it opens nothing: never why.
 
     What cannot be a key of ours is refused without asking the database. Of all others each takes
@@ -65,7 +65,7 @@ def present(plaintext: str, keyring: Keyring) -> KeyUse | None:
     if ends_at is None or ends_at <= now:
         return None
     _note(key, digests[0], keyring, current=fits)
-    return KeyUse(key, generation, ends_at)
+    return PresentedKey(key, generation, ends_at)
 
 
 def of_jwt(key_id: str, generation: int) -> ApiKey | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ticketing import clock, ids
 from ticketing.db.connection import one_at_a_time, write_transaction
-from ticketing.models.audit_log import TrailEntry
+from ticketing.models.audit_log import AuditLogEntry
 from ticketing.services.pagination import Page, PageRequest, paginate
 
 _LEFT_OUT = frozenset(
@@ -47,7 +47,7 @@ def record(
         before = {name: before[name] for name in after if name in before}
         if not (after or is_change):
             return
-    TrailEntry.insert(
+    AuditLogEntry.insert(
         id=ids.new("trl_"),
         tenant=tenant_id,
         at=clock.now(),
@@ -74,12 +74,12 @@ def changes(tenant_id: str) -> Iterator[None]:
 
 def list_page(
     tenant_id: str, actor: str | None, subject: str | None, page: PageRequest
-) -> Page[TrailEntry]:
+) -> Page[AuditLogEntry]:
     """Return a tenant's trail, the latest first."""
-    query = TrailEntry.select().where(TrailEntry.tenant == tenant_id)
+    query = AuditLogEntry.select().where(AuditLogEntry.tenant == tenant_id)
     if actor is not None:
-        query = query.where(TrailEntry.actor == actor)
+        query = query.where(AuditLogEntry.actor == actor)
     if subject is not None:
-        query = query.where(TrailEntry.subject == subject)
-    scope = f"trail {tenant_id} {json.dumps([actor, subject])}"
-    return paginate(query, [TrailEntry.id], page, scope=scope, descending=True)
+        query = query.where(AuditLogEntry.subject == subject)
+    scope = f"audit_log {tenant_id} {json.dumps([actor, subject])}"
+    return paginate(query, [AuditLogEntry.id], page, scope=scope, descending=True)

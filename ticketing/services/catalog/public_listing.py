@@ -19,7 +19,7 @@ from ticketing.services import catalog_version, chains
 from ticketing.services.access import tenants
 from ticketing.services.catalog import obstacles
 from ticketing.services.catalog.obstacles import Circumstances
-from ticketing.services.catalog_version import Standing
+from ticketing.services.catalog_version import Version
 from ticketing.services.pagination import Page, PageRequest, paginate
 
 
@@ -47,12 +47,12 @@ class PublicTicketType:
     decimals: int = MICRO_UNIT_DECIMALS
 
 
-def standing_of_tenant(tenant: str, **_: str) -> Standing:
+def version_of_tenant(tenant: str, **_: str) -> Version:
     """Return how a tenant's published events stand, whichever of them are shown. NotFound."""
     return catalog_version.standing(tenants.find(tenant).id, None)
 
 
-def standing_of_event(tenant: str, event_id: str) -> Standing:
+def version_of_event(tenant: str, event_id: str) -> Version:
     """Return how the ticket types of a published event stand, their stock included. NotFound."""
     found = tenants.find(tenant)
     return catalog_version.standing(found.id, find_event(found, event_id).id)

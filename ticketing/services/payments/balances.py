@@ -11,7 +11,7 @@ from ticketing.models.payment_intents import Payment, PaymentIntent
 
 
 @dataclass(frozen=True)
-class Books:
+class Balance:
     """One intent's sums in micro-units, as far as the chain is known (`as_of`).
 
     `final` is what lies deep enough to stay, `paid_block` the block of the payment that
@@ -70,7 +70,7 @@ class Books:
         return max(0, self.received - sold - self.intent.refunded)
 
 
-def add_up(intent: PaymentIntent, payments: Sequence[Payment], as_of: Block) -> Books:
+def add_up(intent: PaymentIntent, payments: Sequence[Payment], as_of: Block) -> Balance:
     """Add up an intent's payments, given in the chain's order, canonical or not."""
     terms = intent.terms
     price = units.to_atomic(intent.amount, terms.decimals)
@@ -97,7 +97,7 @@ def add_up(intent: PaymentIntent, payments: Sequence[Payment], as_of: Block) -> 
         Flag.DUPLICATE: completed is not None and received > at_completion,
         Flag.REORGED: Flag.REORGED in intent.flags or len(canonical) < len(payments),
     }
-    return Books(
+    return Balance(
         intent=intent,
         as_of=as_of,
         received=whole,

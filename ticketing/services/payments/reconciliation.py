@@ -50,7 +50,7 @@ class Scope:
     intents: Sequence[str] | None
 
 
-def audit(tenant_id: str | None) -> list[Breach]:
+def reconcile(tenant_id: str | None) -> list[Breach]:
     """Return where the books are wrong, of one tenant or of all; an empty list: nowhere."""
     scope = Scope(
         tenant_id,

@@ -22,7 +22,7 @@ from ticketing.errors import ChainUnavailable
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import AWAITING, UNSETTLED, PaymentIntent
 from ticketing.services import chains, counters
-from ticketing.services.chains import Seen
+from ticketing.services.chains import ChainView
 from ticketing.services.orders import admissions, intents, stock
 from ticketing.services.payments import balances, block_history, payments
 
@@ -44,7 +44,7 @@ def confirm_free(intent_id: str) -> PaymentIntent:
         return intent
 
 
-def settle_seen(intent: PaymentIntent, seen: Seen, *, to_drop: bool = False) -> PaymentIntent:
+def settle_view(intent: PaymentIntent, seen: ChainView, *, to_drop: bool = False) -> PaymentIntent:
     """Bring the books of one intent to what was seen of it just now, and settle it.
 
     What the worker has read meanwhile stands above what was read here. ChainUnavailable if its

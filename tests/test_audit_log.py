@@ -9,12 +9,12 @@ from peewee import DatabaseError
 from tests.endpoints import endpoints
 from tests.factories import cli, event_body, new_xpub, ticket_body, worker_once
 from ticketing.db.connection import database, write_transaction
-from ticketing.models.audit_log import TrailEntry
+from ticketing.models.audit_log import AuditLogEntry
 from tools import anvil
 
 
 def trail_of(acme, **query):
-    answer = acme.api().get(f"{acme.path}/trail", query_string=query)
+    answer = acme.api().get(f"{acme.path}/audit-log", query_string=query)
     assert answer.status_code == 200, answer.json
     return answer.json["data"]
 
@@ -77,7 +77,7 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
 def test_nothing_that_is_shown_once_is_in_it(acme):
     made = acme.api().post(f"{acme.path}/apikeys", {"name": "k", "role": "read"}).json
     rotated = acme.api().post(f"{acme.path}/apikeys/{made['id']}/rotate", {}).json
-    written = json.dumps([list(row) for row in TrailEntry.select().tuples()], default=str)
+    written = json.dumps([list(row) for row in AuditLogEntry.select().tuples()], default=str)
     assert made["id"] in written
     assert made["key"] not in written
     assert rotated["key"] not in written
@@ -132,9 +132,9 @@ def test_changes_at_once_follow_one_another(acme):
 
 def test_it_is_read_latest_first_in_pages_and_by_actor(acme):
     events = [acme.event()["id"] for _ in range(3)]
-    first = acme.api().get(f"{acme.path}/trail", query_string={"limit": 2}).json
+    first = acme.api().get(f"{acme.path}/audit-log", query_string={"limit": 2}).json
     rest = {"limit": 2, "cursor": first["next_cursor"]}
-    second = acme.api().get(f"{acme.path}/trail", query_string=rest).json
+    second = acme.api().get(f"{acme.path}/audit-log", query_string=rest).json
     subjects = [entry["subject"] for entry in first["data"] + second["data"]]
     assert subjects[:3] == events[::-1]
     assert {entry["actor"] for entry in trail_of(acme, actor="cli")} == {"cli"}
@@ -147,7 +147,7 @@ def test_what_is_typed_on_the_command_line_is_in_it(app, acme):
     cli(app, "members", "add", *added, stdin="correct horse battery")
     cli(app, "members", "disable", "acme", "a@example.org")
     cli(app, "keys", "revoke-all", "acme", "--yes")
-    entries = TrailEntry.select().order_by(TrailEntry.id)
+    entries = AuditLogEntry.select().order_by(AuditLogEntry.id)
     actions = [(each.actor, each.action) for each in entries]
     assert actions == [
         ("cli", "tenants create"),
@@ -163,4 +163,4 @@ def test_what_is_typed_on_the_command_line_is_in_it(app, acme):
 def test_the_database_itself_refuses_to_change_it(acme, statement):
     with pytest.raises(DatabaseError, match="append-only"), write_transaction():
         database.execute_sql(statement)
-    assert TrailEntry.select().count() == 1
+    assert AuditLogEntry.select().count() == 1

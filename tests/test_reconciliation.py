@@ -106,7 +106,7 @@ def books(acme, neighbour, node):
     assert neighbour.buyer(free_ticket(neighbour)).purchase().status_code == 200
     statuses = [buyer.now()["status"] for buyer in (paid, live, free, late)]
     assert statuses == ["confirmed", "awaiting_payment", "confirmed", "expired"]
-    assert reconciliation.audit(None) == []
+    assert reconciliation.reconcile(None) == []
     named = {"paid": paid, "live": live, "free": free, "expired": late}
     return {
         "ticket": ticket["id"],
@@ -151,12 +151,12 @@ def right(intents):
 
 def seen_by(organizer):
     """What the audit says of one tenant, the same through service, API and CLI."""
-    found = [(breach.rule, breach.ids) for breach in reconciliation.audit(organizer.id)]
-    answer = organizer.api("read").get(f"{organizer.path}/audit")
+    found = [(breach.rule, breach.ids) for breach in reconciliation.reconcile(organizer.id)]
+    answer = organizer.api("read").get(f"{organizer.path}/reconciliation")
     assert answer.status_code == 200
     assert answer.json["ok"] is (not found)
     assert [(each["rule"], each["ids"]) for each in answer.json["breaches"]] == found
-    arguments = ("audit", "--tenant", organizer.slug, "--json")
+    arguments = ("reconcile", "--tenant", organizer.slug, "--json")
     printed = cli(organizer.app, *arguments, exit_code=1 if found else 0)
     assert json.loads(printed) == answer.json
     return found
@@ -205,24 +205,24 @@ def test_busy_books_are_right_at_every_step(acme, neighbour, node):
     assert neighbour.buyer(free_ticket(neighbour)).purchase().status_code == 200
     half_gone.pay(node, PRICE)
     worker_once(acme.app)
-    assert reconciliation.audit(None) == []
+    assert reconciliation.reconcile(None) == []
     snapshot = node.rpc("evm_snapshot")
     gone.pay(node)
     half_gone.pay(node, PRICE)
     worker_once(acme.app)
     assert [buyer.now()["status"] for buyer in both] == ["confirmed"] * 2
-    assert reconciliation.audit(None) == []
+    assert reconciliation.reconcile(None) == []
     node.rpc("evm_revert", snapshot)
     node.rpc("anvil_mine", "0x5")
     worker_once(acme.app)
     assert [buyer.now()["status"] for buyer in both] == ["reversed"] * 2
     assert seen_by(acme) == seen_by(neighbour) == []
-    assert cli(acme.app, "audit") == right(PaymentIntent.select().count())
-    assert cli(acme.app, "audit", "--tenant", neighbour.id) == right(1)
+    assert cli(acme.app, "reconcile") == right(PaymentIntent.select().count())
+    assert cli(acme.app, "reconcile", "--tenant", neighbour.id) == right(1)
     gone.pay(node)
     worker_once(acme.app)
     assert [buyer.now()["status"] for buyer in both] == ["confirmed", "reversed"]
-    assert reconciliation.audit(None) == []
+    assert reconciliation.reconcile(None) == []
 
 
 def test_what_is_being_processed_is_held(three_deep, acme, node):
@@ -236,7 +236,7 @@ def test_what_is_being_processed_is_held(three_deep, acme, node):
 
 def test_empty_books_are_right(acme):
     assert seen_by(acme) == []
-    assert cli(acme.app, "audit") == right(0)
+    assert cli(acme.app, "reconcile") == right(0)
 
 
 @pytest.mark.parametrize(("rule", "names", "sql"), BROKEN)
@@ -244,10 +244,10 @@ def test_each_breach_is_named_and_nobody_else_sees_it(acme, neighbour, books, ru
     break_books(books, sql)
     ids = [books.get(name, name) for name in names.split()]
     assert seen_by(acme) == [(rule, ids)]
-    assert [(breach.rule, breach.ids) for breach in reconciliation.audit(None)] == [(rule, ids)]
+    assert [(breach.rule, breach.ids) for breach in reconciliation.reconcile(None)] == [(rule, ids)]
     assert seen_by(neighbour) == []
-    assert cli(acme.app, "audit", exit_code=1).startswith(f"{rule}  {' '.join(ids)}  ")
-    assert cli(acme.app, "audit", "--tenant", "neighbour") == right(1)
+    assert cli(acme.app, "reconcile", exit_code=1).startswith(f"{rule}  {' '.join(ids)}  ")
+    assert cli(acme.app, "reconcile", "--tenant", "neighbour") == right(1)
 
 
 def test_every_rule_has_been_broken():
@@ -267,7 +267,7 @@ def test_stock_beyond_the_capacity_is_named_all_the_same(acme, books):
     forget_check_constraints()
     break_books(books, change("ticket", "capacity = 1"))
     assert seen_by(acme) == [("stock_within_capacity", [books["ticket"]])]
-    assert reconciliation.audit(None)[0].detail == "1 are held and 2 sold of 1"
+    assert reconciliation.reconcile(None)[0].detail == "1 are held and 2 sold of 1"
     break_books(books, change("ticket", "capacity = NULL, held = -1"))
     assert [rule for rule, _ in seen_by(acme)] == ["stock_within_capacity", "held_is_live"]
 
@@ -298,4 +298,4 @@ def test_no_more_than_a_hundred_breaches_of_a_rule_are_told(acme):
 
 
 def test_an_unknown_tenant_is_told_in_one_sentence(acme):
-    assert "no such tenant" in cli(acme.app, "audit", "--tenant", "nobody-here", exit_code=1)
+    assert "no such tenant" in cli(acme.app, "reconcile", "--tenant", "nobody-here", exit_code=1)
