@@ -31,7 +31,7 @@ format: .venv/tests ## Write the code in the one style
 
 SECONDS := 1200
 fuzz: .venv/tests ## Try the service against its OpenAPI document with every role, SECONDS=1200 in all
-	@FUZZ_SECONDS=$(SECONDS) $(BIN)/python -m pytest tests/test_fuzz.py -s
+	@FUZZ_SECONDS=$(SECONDS) $(BIN)/python -m pytest tests/api/test_fuzz.py -s
 
 bench: .venv/tests ## Measure what requests cost; the table goes to bench/RESULTS.md too
 	@$(BIN)/python -m bench --write

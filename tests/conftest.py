@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app import create_app
-from tests.factories import Api, Organizer, new_organizer
+from tests.support.factories import Api, Organizer, new_organizer
 from ticketing.config import load
 from ticketing.constants import CallClass
 from ticketing.db import migrate

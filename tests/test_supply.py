@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 
 from tools import licenses
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[1]
 STATIC = ROOT / "ticketing" / "static" / "swagger-ui"
 PINNED = ["requirements.txt", "requirements-dev.txt", "tools/supply.txt", "tools/node.txt"]
 INSTALLED = PINNED[:2]

@@ -1,0 +1,166 @@
+"""The trail: who changed what, when and from where; nothing can change it."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from peewee import DatabaseError
+
+from tests.support.endpoints import endpoints
+from tests.support.factories import cli, event_body, new_xpub, ticket_body, worker_once
+from ticketing.db.connection import database, write_transaction
+from ticketing.models.audit_log import AuditLogEntry
+from tools import anvil
+
+
+def trail_of(acme, **query):
+    answer = acme.api().get(f"{acme.path}/audit-log", query_string=query)
+    assert answer.status_code == 200, answer.json
+    return answer.json["data"]
+
+
+def test_a_change_says_who_what_from_where_before_and_after(acme):
+    event = acme.event(title="Launch")
+    admin = acme.with_headers({"X-API-Key": acme.admin_key, "X-Request-ID": "mine-1"})
+    path = f"{acme.path}/events/{event['id']}"
+    remote = {"environ_overrides": {"REMOTE_ADDR": "203.0.113.7"}}
+    assert admin.patch(path, {"title": "Launch Night"}, **remote).status_code == 200
+
+    changed, created = trail_of(acme, subject=event["id"])
+    assert changed.pop("id") > created["id"]
+    assert changed.pop("at") >= created["at"]
+    assert changed == {
+        "actor": "key_" + acme.admin_key.split("_")[1],
+        "address": "203.0.113.7",
+        "request_id": "mine-1",
+        "action": "events_change_event",
+        "subject": event["id"],
+        "before": {"title": "Launch"},
+        "after": {"title": "Launch Night"},
+    }
+    assert (created["action"], created["before"]) == ("events_create_event", None)
+    assert created["after"]["title"] == "Launch"
+
+
+def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
+    me, path = acme.api(), acme.path
+    event = me.post(f"{path}/events", event_body()).json
+    me.patch(f"{path}/events/{event['id']}", {"title": "Other"})
+    me.post(f"{path}/events/{event['id']}/status", {"status": "published"})
+    tickets = f"{path}/events/{event['id']}/tickets"
+    ticket = me.post(tickets, ticket_body()).json
+    me.patch(f"{tickets}/{ticket['id']}", {"name": "Other"})
+    me.post(f"{tickets}/{ticket['id']}/status", {"status": "published"})
+    key = me.post(f"{path}/apikeys", {"name": "k", "role": "read"}).json["id"]
+    me.post(f"{path}/apikeys/{key}/rotate", {})
+    me.post(f"{path}/apikeys/{key}/revoke")
+    me.put(f"{path}/wallet", {"xpub": new_xpub()})
+    buyer = acme.buyer(ticket)
+    worker_once(app)
+    buyer.pay(node, buyer.intent["amount"] + 7)
+    worker_once(app)
+    anvil.mint(node.rpc, anvil.TOKEN_ADDRESS, node.rpc("eth_accounts")[5], 7)
+    back = anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, anvil.BUYER, 7, sender=5)
+    settled = {"tx_hash": back["transactionHash"]}
+    me.post(f"{path}/refunds/{buyer.intent['id']}/settle", settled)
+
+    operations = {
+        f"{each.surface}_{each.view}" for each in endpoints(app, "/v1/admin/") if not each.reads
+    }
+    found = trail_of(acme, limit=100)
+    assert {entry["action"] for entry in found if entry["actor"] != "cli"} == operations
+    (refund,) = trail_of(acme, subject=buyer.intent["id"])
+    assert refund["before"] == {"refunded": 0}
+    assert refund["after"] == {"refunded": 7, **settled}
+
+
+def test_nothing_that_is_shown_once_is_in_it(acme):
+    made = acme.api().post(f"{acme.path}/apikeys", {"name": "k", "role": "read"}).json
+    rotated = acme.api().post(f"{acme.path}/apikeys/{made['id']}/rotate", {}).json
+    written = json.dumps([list(row) for row in AuditLogEntry.select().tuples()], default=str)
+    assert made["id"] in written
+    assert made["key"] not in written
+    assert rotated["key"] not in written
+    assert acme.admin_key not in written
+
+
+def test_every_rotation_leaves_an_entry_though_nothing_that_is_shown_differs(app, acme):
+    short = {"name": "k", "role": "read", "ttl_seconds": 1800}
+    key = acme.api().post(f"{acme.path}/apikeys", short).json["id"]
+    for _ in range(2):
+        rotated = acme.api().post(f"{acme.path}/apikeys/{key}/rotate", {})
+        assert rotated.status_code == 200
+    cli(app, "keys", "rotate", "acme", key)
+    actions = [entry["action"] for entry in trail_of(acme, subject=key)]
+    assert actions == ["keys rotate", *["api_keys_rotate_api_key"] * 2, "api_keys_create_api_key"]
+
+
+def test_what_changes_nothing_or_fails_leaves_none(acme):
+    event = acme.event()
+    path, before = f"{acme.path}/events/{event['id']}", trail_of(acme)
+    same = acme.api().post(f"{path}/status", {"status": "published"})
+    wrong = acme.api().patch(path, {"slug": "fixed-once-published"})
+    assert (same.status_code, wrong.status_code) == (200, 409)
+    assert trail_of(acme) == before
+
+
+def test_a_request_sent_again_leaves_one_entry(acme):
+    me, headers = acme.api(), {"Idempotency-Key": "the-same"}
+    before = len(trail_of(acme))
+    for _ in range(2):
+        assert me.post(f"{acme.path}/events", event_body(), headers=headers).status_code == 201
+    assert len(trail_of(acme)) == before + 1
+
+
+def test_changes_at_once_follow_one_another(acme):
+    event = acme.event(title="0")
+    path = f"{acme.path}/events/{event['id']}"
+    api = acme.with_headers({"X-API-Key": acme.admin_key})
+
+    def rename(n):
+        try:
+            return api.patch(path, {"title": str(n)}).status_code
+        finally:
+            database.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(rename, range(1, 9))) == {200}
+    entries = trail_of(acme, subject=event["id"])[::-1]
+    titles = [entry["after"]["title"] for entry in entries]
+    assert [entry["before"]["title"] for entry in entries[1:]] == titles[:-1]
+
+
+def test_it_is_read_latest_first_in_pages_and_by_actor(acme):
+    events = [acme.event()["id"] for _ in range(3)]
+    first = acme.api().get(f"{acme.path}/audit-log", query_string={"limit": 2}).json
+    rest = {"limit": 2, "cursor": first["next_cursor"]}
+    second = acme.api().get(f"{acme.path}/audit-log", query_string=rest).json
+    subjects = [entry["subject"] for entry in first["data"] + second["data"]]
+    assert subjects[:3] == events[::-1]
+    assert {entry["actor"] for entry in trail_of(acme, actor="cli")} == {"cli"}
+    assert trail_of(acme, actor="key_none") == []
+
+
+def test_what_is_typed_on_the_command_line_is_in_it(app, acme):
+    cli(app, "keys", "create", "acme", "--name", "k", "--role", "read")
+    added = ("acme", "a@example.org", "--role", "read", "--password-stdin")
+    cli(app, "members", "add", *added, stdin="correct horse battery")
+    cli(app, "members", "disable", "acme", "a@example.org")
+    cli(app, "keys", "revoke-all", "acme", "--yes")
+    entries = AuditLogEntry.select().order_by(AuditLogEntry.id)
+    actions = [(each.actor, each.action) for each in entries]
+    assert actions == [
+        ("cli", "tenants create"),
+        ("cli", "keys create"),
+        ("cli", "members add"),
+        ("cli", "members disable"),
+        *[("cli", "keys revoke-all")] * 2,
+    ]
+    assert "correct horse" not in "".join(each.after for each in entries)
+
+
+@pytest.mark.parametrize("statement", ["UPDATE trail SET actor = 'nobody'", "DELETE FROM trail"])
+def test_the_database_itself_refuses_to_change_it(acme, statement):
+    with pytest.raises(DatabaseError, match="append-only"), write_transaction():
+        database.execute_sql(statement)
+    assert AuditLogEntry.select().count() == 1

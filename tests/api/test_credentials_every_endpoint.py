@@ -1,0 +1,182 @@
+"""Every endpoint with every kind of credential; one that is added later is in here by itself."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from app import create_app
+from tests.support.credentials_table import METRICS_TOKEN, Kind, both_ways, every_credential
+from tests.support.endpoints import Endpoint, endpoints, same
+from ticketing.config import load
+from ticketing.constants import Role
+from ticketing.web import auth
+from ticketing.web.blueprint import ApiBlueprint
+
+ADMIN, CHECKOUT = "/v1/admin/", "/v1/checkout/"
+ASK_NOBODY = {"tokens", "public", "system", "chains"}
+NEEDED = {
+    "apikeys": (Role.ADMIN, Role.ADMIN),
+    "wallet": (Role.ADMIN, Role.ADMIN),
+    "events": (Role.READ, Role.WRITE),
+    "intents": (Role.READ, Role.WRITE),
+    "admissions": (Role.READ, Role.WRITE),
+    "refunds": (Role.READ, Role.ADMIN),
+    "reconciliation": (Role.READ, Role.WRITE),
+    "audit_log": (Role.ADMIN, Role.ADMIN),
+}
+"""What the contract says; a resource that is added later says it here."""
+
+Due = tuple[int, str] | None
+PASSES: Due = None
+UNAUTHENTICATED: Due = (401, "unauthenticated")
+
+
+def _open(endpoint: Endpoint, kind: Kind | Role) -> Due:
+    return PASSES
+
+
+def _of_role(endpoint: Endpoint, kind: Kind | Role) -> Due:
+    if kind is Kind.NEIGHBOUR:
+        return 403, "wrong_tenant"
+    if isinstance(kind, Kind):
+        return UNAUTHENTICATED
+    guard: Any = endpoint.guard
+    needed = guard.reads if endpoint.reads else guard.writes
+    return PASSES if kind.holds(needed) else (403, "insufficient_role")
+
+
+def _of_buyer(endpoint: Endpoint, kind: Kind | Role) -> Due:
+    guard: Any = endpoint.guard
+    begins = endpoint.view == guard.open_view
+    if kind is Kind.NONE:
+        return PASSES if begins else UNAUTHENTICATED
+    if kind in (Kind.BEARER, Kind.METRICS):
+        return PASSES if begins else (404, "not_found")
+    if kind is Kind.BAD:
+        return UNAUTHENTICATED
+    if kind is Kind.NEIGHBOUR:
+        return 403, "wrong_tenant"
+    return PASSES if kind.holds(Role.PAYWALL) else (403, "insufficient_role")
+
+
+def _of_scraper(endpoint: Endpoint, kind: Kind | Role) -> Due:
+    return PASSES if kind is Kind.METRICS else UNAUTHENTICATED
+
+
+ROWS: dict[type, Callable[[Endpoint, Kind | Role], Due]] = {
+    auth.Open: _open,
+    auth.TenantRole: _of_role,
+    auth.Buyer: _of_buyer,
+    auth.Scraper: _of_scraper,
+}
+"""What each kind of guard answers each kind of credential."""
+
+
+def due(endpoint: Endpoint, kind: Kind | Role) -> Due:
+    """The refusal that is due, None if it passes. A guard that has no row is a KeyError."""
+    return ROWS[type(endpoint.guard)](endpoint, kind)
+
+
+def send(app, endpoint, headers, **known):
+    return app.test_client().open(endpoint.path(**known), method=endpoint.method, headers=headers)
+
+
+@pytest.fixture
+def environ(environ):
+    return {**environ, "METRICS_TOKEN": METRICS_TOKEN}
+
+
+@pytest.fixture
+def real(acme):
+    """The ids of one thing of each kind that acme has."""
+    intent = acme.buyer(acme.ticket(price_amount=0)).intent
+    return {
+        "event_id": intent["event_id"],
+        "ticket_id": intent["ticket_id"],
+        "intent_id": intent["id"],
+        "key_id": "key_" + acme.admin_key.split("_")[1],
+    }
+
+
+def test_every_route_belongs_to_a_surface_with_a_guard_that_has_a_row(app):
+    assert {type(endpoint.guard) for endpoint in endpoints(app)} == set(ROWS)
+    assert all(isinstance(each, ApiBlueprint) and each.guard for each in app.blueprints.values())
+
+
+def test_a_route_without_a_guard_or_with_a_guard_without_a_row_fails_the_table(environ):
+    other = create_app(load(environ))
+    other.add_url_rule("/v1/backdoor", "backdoor", lambda: "in")
+    with pytest.raises(AssertionError, match="nobody guards"):
+        list(endpoints(other))
+
+    class Lenient(auth.Open):
+        """A guard of a new kind."""
+
+    other, surface = create_app(load(environ)), ApiBlueprint("new", __name__, guard=Lenient(None))
+    surface.add_url_rule("/v1/new", "view", lambda: "in")
+    other.register_blueprint(surface)
+    added = next(endpoints(other, "/v1/new"))
+    with pytest.raises(KeyError):
+        due(added, Kind.NONE)
+    with pytest.raises(TypeError, match="guard"):
+        ApiBlueprint("unguarded", __name__)
+
+
+def test_only_the_surfaces_that_say_so_ask_nobody(app):
+    kinds = {name: type(surface.guard) for name, surface in app.blueprints.items()}
+    assert {name for name, kind in kinds.items() if kind is auth.Open} == ASK_NOBODY
+    for prefix, kind in ((ADMIN, auth.TenantRole), (CHECKOUT, auth.Buyer)):
+        assert {type(endpoint.guard) for endpoint in endpoints(app, prefix)} == {kind}
+
+
+def test_each_resource_needs_the_roles_of_the_contract(app):
+    for endpoint in endpoints(app, ADMIN):
+        resource = endpoint.rule.split("/")[5]
+        assert (endpoint.guard.reads, endpoint.guard.writes) == NEEDED[resource], endpoint
+
+
+def test_every_endpoint_answers_every_credential_as_its_guard_says(app, acme, neighbour, real):
+    refusals: dict[Any, set[Any]] = {}
+    table = every_credential(acme, neighbour)
+    assert {credential.kind for credential in table} == {*Kind, *Role}
+    for endpoint in endpoints(app):
+        for credential in table:
+            refusal = due(endpoint, credential.kind)
+            case = (credential.name, endpoint.method, endpoint.rule)
+            if refusal is PASSES:
+                answer = send(app, endpoint, credential.headers, tenant=acme.slug)
+                assert answer.status_code not in (401, 403, 500), case
+                continue
+            # What is there and what is not, the tenant included: nobody is told which.
+            for known in ({}, real):
+                answer = send(app, endpoint, credential.headers, tenant=acme.slug, **known)
+                assert answer.status_code == refusal[0], (case, answer.text)
+                assert endpoint.method == "HEAD" or answer.json["code"] == refusal[1], case
+                assert answer.content_type == "application/problem+json"
+                if refusal[0] == 401:
+                    assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+                key = (*refusal, endpoint.method == "HEAD", endpoint.surface == "checkout")
+                refusals.setdefault(key, set()).add(same(answer))
+    assert all(len(answers) == 1 for answers in refusals.values()), refusals
+
+
+def test_a_neighbour_is_not_told_whether_a_tenant_exists(app, acme, neighbour, real):
+    for headers in both_ways(neighbour, neighbour.key("paywall")):
+        for prefix in (ADMIN, CHECKOUT):
+            for endpoint in endpoints(app, prefix):
+                answers = {
+                    same(send(app, endpoint, headers, tenant=tenant, **known))
+                    for tenant in (acme.slug, acme.id, "nobody-here", "ten_" + "0" * 26, "\u202e")
+                    for known in ({}, real)
+                }
+                ((status, _, _),) = answers
+                assert status == 403, endpoint
+
+
+def test_the_tenant_in_the_path_may_be_its_slug_or_its_id(app, acme):
+    for tenant in (acme.slug, acme.id):
+        for headers in both_ways(acme, acme.admin_key):
+            for endpoint in endpoints(app, ADMIN):
+                answer = send(app, endpoint, headers, tenant=tenant)
+                assert answer.status_code not in (401, 403), endpoint

@@ -1,0 +1,322 @@
+"""Every field of every request: what its bounds let in, what they keep out, and by which name."""
+
+import json
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.support.factories import new_xpub
+from ticketing import ids
+
+RIGHT_TO_LEFT = "\u200f\u05e9\u05dc\u05d5\u05dd \u202e\u05d0\u202c"
+FOUR_BYTES = "🎟\U0010ffff\U0001d518"
+HUGE = 10**399
+EXPONENT = "<1e3>"  # written into the body as the number 1e3
+NOT_TEXT = (1, 1.5, True, [], {}, ["a"], HUGE)
+UNSENDABLE = ("a\0b", "\ud800", "a\udc00b", "\udc00\ud800")
+NOT_INTEGER = (1.0, EXPONENT, True, False, "1", "", [], {}, HUGE, -HUGE)
+EPOCH = "1970-01-01T00:00:00Z"
+BAD_TIMES = (
+    *("", "now", "2031-06-01", "2031-06-01T10:00:00", "2031-06-01 10:00:00Z", "20310601T100000Z"),
+    *(
+        "2031-06-01T10:00Z",
+        "2031-06-01T10:00:00,5Z",
+        "2031-06-01T10:00:00.Z",
+        "1969-12-31T23:59:59Z",
+    ),
+    *("0000-01-01T00:00:00Z", "9999-12-31T23:59:59-00:01", "0001-01-01T00:00:00+00:01"),
+    *("2031-06-30T23:59:60Z", "2031-06-01T24:00:00Z", "2031-13-01T10:00:00Z"),
+    *("2031-02-29T10:00:00Z", "2031-06-01T10:60:00Z", "2031-06-01T10:00:00+24:00"),
+    *("2031-06-01T10:00:00+05:99", "1969-12-31T23:30:00-01:00", "1970-01-01T00:30:00+01:00"),
+    *("2031-06-01T10:00:00+0100", "2031-06-01T10:00:00Z\n", "٢٠٣١-06-01T10:00:00Z", "2031-W05-1"),
+    *(1938081600, 1.5, True, [], {}, HUGE, "\0", "\ud800"),
+)
+GOOD_TIMES = {
+    "2031-06-01T10:00:00z": "2031-06-01T10:00:00Z",
+    "2031-06-01t10:00:00Z": "2031-06-01T10:00:00Z",
+    "2031-06-01T10:00:00+05:45": "2031-06-01T04:15:00Z",
+    "2031-06-01T10:00:00-00:00": "2031-06-01T10:00:00Z",
+    "2031-06-01T10:00:00.25Z": "2031-06-01T10:00:00.250000Z",
+    "2031-06-01T10:00:00.123456789Z": "2031-06-01T10:00:00.123456Z",
+    "9999-12-31T23:59:59.999999Z": "9999-12-31T23:59:59.999999Z",
+    "2032-02-29T23:30:00-23:59": "2032-03-01T23:29:00Z",
+}
+
+
+def text(low, high, *, good=(), bad=(), free=True, null=False):
+    """Text of `low` to `high` characters; `free` takes any characters there are."""
+    inside = [*("x" * length for length in {low, high} if free), *good]
+    if free and high >= 20:
+        inside += [RIGHT_TO_LEFT, FOUR_BYTES, " a\tb\n\x7f ", "\u0301e\u200b", "é", "e\u0301"]
+    outside = [*NOT_TEXT, *UNSENDABLE, "x" * (high + 1), *bad, *([] if null else [None])]
+    return inside + [None] * null, outside + [""] * (low > 0)
+
+
+def integer(low, high, *, null=False):
+    outside = [*NOT_INTEGER, low - 1, high + 1, 2**63, -(2**63), *([] if null else [None])]
+    return [low, high] + [None] * null, outside
+
+
+def choice(*values):
+    return values, (*NOT_TEXT, *UNSENDABLE, "", "gone", values[0].upper(), f"{values[0]} ", None)
+
+
+def instant(*, good=(), null=False):
+    return [*GOOD_TIMES, *good] + [None] * null, [*BAD_TIMES] + [None] * (not null)
+
+
+BOOLEAN = [True, False], ["true", "false", "", 0, 1, 1.0, [], {}, None]
+TITLE = text(1, 200, bad=(" ", "\n\t", "\u2003" * 3, "\x1c", "\x85", "\ufeff"))
+SLUG = text(
+    *(1, 80),
+    free=False,
+    good=("s" * 80, "0", "a-b-9"),
+    bad=("A", "a_b", "-a", "a-", "a--b", "a b", "a\n", "é", "a.b", "\u0660"),
+)
+ZONE = text(
+    *(1, 64),
+    free=False,
+    good=("UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires"),
+    bad=("Mars/Olympus", "europe/berlin", "+02:00", "../../etc/passwd", "UTC\n", "localtime "),
+)
+URL = text(
+    *(1, 2048),
+    free=False,
+    null=True,
+    good=("http://localhost/", "https://a.example/" + "x" * 2030, "https://[::1]:8443/a?b=c#d"),
+    bad=("javascript:alert(1)", "ftp://a.example/", "//a.example", "a.example", "https://", "x"),
+)
+EMAIL = text(
+    *(3, 254),
+    free=False,
+    null=True,
+    good=("a@b.io",),
+    bad=("ada", "@example.org", "a@b@c.io", "a b@c.io"),
+)
+EVENT = {
+    "title": TITLE,
+    "slug": SLUG,
+    "description": text(0, 10_000),
+    "type": choice("online", "in_person", "hybrid"),
+    "venue": text(0, 500, null=True),
+    "start_at": instant(good=[EPOCH]),
+    "end_at": instant(null=True),
+    "timezone": ZONE,
+    "online_join_url": URL,
+}
+TICKET_TYPE = {
+    "name": TITLE,
+    "price_amount": integer(0, 10**15),
+    "transferable": BOOLEAN,
+    "chain_id": integer(1, 2**53 - 1, null=True),
+    "capacity": integer(0, 2**53 - 1, null=True),
+    "min_per_order": integer(1, 100),
+    "max_per_order": integer(1, 100),
+    "sales_start_at": instant(good=[EPOCH], null=True),
+    "sales_end_at": instant(null=True),
+}
+NEW_STATUS = choice("draft", "published")
+CASES = {
+    "EventCreate": {**EVENT, "status": NEW_STATUS},
+    "EventChange": EVENT,
+    "TicketTypeCreate": {**TICKET_TYPE, "status": NEW_STATUS},
+    "TicketTypeChange": TICKET_TYPE,
+    "Status": {"status": choice("draft", "published", "canceled")},
+    "Preflight": {
+        "event_id": text(1, 80),
+        "ticket_id": text(1, 80),
+        "chain_id": integer(1, 2**53 - 1, null=True),
+        "quantity": integer(1, 100),
+        "buyer": ([{}], [None, [], "Ada", 1, True]),
+        "buyer.email": EMAIL,
+        "buyer.name": text(1, 200, null=True),
+        "max_amount": integer(0, 2**53 - 1, null=True),
+    },
+    "ApiKeyCreate": {
+        "name": text(1, 100),
+        "role": choice("read", "paywall", "write", "admin"),
+        "ttl_seconds": integer(60, 31_536_000),
+    },
+    "ApiKeyRotate": {
+        "overlap_seconds": integer(0, 86_400),
+        "ttl_seconds": integer(60, 31_536_000),
+    },
+    "KeyExchange": {"api_key": text(1, 200)},
+    "Login": {"tenant": text(1, 100), "email": text(1, 254), "password": text(1, 128)},
+    "RefundSettle": {
+        "tx_hash": text(66, 66, free=False, good=("0x" + "ab" * 32,), bad=("x" * 66,))
+    },
+    "WalletSet": {"xpub": text(1, 200, free=False, good=(new_xpub(),), bad=("x", "xpub6" * 20))},
+}
+
+
+PAGE = {
+    "limit": (["1", "100"], ["0", "101", "-1", "x", "", "1.0", "1e1", "+1", " 1", "٣", "9" * 400]),
+    "cursor": ([], ["", "x", "x" * 1001, "a\0b"]),
+}
+NAMED = (["cli", "x" * 100, RIGHT_TO_LEFT], ["", "x" * 101, "a\0b"])
+ID = (["evt_x", "x" * 80, RIGHT_TO_LEFT], ["", "x" * 81, "a\0b"])
+
+
+def option(*values):
+    return values, ("", "gone", values[0].upper(), "a\0b")
+
+
+QUERIES = {
+    "/events": {
+        **PAGE,
+        "status": option("draft", "published", "canceled"),
+        "type": option("online", "in_person", "hybrid"),
+        "q": (["x", "x" * 200, FOUR_BYTES, "%_\\'"], ["", "x" * 201, "a\0b"]),
+        "sort": option("created_at", "-created_at", "start_at", "-start_at"),
+    },
+    "/events/{event_id}/tickets": PAGE,
+    "/apikeys": {**PAGE, "status": option("active", "expired", "revoked")},
+    "/intents": {
+        **PAGE,
+        "status": option(
+            *("awaiting_payment", "processing", "confirmed", "expired", "canceled", "reversed")
+        ),
+        "event_id": ID,
+        "flag": option("underpaid", "overpaid", "paid_late", "duplicate", "reorged"),
+    },
+    "/refunds": PAGE,
+    "/audit-log": {**PAGE, "actor": NAMED, "subject": NAMED},
+    "/admissions": {**PAGE, "event_id": ID, "status": option("valid", "suspended")},
+}
+PUBLIC_QUERIES = {"/events": PAGE, "/events/{event_id}/tickets": PAGE}
+
+
+class Door(NamedTuple):
+    """Where a field is tried, beside which other fields, and what a good one is answered."""
+
+    method: str
+    path: str
+    body: dict[str, Any]
+    status: int = 200
+
+
+def key_of(organizer):
+    """The id of another key than its own."""
+    return "key_" + organizer.key("read").split("_")[1]
+
+
+def door(organizer, schema):
+    event = {"title": "T", "type": "online", "start_at": EPOCH, "end_at": None, "timezone": "UTC"}
+    ticket = {"name": "T", "price_amount": 0, "chain_id": 1, "max_per_order": 100}
+    ticket |= {"min_per_order": 1, "sales_start_at": None, "sales_end_at": None}
+    of = organizer.event(status="draft")
+    events, here = f"{organizer.path}/events", f"{organizer.path}/events/{of['id']}"
+    tickets = f"{here}/tickets"
+    nothing = {"event_id": "evt_" + "0" * 26, "ticket_id": "tkt_" + "0" * 26}
+    return {
+        "EventCreate": lambda: Door("POST", events, event, 201),
+        "EventChange": lambda: Door("PATCH", here, event),
+        "TicketTypeCreate": lambda: Door("POST", tickets, ticket, 201),
+        "TicketTypeChange": lambda: Door(
+            "PATCH", f"{tickets}/{organizer.ticket(of)['id']}", ticket
+        ),
+        "Status": lambda: Door("POST", f"{here}/status", {}),
+        "Preflight": lambda: Door("POST", f"{organizer.checkout}/preflight", nothing, 404),
+        "ApiKeyCreate": lambda: Door(
+            "POST", f"{organizer.path}/apikeys", {"name": "k", "role": "read"}, 201
+        ),
+        "ApiKeyRotate": lambda: Door(
+            "POST", f"{organizer.path}/apikeys/{key_of(organizer)}/rotate", {}
+        ),
+        "KeyExchange": lambda: Door("POST", "/v1/auth/token", {}, 401),
+        "Login": lambda: Door(
+            "POST", "/v1/auth/login", {"tenant": "t", "email": "e@x.io", "password": "p"}, 401
+        ),
+        "RefundSettle": lambda: Door(
+            "POST", f"{organizer.path}/refunds/{ids.INTENT}{'0' * 26}/settle", {}, 404
+        ),
+        "WalletSet": lambda: Door("PUT", f"{organizer.path}/wallet", {}),
+    }[schema]()
+
+
+def send(organizer, to, fields):
+    """Send the door's body with these fields, of which `a.b` stands within `a`."""
+    body = dict(to.body)
+    for name, value in fields.items():
+        outer, _, inner = name.partition(".")
+        body[outer] = {**body.get(outer, {}), inner: value} if inner else value
+    text = json.dumps(body).replace(f'"{EXPONENT}"', "1e3")
+    headers = {"X-API-Key": organizer.admin_key, "Content-Type": "application/json"}
+    return organizer.app.test_client().open(to.path, method=to.method, headers=headers, data=text)
+
+
+@pytest.mark.parametrize("schema", CASES)
+def test_what_lies_within_the_bounds_is_taken_and_given_back_unchanged(acme, schema):
+    to = door(acme, schema)
+    for field, (inside, _) in CASES[schema].items():
+        for value in inside:
+            answer = send(acme, to, {field: value})
+            assert answer.status_code == to.status, (field, value, answer.json)
+            if to.status < 300 and field in answer.json:
+                expected = GOOD_TIMES.get(value, value) if field.endswith("_at") else value
+                assert answer.json[field] == expected
+
+
+@pytest.mark.parametrize("schema", CASES)
+def test_what_lies_outside_the_bounds_is_refused_by_name(acme, schema):
+    to = door(acme, schema)
+    for field, (_, outside) in CASES[schema].items():
+        for value in outside:
+            answer = send(acme, to, {field: value})
+            assert answer.status_code == 422, (field, value, answer.json)
+            assert answer.json["errors"].keys() == {field}, value
+
+
+@pytest.mark.parametrize("schema", CASES)
+def test_several_faults_are_all_named_at_once(acme, schema):
+    faults = {field: outside[0] for field, (_, outside) in CASES[schema].items()}
+    faults.pop("buyer", None)
+    answer = send(acme, door(acme, schema), {**faults, "nonsense": 1})
+    assert answer.status_code == 422
+    assert answer.json["errors"].keys() == {*faults, "nonsense"}
+
+
+def test_every_query_parameter_has_bounds_too(acme):
+    admin, event = acme.api(), acme.event()
+    for base, queries in ((acme.path, QUERIES), (acme.public, PUBLIC_QUERIES)):
+        for path, parameters in queries.items():
+            here = base + path.format(event_id=event["id"])
+            for name, (inside, outside) in parameters.items():
+                for value in inside:
+                    assert admin.get(here, query_string={name: value}).status_code == 200, value
+                for value in outside:
+                    refused = admin.get(here, query_string={name: value})
+                    assert refused.status_code == 422, (here, name, value)
+                    assert refused.json["errors"].keys() == {name}
+
+
+def test_no_field_and_no_parameter_is_without_its_case(api):
+    document = api.get("/openapi.json").json
+    schemas = document["components"]["schemas"]
+
+    def fields_of(name, prefix=""):
+        for field, of in schemas[name]["properties"].items():
+            yield prefix + field
+            if "$ref" in of:
+                yield from fields_of(of["$ref"].rsplit("/", 1)[1], f"{field}.")
+
+    bodies, queries = {}, {}
+    for path, item in document["paths"].items():
+        for operation in (each for each in item.values() if isinstance(each, dict)):
+            if "requestBody" in operation:
+                taken = operation["requestBody"]["content"]["application/json"]["schema"]
+                name = taken["$ref"].rsplit("/", 1)[1]
+                bodies[name] = set(fields_of(name))
+            asked = {
+                each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"
+            }
+            if asked:
+                queries[path] = asked
+    assert bodies == {name: set(fields) for name, fields in CASES.items()}
+    expected = {
+        f"/v1/{surface}/tenants/{{tenant}}{path}": set(parameters)
+        for surface, of in (("admin", QUERIES), ("public", PUBLIC_QUERIES))
+        for path, parameters in of.items()
+    }
+    assert queries == expected

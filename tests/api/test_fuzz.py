@@ -1,0 +1,86 @@
+"""The service against its own document: schemathesis with every role, and every check."""
+
+import os
+import random
+import sys
+
+import pytest
+
+from tests.support import fuzzing
+from tests.support.fuzzing import IN_WORDS, open_shop
+from ticketing.constants import Role
+
+SECONDS = int(os.environ.get("FUZZ_SECONDS", "0"))
+"""In all, by `make fuzz`; nothing: the bounded and repeatable one of the suite."""
+
+CREDENTIALS = [*(role.value for role in Role), "client secret", "none"]
+BODIES = ("EventCreate", "TicketTypeCreate", "Preflight", "Buyer", "WalletSet")
+RUNS = 2 * len(CREDENTIALS)
+
+
+@pytest.fixture
+def shop(app, acme, node):
+    return open_shop(acme, node)
+
+
+@pytest.fixture
+def environ(environ):
+    """The configuration of a run that outlives many an hour."""
+    return {**environ, "TOKEN_TTL_SECONDS": "86400"}
+
+
+def headers_of(shop, credential):
+    if credential == "none":
+        return {}
+    if credential == "client secret":
+        return {"Authorization": f"Bearer {shop.paid.intent['client_secret']}"}
+    if credential == "admin":
+        return shop.admin.headers
+    if credential == "paywall":
+        return shop.acme.api(credential).headers
+    return {"X-API-Key": shop.acme.key(credential)}
+
+
+@pytest.mark.parametrize("credential", CREDENTIALS)
+def test_no_answer_and_no_request_is_outside_the_document(shop, credential):
+    seed = random.SystemRandom().getrandbits(32) if SECONDS else 1
+    sys.stderr.write(f"\n{credential}, seed {seed}\n")
+    headers = headers_of(shop, credential)
+    if credential == "client secret":
+        shop.known["path.intent_id"] = [shop.paid.intent["id"]]
+    config = fuzzing.configuration(
+        shop.known,
+        headers,
+        seed=seed,
+        examples=200 if SECONDS else 4,
+        seconds=SECONDS // RUNS or None,
+    )
+    only = "/checkout/.*/intents/" if credential == "client secret" else ""
+    found = fuzzing.run(shop, config, only=only)
+    assert not found.failures, "\n".join(fuzzing.failures_of(found))
+    if credential == "admin":
+        assert found.cases > 1000
+        unseen = [
+            label
+            for label, statuses in found.statuses.items()
+            if not any(200 <= status < 300 for status in statuses)
+        ]
+        assert unseen == []
+    assert shop.admin.get(f"{shop.acme.path}/reconciliation").json == {"ok": True, "breaches": []}
+
+
+def test_what_json_schema_cannot_say_the_document_says_in_words(api):
+    document = api.get("/openapi.json").json
+    schemas = document["components"]["schemas"]
+    described = {
+        parameter["name"]
+        for item in document["paths"].values()
+        for operation in item.values()
+        for parameter in operation.get("parameters", ())
+        if "description" in parameter
+    }
+    for name in BODIES:
+        properties = schemas[name]["properties"]
+        described |= {each for each, of in properties.items() if "description" in of}
+    assert all(words in document["info"]["description"] for words in ("1970 to 9999", "fraction"))
+    assert {name.rpartition(".")[2] for name in IN_WORDS} <= described

@@ -1,0 +1,124 @@
+"""What Prometheus reads: right across processes, and for nobody without the token."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import urllib3
+
+from app import create_app
+from tests.conftest import SECRET_KEY
+from tests.support.factories import Buyer, cli, worker_once
+from ticketing.config import load
+from ticketing.models.counters import CounterEntry
+from ticketing.services import counters
+from tools.stack import Stack, free_port
+
+TOKEN = "scrape-me-0123456789"
+
+
+@pytest.fixture
+def environ(environ):
+    return {**environ, "METRICS_TOKEN": TOKEN}
+
+
+def metrics_of(text):
+    """What is exposed, by name and labels as they are written."""
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
+
+
+def read(api):
+    answer = api.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+    assert answer.status_code == 200
+    assert answer.content_type == "text/plain; version=0.0.4; charset=utf-8"
+    return metrics_of(answer.text)
+
+
+def test_nobody_reads_them_without_the_token(environ, api, acme):
+    assert api.get("/metrics").status_code == 401
+    for headers in ({"Authorization": "Bearer guess"}, {"X-API-Key": acme.admin_key}):
+        assert api.get("/metrics", headers=headers).status_code == 401
+    without = create_app(load({key: environ[key] for key in environ if key != "METRICS_TOKEN"}))
+    sent = {"Authorization": f"Bearer {TOKEN}"}
+    assert without.test_client().get("/metrics", headers=sent).status_code == 404
+
+
+def test_requests_are_counted_by_route_and_status(api, acme):
+    route = '{method="GET",route="/v1/public/tenants/<tenant>/events"'
+    before = read(api)
+    for tenant in ("acme", "acme", "nobody"):
+        api.get(f"/v1/public/tenants/{tenant}/events")
+    api.get("/some/where/else")
+    after = read(api)
+
+    def more(name):
+        return after[name] - before.get(name, 0)
+
+    assert more(f'ticketing_requests_total{route},status="200"}}') == 2
+    assert more(f'ticketing_requests_total{route},status="404"}}') == 1
+    assert more('ticketing_requests_total{method="",route="",status="404"}') == 1
+    assert more(f"ticketing_request_seconds_count{route}}}") == 3
+    assert not [name for name in after if "acme" in name or "some" in name]
+
+
+def test_the_figures_of_the_shop_follow_it(app, api, acme, node):
+    ticket = acme.ticket()
+    worker_once(app)
+    paid, _, canceled = (acme.buyer(ticket) for _ in range(3))
+    paid.pay(node, paid.intent["atomic_amount"] + 7)
+    worker_once(app)
+    assert canceled.cancel().status_code == 200
+    found = read(api)
+    assert found['ticketing_intents{status="awaiting_payment"}'] == 1
+    assert found['ticketing_intents_entered_total{status="confirmed"}'] == 1
+    assert found['ticketing_intents_entered_total{status="canceled"}'] == 1
+    assert found["ticketing_refunds_owed"] == 1
+    assert found["ticketing_refund_due_micro_units"] == 7
+    assert abs(found['ticketing_cursor_lag_seconds{chain_id="31337"}']) < 30
+
+
+def test_a_chain_that_is_not_seen_is_counted(app, api, acme, node):
+    buyer = acme.buyer(acme.ticket())
+    node.stop() if hasattr(node, "stop") else node.__exit__(None, None, None)
+    assert Buyer(acme, buyer.intent).purchase().status_code == 503
+    cli(app, "worker", "--once", exit_code=1)
+    assert read(api)['ticketing_rpc_errors_total{chain_id="31337"}'] == 2
+
+
+def test_many_rows_are_put_together_and_nothing_is_lost(app, node):
+    for _ in range(150):
+        counters.add(counters.ENTERED, "confirmed")
+        counters.add(counters.ENTERED, "expired", 2)
+    worker_once(app)
+    assert counters.read() == {counters.ENTERED: {"confirmed": 150, "expired": 300}}
+    assert CounterEntry.select().count() == 2
+
+
+def test_all_processes_of_a_host_are_counted_together(database_url, tmp_path):
+    variables = {
+        "DATABASE_URL": database_url,
+        "SECRET_KEY": SECRET_KEY,
+        "PORT": str(free_port()),
+        "WEB_CONCURRENCY": "3",
+        "METRICS_TOKEN": TOKEN,
+        "TMPDIR": str(tmp_path),
+    }
+    http = urllib3.PoolManager(retries=False)
+    # Each request on a connection of its own, which any process may take.
+    close = {"Connection": "close"}
+
+    def well(_):
+        return http.request("GET", f"{stack.url}/healthz", headers=close).status
+
+    with Stack(variables, log=tmp_path / "log") as stack, ThreadPoolExecutor(20) as pool:
+        stack.start_web()
+        asked = 0
+        while len(list(tmp_path.glob("ticketing-metrics-*/counter_*.db"))) < 3:
+            assert set(pool.map(well, range(60))) == {200}
+            asked += 60
+        sent = {"Authorization": f"Bearer {TOKEN}", **close}
+        for _ in range(5):
+            text = http.request("GET", f"{stack.url}/metrics", headers=sent).data.decode()
+            route = '{method="GET",route="/healthz",status="200"}'
+            assert metrics_of(text)[f"ticketing_requests_total{route}"] == asked
+    assert not list(tmp_path.glob("ticketing-metrics-*"))

@@ -1,0 +1,200 @@
+"""Every field of every body with values that break services: one answer, on both databases.
+
+The fields come from the OpenAPI document: one that is added later is in here by itself.
+"""
+
+import json
+from typing import Any, NamedTuple
+
+import pytest
+
+from app import create_app
+from tests.support.factories import Organizer, new_organizer
+from tests.support.odd_values import NOT_JSON, fits, read_back, well_formed
+from ticketing.config import load
+from ticketing.db.connection import database, is_sqlite
+
+only_once = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+"""For a test that goes to both databases by itself."""
+
+READ_ELSEWHERE = {"/checkout/": "/v1/admin/tenants/{tenant}/intents/{intent_id}"}
+NEEDED_TOO = {"price_amount": "chain_id"}
+"""What a body without it would be refused for."""
+
+
+class Field(NamedTuple):
+    """A field of a body, and of what operation."""
+
+    method: str
+    path: str
+    name: str
+    schema: dict[str, Any]
+    base: dict[str, Any]
+
+    def body(self, text: bytes, *, twice: bool = False) -> bytes:
+        """The body with this JSON text for the field; `a.b` stands within `a`."""
+        outer, _, inner = self.name.partition(".")
+        member = json.dumps(inner or outer).encode() + b":" + text
+        if twice:
+            member += b"," + member
+        if inner:
+            member = json.dumps(outer).encode() + b":{" + member + b"}"
+        rest = json.dumps({name: value for name, value in self.base.items() if name != outer})
+        return rest.encode().replace(b"}", (b"," if rest != "{}" else b"") + member + b"}")
+
+
+class Door:
+    """A tenant with something of each kind, and every way to write to it."""
+
+    def __init__(self, organizer: Organizer) -> None:
+        self.organizer = organizer
+        self.headers = {"X-API-Key": organizer.admin_key}
+        self.client = organizer.app.test_client()
+        self.document = self.client.get("/openapi.json").json
+        ticket = organizer.ticket(price_amount=0, capacity=None)
+        draft = organizer.event(status="draft")
+        self.draft_ids = {
+            "event_id": draft["id"],
+            "ticket_id": organizer.ticket(draft)["id"],
+        }
+        self.ids = {
+            "tenant": organizer.slug,
+            "event_id": ticket["event_id"],
+            "ticket_id": ticket["id"],
+            "intent_id": organizer.buyer(ticket).intent["id"],
+            "key_id": "key_" + organizer.key("read").split("_")[1],
+        }
+
+    def fields(self):
+        """Every field of every body."""
+        for path, item in self.document["paths"].items():
+            for method, operation in item.items():
+                if "requestBody" in operation:
+                    yield from self._fields(method.upper(), path, operation)
+
+    def _fields(self, method, path, operation):
+        content = operation["requestBody"]["content"]["application/json"]
+        schema, example = self.resolved(content["schema"]), content["example"]
+        needed = [*schema.get("required", ())]
+        needed += [NEEDED_TOO[name] for name in needed if name in NEEDED_TOO]
+        base = {name: self.ids.get(name, example[name]) for name in needed}
+        for name, each in schema["properties"].items():
+            yield Field(method, path, name, self.resolved(each), base)
+            for inner, within in self.resolved(each).get("properties", {}).items():
+                yield Field(method, path, f"{name}.{inner}", self.resolved(within), base)
+
+    def resolved(self, schema):
+        if "$ref" not in schema:
+            return schema
+        return self.document["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
+
+    def send(self, field, body):
+        # A change is tried on a draft: what is published keeps its slug.
+        ids = {**self.ids, **(self.draft_ids if field.method == "PATCH" else {})}
+        return self.client.open(
+            field.path.format(**ids),
+            method=field.method,
+            headers={**self.headers, "Content-Type": "application/json"},
+            data=body,
+        )
+
+    def read(self, field, answer):
+        """The value that the field has now, as another request finds it. KeyError if none does."""
+        path = field.path.removesuffix("/status")
+        for part, elsewhere in READ_ELSEWHERE.items():
+            if part in path:
+                path = elsewhere
+        ids = {**self.ids, **(self.draft_ids if field.method == "PATCH" else {})}
+        below = [each for each in self.document["paths"] if each.startswith(f"{path}/{{")]
+        if field.method == "POST" and below:
+            path = min(below, key=len)
+        if field.method == "POST":
+            ids[path.rsplit("{", 1)[1].rstrip("}")] = answer.json["id"]
+        now = self.client.get(path.format(**ids), headers=self.headers).json
+        for name in field.name.split("."):
+            now = now[name]
+        return now
+
+
+@pytest.fixture
+def on_both(environ, postgres, postgres_template):
+    """Run something with a door to SQLite, then with one to Postgres, and return both results."""
+    other = postgres.create_database(
+        postgres_template.replace("template", "odd"), postgres_template
+    )
+
+    def run(experiment):
+        results = []
+        for url in (environ["DATABASE_URL"], other):
+            app = create_app(load({**environ, "DATABASE_URL": url}))
+            # Nothing dies here, and to wait for the disk is most of what the writes take.
+            database.execute_sql(
+                "PRAGMA synchronous = OFF" if is_sqlite() else "SET synchronous_commit = off"
+            )
+            results.append(experiment(Door(new_organizer(app, "acme"))))
+        database.close()
+        return results
+
+    return run
+
+
+def outcome(answer):
+    """What an answer says, apart from ids."""
+    errors = (answer.json or {}).get("errors")
+    return answer.status_code, (answer.json or {}).get("code"), errors and sorted(errors)
+
+
+@only_once
+def test_every_value_has_one_answer_and_what_is_taken_is_read_back(on_both):
+    values = well_formed()
+
+    def experiment(door):
+        told, taken = {}, 0
+        for field in door.fields():
+            for name, text in values.items():
+                value, case = json.loads(text), (field.method, field.path, field.name, name)
+                answer = door.send(field, field.body(text.encode()))
+                told[case] = outcome(answer)
+                assert answer.status_code < 500, case
+                if not fits(field.schema, value):
+                    within = ".a" if value == {"a": 1} and "properties" in field.schema else ""
+                    refused = (422, "invalid_request", [field.name + within])
+                    assert told[case] == refused, (case, told[case])
+                elif answer.status_code < 300 and value != {}:
+                    try:
+                        now = door.read(field, answer)
+                    except KeyError:
+                        continue
+                    assert now == read_back(field.schema, value), case
+                    assert type(now) is type(read_back(field.schema, value)), case
+                    taken += 1
+        assert taken > 500
+        return told
+
+    sqlite, postgres = on_both(experiment)
+    assert len(sqlite) > 3000
+    assert sqlite == postgres
+
+
+@only_once
+def test_what_is_not_json_and_a_member_that_comes_twice_is_400_in_every_body(on_both):
+    def experiment(door):
+        told = {}
+        for field in door.fields():
+            bodies = {name: field.body(text) for name, text in NOT_JSON.items()}
+            good = field.body(b"null")
+            bodies["a BOM first"] = b"\xef\xbb\xbf" + good
+            bodies["UTF-16"] = good.decode().encode("utf-16")
+            bodies["twice"] = field.body(b"null", twice=True)
+            inner = field.name.rsplit(".", 1)[-1]
+            escaped = f'"\\u{ord(inner[0]):04x}{inner[1:]}":null'.encode()
+            whole = f'"{inner}":null'.encode()
+            bodies["twice, once escaped"] = good.replace(whole, whole + b"," + escaped)
+            for name, body in bodies.items():
+                case = (field.method, field.path, field.name, name)
+                told[case] = outcome(door.send(field, body))
+                assert told[case] == (400, "malformed_json", None), (case, told[case], body)
+        return told
+
+    sqlite, postgres = on_both(experiment)
+    assert sqlite == postgres

@@ -1,0 +1,328 @@
+"""The OpenAPI document: whole, true to the service, and shown without leaving the host."""
+
+import re
+from datetime import datetime
+
+import pytest
+
+from schemas.base import BaseSchema
+
+METHODS = {"get", "put", "post", "delete", "patch", "head", "options", "trace"}
+NOT_DOCUMENTED = {"/metrics", "/static/<path:filename>", "/openapi.json", "/docs", "/"}
+PROBLEM = "application/problem+json"
+TYPES = {
+    "string": str,
+    "integer": int,
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+    "null": type(None),
+}
+
+
+@pytest.fixture
+def document(api):
+    answer = api.get("/openapi.json")
+    assert answer.status_code == 200 and answer.content_type == "application/json"
+    return answer.json
+
+
+def operations(document):
+    for path, item in document["paths"].items():
+        for method in METHODS & item.keys():
+            yield path, method, item[method]
+
+
+def resolve(document, node):
+    while "$ref" in node:
+        assert node.keys() == {"$ref"}
+        assert node["$ref"].startswith("#/")
+        found = document
+        for part in node["$ref"].removeprefix("#/").split("/"):
+            found = found[part]
+        node = found
+    return node
+
+
+def check(document, schema, value, where=""):
+    """Check a value against as much of JSON Schema as the document uses."""
+    schema = resolve(document, schema)
+    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    fits = [kind for kind in types if isinstance(value, TYPES[kind])]
+    assert fits and not (isinstance(value, bool) and "boolean" not in types), (where, value)
+    assert value in schema.get("enum", [value]), where
+    if isinstance(value, dict) and "properties" in schema:
+        assert value.keys() <= schema["properties"].keys(), where
+        assert value.keys() >= set(schema.get("required", ())), where
+        for name, each in value.items():
+            check(document, schema["properties"][name], each, f"{where}.{name}")
+    if isinstance(value, list):
+        for each in value:
+            check(document, schema["items"], each, f"{where}[]")
+    if isinstance(value, str):
+        assert schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)), (
+            where
+        )
+        assert re.search(schema.get("pattern", ""), value), where
+        if schema.get("format") == "date-time":
+            assert value.endswith("Z") and datetime.fromisoformat(value), where
+    if type(value) is int:
+        assert schema.get("minimum", value) <= value <= schema.get("maximum", value), where
+
+
+def walk(node):
+    yield node
+    for child in (
+        node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    ):
+        yield from walk(child)
+
+
+def schema_classes():
+    found, waiting = {}, [BaseSchema]
+    while waiting:
+        for each in waiting.pop().__subclasses__():
+            found[each.__name__.removesuffix("Schema")] = each
+            waiting.append(each)
+    return found
+
+
+def test_it_is_openapi_3_1_and_names_no_other_host(document, api):
+    assert document["openapi"] == "3.1.0"
+    assert document.keys() <= {"openapi", "info", "servers", "paths", "components", "tags"}
+    assert document["info"]["title"] and document["info"]["version"]
+    assert document["servers"] == [{"url": "/"}]
+    hosts = re.findall(r"[a-z]+://([^/\s\"'`)]+)", api.get("/openapi.json").text)
+    assert all(host.endswith("example.org") for host in hosts), hosts
+
+
+def test_every_reference_leads_somewhere(document):
+    references = [node for node in walk(document) if isinstance(node, dict) and "$ref" in node]
+    assert len(references) > 50
+    for reference in references:
+        assert resolve(document, reference)
+    assert not [node for node in walk(document) if isinstance(node, dict) and "nullable" in node]
+
+
+def test_every_operation_is_described(document):
+    seen = set()
+    tags = {tag["name"] for tag in document["tags"] if tag["description"]}
+    schemes = document["components"]["securitySchemes"].keys()
+    for path, method, operation in operations(document):
+        assert operation["operationId"] not in seen, path
+        seen.add(operation["operationId"])
+        assert operation["summary"].strip(), path
+        assert set(operation["tags"]) <= tags and operation["tags"], path
+        assert isinstance(operation["security"], list), path
+        assert {name for way in operation["security"] for name in way} <= schemes
+        assert ("/admin/" in path) <= bool(operation["security"]), path
+        assert ("requestBody" in operation) <= (method != "get"), path
+
+
+def test_every_path_parameter_is_declared_once(document):
+    for path, item in document["paths"].items():
+        for method in METHODS & item.keys():
+            declared = item.get("parameters", []) + item[method].get("parameters", [])
+            for parameter in declared:
+                assert parameter["in"] in ("path", "query", "header") and parameter["schema"]
+            keys = [(parameter["in"], parameter["name"]) for parameter in declared]
+            assert len(keys) == len(set(keys)), path
+            in_path = {p["name"] for p in declared if p["in"] == "path" and p["required"]}
+            assert in_path == set(re.findall(r"{(\w+)}", path)), path
+
+
+def test_parameters_stand_in_the_order_of_the_url_and_have_no_default_that_cannot_be_sent(document):
+    for path, _, operation in operations(document):
+        declared = operation.get("parameters", [])
+        assert all(parameter["schema"].get("default", "") is not None for parameter in declared)
+        in_path = re.findall(r"{(\w+)}", path)
+        first = [(parameter["in"], parameter["name"]) for parameter in declared[: len(in_path)]]
+        assert first == [("path", name) for name in in_path]
+
+
+def test_names_and_bounds_are_written_for_people(document):
+    names = {tag["name"] for tag in document["tags"]}
+    assert {"API keys", "ticket types"} <= names and not any("_" in name for name in names)
+    limits = [
+        parameter["description"]
+        for _, _, operation in operations(document)
+        for parameter in operation.get("parameters", [])
+        if parameter["name"] == "limit"
+    ]
+    assert limits and set(limits) == {"How many at most, 1 to 100."}
+
+
+def test_every_request_has_an_example_that_the_service_accepts(document):
+    classes = schema_classes()
+    bodies = 0
+    for path, _, operation in operations(document):
+        if "requestBody" not in operation:
+            continue
+        body = operation["requestBody"]
+        content = body["content"]["application/json"]
+        assert body["content"].keys() == {"application/json"}
+        assert content["example"], path
+        check(document, content["schema"], content["example"], path)
+        name = content["schema"]["$ref"].rsplit("/", 1)[1]
+        assert body["required"] is not classes[name].MAY_BE_ABSENT
+        assert classes[name]().load(content["example"])
+        assert resolve(document, content["schema"])["additionalProperties"] is False
+        bodies += 1
+    assert bodies >= 10
+
+
+def test_every_success_has_a_whole_example(document):
+    for path, method, operation in operations(document):
+        successes = [status for status in operation["responses"] if status.startswith("2")]
+        assert successes, (path, method)
+        for status in successes:
+            response = operation["responses"][status]
+            content = response["content"]["application/json"]
+            schema = resolve(document, content["schema"])
+            assert response["description"]
+            assert content["example"].keys() == schema["properties"].keys(), path
+            check(document, schema, content["example"], path)
+
+
+def test_every_refusal_is_a_problem_with_an_example_for_each_code(document):
+    for path, method, operation in operations(document):
+        responses = operation["responses"]
+        problem = resolve(document, responses["default"])["content"][PROBLEM]["schema"]
+        assert problem == {"$ref": "#/components/schemas/Problem"}
+        refusals = {status: each for status, each in responses.items() if status[0] in "45"}
+        if "requestBody" in operation:
+            assert {"400", "413", "415", "422"} <= refusals.keys(), path
+        if operation["security"]:
+            assert {"401", "403"} <= refusals.keys(), path
+        if method == "get" and re.search(r"_id}", path):
+            assert "404" in refusals, path
+        for status, response in refusals.items():
+            if PROBLEM not in response["content"]:
+                assert (path, status) == ("/readyz", "503")
+                continue
+            examples = response["content"][PROBLEM]["examples"]
+            assert examples and response["description"]
+            for code, example in examples.items():
+                check(document, problem, example["value"], path)
+                assert example["value"]["code"] == code
+                assert str(example["value"]["status"]) == status
+                assert example["value"]["type"].endswith(code)
+
+
+def test_it_documents_every_path_of_the_service_and_no_other(app, document):
+    served = {
+        (re.sub(r"<(\w+)>", r"{\1}", rule.rule), method.lower())
+        for rule in app.url_map.iter_rules()
+        if rule.rule not in NOT_DOCUMENTED
+        for method in rule.methods - {"HEAD", "OPTIONS"}
+    }
+    assert served == {(path, method) for path, method, _ in operations(document)}
+
+
+def test_what_the_service_answers_is_what_the_document_says(acme, document):
+    ticket = acme.ticket(price_amount=0, chain_id=None)
+    buyer = acme.buyer(ticket)
+    assert buyer.purchase().status_code == 200
+    admin = acme.api()
+    key_id = admin.get(f"{acme.path}/apikeys").json["data"][0]["id"]
+    ids = {"tenant": acme.slug, "event_id": ticket["event_id"], "ticket_id": ticket["id"]}
+    ids |= {"intent_id": buyer.intent["id"], "key_id": key_id}
+    for path, method, operation in operations(document):
+        if method == "get":
+            answer = admin.get(path.format(**ids))
+            assert answer.status_code == 200, path
+            content = operation["responses"]["200"]["content"]["application/json"]
+            check(document, content["schema"], answer.json, path)
+            # A refund needs a chain: tests/payments/test_refunds.py shows one.
+            assert answer.json.get("data") != [] or path.endswith("/refunds"), path
+
+
+def test_the_root_leads_to_the_page_that_shows_it(api):
+    answer = api.get("/")
+    assert (answer.status_code, answer.headers["Location"]) == (302, "/docs")
+    assert api.post("/").status_code == 405
+
+
+def test_the_page_that_shows_it_loads_nothing_from_elsewhere(api):
+    with api.get("/docs") as page:
+        assert page.status_code == 200 and page.mimetype == "text/html"
+        text = page.text
+    policy = page.headers["Content-Security-Policy"]
+    directives = dict(each.strip().split(" ", 1) for each in policy.split(";"))
+    assert directives["default-src"] == "'none'"
+    assert directives["script-src"] == directives["connect-src"] == "'self'"
+    assert directives["frame-ancestors"] == "'none'" and directives["base-uri"] == "'none'"
+    assert not re.search(r"https?:|[*]|unsafe-eval", policy)
+
+    loaded = re.findall(r"(?:src|href)=[\"']?([^\"'\s>]+)", text)
+    files = [path for path in loaded if not path.startswith("data:")]
+    assert files and all(re.match(r"/(?!/)", path) for path in files)
+    for path in files:
+        with api.get(path) as answer:
+            assert answer.status_code == 200 and len(answer.data) > 0, path
+    assert not re.search(r"<script[^>]*>\s*[^<\s]|\son\w+=|https?://", text)
+
+
+def test_a_pattern_says_the_same_to_python_and_to_javascript(document):
+    patterns = {
+        node["pattern"]
+        for node in walk(document)
+        if isinstance(node, dict) and isinstance(node.get("pattern"), str)
+    }
+    assert len(patterns) > 5
+    for pattern in patterns:
+        assert pattern.startswith("^") and pattern.endswith("$"), pattern
+        # Of these JavaScript knows nothing, or means more or less by them than Python.
+        assert not re.search(r"\\[AZdDwWS]|\(\?", pattern), pattern
+
+
+def test_a_default_can_be_sent(document):
+    for schema in document["components"]["schemas"].values():
+        for name, of in schema["properties"].items():
+            if "default" in of:
+                check(document, of, of["default"], name)
+
+
+def test_a_new_thing_is_documented_with_the_statuses_it_may_have(document):
+    schemas = document["components"]["schemas"]
+    for name in ("EventCreate", "TicketTypeCreate"):
+        assert schemas[name]["properties"]["status"]["enum"] == ["draft", "published"]
+    assert "canceled" in schemas["Status"]["properties"]["status"]["enum"]
+
+
+def test_what_text_may_not_have_is_documented(document):
+    schemas = document["components"]["schemas"]
+    for name, text in (("EventCreate", "a\0b"), ("TicketTypeCreate", "\0"), ("Buyer", "\0")):
+        for of in schemas[name]["properties"].values():
+            if of["type"] in ("string", ["string", "null"]) and "enum" not in of:
+                assert not re.search(of["pattern"], text)
+
+
+def test_a_refused_purchase_with_its_intent_is_a_documented_problem(acme, document):
+    problem = document["components"]["schemas"]["Problem"]
+    buyer = acme.buyer(acme.ticket(price_amount=0))
+    buyer.cancel()
+    refused = buyer.purchase()
+    assert (refused.status_code, refused.json["intent"]["status"]) == (409, "canceled")
+    check(document, problem, refused.json)
+
+
+def test_an_answer_that_still_stands_is_documented(acme, api, document):
+    for path, method, operation in operations(document):
+        if path.startswith("/v1/public/"):
+            names = {each["name"] for each in operation["parameters"] if each["in"] == "header"}
+            assert method == "get" and names == {"If-None-Match"}
+            assert "ETag" in operation["responses"]["200"]["headers"]
+            assert operation["responses"]["304"]["headers"].keys() >= {"ETag", "X-Request-ID"}
+    first = api.get(f"{acme.public}/events")
+    again = api.get(f"{acme.public}/events", headers={"If-None-Match": first.headers["ETag"]})
+    assert (again.status_code, again.data) == (304, b"")
+    assert again.headers["ETag"] == first.headers["ETag"]
+
+
+def test_the_headers_of_every_answer_are_documented(document):
+    for path, _, operation in operations(document):
+        for status, each in operation["responses"].items():
+            headers = resolve(document, each)["headers"].keys()
+            assert "X-Request-ID" in headers, (path, status)
+            assert ("WWW-Authenticate" in headers) == (status == "401"), (path, status)

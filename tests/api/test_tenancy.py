@@ -1,0 +1,252 @@
+"""Another tenant's things: to anybody else they are what never was, in what is told and done.
+
+The endpoints come from the routing table, bodies and parameters from the OpenAPI document: what
+is added later is in here by itself, or fails until it is said what its ids are.
+"""
+
+from functools import partial
+from itertools import product
+
+import pytest
+
+from tests.support.endpoints import UNKNOWN, endpoints, same
+from tests.support.factories import Api, event_body
+from tests.support.work import watched
+
+IN_BODIES = {"event_id", "ticket_id"}
+IN_QUERIES = {"event_id": "event_id", "subject": "event_id", "actor": "key_id"}
+"""Where ids of ours are taken, and of what; `chain_id` is none."""
+
+NO_IDS = {"limit", "cursor", "sort", "status", "type", "flag", "q"}
+
+
+class World:
+    """What one tenant has: something of each kind, on sale, drafted and canceled."""
+
+    def __init__(self, organizer):
+        self.organizer = organizer
+        self.admin = organizer.with_headers({"X-API-Key": organizer.admin_key})
+        self.event = organizer.event(slug=f"{organizer.slug}-night")
+        self.ticket = organizer.ticket(self.event, price_amount=0)
+        organizer.ticket(self.event)
+        organizer.event(slug=f"{organizer.slug}-day")
+        self.draft = organizer.event(status="draft", slug=f"{organizer.slug}-draft")
+        self.canceled = organizer.event(slug=f"{organizer.slug}-canceled")
+        self.admin.post(
+            f"{organizer.path}/events/{self.canceled['id']}/status", {"status": "canceled"}
+        )
+        self.draft_ticket = organizer.ticket(self.event, status="draft")
+        organizer.buyer(self.ticket)
+        buyer = organizer.buyer(self.ticket, quantity=2)
+        buyer.purchase()
+        self.key = self.admin.post(f"{organizer.path}/apikeys", {"name": "k", "role": "read"}).json
+        self.ids = {
+            "event_id": self.event["id"],
+            "ticket_id": self.ticket["id"],
+            "intent_id": buyer.intent["id"],
+            "key_id": self.key["id"],
+        }
+
+    def books(self):
+        """All that the tenant can read of its own, but for when its keys were used."""
+        found = {}
+        for endpoint in endpoints(self.organizer.app, "/v1/admin/"):
+            if endpoint.method == "GET":
+                path = endpoint.path(tenant=self.organizer.slug, **self.ids)
+                body = self.admin.get(path).json
+                for row in [body, *body.get("data", [])]:
+                    row.pop("last_used_at", None)
+                found[endpoint.rule] = body
+        return found
+
+
+@pytest.fixture
+def ours(acme):
+    return World(acme)
+
+
+@pytest.fixture
+def theirs(neighbour):
+    return World(neighbour)
+
+
+@pytest.fixture
+def operations(api):
+    """The operations of the OpenAPI document, by method and path."""
+    paths = api.get("/openapi.json").json["paths"]
+    return {
+        (method.upper(), path): operation
+        for path, item in paths.items()
+        for method, operation in item.items()
+    }
+
+
+def operation_of(operations, endpoint):
+    path = endpoint.rule.replace("<", "{").replace(">", "}")
+    return operations.get(("GET" if endpoint.method == "HEAD" else endpoint.method, path), {})
+
+
+def example_of(operations, endpoint):
+    """A body that the endpoint takes, None if it takes none."""
+    body = operation_of(operations, endpoint).get("requestBody")
+    return body and body["content"]["application/json"]["example"]
+
+
+def ask(world, endpoint, known, **sent):
+    """What the world's admin is answered, and what that cost."""
+    path = endpoint.path(tenant=world.organizer.slug, **known)
+    with watched() as work:
+        answer = world.admin.client.open(
+            path, method=endpoint.method, headers=world.admin.headers, **sent
+        )
+    return same(answer), work
+
+
+def choices(names, own, others):
+    """Each way to name things by `names` in which at least one name is not one's own."""
+    for taken in product((own, others), repeat=len(names)):
+        known = {name: of[name] for name, of in zip(names, taken, strict=True)}
+        if any(of is others for of in taken):
+            yield known
+
+
+def test_an_id_of_another_tenant_in_a_path_is_an_id_that_never_was(app, ours, theirs, operations):
+    before = theirs.books()
+    tried = 0
+    for endpoint in endpoints(app):
+        if not endpoint.ids or endpoint.surface == "public":
+            continue
+        sent = {"json": example_of(operations, endpoint)}
+        sent = {} if sent["json"] is None else sent
+        pairs = zip(
+            choices(endpoint.ids, ours.ids, theirs.ids),
+            choices(endpoint.ids, ours.ids, UNKNOWN),
+            strict=True,
+        )
+        for foreign, never in pairs:
+            ask(ours, endpoint, never, **sent)
+            expected = ask(ours, endpoint, never, **sent)
+            assert ask(ours, endpoint, foreign, **sent) == expected, (endpoint, foreign)
+            assert expected[0][0] == 404
+            tried += 1
+    assert tried >= 25
+    assert theirs.books() == before
+
+
+def test_an_id_of_another_kind_or_of_another_event_is_an_id_that_never_was(app, ours, operations):
+    elsewhere = ours.organizer.ticket()
+    for endpoint in endpoints(app):
+        if not endpoint.ids or endpoint.surface == "public":
+            continue
+        body = example_of(operations, endpoint)
+        sent = {} if body is None else {"json": body}
+        for name in endpoint.ids:
+            never = ask(ours, endpoint, {**ours.ids, name: UNKNOWN[name]}, **sent)
+            strange = {value for other, value in ours.ids.items() if other != name}
+            if name == "ticket_id":
+                strange.add(elsewhere["id"])
+            for value in strange:
+                known = {**ours.ids, name: value}
+                assert ask(ours, endpoint, known, **sent)[0] == never[0], (endpoint, known)
+
+
+def test_an_id_of_another_tenant_in_a_body_is_an_id_that_never_was(app, ours, theirs, operations):
+    tried = set()
+    for endpoint in endpoints(app):
+        body = example_of(operations, endpoint) or {}
+        names = sorted(IN_BODIES & body.keys())
+        assert {name for name in body if name.endswith("_id")} <= IN_BODIES | {"chain_id"}
+        if not names:
+            continue
+        tried.add(endpoint.view)
+        plain = {name: value for name, value in body.items() if name in names}
+        pairs = zip(
+            choices(names, ours.ids, theirs.ids), choices(names, ours.ids, UNKNOWN), strict=True
+        )
+        for foreign, never in pairs:
+            ask(ours, endpoint, {}, json={**plain, **never})
+            expected = ask(ours, endpoint, {}, json={**plain, **never})
+            assert ask(ours, endpoint, {}, json={**plain, **foreign}) == expected, foreign
+            assert expected[0][0] == 404
+    assert tried == {"preflight"}
+
+
+def test_what_is_not_published_cannot_be_told_from_what_never_was(app, ours):
+    visitor = Api(app.test_client())
+    public, checkout = ours.organizer.public, ours.organizer.checkout
+
+    def told(request):
+        request()
+        with watched() as work:
+            answer = request()
+        assert answer.status_code == 404
+        return same(answer), work
+
+    for path in ("", "/tickets"):
+        for name in ("id", "slug"):
+            never = {"id": UNKNOWN["event_id"], "slug": "never-was"}[name]
+            told_of = [
+                told(partial(visitor.get, f"{public}/events/{value}{path}"))
+                for value in (never, ours.draft[name], ours.canceled[name])
+            ]
+            assert told_of[0] == told_of[1] == told_of[2]
+    for never, hidden in (
+        ({"event_id": UNKNOWN["event_id"]}, {"event_id": ours.draft["id"]}),
+        ({"event_id": UNKNOWN["event_id"]}, {"event_id": ours.canceled["id"]}),
+        ({"ticket_id": UNKNOWN["ticket_id"]}, {"ticket_id": ours.draft_ticket["id"]}),
+    ):
+        order = {"event_id": ours.event["id"], "ticket_id": ours.ticket["id"]}
+        told_of = [
+            told(partial(visitor.post, f"{checkout}/preflight", {**order, **part}))
+            for part in (never, hidden)
+        ]
+        assert told_of[0] == told_of[1]
+
+
+def test_the_public_pages_of_one_tenant_show_nothing_of_another(app, ours, theirs):
+    for endpoint in endpoints(app, "/v1/public/"):
+        if not endpoint.ids:
+            continue
+        for name, never in (("id", UNKNOWN["event_id"]), ("slug", "never-was")):
+            told = [
+                ask(ours, endpoint, {"event_id": value})
+                for value in (never, never, theirs.event[name], theirs.draft[name])
+            ]
+            assert told[1] == told[2] == told[3]
+            assert told[1][0][0] == 404
+
+
+def test_filters_and_cursors_of_another_tenant_find_nothing(app, ours, theirs, operations):
+    cursors = {}
+    for endpoint in endpoints(app):
+        declared = operation_of(operations, endpoint).get("parameters", [])
+        asked = {each["name"] for each in declared if each["in"] == "query"}
+        assert asked <= IN_QUERIES.keys() | NO_IDS
+        for name in asked & IN_QUERIES.keys():
+            never, foreign = (
+                ask(ours, endpoint, ours.ids, query_string={name: of[IN_QUERIES[name]]})
+                for of in (UNKNOWN, theirs.ids)
+            )
+            assert foreign[0] == never[0] and never[0][0] == 200
+        if "cursor" in asked and endpoint.method == "GET":
+            path = endpoint.path(tenant=theirs.organizer.slug, **theirs.ids)
+            page = theirs.admin.get(path, query_string={"limit": 1}).json
+            cursor = page["next_cursor"] or cursors["/v1/admin/tenants/<tenant>/events"]
+            cursors[endpoint.rule] = cursor
+            told = [
+                ask(ours, endpoint, ours.ids, query_string={"cursor": each})[0]
+                for each in ("x", cursor)
+            ]
+            assert told[0] == told[1] and told[0][0] == 422, endpoint
+    assert len(cursors) >= 8 and len(set(cursors.values())) >= 7
+
+
+def test_what_another_tenant_calls_its_own_is_free(ours, theirs):
+    for event in (theirs.event, theirs.draft):
+        body = {**event_body(), "slug": event["slug"]}
+        made = ours.admin.post(f"{ours.organizer.path}/events", body)
+        assert made.status_code == 201 and made.json["slug"] == event["slug"]
+    for world in (theirs, ours):
+        key = {"headers": {**world.admin.headers, "Idempotency-Key": "k"}}
+        made = world.admin.post(f"{world.organizer.path}/events", event_body(), **key)
+        assert made.status_code == 201 and "Idempotent-Replayed" not in made.headers

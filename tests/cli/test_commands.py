@@ -1,0 +1,282 @@
+"""What an operator types: every command answers, and refuses in one sentence."""
+
+import json
+import re
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from app import create_app
+from tests.conftest import SECRET_KEY
+from tests.support.factories import Api, cli, new_organizer, new_xpub, run
+from ticketing.config import load
+from ticketing.db import migrate
+from ticketing.db.connection import database
+from tools.anvil import DEMO_XPUB
+from tools.stack import ROOT
+
+FLASK = ("flask", "--app", "app")
+EMAIL, PASSWORD = "ada@example.org", "correct horse battery staple"
+YEAR = 31_536_000
+MEMBER = ("members", "add", "acme", EMAIL, "--role", "admin", "--password-stdin")
+NOT_UNICODE = b"caf\xe9"
+
+
+def refused(app, *arguments, stdin=None, exit_code=1):
+    """Run a command that must be refused in one sentence; return the sentence."""
+    done = app.test_cli_runner().invoke(args=list(arguments), input=stdin)
+    assert isinstance(done.exception, SystemExit), done.exception
+    assert done.exit_code == exit_code, done.output
+    *usage, sentence = done.output.strip().splitlines()
+    assert sentence.startswith("Error: ")
+    assert bool(usage) == (exit_code == 2)
+    return sentence
+
+
+def one_sentence(done):
+    """The one line on standard error that a process ended with."""
+    assert done.returncode == 1 and done.stdout == "", done
+    (line,) = done.stderr.strip().splitlines()
+    return line
+
+
+def exchanged(app, key):
+    return Api(app.test_client()).post("/v1/auth/token", {"api_key": key}).json
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def environ_of_nothing(request, tmp_path, worker_id):
+    """The configuration of a service whose database is empty: not even migrated."""
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path}/deeper/empty.db"
+    else:
+        url = request.getfixturevalue("postgres").create_database(f"empty_{worker_id}")
+    return {"SECRET_KEY": SECRET_KEY, "DATABASE_URL": url}
+
+
+def test_a_tenant_is_made_with_its_first_admin_key(app):
+    made = json.loads(cli(app, "tenants", "create", "acme", "--name", "Acme Events", "--json"))
+    assert made.keys() == {"id", "slug", "name", "key"}
+    assert (made["slug"], made["name"]) == ("acme", "Acme Events")
+    token = exchanged(app, made["key"])
+    assert (token["role"], token["tenant"]) == ("admin", "acme")
+
+
+def test_people_get_the_same_as_lines(app):
+    told = cli(app, "tenants", "create", "acme", "--name", "Acme Events")
+    lines = dict(line.split(maxsplit=1) for line in told.splitlines())
+    assert lines.keys() == {"id", "slug", "name", "key"}
+    assert lines["name"] == "Acme Events"
+    assert exchanged(app, lines["key"])["role"] == "admin"
+
+
+def test_a_tenant_may_be_made_with_its_wallet(app):
+    acme = new_organizer(app, "acme", xpub=DEMO_XPUB)
+    assert acme.api().get(f"{acme.path}/wallet").json["xpub"] == DEMO_XPUB
+
+
+@pytest.mark.parametrize("slug", ["Acme", "a_b", "-a", "a--b", "", "a b", "a" * 81, "ä", "a\n"])
+def test_a_bad_slug_is_refused(app, slug):
+    assert "slug" in refused(app, "tenants", "create", "--name", "Acme", "--", slug)
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * 201])
+def test_a_bad_name_is_refused(app, name):
+    assert "name" in refused(app, "tenants", "create", "acme", "--name", name)
+
+
+def test_a_taken_slug_is_refused_and_changes_nothing(app, acme):
+    assert "taken" in refused(app, "tenants", "create", "acme", "--name", "Other")
+    assert exchanged(app, acme.admin_key)["tenant"] == "acme"
+    assert len(acme.api().get(f"{acme.path}/apikeys").json["data"]) == 1
+
+
+def test_a_bad_xpub_is_refused_and_no_tenant_is_made(app):
+    told = refused(app, "tenants", "create", "acme", "--name", "Acme", "--xpub", DEMO_XPUB[:-1])
+    assert "xpub" in told
+    cli(app, "tenants", "create", "acme", "--name", "Acme", "--xpub", new_xpub())
+
+
+@pytest.mark.parametrize("role", ["read", "paywall", "write", "admin"])
+def test_a_key_is_made_for_a_tenant_by_slug_or_id(app, acme, role):
+    for tenant in (acme.slug, acme.id):
+        arguments = ("keys", "create", tenant, "--name", "box office", "--role", role)
+        made = json.loads(cli(app, *arguments, "--json"))
+        assert made.keys() == {"id", "name", "role", "key"}
+        assert exchanged(app, made["key"])["role"] == role
+        assert f"key   {made['key'][:10]}" in cli(app, *arguments)
+
+
+@pytest.mark.parametrize("ttl", [60, YEAR])
+def test_a_key_takes_a_lifetime_within_the_bounds(app, acme, ttl):
+    cli(app, "keys", "create", "acme", "--name", "x", "--role", "read", "--ttl", str(ttl))
+
+
+@pytest.mark.parametrize("ttl", ["59", str(YEAR + 1), "1.5", "x", ""])
+def test_a_key_with_another_lifetime_is_refused(app, acme, ttl):
+    arguments = ("keys", "create", "acme", "--name", "x", "--role", "read", "--ttl", ttl)
+    assert "--ttl" in refused(app, *arguments, exit_code=2)
+
+
+@pytest.mark.parametrize("name", ["", "x" * 101])
+def test_a_key_with_a_bad_name_is_refused(app, acme, name):
+    assert "name" in refused(app, "keys", "create", "acme", "--name", name, "--role", "read")
+
+
+def test_a_key_of_an_unknown_role_is_refused(app, acme):
+    arguments = ("keys", "create", "acme", "--name", "x", "--role", "owner")
+    assert "--role" in refused(app, *arguments, exit_code=2)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("keys", "create", "nobody-here", "--name", "x", "--role", "read"),
+        ("keys", "create", "ten_" + "0" * 26, "--name", "x", "--role", "read"),
+        ("members", "list", "nobody-here"),
+        ("members", "disable", "nobody-here", EMAIL),
+        ("members", "add", "nobody-here", EMAIL, "--role", "read", "--password-stdin"),
+    ],
+)
+def test_an_unknown_tenant_is_refused(app, arguments):
+    assert "no such tenant" in refused(app, *arguments, stdin=PASSWORD)
+
+
+def test_members_are_added_listed_and_disabled(app, acme):
+    assert EMAIL in cli(app, *MEMBER, stdin=f"{PASSWORD}\n")
+    prompted = ("members", "add", "acme", "bob@example.org", "--role", "read")
+    told = cli(app, *prompted, stdin=f"{PASSWORD}\n{PASSWORD}\n")
+    assert PASSWORD not in told
+    cli(app, "members", "disable", "acme", EMAIL.upper())
+    cli(app, "members", "disable", "acme", EMAIL)
+    rows = [line.split() for line in cli(app, "members", "list", "acme").splitlines()]
+    assert rows == [[EMAIL, "admin", "disabled"], ["bob@example.org", "read", "active"]]
+
+
+@pytest.mark.parametrize("password", ["", "x" * 11, "x" * 129])
+def test_a_password_of_another_length_is_refused(app, acme, password):
+    assert "password: 12 to 128" in refused(app, *MEMBER, stdin=f"{password}\n")
+    assert cli(app, "members", "list", "acme") == ""
+
+
+@pytest.mark.parametrize("password", ["x" * 12, "x" * 128, " passwords keep their spaces "])
+def test_a_password_is_taken_as_it_is_up_to_the_end_of_its_line(app, acme, api, password):
+    cli(app, *MEMBER, stdin=f"{password}\r\nnot this\n")
+    body = {"tenant": "acme", "email": EMAIL, "password": password}
+    assert api.post("/v1/auth/login", body).status_code == 200
+
+
+def test_a_member_is_not_added_twice(app, acme):
+    cli(app, *MEMBER, stdin=PASSWORD)
+    assert "already" in refused(app, *MEMBER, stdin=PASSWORD)
+
+
+@pytest.mark.parametrize("email", ["ada", "@example.org", "a b@example.org", "x" * 250 + "@a.io"])
+def test_what_is_no_email_address_is_refused(app, acme, email):
+    arguments = ("members", "add", "acme", email, "--role", "read", "--password-stdin")
+    assert "email" in refused(app, *arguments, stdin=PASSWORD)
+
+
+def test_an_unknown_member_cannot_be_disabled(app, acme):
+    assert "no such member" in refused(app, "members", "disable", "acme", EMAIL)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin"),
+    [
+        (("tenants", "create", "other", "--name", NOT_UNICODE), b""),
+        (("keys", "create", "acme", "--name", NOT_UNICODE, "--role", "read"), b""),
+        (("members", "add", "acme", NOT_UNICODE + b"@a.io", *MEMBER[4:]), PASSWORD.encode()),
+        (MEMBER, NOT_UNICODE * 4),
+    ],
+)
+def test_text_that_is_not_unicode_is_refused_in_one_sentence(environ, acme, arguments, stdin):
+    one_sentence(run(environ, *FLASK, *arguments, stdin=stdin))
+
+
+def test_migrating_twice_finds_nothing_to_do_and_goes_down_and_up_again(environ_of_nothing):
+    def migrate(*arguments, stdin=""):
+        return run(environ_of_nothing, *FLASK, "db", *arguments, stdin=stdin)
+
+    first, second = migrate("upgrade"), migrate("upgrade")
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr
+    assert first.stderr == ""
+    assert first.stdout.startswith("applied 0001_")
+    assert second.stdout.strip() == "nothing to apply"
+    assert migrate("downgrade", stdin="n\n").returncode == 1
+    for _ in first.stdout.splitlines():
+        assert migrate("downgrade", "--yes").stdout.startswith("took back ")
+    assert migrate("downgrade", "--yes").stdout.strip() == "nothing there"
+    assert migrate("upgrade").stdout == first.stdout
+
+
+def test_eight_processes_may_migrate_an_empty_database_at_once(environ_of_nothing):
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-m", *FLASK, "db", "upgrade"],
+            cwd=ROOT,
+            env={"FLASK_SKIP_DOTENV": "1", **environ_of_nothing},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(8)
+    ]
+    told = [process.communicate(timeout=60) for process in processes]
+    assert [process.returncode for process in processes] == [0] * 8, told
+    assert sum("applied 0001_" in out for out, _ in told) == 1
+    assert all("applied" in out or "nothing to apply" in out for out, _ in told)
+
+
+def test_a_database_that_is_not_migrated_is_told_in_one_sentence(environ_of_nothing):
+    done = run(environ_of_nothing, *FLASK, "tenants", "create", "acme", "--name", "Acme")
+    assert "db upgrade" in one_sentence(done)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("db", "upgrade"), ("tenants", "create", "acme", "--name", "Acme")]
+)
+def test_an_unreachable_database_is_told_in_one_sentence_without_its_password(arguments):
+    url = "postgresql://ticketing:hunter2-is-secret@127.0.0.1:9/ticketing"
+    done = run({"SECRET_KEY": SECRET_KEY, "DATABASE_URL": url}, *FLASK, *arguments)
+    told = one_sentence(done)
+    assert "DATABASE_URL" in told and "hunter2" not in told
+
+
+def test_a_chain_that_cannot_be_seen_is_named_without_its_url(environ, acme):
+    environ["RPC_URL_31337"] = "http://someone:hunter2@127.0.0.1:9/v3/an-api-key"
+    told = one_sentence(run(environ, *FLASK, "worker", "--once"))
+    assert "chain 31337" in told
+    assert not any(part in told for part in ("hunter2", "an-api-key", "http:", "127.0.0.1"))
+
+
+def test_the_log_tells_the_time_in_utc(environ, acme, node):
+    before = datetime.now(UTC)
+    done = run({**environ, "TZ": "Asia/Tokyo"}, *FLASK, "worker", "--once")
+    time, _, what = done.stderr.partition(" ")
+    assert what == "INFO ticketing.worker.watcher: watching chain 31337\n"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", time)
+    assert abs(datetime.fromisoformat(time) - before) < timedelta(minutes=1)
+
+
+def test_paying_by_hand_is_there_only_with_the_local_chain(environ):
+    assert " dev " in run(environ, *FLASK, "--help").stdout
+    del environ["RPC_URL_31337"]
+    assert " dev " not in run(environ, *FLASK, "--help").stdout
+
+
+def test_a_refused_command_keeps_no_connection_open(app, acme):
+    refused(app, "tenants", "create", "acme", "--name", "Other")
+    assert not database.in_transaction()
+
+
+def test_what_sqlite_writes_is_for_its_owner_alone(tmp_path):
+    url = f"sqlite:///{tmp_path}/deeper/new.db"
+    with create_app(load({"SECRET_KEY": SECRET_KEY, "DATABASE_URL": url})).app_context():
+        migrate.upgrade()
+        files = sorted((tmp_path / "deeper").iterdir())
+        assert [path.name for path in files] == ["new.db", "new.db-shm", "new.db-wal"]
+        assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
+    database.close()

@@ -1,0 +1,224 @@
+"""A disk that is full, and a SQLite that somebody else has locked."""
+
+import json
+import sqlite3
+import subprocess
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import SECRET_KEY, UNREACHABLE_RPC
+from tests.support.factories import Api, event_body, new_xpub
+from tests.support.faults import (
+    UNLIMITED,
+    Load,
+    family,
+    order,
+    reading_and_buying,
+    runs,
+    seconds_until,
+    sql,
+    web,
+)
+from tests.support.remote import RemoteOrganizer
+from ticketing.db import connection, migrate
+from ticketing.db.connection import database, open_database
+from tools.postgres import Postgres
+from tools.stack import Stack, free_port
+
+NO_LIMIT = "unlimited"
+
+
+def make_full(pids, largest):
+    """Let no file of these processes grow beyond so many bytes: it needs neither root nor disk."""
+    for pid in filter(runs, pids):
+        limit = ["prlimit", "--pid", str(pid), f"--fsize={largest}:"]
+        # Their owner may do this; root in a container may not.
+        subprocess.run(limit, check=True, user=Path(f"/proc/{pid}").stat().st_uid)
+
+
+def stack_of(url, log):
+    return Stack(
+        {
+            "DATABASE_URL": url,
+            "SECRET_KEY": SECRET_KEY,
+            "PORT": str(free_port()),
+            "RPC_URL_31337": UNREACHABLE_RPC,
+            "POLL_SECONDS": "0.1",
+            **UNLIMITED,
+        },
+        log=log,
+    )
+
+
+@pytest.fixture
+def path(sqlite_template, tmp_path):
+    path = tmp_path / "ticketing.db"
+    path.write_bytes(sqlite_template.read_bytes())
+    return path
+
+
+@pytest.fixture
+def stack(path, tmp_path):
+    """The web server and the worker on SQLite."""
+    log = tmp_path / "log"
+    with stack_of(f"sqlite:///{path}", log) as running:
+        running.start_web()
+        running.start_worker()
+        yield running
+        running.check()
+        assert json.loads(running.flask("reconcile", "--json"))["ok"] is True
+        told = log.read_text()
+        assert "Traceback" not in told
+        assert "cannot rollback" not in told  # what was wrong before that is to be told
+        running.kill("web")  # It would wait for those who keep their connections.
+
+
+@pytest.fixture
+def remote(stack):
+    return RemoteOrganizer(stack, "acme", new_xpub())
+
+
+@pytest.fixture
+def seat(remote):
+    return remote.ticket(price_amount=0, chain_id=None, capacity=None)
+
+
+def is_refused(answer):
+    return (answer.status, answer.json.get("code")) == (503, "database_unavailable")
+
+
+def test_sqlite_on_a_full_disk_is_read_and_sells_again_once_there_is_room(
+    stack, remote, seat, path
+):
+    bought = 0
+    processes = [*family(web(stack)), stack._processes["worker"].pid]
+    # The log may not grow either; what is in the database already, may be written again.
+    make_full(processes, max(each.stat().st_size for each in path.parent.glob("ticketing.db*")))
+
+    def buy():
+        nonlocal bought
+        answer = remote.preflight(seat)
+        bought += answer.status == 201
+        return answer
+
+    seconds_until(lambda: is_refused(buy()))
+    for _ in range(16):
+        assert remote.send("GET", f"{remote.path}/events").status == 200
+        assert remote.client.send("GET", "/readyz").status == 200
+        key = {"Idempotency-Key": str(uuid.uuid4())}
+        for answer in (
+            remote.preflight(seat),
+            remote.client.send("POST", f"{remote.checkout}/preflight", order(seat), key),
+            remote.send("POST", f"{remote.path}/events", event_body()),
+        ):
+            assert is_refused(answer), answer.json
+    make_full(processes, NO_LIMIT)
+    assert seconds_until(lambda: buy().status == 201) < 5
+    assert remote.read(seat)["held"] == bought
+
+
+def test_postgres_on_a_full_disk_is_read_and_sells_again_once_there_is_room(tmp_path):
+    with Postgres(own=True) as server:
+        url = server.create_database("ticketing")
+        open_database(url)
+        migrate.upgrade()
+        database.close()
+        with stack_of(url, tmp_path / "log") as stack:
+            stack.start_web()
+            acme = RemoteOrganizer(stack, "acme", new_xpub())
+            seat = acme.ticket(price_amount=0, chain_id=None, capacity=None)
+            # Its log's files have 16 MiB from the beginning. A table must outgrow them to be hit.
+            sql(
+                url,
+                "INSERT INTO idempotency_keys"
+                " (digest, request_digest, claimed_at, created_at, body)"
+                " SELECT gen_random_uuid(), '', now(), now(), repeat('x', 1900)"
+                " FROM generate_series(1, 10000)",
+            )
+            (size,) = sql(url, "SELECT pg_relation_size('idempotency_keys')")[0]
+            assert size > 17 * 2**20
+            make_full(family(server.pid), size)
+
+            def buy():
+                key = {"Idempotency-Key": str(uuid.uuid4())}
+                return acme.client.send("POST", f"{acme.checkout}/preflight", order(seat), key)
+
+            seconds_until(lambda: is_refused(buy()))
+            held = acme.read(seat)["held"]
+            for _ in range(8):
+                assert is_refused(buy())
+                assert acme.send("GET", f"{acme.path}/events").status == 200
+            make_full(family(server.pid), NO_LIMIT)
+            assert seconds_until(lambda: buy().status == 201) < 5
+            assert acme.read(seat)["held"] == held + 1
+            assert json.loads(stack.flask("reconcile", "--json"))["ok"] is True
+            assert "Traceback" not in (tmp_path / "log").read_text()
+
+
+@pytest.mark.parametrize("begin", ["BEGIN EXCLUSIVE", "BEGIN IMMEDIATE"])
+def test_who_writes_waits_for_a_lock_on_sqlite_and_who_reads_does_not(
+    stack, remote, seat, path, begin
+):
+    token = remote.client.send("POST", "/v1/auth/token", {"api_key": remote.headers["X-API-Key"]})
+    bearer = {"Authorization": f"Bearer {token.json['access_token']}"}
+    other = sqlite3.connect(path, isolation_level=None)
+    with ThreadPoolExecutor(4) as pool:
+        other.execute(begin)
+        waiting = [pool.submit(remote.preflight, seat) for _ in range(4)]
+        for _ in range(20):
+            answer = remote.client.send("GET", f"{remote.path}/events", headers=bearer)
+            assert answer.status == 200
+        assert not any(each.done() for each in waiting)
+        other.execute("COMMIT")
+        assert [each.result().status for each in waiting] == [201] * 4
+    other.close()
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_who_waits_too_long_for_a_lock_on_sqlite_is_told_to_come_back(
+    environ, monkeypatch, request
+):
+    monkeypatch.setattr(connection, "BUSY_TIMEOUT_SECONDS", 0.2)
+    acme = request.getfixturevalue("acme")
+    seat = acme.ticket(price_amount=0, chain_id=None)
+    key = {"Idempotency-Key": str(uuid.uuid4())}
+    api = Api(acme.app.test_client())
+    other = sqlite3.connect(environ["DATABASE_URL"].removeprefix("sqlite:///"))
+    other.execute("BEGIN IMMEDIATE")
+    for headers in ({}, key):
+        answer = api.post(f"{acme.checkout}/preflight", order(seat), headers=headers)
+        assert (answer.status_code, answer.json["code"]) == (503, "database_unavailable")
+    assert acme.with_headers({"X-API-Key": acme.admin_key}).get(f"{acme.path}/events").json["data"]
+    other.rollback()
+    answer = api.post(f"{acme.checkout}/preflight", order(seat), headers=key)
+    assert answer.status_code == 201
+    assert "Idempotent-Replayed" not in answer.headers
+
+
+@pytest.mark.parametrize("how", ["backup", "vacuum into", "checkpoint"])
+def test_a_backup_of_sqlite_under_load_costs_no_request_and_holds_what_was_sold(
+    stack, remote, seat, path, how
+):
+    copy = Path(f"{path}.copy")
+    with Load(stack.url, reading_and_buying(remote, seat)) as load:
+        load.wait_for(40)
+        before = load.counts()[201]
+        with sqlite3.connect(path) as other:
+            if how == "backup":
+                with sqlite3.connect(copy) as target:
+                    other.backup(target, pages=16, sleep=0.01)
+            elif how == "vacuum into":
+                other.execute("VACUUM INTO ?", [str(copy)])
+            else:
+                other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        load.wait_for(40)
+    assert load.counts().keys() == {200, 201}
+    assert load.longest() < 5
+    if how != "checkpoint":
+        with sqlite3.connect(copy) as restored:
+            assert restored.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            (orders,) = restored.execute("SELECT count(*) FROM payment_intents").fetchone()
+        assert before <= orders <= load.counts()[201]

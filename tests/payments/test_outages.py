@@ -1,0 +1,332 @@
+"""A node that is away, slow, behind or picky: nothing is passed unread, nothing is lost."""
+
+import logging
+from itertools import pairwise
+
+import pytest
+
+from tests.support.bad_node import (
+    BadNode,
+    assert_no_url,
+    checked_watcher,
+    cursor,
+    is_unavailable,
+    sentence,
+)
+from tests.support.factories import PRICE, cli, worker_once
+from ticketing.chain.rpc import RpcError
+from ticketing.services.payments import block_history
+from tools.anvil import Anvil, ensure_token
+
+NOBODY = "http://127.0.0.1:9"
+
+
+@pytest.fixture
+def bad_node(environ, node):
+    """What the app asks instead of the node."""
+    with BadNode(node.url) as proxy:
+        environ["RPC_URL_31337"] = proxy.url
+        yield proxy
+
+
+@pytest.fixture
+def hasty(monkeypatch):
+    monkeypatch.setattr("ticketing.chain.rpc.TIMEOUT_SECONDS", 0.3)
+
+
+@pytest.fixture
+def log(caplog, bad_node):
+    """What is logged, at every level, which must never name the node."""
+    caplog.set_level(logging.DEBUG)
+    yield caplog
+    assert_no_url(caplog, bad_node)
+
+
+def pass_time(node, seconds):
+    node.rpc("evm_increaseTime", seconds)
+    node.rpc("anvil_mine", "0x1")
+
+
+def head(node):
+    return int(node.rpc("eth_blockNumber"), 16)
+
+
+TROUBLES = {
+    "away": lambda bad, node: bad.go_away(),
+    "hanging up": lambda bad, node: setattr(bad, "hangs_up", True),
+    "slow": lambda bad, node: setattr(bad, "delay", 5.0),
+    "dripping": lambda bad, node: setattr(bad, "drip", True),
+    "refusing everything": lambda bad, node: bad.refuse(
+        "eth_getBlockByNumber", "eth_getLogs", "eth_call", message=f"over quota of {bad.url}"
+    ),
+    "refusing logs": lambda bad, node: bad.refuse("eth_getLogs", message="busy\nTraceback"),
+    "behind": lambda bad, node: bad.lag(head(node) - 5),
+    "html": lambda bad, node: setattr(bad, "garble", lambda _: (502, b"<h1>Bad Gateway</h1>")),
+}
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_nothing_is_passed_unread_expired_or_lost(hasty, bad_node, acme, node, log, trouble):
+    ticket = acme.ticket()
+    paying, idle = acme.buyer(ticket), acme.buyer(ticket)
+    watcher = checked_watcher(acme.app)
+    before = cursor()
+    pass_time(node, 600)
+    paying.pay(node)
+    pass_time(node, 600)
+    node.rpc("anvil_mine", "0x5")
+
+    TROUBLES[trouble](bad_node, node)
+
+    with pytest.raises(RpcError):
+        watcher.look()
+    watcher.leave()
+    sentence(acme)
+    assert is_unavailable(paying.purchase())
+    assert is_unavailable(idle.cancel())
+    assert cursor() == before
+    assert [buyer.now()["status"] for buyer in (paying, idle)] == ["awaiting_payment"] * 2
+    assert acme.stock(ticket) == (2, 0)
+
+    bad_node.well()
+    if trouble == "away":
+        bad_node.come_back()
+    worker_once(acme.app)
+    assert (paying.now()["status"], paying.now()["flags"]) == ("confirmed", [])
+    assert idle.now()["status"] == "expired"
+    assert acme.stock(ticket) == (0, 1)
+    assert cursor() == head(node)
+    assert len(paying.purchase().json["admissions"]) == 1
+
+
+def test_a_purchase_after_an_outage_needs_no_worker(bad_node, acme, node, log):
+    buyer = acme.buyer(acme.ticket())
+    worker_once(acme.app)
+    bad_node.hangs_up = True
+    pass_time(node, 600)
+    buyer.pay(node)
+    pass_time(node, 6000)
+    assert is_unavailable(buyer.purchase())
+    bad_node.well()
+    answer = buyer.purchase()
+    assert (answer.status_code, answer.json["flags"]) == (200, [])
+    worker_once(acme.app)
+    assert buyer.purchase().json["admissions"] == answer.json["admissions"]
+
+
+def test_without_balances_nothing_expires_but_what_is_deep_is_confirmed(
+    environ, bad_node, node, request, log
+):
+    environ["CONFIRMATIONS_31337"] = "3"
+    acme = request.getfixturevalue("acme")
+    ticket = acme.ticket()
+    paying, idle = acme.buyer(ticket), acme.buyer(ticket)
+    paying.pay(node)
+    watcher = checked_watcher(acme.app)
+    assert paying.now()["status"] == "processing"
+    bad_node.refuse("eth_call")
+    node.rpc("anvil_mine", "0x2")
+    pass_time(node, 1000)
+    with pytest.raises(RpcError):
+        watcher.look()
+    assert cursor() == head(node)
+    assert (paying.now()["status"], idle.now()["status"]) == ("confirmed", "awaiting_payment")
+    bad_node.well()
+    watcher.look()
+    assert idle.now()["status"] == "expired"
+
+
+@pytest.mark.parametrize("kept_back", ["swallowed", "marked as removed"])
+def test_logs_kept_back_in_silence_are_found_before_the_hold_is_dropped(
+    bad_node, acme, node, log, kept_back
+):
+    ticket = acme.ticket()
+    buyer = acme.buyer(ticket)
+    worker_once(acme.app)
+    buyer.pay(node)
+    if kept_back == "swallowed":
+        bad_node.lag(0, null_headers=False)
+    else:
+        bad_node.answer("eth_getLogs", lambda logs: [{**each, "removed": True} for each in logs])
+    worker_once(acme.app)
+    assert (buyer.now()["status"], buyer.now()["amount_received"]) == ("awaiting_payment", 0)
+    bad_node.well()
+    pass_time(node, 1000)
+    worker_once(acme.app)
+    assert (buyer.now()["status"], buyer.now()["flags"]) == ("confirmed", [])
+    assert acme.stock(ticket) == (0, 1)
+    assert "holds more than its logs told" in log.text
+
+
+@pytest.mark.parametrize("blocks", [1, 7])
+def test_a_range_that_is_refused_is_halved_until_it_passes(bad_node, acme, node, log, blocks):
+    ticket = acme.ticket(capacity=None)
+    worker_once(acme.app)
+    first = cursor() + 1
+    bad_node.ranges.clear()
+    bad_node.max_range(blocks)
+    buyers = [acme.buyer(ticket) for _ in range(3)]
+    for buyer in buyers:
+        node.rpc("anvil_mine", hex(20))
+        buyer.pay(node)
+    assert buyers[0].purchase().status_code == 200
+    bad_node.ranges.clear()
+    worker_once(acme.app)
+    assert {buyer.now()["status"] for buyer in buyers} == {"confirmed"}
+    assert_without_a_gap(bad_node.ranges, first, head(node))
+
+
+def test_a_node_that_refuses_even_one_block_is_told(bad_node, acme, node, log):
+    acme.buyer(acme.ticket())
+    worker_once(acme.app)
+    before = cursor()
+    node.rpc("anvil_mine", "0x9")
+    bad_node.max_range(0)
+    assert "the node refused: exceed maximum block range" in sentence(acme)
+    assert cursor() == before
+
+
+def test_after_hours_away_it_catches_up_without_skipping_and_says_how_far(
+    bad_node, acme, node, log, monkeypatch
+):
+    monkeypatch.setattr("ticketing.chain.node.BLOCKS_PER_RANGE", 50)
+    ticket = acme.ticket(capacity=None)
+    worker_once(acme.app)
+    first = cursor() + 1
+    bad_node.hangs_up = True
+    buyers = [acme.buyer(ticket) for _ in range(4)]
+    for buyer in buyers:
+        buyer.pay(node)
+        node.rpc("anvil_mine", hex(75))
+    sentence(acme)
+    bad_node.well()
+    bad_node.ranges.clear()
+    bad_node.rules.append(lambda question, answer: hang_up_after(bad_node, 3, answer))
+    sentence(acme)
+    assert cursor() == first + 149
+    bad_node.well()
+    worker_once(acme.app)
+    last = head(node)
+    assert f"chain 31337: read to {first + 99} of {last}" in log.text
+    assert f"chain 31337: read to {last} of {last}" in log.text
+    assert_without_a_gap(bad_node.ranges, first, last)
+    assert {buyer.now()["status"] for buyer in buyers} == {"confirmed"}
+
+
+def hang_up_after(bad_node, ranges, answer):
+    bad_node.hangs_up = len(bad_node.ranges) >= ranges
+    return answer
+
+
+def assert_without_a_gap(ranges, first, last):
+    """Each range begins after the one before; together they are `first`..`last`."""
+    assert ranges[0][0] == first
+    assert ranges[-1][1] == last
+    assert all(after[0] == before[1] + 1 for before, after in pairwise(ranges))
+
+
+def test_a_node_behind_all_that_is_remembered_changes_nothing(
+    bad_node, acme, node, log, monkeypatch
+):
+    monkeypatch.setattr(block_history, "KEPT", 4)
+    buyer = acme.buyer(acme.ticket())
+    worker_once(acme.app)
+    snapshot = node.rpc("evm_snapshot")
+    node.rpc("anvil_mine", "0x2")
+    buyer.pay(node)
+    for _ in range(8):
+        node.rpc("anvil_mine", "0x1")
+        worker_once(acme.app)
+    before = cursor()
+    node.rpc("evm_revert", snapshot)
+    assert "behind" in sentence(acme)
+    assert cursor() == before
+    assert buyer.now()["status"] == "confirmed"
+
+
+@pytest.mark.parametrize("first", ["away", "html", "refusing"])
+def test_several_urls_are_tried_in_order(environ, bad_node, node, request, log, first):
+    other = NOBODY if first == "away" else bad_node.url
+    if first == "html":
+        bad_node.garble = lambda _: (502, b"<h1>Bad Gateway</h1>")
+    else:
+        bad_node.refuse("eth_getLogs", "eth_getBlockByNumber", "eth_call")
+    environ["RPC_URL_31337"] = f"{other} {node.url}"
+    acme = request.getfixturevalue("acme")
+    ticket = acme.ticket()
+    by_worker, by_purchase = acme.buyer(ticket), acme.buyer(ticket)
+    by_worker.pay(node)
+    worker_once(acme.app)
+    assert by_worker.now()["status"] == "confirmed"
+    by_purchase.pay(node)
+    assert by_purchase.purchase().json["amount_received"] == PRICE
+    assert "node 1: the node" in log.text
+
+
+def test_the_second_url_is_not_asked_while_the_first_answers(environ, bad_node, node, request):
+    environ["RPC_URL_31337"] = f"{node.url},{bad_node.url}"
+    worker_once(request.getfixturevalue("acme").app)
+    assert not bad_node.calls
+
+
+def test_all_urls_bad_are_told_in_one_sentence(environ, bad_node, node, request, log):
+    environ["RPC_URL_31337"] = f"{bad_node.url} {NOBODY}"
+    acme = request.getfixturevalue("acme")
+    buyer = acme.buyer(acme.ticket())
+    buyer.pay(node)
+    bad_node.hangs_up = True
+    sentence(acme)
+    assert is_unavailable(buyer.purchase())
+
+
+def test_a_range_is_halved_also_while_the_other_url_is_down(environ, bad_node, node, request, log):
+    environ["RPC_URL_31337"] = f"{bad_node.url} {NOBODY}"
+    acme = request.getfixturevalue("acme")
+    buyer = acme.buyer(acme.ticket())
+    worker_once(acme.app)
+    buyer.pay(node)
+    node.rpc("anvil_mine", "0x40")
+    bad_node.max_range(20)
+    worker_once(acme.app)
+    assert buyer.now()["status"] == "confirmed"
+
+
+def test_a_second_node_of_another_chain_is_never_believed(environ, node, request):
+    with Anvil(chain_id=777) as other:
+        ensure_token(other.rpc)
+        environ["RPC_URL_31337"] = f"http://127.0.0.1:9 {other.url}"
+        acme = request.getfixturevalue("acme")
+        buyer = acme.buyer(acme.ticket())
+        buyer.pay(other)
+        answer = buyer.purchase()
+        assert (answer.status_code, answer.json["code"]) == (503, "chain_unavailable")
+        assert "another chain" in cli(acme.app, "worker", "--once", exit_code=1)
+        assert buyer.now()["amount_received"] == 0
+
+
+def test_a_first_node_that_hangs_is_asked_last_for_a_while(
+    hasty, environ, bad_node, node, request, log
+):
+    environ["RPC_URL_31337"] = f"{bad_node.url} {node.url}"
+    acme = request.getfixturevalue("acme")
+    bad_node.delay = 30
+    worker_once(acme.app)
+    asked = bad_node.calls.total()
+    buyer = acme.buyer(acme.ticket())
+    buyer.pay(node)
+    assert buyer.purchase().status_code == 200
+    assert bad_node.calls.total() == asked == 1
+
+
+def test_no_hold_is_dropped_by_its_buyer_while_logs_are_kept_back(bad_node, acme, node, log):
+    ticket = acme.ticket()
+    buyer = acme.buyer(ticket)
+    worker_once(acme.app)
+    buyer.pay(node)
+    bad_node.answer("eth_getLogs", [])
+    assert is_unavailable(buyer.cancel())
+    pass_time(node, 1000)
+    assert is_unavailable(buyer.purchase())
+    assert acme.stock(ticket) == (1, 0)
+    bad_node.well()
+    assert buyer.purchase().json["status"] == "confirmed"

@@ -1,0 +1,209 @@
+"""Whatever happens, in whatever order: the books hold, and in the end they are what the chain says.
+
+HYPOTHESIS_PROFILE=long looks for minutes, at other sequences each time.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from tests.support.anvil_chain import AnvilChain
+from tests.support.payments_world import World
+from tests.support.worlds import chain_id_of, fake_chain, worlds
+from tools.anvil import Anvil
+
+LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
+# A failing sequence takes minutes to be made short: not while hunting for many.
+PHASES = [Phase.generate, *([Phase.shrink] if "NO_SHRINK" not in os.environ else [])]
+
+who = st.integers(0, 4)
+seats = st.integers(1, 3)
+depths = st.integers(1, 6)
+places = st.lists(st.none() | st.integers(0, 6), max_size=3)
+amounts = st.sampled_from(["all", "all", "part", "rest", "too much", "mote"])
+seconds = st.sampled_from([1, 61, 700, 1000, 5000, 100_000, 300_000])
+
+
+def event(name: str, *arguments: Any) -> Any:
+    return st.tuples(st.just(name), st.tuples(*arguments))
+
+
+preflights = event("preflight", st.sampled_from([False, False, False, True]), seats)
+payments = event("pay", st.lists(st.tuples(who, amounts), min_size=1, max_size=3), st.booleans())
+purchases = event("purchase", who)
+cancelations = event("cancel", who)
+mining = event("mine", st.integers(1, 4))
+reorganizations = event("reorganize", depths, places, st.integers(0, 2))
+times = event("pass_time", seconds, st.booleans())
+nodes = st.sampled_from([(False, 0, 1000)] * 3 + [(True, 0, 1000), (False, 1, 2), (False, 2, 1000)])
+nodes = nodes.map(lambda how: ("set_node", how))
+looks = event("look_after_silence", st.integers(0, 1))
+anything = st.one_of(
+    event("look_after_silence", st.just(2)),
+    *(preflights, payments, purchases, cancelations, mining, reorganizations, times, nodes),
+)
+ends = st.one_of(event("kill"), event("lose_connection"))
+mishaps = st.tuples(
+    st.integers(1, 15) | st.integers(1, 40),
+    st.lists(ends, min_size=1, max_size=1) | st.lists(anything, min_size=1, max_size=3),
+)
+maybe = st.none() | mishaps
+
+
+class Payments(RuleBasedStateMachine):
+    """Draws what happens next. `open_world` says on what chain and database."""
+
+    open_world: Callable[..., World]
+
+    @initialize(
+        confirmations=st.integers(1, 3),
+        capacity=st.integers(1, 4),
+        decimals=st.sampled_from([6, 6, 18]),
+        skew=st.sampled_from([0, -1200, 7200]),
+        orders=st.lists(preflights, max_size=2),
+        looked=st.sampled_from([True, True, False]),
+    )
+    def begin(self, orders: Any, looked: bool, **settings: int) -> None:
+        self.world = self.open_world(**settings)
+        for event in [("look", (0,))] * looked + orders:
+            self.world.do(event)
+
+    @rule(event=preflights, mishap=maybe)
+    def preflight(self, event: Any, mishap: Any) -> None:
+        self.world.do(event, mishap)
+
+    @precondition(lambda self: self.world.model.has_intents)
+    @rule(event=payments)
+    def pay(self, event: Any) -> None:
+        self.world.do(event)
+
+    @precondition(lambda self: self.world.model.has_intents)
+    @rule(
+        payment=payments,
+        looks=st.lists(st.one_of(looks, purchases), max_size=1),
+        reorganization=reorganizations,
+        rest=st.lists(st.one_of(mining, looks, purchases, cancelations), max_size=3),
+    )
+    def lose_sight_of_a_payment(
+        self, payment: Any, looks: Any, reorganization: Any, rest: Any
+    ) -> None:
+        """What chance alone would seldom put together: paid, seen, gone, asked for again."""
+        for event in [payment, *looks, reorganization, *rest]:
+            self.world.do(event)
+
+    @rule()
+    def let_everything_end(self) -> None:
+        """Let so much time pass that the logs of all who ended are not asked for any more."""
+        for event in [("pass_time", (100_000, True)), ("look_after_silence", (0,))]:
+            self.world.do(event)
+
+    @rule(event=event("look", st.integers(0, 1)), mishap=maybe)
+    def look(self, event: Any, mishap: Any) -> None:
+        self.world.do(event, mishap)
+
+    @rule(event=looks, mishap=maybe)
+    def look_after_silence(self, event: Any, mishap: Any) -> None:
+        self.world.do(event, mishap)
+
+    @precondition(lambda self: self.world.model.has_intents)
+    @rule(event=purchases, mishap=maybe)
+    def purchase(self, event: Any, mishap: Any) -> None:
+        self.world.do(event, mishap)
+
+    @precondition(lambda self: self.world.model.has_intents)
+    @rule(event=cancelations, mishap=maybe)
+    def cancel(self, event: Any, mishap: Any) -> None:
+        self.world.do(event, mishap)
+
+    @rule(event=mining)
+    def mine(self, event: Any) -> None:
+        self.world.do(event)
+
+    @rule(event=times)
+    def pass_time(self, event: Any) -> None:
+        self.world.do(event)
+
+    @rule(event=reorganizations)
+    def reorganize(self, event: Any) -> None:
+        self.world.do(event)
+
+    @precondition(lambda self: self.world.model.deepest)
+    @rule()
+    def include_dropped(self) -> None:
+        self.world.do(("include_dropped", ()))
+
+    @rule(event=nodes)
+    def set_node(self, event: Any) -> None:
+        self.world.do(event)
+
+    @precondition(lambda self: self.world.model.owes)
+    @rule(event=event("send_refund", who, st.booleans()))
+    def send_refund(self, event: Any) -> None:
+        self.world.do(event)
+
+    @precondition(lambda self: self.world.refunds_sent)
+    @rule(event=event("settle_refund", who, who), mishap=maybe)
+    def settle_refund(self, event: Any, mishap: Any) -> None:
+        self.world.do(event, mishap)
+
+    def teardown(self) -> None:
+        if hasattr(self, "world") and self.world.whole:
+            self.world.heal()
+
+
+def run(machine: type[Payments], examples: int, steps: int) -> None:
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=examples * 40 if LONG else examples,
+            stateful_step_count=steps,
+            derandomize=not LONG,
+            database=None,
+            deadline=None,
+            print_blob=LONG,
+            phases=PHASES,
+            report_multiple_bugs=False,
+            # A world takes a moment to be made, and teardown heals it: slow by design.
+            suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+        ),
+    )
+
+
+@pytest.fixture
+def new_world(database_url):
+    with worlds(database_url) as new_world:
+        yield new_world
+
+
+def test_the_books_hold_on_a_fake_chain(new_world):
+    class OnFake(Payments):
+        def open_world(self, decimals, **settings):
+            return new_world(fake_chain(decimals), **settings)
+
+    run(OnFake, examples=100, steps=int(os.environ.get("STEPS", 25)))
+
+
+def test_the_books_hold_on_a_real_node(new_world):
+    class OnAnvil(Payments):
+        def open_world(self, decimals, **settings):
+            self.node = Anvil(chain_id=chain_id_of(decimals))
+            return new_world(AnvilChain(self.node, decimals), **settings)
+
+        def teardown(self):
+            try:
+                super().teardown()
+            finally:
+                self.node.stop()
+
+    run(OnAnvil, examples=15, steps=int(os.environ.get("STEPS", 25)))

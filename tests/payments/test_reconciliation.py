@@ -1,0 +1,301 @@
+"""The audit: silent while the books are right, and by name where they were broken by hand."""
+
+import json
+
+import pytest
+from peewee import IntegrityError
+
+from tests.support.factories import PRICE, cli, worker_once
+from ticketing.db.connection import database, is_sqlite
+from ticketing.models.admissions import Admission
+from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.services.payments import reconciliation
+
+TABLES = {"ticket": "ticket_types", "admission": "admissions", "payment": "payments"}
+
+
+def change(name, to):
+    return f"UPDATE {TABLES.get(name, 'payment_intents')} SET {to} WHERE id = '{{{name}}}'"
+
+
+def one_more_admission(intent, status):
+    return (
+        "INSERT INTO admissions (id, tenant_id, event_id, ticket_type_id, intent_id, code, status,"
+        f" created_at) SELECT 'adm_x', tenant_id, event_id, ticket_type_id, '{{{intent}}}', 'x',"
+        f" '{status}', created_at FROM admissions WHERE id = '{{admission}}'"
+    )
+
+
+def one_more_payment(intent, *, amount=0, dust=0, canonical=True):
+    return (
+        "INSERT INTO payments (id, intent_id, chain_id, tx_hash, log_index, block_number,"
+        " block_hash, block_time, sender, amount, dust, canonical, seen_at)"
+        f" SELECT 'pay_x', '{{{intent}}}', chain_id, 'x', 0, block_number, block_hash, block_time,"
+        f" sender, {amount}, {dust}, {canonical}, seen_at FROM payments WHERE id = '{{payment}}'"
+    )
+
+
+def one_more_refund(intent, amount):
+    return (
+        "INSERT INTO refunds (id, intent_id, chain_id, tx_hash, log_index, recipient, amount,"
+        f" created_at) SELECT 'ref_x', '{{{intent}}}', chain_id, 'x', 0, sender, {amount}, seen_at"
+        " FROM payments WHERE id = '{payment}'"
+    )
+
+
+VALID = "admissions_valid_while_confirmed"
+PAID_ADDRESS = "SELECT address FROM payment_intents WHERE id = '{paid}'"
+
+BROKEN = [
+    ("held_is_live", "ticket", change("ticket", "held = held + 1")),
+    ("held_is_live", "ticket", change("ticket", "held = 0")),
+    ("sold_is_confirmed", "ticket", change("ticket", "sold = sold - 1")),
+    ("sold_is_confirmed", "ticket", change("ticket", "sold = 0")),
+    ("admissions_match", "paid", "DELETE FROM admissions WHERE id = '{admission}'"),
+    ("admissions_match", "paid", one_more_admission("paid", "valid")),
+    ("admissions_match", "live", one_more_admission("live", "suspended")),
+    ("admissions_match", "paid", change("paid", "confirmed_at = NULL")),
+    (VALID, "admission paid", change("admission", "status = 'suspended'")),
+    (VALID, "free_admission free", change("free", "status = 'reversed'")),
+    ("received_is_payments", "paid", change("payment", "canonical = FALSE")),
+    ("received_is_payments", "paid", change("payment", "amount = amount + 1")),
+    ("received_is_payments", "paid", change("payment", "dust = 1")),
+    ("received_is_payments", "live", change("live", "amount_received = 1")),
+    ("received_is_payments", "free", change("free", "amount_received = 1, refund_due = 1")),
+    ("refunded_is_refunds", "paid", one_more_refund("paid", 1)),
+    ("refunded_is_refunds", "paid", change("paid", "refunded = 1, refund_due = refund_due - 1")),
+    ("every_unit_accounted", "paid", change("paid", "refund_due = 0")),
+    ("every_unit_accounted", "expired", change("expired", "refund_due = 0")),
+    ("every_unit_accounted", "live", change("live", "refund_due = 1")),
+    ("every_unit_accounted", "paid", change("paid", "amount = amount + 9, refund_due = 0")),
+    ("one_address_one_intent", "paid live", change("live", f"address = LOWER(({PAID_ADDRESS}))")),
+    ("payments_fit_intents", "payment paid", change("payment", "chain_id = 1")),
+    ("payments_fit_intents", "pay_x free", one_more_payment("free", amount=1, canonical=False)),
+]
+"""The rule that must be named, for what, and what is done to the books."""
+
+FORBIDDEN = [
+    change("ticket", "capacity = 0"),
+    change("ticket", "held = -1"),
+    change("ticket", "sold = -1"),
+    change("live", f"address = ({PAID_ADDRESS})"),
+    change("payment", "intent_id = 'pi_x'"),
+    change("admission", "intent_id = 'pi_x'"),
+]
+"""What the database itself refuses."""
+
+
+@pytest.fixture
+def three_deep(environ):
+    environ["CONFIRMATIONS_31337"] = "3"
+
+
+@pytest.fixture
+def books(acme, neighbour, node):
+    """A little of everything of acme's, by id, beside a neighbour who sells too."""
+    ticket = acme.ticket()
+    late = acme.buyer(ticket)
+    late.pay(node, PRICE - 1)
+    pass_time(node)
+    worker_once(acme.app)
+    paid, live = acme.buyer(ticket, quantity=2), acme.buyer(ticket)
+    free = acme.buyer(free_ticket(acme))
+    paid.pay(node, 2 * PRICE + 5)
+    worker_once(acme.app)
+    assert free.purchase().status_code == 200
+    assert neighbour.buyer(free_ticket(neighbour)).purchase().status_code == 200
+    statuses = [buyer.now()["status"] for buyer in (paid, live, free, late)]
+    assert statuses == ["confirmed", "awaiting_payment", "confirmed", "expired"]
+    assert reconciliation.reconcile(None) == []
+    named = {"paid": paid, "live": live, "free": free, "expired": late}
+    return {
+        "ticket": ticket["id"],
+        **{name: buyer.intent["id"] for name, buyer in named.items()},
+        "admission": first_of(Admission, paid).id,
+        "free_admission": first_of(Admission, free).id,
+        "payment": first_of(Payment, paid).id,
+    }
+
+
+def free_ticket(organizer):
+    return organizer.ticket(price_amount=0, chain_id=None)
+
+
+def pass_time(node):
+    """Let every deadline pass by the chain's own clock."""
+    node.rpc("evm_increaseTime", 7200)
+    node.rpc("anvil_mine", "0x1")
+
+
+def first_of(model, buyer):
+    return model.select().where(model.intent == buyer.intent["id"]).order_by(model.id).first()
+
+
+def break_books(books, sql):
+    database.execute_sql(sql.format(**books))
+
+
+def forget_check_constraints():
+    """Let the database take stock that cannot be."""
+    if is_sqlite():
+        database.execute_sql("PRAGMA ignore_check_constraints = 1")
+        return
+    checks = "SELECT conname FROM pg_constraint WHERE conrelid = 'ticket_types'::regclass"
+    for (name,) in database.execute_sql(f"{checks} AND contype = 'c'"):
+        database.execute_sql(f'ALTER TABLE ticket_types DROP CONSTRAINT "{name}"')
+
+
+def right(intents):
+    return f"the books are right: {len(reconciliation.RULES)} rules, {intents} intents\n"
+
+
+def seen_by(organizer):
+    """What the audit says of one tenant, the same through service, API and CLI."""
+    found = [(breach.rule, breach.ids) for breach in reconciliation.reconcile(organizer.id)]
+    answer = organizer.api("read").get(f"{organizer.path}/reconciliation")
+    assert answer.status_code == 200
+    assert answer.json["ok"] is (not found)
+    assert [(each["rule"], each["ids"]) for each in answer.json["breaches"]] == found
+    arguments = ("reconcile", "--tenant", organizer.slug, "--json")
+    printed = cli(organizer.app, *arguments, exit_code=1 if found else 0)
+    assert json.loads(printed) == answer.json
+    return found
+
+
+def busy_books(organizer, node):
+    """Every kind of order, up to the reorganization."""
+    ticket, free = organizer.ticket(capacity=30), free_ticket(organizer)
+
+    def buyers(count):
+        return [organizer.buyer(ticket, quantity=2) for _ in range(count)]
+
+    never_paid, part_paid_in_time, part_paid_late, paid_late = buyers(4)
+    part_paid_in_time.pay(node, 2)
+    pass_time(node)
+    worker_once(organizer.app)
+    part_paid_late.pay(node, PRICE)
+    paid_late.pay(node)
+    part_paid, exact, overpaid, twice, canceled, never_seen = buyers(6)
+    part_paid.pay(node, PRICE)
+    exact.pay(node)
+    overpaid.pay(node, 2 * PRICE + 7)
+    twice.pay(node)
+    twice.pay(node)
+    canceled.cancel()
+    free_live, free_confirmed, free_canceled = (organizer.buyer(free) for _ in range(3))
+    free_confirmed.purchase()
+    free_canceled.cancel()
+    worker_once(organizer.app)
+    refunded = {"payment": first_of(Payment, twice).id, "twice": twice.intent["id"]}
+    break_books(refunded, one_more_refund("twice", PRICE))
+    break_books(refunded, change("twice", f"refunded = {PRICE}, refund_due = {PRICE}"))
+    becomes = {
+        "awaiting_payment": (part_paid, never_seen, free_live),
+        "confirmed": (exact, overpaid, twice, paid_late, free_confirmed),
+        "expired": (never_paid, part_paid_in_time, part_paid_late),
+        "canceled": (canceled, free_canceled),
+    }
+    for status, of in becomes.items():
+        assert [buyer.now()["status"] for buyer in of] == [status] * len(of)
+    return buyers(2)
+
+
+def test_busy_books_are_right_at_every_step(acme, neighbour, node):
+    gone, half_gone = both = busy_books(acme, node)
+    assert neighbour.buyer(free_ticket(neighbour)).purchase().status_code == 200
+    half_gone.pay(node, PRICE)
+    worker_once(acme.app)
+    assert reconciliation.reconcile(None) == []
+    snapshot = node.rpc("evm_snapshot")
+    gone.pay(node)
+    half_gone.pay(node, PRICE)
+    worker_once(acme.app)
+    assert [buyer.now()["status"] for buyer in both] == ["confirmed"] * 2
+    assert reconciliation.reconcile(None) == []
+    node.rpc("evm_revert", snapshot)
+    node.rpc("anvil_mine", "0x5")
+    worker_once(acme.app)
+    assert [buyer.now()["status"] for buyer in both] == ["reversed"] * 2
+    assert seen_by(acme) == seen_by(neighbour) == []
+    assert cli(acme.app, "reconcile") == right(PaymentIntent.select().count())
+    assert cli(acme.app, "reconcile", "--tenant", neighbour.id) == right(1)
+    gone.pay(node)
+    worker_once(acme.app)
+    assert [buyer.now()["status"] for buyer in both] == ["confirmed", "reversed"]
+    assert reconciliation.reconcile(None) == []
+
+
+def test_what_is_being_processed_is_held(three_deep, acme, node):
+    buyer = acme.buyer(acme.ticket(), quantity=2)
+    worker_once(acme.app)
+    buyer.pay(node)
+    worker_once(acme.app)
+    assert buyer.now()["status"] == "processing"
+    assert seen_by(acme) == []
+
+
+def test_empty_books_are_right(acme):
+    assert seen_by(acme) == []
+    assert cli(acme.app, "reconcile") == right(0)
+
+
+@pytest.mark.parametrize(("rule", "names", "sql"), BROKEN)
+def test_each_breach_is_named_and_nobody_else_sees_it(acme, neighbour, books, rule, names, sql):
+    break_books(books, sql)
+    ids = [books.get(name, name) for name in names.split()]
+    assert seen_by(acme) == [(rule, ids)]
+    assert [(breach.rule, breach.ids) for breach in reconciliation.reconcile(None)] == [(rule, ids)]
+    assert seen_by(neighbour) == []
+    assert cli(acme.app, "reconcile", exit_code=1).startswith(f"{rule}  {' '.join(ids)}  ")
+    assert cli(acme.app, "reconcile", "--tenant", "neighbour") == right(1)
+
+
+def test_every_rule_has_been_broken():
+    assert {rule for rule, _, _ in BROKEN} | {
+        "stock_within_capacity"
+    } == reconciliation.RULES.keys()
+
+
+@pytest.mark.parametrize("sql", FORBIDDEN)
+def test_what_the_database_refuses_cannot_be_broken(acme, books, sql):
+    with pytest.raises(IntegrityError):
+        break_books(books, sql)
+    assert seen_by(acme) == []
+
+
+def test_stock_beyond_the_capacity_is_named_all_the_same(acme, books):
+    forget_check_constraints()
+    break_books(books, change("ticket", "capacity = 1"))
+    assert seen_by(acme) == [("stock_within_capacity", [books["ticket"]])]
+    assert reconciliation.reconcile(None)[0].detail == "1 are held and 2 sold of 1"
+    break_books(books, change("ticket", "capacity = NULL, held = -1"))
+    assert [rule for rule, _ in seen_by(acme)] == ["stock_within_capacity", "held_is_live"]
+
+
+def test_dust_counts_once_it_makes_a_micro_unit(acme, books):
+    break_books(books, change("paid", "token_decimals = 18"))
+    break_books(books, change("payment", "dust = 600000000000"))
+    assert seen_by(acme) == []
+    break_books(books, one_more_payment("paid", dust=400000000000))
+    assert seen_by(acme) == [("received_is_payments", [books["paid"]])]
+    break_books(books, change("paid", f"amount_received = {2 * PRICE + 6}, refund_due = 6"))
+    assert seen_by(acme) == []
+
+
+def test_a_refund_whose_payment_a_reorganization_took_away_is_no_breach(acme, books):
+    break_books(books, one_more_refund("expired", 9))
+    break_books(books, "UPDATE payments SET canonical = FALSE WHERE intent_id = '{expired}'")
+    break_books(books, change("expired", "amount_received = 0, refund_due = 0, refunded = 9"))
+    assert seen_by(acme) == []
+
+
+def test_no_more_than_a_hundred_breaches_of_a_rule_are_told(acme):
+    ticket = acme.ticket(price_amount=0, chain_id=None, capacity=None, max_per_order=100)
+    for quantity in (100, 1):
+        assert acme.buyer(ticket, quantity=quantity).purchase().status_code == 200
+    Admission.update(status="suspended").execute()
+    assert len(seen_by(acme)) == reconciliation.BREACHES_PER_RULE == 100
+
+
+def test_an_unknown_tenant_is_told_in_one_sentence(acme):
+    assert "no such tenant" in cli(acme.app, "reconcile", "--tenant", "nobody-here", exit_code=1)

@@ -1,0 +1,131 @@
+"""What clients of real processes see while a fault lasts, and how long until all is well again."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+
+import psycopg
+import urllib3
+
+from tests.support.remote import RemoteOrganizer
+from tools.client import Answer, Client
+from tools.stack import Stack
+
+UNLIMITED = {
+    "UNPAID_PER_ADDRESS": "0",
+    **{f"RATE_LIMIT_{each}": "0" for each in ("PUBLIC", "CHECKOUT", "PREFLIGHT", "TOKEN", "ADMIN")},
+}
+"""What lets one address ask as often as it likes."""
+
+
+class Load:
+    """Clients that ask one after another, each on a connection that it keeps. A context manager.
+
+    `ask` is given a client and the number of the request. What became of each request is kept:
+    when it began and ended, and its answer's status or the name of the error instead of one.
+    """
+
+    def __init__(self, url: str, ask: Callable[[Client, int], Answer], clients: int = 4) -> None:
+        self.seen: list[tuple[float, float, int | str]] = []
+        self._ask, self._done = ask, threading.Event()
+        self._threads = [
+            threading.Thread(target=self._run, args=(Client(url), number))
+            for number in range(clients)
+        ]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        for thread in self._threads:
+            thread.join()
+
+    def counts(self, since: float = 0.0) -> Counter[int | str]:
+        """How often each outcome was met by requests that began at `since` or later."""
+        return Counter(outcome for began, _, outcome in list(self.seen) if began >= since)
+
+    def wait_for(self, more: int) -> None:
+        """Wait until so many more requests have had their outcome."""
+        target, deadline = len(self.seen) + more, time.monotonic() + 20
+        while len(self.seen) < target:
+            assert time.monotonic() < deadline, f"{self.counts()}"
+            time.sleep(0.01)
+
+    def longest(self) -> float:
+        """The seconds that the slowest request took."""
+        return max(ended - began for began, ended, _ in self.seen)
+
+    def _run(self, client: Client, number: int) -> None:
+        while not self._done.is_set():
+            began = time.monotonic()
+            outcome: int | str
+            try:
+                outcome = self._ask(client, number).status
+            except urllib3.exceptions.HTTPError as error:
+                outcome = type(error).__name__
+                time.sleep(0.01)
+            self.seen.append((began, time.monotonic(), outcome))
+            number += len(self._threads)
+
+
+def order(ticket: Any) -> dict[str, str]:
+    """The body of a preflight for one ticket."""
+    return {"event_id": ticket["event_id"], "ticket_id": ticket["id"]}
+
+
+def reading_and_buying(acme: RemoteOrganizer, ticket: Any) -> Callable[[Client, int], Answer]:
+    """A load that reads and buys by turns."""
+
+    def ask(client: Client, number: int) -> Answer:
+        if number % 2:
+            return client.send("GET", f"{acme.path}/events", headers=acme.headers)
+        return client.send("POST", f"{acme.checkout}/preflight", order(ticket))
+
+    return ask
+
+
+def seconds_until(holds: Callable[[], bool], patience: float = 20) -> float:
+    """Wait until something holds; return how long that took. AssertionError if it never does."""
+    start = time.monotonic()
+    while not holds():
+        assert time.monotonic() < start + patience, "it never came to hold"
+        time.sleep(0.02)
+    return time.monotonic() - start
+
+
+def sql(url: str, statement: str, *values: object) -> list[tuple]:
+    """Run one statement on a connection of its own; return its rows."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        cursor = connection.execute(statement.encode(), values or None)
+        return cursor.fetchall() if cursor.description else []
+
+
+def cut(url: str, condition: str = "true") -> int:
+    """End the connections to a database that meet a condition; return how many they were."""
+    found = sql(
+        url,
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname ="
+        f" current_database() AND pid <> pg_backend_pid() AND {condition}",
+    )
+    return len(found)
+
+
+def family(pid: int) -> list[int]:
+    """A process and those that it has started itself."""
+    return [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
+
+
+def runs(pid: int) -> bool:
+    """Whether a process has not ended."""
+    return Path(f"/proc/{pid}").exists()
+
+
+def web(stack: Stack) -> int:
+    """The first process of gunicorn, which starts the others."""
+    return stack._processes["web"].pid

@@ -1,0 +1,285 @@
+"""What the fuzz is made of: a shop to find things in, schemathesis' engine, and what it found."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import pytest
+import schemathesis
+from schemathesis.config import SchemathesisConfig
+from schemathesis.core.failures import Failure
+from schemathesis.core.parameters import ParameterLocation
+from schemathesis.core.transport import Response
+from schemathesis.engine import events, from_schema
+from schemathesis.engine.recorder import ScenarioRecorder
+from schemathesis.generation.case import Case
+from schemathesis.hooks import HookContext
+from schemathesis.openapi.checks import AuthScenario, IgnoredAuth, RejectedPositiveData
+from schemathesis.transport.wsgi import WSGITransport
+
+from tests.support.factories import (
+    CHAIN,
+    PRICE,
+    Api,
+    Buyer,
+    Organizer,
+    cli,
+    in_days,
+    new_xpub,
+    worker_once,
+)
+from ticketing.db.connection import database
+from tools import anvil
+
+Known = dict[str, list[Any]]
+
+PASSWORD = "correct horse battery staple"
+OUT_OF_RANGE = "Must lie in the years 1970 to 9999 in UTC."
+IN_WORDS = {
+    "cursor": {"Not a cursor of this list."},
+    "timezone": {"Not an IANA time zone name."},
+    "online_join_url": {"Not a valid URL."},
+    "end_at": {"Must be after start_at."},
+    "sales_end_at": {"Must be after sales_start_at."},
+    "min_per_order": {"Must not be above max_per_order."},
+    "chain_id": {
+        "Required unless price_amount is 0.",
+        "This ticket type is not sold on that chain.",
+    },
+    "buyer.email": {"Not a valid email address."},
+    "xpub": {"Not an extended public key: its checksum is wrong."},
+    "Idempotency-Key": {"32 characters or more without a credential."},
+}
+"""Refusals of what JSON Schema lets pass: it knows no checksum, no list of zones, and of two fields
+not which is the later. The document says each of them in words."""
+
+
+@dataclass
+class Found:
+    """What a run saw."""
+
+    cases: int = 0
+    statuses: dict[str, Counter[int]] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+    """How each was come by, as a command, by what it is."""
+
+
+@dataclass
+class Shop:
+    """Something of everything, as it is found in a shop that is open."""
+
+    acme: Organizer
+    known: Known
+    """Values that name something, by the parameter or the field of a body that takes them."""
+
+    paid: Buyer
+    admin: Api
+    """A member, whom no call can shut out as it can a key."""
+
+
+def open_shop(acme: Organizer, node: anvil.Anvil) -> Shop:
+    """Fill acme's shop: sold, held, hidden and called off; paid, paid too much and given up."""
+    sale, draft = acme.event(slug="on-sale"), acme.event(status="draft", slug="a-draft")
+    gone, admin = acme.event(slug="called-off"), acme.api()
+    admin.post(f"{acme.path}/events/{gone['id']}/status", {"status": "canceled"})
+    seat = acme.ticket(sale, capacity=None)
+    free = acme.ticket(sale, price_amount=0, chain_id=None, capacity=None)
+    tickets = [
+        *(seat, free, acme.ticket(sale, capacity=1), acme.ticket(sale, status="draft")),
+        *(acme.ticket(sale, sales_start_at=in_days(9)), acme.ticket(draft)),
+    ]
+    ada = {"email": "ada@example.org", "name": "Ada"}
+    waiting, paid, too_much, given_up = (acme.buyer(seat, buyer=ada) for _ in range(4))
+    guest = acme.buyer(free, quantity=2)
+    worker_once(acme.app)
+    paid.pay(node)
+    too_much.pay(node, PRICE + 7)
+    worker_once(acme.app)
+    given_up.cancel()
+    guest.purchase()
+    anvil.mint(node.rpc, anvil.TOKEN_ADDRESS, node.rpc("eth_accounts")[5], 7)
+    refund = anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, anvil.BUYER, 7, sender=5)
+    keys = [acme.key("read"), acme.key("write")]
+    key_ids = [each["id"] for each in admin.get(f"{acme.path}/apikeys").json["data"]]
+    member = ("members", "add", acme.slug, ada["email"], "--role", "admin")
+    cli(acme.app, *member, "--password-stdin", stdin=PASSWORD)
+    known: Known = {
+        "path.tenant": [acme.slug, acme.id],
+        "path.event_id": [sale["id"], draft["id"], gone["id"], "on-sale"],
+        "path.ticket_id": [each["id"] for each in tickets],
+        "path.intent_id": [
+            each.intent["id"] for each in (waiting, paid, too_much, given_up, guest)
+        ],
+        "path.key_id": key_ids,
+        "query.event_id": [sale["id"], draft["id"]],
+        "body.event_id": [sale["id"], "on-sale"],
+        "body.ticket_id": [each["id"] for each in tickets],
+        "body.chain_id": [CHAIN],
+        "body.timezone": ["UTC", "America/Argentina/Buenos_Aires"],
+        "body.online_join_url": ["https://meet.example.org/launch", "http://[::1]:8443/a?b=c#d"],
+        "body.xpub": [new_xpub(), new_xpub()],
+        "body.tx_hash": [refund["transactionHash"]],
+        "body.api_key": keys,
+        "body.tenant": [acme.slug],
+        "body.email": [ada["email"]],
+        "body.password": [PASSWORD],
+    }
+    return Shop(acme, known, paid, acme.with_headers(_sign_in(acme, ada["email"])))
+
+
+def _sign_in(acme: Organizer, email: str) -> dict[str, str]:
+    body = {"tenant": acme.slug, "email": email, "password": PASSWORD}
+    answer = acme.with_headers({}).post("/v1/auth/login", body)
+    return {"Authorization": f"Bearer {answer.json['access_token']}"}
+
+
+def configuration(
+    known: Known, headers: dict[str, str], *, seed: int, examples: int, seconds: int | None = None
+) -> SchemathesisConfig:
+    """Return how to fuzz with a credential: so many examples an operation, or for so long."""
+    return SchemathesisConfig.from_dict(
+        {
+            "seed": seed,
+            "headers": headers,
+            "continue-on-failure": True,
+            **({"max-time": seconds} if seconds else {}),
+            "dictionaries": {name: {"values": values} for name, values in known.items()},
+            "parameters": {name: {"dictionary": name, "probability": 0.8} for name in known},
+            "generation": {
+                "max-examples": examples,
+                "database": "none",
+                "no-shrink": seconds is None,
+                # Beside a credential that is good they would only hide it.
+                "with-security-parameters": not headers,
+            },
+            # All there are. object_level_authorization has nobody to compare with in one run:
+            # tests/api/test_credentials_every_endpoint.py sends the neighbour everywhere.
+            "checks": {"enabled": True, "max_response_time": 10},
+            "phases": {"coverage": {"generate-duplicate-query-parameters": True}},
+            "cache": {"enabled": False},
+            "output": {"sanitization": {"enabled": False}},
+        }
+    )
+
+
+def run(shop: Shop, config: SchemathesisConfig, *, only: str = "") -> Found:
+    """Fuzz the operations whose path has `only` in it, and return what was seen."""
+    app = shop.acme.app
+    document = app.test_client().get("/openapi.json").json
+    for operation in (each for item in document["paths"].values() for each in item.values()):
+        # It says that there may be others: here every status must be named.
+        del operation["responses"]["default"]
+    schema = schemathesis.openapi.from_dict(document, config=config)
+    schema = schema.include(path_regex=only) if only else schema
+    schema.app, schema.location = app, "/openapi.json"
+    schema.hook(filter_failure)
+    found = Found()
+    with _one_server():
+        for event in from_schema(schema).execute():
+            _take_down(event, found)
+    return found
+
+
+def _take_down(event: events.EngineEvent, found: Found) -> None:
+    if isinstance(event, events.FatalError):
+        raise event.exception
+    if isinstance(event, events.NonFatalError):
+        found.failures[f"{event.label}: {event.info.title}: {event.info.message}"] = ""
+    elif isinstance(event, events.ScenarioFinished):
+        _take_down_answers(event.recorder, found)
+    elif isinstance(event, events.PhaseFinished) and found.cases:
+        told = f"{found.cases} cases, {len(found.failures)} failures"
+        sys.stderr.write(f"  after {event.phase.name}: {told}\n")
+
+
+def _take_down_answers(recorder: ScenarioRecorder, found: Found) -> None:
+    for case_id, interaction in recorder.interactions.items():
+        found.cases += 1
+        if interaction.response is not None:
+            label = recorder.cases[case_id].value.operation.label
+            status = interaction.response.status_code
+            found.statuses.setdefault(label, Counter())[status] += 1
+    for case_id, checks in recorder.checks.items():
+        for check in checks:
+            if check.failure_info is not None:
+                failure = check.failure_info.failure
+                response = recorder.interactions[failure.case_id or case_id].response
+                answer = response.content.decode(errors="replace") if response else ""
+                what = f"{check.name}: {failure.operation}: {failure.title}: {failure.message}"
+                found.failures.setdefault(what, f"{check.failure_info.code_sample}\n{answer}")
+
+
+def filter_failure(context: HookContext, failure: Failure, case: Case, response: Response) -> bool:
+    """Tell whether the contract has been broken: a hook of schemathesis."""
+    if isinstance(failure, RejectedPositiveData):
+        return not (response.status_code == 422 and _is_said_in_words(case, response.json()))
+    if isinstance(failure, IgnoredAuth) and failure.scenario is AuthScenario.INVALID_AUTH:
+        # A wrong client secret is the 404 of an unknown intent: nobody learns that there is one.
+        buyers = any("clientSecret" in way for way in case.operation.definition.raw["security"])
+        return not (buyers and "got `404 " in failure.message)
+    return True
+
+
+def _is_said_in_words(case: Case, problem: dict[str, Any]) -> bool:
+    if problem["code"] == "idempotency_key_reused":
+        return True
+    return all(
+        set(messages) <= {OUT_OF_RANGE} | IN_WORDS.get(name, set())
+        or _is_float(case.body, name, messages)
+        for name, messages in problem["errors"].items()
+    )
+
+
+def _is_float(body: Any, name: str, messages: list[str]) -> bool:
+    """Tell whether 1.0 was sent: to JSON Schema an integer, to us no way to write an amount."""
+    return messages == ["Not a valid integer."] and isinstance(body.get(name), float)
+
+
+_numbers = count(1)
+
+
+def _give_it_a_key_of_its_own(case: Case) -> None:
+    """See to it that no request is refused for an Idempotency-Key it shares with another.
+
+    Each would tell nothing of its body. Where the key itself is tried it stays.
+    """
+    if (
+        case.meta is not None
+        and not case.meta.is_negative_at(ParameterLocation.HEADER)
+        and getattr(case.meta.phase.data, "parameter", None) != "Idempotency-Key"
+        and "Idempotency-Key" in case.headers
+    ):
+        case.headers["Idempotency-Key"] = f"{next(_numbers):036}"
+
+
+@contextmanager
+def _one_server() -> Iterator[None]:
+    """Let one thread answer: schemathesis begins many, and each would leave its connection open."""
+    send = WSGITransport.send
+
+    def send_there(
+        self: WSGITransport, case: Case, *, session: Any = None, **options: Any
+    ) -> Response:
+        # The second request of a check brings what only sockets take.
+        for name in ("max_redirects", "verify", "cert"):
+            options.pop(name, None)
+        _give_it_a_key_of_its_own(case)
+        return thread.submit(send, self, case, session=session, **options).result()
+
+    with ThreadPoolExecutor(1) as thread, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WSGITransport, "send", send_there)
+        try:
+            yield
+        finally:
+            thread.submit(database.close).result()
+
+
+def failures_of(found: Found) -> Iterator[str]:
+    """Yield each failure with how to come by it."""
+    for what, how in found.failures.items():
+        yield f"{what}\n{how}\n"

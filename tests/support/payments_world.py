@@ -1,0 +1,282 @@
+"""A small world for the property test: a chain, buyers, an organizer, two workers, and mishaps."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from peewee import OperationalError, sort_models
+
+from tests.support.factories import new_xpub
+from tests.support.fake_chain import Send
+from tests.support.payments_model import Model
+from tests.support.tripwire import Killed, Tripwire
+from ticketing import ids
+from ticketing.chain.rpc import Call, RpcError
+from ticketing.config import Config
+from ticketing.constants import MICRO_UNIT_DECIMALS, Publication
+from ticketing.db.connection import database, is_sqlite
+from ticketing.errors import TicketingError
+from ticketing.models.base import BaseModel
+from ticketing.models.chains import ChainBlock
+from ticketing.models.events import Event
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.tenants import Tenant
+from ticketing.models.ticket_types import TicketType
+from ticketing.services import chains, checkout, wallets
+from ticketing.services.access.audit_log import Actor
+from ticketing.services.payments import refunds, settlement
+from ticketing.services.payments.settlement import CursorMoved
+from ticketing.worker.watcher import Watcher
+
+PRICE = 900
+SLUG = "acme"
+TICK = timedelta(seconds=3)
+ENDS = {"kill": Killed, "lose_connection": OperationalError}
+
+Happening = tuple[str, tuple[Any, ...]]
+"""Something that happens: the name of a method of World, and its arguments."""
+
+Mishap = tuple[int, Sequence[Happening]]
+"""What happens in the middle of something else, and at which point there."""
+
+
+class World:
+    """What can happen is a method. Each leaves the books in order, or an assertion fails."""
+
+    def __init__(self, config: Config, chain: Any, *, capacity: int, skew: int) -> None:
+        self.config = config
+        (self.settings,) = config.chains.values()
+        self.chain = chain
+        self.now = datetime.fromtimestamp(chain.head[2], UTC)
+        self._skew = skew
+        self.cut = False
+        self.tripwire = Tripwire()
+        self._workers: list[Watcher | None] = [None] * 3
+        self.refunds_sent: list[str] = []
+        self.model = Model(self.settings.confirmations, 10 ** (chain.decimals - 6))
+        self._capacity = capacity
+        self.whole = True
+        """Whether nothing has gone wrong in this world: then it can be healed."""
+
+    def clock(self) -> datetime:
+        """The service's time: it never stands still."""
+        self.now += timedelta(microseconds=1)
+        return self.now
+
+    def batch(self, calls: Sequence[Call]) -> list[Any]:
+        """What the node answers the service."""
+        self.tripwire.passed()
+        if self.cut:
+            raise RpcError("the node cannot be reached")
+        return self.chain.batch(calls)
+
+    # What buyers and the organizer do.
+
+    def preflight(self, free: bool, quantity: int) -> None:
+        """Ask for some seats."""
+        wanted = self._free if free else self._paid
+        order = checkout.Order(wanted.event_id, wanted.id, quantity)
+        with _refused("sold_out", "not_payable"):
+            checkout.preflight(SLUG, order, self.config)
+
+    def purchase(self, who: int) -> None:
+        """Ask to be served."""
+        if intent := self._intent(who):
+            with _refused("chain_unavailable"):
+                checkout.purchase(intent, self.config)
+
+    def cancel(self, who: int) -> None:
+        """Step back."""
+        if intent := self._intent(who):
+            with _refused("chain_unavailable", "intent_not_cancelable"):
+                checkout.cancel(intent, self.config)
+
+    def pay(self, whom: Sequence[tuple[int, str]], apart: bool) -> None:
+        """Send money to some intents in one block: in a transaction for each, or in one."""
+        sends = []
+        for who, how_much in whom:
+            intent = self._intent(who, paid=True)
+            if intent is not None:
+                buyer = self.chain.buyers[who % len(self.chain.buyers)]
+                sends.append(Send(buyer, intent.terms.address, self._amount(intent, how_much)))
+        if sends:
+            self.chain.send(sends, self._chain_time(), apart=apart)
+            self.model.see(self.chain)
+
+    def send_refund(self, who: int, short: bool) -> None:
+        """Give back what is due to one intent, or a little less."""
+        owed = PaymentIntent.select().where(PaymentIntent.refund_due > 0).order_by(PaymentIntent.id)
+        if not owed.exists():
+            return
+        intent = owed[who % owed.count()]
+        amount = self._atomic(intent.refund_due - short)
+        (buyer, *_) = refunds._owed(intent).senders or self.chain.buyers
+        self.refunds_sent += self.chain.send(
+            [Send(self.chain.organizer, buyer, amount)], self._chain_time()
+        )
+        self.model.see(self.chain)
+
+    def settle_refund(self, who: int, which: int) -> None:
+        """Claim that one of the refunds sent was for this intent."""
+        if self.refunds_sent and (intent := self._intent(who, paid=True)):
+            tx_hash = self.refunds_sent[which % len(self.refunds_sent)]
+            by = Actor("cli", "settle")
+            with _refused("no_refund_due", "refund_not_seen", "chain_unavailable"):
+                refunds.settle(self._tenant.id, intent.id, tx_hash, self.config.chains, by)
+
+    # What chain, clock and workers do.
+
+    def mine(self, blocks: int) -> None:
+        """Let empty blocks be mined."""
+        self.chain.mine(blocks, self._chain_time())
+        self.model.see(self.chain)
+
+    def pass_time(self, seconds: int, mined: bool) -> None:
+        """Let time pass; the chain learns of it with its next block."""
+        self.now += timedelta(seconds=seconds)
+        if mined:
+            self.mine(1)
+
+    def reorganize(self, depth: int, places: Sequence[int | None], extra: int) -> None:
+        """Let the chain change its mind about its last blocks."""
+        self.model.deepest = max(self.model.deepest, self.chain.reorganize(depth, places, extra))
+        self.model.see(self.chain)
+
+    def include_dropped(self) -> None:
+        """Mine what reorganizations dropped."""
+        self.chain.include_dropped(self._chain_time())
+        self.model.see(self.chain)
+
+    def set_node(self, cut: bool, lag: int, widest_range: int) -> None:
+        """Cut the node off, or let it lag behind, or refuse wide ranges; or heal it."""
+        self.cut, self.chain.lag, self.chain.widest_range = cut, lag, widest_range
+
+    def look(self, which: int) -> None:
+        """Let one of the workers look."""
+        settlement.expire_free()
+        watcher = self._workers[which] = self._workers[which] or Watcher(self.settings)
+        try:
+            watcher.look()
+        except (RpcError, CursorMoved):
+            return
+
+    def look_after_silence(self, which: int) -> None:
+        """Let one of the workers look when the other has been silent for long."""
+        self.now += chains.LEASE + TICK
+        self.look(which)
+
+    # How it is put together.
+
+    def do(self, event: Happening, mishap: Mishap | None = None) -> None:
+        """Let something happen, with something else in the middle of it."""
+        name, arguments = event
+        point, mishaps = mishap or (0, [])
+        self.now += TICK
+        self.whole = False
+        ends_in = next((ENDS[name] for name, _ in mishaps if name in ENDS), None)
+        with self.tripwire.armed(point, lambda: [self.do(each) for each in mishaps], ends_in):
+            getattr(self, name)(*arguments)
+        if ends_in is Killed and name.startswith("look"):
+            self._workers[arguments[0]] = None
+        self.check()
+        self.whole = True
+
+    def check(self) -> None:
+        """Hold the books to what must hold at every moment."""
+        assert not database.in_transaction()
+        self.model.check(self._tenant.id)
+
+    def heal(self) -> None:
+        """Let everything work again, and the worker see all there is."""
+        self.set_node(False, 0, 1000)
+        self.do(("pass_time", (120, True)))
+        self.do(("mine", (self.settings.confirmations,)))
+        for _ in range(2):
+            self.do(("look_after_silence", (0,)))
+        # Addresses of long ended intents are looked at once a minute.
+        self.do(("pass_time", (120, True)))
+        self.do(("look_after_silence", (0,)))
+        self.model.check_against(self.chain)
+
+    def found(self) -> None:
+        """Empty the database, and make an organizer with something to sell."""
+        # It would keep the trail of the world before.
+        trigger = "trail_stays_delete" if is_sqlite() else "trail_stays ON trail"
+        database.execute_sql(f"DROP TRIGGER IF EXISTS {trigger}")
+        # The reference from ChainBlock is known to the database alone.
+        for model in [ChainBlock, *reversed(sort_models(BaseModel.__subclasses__()))]:
+            model.delete().execute()
+        at = {"created_at": self.now, "updated_at": self.now}
+        status = Publication.PUBLISHED
+        self._tenant = Tenant.create(
+            id=ids.new(ids.TENANT), slug=SLUG, name="Acme", created_at=self.now
+        )
+        # Not the demo wallet: at its addresses a real node has accounts of its own.
+        wallets.replace(self._tenant.id, new_xpub())
+        event = Event.create(
+            id=ids.new(ids.EVENT),
+            tenant=self._tenant,
+            slug="launch",
+            **dict.fromkeys(("title", "description"), "Launch"),
+            type="in_person",
+            start_at=self.now,
+            timezone="Europe/Berlin",
+            status=status,
+            **at,
+        )
+        self._paid, self._free = (
+            TicketType.create(
+                id=ids.new(ids.TICKET_TYPE),
+                tenant=self._tenant,
+                event=event,
+                name="Admission",
+                price_amount=price,
+                chain_id=self.settings.chain_id if price else None,
+                transferable=False,
+                status=status,
+                capacity=self._capacity,
+                min_per_order=1,
+                max_per_order=10,
+                **at,
+            )
+            for price in (PRICE, 0)
+        )
+        self.tripwire.watch_database()
+
+    def _intent(self, who: int, *, paid: bool = False) -> PaymentIntent | None:
+        query = PaymentIntent.select().order_by(PaymentIntent.id)
+        if paid:
+            query = query.where(PaymentIntent.chain_id.is_null(False))
+        found = list(query)
+        return found[who % len(found)] if found else None
+
+    def _amount(self, intent: PaymentIntent, how_much: str) -> int:
+        whole = self._atomic(intent.amount)
+        paid = sum(
+            seen.send.amount
+            for seen in self.chain.transfers()
+            if seen.send.to.lower() == intent.terms.address.lower()
+        )
+        return {
+            "all": whole,
+            "part": whole // 3,
+            "rest": max(1, whole - paid),
+            "too much": whole + self._atomic(7),
+            "mote": 1,
+        }[how_much]
+
+    def _atomic(self, amount: int) -> int:
+        return amount * 10 ** (self.chain.decimals - MICRO_UNIT_DECIMALS)
+
+    def _chain_time(self) -> int:
+        return int(self.now.timestamp()) + self._skew
+
+
+@contextmanager
+def _refused(*codes: str) -> Iterator[None]:
+    """Pass over refusals that may come in a good world."""
+    try:
+        yield
+    except TicketingError as error:
+        assert error.code in codes, error

@@ -1,0 +1,65 @@
+"""An organizer and buyers of a server that runs in processes of its own."""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tests.support.factories import event_body, ticket_body
+from tools.client import Answer, Client
+from tools.stack import Stack
+
+PATIENCE_SECONDS = 20
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    """Wait until something holds; fail if it does not within PATIENCE_SECONDS."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not holds():
+        assert time.monotonic() < deadline, "it never came to hold"
+        time.sleep(0.05)
+
+
+class RemoteOrganizer:
+    """A tenant made through the CLI, acting through HTTP."""
+
+    def __init__(self, stack: Stack, slug: str, xpub: str) -> None:
+        made = stack.flask("tenants", "create", slug, "--name", slug, "--xpub", xpub, "--json")
+        self.headers = {"X-API-Key": json.loads(made)["key"]}
+        self.client = Client(stack.url)
+        self.path = f"/v1/admin/tenants/{slug}"
+        self.checkout = f"/v1/checkout/tenants/{slug}"
+
+    def move_to(self, stack: Stack) -> None:
+        """Talk to another server from now on, with the same key."""
+        self.client = Client(stack.url)
+
+    def send(self, method: str, path: str, body: Any = None) -> Answer:
+        return self.client.send(method, path, body, self.headers)
+
+    def ticket(self, **fields: Any) -> Any:
+        """A published ticket type of a new published event."""
+        event = self.send("POST", f"{self.path}/events", {**event_body(), "status": "published"})
+        body = {**ticket_body(), "status": "published", **fields}
+        return self.send("POST", f"{self.path}/events/{event.json['id']}/tickets", body).json
+
+    def read(self, ticket: Any) -> Any:
+        """The ticket type as it is now."""
+        path = f"{self.path}/events/{ticket['event_id']}/tickets/{ticket['id']}"
+        return self.send("GET", path).json
+
+    def preflight(self, ticket: Any, **fields: Any) -> Answer:
+        body = {"event_id": ticket["event_id"], "ticket_id": ticket["id"], **fields}
+        return self.client.send("POST", f"{self.checkout}/preflight", body)
+
+    def intent(self, intent: Any) -> Any:
+        """The intent as it is now."""
+        return self.send("GET", f"{self.path}/intents/{intent['id']}").json
+
+    def purchase(self, intent: Any) -> Answer:
+        headers = {"Authorization": f"Bearer {intent['client_secret']}"}
+        path = f"{self.checkout}/intents/{intent['id']}/purchase"
+        return self.client.send("POST", path, headers=headers)
+
+    def ready(self) -> Any:
+        return self.client.send("GET", "/readyz").json
