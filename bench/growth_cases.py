@@ -10,8 +10,7 @@ from ticketing.chain.answers import Block
 from ticketing.chain.registry import REGISTRY
 from ticketing.constants import MAX_PAGE
 from ticketing.services import chains
-from ticketing.services.payments import payments, settlement
-from ticketing.worker.balance_sweep import ADDRESSES_PER_SWEEP, SWEEP_EVERY
+from ticketing.services.payments import settlement, watching
 
 ADMIN, PUBLIC = "/v1/admin/tenants/big", "/v1/public/tenants/big"
 CHECKOUT = "/v1/checkout/tenants/big"
@@ -141,13 +140,11 @@ def looks(side: Side) -> Iterator[tuple[str, Callable[[], Any]]]:
     side.use()
     cursor = chains.cursor(CHAIN)
     assert isinstance(cursor, Block)
-    swept_before = cursor.time - SWEEP_EVERY
     token = REGISTRY[CHAIN].token_address
     yield "settlement.deep_enough", lambda: settlement.deep_enough(CHAIN, cursor)
     yield "settlement.past_deadline", lambda: settlement.past_deadline(CHAIN, cursor)
     yield "settlement.expire_free", settlement.expire_free
-    yield "ledger.watched_addresses", lambda: payments.watched_addresses(CHAIN, token, cursor)
-    yield (
-        f"ledger.cold_intents, {ADDRESSES_PER_SWEEP} at once",
-        lambda: payments.cold_intents(CHAIN, cursor.time, swept_before, ADDRESSES_PER_SWEEP),
-    )
+    yield "watching.has_open_orders", lambda: watching.has_open_orders(CHAIN)
+    yield "watching.watched_addresses", lambda: watching.watched_addresses(CHAIN, token, cursor)
+    yield "watching.to_search", lambda: watching.to_search(CHAIN)
+    yield "watching.to_sweep", lambda: watching.to_sweep(CHAIN, cursor.time)

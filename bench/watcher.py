@@ -15,9 +15,10 @@ from typing import Any
 from bench.empty_chain import BLOCK_SECONDS, EmptyChain
 from ticketing import clock, ids
 from ticketing.chain import address
+from ticketing.chain.endpoint import Call
 from ticketing.chain.node import Node
 from ticketing.chain.registry import LOCAL_CHAIN_ID, REGISTRY
-from ticketing.chain.rpc import Call, RpcClient
+from ticketing.chain.rpc import RpcClient
 from ticketing.db import migrate
 from ticketing.db.connection import database, open_database, write_transaction
 from ticketing.models.events import Event

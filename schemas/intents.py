@@ -69,6 +69,10 @@ class IntentSchema(BaseSchema):
     amount_received = fields.Integer(required=True)
     amount_due = fields.Integer(required=True)
     refund_due = fields.Integer(required=True)
+    refund_pending = fields.Integer(
+        required=True,
+        metadata={"description": "The part of `refund_due` that is not final yet."},
+    )
     currency = fields.String(required=True)
     chain_id = fields.Integer(required=True, allow_none=True)
     address = fields.String(
@@ -103,6 +107,7 @@ class IntentSchema(BaseSchema):
         "amount_received": 0,
         "amount_due": 50_000_000,
         "refund_due": 0,
+        "refund_pending": 0,
         "currency": "USDC",
         "chain_id": 8453,
         "address": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",

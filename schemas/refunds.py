@@ -9,7 +9,7 @@ class RefundSchema(BaseSchema):
     """What is due back for one intent."""
 
     intent_id = fields.String(required=True, attribute="intent.id")
-    amount = fields.Integer(required=True, attribute="intent.refund_due")
+    amount = fields.Integer(required=True, attribute="amount")
     refunded = fields.Integer(
         required=True,
         attribute="intent.refunded",

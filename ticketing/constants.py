@@ -156,10 +156,16 @@ DEFAULT_PAGE = 25
 MAX_PAGE = 100
 
 PART_EXTENSION = timedelta(minutes=10)
-"""How much longer an order is held, once, when a part of its price has arrived in time."""
+"""How much longer an order is held, once, when half of its price or more has arrived in time."""
+
+LATE_PAYMENT = timedelta(hours=24)
+"""How long after its deadline an expired order can still be honoured by one late transfer."""
 
 REORG_GRACE = timedelta(minutes=15)
 """How long an order is held after a reorganization took its payment away."""
 
 WATCH_AFTER_END = timedelta(days=1)
-"""How long the watcher goes on asking for logs of an ended intent's address."""
+"""How long the logs of an ended intent's address are still read."""
+
+LOOKS_AT_ONCE = 2
+"""How many requests of one process may wait for a node at a time: half of its threads."""

@@ -10,7 +10,15 @@ from ticketing.chain import xpub as xpubs
 
 INTENT_FIELDS = {
     *("id", "status", "flags", "event_id", "ticket_id", "quantity", "unit_amount", "amount"),
-    *("amount_received", "amount_due", "refund_due", "currency", "chain_id", "address"),
+    *(
+        "amount_received",
+        "amount_due",
+        "refund_due",
+        "refund_pending",
+        "currency",
+        "chain_id",
+        "address",
+    ),
     *("token_address", "atomic_amount", "payment_uri", "required_confirmations"),
     *("confirmations", "expires_at", "created_at", "confirmed_at"),
 }
@@ -38,6 +46,7 @@ def test_it_holds_the_stock_fixes_the_price_and_issues_an_address(acme):
         "amount_received": 0,
         "amount_due": 2 * PRICE,
         "refund_due": 0,
+        "refund_pending": 0,
         "currency": "USDC",
         "chain_id": CHAIN,
         "address": address,

@@ -287,7 +287,7 @@ def faults_of(explainer, statements):
 
 
 def test_nothing_but_what_is_asked_for_is_read(app, node, monkeypatch):
-    monkeypatch.setattr("ticketing.worker.balance_sweep.ADDRESSES_PER_SWEEP", 200)
+    monkeypatch.setattr("ticketing.services.payments.watching.COLD_ADDRESSES_PER_SWEEP", 200)
     drive = Drive(app, node)
     drive.run()
     assert drive.exercised == {rule.endpoint for rule in app.url_map.iter_rules()}

@@ -12,7 +12,7 @@ from tests.support.factories import PRICE, new_xpub
 from tests.support.remote import RemoteOrganizer, eventually
 from ticketing.db.connection import database
 from ticketing.services import chains
-from ticketing.services.payments.settlement import CursorMoved
+from ticketing.services.payments.booking import CursorMoved
 from ticketing.worker.watcher import Watcher
 from tools import anvil
 from tools.stack import Stack, free_port
@@ -80,6 +80,7 @@ def test_one_of_two_workers_reads_until_it_is_killed_then_the_other(stack, node,
     assert looks(second) > 0
     assert (told("watching"), told("standing by for")) == (2, 1)
     stack.check()
+    acme.preflight(ticket)  # with an order open, the chain is looked at all the time
     seen = looks(second)
     start(stack, "third", first)
     eventually(lambda: looks(second) > seen + 20)

@@ -14,8 +14,8 @@ from tests.support.bad_node import (
     sentence,
 )
 from tests.support.factories import PRICE, cli, worker_once
-from ticketing.chain.rpc import RpcError
-from ticketing.services.payments import block_history
+from ticketing.chain.errors import RpcError
+from ticketing.services.payments import block_history, looking
 from tools.anvil import Anvil, ensure_token
 
 NOBODY = "http://127.0.0.1:9"
@@ -29,9 +29,16 @@ def bad_node(environ, node):
         yield proxy
 
 
+@pytest.fixture(autouse=True)
+def unforgetting(monkeypatch):
+    """A node that was silent, or refused for its rate, is asked again at once."""
+    monkeypatch.setattr("ticketing.chain.endpoint.SILENT_SECONDS", 0.0)
+    monkeypatch.setattr("ticketing.chain.endpoint.FIRST_PAUSE_SECONDS", 0.0)
+
+
 @pytest.fixture
 def hasty(monkeypatch):
-    monkeypatch.setattr("ticketing.chain.rpc.TIMEOUT_SECONDS", 0.3)
+    monkeypatch.setattr("ticketing.chain.endpoint.TIMEOUT_SECONDS", 0.3)
 
 
 @pytest.fixture
@@ -148,6 +155,9 @@ def test_logs_kept_back_in_silence_are_found_before_the_hold_is_dropped(
         bad_node.lag(0, null_headers=False)
     else:
         bad_node.answer("eth_getLogs", lambda logs: [{**each, "removed": True} for each in logs])
+    for _ in range(2):  # past the blocks that are read again
+        worker_once(acme.app)
+        node.rpc("anvil_mine", "0x1")
     worker_once(acme.app)
     assert (buyer.now()["status"], buyer.now()["amount_received"]) == ("awaiting_payment", 0)
     bad_node.well()
@@ -155,7 +165,7 @@ def test_logs_kept_back_in_silence_are_found_before_the_hold_is_dropped(
     worker_once(acme.app)
     assert (buyer.now()["status"], buyer.now()["flags"]) == ("confirmed", [])
     assert acme.stock(ticket) == (0, 1)
-    assert "holds more than its logs told" in log.text
+    assert "holds more than its logs showed" in log.text
 
 
 @pytest.mark.parametrize("blocks", [1, 7])
@@ -169,7 +179,10 @@ def test_a_range_that_is_refused_is_halved_until_it_passes(bad_node, acme, node,
     for buyer in buyers:
         node.rpc("anvil_mine", hex(20))
         buyer.pay(node)
-    assert buyers[0].purchase().status_code == 200
+    # A purchase reads a bounded number of ranges; the rest is the worker's.
+    bad_node.ranges.clear()
+    buyers[0].purchase()
+    assert len(bad_node.ranges) <= looking.RANGES_PER_LOOK
     bad_node.ranges.clear()
     worker_once(acme.app)
     assert {buyer.now()["status"] for buyer in buyers} == {"confirmed"}
@@ -189,7 +202,7 @@ def test_a_node_that_refuses_even_one_block_is_told(bad_node, acme, node, log):
 def test_after_hours_away_it_catches_up_without_skipping_and_says_how_far(
     bad_node, acme, node, log, monkeypatch
 ):
-    monkeypatch.setattr("ticketing.chain.node.BLOCKS_PER_RANGE", 50)
+    monkeypatch.setattr("ticketing.chain.transfers.BLOCKS_PER_RANGE", 50)
     ticket = acme.ticket(capacity=None)
     worker_once(acme.app)
     first = cursor() + 1
@@ -203,11 +216,11 @@ def test_after_hours_away_it_catches_up_without_skipping_and_says_how_far(
     bad_node.ranges.clear()
     bad_node.rules.append(lambda question, answer: hang_up_after(bad_node, 3, answer))
     sentence(acme)
-    assert cursor() == first + 149
+    assert cursor() == first + 148  # the first range begins with a block that is read again
     bad_node.well()
     worker_once(acme.app)
     last = head(node)
-    assert f"chain 31337: read to {first + 99} of {last}" in log.text
+    assert f"chain 31337: read to {first + 98} of {last}" in log.text
     assert f"chain 31337: read to {last} of {last}" in log.text
     assert_without_a_gap(bad_node.ranges, first, last)
     assert {buyer.now()["status"] for buyer in buyers} == {"confirmed"}
@@ -219,10 +232,10 @@ def hang_up_after(bad_node, ranges, answer):
 
 
 def assert_without_a_gap(ranges, first, last):
-    """Each range begins after the one before; together they are `first`..`last`."""
-    assert ranges[0][0] == first
+    """No block lies between two ranges; the first one also reads an old block again."""
+    assert ranges[0][0] == first - 1
     assert ranges[-1][1] == last
-    assert all(after[0] == before[1] + 1 for before, after in pairwise(ranges))
+    assert all(after[0] <= before[1] + 1 for before, after in pairwise(ranges))
 
 
 def test_a_node_behind_all_that_is_remembered_changes_nothing(

@@ -111,7 +111,8 @@ def test_a_late_payment_that_was_given_back_is_not_sold_by_a_later_one(acme, nod
     assert (intent["status"], intent["refund_due"]) == ("expired", 1)
     late.pay(node, PRICE - 1)
     worker_once(acme.app)
-    assert (late.now()["status"], late.now()["refund_due"]) == ("confirmed", 0)
+    assert (late.now()["status"], late.now()["refund_due"]) == ("expired", PRICE)
+    assert acme.stock(ticket) == (0, 0)
 
 
 def test_only_an_admin_settles_and_only_their_own(acme, neighbour, node, overpaid):

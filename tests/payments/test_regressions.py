@@ -139,6 +139,7 @@ def test_what_returned_while_nobody_watched_is_found_though_its_intent_is_watche
         look_later(acme, node, 200_000)
     assert buyer.now()["status"] == "reversed"
     node.rpc("eth_sendRawTransaction", transaction)
+    mine(node, 2)
     worker_once(acme.app)
     buyer.pay(node)
     assert buyer.purchase().json["amount_received"] == PRICE
@@ -155,10 +156,10 @@ def test_a_payment_while_old_addresses_are_looked_at_is_not_taken_for_known(
     look_later(acme, node, 200_000)
     balances = Node.balances
 
-    def pay_and_tell(*arguments):
+    def pay_and_tell(*arguments, **options):
         monkeypatch.undo()
         buyer.pay(node)
-        return balances(*arguments)
+        return balances(*arguments, **options)
 
     monkeypatch.setattr(Node, "balances", pay_and_tell)
     for _ in range(3):

@@ -15,8 +15,9 @@ import pytest
 
 from tests.conftest import UNREACHABLE_RPC
 from tests.support.factories import PRICE, cli, new_organizer, new_xpub, run
+from ticketing.chain.errors import RpcError
 from ticketing.chain.node import Node
-from ticketing.chain.rpc import RpcClient, RpcError
+from ticketing.chain.rpc import RpcClient
 from ticketing.chain.xpub import derive_address
 from ticketing.models.tenants import Wallet
 from tools import anvil

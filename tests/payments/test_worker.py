@@ -1,12 +1,14 @@
 """The worker: what it finds on a real chain, and what it makes of it."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.factories import PRICE, cli, worker_once
 from ticketing.chain.answers import Block
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import Payment, PaymentIntent
-from ticketing.services.payments import settlement
+from ticketing.services.payments import booking, settlement
 from tools import anvil
 
 
@@ -36,7 +38,7 @@ def test_a_payment_before_its_first_look_is_found(acme, node):
 
 
 def test_after_being_off_it_catches_up_in_ranges_without_skipping(acme, node, monkeypatch):
-    monkeypatch.setattr("ticketing.chain.node.BLOCKS_PER_RANGE", 50)
+    monkeypatch.setattr("ticketing.chain.transfers.BLOCKS_PER_RANGE", 50)
     ticket = acme.ticket(capacity=None)
     worker_once(acme.app)
     buyers = [acme.buyer(ticket) for _ in range(3)]
@@ -210,9 +212,9 @@ def test_a_second_worker_that_has_read_the_same_range_changes_nothing(acme, node
     node.rpc("anvil_mine", "0x1")
     cursor = ChainState.get()
     worker_once(acme.app)
-    with pytest.raises(settlement.CursorMoved):
-        last = Block(cursor.block_number + 1, cursor.block_hash, cursor.block_time)
-        settlement.record_range(chain, last.number, last, frozenset(), [])
+    before = Block(cursor.block_number, cursor.block_hash, cursor.block_time)
+    with pytest.raises(booking.CursorMoved):
+        booking.book_range(chain, before, replace(before, number=before.number + 1), [], {})
 
 
 def test_an_unreachable_chain_is_told_in_one_sentence_without_its_url(acme):

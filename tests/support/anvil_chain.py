@@ -5,7 +5,8 @@ from contextlib import suppress
 from typing import Any
 
 from tests.support.fake_chain import FIRST_BLOCKS, TRANSFER, Seen, Send
-from ticketing.chain.rpc import Call, RpcClient
+from ticketing.chain.endpoint import Call
+from ticketing.chain.rpc import RpcClient
 from tools import anvil
 
 RICH = 10**30

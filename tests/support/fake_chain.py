@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from ticketing.chain.endpoint import Call
+from ticketing.chain.errors import RpcError, RpcRefused
 from ticketing.chain.keccak import keccak256
-from ticketing.chain.rpc import Call, RpcError, RpcRefused
 
 TRANSFER = "0x" + keccak256(b"Transfer(address,address,uint256)").hex()
 SELECTORS = {
@@ -151,7 +152,13 @@ class FakeChain:
         if number >= len(blocks):
             return None
         block = blocks[number]
-        return {"number": hex(number), "hash": block.hash, "timestamp": hex(block.time)}
+        parent = blocks[number - 1].hash if number else "0x" + "0" * 64
+        return {
+            "number": hex(number),
+            "hash": block.hash,
+            "parentHash": parent,
+            "timestamp": hex(block.time),
+        }
 
     def _eth_getLogs(self, blocks: list[FakeBlock], asked: dict[str, Any]) -> list[Any]:
         first, last = int(asked["fromBlock"], 16), int(asked["toBlock"], 16)

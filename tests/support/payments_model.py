@@ -1,7 +1,7 @@
 """What the books of payments must say: worked out in plain Python from rows and from the chain."""
 
 from collections import Counter, defaultdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from ticketing.db.connection import database
@@ -33,7 +33,7 @@ class Model:
     def __init__(self, confirmations: int, atomic_per_unit: int) -> None:
         self._confirmations = confirmations
         self._scale = atomic_per_unit
-        self._was: dict[str, str] = {}
+        self._was: dict[str, Row] = {}
         self._books: dict[str, dict[str, Row]] = {table: {} for table in TABLES}
         self._codes: dict[str, set[str]] = {}
         self._ever_final: Counter[str] = Counter()
@@ -64,7 +64,7 @@ class Model:
         books = {table: _rows(table) for table in TABLES}
         if books == self._books:
             return
-        self._books = books
+        before, self._books = self._books, books
         assert reconcile(tenant_id) == []
         intents = books["payment_intents"]
         self._check_stock(intents)
@@ -72,7 +72,8 @@ class Model:
         self._check_admissions(intents)
         for intent in intents.values():
             self._check_move(intent, self._was.get(intent["id"]))
-        self._was = {key: intent["status"] for key, intent in intents.items()}
+        self._check_owed(before)
+        self._was = intents
 
     def check_against(self, chain: Any) -> None:
         """Hold the books to the chain, once the worker has seen all of it."""
@@ -138,13 +139,14 @@ class Model:
                 received[payment["intent_id"]] += payment["amount"] * self._scale + payment["dust"]
         refunded: Counter[str] = Counter()
         for refund in self._books["refunds"].values():
-            refunded[refund["intent_id"]] += refund["amount"]
+            refunded[refund["intent_id"]] += refund["amount"] * bool(refund["canonical"])
         for key, intent in intents.items():
             assert intent["amount_received"] == received[key] // self._scale
             assert intent["refunded"] == refunded[key]
             price = intent["amount"] if intent["status"] not in ENDED else 0
             beyond = intent["amount_received"] - price - intent["refunded"]
             assert intent["refund_due"] == max(0, beyond)
+            assert 0 <= intent["refund_pending"] <= intent["refund_due"]
             if intent["status"] == "confirmed":
                 assert beyond >= 0
         issued = [intent["address"].lower() for intent in intents.values() if intent["address"]]
@@ -163,11 +165,35 @@ class Model:
             if once_confirmed:
                 self._codes[key] = codes[key]
 
-    def _check_move(self, intent: Row, before: str | None) -> None:
+    def _check_owed(self, before: dict[str, dict[str, Row]]) -> None:
+        """What is owed shrinks only by a refund, or as the payments it came from are removed."""
+        lost: Counter[str] = Counter()
+        for key, payment in before["payments"].items():
+            if payment["canonical"] and not self._books["payments"][key]["canonical"]:
+                lost[payment["intent_id"]] += payment["amount"] + 1  # and its dust
+        for key, was in before["payment_intents"].items():
+            now = self._books["payment_intents"][key]
+            sent_back = now["refunded"] - was["refunded"]
+            assert was["refund_due"] - now["refund_due"] <= sent_back + lost[key], "sold"
+
+    def _check_late(self, intent: Row) -> None:
+        """An order that had expired is kept by one transfer of its whole amount, in a day."""
+        (kept_by,) = (
+            each
+            for each in self._books["payments"].values()
+            if each["intent_id"] == intent["id"] and each["canonical"] and each["honoured"]
+        )
+        assert kept_by["amount"] >= intent["amount"]
+        late = _moment(kept_by["block_time"]) - _moment(intent["ended_at"])
+        assert late <= timedelta(hours=24)
+
+    def _check_move(self, intent: Row, was: Row | None) -> None:
         """Nobody is served for what was never final, or loses a seat without a cause."""
-        after = intent["status"]
+        after, before = intent["status"], was and was["status"]
         if after == before or not intent["address"]:
             return
+        if before == "expired":
+            self._check_late(intent)
         if after == "confirmed":
             needed = (intent["amount"] + intent["refunded"]) * self._scale
             assert self._ever_final[intent["address"].lower()] >= needed, "sold, but never final"
@@ -184,7 +210,7 @@ class Model:
         kept = received - intent["refunded"] * self._scale
         assert status != "processing"
         if status == "awaiting_payment":
-            assert kept < amount
+            assert kept < amount or intent["ended_at"]
             assert _moment(intent["expires_at"]) >= datetime.fromtimestamp(time, UTC)
         elif status == "confirmed":
             assert kept >= amount
@@ -207,7 +233,8 @@ class Model:
             if seen.send.to.lower() not in of_address
             and seen.send.sender.lower() == chain.organizer.lower()
         )
-        refunded = sum(each["amount"] for each in self._books["refunds"].values())
+        counted = [each for each in self._books["refunds"].values() if each["canonical"]]
+        refunded = sum(each["amount"] for each in counted)
         assert refunded * self._scale <= back
 
 

@@ -12,7 +12,8 @@ from tests.support.fake_chain import Send
 from tests.support.payments_model import Model
 from tests.support.tripwire import Killed, Tripwire
 from ticketing import ids
-from ticketing.chain.rpc import Call, RpcError
+from ticketing.chain.endpoint import Call
+from ticketing.chain.errors import RpcError
 from ticketing.config import Config
 from ticketing.constants import MICRO_UNIT_DECIMALS, Publication
 from ticketing.db.connection import database, is_sqlite
@@ -20,18 +21,19 @@ from ticketing.errors import TicketingError
 from ticketing.models.base import BaseModel
 from ticketing.models.chains import ChainBlock
 from ticketing.models.events import Event
-from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payment_intents import TO_REFUND, PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains, checkout, wallets
 from ticketing.services.access.audit_log import Actor
 from ticketing.services.payments import refunds, settlement
-from ticketing.services.payments.settlement import CursorMoved
+from ticketing.services.payments.booking import CursorMoved
 from ticketing.worker.watcher import Watcher
 
 PRICE = 900
 SLUG = "acme"
 TICK = timedelta(seconds=3)
+EVENT_STARTS_IN = timedelta(days=2)
 ENDS = {"kill": Killed, "lose_connection": OperationalError}
 
 Happening = tuple[str, tuple[Any, ...]]
@@ -106,11 +108,11 @@ class World:
 
     def send_refund(self, who: int, short: bool) -> None:
         """Give back what is due to one intent, or a little less."""
-        owed = PaymentIntent.select().where(PaymentIntent.refund_due > 0).order_by(PaymentIntent.id)
+        owed = PaymentIntent.select().where(TO_REFUND).order_by(PaymentIntent.id)
         if not owed.exists():
             return
         intent = owed[who % owed.count()]
-        amount = self._atomic(intent.refund_due - short)
+        amount = self._atomic(intent.refund_due - intent.refund_pending - short)
         (buyer, *_) = refunds._owed(intent).senders or self.chain.buyers
         self.refunds_sent += self.chain.send(
             [Send(self.chain.organizer, buyer, amount)], self._chain_time()
@@ -158,6 +160,7 @@ class World:
         watcher = self._workers[which] = self._workers[which] or Watcher(self.settings)
         try:
             watcher.look()
+            watcher.sweep()
         except (RpcError, CursorMoved):
             return
 
@@ -194,9 +197,10 @@ class World:
         self.do(("mine", (self.settings.confirmations,)))
         for _ in range(2):
             self.do(("look_after_silence", (0,)))
-        # Addresses of long ended intents are looked at once a minute.
-        self.do(("pass_time", (120, True)))
-        self.do(("look_after_silence", (0,)))
+        # Addresses of ended intents are looked at once a minute, few at a time.
+        for _ in range(len(PaymentIntent.select()) // 2 + 1):
+            self.do(("pass_time", (120, True)))
+            self.do(("look_after_silence", (0,)))
         self.model.check_against(self.chain)
 
     def found(self) -> None:
@@ -220,7 +224,7 @@ class World:
             slug="launch",
             **dict.fromkeys(("title", "description"), "Launch"),
             type="in_person",
-            start_at=self.now,
+            start_at=self.now + EVENT_STARTS_IN,
             timezone="Europe/Berlin",
             status=status,
             **at,

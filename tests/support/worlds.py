@@ -59,8 +59,8 @@ def worlds(database_url: str) -> Iterator[Callable[..., World]]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ticketing.chain.node.RpcClient", Client)
-        patch.setattr("ticketing.chain.node.BLOCKS_PER_RANGE", 4)
-        patch.setattr("ticketing.worker.balance_sweep.ADDRESSES_PER_SWEEP", 2)
+        patch.setattr("ticketing.chain.transfers.BLOCKS_PER_RANGE", 4)
+        patch.setattr("ticketing.services.payments.watching.COLD_ADDRESSES_PER_SWEEP", 2)
         patch.setattr("ticketing.clock.now", lambda: Client.world.clock())
         try:
             yield new_world

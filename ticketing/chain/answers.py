@@ -1,13 +1,13 @@
 """What an Ethereum node answers, as plain values. Whatever is not as it should be: RpcError."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from ticketing.chain import address
+from ticketing.chain.errors import RpcError
 from ticketing.chain.keccak import keccak256
-from ticketing.chain.rpc import RpcError
 
 TRANSFER_TOPIC = "0x" + keccak256(b"Transfer(address,address,uint256)").hex()
 NOTHING = "0x"
@@ -24,11 +24,15 @@ _WORD = re.compile(r"0x[0-9a-fA-F]{64}")
 
 @dataclass(frozen=True)
 class Block:
-    """A block's place in the chain, its hash and its own time."""
+    """A block's place in the chain, its hash and its own time.
+
+    `parent_hash` is None where only the block itself was kept.
+    """
 
     number: int
     hash: str
     time: datetime
+    parent_hash: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,9 @@ def parse_block(raw: Any) -> Block:
     """Read a block's header."""
     time = datetime.fromtimestamp(parse_quantity(_field(raw, "timestamp"), _LATEST_TIME), UTC)
     number = parse_quantity(_field(raw, "number"))
-    return Block(number, _parse_hash(_field(raw, "hash")), time)
+    return Block(
+        number, _parse_hash(_field(raw, "hash")), time, _parse_hash(_field(raw, "parentHash"))
+    )
 
 
 def _field(raw: Any, name: str, **default: Any) -> Any:

@@ -6,7 +6,7 @@ ABI-encoded by hand: each call is (address target, bool allowFailure, bytes call
 
 from collections.abc import Sequence
 
-from ticketing.chain.rpc import RpcError
+from ticketing.chain.errors import RpcError
 
 ADDRESS = "0xcA11bde05977b3631167028862bE2a173976CA11"
 _AGGREGATE3 = "0x82ad56cb"

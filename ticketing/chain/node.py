@@ -3,90 +3,93 @@
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
 
 from ticketing.chain import multicall
 from ticketing.chain.answers import (
     NOTHING,
-    TRANSFER_TOPIC,
     Block,
-    Log,
     TokenFacts,
     Transfer,
     is_contract,
     parse_block,
     parse_decimals,
-    parse_logs,
     parse_quantity,
     parse_receipt,
     parse_string,
     parse_word,
 )
+from ticketing.chain.endpoint import Call
+from ticketing.chain.errors import ChainMoved, RpcError, RpcRefused
+from ticketing.chain.headers import HEAD_CALL, blocks_of, read_block, read_blocks
 from ticketing.chain.keccak import keccak256
 from ticketing.chain.registry import Chain
-from ticketing.chain.rpc import Call, RpcClient, RpcError, RpcRefused
+from ticketing.chain.rpc import CHAIN_ID_CALL, RpcClient
+from ticketing.chain.transfers import Range, TransferReader
 
-ADDRESSES_PER_FILTER = 1000
-"""geth takes no more alternatives in one topic position."""
-
-FILTERS_PER_REQUEST = 10
-"""10,000 addresses are 700 KB. anvil takes requests of 2 MB, geth of 5 MB."""
-
-BLOCKS_PER_RANGE = 2000
-_CALLS_PER_BATCH = 100
 _CALLS_PER_MULTICALL = 500
 
-_HEAD_CALL: Call = ("eth_getBlockByNumber", ["latest", False])
+_LAG_BLOCKS = 128
+"""A header that is missing this near to the head is not pruned: another node lags behind."""
+
 _DECIMALS_CALL = "0x" + keccak256(b"decimals()")[:4].hex()
 _SYMBOL_CALL = "0x" + keccak256(b"symbol()")[:4].hex()
 _BALANCE_SELECTOR = "0x" + keccak256(b"balanceOf(address)")[:4].hex()
 
 
-class ChainMoved(RpcError):
-    """The chain changed, or the node lags behind another one, while it was being read."""
-
-
 class Node:
-    """Reads one chain through one JSON-RPC endpoint. Every method may raise RpcError."""
+    """Reads one chain. Every method may raise RpcError."""
 
-    def __init__(self, rpc: RpcClient) -> None:
+    def __init__(self, rpc: RpcClient, chain_id: int | None = None) -> None:
+        """Read through `rpc`; with a `chain_id`, believe no head of another chain (EIP-155)."""
         self._rpc = rpc
+        self._chain_id = chain_id
         self._multicall: bool | None = None
+        self._reader = TransferReader(rpc)
+        self._old_reader = TransferReader(rpc)
 
     def head(self) -> Block:
-        """Return the newest block."""
-        (head,) = self._rpc.batch([_HEAD_CALL])
+        """Return the newest block. RpcError if the node answers for another chain."""
+        chain_id, head = self._rpc.batch([CHAIN_ID_CALL, HEAD_CALL])
+        if self._chain_id is not None and parse_quantity(chain_id) != self._chain_id:
+            raise RpcError(f"the node answers for chain {parse_quantity(chain_id)}")
         return parse_block(head)
-
-    def head_and(self, number: int) -> tuple[Block, Block | None]:
-        """Return the newest block, and the one with this number if the node has it."""
-        head, there = self._rpc.batch([_HEAD_CALL, _header_call(number)])
-        return parse_block(head), _asked_for(number, there)
 
     def blocks(self, numbers: Sequence[int]) -> list[Block | None]:
         """Return the blocks with these numbers, None where the node has none."""
-        found: list[Block | None] = []
-        for start in range(0, len(numbers), _CALLS_PER_BATCH):
-            some = numbers[start : start + _CALLS_PER_BATCH]
-            found += map(_asked_for, some, self._rpc.batch([_header_call(n) for n in some]))
-        return found
+        return read_blocks(self._rpc, numbers)
+
+    def block(self, number: int) -> Block:
+        """Return the block with this number. ChainMoved if the node has none."""
+        return read_block(self._rpc, number)
 
     def first_block_since(self, time: datetime, head: Block) -> int:
         """Return the number of the first block whose time is `time` or later, head's + 1 if none.
 
-        One header is asked for per step of a bisection.
+        The search runs backwards from the head in growing steps. Blocks that the node has pruned
+        count as earlier ones.
         """
-        low, high = 0, head.number + 1
-        while low < high:
+        if head.time < time:
+            return head.number + 1
+        high, step = head.number, 1
+        while (low := head.number - step) >= 0 and self._is_since(low, time, head):
+            high, step = low, 2 * step
+        low = max(low, -1)
+        while high - low > 1:
             middle = (low + high) // 2
-            (block,) = self.blocks([middle])
-            if block is None:
-                raise ChainMoved(f"the node does not have block {middle}")
-            if block.time < time:
-                low = middle + 1
-            else:
+            if self._is_since(middle, time, head):
                 high = middle
-        return low
+            else:
+                low = middle
+        return high
+
+    def _is_since(self, number: int, time: datetime, head: Block) -> bool:
+        try:
+            (block,) = self.blocks([number])
+        except RpcRefused:
+            block = None
+        if block is None and number > head.number - _LAG_BLOCKS:
+            raise ChainMoved(f"the node does not have block {number}")
+        return block is not None and block.time >= time
 
     def token_facts(self, token_address: str) -> TokenFacts:
         """Ask for the chain's id and the token's decimals and symbol."""
@@ -107,25 +110,39 @@ class Node:
         """Return the transfers of a token in one transaction; none if it failed or is unknown."""
         (receipt,) = self._rpc.batch([("eth_getTransactionReceipt", [tx_hash])])
         logs = parse_receipt(receipt, token_address)
-        headers = self._headers_of(logs)
-        return [log.in_block(headers[log.block_number]) for log in logs]
+        blocks = blocks_of(self._rpc, logs)
+        return [log.in_block(blocks[log.block_number]) for log in logs]
 
-    def balances(self, token_address: str, addresses: Sequence[str]) -> list[int]:
-        """Return what each address holds of a token now, in the token's own units.
+    def balances_at(self, block: Block, token_address: str, addresses: Sequence[str]) -> list[int]:
+        """Return what each address held of a token after `block`, in the token's own units.
 
-        Many are asked for in one call where the chain has Multicall3, else in batches.
+        A node that cannot look at a given block is asked for the present balances, once it has
+        shown that it does not lag behind that block.
         """
-        size = _CALLS_PER_MULTICALL if addresses and self._has_multicall() else _CALLS_PER_BATCH
+        try:
+            return self.balances(token_address, addresses, at=hex(block.number))
+        except RpcRefused:
+            if self.head().number < block.number:
+                raise
+            return self.balances(token_address, addresses)
+
+    def balances(
+        self, token_address: str, addresses: Sequence[str], *, at: str = "latest"
+    ) -> list[int]:
+        """Return what each address holds of a token, in the token's own units.
+
+        Many are asked for in one call where the chain has Multicall3, else one by one in batches.
+        """
+        calls = [_balance_data(each) for each in addresses]
+        if not (calls and self._has_multicall()):
+            answers = self._rpc.batch([_eth_call(token_address, data, at) for data in calls])
+            return [parse_word(answer) for answer in answers]
         held: list[int] = []
-        for start in range(0, len(addresses), size):
-            calls = [_balance_data(each) for each in addresses[start : start + size]]
-            if size == _CALLS_PER_MULTICALL:
-                data = multicall.encode(token_address, calls)
-                (answer,) = self._rpc.batch([_eth_call(multicall.ADDRESS, data)])
-                held += multicall.decode(answer, len(calls))
-            else:
-                answers = self._rpc.batch([_eth_call(token_address, data) for data in calls])
-                held += [parse_word(answer) for answer in answers]
+        for start in range(0, len(calls), _CALLS_PER_MULTICALL):
+            some = calls[start : start + _CALLS_PER_MULTICALL]
+            call = _eth_call(multicall.ADDRESS, multicall.encode(token_address, some), at)
+            (answer,) = self._rpc.batch([call])
+            held += multicall.decode(answer, len(some))
         return held
 
     def _has_multicall(self) -> bool:
@@ -135,101 +152,38 @@ class Node:
         return self._multicall
 
     def transfers(
-        self, token_address: str, recipients: Iterable[str], first: int, head: Block
-    ) -> Iterator[tuple[Block, list[Transfer]]]:
-        """Read blocks `first`..`head` in ranges; yield each range's last block and its transfers.
+        self,
+        token_address: str,
+        recipients: Iterable[str],
+        first: int,
+        head: Block,
+        *,
+        after: Block | None = None,
+    ) -> Iterator[Range]:
+        """Read blocks `first`..`head` in ranges: see TransferReader.read."""
+        return self._reader.read(token_address, recipients, first, head, after=after)
 
-        A range that the node refuses is halved. ChainMoved if a range's end is not, before and
-        after its logs were read, the block it was: an empty list for blocks that a lagging node
-        does not have must not pass for "nothing happened".
-        """
-        wanted = sorted({recipient.lower() for recipient in recipients})
-        span = BLOCKS_PER_RANGE
-        while first <= head.number:
-            last = self._range_end(min(first + span - 1, head.number), head)
-            try:
-                yield last, self._range(token_address, wanted, first, last)
-            except RpcRefused:
-                if last.number == first:
-                    raise
-                span = (last.number - first + 1) // 2
-                continue
-            first = last.number + 1
+    def old_transfers(
+        self, token_address: str, recipients: Iterable[str], first: int, last: Block
+    ) -> Iterator[Range]:
+        """Read blocks of the past; what the node refuses there narrows no other reading."""
+        return self._old_reader.read(token_address, recipients, first, last)
 
-    def _range_end(self, number: int, head: Block) -> Block:
-        if number == head.number:
-            return head
-        (block,) = self.blocks([number])
-        if block is None:
-            raise ChainMoved(f"the node does not have block {number}")
-        return block
-
-    def _range(
-        self, token_address: str, wanted: list[str], first: int, last: Block
-    ) -> list[Transfer]:
-        calls: list[Call] = []
-        for start in range(0, len(wanted), ADDRESSES_PER_FILTER):
-            topics = [_topic(each) for each in wanted[start : start + ADDRESSES_PER_FILTER]]
-            log_filter = {
-                "address": token_address,
-                "topics": [TRANSFER_TOPIC, None, topics],
-                "fromBlock": hex(first),
-                "toBlock": hex(last.number),
-            }
-            calls.append(("eth_getLogs", [log_filter]))
-        logs: list[Log] = []
-        for start in range(0, max(1, len(calls)), FILTERS_PER_REQUEST):
-            some = calls[start : start + FILTERS_PER_REQUEST]
-            *answers, end = self._rpc.batch([*some, _header_call(last.number)])
-            if end is None or parse_block(end) != last:
-                raise ChainMoved(f"block {last.number} changed while it was read")
-            logs += [log for answer in answers for log in parse_logs(answer)]
-        known = set(wanted)
-        for log in logs:
-            if not (
-                log.token_address == token_address.lower()
-                and log.recipient in known
-                and first <= log.block_number <= last.number
-            ):
-                raise RpcError("the node sent a log that was not asked for")
-        headers = self._headers_of(logs)
-        return [log.in_block(headers[log.block_number]) for log in logs]
-
-    def _headers_of(self, logs: Sequence["Log"]) -> dict[int, Block]:
-        numbers = sorted({log.block_number for log in logs})
-        headers = {block.number: block for block in self.blocks(numbers) if block}
-        if any(log.block_number not in headers for log in logs) or any(
-            headers[log.block_number].hash != log.block_hash for log in logs
-        ):
-            raise ChainMoved("a log's block is not on the chain any more")
-        return headers
+    @property
+    def range_width(self) -> int:
+        """How many blocks the node takes in one question for logs, as far as is known."""
+        return self._reader.width.blocks
 
 
 @lru_cache
 def connect(chain: Chain) -> Node:
     """Return the node of a chain; one per process, so that connections are kept open."""
-    return Node(RpcClient(chain.rpc_urls, chain.chain_id))
-
-
-def _asked_for(number: int, raw: Any) -> Block | None:
-    """Read the header of the block with this number, None if the node has none."""
-    block = None if raw is None else parse_block(raw)
-    if block is not None and block.number != number:
-        raise RpcError("the node sent another block than was asked for")
-    return block
-
-
-def _header_call(number: int) -> Call:
-    return "eth_getBlockByNumber", [hex(number), False]
+    return Node(RpcClient(chain.rpc_urls, chain.chain_id), chain.chain_id)
 
 
 def _balance_data(holder: str) -> str:
     return _BALANCE_SELECTOR + holder[2:].lower().rjust(64, "0")
 
 
-def _eth_call(target: str, data: str) -> Call:
-    return "eth_call", [{"to": target, "data": data}, "latest"]
-
-
-def _topic(recipient: str) -> str:
-    return "0x" + recipient[2:].rjust(64, "0")
+def _eth_call(target: str, data: str, at: str = "latest") -> Call:
+    return "eth_call", [{"to": target, "data": data}, at]

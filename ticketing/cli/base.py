@@ -10,7 +10,7 @@ from flask import current_app
 from flask.cli import with_appcontext
 from peewee import ProgrammingError
 
-from ticketing.chain.rpc import RpcError
+from ticketing.chain.errors import RpcError
 from ticketing.config import Config
 from ticketing.constants import Role
 from ticketing.db.connection import UNAVAILABLE

@@ -20,8 +20,9 @@ from ticketing.chain.answers import (
     parse_quantity,
     parse_word,
 )
+from ticketing.chain.errors import RpcRefused
 from ticketing.chain.registry import LOCAL_CHAIN_ID
-from ticketing.chain.rpc import RpcClient, RpcRefused
+from ticketing.chain.rpc import RpcClient
 from ticketing.cli.base import command, config
 from ticketing.constants import MAX_SAFE_INTEGER, IntentStatus
 from ticketing.models.payment_intents import PaymentIntent

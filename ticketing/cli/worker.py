@@ -11,11 +11,18 @@ from ticketing.worker.loop import Worker, look_once
 
 @click.command("worker")
 @click.option("--once", is_flag=True, help="Look at every chain once, then stop.")
+@click.option(
+    "--accept-reorganization",
+    is_flag=True,
+    help="With --once: go back even if the node has none of the blocks that were read last.",
+)
 @runs
-def command(once: bool) -> None:
+def command(once: bool, accept_reorganization: bool) -> None:
     """Watch the chains: find payments, settle, expire."""
+    if accept_reorganization and not once:
+        raise click.UsageError("--accept-reorganization goes with --once")
     if not once:
         sys.exit(0 if Worker(config()).run() else 1)
-    troubles = look_once(config())
+    troubles = look_once(config(), accept_reorganization=accept_reorganization)
     if troubles:
         raise click.ClickException("; ".join(troubles))

@@ -51,9 +51,15 @@ class PaymentIntent(BaseModel):
     payments reached the amount.
 
     `hold_until` is the deadline that preflight gave, `grace_until` the one that a reorganization
-    gave instead; `expires_at` is the one that counts. After it ended, the address is watched
-    until `watch_until`, then swept: `swept_balance` is the token's balance at `swept_at`, in
-    atomic units. `held_by` is a digest of the address that asked for it without a credential.
+    gave instead; `expires_at` is the one that counts. `ended_at` is when it was canceled, or the
+    deadline at which it first expired; it stays when a late payment is honoured.
+
+    `refund_pending` is the part of `refund_due` that lies in blocks not yet deep enough.
+
+    The address's logs are read until `watch_until`, then its balance is compared: `swept_balance`
+    is the balance at `swept_at`, in atomic units. Every transfer up to `checked_block` is known;
+    `search_to` is the block up to which its logs are to be read again, None if they need not be.
+    `held_by` is a digest of the address that asked for the order without a credential.
     """
 
     id = TextField(primary_key=True)
@@ -70,6 +76,7 @@ class PaymentIntent(BaseModel):
     amount = BigIntegerField()
     amount_received = BigIntegerField(default=0)
     refund_due = BigIntegerField(default=0)
+    refund_pending = BigIntegerField(default=0)
     refunded = BigIntegerField(default=0)
     currency = TextField()
     chain_id = BigIntegerField(null=True)
@@ -88,7 +95,10 @@ class PaymentIntent(BaseModel):
     grace_until = UtcDateTimeField(null=True)
     expires_at = UtcDateTimeField()
     confirmed_at = UtcDateTimeField(null=True)
+    ended_at = UtcDateTimeField(null=True)
     watch_until = UtcDateTimeField(null=True)
+    checked_block = BigIntegerField(null=True)
+    search_to = BigIntegerField(null=True)
     swept_at = UtcDateTimeField(null=True)
     swept_balance = TextField(null=True)
 
@@ -130,8 +140,9 @@ class PaymentIntent(BaseModel):
 
     @property
     def amount_due(self) -> int:
-        """What is still to be paid, in micro-units; nothing once the intent has ended."""
-        return max(0, self.amount - self.amount_received) if self.status in LIVE else 0
+        """What is still to be paid, in micro-units; nothing once the intent has ever ended."""
+        is_open = self.status in LIVE and self.ended_at is None
+        return max(0, self.amount - self.amount_received + self.refunded) if is_open else 0
 
 
 AWAITING = PaymentIntent.status == literal(IntentStatus.AWAITING_PAYMENT)
@@ -144,15 +155,22 @@ UNSETTLED = PaymentIntent.status.in_(
 
 
 FLAGGED = PaymentIntent.flags != literal(0)
-TO_REFUND = PaymentIntent.refund_due > literal(0)
-"""The few intents that are unusual, and those that money is due for; each has its indexes."""
+OWING = PaymentIntent.refund_due > literal(0)
+"""The few intents that are unusual, and those that owe money; each has its indexes."""
+
+REFUND_PENDING = PaymentIntent.refund_pending > literal(0)
+"""The intents that owe money whose payment is not deep enough; there is an index on these alone."""
+
+TO_REFUND = OWING & (PaymentIntent.refund_due > PaymentIntent.refund_pending)
+"""The intents that money can be sent back for now."""
 
 
 class Payment(BaseModel):
     """One token transfer seen on a chain, known by (chain_id, tx_hash, log_index).
 
     `amount` is in whole micro-units, `dust` the atomic units below one. Only a canonical payment
-    counts: a reorganization takes it out, and puts it back when it returns.
+    counts: a reorganization takes it out, and puts it back when it returns. `honoured` says
+    whether an order that had ended was honoured by this transfer, None before that was decided.
     """
 
     id = TextField(primary_key=True)
@@ -168,6 +186,7 @@ class Payment(BaseModel):
     amount = BigIntegerField()
     dust = BigIntegerField(default=0)
     canonical = BooleanField()
+    honoured = BooleanField(null=True)
     seen_at = UtcDateTimeField()
 
     class Meta:
@@ -176,7 +195,10 @@ class Payment(BaseModel):
 
 
 class Refund(BaseModel):
-    """One token transfer that gave a buyer back what was due, seen on the chain."""
+    """One token transfer that gave a buyer back what was due, seen on the chain.
+
+    Only a canonical refund counts. Its block is None if it was settled before blocks were kept.
+    """
 
     id = TextField(primary_key=True)
     intent = ForeignKeyField(PaymentIntent)
@@ -186,6 +208,9 @@ class Refund(BaseModel):
     log_index = IntegerField()
     recipient = TextField()
     amount = BigIntegerField()
+    block_number = BigIntegerField(null=True)
+    block_hash = TextField(null=True)
+    canonical = BooleanField(default=True)
     created_at = UtcDateTimeField()
 
     class Meta:

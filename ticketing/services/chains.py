@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from peewee import ModelSelect
 
 from ticketing import clock
-from ticketing.chain.answers import Block, TokenFacts, Transfer
-from ticketing.chain.node import connect
+from ticketing.chain.answers import Block, TokenFacts
 from ticketing.chain.registry import Chain
-from ticketing.chain.rpc import RpcError
 from ticketing.db.connection import write_transaction
-from ticketing.errors import ChainUnavailable
 from ticketing.models.chains import ChainState
-from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
-from ticketing.services import catalog_version, counters
+from ticketing.services import catalog_version
 
 CLOCK_SKEW = timedelta(hours=1)
 """How far a chain's clock may be behind ours when we look for the block of a moment."""
@@ -30,8 +25,6 @@ LEASE = timedelta(seconds=10)
 
 CLOCKS_APART = timedelta(minutes=1)
 """How far the clocks of two hosts may differ."""
-
-log = logging.getLogger(__name__)
 
 
 @Prepared
@@ -130,54 +123,6 @@ def give_lease_back(chain_id: int, holder: str) -> None:
 def note_look(chain_id: int) -> None:
     """Keep that the worker has looked at a chain just now."""
     ChainState.update(looked_at=clock.now()).where(ChainState.chain_id == chain_id).execute()
-
-
-@dataclass(frozen=True)
-class ChainView:
-    """The transfers to one address that lie above the cursor, `after`, and up to `as_of`.
-
-    `balance` is what the address holds, in atomic units. It is asked for where a hold may be
-    dropped, and None where the chain does not have the cursor's block.
-    """
-
-    after: Block | None
-    as_of: Block
-    transfers: list[Transfer]
-    balance: int | None = None
-
-
-def look(intent: PaymentIntent, enabled: Mapping[int, Chain], *, to_drop: bool) -> ChainView:
-    """Read the transfers to one intent's address that the worker has not come to yet.
-
-    `to_drop` says that its hold is to be dropped. Nothing is read while the chain does not have the
-    block that the worker has read last: what lies at and below it is the worker's to judge.
-    ChainUnavailable if the chain cannot be seen.
-    """
-    chain = enabled.get(intent.chain_id or 0)
-    if chain is None:
-        raise ChainUnavailable("The chain of this intent is not enabled any more.")
-    read = cursor(chain.chain_id)
-    try:
-        node = connect(chain)
-        if read is None:
-            head = node.head()
-            first = node.first_block_since(intent.created_at - CLOCK_SKEW, head)
-        else:
-            head, there = node.head_and(read.number)
-            if there != read:
-                return ChainView(read, read, [])
-            first = read.number + 1
-        terms = intent.terms
-        ranges = node.transfers(terms.token_address, [terms.address], first, head)
-        transfers = [transfer for _, found in ranges for transfer in found]
-        if not to_drop and head.time <= intent.expires_at:
-            return ChainView(read, head, transfers)
-        (balance,) = node.balances(terms.token_address, [terms.address])
-        return ChainView(read, head, transfers, balance)
-    except RpcError as error:
-        log.warning("chain %s: %s", chain.chain_id, error)
-        counters.add(counters.UNSEEN, str(chain.chain_id))
-        raise ChainUnavailable from None
 
 
 def cursor_of(state: ChainState | None) -> Block | None:

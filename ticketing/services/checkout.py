@@ -23,7 +23,7 @@ from ticketing.conflicts import (
 )
 from ticketing.constants import CURRENCY, IntentStatus, Publication
 from ticketing.db.connection import write_transaction
-from ticketing.errors import Invalid, NotFound
+from ticketing.errors import ChainUnavailable, Invalid, NotFound
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared, prepared_insert
@@ -33,7 +33,7 @@ from ticketing.services import chains, wallets
 from ticketing.services.access import rate_limits, tenants
 from ticketing.services.catalog import public_listing
 from ticketing.services.orders import stock
-from ticketing.services.payments import settlement
+from ticketing.services.payments import booking, looking, settlement
 
 
 @Prepared
@@ -95,14 +95,19 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
 def purchase(intent: PaymentIntent, config: Config) -> PaymentIntent:
     """Look at the chain now and settle; return the intent as it is then.
 
-    A free order is confirmed. However often it is asked, admissions are issued once.
+    A free order is confirmed. However often it is asked, admissions are issued once. While too
+    many requests wait for nodes, the intent is returned as the worker has left it.
     ChainUnavailable if the answer depends on a chain that cannot be seen.
     """
     if intent.status in _SETTLED:
         return intent
     if intent.chain_id is None:
         return settlement.confirm_free(intent.id)
-    return settlement.settle_view(intent, chains.look(intent, config.chains, to_drop=False))
+    with looking.place(intent.id) as has_place:
+        if not has_place:
+            return intent
+        view = looking.look(intent, config.chains, to_drop=False)
+    return booking.book_view(intent, view)
 
 
 def cancel(intent: PaymentIntent, config: Config) -> PaymentIntent:
@@ -112,8 +117,11 @@ def cancel(intent: PaymentIntent, config: Config) -> PaymentIntent:
     anything was received; ChainUnavailable if that cannot be seen.
     """
     if intent.status == IntentStatus.AWAITING_PAYMENT and intent.chain_id is not None:
-        seen = chains.look(intent, config.chains, to_drop=True)
-        settlement.settle_view(intent, seen, to_drop=True)
+        with looking.place(intent.id) as has_place:
+            if not has_place:
+                raise ChainUnavailable("Too many requests wait for the chain's node.")
+            view = looking.look(intent, config.chains, to_drop=True)
+        booking.book_view(intent, view, to_drop=True)
     return settlement.cancel(intent.id)
 
 
@@ -148,7 +156,10 @@ def _issue(
         deadline, payment = clock.now() + config.hold, {}
     else:
         chain_id = ticket_type.chain_id or 0
-        payment = _payment_terms(tenant, amount, chains.payable(config.chains, known).get(chain_id))
+        chain = chains.payable(config.chains, known).get(chain_id)
+        # Nobody can have paid to the address in a block that was read before it was issued.
+        read_to = known[chain_id].block_number if chain_id in known else None
+        payment = _payment_terms(tenant, amount, chain, read_to)
         deadline = chains.now_on(chain_id, known) + config.hold
     intent = PaymentIntent(
         id=ids.new(ids.INTENT),
@@ -172,7 +183,9 @@ def _issue(
     return intent
 
 
-def _payment_terms(tenant: Tenant, amount: int, chain: Chain | None) -> dict[str, Any]:
+def _payment_terms(
+    tenant: Tenant, amount: int, chain: Chain | None, checked_block: int | None
+) -> dict[str, Any]:
     """Say where and in what the amount is to be paid."""
     if chain is None or chain.decimals is None:
         raise NotPayable("The chain of this ticket type is not enabled.")
@@ -183,6 +196,7 @@ def _payment_terms(tenant: Tenant, amount: int, chain: Chain | None) -> dict[str
     issued = wallets.issue_address(tenant.id)
     return {
         "chain_id": chain.chain_id,
+        "checked_block": checked_block,
         "wallet": issued.wallet_id,
         "address_index": issued.index,
         "address": issued.address,

@@ -1,71 +1,123 @@
-"""Looking again where logs may not tell: before a hold is dropped, and long after an intent ended.
+"""Comparing balances where logs may not tell all: before a hold is dropped, and long afterwards.
 
-Balances are cheap to ask for. An address that holds more than we know of is read from its logs.
+Balances are cheap to ask for. The logs of an address that holds more than is known are read again,
+from where they were last known to be complete, some ranges at a time.
 """
 
 import logging
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import islice
 
+from ticketing import clock
 from ticketing.chain.answers import Block
+from ticketing.chain.errors import RpcError, RpcLimited, RpcSilent
 from ticketing.chain.node import Node
 from ticketing.chain.registry import Chain
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains
-from ticketing.services.payments import payments, settlement
+from ticketing.services.payments import booking, payments, watching
 
-ADDRESSES_PER_SWEEP = 1000
-SWEEP_EVERY = timedelta(minutes=1)
+RANGES_PER_PASS = 8
+"""How many questions for logs one pass asks for all searches together."""
+
+FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(hours=1)
+"""How long a search that failed waits before it is tried again; doubled each time."""
 
 log = logging.getLogger(__name__)
 
 
 class BalanceSweep:
-    """Asks one chain for the balances of payment addresses."""
+    """Asks one chain for the balances of payment addresses, and searches logs where they differ."""
 
     def __init__(self, chain: Chain, node: Node) -> None:
         self._chain = chain
         self._node = node
+        self._swept_at: datetime | None = None
+        self._failed: dict[str, tuple[datetime, timedelta]] = {}
+        """Of each search that failed: when, and how long it then waits."""
 
-    def before_expiry(self, intent_ids: list[str], cursor: Block) -> None:
-        """Make sure that nothing has arrived for intents whose hold is about to be dropped.
+    def before_expiry(self, intent_ids: list[str], cursor: Block) -> list[str]:
+        """Return which intents may expire: the others' addresses hold more than is booked.
 
-        RpcError if that cannot be seen: then no hold is dropped.
+        Their logs are searched first. RpcError if the balances cannot be seen.
         """
-        for intent, balance in self._balances(payments.intents_of(intent_ids)):
-            if balance > payments.booked_atomic(intent):
-                self._read_again(intent, cursor)
+        found = self._balances(payments.intents_of(intent_ids), cursor)
+        explained = [each for each in found if each[1] <= payments.booked_atomic(each[0])]
+        watching.note_balances(explained, cursor)
+        may_expire = [intent.id for intent, _ in explained]
+        for intent, balance in found:
+            if intent.id in may_expire:
+                continue
+            if intent.swept_balance == str(balance) and intent.search_to is None:
+                log.error("intent %s holds more than its logs show; it expires", intent.id)
+                may_expire.append(intent.id)
+            elif intent.search_to is None:
+                self._begin_search(intent, balance, cursor)
+        return may_expire
 
-    def sweep(self, cursor: Block) -> None:
-        """Look at some addresses of long ended intents, those first that were not for longest."""
-        cold = payments.cold_intents(
-            self._chain.chain_id, cursor.time, cursor.time - SWEEP_EVERY, ADDRESSES_PER_SWEEP
-        )
-        for intent, balance in self._balances(cold):
-            before = intent.swept_balance
-            known = payments.booked_atomic(intent) if before is None else int(before)
-            if balance > 0 and (balance > known or (before is not None and balance != known)):
-                self._read_again(intent, cursor)
+    def run(self, cursor: Block) -> None:
+        """Compare the balances of cold addresses once a minute; go on with searches. RpcError."""
+        if not clock.is_within(watching.SWEEP_EVERY, self._swept_at):
+            self._compare(watching.to_sweep(self._chain.chain_id, cursor.time), cursor)
+            self._swept_at = clock.now()
+        self._search()
+
+    def _compare(self, swept: list[PaymentIntent], cursor: Block) -> None:
+        explained = []
+        for intent, balance in self._balances(swept, cursor):
+            if watching.is_explained(intent, balance):
+                explained.append((intent, balance))
+            else:
+                self._begin_search(intent, balance, cursor)
                 # What arrived in this moment lies above the cursor: it is found by its log.
-                payments.watch_again(intent, cursor.time)
-            payments.note_sweep(intent, balance, cursor.time)
+                watching.watch_again(intent, cursor.time)
+        watching.note_balances(explained, cursor)
 
-    def _balances(self, intents: list[PaymentIntent]) -> list[tuple[PaymentIntent, int]]:
+    def _begin_search(self, intent: PaymentIntent, balance: int, cursor: Block) -> None:
+        log.warning("intent %s holds more than its logs showed: they are read again", intent.id)
+        watching.note_unexplained(intent, balance, cursor)
+
+    def _search(self) -> None:
+        """Go on with searches, some ranges in all. One that cannot be read stops no other."""
+        left = RANGES_PER_PASS
+        for intent in watching.to_search(self._chain.chain_id):
+            failed_at, pause = self._failed.get(intent.id, (None, FIRST_PAUSE / 2))
+            if left == 0 or clock.is_within(pause, failed_at):
+                continue
+            try:
+                left -= self._search_one(intent, left)
+                self._failed.pop(intent.id, None)
+            except (RpcLimited, RpcSilent):
+                raise
+            except RpcError as error:
+                log.warning("the logs of intent %s cannot be read: %s", intent.id, error)
+                self._failed[intent.id] = (clock.now(), min(2 * pause, LONGEST_PAUSE))
+                left -= 1
+
+    def _search_one(self, intent: PaymentIntent, ranges: int) -> int:
+        """Read some ranges of one intent's logs, and keep how far that came; return how many."""
+        terms, to = intent.terms, self._node.block(intent.search_to or 0)
+        if intent.checked_block is None:
+            first = self._node.first_block_since(intent.created_at - chains.CLOCK_SKEW, to)
+        else:
+            first = intent.checked_block + 1
+        if first > to.number:
+            booking.book_search(intent, [], to.number)
+            return 0
+        found = self._node.old_transfers(terms.token_address, [terms.address], first, to)
+        read = 0
+        for each in islice(found, ranges):
+            booking.book_search(intent, each.transfers, each.last.number)
+            read += 1
+        return read
+
+    def _balances(self, intents: list[PaymentIntent], at: Block) -> list[tuple[PaymentIntent, int]]:
         by_token: dict[str, list[PaymentIntent]] = {}
         for intent in intents:
             by_token.setdefault(intent.terms.token_address, []).append(intent)
         found = []
         for token_address, of_token in by_token.items():
             addresses = [intent.terms.address for intent in of_token]
-            held = self._node.balances(token_address, addresses)
+            held = self._node.balances_at(at, token_address, addresses)
             found += list(zip(of_token, held, strict=True))
         return found
-
-    def _read_again(self, intent: PaymentIntent, cursor: Block) -> None:
-        """Read an intent's logs since it was made, up to the cursor."""
-        log.warning("intent %s holds more than its logs told: they are read again", intent.id)
-        terms = intent.terms
-        first = self._node.first_block_since(intent.created_at - chains.CLOCK_SKEW, cursor)
-        for _, transfers in self._node.transfers(
-            terms.token_address, [terms.address], first, cursor
-        ):
-            settlement.record_found(intent, transfers)

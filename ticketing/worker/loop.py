@@ -5,13 +5,13 @@ import signal
 import threading
 from collections.abc import Callable
 
-from ticketing.chain.rpc import RpcError
+from ticketing.chain.errors import RpcError
 from ticketing.config import Config
 from ticketing.db.connection import UNAVAILABLE, close_broken_connection
 from ticketing.services import counters, idempotency
 from ticketing.services.access import rate_limits
 from ticketing.services.payments import settlement
-from ticketing.services.payments.settlement import CursorMoved
+from ticketing.services.payments.booking import CursorMoved
 from ticketing.worker.watcher import ChainRefused, Watcher
 
 log = logging.getLogger(__name__)
@@ -25,14 +25,18 @@ def _keep_house() -> None:
     counters.put_together()
 
 
-def look_once(config: Config) -> list[str]:
-    """Look at every enabled chain once; return a sentence for each that could not be watched."""
+def look_once(config: Config, *, accept_reorganization: bool = False) -> list[str]:
+    """Look at every enabled chain once; return a sentence for each that could not be watched.
+
+    `accept_reorganization`: go back further than the blocks that are kept, if a node says so.
+    """
     _keep_house()
     troubles = []
     for chain in config.chains.values():
-        watcher = Watcher(chain)
+        watcher = Watcher(chain, accept_reorganization=accept_reorganization)
         try:
             watcher.look()
+            watcher.sweep()
         except (ChainRefused, CursorMoved) as error:
             troubles.append(str(error))
         except RpcError as error:
@@ -57,7 +61,10 @@ class Worker:
         watchers = [Watcher(chain) for chain in self._config.chains.values()]
         if not watchers:
             log.warning("no chain is enabled: there is nothing to watch")
-        tasks = {f"chain {watcher.chain.chain_id}": watcher.look for watcher in watchers}
+        tasks: dict[str, Callable[[], object]] = {}
+        for watcher in watchers:
+            tasks[f"chain {watcher.chain.chain_id}"] = watcher.look_if_due
+            tasks[f"sweep of chain {watcher.chain.chain_id}"] = watcher.sweep
         threads = [
             threading.Thread(target=self._repeat, args=(name, task), name=name)
             for name, task in {**tasks, "housekeeping": _keep_house}.items()

@@ -2,18 +2,30 @@
 
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 
+from ticketing import clock
 from ticketing.chain import units
 from ticketing.chain.answers import Block, TokenFacts
-from ticketing.chain.node import ChainMoved, connect
+from ticketing.chain.errors import ChainMoved, NotLinked, RpcError
+from ticketing.chain.node import connect
 from ticketing.chain.registry import Chain
-from ticketing.chain.rpc import RpcError
+from ticketing.chain.transfers import Range
 from ticketing.services import chains, counters
 from ticketing.services.orders import intents
-from ticketing.services.payments import block_history, payments, settlement
-from ticketing.services.payments.settlement import CursorMoved
+from ticketing.services.payments import (
+    block_history,
+    booking,
+    payments,
+    settlement,
+    watching,
+)
+from ticketing.services.payments.booking import CursorMoved, Hashes
 from ticketing.worker.balance_sweep import BalanceSweep
+
+QUIET = timedelta(minutes=1)
+"""How often a chain is looked at while no order is open on it."""
 
 _HEADERS_AT_ONCE = 32
 
@@ -24,22 +36,40 @@ class ChainRefused(Exception):
     """The chain is not what the registry says: nothing may be sold on it."""
 
 
+class ReorganizedTooDeep(RpcError):
+    """The node shows a chain that shares none of the blocks that were kept."""
+
+
 class Watcher:
     """Watches one chain. Each look is complete in itself and may be broken off anywhere."""
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, chain: Chain, *, accept_reorganization: bool = False) -> None:
+        """Watch a chain. `accept_reorganization`: go back further than blocks are kept."""
         self.chain = chain
+        self._accept_reorganization = accept_reorganization
         self._holder = uuid.uuid4().hex
         self._node = connect(chain)
         self._balance_sweep = BalanceSweep(chain, self._node)
         self._checked = False
         self._in_charge: bool | None = None
+        self._looked_at: datetime | None = None
+
+    def look_if_due(self) -> None:
+        """Look if an order is open on the chain, or if the last look was QUIET ago.
+
+        The lease is kept meanwhile. Errors: see `look`.
+        """
+        if clock.is_within(QUIET, self._looked_at) and not (
+            self._take_lease() and watching.has_open_orders(self.chain.chain_id)
+        ):
+            return
+        self.look()
 
     def look(self) -> None:
         """Take one look at the chain, unless another worker has the lease on it.
 
         RpcError if it cannot be seen, ChainRefused if it differs from the registry, CursorMoved
-        if another worker was faster.
+        if something was booked meanwhile.
         """
         try:
             self._look()
@@ -47,26 +77,32 @@ class Watcher:
             counters.add(counters.UNSEEN, str(self.chain.chain_id))
             raise
 
+    def sweep(self) -> None:
+        """Compare the balances of cold addresses, and search the logs of those that differ.
+
+        It is done by the worker that has the lease. RpcError if the chain cannot be seen.
+        """
+        cursor = chains.cursor(self.chain.chain_id)
+        if self._in_charge and cursor is not None:
+            self._balance_sweep.run(cursor)
+
+    def leave(self) -> None:
+        """Let another worker go on at once."""
+        chains.give_lease_back(self.chain.chain_id, self._holder)
+
     def _look(self) -> None:
         if not self._checked:
             self._check()
             self._checked = True
         if not self._take_lease():
             return
-        head, cursor = self._head_and_cursor()
-        if head.number > cursor.number:
-            self._read(cursor, head)
-            cursor = head
+        cursor = self._follow(self._node.head())
         chains.note_look(self.chain.chain_id)
         self._settle(cursor)
-        self._balance_sweep.sweep(cursor)
-
-    def leave(self) -> None:
-        """Let another worker go on at once."""
-        chains.give_lease_back(self.chain.chain_id, self._holder)
+        self._looked_at = clock.now()
 
     def _take_lease(self) -> bool:
-        """Take or renew the lease, and tell the log where that changes who is in charge."""
+        """Take or renew the lease, and log where that changes who is in charge."""
         taken = chains.take_lease(self.chain.chain_id, self._holder)
         if taken != self._in_charge:
             doing = "watching" if taken else "standing by for"
@@ -81,16 +117,16 @@ class Watcher:
         if refusal is not None:
             raise ChainRefused(f"chain {self.chain.chain_id} is refused: {refusal}")
 
-    def _head_and_cursor(self) -> tuple[Block, Block]:
-        """Return the newest block and the last one read, once it is known to be on the chain."""
-        cursor = chains.cursor(self.chain.chain_id)
-        if cursor is None:
-            head = self._node.head()
-            return head, self._start(head)
-        head, there = self._node.head_and(cursor.number)
-        if there is None and head.number >= cursor.number:
-            raise ChainMoved(f"the node does not have block {cursor.number}")
-        return head, cursor if there == cursor else self._rewind(cursor, head)
+    def _follow(self, head: Block) -> Block:
+        """Read up to the head, going back first if the chain was reorganized. Return the cursor."""
+        cursor = chains.cursor(self.chain.chain_id) or self._start(head)
+        if head.number < cursor.number or (head.number == cursor.number and head != cursor):
+            cursor = self._rewind(cursor, head)
+        try:
+            return self._read(cursor, head)
+        except NotLinked:
+            cursor = chains.cursor(self.chain.chain_id) or cursor
+            return self._read(self._rewind(cursor, head), head)
 
     def _start(self, head: Block) -> Block:
         """Begin at the head, or before the first intent that somebody may have paid already."""
@@ -99,36 +135,88 @@ class Watcher:
         if oldest is not None:
             since = oldest.created_at - chains.CLOCK_SKEW
             number = max(0, self._node.first_block_since(since, head) - 1)
-        start = self._block(number)
-        settlement.start_reading(self.chain, start)
+        start = self._node.block(number)
+        booking.start_reading(self.chain, start)
         return start
+
+    def _read(self, cursor: Block, head: Block) -> Block:
+        """Read the blocks after the cursor, and those before it that are not deep enough again.
+
+        A node may leave out logs near its tip: what was read once only gains by another reading.
+        """
+        chain = self.chain
+        if head.number <= cursor.number:
+            return cursor
+        # Loaded after the head was: who was shown an address since then pays in a later block.
+        watched = watching.watched_addresses(chain.chain_id, chain.token_address, cursor)
+        first = max(0, cursor.number + 1 - chain.confirmations) if watched else cursor.number + 1
+        start = cursor
+        ranges = self._node.transfers(chain.token_address, watched, first, head, after=cursor)
+        for found in ranges:
+            if found.last.number <= cursor.number:
+                booking.book_found(chain, cursor, found.transfers)
+                continue
+            # Booked even if the lease ran out meanwhile: with a slow node, nobody got further.
+            self._book(cursor, found)
+            is_all = cursor == start and found.last == head
+            cursor = found.last
+            if not chains.take_lease(chain.chain_id, self._holder):
+                raise CursorMoved(f"chain {chain.chain_id}: another worker has taken over")
+            if not is_all:
+                log.info("chain %s: read to %s of %s", chain.chain_id, cursor.number, head.number)
+        return cursor
+
+    def _book(self, cursor: Block, found: Range) -> None:
+        booked = payments.blocks_after(self.chain.chain_id, cursor.number)
+        below = [number for number in booked if number <= found.last.number]
+        hashes = self._hashes(below)
+        if len(hashes) < len(below):
+            raise ChainMoved("the node lacks a block that holds a payment")
+        booking.book_range(self.chain, cursor, found.last, found.transfers, hashes)
 
     def _rewind(self, cursor: Block, head: Block) -> Block:
         """Go back to the newest block that we have read and that the chain still has."""
         known = block_history.newest_first(self.chain.chain_id)
-        if head.number < cursor.number and self._is_ours(known, cursor, head):
+        if head.number < cursor.number and self._lags(known, cursor, head):
             raise ChainMoved(f"the node is at block {head.number}, behind {cursor.number}")
+        ancestor = self._common_ancestor(known) or self._before(known, cursor, head)
+        if ancestor == cursor:
+            raise ChainMoved("the node contradicts itself")
+        log.warning(
+            "chain %s: reorganized after block %s; %s blocks are read again",
+            *(self.chain.chain_id, ancestor.number, cursor.number - ancestor.number),
+        )
+        held = payments.blocks_after(self.chain.chain_id, ancestor.number)
+        there = self._hashes(number for number in held if number <= head.number)
+        booking.rewind(self.chain, cursor, ancestor, there)
+        return ancestor
+
+    def _before(self, kept: Sequence[Block], cursor: Block, head: Block) -> Block:
+        """Return a block before all that are kept, if that is not too far back."""
+        oldest = kept[-1] if kept else cursor
+        if (
+            cursor.number - oldest.number >= block_history.MOST_BLOCKS_BACK
+            and not self._accept_reorganization
+        ):
+            raise ReorganizedTooDeep(
+                f"the node has none of the last {block_history.MOST_BLOCKS_BACK} blocks that were"
+                " read: it may answer for another chain. Nothing was changed. If the chain was"
+                " reorganized so deeply, run `worker --once --accept-reorganization`"
+            )
+        return self._node.block(
+            max(0, min(oldest.number, head.number) - block_history.MOST_BLOCKS_BACK)
+        )
+
+    def _common_ancestor(self, known: Sequence[Block]) -> Block | None:
         for start in range(0, len(known), _HEADERS_AT_ONCE):
             some = known[start : start + _HEADERS_AT_ONCE]
             now = self._node.blocks([block.number for block in some])
             for before, after in zip(some, now, strict=True):
                 if before == after:
-                    return self._go_back(cursor, before)
-        # It reaches further back than we have read, and what it moved may lie there now.
-        oldest = known[-1].number if known else cursor.number
-        return self._go_back(
-            cursor, self._block(max(0, min(oldest, head.number) - block_history.KEPT))
-        )
+                    return before
+        return None
 
-    def _go_back(self, cursor: Block, ancestor: Block) -> Block:
-        log.warning(
-            "chain %s: reorganized after block %s; %s blocks are read again",
-            *(self.chain.chain_id, ancestor.number, cursor.number - ancestor.number),
-        )
-        settlement.rewind(self.chain, ancestor)
-        return ancestor
-
-    def _is_ours(self, known: Sequence[Block], cursor: Block, head: Block) -> bool:
+    def _lags(self, known: Sequence[Block], cursor: Block, head: Block) -> bool:
         """Tell whether a head below the cursor is only a node's that lags behind."""
         below = [block for block in known if block.number <= head.number]
         if not below:
@@ -136,35 +224,28 @@ class Watcher:
             return head.time <= cursor.time
         return self._node.blocks([below[0].number]) == [below[0]]
 
-    def _read(self, cursor: Block, head: Block) -> None:
-        chain = self.chain
-        # Loaded after the head was: who was shown an address since then pays in a later block.
-        watched = payments.watched_addresses(chain.chain_id, chain.token_address, cursor)
-        first = cursor.number + 1
-        for last, transfers in self._node.transfers(chain.token_address, watched, first, head):
-            # Booked even if the lease ran out meanwhile: with a slow node, nobody else got further.
-            settlement.record_range(chain, first, last, watched, transfers)
-            if not chains.take_lease(chain.chain_id, self._holder):
-                raise CursorMoved(f"chain {chain.chain_id}: another worker has taken over")
-            if last != head or first != cursor.number + 1:
-                log.info("chain %s: read to %s of %s", chain.chain_id, last.number, head.number)
-            first = last.number + 1
-
     def _settle(self, cursor: Block) -> None:
         """Settle what the cursor's place alone decides: payments deep enough, deadlines passed."""
         chain_id = self.chain.chain_id
         moved = True
         while moved:
-            moved = settlement.settle(chain_id, settlement.deep_enough(chain_id, cursor)) > 0
+            moved = self._settle_deep(cursor) > 0
             past = settlement.past_deadline(chain_id, cursor)
-            self._balance_sweep.before_expiry(past, cursor)
-            moved |= settlement.settle(chain_id, past) > 0
+            past = self._balance_sweep.before_expiry(past, cursor)
+            moved |= settlement.settle_again(chain_id, past) > 0
 
-    def _block(self, number: int) -> Block:
-        (block,) = self._node.blocks([number])
-        if block is None:
-            raise ChainMoved(f"the node does not have block {number}")
-        return block
+    def _settle_deep(self, cursor: Block) -> int:
+        """Settle what is final by depth, once its blocks are known to be on the chain still."""
+        final = settlement.deep_enough(self.chain.chain_id, cursor)
+        numbers = payments.blocks_of(final)
+        hashes = self._hashes(numbers)
+        if len(hashes) < len(numbers):
+            raise ChainMoved("the node lacks a block that holds a payment")
+        return booking.settle_deep(self.chain, cursor, final, hashes) if final else 0
+
+    def _hashes(self, numbers: Iterable[int]) -> Hashes:
+        found = self._node.blocks(sorted(numbers))
+        return {block.number: block.hash for block in found if block is not None}
 
 
 def _difference(chain: Chain, facts: TokenFacts) -> str | None:

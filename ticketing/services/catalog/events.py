@@ -22,6 +22,7 @@ from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import catalog_version
 from ticketing.services.pagination import Page, PageRequest, paginate
+from ticketing.services.payments import settlement
 
 MAX_SLUG = 80
 _NOT_IN_SLUG = re.compile(r"[^a-z0-9]+")
@@ -141,6 +142,8 @@ def set_status(tenant_id: str, event_id: str, status: Publication) -> Event:
             )
             if PaymentIntent.select().where(PaymentIntent.event == event).exists():
                 raise HasIntents
+        if status == Publication.CANCELED:
+            settlement.cancel_sale(TicketType.event == event)
         event.status = status
         _save(event)
         return event

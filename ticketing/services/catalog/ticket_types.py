@@ -20,6 +20,7 @@ from ticketing.models.ticket_types import TicketType
 from ticketing.services import catalog_version
 from ticketing.services.catalog import events
 from ticketing.services.pagination import Page, PageRequest, paginate
+from ticketing.services.payments import settlement
 
 
 def _select(tenant_id: Any, event_id: Any, ticket_id: Any) -> ModelSelect[TicketType]:
@@ -110,6 +111,8 @@ def set_status(tenant_id: str, event_id: str, ticket_id: str, status: Publicatio
     NotFound, InvalidTransition; HasIntents for a way back to draft after somebody began to buy.
     """
     with write_transaction():
+        if status == Publication.CANCELED:
+            _end_sale(get(tenant_id, event_id, ticket_id))
         ticket_type = _lock(tenant_id, event_id, ticket_id)
         if ticket_type.status == status:
             return ticket_type
@@ -121,6 +124,12 @@ def set_status(tenant_id: str, event_id: str, ticket_id: str, status: Publicatio
         ticket_type.status = status
         _save(ticket_type)
         return ticket_type
+
+
+def _end_sale(ticket_type: TicketType) -> None:
+    """Cancel the live orders of a ticket type that may be canceled, before it is locked itself."""
+    if Publication.CANCELED in PUBLICATION_MOVES[Publication(ticket_type.status)]:
+        settlement.cancel_sale(TicketType.id == ticket_type.id)
 
 
 def _lock(tenant_id: str, event_id: str, ticket_id: str) -> TicketType:

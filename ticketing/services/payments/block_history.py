@@ -8,6 +8,9 @@ from ticketing.models.chains import ChainBlock
 KEPT = 512
 """Blocks of a chain; each is the last one of a range, so they reach back at least as far."""
 
+MOST_BLOCKS_BACK = KEPT // 2
+"""How far a worker goes back by itself: a single wrong answer must not undo more."""
+
 
 def remember(chain_id: int, block: Block) -> None:
     """Keep a block that was read, and forget those too old to matter."""
@@ -37,3 +40,17 @@ def newest_first(chain_id: int) -> Sequence[Block]:
         .order_by(ChainBlock.number.desc())
     )
     return [Block(each.number, each.hash, each.time) for each in kept]
+
+
+def has(chain_id: int, block: Block) -> bool:
+    """Tell whether a block is kept, with this hash."""
+    found: bool = (
+        ChainBlock.select()
+        .where(
+            ChainBlock.chain_id == chain_id,
+            ChainBlock.number == block.number,
+            ChainBlock.hash == block.hash,
+        )
+        .exists()
+    )
+    return found

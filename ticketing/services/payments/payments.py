@@ -1,33 +1,29 @@
-"""The ledger of payments: transfers seen on a chain, each known by its place there."""
+"""Payments: transfers seen on a chain, each known by its place there.
+
+What is read only ever adds payments. One leaves the books only if its block is no longer on the
+chain, which is when the block with its number has another hash.
+"""
 
 import logging
-from collections.abc import Collection, Iterable, Sequence
-from datetime import datetime
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from peewee import Case, Expression
 
 from ticketing import clock, ids
 from ticketing.chain import units
-from ticketing.chain.answers import Block, Transfer
-from ticketing.constants import LIVE, WATCH_AFTER_END, IntentStatus
-from ticketing.models.payment_intents import AWAITING, UNSETTLED, Payment, PaymentIntent
+from ticketing.chain.answers import Transfer
+from ticketing.models.payment_intents import Payment, PaymentIntent, Refund
+
+M = TypeVar("M", Payment, Refund)
 
 LARGEST_AMOUNT = 2**62
 """Micro-units that one intent may receive: what the column holds. No real token has as much."""
 
 log = logging.getLogger(__name__)
 
-
-def watched_addresses(chain_id: int, token_address: str, since: Block) -> frozenset[str]:
-    """Return the addresses whose transfers matter after `since`: of live and just ended intents."""
-    # Each part has an index by chain; what is unsettled but not live is reversed, and not watched.
-    live = AWAITING | (UNSETTLED & (PaymentIntent.status == IntentStatus.PROCESSING))
-    query = PaymentIntent.select(PaymentIntent.address).where(
-        PaymentIntent.chain_id == chain_id,
-        PaymentIntent.token_address == token_address,
-        live | (PaymentIntent.watch_until > since.time),
-    )
-    found: Iterable[Any] = query.tuples()
-    return frozenset(address for (address,) in found)
+_CANONICAL = Payment.canonical == True  # noqa: E712
+_STANDS = Refund.canonical == True  # noqa: E712
 
 
 def record(
@@ -35,10 +31,10 @@ def record(
 ) -> set[str]:
     """Write down transfers, or that they are canonical again; return the intents concerned.
 
-    A transfer of nothing, of another token than the intent was shown, or to nobody we know is
-    passed over. A reorganization moves a transaction's logs, so that one transfer may stand
-    where another stood. It takes its place; where that one was another intent's and counted, not
-    if the caller settles `of_one` intent alone.
+    A transfer of nothing, of another token than the intent was shown, or to an address that is
+    not ours is passed over. A reorganization moves a transaction's logs, so that one transfer may
+    stand where another stood. It takes its place; where that one was another intent's and counted,
+    not if the caller settles `of_one` intent only.
     """
     recipients = {transfer.recipient for transfer in transfers}
     paid = {
@@ -49,24 +45,34 @@ def record(
             PaymentIntent.token_address == token_address,
         )
     }
-    booked = {intent.id: intent.amount_received for intent in paid.values()}
-    counted = _counted(chain_id, {transfer.tx_hash for transfer in transfers})
-    touched = set()
+    received = {intent.id: intent.amount_received for intent in paid.values()}
+    counted = _canonical_of(chain_id, {transfer.tx_hash for transfer in transfers})
+    touched = _take_out_moved(transfers, counted.values(), recipients if of_one else None)
     for transfer in transfers:
         intent = paid.get(transfer.recipient)
         if intent is None:
             continue
-        before = counted.get((transfer.tx_hash, transfer.log_index), intent.id)
-        if of_one and before != intent.id:
+        before = counted.get((transfer.tx_hash, transfer.log_index))
+        if before is not None and before.block_hash == transfer.block.hash:
+            continue
+        other = before.intent_id if before is not None else intent.id
+        if of_one and other != intent.id:
             continue
         amount, dust = units.from_atomic(transfer.atomic_amount, intent.terms.decimals)
-        if booked[intent.id] + amount > LARGEST_AMOUNT:
+        if received[intent.id] + amount > LARGEST_AMOUNT:
             log.error("transfer %s is of an impossible amount: not booked", transfer.tx_hash)
         elif amount or dust:
             _write(chain_id, intent, transfer, amount, dust)
-            booked[intent.id] += amount
-            touched |= {intent.id, before}
+            received[intent.id] += amount
+            touched |= {intent.id, other}
     return touched
+
+
+def decide(undecided: Iterable[Payment], honoured: Payment | None) -> None:
+    """Write down that `honoured` keeps an ended order, and that the other transfers do not."""
+    for payment in undecided:
+        payment.honoured = honoured is not None and payment.id == honoured.id
+        payment.save(only=[Payment.honoured])
 
 
 def intents_of(intent_ids: Collection[str]) -> list[PaymentIntent]:
@@ -77,102 +83,110 @@ def intents_of(intent_ids: Collection[str]) -> list[PaymentIntent]:
 def booked_atomic(intent: PaymentIntent) -> int:
     """Return what an intent's canonical payments add up to, in the token's own units."""
     decimals = intent.terms.decimals
-    booked = Payment.select().where(Payment.intent == intent, Payment.canonical == True)  # noqa: E712
+    booked = Payment.select().where(Payment.intent == intent, _CANONICAL)
     return sum(units.to_atomic(each.amount, decimals) + each.dust for each in booked)
 
 
-def cold_intents(
-    chain_id: int, ended_before: datetime, swept_before: datetime, limit: int
-) -> list[PaymentIntent]:
-    """Return ended intents whose logs are not asked for any more, those not swept for longest.
-
-    Who was swept once is swept for good, though his logs may be asked for again: what came while
-    they were not is found in no log.
-    """
-    ended = PaymentIntent.select().where(
-        PaymentIntent.chain_id == chain_id, PaymentIntent.status.not_in(LIVE)
-    )
-    new = list(
-        ended.where(
-            PaymentIntent.swept_at.is_null(), PaymentIntent.watch_until <= ended_before
-        ).limit(limit)
-    )
-    swept = ended.where(PaymentIntent.swept_at <= swept_before).order_by(PaymentIntent.swept_at)
-    return new + list(swept.limit(limit - len(new)))
-
-
-def watch_again(intent: PaymentIntent, now: datetime) -> None:
-    """Ask for the logs of an ended intent's address again, as if it had just ended."""
-    until = max(now, clock.now()) + WATCH_AFTER_END
-    (
-        PaymentIntent.update(watch_until=until)
-        .where(PaymentIntent.id == intent.id, PaymentIntent.watch_until < until)
-        .execute()
+def blocks_after(chain_id: int, number: int) -> set[int]:
+    """Return the blocks after `number` that hold a payment or a settled refund."""
+    return _blocks(
+        (Payment.chain_id == chain_id) & (Payment.block_number > number),
+        (Refund.chain_id == chain_id) & (Refund.block_number > number),
     )
 
 
-def note_sweep(intent: PaymentIntent, balance: int, now: datetime) -> None:
-    """Keep what an address held when it was looked at."""
-    (
-        PaymentIntent.update(swept_at=now, swept_balance=str(balance))
-        .where(PaymentIntent.id == intent.id)
-        .execute()
+def blocks_of(intent_ids: Collection[str]) -> set[int]:
+    """Return the blocks that hold a payment of these intents, or a settled refund."""
+    wanted = list(intent_ids)
+    return _blocks(Payment.intent.in_(wanted), Refund.intent.in_(wanted))
+
+
+def _blocks(of_payments: Expression, of_refunds: Expression) -> set[int]:
+    found: Iterable[Any] = (
+        *Payment.select(Payment.block_number).where(of_payments, _CANONICAL).tuples(),
+        *Refund.select(Refund.block_number)
+        .where(of_refunds, _STANDS, Refund.block_number.is_null(False))
+        .tuples(),
     )
+    return {number for (number,) in found}
 
 
-def take_out_missing(
-    chain_id: int,
-    first: int,
-    last: int,
-    watched: Collection[str],
-    transfers: Sequence[Transfer],
+def take_out_replaced(
+    chain_id: int, hashes: Mapping[int, str], *, only: str | None = None
 ) -> set[str]:
-    """Take out of the books what was in blocks `first`..`last` and is not there any more.
+    """Take out payments and refunds whose block was replaced; return the intents concerned.
 
-    `transfers` are all that those blocks hold for the `watched` addresses. Return the intents
-    that lost a payment.
+    `hashes` are those of the blocks that are on the chain now, by number. `only`: the one intent
+    whose payments may be touched, None for all.
     """
-    present = {(transfer.tx_hash, transfer.log_index) for transfer in transfers}
-    written = (
-        Payment.select(Payment, PaymentIntent)
-        .join(PaymentIntent)
-        .where(
-            Payment.chain_id == chain_id,
-            Payment.block_number.between(first, last),
-            Payment.canonical == True,  # noqa: E712
+    payments = _replaced(Payment, chain_id, hashes, only)
+    refunds = _replaced(Refund, chain_id, hashes, only)
+    if payments:
+        _take_out(payments)
+    if refunds:
+        _take_back(refunds)
+    return {each.intent_id for each in payments} | {each.intent_id for each in refunds}
+
+
+def _replaced(
+    model: type[M], chain_id: int, hashes: Mapping[int, str], only: str | None
+) -> list[M]:
+    """Return the canonical rows whose block has another hash now."""
+    of_intent = [] if only is None else [model.intent == only]
+    written = model.select().where(
+        model.chain_id == chain_id,
+        model.block_number.in_(list(hashes)),
+        model.canonical == True,  # noqa: E712
+        *of_intent,
+    )
+    return [each for each in written if each.block_hash != hashes[int(each.block_number or 0)]]
+
+
+def _take_out(gone: Sequence[Payment]) -> None:
+    # What was decided on a late transfer is decided again if it comes back.
+    columns = {Payment.canonical: False, Payment.honoured: None}
+    Payment.update(columns).where(Payment.id.in_([each.id for each in gone])).execute()
+
+
+def _take_back(gone: Sequence[Refund]) -> None:
+    """Let refunds that are not on the chain any more count no longer."""
+    Refund.update(canonical=False).where(Refund.id.in_([each.id for each in gone])).execute()
+    for refund in gone:
+        (
+            PaymentIntent.update(refunded=PaymentIntent.refunded - refund.amount)
+            .where(PaymentIntent.id == refund.intent_id)
+            .execute()
         )
-    )
-    gone = [
-        payment
-        for payment in written
-        if payment.intent.address in watched and (payment.tx_hash, payment.log_index) not in present
-    ]
-    if gone:
-        ids_of_gone = [payment.id for payment in gone]
-        Payment.update(canonical=False).where(Payment.id.in_(ids_of_gone)).execute()
-    return {payment.intent_id for payment in gone}
 
 
-def take_out_after(chain_id: int, number: int) -> set[str]:
-    """Take out of the books what lay in blocks after `number`; return the intents that lost it."""
-    above = (
-        (Payment.chain_id == chain_id)
-        & (Payment.block_number > number)
-        & (Payment.canonical == True)  # noqa: E712
-    )
-    lost = {payment.intent_id for payment in Payment.select().where(above)}
-    Payment.update(canonical=False).where(above).execute()
-    return lost
-
-
-def _counted(chain_id: int, tx_hashes: Collection[str]) -> dict[tuple[str, int], str]:
-    """Return whose the canonical payments of some transactions are, by their place there."""
+def _canonical_of(chain_id: int, tx_hashes: Collection[str]) -> dict[tuple[str, int], Payment]:
+    """Return the canonical payments of some transactions, by their place there."""
     written = Payment.select().where(
-        Payment.chain_id == chain_id,
-        Payment.tx_hash.in_(tx_hashes),
-        Payment.canonical == True,  # noqa: E712
+        Payment.chain_id == chain_id, Payment.tx_hash.in_(list(tx_hashes)), _CANONICAL
     )
-    return {(each.tx_hash, each.log_index): each.intent_id for each in written}
+    return {(each.tx_hash, each.log_index): each for each in written}
+
+
+def _take_out_moved(
+    transfers: Sequence[Transfer], counted: Iterable[Payment], only: Collection[str] | None
+) -> set[str]:
+    """Take out payments whose transaction is in another block now, at another place there.
+
+    A transaction is in one block. `only`: the addresses whose payments may be touched, None for
+    all. Return the intents concerned.
+    """
+    blocks = {transfer.tx_hash: transfer.block.hash for transfer in transfers}
+    places = {(transfer.tx_hash, transfer.log_index) for transfer in transfers}
+    moved = [
+        payment
+        for payment in counted
+        if payment.block_hash != blocks[payment.tx_hash]
+        and (payment.tx_hash, payment.log_index) not in places
+        and (only is None or payment.intent.address in only)
+    ]
+    if moved:
+        _take_out(moved)
+    return {payment.intent_id for payment in moved}
 
 
 def _write(
@@ -188,6 +202,8 @@ def _write(
         Payment.block_time: transfer.block.time,
         Payment.canonical: True,
     }
+    # What was decided on a transfer to another intent is not decided on this one.
+    same_intent = Payment.intent == intent.id
     Payment.insert(
         {
             Payment.id: ids.new(ids.PAYMENT),
@@ -198,5 +214,6 @@ def _write(
             **columns,
         }
     ).on_conflict(
-        conflict_target=[Payment.chain_id, Payment.tx_hash, Payment.log_index], update=columns
+        conflict_target=[Payment.chain_id, Payment.tx_hash, Payment.log_index],
+        update={**columns, Payment.honoured: Case(None, [(same_intent, Payment.honoured)], None)},
     ).execute()

@@ -85,8 +85,11 @@ _KEPT = PaymentIntent.amount_received - PaymentIntent.refunded
 _BEYOND = _KEPT - Case(None, [(_ENDED, 0)], PaymentIntent.amount)
 # Nothing is due where a reorganization took away more than is left, or what was given back.
 _REFUND_DUE = Case(None, [(_BEYOND > 0, _BEYOND)], 0)
-_UNACCOUNTED = (PaymentIntent.refund_due != _REFUND_DUE) | (
-    _CONFIRMED & (PaymentIntent.amount > _KEPT)
+_UNACCOUNTED = (
+    (PaymentIntent.refund_due != _REFUND_DUE)
+    | (PaymentIntent.refund_pending < 0)
+    | (PaymentIntent.refund_pending > PaymentIntent.refund_due)
+    | (_CONFIRMED & (PaymentIntent.amount > _KEPT))
 )
 
 
@@ -109,7 +112,7 @@ def _intent_is_doubtful() -> Any:
     seats = Case(None, [(strange > 0, -1)], fn.COUNT(Admission.status))
     abroad = fn.SUM(Case(None, [(Payment.chain_id == PaymentIntent.chain_id, 0)], 1))
     received = Case(None, [(abroad > 0, -1)], _received())
-    refunded = _total(Refund.amount)
+    refunded = _refunded()
     return (
         _UNMARKED
         | _UNACCOUNTED
@@ -195,7 +198,7 @@ def _received_is_payments(scope: Scope) -> Found:
 
 
 def _refunded_is_refunds(scope: Scope) -> Found:
-    total = _total(Refund.amount)
+    total = _refunded()
     query = (
         PaymentIntent.select(PaymentIntent.id, PaymentIntent.refunded, total)
         .join(Refund, JOIN.LEFT_OUTER, on=(Refund.intent == PaymentIntent.id))
@@ -210,13 +213,13 @@ def _every_unit_accounted(scope: Scope) -> Found:
     query = PaymentIntent.select(
         *(PaymentIntent.id, PaymentIntent.status, PaymentIntent.amount),
         *(PaymentIntent.amount_received, PaymentIntent.refunded),
-        *(PaymentIntent.refund_due, _REFUND_DUE),
+        *(PaymentIntent.refund_due, PaymentIntent.refund_pending, _REFUND_DUE),
     ).where(_UNACCOUNTED)
     for intent, *numbers in _first(query, PaymentIntent, scope):
         yield (
             [intent],
             "a {} intent of {} has received {} and refunded {}:"
-            " its refund_due is {}, not {}".format(*numbers),
+            " its refund_due is {} ({} of it pending), not {}".format(*numbers),
         )
 
 
@@ -266,6 +269,12 @@ def _received() -> Any:
     counts = Payment.canonical == True  # noqa: E712
     amount = _total(Case(None, [(counts, Payment.amount)], 0))
     return amount + _total(Case(None, [(counts, Payment.dust)], 0)) / _DUST_PER_MICRO_UNIT
+
+
+def _refunded() -> Any:
+    """Add up the refunds that count, in micro-units."""
+    counts = Refund.canonical == True  # noqa: E712
+    return _total(Case(None, [(counts, Refund.amount)], 0))
 
 
 def _total(column: Any) -> Any:

@@ -3,14 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from peewee import IntegrityError
-
 from ticketing import clock, ids
 from ticketing.chain import units
-from ticketing.chain.answers import Transfer
+from ticketing.chain.answers import Block, Transfer
+from ticketing.chain.errors import RpcError
 from ticketing.chain.node import connect
 from ticketing.chain.registry import Chain
-from ticketing.chain.rpc import RpcError
 from ticketing.conflicts import NoRefundDue, RefundNotSeen
 from ticketing.errors import ChainUnavailable
 from ticketing.models.payment_intents import TO_REFUND, PaymentIntent, Refund
@@ -19,7 +17,7 @@ from ticketing.services.access import audit_log
 from ticketing.services.access.audit_log import Actor
 from ticketing.services.orders import intents
 from ticketing.services.pagination import Page, PageRequest, paginate
-from ticketing.services.payments import settlement
+from ticketing.services.payments import looking, settlement
 
 
 @dataclass(frozen=True)
@@ -28,6 +26,11 @@ class RefundOwed:
 
     intent: PaymentIntent
     senders: Sequence[str]
+
+    @property
+    def amount(self) -> int:
+        """What can be sent back now, in micro-units: what is pending waits for its depth."""
+        return int(self.intent.refund_due - self.intent.refund_pending)
 
 
 def list_page(tenant_id: str, page: PageRequest) -> Page[RefundOwed]:
@@ -46,25 +49,26 @@ def settle(
     as deep as a payment must. NotFound, NoRefundDue, RefundNotSeen, ChainUnavailable.
     """
     intent = intents.get(tenant_id, intent_id)
-    if Refund.select().where(Refund.intent == intent, Refund.tx_hash == tx_hash).exists():
+    settled = Refund.select().where(
+        Refund.intent == intent,
+        Refund.tx_hash == tx_hash,
+        Refund.canonical == True,  # noqa: E712
+    )
+    if settled.exists():
         return _owed(intent)
-    if intent.refund_due == 0:
+    if intent.refund_due == intent.refund_pending:
         raise NoRefundDue
     seen = _transfers_back(intent, tx_hash, enabled)
 
     def book(intent: PaymentIntent) -> int:
-        booked = _book(intent, seen, intent.refund_due)
+        booked = _book(intent, seen, intent.refund_due - intent.refund_pending)
         if booked:
             after = {"refunded": intent.refunded + booked, "tx_hash": tx_hash}
             before = {"refunded": intent.refunded}
             audit_log.record(tenant_id, by, intent_id, before=before, after=after)
         return booked
 
-    try:
-        return _owed(settlement.give_back(intent, book))
-    except IntegrityError:
-        # Counted already. It may have been another tenant's: that is not told.
-        raise RefundNotSeen from None
+    return _owed(settlement.send_back(intent, book))
 
 
 def _owed(intent: PaymentIntent) -> RefundOwed:
@@ -80,16 +84,22 @@ def _transfers_back(
     chain = enabled.get(terms.chain_id)
     if chain is None:
         raise ChainUnavailable("The chain of this intent is not enabled any more.")
-    try:
-        node = connect(chain)
-        head = node.head()
-        sent = node.transfers_of(tx_hash, terms.token_address)
-    except RpcError:
-        counters.add(counters.UNSEEN, str(chain.chain_id))
-        raise ChainUnavailable from None
+    with looking.place(intent.id) as has_place:
+        if not has_place:
+            raise ChainUnavailable("Too many requests wait for the chain's node.")
+        head, sent = _read(chain, tx_hash, terms.token_address)
     final_up_to = head.number - terms.required_confirmations + 1
     senders = _owed(intent).senders
     return [each for each in sent if each.recipient in senders and each.block.number <= final_up_to]
+
+
+def _read(chain: Chain, tx_hash: str, token_address: str) -> tuple[Block, list[Transfer]]:
+    try:
+        node = connect(chain)
+        return node.head(), node.transfers_of(tx_hash, token_address)
+    except RpcError:
+        counters.add(counters.UNSEEN, str(chain.chain_id))
+        raise ChainUnavailable from None
 
 
 def _book(intent: PaymentIntent, seen: Sequence[Transfer], due: int) -> int:
@@ -99,17 +109,45 @@ def _book(intent: PaymentIntent, seen: Sequence[Transfer], due: int) -> int:
         amount, _ = units.from_atomic(transfer.atomic_amount, intent.terms.decimals)
         counted = min(amount, left)
         if counted:
-            Refund.create(
-                id=ids.new(ids.REFUND),
-                intent=intent,
-                chain_id=intent.chain_id,
-                tx_hash=transfer.tx_hash,
-                log_index=transfer.log_index,
-                recipient=transfer.recipient,
-                amount=counted,
-                created_at=clock.now(),
-            )
+            _write(intent, transfer, counted)
         left -= counted
     if left:
         raise RefundNotSeen
     return due
+
+
+def _write(intent: PaymentIntent, transfer: Transfer, amount: int) -> None:
+    """Write down a refund, or that one which a reorganization took back is there again.
+
+    RefundNotSeen if the transfer was counted already. It may have been another tenant's: that is
+    not shown.
+    """
+    columns = {
+        Refund.intent: intent.id,
+        Refund.recipient: transfer.recipient,
+        Refund.amount: amount,
+        Refund.block_number: transfer.block.number,
+        Refund.block_hash: transfer.block.hash,
+        Refund.canonical: True,
+    }
+    written = (
+        Refund.insert(
+            {
+                Refund.id: ids.new(ids.REFUND),
+                Refund.chain_id: intent.chain_id,
+                Refund.tx_hash: transfer.tx_hash,
+                Refund.log_index: transfer.log_index,
+                Refund.created_at: clock.now(),
+                **columns,
+            }
+        )
+        .on_conflict(
+            conflict_target=[Refund.chain_id, Refund.tx_hash, Refund.log_index],
+            update=columns,
+            where=Refund.canonical == False,  # noqa: E712
+        )
+        .as_rowcount()
+        .execute()
+    )
+    if written != 1:
+        raise RefundNotSeen

@@ -1,42 +1,41 @@
-"""Settlement: from the payments seen on a chain to the state of the intents they pay.
+"""Settlement: the state of an order follows from its payments.
 
-Whoever calls (the worker, a purchase, a cancelation), an intent's amounts, status and flags
-follow from its payments through `_settle`, under the intent's lock; calling it again changes
-nothing. Locks are taken in one order: the chain, intents by id, ticket types.
+An order's amounts, status and flags follow from its payments through `settle`, under its lock,
+whether the worker, a purchase or a cancelation asks for it. To settle again changes nothing.
+Locks are taken in one order: the chain, intents by id, ticket types.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from peewee import Expression
 
 from ticketing import clock
-from ticketing.chain.answers import Block, Transfer
-from ticketing.chain.registry import Chain
+from ticketing.chain.answers import Block
 from ticketing.conflicts import IntentNotCancelable
 from ticketing.constants import LIVE, WATCH_AFTER_END, AdmissionStatus, IntentStatus
 from ticketing.db.connection import locked, write_transaction
 from ticketing.errors import ChainUnavailable
 from ticketing.models.chains import ChainState
-from ticketing.models.payment_intents import AWAITING, UNSETTLED, PaymentIntent
+from ticketing.models.payment_intents import (
+    AWAITING,
+    REFUND_PENDING,
+    UNSETTLED,
+    PaymentIntent,
+)
+from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains, counters
-from ticketing.services.chains import ChainView
 from ticketing.services.orders import admissions, intents, stock
-from ticketing.services.payments import balances, block_history, payments
+from ticketing.services.payments import balances, late_orders, payments
 
 INTENTS_PER_TRANSACTION = 100
-
-
-class CursorMoved(Exception):
-    """Another worker has read this chain further: what was just read is not needed."""
 
 
 def confirm_free(intent_id: str) -> PaymentIntent:
     """Confirm an order of nothing to pay, or expire it if its hold has ended."""
     with write_transaction():
-        (intent,) = _lock([intent_id])
+        (intent,) = lock([intent_id])
         if intent.status == IntentStatus.AWAITING_PAYMENT:
             expired = clock.now() > intent.expires_at
             status = IntentStatus.EXPIRED if expired else IntentStatus.CONFIRMED
@@ -44,45 +43,10 @@ def confirm_free(intent_id: str) -> PaymentIntent:
         return intent
 
 
-def settle_view(intent: PaymentIntent, seen: ChainView, *, to_drop: bool = False) -> PaymentIntent:
-    """Bring the books of one intent to what was seen of it just now, and settle it.
-
-    What the worker has read meanwhile stands above what was read here. ChainUnavailable if its
-    hold would be dropped, now or by the caller (`to_drop`), while its address holds more than
-    the books tell.
-    """
-    with write_transaction():
-        terms = intent.terms
-        cursor = chains.cursor_of(_chain_state(terms.chain_id, shared=True))
-        (intent,) = _lock([intent.id])
-        before = intent.status
-        if cursor is not None:
-            gone_back = seen.after is not None and cursor.number < seen.after.number
-            if gone_back or cursor.number >= seen.as_of.number:
-                seen = replace(seen, as_of=cursor, transfers=[])
-            above = [each for each in seen.transfers if each.block.number > cursor.number]
-            seen = replace(seen, after=cursor, transfers=above)
-        payments.record(terms.chain_id, terms.token_address, seen.transfers, of_one=True)
-        payments.take_out_missing(
-            terms.chain_id,
-            seen.after.number + 1 if seen.after else 0,
-            seen.as_of.number,
-            [terms.address],
-            seen.transfers,
-        )
-        _settle(intent, seen.as_of)
-        drops = intent.status == IntentStatus.EXPIRED != before
-        if (drops or to_drop) and (
-            seen.balance is None or seen.balance > payments.booked_atomic(intent)
-        ):
-            raise ChainUnavailable
-        return intent
-
-
 def cancel(intent_id: str) -> PaymentIntent:
     """Cancel an intent and release its hold. Again: nothing changes. IntentNotCancelable."""
     with write_transaction():
-        (intent,) = _lock([intent_id])
+        (intent,) = lock([intent_id])
         if intent.status == IntentStatus.CANCELED:
             return intent
         if intent.status != IntentStatus.AWAITING_PAYMENT or intent.amount_received > 0:
@@ -91,108 +55,63 @@ def cancel(intent_id: str) -> PaymentIntent:
         return intent
 
 
-def give_back(intent: PaymentIntent, book: Callable[[PaymentIntent], int]) -> PaymentIntent:
+def cancel_sale(of: Expression) -> None:
+    """Cancel the live intents of ticket types that are not sold any more; what they got is owed.
+
+    `of` selects the ticket types. Call it in the transaction that ends the sale, before that locks
+    anything. No order can be made or settled from then until the transaction ends.
+    """
+    cursors = {state.chain_id: chains.cursor_of(state) for state in _lock_all_chains()}
+    ticket_types = TicketType.select(TicketType.id).where(of)
+    live = PaymentIntent.ticket_type.in_(ticket_types) & PaymentIntent.status.in_(LIVE)
+    lock_where(live)
+    list(locked(TicketType.select().where(of).order_by(TicketType.id)))
+    # An order that was being made when the first lock was taken is there by now.
+    for intent in lock_where(live):
+        _cancel_with_sale(intent, cursors.get(intent.chain_id or 0))
+
+
+def send_back(intent: PaymentIntent, book: Callable[[PaymentIntent], int]) -> PaymentIntent:
     """Book a refund under the intent's lock and settle it.
 
     `book` is given the intent as it is now, and returns what it has written down, in micro-units.
     """
     with write_transaction():
-        cursor = chains.cursor_of(_chain_state(intent.terms.chain_id, shared=True))
-        (intent,) = _lock([intent.id])
-        _write_changes(intent, {"refunded": intent.refunded + book(intent)})
+        cursor = chains.cursor_of(lock_chain(intent.terms.chain_id, shared=True))
+        (intent,) = lock([intent.id])
         if cursor is None:
             raise ChainUnavailable("The worker has not looked at this chain yet.")
-        _settle(intent, cursor)
+        _write_changes(intent, {"refunded": intent.refunded + book(intent)})
+        settle(intent, cursor)
         return intent
 
 
-def start_reading(chain: Chain, cursor: Block) -> None:
-    """Begin to read a chain after `cursor`, unless it is being read already."""
-    with write_transaction():
-        state = _chain_state(chain.chain_id)
-        if chains.cursor_of(state) is None:
-            _move_cursor(chain.chain_id, cursor)
-
-
-def record_range(
-    chain: Chain,
-    first: int,
-    last: Block,
-    watched: Collection[str],
-    transfers: Sequence[Transfer],
-) -> None:
-    """Book all that blocks `first`..`last` hold for the watched addresses, and move the cursor.
-
-    What was booked in these blocks and is not there any more is taken out. CursorMoved if the
-    cursor does not stand right before `first`.
-    """
-    with write_transaction():
-        cursor = chains.cursor_of(_chain_state(chain.chain_id))
-        if cursor is None or cursor.number != first - 1:
-            raise CursorMoved(f"chain {chain.chain_id} is being read by another worker")
-        touched = payments.record(chain.chain_id, chain.token_address, transfers)
-        touched |= payments.take_out_missing(chain.chain_id, first, last.number, watched, transfers)
-        for intent in _lock(touched):
-            _settle(intent, last)
-        _move_cursor(chain.chain_id, last)
-
-
-def rewind(chain: Chain, ancestor: Block) -> None:
-    """Go back to the last block that a reorganization left, and take out what it removed.
-
-    The blocks after `ancestor` are read again; what they hold now is put back then.
-    """
-    with write_transaction():
-        cursor = chains.cursor_of(_chain_state(chain.chain_id))
-        if cursor is None or cursor.number < ancestor.number:
-            raise CursorMoved(f"chain {chain.chain_id} is being read by another worker")
-        touched = payments.take_out_after(chain.chain_id, ancestor.number)
-        # Time does not go back: a grace is counted from when the payment was last seen there.
-        as_of = replace(ancestor, time=cursor.time)
-        for intent in _lock(touched):
-            _settle(intent, as_of)
-            # What it lost may come back in any block: from now on its logs are asked for again.
-            payments.watch_again(intent, as_of.time)
-        block_history.forget_after(chain.chain_id, ancestor.number)
-        _move_cursor(chain.chain_id, ancestor)
-
-
-def settle(chain_id: int, intent_ids: Collection[str]) -> int:
+def settle_again(chain_id: int, intent_ids: Collection[str]) -> int:
     """Settle intents whose place in time may have changed, as of the cursor.
 
     Return how many have another status now.
     """
     moved = 0
     with write_transaction():
-        cursor = chains.cursor_of(_chain_state(chain_id, shared=True))
+        cursor = chains.cursor_of(lock_chain(chain_id, shared=True))
         if cursor is not None:
-            for intent in _lock(intent_ids):
+            for intent in lock(intent_ids):
                 before = intent.status
-                _settle(intent, cursor)
+                settle(intent, cursor)
                 moved += intent.status != before
     return moved
 
 
-def record_found(intent: PaymentIntent, transfers: Sequence[Transfer]) -> None:
-    """Book transfers to one intent that lie at or below the cursor, and settle it."""
-    terms = intent.terms
-    with write_transaction():
-        cursor = chains.cursor_of(_chain_state(terms.chain_id, shared=True))
-        (intent,) = _lock([intent.id])
-        if cursor is not None:
-            known = [each for each in transfers if each.block.number <= cursor.number]
-            payments.record(terms.chain_id, terms.token_address, known, of_one=True)
-            _settle(intent, cursor)
-
-
 def deep_enough(chain_id: int, cursor: Block) -> list[str]:
-    """Return some intents whose payment is final by now."""
-    return _ids(
+    """Return some intents whose payment is final by now, or whose money owed may be."""
+    counted = PaymentIntent.amount_received - PaymentIntent.refunded
+    paid = _ids(
         chain_id,
         UNSETTLED
-        & (PaymentIntent.amount_received - PaymentIntent.refunded >= PaymentIntent.amount)
+        & (counted >= PaymentIntent.amount)
         & (PaymentIntent.paid_block + PaymentIntent.required_confirmations - 1 <= cursor.number),
     )
+    return paid or _ids(chain_id, REFUND_PENDING)
 
 
 def past_deadline(chain_id: int, cursor: Block) -> list[str]:
@@ -218,23 +137,40 @@ def _ids(chain_id: int, condition: Expression) -> list[str]:
     return [intent.id for intent in query.limit(INTENTS_PER_TRANSACTION)]
 
 
-def _settle(intent: PaymentIntent, as_of: Block) -> None:
-    """Bring one locked intent to the state that its payments give it."""
-    sums = balances.add_up(intent, intents.payments_of(intent), as_of)
-    status = sums.status
-    if sums.is_newly_paid_late and stock.hold_again(intent.ticket_type_id, intent.quantity):
-        status = sums.paid_status
+def settle(intent: PaymentIntent, as_of: Block) -> None:
+    """Bring one locked intent to the state that its payments give it. Call it in a transaction."""
+    found = intents.payments_of(intent)
+    transfer = balances.covering(intent, found)
+    if transfer is not None and late_orders.take_seats(intent, transfer):
+        payments.decide([transfer], honoured=transfer)
+    balance = balances.add_up(intent, found, as_of)
+    status = balance.status
+    if status is IntentStatus.EXPIRED or balances.has_ended(intent):
+        payments.decide(balances.undecided(found), honoured=None)
     _enter(
         intent,
         status,
         max(as_of.time, clock.now()),
-        amount_received=sums.received,
-        refund_due=sums.refund_due(status),
-        paid_block=sums.paid_block,
-        flags=sums.flags,
-        expires_at=sums.deadline,
-        grace_until=sums.grace_until,
+        amount_received=balance.received,
+        refund_due=balance.due(status),
+        refund_pending=balance.pending(status),
+        paid_block=balance.paid_block,
+        flags=balance.flags,
+        expires_at=balance.deadline,
+        grace_until=balance.grace_until,
     )
+
+
+def _cancel_with_sale(intent: PaymentIntent, cursor: Block | None) -> None:
+    owed = {}
+    if intent.chain_id is not None and cursor is not None:
+        balance = balances.add_up(intent, intents.payments_of(intent), cursor)
+        owed = {
+            "amount_received": balance.received,
+            "refund_due": balance.due(IntentStatus.CANCELED),
+            "refund_pending": balance.pending(IntentStatus.CANCELED),
+        }
+    _enter(intent, IntentStatus.CANCELED, clock.now(), **owed)
 
 
 def _enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns: Any) -> None:
@@ -243,8 +179,8 @@ def _enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns
     columns["status"] = status
     if status is IntentStatus.CONFIRMED and intent.confirmed_at is None:
         columns["confirmed_at"] = clock.now()
-    if status is not before and status not in LIVE and intent.chain_id is not None:
-        columns["watch_until"] = now + WATCH_AFTER_END
+    if status is not before and status not in LIVE:
+        columns |= _end(intent, status, now, columns)
     _write_changes(intent, columns)
     if status is not before:
         counters.add(counters.ENTERED, status)
@@ -266,6 +202,22 @@ def _enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns
             admissions.set_status(intent, AdmissionStatus.VALID)
 
 
+def _end(
+    intent: PaymentIntent, status: IntentStatus, now: datetime, columns: dict[str, Any]
+) -> dict[str, Any]:
+    """Return what is noted of an intent that ends or is sold: when, and how long it is watched."""
+    if intent.chain_id is None:
+        return {}
+    # The balance tells enough of an address that nobody paid and whose order was given up.
+    given_up = status is IntentStatus.CANCELED and not intent.amount_received
+    ended: dict[str, Any] = {"watch_until": now if given_up else now + WATCH_AFTER_END}
+    if intent.ended_at is None and status is IntentStatus.CANCELED:
+        ended["ended_at"] = now
+    elif intent.ended_at is None and status is IntentStatus.EXPIRED:
+        ended["ended_at"] = columns.get("expires_at", intent.expires_at)
+    return ended
+
+
 def _write_changes(intent: PaymentIntent, columns: dict[str, Any]) -> None:
     """Write what differs in one UPDATE, guarded by the status that the decision was made on."""
     changes = {name: value for name, value in columns.items() if getattr(intent, name) != value}
@@ -282,27 +234,23 @@ def _write_changes(intent: PaymentIntent, columns: dict[str, Any]) -> None:
         setattr(intent, name, value)
 
 
-def _lock(intent_ids: Iterable[str]) -> Sequence[PaymentIntent]:
-    query = PaymentIntent.select().where(PaymentIntent.id.in_(list(intent_ids)))
-    return list(locked(query.order_by(PaymentIntent.id)))
+def lock(intent_ids: Iterable[str]) -> Sequence[PaymentIntent]:
+    """Lock intents in the order of their ids, until the transaction ends."""
+    return lock_where(PaymentIntent.id.in_(list(intent_ids)))
 
 
-def _chain_state(chain_id: int, *, shared: bool = False) -> ChainState | None:
+def lock_where(condition: Expression) -> Sequence[PaymentIntent]:
+    """Lock the intents that fulfil a condition in the order of their ids."""
+    return list(locked(PaymentIntent.select().where(condition).order_by(PaymentIntent.id)))
+
+
+def lock_chain(chain_id: int, *, shared: bool = False) -> ChainState | None:
+    """Lock what is known of a chain; a `shared` lock keeps the cursor where it is."""
     state: ChainState | None = locked(
         ChainState.select().where(ChainState.chain_id == chain_id), shared=shared
     ).first()
     return state
 
 
-def _move_cursor(chain_id: int, cursor: Block) -> None:
-    block_history.remember(chain_id, cursor)
-    (
-        ChainState.update(
-            block_number=cursor.number,
-            block_hash=cursor.hash,
-            block_time=cursor.time,
-            looked_at=clock.now(),
-        )
-        .where(ChainState.chain_id == chain_id)
-        .execute()
-    )
+def _lock_all_chains() -> Sequence[ChainState]:
+    return list(locked(ChainState.select().order_by(ChainState.chain_id)))

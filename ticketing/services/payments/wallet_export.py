@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ticketing.chain.errors import RpcError
 from ticketing.chain.node import connect
 from ticketing.chain.registry import Chain
-from ticketing.chain.rpc import RpcError
 from ticketing.errors import ChainUnavailable
 from ticketing.models.payment_intents import PaymentIntent
 

@@ -1,0 +1,200 @@
+"""One JSON-RPC 2.0 endpoint: how it is asked, and what it has shown that it can take."""
+
+import json
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import urllib3
+
+from ticketing import nesting
+from ticketing.chain.errors import RpcError, RpcLimited, RpcRefused, RpcSilent
+
+TIMEOUT_SECONDS = 10.0
+"""How long a whole answer may take."""
+
+SILENT_SECONDS = 5.0
+"""How long an endpoint that did not answer is not asked again."""
+
+AVOIDED_SECONDS = 60.0
+"""How long an endpoint that failed is the last to be tried, where there are several."""
+
+LARGEST_BATCH = 100
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
+"""How long to wait after a rate limit that names no time: doubled each time it is met again."""
+
+LONGEST_RETRY_AFTER_SECONDS = 600
+
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+_CHUNK_BYTES = 256 * 1024
+
+Call = tuple[str, list[Any]]
+
+_LIMIT_EXCEEDED = -32005
+_LIMIT_WORDS = ("rate limit", "too many requests", "compute units", "quota", "request count")
+_WIDTH_WORDS = ("range", "results", "more than", "too large", "blocks", "size")
+
+
+class _BatchRefused(Exception):
+    """The endpoint takes no batch of this size."""
+
+
+class Endpoint:
+    """One URL of a node. Safe to share between threads."""
+
+    def __init__(self, url: str, pool: urllib3.PoolManager) -> None:
+        self._url = url
+        self._pool = pool
+        self._batch_size = LARGEST_BATCH
+        self._limited_until = 0.0
+        self._pause = FIRST_PAUSE_SECONDS
+        self._failed_at = -AVOIDED_SECONDS
+        self._silent_at = -SILENT_SECONDS
+        self.chain_id: int | None = None
+        """The chain that it said it answers for, None before it was asked or after it failed."""
+
+    @property
+    def is_avoided(self) -> bool:
+        """Whether it failed lately."""
+        return time.monotonic() < self._failed_at + AVOIDED_SECONDS
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether it is not asked at all at the moment."""
+        now = time.monotonic()
+        return now < self._limited_until or now < self._silent_at + SILENT_SECONDS
+
+    def avoid(self) -> None:
+        """Let it be the last to be tried for a while, where there are several."""
+        self._failed_at = time.monotonic()
+        self.chain_id = None
+
+    def ask(self, calls: Sequence[Call]) -> list[Any]:
+        """Return the results of `calls`, in their order, in as few requests as are taken.
+
+        A refused batch is sent again in halves; the size that passed is remembered. RpcLimited
+        and RpcSilent are raised at once, without a request, until the endpoint may be asked again.
+        """
+        self._check_pause()
+        before, results = self._batch_size, list[Any]()
+        try:
+            while len(results) < len(calls):
+                some = calls[len(results) : len(results) + self._batch_size]
+                try:
+                    results += self._ask_together(some)
+                except _BatchRefused:
+                    self._batch_size = max(1, len(some) // 2)
+        except RpcError as error:
+            if not results:
+                self._batch_size = before  # a smaller batch did not help
+            self._note_failure(error)
+            raise
+        self._pause = FIRST_PAUSE_SECONDS
+        return results
+
+    def _check_pause(self) -> None:
+        now = time.monotonic()
+        if now < self._limited_until:
+            raise RpcLimited(self._limited_until - now)
+        if now < self._silent_at + SILENT_SECONDS:
+            raise RpcSilent("the node did not answer a moment ago")
+
+    def _note_failure(self, error: RpcError) -> None:
+        now = time.monotonic()
+        if isinstance(error, RpcLimited):
+            self._limited_until = now + error.retry_after
+        elif isinstance(error, RpcSilent):
+            self._silent_at = now
+        if not isinstance(error, RpcRefused):
+            self.avoid()
+
+    def _ask_together(self, calls: Sequence[Call]) -> list[Any]:
+        """Ask in one HTTP request. _BatchRefused for a batch that is refused as a whole."""
+        questions = [
+            {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            for number, (method, params) in enumerate(calls)
+        ]
+        is_batch = len(calls) > 1
+        answers = self._post(questions if is_batch else questions[0], is_batch)
+        if isinstance(answers, dict):
+            if is_batch:
+                self._check_limit(answers)
+                raise _BatchRefused
+            answers = [answers]
+        if not isinstance(answers, list) or not all(isinstance(a, dict) for a in answers):
+            raise RpcError("the node's answer is not JSON-RPC")
+        return self._results(answers, len(calls))
+
+    def _results(self, answers: list[dict[str, Any]], count: int) -> list[Any]:
+        refused = [answer for answer in answers if answer.get("error") is not None]
+        for answer in refused:
+            self._check_limit(answer)
+        if refused:
+            message = _message(refused[0], self._url)
+            if count > 1 and len(refused) == len(answers) and "batch" in message.lower():
+                raise _BatchRefused
+            raise RpcRefused(f"the node refused: {message}")
+        results = {answer["id"]: answer for answer in answers if type(answer.get("id")) is int}
+        if set(results) != set(range(count)) or not all("result" in a for a in answers):
+            raise RpcError("the node did not answer every question")
+        return [results[number]["result"] for number in range(count)]
+
+    def _check_limit(self, answer: dict[str, Any]) -> None:
+        """Raise RpcLimited if an error says that too much was asked in too short a time."""
+        error = answer.get("error")
+        code = error.get("code") if isinstance(error, dict) else None
+        message = _message(answer, self._url).lower()
+        # Some providers refuse wide ranges with the code that others keep for rates.
+        is_width = any(word in message for word in _WIDTH_WORDS)
+        if (
+            code == 429
+            or any(word in message for word in _LIMIT_WORDS)
+            or (code == _LIMIT_EXCEEDED and not is_width)
+        ):
+            raise self._limited(None)
+
+    def _limited(self, retry_after: str | None) -> RpcLimited:
+        if retry_after is not None and retry_after.isascii() and retry_after.isdecimal():
+            return RpcLimited(min(int(retry_after[:9]), LONGEST_RETRY_AFTER_SECONDS) or 1)
+        pause, self._pause = self._pause, min(2 * self._pause, LONGEST_PAUSE_SECONDS)
+        return RpcLimited(pause)
+
+    def _post(self, question: object, is_batch: bool) -> Any:
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        body = bytearray()
+        try:
+            response = self._pool.request(
+                "POST",
+                self._url,
+                body=json.dumps(question),
+                headers={"Content-Type": "application/json"},
+                preload_content=False,
+                redirect=False,
+                timeout=urllib3.Timeout(total=TIMEOUT_SECONDS),
+            )
+            with response:
+                while chunk := response.read1(_CHUNK_BYTES):
+                    body += chunk
+                    if len(body) > MAX_ANSWER_BYTES:
+                        raise RpcError("the node's answer is too large")
+                    if time.monotonic() > deadline:
+                        raise RpcSilent("the node's answer takes too long")
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            raise RpcSilent(f"the node cannot be reached ({type(error).__name__})") from None
+        if response.status == 429:
+            raise self._limited(response.headers.get("Retry-After"))
+        try:
+            if nesting.is_too_deep(body):
+                raise ValueError("nested too deep")
+            return json.loads(body)
+        except ValueError:
+            if is_batch and response.status in (400, 413):
+                raise _BatchRefused from None
+            raise RpcError(f"the node's answer is not JSON (HTTP {response.status})") from None
+
+
+def _message(answer: dict[str, Any], url: str) -> str:
+    """Return what a node says of its refusal: in one short line, without its own URL."""
+    error = answer.get("error")
+    text = str(error.get("message") if isinstance(error, dict) else error)[:2000]
+    return " ".join(text.replace(url, "(its URL)").split())[:200]

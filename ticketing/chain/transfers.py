@@ -1,0 +1,166 @@
+"""Reading a token's transfers to many addresses, in ranges that the node takes."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ticketing.chain.answers import TRANSFER_TOPIC, Block, Log, Transfer, parse_logs
+from ticketing.chain.endpoint import Call
+from ticketing.chain.errors import ChainMoved, NotLinked, RpcError, RpcLimited, RpcSilent
+from ticketing.chain.headers import blocks_of, header_call, read_block, read_header
+from ticketing.chain.rpc import RpcClient
+
+ADDRESSES_PER_FILTER = 1000
+"""geth takes no more alternatives in one topic position."""
+
+FILTERS_PER_REQUEST = 10
+"""10,000 addresses are 700 KB. anvil takes requests of 2 MB, geth of 5 MB."""
+
+BLOCKS_PER_RANGE = 2000
+
+WIDER_AFTER = 8
+"""A range is made twice as wide after so many that passed."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """The transfers in some blocks, and the last of these blocks."""
+
+    last: Block
+    transfers: list[Transfer]
+
+
+class RangeWidth:
+    """How many blocks one question covers: halved when it fails, grows while it passes."""
+
+    def __init__(self) -> None:
+        self.blocks = BLOCKS_PER_RANGE
+        self._passed = 0
+
+    def passed(self) -> None:
+        """Note that a range of full width passed."""
+        self._passed += 1
+        if self._passed >= WIDER_AFTER:
+            self.blocks = min(2 * self.blocks, BLOCKS_PER_RANGE)
+            self._passed = 0
+
+    def failed(self, blocks: int) -> None:
+        """Note that a range of so many blocks did not pass."""
+        self.blocks = max(1, blocks // 2)
+        self._passed = 0
+
+
+class TransferReader:
+    """Reads ranges of one chain. What it learns about their width is kept."""
+
+    def __init__(self, rpc: RpcClient) -> None:
+        self._rpc = rpc
+        self.width = RangeWidth()
+
+    def read(
+        self,
+        token_address: str,
+        recipients: Iterable[str],
+        first: int,
+        head: Block,
+        *,
+        after: Block | None = None,
+    ) -> Iterator[Range]:
+        """Read blocks `first`..`head`; yield a Range for each answer, in order.
+
+        With `after`, the block that was read before: the block that follows it is proved to be
+        its child, and so is every further range. NotLinked if it is not; blocks up to `after` are
+        read without that proof. A range that fails is asked for again at half its width; not
+        if the node is silent or limits its rate, when that is for the next call. ChainMoved
+        unless a range's last block is the same before and after its logs were read: an empty
+        list for blocks that a lagging node does not have must not pass for "nothing happened".
+        """
+        wanted = sorted({recipient.lower() for recipient in recipients})
+        while first <= head.number:
+            width = self.width.blocks if wanted else head.number - first + 1
+            last_number = min(first + width - 1, head.number)
+            try:
+                last = head if last_number == head.number else read_block(self._rpc, last_number)
+                link = after if after is not None and after.number < last_number else None
+                found = self._range(token_address, wanted, first, last, link)
+            except (ChainMoved, RpcLimited):
+                raise
+            except RpcError as error:
+                self.width.failed(last_number - first + 1)
+                if isinstance(error, RpcSilent) or last_number == first:
+                    raise
+                continue
+            if wanted and last_number - first + 1 == width:
+                self.width.passed()
+            yield Range(last, found)
+            first = last_number + 1
+            after = last if link is not None else after
+
+    def _range(
+        self, token_address: str, wanted: list[str], first: int, last: Block, after: Block | None
+    ) -> list[Transfer]:
+        if after is not None and after.number + 1 == last.number:
+            _check_link(after, last)
+            after = None
+        calls = _log_calls(token_address, wanted, first, last)
+        if not calls and after is not None:
+            _check_link(after, read_block(self._rpc, after.number + 1))
+        logs: list[Log] = []
+        for start in range(0, len(calls), FILTERS_PER_REQUEST):
+            some = [*calls[start : start + FILTERS_PER_REQUEST], header_call(last.number)]
+            if after is not None:
+                some.append(header_call(after.number + 1))
+            answers = self._rpc.batch(some)
+            if after is not None:
+                _check_link(after, read_header(after.number + 1, answers.pop()))
+                after = None
+            if read_header(last.number, answers.pop()) != last:
+                raise ChainMoved(f"block {last.number} changed while it was read")
+            logs += [log for answer in answers for log in parse_logs(answer)]
+        _check_asked_for(logs, token_address, wanted, first, last)
+        blocks = blocks_of(self._rpc, logs)
+        return [log.in_block(blocks[log.block_number]) for log in logs]
+
+
+def _check_link(parent: Block, child: Block | None) -> None:
+    if child is None:
+        raise ChainMoved(f"the node does not have block {parent.number + 1}")
+    if child.parent_hash != parent.hash:
+        raise NotLinked(f"block {child.number} does not follow block {parent.number}")
+
+
+def _log_calls(token_address: str, wanted: list[str], first: int, last: Block) -> list[Call]:
+    return [
+        (
+            "eth_getLogs",
+            [
+                {
+                    "address": token_address,
+                    "topics": [
+                        TRANSFER_TOPIC,
+                        None,
+                        [_topic(each) for each in wanted[start : start + ADDRESSES_PER_FILTER]],
+                    ],
+                    "fromBlock": hex(first),
+                    "toBlock": hex(last.number),
+                }
+            ],
+        )
+        for start in range(0, len(wanted), ADDRESSES_PER_FILTER)
+    ]
+
+
+def _check_asked_for(
+    logs: Sequence[Log], token_address: str, wanted: list[str], first: int, last: Block
+) -> None:
+    known = set(wanted)
+    for log in logs:
+        if not (
+            log.token_address == token_address.lower()
+            and log.recipient in known
+            and first <= log.block_number <= last.number
+        ):
+            raise RpcError("the node sent a log that was not asked for")
+
+
+def _topic(recipient: str) -> str:
+    return "0x" + recipient[2:].rjust(64, "0")

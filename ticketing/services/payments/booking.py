@@ -1,0 +1,173 @@
+"""Booking: writing down what was read of a chain, and settling the orders it concerns.
+
+Each function is one transaction. What is read only adds; what is taken out is what lay in blocks
+that were replaced (payments.take_out_replaced). Locks: see settlement.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from ticketing import clock
+from ticketing.chain.answers import Block, Transfer
+from ticketing.chain.registry import Chain
+from ticketing.constants import IntentStatus
+from ticketing.db.connection import write_transaction
+from ticketing.errors import ChainUnavailable
+from ticketing.models.chains import ChainState
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.services import chains
+from ticketing.services.payments import block_history, payments, watching
+from ticketing.services.payments.looking import ChainView
+from ticketing.services.payments.settlement import lock, lock_chain, settle
+
+Hashes = Mapping[int, str]
+"""The hashes of blocks as the chain has them now, by number."""
+
+
+class CursorMoved(Exception):
+    """Something was booked in the meantime: read again from where the chain was read to."""
+
+
+def start_reading(chain: Chain, cursor: Block) -> None:
+    """Begin to read a chain after `cursor`, unless it is being read already."""
+    with write_transaction():
+        state = lock_chain(chain.chain_id)
+        if chains.cursor_of(state) is None:
+            _move_cursor(chain.chain_id, cursor)
+
+
+def book_range(
+    chain: Chain, after: Block, last: Block, transfers: Sequence[Transfer], hashes: Hashes
+) -> None:
+    """Book transfers in blocks up to `last`, and move the cursor there from `after`.
+
+    `hashes` are those of the blocks after `after` that held a payment already. CursorMoved if the
+    cursor is not at `after`, or if a payment was booked meanwhile in a block that is not in
+    `hashes`.
+    """
+    with write_transaction():
+        _lock_at(chain, after)
+        now = {**hashes, **{each.block.number: each.block.hash for each in transfers}}
+        touched = payments.record(chain.chain_id, chain.token_address, transfers)
+        booked = payments.blocks_after(chain.chain_id, after.number)
+        if any(number <= last.number and number not in now for number in booked):
+            raise CursorMoved(f"chain {chain.chain_id}: a purchase has booked a payment meanwhile")
+        touched |= payments.take_out_replaced(chain.chain_id, now)
+        for intent in lock(touched):
+            settle(intent, last)
+        _move_cursor(chain.chain_id, last)
+
+
+def book_found(chain: Chain, cursor: Block, transfers: Sequence[Transfer]) -> None:
+    """Book transfers that lie at or below the cursor and were not known. CursorMoved."""
+    if not transfers:
+        return
+    with write_transaction():
+        _lock_at(chain, cursor)
+        touched = payments.record(chain.chain_id, chain.token_address, transfers)
+        for intent in lock(touched):
+            settle(intent, cursor)
+
+
+def book_search(intent: PaymentIntent, transfers: Sequence[Transfer], searched_to: int) -> None:
+    """Book what a search of one intent's logs found, and keep how far the search came."""
+    terms = intent.terms
+    with write_transaction():
+        cursor = chains.cursor_of(lock_chain(terms.chain_id, shared=True))
+        (intent,) = lock([intent.id])
+        if cursor is not None:
+            known = [each for each in transfers if each.block.number <= cursor.number]
+            payments.record(terms.chain_id, terms.token_address, known, of_one=True)
+            settle(intent, cursor)
+        watching.note_searched(intent, searched_to)
+
+
+def rewind(chain: Chain, cursor: Block, ancestor: Block, hashes: Hashes) -> None:
+    """Go back to the last block that a reorganization left, and take out what it replaced.
+
+    `hashes` are those of the blocks after `ancestor` that held a payment, as far as the chain has
+    blocks of these numbers now. A payment whose block is still on the chain stays. CursorMoved.
+    """
+    with write_transaction():
+        _lock_at(chain, cursor)
+        touched = payments.take_out_replaced(chain.chain_id, hashes)
+        # Time does not go back: a grace is counted from when the payment was last seen there.
+        as_of = replace(ancestor, time=max(ancestor.time, cursor.time))
+        for intent in lock(touched):
+            settle(intent, as_of)
+            # What it lost may come back in any block: from now on its logs are read again.
+            watching.watch_again(intent, as_of.time)
+        block_history.forget_after(chain.chain_id, ancestor.number)
+        _move_cursor(chain.chain_id, ancestor)
+
+
+def settle_deep(chain: Chain, cursor: Block, intent_ids: Collection[str], hashes: Hashes) -> int:
+    """Settle intents whose payments may be final, if their blocks are still on the chain.
+
+    `hashes` are those of the blocks of their payments. Return how many have another status now.
+    """
+    with write_transaction():
+        _lock_at(chain, cursor)
+        touched = payments.take_out_replaced(chain.chain_id, hashes)
+        moved = 0
+        for intent in lock({*touched, *intent_ids}):
+            before = intent.status
+            settle(intent, cursor)
+            moved += intent.status != before
+        return moved
+
+
+def book_view(intent: PaymentIntent, view: ChainView, *, to_drop: bool = False) -> PaymentIntent:
+    """Bring the books of one intent to what was just seen of it, and settle it.
+
+    If the worker has gone back since, nothing that was seen counts. ChainUnavailable if the hold
+    would be dropped, now or by the caller (`to_drop`), while its address holds more than is booked.
+    """
+    with write_transaction():
+        terms = intent.terms
+        cursor = chains.cursor_of(lock_chain(terms.chain_id, shared=True))
+        lock([intent.id])
+        as_of = view.as_of
+        if _is_outdated(terms.chain_id, view, cursor):
+            view = replace(view, transfers=[], hashes={})
+            as_of = cursor or as_of
+        elif cursor is not None and cursor.number > as_of.number:
+            as_of = cursor
+        payments.record(terms.chain_id, terms.token_address, view.transfers, of_one=True)
+        payments.take_out_replaced(terms.chain_id, view.hashes, only=intent.id)
+        (intent,) = lock([intent.id])
+        before = intent.status
+        settle(intent, as_of)
+        drops = intent.status == IntentStatus.EXPIRED != before
+        if (drops or to_drop) and (
+            view.balance is None or view.balance > payments.booked_atomic(intent)
+        ):
+            raise ChainUnavailable
+        return intent
+
+
+def _is_outdated(chain_id: int, view: ChainView, cursor: Block | None) -> bool:
+    """Tell whether the worker has gone back behind where the view began, or begun to read."""
+    if view.after == cursor:
+        return False
+    return view.after is None or not block_history.has(chain_id, view.after)
+
+
+def _lock_at(chain: Chain, block: Block) -> None:
+    """Lock a chain whose cursor is at `block`. CursorMoved if it is elsewhere."""
+    if chains.cursor_of(lock_chain(chain.chain_id)) != block:
+        raise CursorMoved(f"chain {chain.chain_id} is being read by another worker")
+
+
+def _move_cursor(chain_id: int, cursor: Block) -> None:
+    block_history.remember(chain_id, cursor)
+    (
+        ChainState.update(
+            block_number=cursor.number,
+            block_hash=cursor.hash,
+            block_time=cursor.time,
+            looked_at=clock.now(),
+        )
+        .where(ChainState.chain_id == chain_id)
+        .execute()
+    )

@@ -1,0 +1,48 @@
+"""Whether an order that had expired is honoured by a transfer that came late.
+
+The buyer gets what a new order at the transfer's time would have got: within a day, at a price that
+has not risen, while the ticket type was on sale, and if the seats can be taken. Otherwise the money
+is owed. This is decided once for each transfer.
+"""
+
+from datetime import datetime
+
+from ticketing.constants import LATE_PAYMENT, LIVE, Publication
+from ticketing.db.connection import locked
+from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.ticket_types import TicketType
+from ticketing.services.orders import stock
+
+
+def take_seats(intent: PaymentIntent, transfer: Payment) -> bool:
+    """Hold the seats of a locked order again if `transfer` may still buy them.
+
+    The seats of an order that lost its late payment are still held. Return whether they are held.
+    """
+    if intent.status in LIVE:
+        ticket_type = locked(
+            TicketType.select().where(TicketType.id == intent.ticket_type_id)
+        ).get()
+        return _may_buy(intent, ticket_type, transfer.block_time)
+    held = stock.hold(intent.ticket_type_id, intent.quantity)
+    if held is None:
+        return False
+    if _may_buy(intent, held, transfer.block_time):
+        return True
+    stock.release(intent.ticket_type_id, intent.quantity)
+    return False
+
+
+def _may_buy(intent: PaymentIntent, ticket_type: TicketType, paid_at: datetime) -> bool:
+    """Tell whether the order's ticket type was on sale at `paid_at` and is at its price now."""
+    event = ticket_type.event
+    starts, ends = ticket_type.sales_start_at, ticket_type.sales_end_at
+    return (
+        Publication.PUBLISHED == ticket_type.status == event.status
+        and paid_at <= intent.ended_at + LATE_PAYMENT
+        and paid_at < (event.end_at or event.start_at)
+        and (starts is None or starts <= paid_at)
+        and (ends is None or paid_at < ends)
+        and ticket_type.price_amount <= intent.unit_amount
+        and ticket_type.chain_id == intent.chain_id
+    )

@@ -1,0 +1,116 @@
+"""Looking at a chain for one order, while its buyer waits.
+
+A node that hangs or refuses must not stop the service: few requests of a process wait for nodes at
+a time, one for each order, and each reads a bounded number of blocks. What lies further back is the
+worker's.
+"""
+
+import logging
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+
+from ticketing.chain.answers import Block, Transfer
+from ticketing.chain.errors import NotLinked, RpcError
+from ticketing.chain.node import Node, connect
+from ticketing.chain.registry import Chain
+from ticketing.constants import LOOKS_AT_ONCE
+from ticketing.errors import ChainUnavailable
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.services import chains, counters
+from ticketing.services.payments import payments
+
+RANGES_PER_LOOK = 4
+"""How many questions for logs one look may ask."""
+
+log = logging.getLogger(__name__)
+
+_places = threading.BoundedSemaphore(LOOKS_AT_ONCE)
+_looking: set[str] = set()
+_guard = threading.Lock()
+
+
+@dataclass(frozen=True)
+class ChainView:
+    """What was seen of one order: transfers to its address in the newest blocks, up to `as_of`.
+
+    `after` is the cursor that the worker had then. `hashes` are those of the blocks that hold its
+    booked payments, as they are now. `balance` is what its address holds in atomic units. It is
+    asked for where a hold may be dropped, and None where nothing could be read.
+    """
+
+    after: Block | None
+    as_of: Block
+    transfers: list[Transfer] = field(default_factory=list)
+    hashes: Mapping[int, str] = field(default_factory=dict)
+    balance: int | None = None
+
+
+@contextmanager
+def place(intent_id: str) -> Iterator[bool]:
+    """Take one of the few places for requests that wait for a node; yield whether there was one.
+
+    There is none while another request looks for the same order.
+    """
+    with _guard:
+        taken = intent_id not in _looking and _places.acquire(blocking=False)
+        if taken:
+            _looking.add(intent_id)
+    try:
+        yield taken
+    finally:
+        if taken:
+            with _guard:
+                _looking.discard(intent_id)
+            _places.release()
+
+
+def look(intent: PaymentIntent, enabled: Mapping[int, Chain], *, to_drop: bool) -> ChainView:
+    """Read the newest transfers to one order's address, and check the blocks of those booked.
+
+    `to_drop` says that its hold is to be dropped. Nothing is read while the chain does not have
+    the block that the worker has read last: going back is the worker's. ChainUnavailable if the
+    chain cannot be seen.
+    """
+    chain = enabled.get(intent.terms.chain_id)
+    if chain is None:
+        raise ChainUnavailable("The chain of this intent is not enabled any more.")
+    try:
+        return _look(connect(chain), chain, intent, to_drop)
+    except RpcError as error:
+        log.warning("chain %s: %s", chain.chain_id, error)
+        counters.add(counters.UNSEEN, str(chain.chain_id))
+        raise ChainUnavailable from None
+
+
+def _look(node: Node, chain: Chain, intent: PaymentIntent, to_drop: bool) -> ChainView:
+    terms, after = intent.terms, chains.cursor(chain.chain_id)
+    read_to = head = node.head()
+    if after is not None and head.number <= after.number and head != after:
+        return ChainView(after, after)
+    first = max(0, head.number + 1 - RANGES_PER_LOOK * node.range_width)
+    if after is None:
+        first = max(first, node.first_block_since(intent.created_at - chains.CLOCK_SKEW, head))
+    else:
+        # Logs near the tip come late from some nodes: the newest blocks are read again.
+        first = max(first, after.number + 1 - chain.confirmations)
+    # Blocks that lie after a gap cannot be proved to follow the cursor.
+    link = after if after is not None and first <= after.number + 1 else None
+    transfers: list[Transfer] = []
+    ranges = node.transfers(terms.token_address, [terms.address], first, head, after=link)
+    try:
+        for found in islice(ranges, RANGES_PER_LOOK):
+            transfers += found.transfers
+            read_to = found.last
+    except NotLinked:
+        return ChainView(after, after or head)
+    read = {transfer.block.number for transfer in transfers}
+    booked = sorted(payments.blocks_of([intent.id]) - read)
+    hashes = {each.number: each.hash for each in node.blocks(booked) if each is not None}
+    hashes |= {transfer.block.number: transfer.block.hash for transfer in transfers}
+    if not to_drop and read_to.time <= intent.expires_at:
+        return ChainView(after, read_to, transfers, hashes)
+    (balance,) = node.balances_at(read_to, terms.token_address, [terms.address])
+    return ChainView(after, read_to, transfers, hashes, balance)

@@ -1,0 +1,131 @@
+"""Which addresses are watched, and how: by their logs, or by their balance once they are cold."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from peewee import Case, fn
+
+from ticketing import clock
+from ticketing.chain.answers import Block
+from ticketing.constants import LIVE, WATCH_AFTER_END, IntentStatus
+from ticketing.db.connection import write_transaction
+from ticketing.models.payment_intents import AWAITING, UNSETTLED, PaymentIntent
+from ticketing.services.payments import block_history, payments
+
+SWEEP_EVERY = timedelta(minutes=1)
+COLD_ADDRESSES_PER_SWEEP = 1000
+
+_LIVE = AWAITING | (UNSETTLED & (PaymentIntent.status == IntentStatus.PROCESSING))
+"""Each part has an index by chain; what is unsettled but not live is reversed, and not watched."""
+
+
+def has_open_orders(chain_id: int) -> bool:
+    """Tell whether somebody may pay, or wait for a payment, on a chain now."""
+    found: bool = PaymentIntent.select().where(PaymentIntent.chain_id == chain_id, _LIVE).exists()
+    return found
+
+
+def watched_addresses(chain_id: int, token_address: str, since: Block) -> frozenset[str]:
+    """Return the addresses whose logs are read after `since`: of live and just ended intents."""
+    query = PaymentIntent.select(PaymentIntent.address).where(
+        PaymentIntent.chain_id == chain_id,
+        PaymentIntent.token_address == token_address,
+        _LIVE | (PaymentIntent.watch_until > since.time),
+    )
+    found: Iterable[Any] = query.tuples()
+    return frozenset(address for (address,) in found)
+
+
+def watch_again(intent: PaymentIntent, now: datetime) -> None:
+    """Read the logs of an ended intent's address again, as if it had just ended."""
+    until = max(now, clock.now()) + WATCH_AFTER_END
+    (
+        PaymentIntent.update(watch_until=until)
+        .where(PaymentIntent.id == intent.id, PaymentIntent.watch_until < until)
+        .execute()
+    )
+
+
+def to_sweep(chain_id: int, now: datetime) -> list[PaymentIntent]:
+    """Return ended intents whose balance is to be compared, at most once in SWEEP_EVERY each.
+
+    Those canceled within a day come all: their logs are not read. Of the others come those that
+    were not swept for longest, COLD_ADDRESSES_PER_SWEEP at most. An address that was swept once
+    is swept for good, even while its logs are read again: what came in between is in no log.
+    """
+    swept_before = now - SWEEP_EVERY
+    of_chain = PaymentIntent.select().where(PaymentIntent.chain_id == chain_id)
+    canceled = of_chain.where(
+        PaymentIntent.status == IntentStatus.CANCELED,
+        PaymentIntent.ended_at > now - WATCH_AFTER_END,
+        PaymentIntent.swept_at.is_null() | (PaymentIntent.swept_at <= swept_before),
+    )
+    ended = of_chain.where(PaymentIntent.status.not_in(LIVE))
+    new = ended.where(PaymentIntent.swept_at.is_null(), PaymentIntent.watch_until <= now)
+    swept = ended.where(PaymentIntent.swept_at <= swept_before).order_by(PaymentIntent.swept_at)
+    cold = [*new.limit(COLD_ADDRESSES_PER_SWEEP), *swept.limit(COLD_ADDRESSES_PER_SWEEP)]
+    return list({each.id: each for each in [*canceled, *cold[:COLD_ADDRESSES_PER_SWEEP]]}.values())
+
+
+def is_explained(intent: PaymentIntent, balance: int) -> bool:
+    """Tell whether what is booked, or was found before, explains an address's balance.
+
+    `balance` is in the token's own units. Less than before is money that its owner took.
+    """
+    if intent.swept_balance is None:
+        return balance <= payments.booked_atomic(intent)
+    return balance in (0, int(intent.swept_balance))
+
+
+def note_balances(found: Sequence[tuple[PaymentIntent, int]], at: Block) -> None:
+    """Keep balances that are explained: every transfer up to `at` is known, if none is sought."""
+    of_balance: dict[str, list[str]] = defaultdict(list)
+    for intent, balance in found:
+        of_balance[str(balance)].append(intent.id)
+    checked = Case(None, [(PaymentIntent.search_to.is_null(), at.number)], None)
+    with write_transaction():
+        for balance_text, intent_ids in of_balance.items():
+            (
+                PaymentIntent.update(
+                    swept_at=at.time,
+                    swept_balance=balance_text,
+                    checked_block=fn.COALESCE(checked, PaymentIntent.checked_block),
+                )
+                .where(PaymentIntent.id.in_(intent_ids))
+                .execute()
+            )
+
+
+def note_unexplained(intent: PaymentIntent, balance: int, at: Block) -> None:
+    """Keep a balance that nothing explains, and that the logs up to `at` are to be read again.
+
+    They are read from so far back as a reorganization may have moved a payment to.
+    """
+    known = intent.checked_block
+    columns = {
+        "swept_at": at.time,
+        "swept_balance": str(balance),
+        "search_to": at.number,
+        "checked_block": None if known is None else max(-1, known - block_history.MOST_BLOCKS_BACK),
+    }
+    PaymentIntent.update(columns).where(PaymentIntent.id == intent.id).execute()
+
+
+def to_search(chain_id: int) -> list[PaymentIntent]:
+    """Return the intents whose logs are to be read again, in the order they were made."""
+    query = PaymentIntent.select().where(
+        PaymentIntent.chain_id == chain_id, PaymentIntent.search_to.is_null(False)
+    )
+    return list(query.order_by(PaymentIntent.id))
+
+
+def note_searched(intent: PaymentIntent, to: int) -> None:
+    """Keep that an intent's logs were read up to a block; the search ends at its `search_to`."""
+    ends = Case(None, [(PaymentIntent.search_to > to, PaymentIntent.search_to)], None)
+    (
+        PaymentIntent.update(checked_block=to, search_to=ends)
+        .where(PaymentIntent.id == intent.id)
+        .execute()
+    )
