@@ -1,8 +1,7 @@
-"""A node that misbehaves as a test says: an HTTP proxy in front of a real one."""
+"""A node that misbehaves as a test asks: a provider over HTTP in front of a real node."""
 
 import json
 import threading
-from collections import Counter
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -13,30 +12,29 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from tests.support.factories import CHAIN, Organizer, cli
+from tests.support.provider import Provider
+from tests.support.provider_views import Answer, Question
+from tests.support.responses import HttpFailure
 from ticketing.models.chains import ChainState
 from ticketing.worker.watcher import Watcher
 
 SECRET = "key-that-belongs-in-no-log"
 
-Answer = dict[str, Any]
-Rule = Callable[[Answer, Answer], Answer]
-"""Takes a question and the node's answer to it; returns what is answered instead."""
 
-
-class BadNode:
-    """A context manager. `well` ends every misbehaviour; it counts the calls by method.
+class BadNode(Provider):
+    """A provider that listens on a port of its own. A context manager.
 
     `delay` is how many seconds each answer takes, `drip` whether it comes byte by byte. `hangs_up`
-    closes each connection unanswered. `garble` turns the whole answer into a status and a body.
+    closes each connection unanswered. `garble` turns the body of an answer into a status and a
+    body.
     """
 
     def __init__(self, node_url: str) -> None:
         self._node_url = node_url
         self._http = urllib3.PoolManager(retries=False, timeout=30, maxsize=8)
         self._ended = threading.Event()
-        self.calls: Counter[str] = Counter()
-        self.ranges: list[tuple[int, int]] = []
-        self.well()
+        self._well_again = threading.Event()
+        super().__init__(self._ask_node)
         self._server = self._listen(0)
         self.port = self._server.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}/{SECRET}"
@@ -49,105 +47,67 @@ class BadNode:
         self._http.clear()
 
     def well(self) -> None:
-        """Be a good node from now on."""
-        self.rules: list[Rule] = []
+        """Be a good node from now on. Requests that hang are hung up."""
+        super().well()
         self.garble: Callable[[bytes], tuple[int, bytes]] | None = None
         self.hangs_up = self.drip = False
         self.delay = 0.0
+        self._well_again.set()
+        self._well_again = threading.Event()
 
     def go_away(self) -> None:
         """Refuse connections, from now on until `come_back`."""
         self._ended.set()
+        self._well_again.set()
         self._server.shutdown()
         self._server.server_close()
 
     def come_back(self) -> None:
         """Listen again, at the same port."""
         self._ended.clear()
+        self._well_again = threading.Event()
         self._server = self._listen(self.port)
-
-    def refuse(self, *methods: str, message: str = "no") -> None:
-        """Answer these methods with an error."""
-        self.rules.append(
-            lambda question, answer: (
-                _error(answer, message) if question["method"] in methods else answer
-            )
-        )
-
-    def answer(self, method: str, result: Any) -> None:
-        """Answer a method with this result, or with what it makes of the node's."""
-        make = result if callable(result) else lambda _: result
-        self.rules.append(
-            lambda question, answer: (
-                {**answer, "result": make(answer["result"])}
-                if question["method"] == method
-                else answer
-            )
-        )
-
-    def lag(self, number: int, *, null_headers: bool = True) -> None:
-        """Know no logs above a block, and no headers; but tell the newest block of all."""
-
-        def rule(question: Answer, answer: Answer) -> Answer:
-            method, result = question["method"], answer.get("result")
-            if method == "eth_getLogs":
-                logs = [log for log in result if int(log["blockNumber"], 16) <= number]
-                return {**answer, "result": logs}
-            if method == "eth_getBlockByNumber" and null_headers:
-                asked = question["params"][0]
-                if asked != "latest" and int(asked, 16) > number:
-                    return {**answer, "result": None}
-            return answer
-
-        self.rules.append(rule)
-
-    def max_range(self, blocks: int) -> None:
-        """Refuse to look for logs in more than so many blocks."""
-
-        def rule(question: Answer, answer: Answer) -> Answer:
-            if question["method"] == "eth_getLogs":
-                first, last = _range_of(question)
-                if last - first + 1 > blocks:
-                    return _error(answer, f"exceed maximum block range: {blocks}")
-            return answer
-
-        self.rules.append(rule)
 
     def _listen(self, port: int) -> ThreadingHTTPServer:
         server = _Server(("127.0.0.1", port), type("Handler", (_Handler,), {"bad": self}))
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         return server
 
-    def respond(self, body: bytes) -> tuple[int, bytes] | None:
-        """Return the status and the body of an answer; None to hang up."""
+    def serve(self, body: bytes) -> HttpFailure | None:
+        """Return what is sent for the body of a request; None to hang up."""
+        well_again, hangs_up = self._well_again, self.hangs_up
         asked = json.loads(body)
-        questions = asked if isinstance(asked, list) else [asked]
-        self.calls.update(question["method"] for question in questions)
+        response = self.respond(asked if isinstance(asked, list) else [asked])
         if self.delay:
             self._ended.wait(self.delay)
-        if self.hangs_up:
+        if hangs_up:
             return None
-        response = self._http.request("POST", self._node_url, body=body, headers=_JSON)
-        if self.garble:
-            return self.garble(response.data)
-        answers = json.loads(response.data)
-        answers = {each["id"]: each for each in (answers if isinstance(asked, list) else [answers])}
-        told = [self._bend(question, answers[question["id"]]) for question in questions]
-        return 200, json.dumps(told if isinstance(asked, list) else told[0]).encode()
+        if isinstance(response, HttpFailure):
+            if response.status is None:
+                well_again.wait()
+                return None
+            return response
+        if isinstance(response, list) and not isinstance(asked, list):
+            (response,) = response
+        answered = json.dumps(response).encode()
+        return HttpFailure(*(self.garble(answered) if self.garble else (200, answered)))
 
     def trickle(self, send: Callable[[bytes], object], body: bytes) -> None:
-        """Send a body, byte by byte while `drip` stands."""
+        """Send a body, byte by byte while `drip` is set."""
         for place in range(len(body)):
             if not self.drip or self._ended.wait(0.05):
                 send(body[place:])
                 return
             send(body[place : place + 1])
 
-    def _bend(self, question: Answer, answer: Answer) -> Answer:
-        for rule in self.rules:
-            answer = rule(question, answer)
-        if question["method"] == "eth_getLogs" and "result" in answer:
-            self.ranges.append(_range_of(question))
+    def _ask_node(self, question: Question) -> Answer:
+        response = self._http.request(
+            "POST",
+            self._node_url,
+            body=json.dumps(question),
+            headers={"Content-Type": "application/json"},
+        )
+        answer: Answer = json.loads(response.data)
         return answer
 
 
@@ -163,30 +123,17 @@ class _Handler(BaseHTTPRequestHandler):
     bad: BadNode
 
     def do_POST(self) -> None:
-        answer = self.bad.respond(self.rfile.read(int(self.headers["Content-Length"])))
-        if answer is None:
+        sent = self.bad.serve(self.rfile.read(int(self.headers["Content-Length"])))
+        if sent is None:
             return
-        status, body = answer
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
+        self.send_response(sent.status)
+        for name, value in {"Content-Length": str(len(sent.body)), **sent.headers}.items():
+            self.send_header(name, value)
         self.end_headers()
-        self.bad.trickle(self.wfile.write, body)
+        self.bad.trickle(self.wfile.write, sent.body)
 
     def log_message(self, format: str, *args: Any) -> None:
         pass
-
-
-_JSON = {"Content-Type": "application/json"}
-
-
-def _error(answer: Answer, message: str) -> Answer:
-    error = {"code": -32005, "message": message}
-    return {"jsonrpc": "2.0", "id": answer["id"], "error": error}
-
-
-def _range_of(question: Answer) -> tuple[int, int]:
-    asked = question["params"][0]
-    return int(asked["fromBlock"], 16), int(asked["toBlock"], 16)
 
 
 def cursor() -> int:

@@ -1,0 +1,244 @@
+"""A JSON-RPC provider that misbehaves as a test asks: rules in front of a good node, without HTTP.
+
+    provider = Provider(answers_of(fake_chain.batch))
+    provider.max_range(10, how="504")
+    provider.respond([{"jsonrpc": "2.0", "id": 0, "method": "eth_chainId", "params": []}])
+
+`bad_node.BadNode` is a provider that listens on a port. Misbehaviours can be combined.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any, Literal
+
+from tests.support.provider_core import ProviderCore, Response, of_method, only_logs
+from tests.support.provider_views import (
+    Answer,
+    Answerer,
+    Question,
+    error,
+    first_block_of,
+    foreign,
+    head_of,
+    lagging,
+    range_of,
+    result,
+)
+from tests.support.responses import CUT_OFF, GATEWAY_TIMEOUT, SILENCE, HttpFailure, too_large
+from ticketing.chain.rpc import Call, RpcError
+
+TooWide = Literal["error", "results", "504", "silence", "cut off", "too large"]
+TooMany = Literal["error", "items", "http"]
+TooOften = Literal["http", "error", "items"]
+
+
+class Provider(ProviderCore):
+    """Answers requests as a provider does. Each method below is one way to misbehave."""
+
+    # Gaps.
+
+    def lag(self, number: int, *, null_headers: bool = True) -> None:
+        """Know no logs above a block, and no headers; but give the newest block of all."""
+
+        def rule(question: Question, answer: Answer) -> Answer:
+            method = question["method"]
+            if method == "eth_getLogs":
+                return only_logs(answer, lambda log: int(log["blockNumber"], 16) <= number)
+            if method == "eth_getBlockByNumber" and null_headers:
+                asked = question["params"][0]
+                if asked != "latest" and int(asked, 16) > number:
+                    return {**answer, "result": None}
+            return answer
+
+        self.rules.append(rule)
+
+    def lag_head(self, blocks: int) -> None:
+        """Know nothing of the newest blocks, the head among them."""
+        self._layers.append(lambda question, ask: lagging(question, ask, blocks))
+
+    def scatter(self, blocks: int, *, every: int = 2) -> None:
+        """Let a node that lags so many blocks behind answer every n-th question, in batches too."""
+        turns = count(1)
+        self._layers.append(
+            lambda question, ask: (
+                lagging(question, ask, blocks) if next(turns) % every == 0 else ask(question)
+            )
+        )
+
+    def omit_tip_logs(self, blocks: int = 1) -> None:
+        """Leave out the logs of the newest blocks, but know their headers."""
+
+        def layer(question: Question, ask: Answerer) -> Answer:
+            if question["method"] != "eth_getLogs":
+                return ask(question)
+            newest = head_of(ask) - blocks
+            return only_logs(ask(question), lambda log: int(log["blockNumber"], 16) <= newest)
+
+        self._layers.append(layer)
+
+    def omit_logs(self, *, every: int = 1) -> None:
+        """Leave all logs out of every n-th answer to eth_getLogs."""
+        turns = count(1)
+
+        def rule(question: Question, answer: Answer) -> Answer:
+            if question["method"] != "eth_getLogs" or next(turns) % every:
+                return answer
+            return only_logs(answer, lambda _: False)
+
+        self.rules.append(rule)
+
+    def omit_new_logs(self) -> None:
+        """Leave out each log when it is asked for the first time."""
+        shown: set[tuple[str, str]] = set()
+
+        def is_known(log: dict[str, Any]) -> bool:
+            key = (log["blockHash"], log["logIndex"])
+            return key in shown or bool(shown.add(key))
+
+        self.rules.append(
+            lambda question, answer: (
+                only_logs(answer, is_known) if question["method"] == "eth_getLogs" else answer
+            )
+        )
+
+    # Limits.
+
+    def max_batch(self, most: int, *, how: TooMany = "error", status: int = 413) -> None:
+        """Refuse larger batches: by one error, by an error for each item, or by HTTP status."""
+        message = f"batch of more than {most} requests is not allowed"
+
+        def gate(questions: Sequence[Question]) -> Response | None:
+            if len(questions) <= most:
+                return None
+            return {
+                "error": error({"id": None}, message, -32600),
+                "items": [error(question, message, -32600) for question in questions],
+                "http": HttpFailure(status, message.encode()),
+            }[how]
+
+        self._gates.append(gate)
+
+    def max_range(self, blocks: int, *, how: TooWide = "error") -> None:
+        """Refuse to look for logs in more than so many blocks.
+
+        By a JSON-RPC error about the range or, with HTTP 200 and -32005, about too many results;
+        by HTTP 504 with a page; by silence; by an answer that is cut off or too large.
+        """
+        messages = {
+            "error": (f"exceed maximum block range: {blocks}", -32602),
+            "results": ("query returned more than 10000 results", -32005),
+        }
+        failures = {"504": GATEWAY_TIMEOUT, "silence": SILENCE, "cut off": CUT_OFF}
+        failure = too_large() if how == "too large" else failures.get(how)
+
+        def is_too_wide(question: Question) -> bool:
+            first, last = range_of(question)
+            return last - first + 1 > blocks
+
+        def gate(questions: Sequence[Question]) -> Response | None:
+            return failure if any(map(is_too_wide, of_method("eth_getLogs", questions))) else None
+
+        def layer(question: Question, ask: Answerer) -> Answer:
+            if question["method"] == "eth_getLogs" and is_too_wide(question):
+                return error(question, *messages[how])
+            return ask(question)
+
+        if failure:
+            self._gates.append(gate)
+        else:
+            self._layers.append(layer)
+
+    def max_rate(
+        self,
+        requests: int,
+        *,
+        seconds: float | None = None,
+        how: TooOften = "http",
+        retry_after: int | None = None,
+    ) -> None:
+        """Take so many requests in any `seconds` of the clock, or at all; then refuse.
+
+        By HTTP 429, with Retry-After if it is given; by one error; or by an error for each item.
+        A refused request does not count.
+        """
+        taken: list[float] = []
+        headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
+
+        def gate(questions: Sequence[Question]) -> Response | None:
+            now = self._clock()
+            if seconds is not None:
+                taken[:] = [at for at in taken if at > now - seconds]
+            if len(taken) < requests:
+                taken.append(now)
+                return None
+            return {
+                "http": HttpFailure(429, b"Too Many Requests", headers),
+                "error": error({"id": None}, "limit exceeded", -32005),
+                "items": [error(each, "rate limit exceeded", -32005) for each in questions],
+            }[how]
+
+        self._gates.append(gate)
+
+    # Nodes that keep little.
+
+    def prune(self, blocks: int, *, headers: Literal["null", "error"] = "null") -> None:
+        """Know no headers and no logs that are more than so many blocks behind the head."""
+
+        def layer(question: Question, ask: Answerer) -> Answer:
+            first = first_block_of(question)
+            if first is None or first >= head_of(ask) - blocks:
+                return ask(question)
+            if question["method"] == "eth_getLogs":
+                return error(question, "pruned history unavailable", 4444)
+            if headers == "null":
+                return result(question, None)
+            return error(question, "header not found")
+
+        self._layers.append(layer)
+
+    def prune_state(self, blocks: int = -1) -> None:
+        """Refuse eth_call at a block more than so many behind the head; -1: at any number."""
+
+        def layer(question: Question, ask: Answerer) -> Answer:
+            tag = question["params"][1] if question["method"] == "eth_call" else "latest"
+            if tag == "latest" or int(tag, 16) >= head_of(ask) - blocks:
+                return ask(question)
+            return error(question, "missing trie node 7f3a (path )")
+
+        self._layers.append(layer)
+
+    # Another chain.
+
+    def misroute(self, *, every: int = 1, items: bool = False, higher: int = 0) -> None:
+        """Answer every n-th request, or every n-th item, as a node of another chain would.
+
+        Its head is so many blocks above this chain's: by default a chain that looks like a deep
+        reorganization.
+        """
+        turns = count(1)
+        turn = 0
+
+        def gate(questions: Sequence[Question]) -> None:
+            nonlocal turn
+            turn = next(turns)
+
+        def layer(question: Question, ask: Answerer) -> Answer:
+            now = next(turns) if items else turn
+            return foreign(question, ask, higher) if now % every == 0 else ask(question)
+
+        if not items:
+            self._gates.append(gate)
+        self._layers.append(layer)
+
+
+def answers_of(batch: Callable[[Sequence[Call]], list[Any]]) -> Answerer:
+    """Turn `batch`, as FakeChain has it, into what answers one JSON-RPC question."""
+
+    def answer(question: Question) -> Answer:
+        try:
+            (value,) = batch([(question["method"], question["params"])])
+        except RpcError as refusal:
+            return error(question, str(refusal))
+        return result(question, value)
+
+    return answer
