@@ -204,6 +204,23 @@ class Node:
             raise ChainMoved("a log's block is not on the chain any more")
         return headers
 
+    def is_used(self, chain_id: int, token_address: str, addresses: Sequence[str]) -> bool:
+        """Tell whether an address has sent a transaction on this chain or holds the token.
+
+        One batch. RpcError also if the node answers for another chain.
+        """
+        answered_id, *answers = self._rpc.batch(
+            [
+                ("eth_chainId", []),
+                *(("eth_getTransactionCount", [each, "latest"]) for each in addresses),
+                *(_eth_call(token_address, _balance_data(each)) for each in addresses),
+            ]
+        )
+        if parse_quantity(answered_id) != chain_id:
+            raise RpcError("the node answers for another chain")
+        nonces, balances = answers[: len(addresses)], answers[len(addresses) :]
+        return any(map(parse_quantity, nonces)) or any(map(parse_word, balances))
+
 
 @lru_cache
 def connect(chain: Chain) -> Node:
