@@ -1,5 +1,8 @@
 """An account that is in use takes no orders: its other income would pay for them."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
 import pytest
 
 from tests.support.bad_node import BadNode
@@ -11,6 +14,7 @@ from ticketing.services import account_use
 from tools import anvil
 from tools.anvil import Anvil
 
+PATIENCE_SECONDS = 30
 NOBODY = "http://127.0.0.1:9"
 
 
@@ -98,6 +102,28 @@ def test_a_chain_that_hangs_delays_a_wallet_for_a_bounded_time_and_locks_nothing
     assert put(acme, new_xpub()).json["unchecked_chains"] == [31337]
     cli(acme.app, "tenants", "create", "other", "--name", "Other", "--xpub", new_xpub())
     assert in_transaction == [False, False]
+
+
+def test_nodes_that_hang_hold_one_request_of_a_process(bad_node, acme, monkeypatch):
+    monkeypatch.setattr(account_use, "LOOK_SECONDS", PATIENCE_SECONDS)
+    reached, released = Event(), Event()
+
+    def hang(chain_id):
+        reached.set()
+        released.wait(PATIENCE_SECONDS)
+        return chain_id
+
+    bad_node.answer("eth_chainId", hang)
+    api, path = acme.api(), f"{acme.path}/wallet"
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(put, acme, new_xpub())
+        assert reached.wait(PATIENCE_SECONDS)
+        second = api.put(path, {"xpub": new_xpub()})
+        released.set()
+        assert (second.status_code, second.json["code"]) == (503, "chain_unavailable")
+        assert first.result().status_code == 200
+        pool.submit(database.close).result()
+    assert api.put(path, {"xpub": new_xpub()}).status_code == 200
 
 
 def test_a_chain_that_refuses_or_answers_garbage_is_named_too(bad_node, acme):

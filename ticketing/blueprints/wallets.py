@@ -9,7 +9,7 @@ from flask import Response
 from schemas.wallets import WalletSchema, WalletSetAnswerSchema, WalletSetSchema
 from ticketing.conflicts import WalletInUse
 from ticketing.constants import Role
-from ticketing.errors import NotFound
+from ticketing.errors import ChainUnavailable, NotFound
 from ticketing.services import wallets
 from ticketing.services.wallets import WalletView
 from ticketing.web import auth
@@ -50,7 +50,7 @@ def _unused_account(view: Callable[..., Response]) -> Callable[..., Response]:
 @_unused_account
 @audited(get_wallet)
 @blp.answers(200, WalletSetAnswerSchema)
-@blp.refuses(WalletInUse)
+@blp.refuses(WalletInUse, ChainUnavailable)
 def set_wallet(body: dict[str, Any], tenant: str) -> WalletView:
     """Set or replace the wallet.
 

@@ -3,12 +3,13 @@
 import logging
 import time
 from collections.abc import Mapping
-from threading import Thread
+from threading import Lock, Thread
 
 from ticketing.chain import xpub as xpubs
 from ticketing.chain.node import connect
 from ticketing.chain.registry import Chain
 from ticketing.chain.rpc import RpcError
+from ticketing.errors import ChainUnavailable
 
 FIRST_ADDRESSES = 5
 """Wallets show the addresses of an account from 0/0 on: one that is in use has used these."""
@@ -18,13 +19,25 @@ LOOK_SECONDS = 5.0
 
 log = logging.getLogger(__name__)
 
+_one_at_a_time = Lock()
+
 
 def used_on(xpub: str, enabled: Mapping[int, Chain]) -> dict[int, bool | None]:
     """Tell of each enabled chain whether the first addresses of an account are in use there.
 
-    None: the chain could not be seen in time. The chains are asked side by side, in threads that
-    touch no database.
+    None: the chain could not be seen in time. One account at a time is looked at in a process, so
+    that nodes that hang hold one request's thread: ChainUnavailable for another one meanwhile.
     """
+    if not _one_at_a_time.acquire(blocking=False):
+        raise ChainUnavailable("Another account is being looked at. Try again in some seconds.")
+    try:
+        return _ask_side_by_side(xpub, enabled)
+    finally:
+        _one_at_a_time.release()
+
+
+def _ask_side_by_side(xpub: str, enabled: Mapping[int, Chain]) -> dict[int, bool | None]:
+    """Ask each chain in a thread, which touches no database."""
     addresses = [xpubs.derive_address(xpub, index) for index in range(FIRST_ADDRESSES)]
     found: dict[int, bool | None] = dict.fromkeys(enabled)
     threads = [

@@ -81,7 +81,7 @@ def ensure_unused(xpub: str, enabled: Mapping[int, Chain]) -> list[int]:
 
     An account that orders got addresses from before is not asked about. Call it outside of a write
     transaction: it may take some seconds. Invalid for what is not an account's public key;
-    WalletInUse.
+    WalletInUse; ChainUnavailable while this process looks at another account.
     """
     public_key = _public_key(xpub)
     known: Wallet | None = Wallet.get_or_none(Wallet.public_key == public_key)
