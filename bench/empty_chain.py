@@ -86,6 +86,9 @@ class _Handler(BaseHTTPRequestHandler):
             return f"0x{32:064x}{4:064x}" + b"USDC".hex().ljust(64, "0")
         return f"0x{0:064x}"
 
+    def _eth_getTransactionCount(self, of: str, tag: str) -> str:
+        return "0x0"
+
     def _eth_getLogs(self, log_filter: dict[str, Any]) -> list[Any]:
         return []
 

@@ -49,7 +49,7 @@ class Wallet:
     """The wallet of a tenant, and the index of its next address."""
 
     id: str
-    next_index: int = 0
+    next_index: int = 1
 
 
 @dataclass

@@ -37,7 +37,7 @@ class Shop:
 def open_shop(server: Server, variables: Mapping[str, str], node: anvil.Anvil) -> Shop:
     """Make everything through the API, and sell one ticket on a real chain. ServerFailed."""
     made = servers.flask(
-        variables, *("tenants", "create", TENANT, "--name", "Bench"), "--xpub", anvil.DEMO_XPUB,
+        variables, *("tenants", "create", TENANT, "--name", "Bench"), "--xpub", anvil.SELLER_XPUB,
         "--json",
     )  # fmt: skip
     return _Opening(server, json.loads(made)["key"]).open(variables, node)

@@ -17,7 +17,10 @@ class WalletSetSchema(BaseSchema):
         required=True,
         validate=validate.Length(1, 200),
         metadata={
-            "description": "Extended public key of the account m/44'/60'/0' (BIP-32).",
+            "description": (
+                "Extended public key of an account that nothing else uses (BIP-32), for example"
+                " m/44'/60'/7'."
+            ),
             "pattern": "^xpub[1-9A-HJ-NP-Za-km-z]{107}$",
         },
     )
@@ -30,10 +33,17 @@ class WalletSchema(BaseSchema):
 
     xpub = fields.String(required=True)
     first_address = fields.String(
-        required=True, metadata={"description": "What your wallet shows as its first address."}
+        required=True,
+        metadata={
+            "description": (
+                "The address at 0/0 of the account, to compare with what your wallet shows. It is"
+                " your own: no order gets it."
+            )
+        },
     )
     next_index = fields.Integer(
-        required=True, metadata={"description": "Index of the next address to be issued."}
+        required=True,
+        metadata={"description": "Index of the next address to be issued; the first is 1."},
     )
 
     EXAMPLE = {
@@ -41,3 +51,20 @@ class WalletSchema(BaseSchema):
         "first_address": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
         "next_index": 17,
     }
+
+
+class WalletSetAnswerSchema(WalletSchema):
+    """The account that payments go to from now on."""
+
+    unchecked_chains = fields.List(
+        fields.Integer(),
+        required=True,
+        metadata={
+            "description": (
+                "Enabled chains that could not be seen: whether the account is in use there is not"
+                " known."
+            )
+        },
+    )
+
+    EXAMPLE = {**WalletSchema.EXAMPLE, "unchecked_chains": []}

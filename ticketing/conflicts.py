@@ -109,6 +109,13 @@ class NotPayable(Conflict):
     detail = "This cannot be paid for right now."
 
 
+class WalletInUse(Conflict):
+    """The account is used for something else: its other income would pay for orders."""
+
+    code = "wallet_in_use"
+    detail = "This account is already in use. Orders need an account of their own."
+
+
 class IntentCanceled(Conflict):
     """The intent was canceled."""
 

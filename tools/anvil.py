@@ -37,7 +37,7 @@ SELLER_XPUB = (
     "xpub6Ce9NcJvTk372KjsGfWqbcex5DumjpNquQLApoeQUavSCjEc823BV1tb4rXUuPuht8h2hSxkg2EXUaKUJmniJvR"
     "ZAELxypsCzBFdtosmV76"
 )
-"""m/44'/60'/1' of it: `make run` sells into this one, where the buyer's account is not."""
+"""m/44'/60'/1' of it: `make run` and `make demo` sell into this one, which nothing else uses."""
 
 _MINT = "0x40c10f19"  # mint(address,uint256)
 _TRANSFER = "0xa9059cbb"  # transfer(address,uint256)

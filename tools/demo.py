@@ -120,7 +120,7 @@ def _sell(running: ExitStack, database_url: str | None) -> None:
     stack.start_web()
     stack.start_worker()
     made = stack.flask(
-        "tenants", "create", TENANT, "--name", "Demo", "--xpub", anvil.DEMO_XPUB, "--json"
+        "tenants", "create", TENANT, "--name", "Demo", "--xpub", anvil.SELLER_XPUB, "--json"
     )
     demo = Demo(stack)
     token = _open(demo, json.loads(made)["key"])

@@ -5,7 +5,11 @@ r"""Sign, offline, what moves the money from all exported addresses to one addre
         --token-name "USD Coin" --token-version 2 --output authorizations.json
 
 Reads what `flask --app app wallet export` wrote, asks for the seed phrase of the wallet, and signs
-an EIP-3009 TransferWithAuthorization of the whole balance for each address that holds something.
+an EIP-3009 TransferWithAuthorization of the whole balance for each address that holds something
+and that the export's column `sweep` says `yes` of. Left out are: addresses of live orders, of
+orders that ended less than 24 hours before the export, and those whose balance is not what the
+books say. `--to` must be an address that no order ever got: money that arrives at one of these
+belongs to its buyer.
 It makes no network connection, and needs neither the server nor anything else of this repository:
 run it where your seed phrase may be typed. Whoever submits the calldata to the token's contract
 pays the gas, and can neither change where the money goes nor send an authorization twice.
@@ -19,6 +23,7 @@ import secrets
 import sys
 import time
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from getpass import GetPassWarning, getpass
@@ -30,7 +35,12 @@ from eth_account.signers.local import LocalAccount
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-COLUMNS = ["address", "derivation_path", "chain_id", "token_address", "balance", "intent_id"]
+COLUMNS = (
+    *("address", "derivation_path", "chain_id", "token_address", "balance", "intent_id"),
+    *("status", "ended_at", "booked", "sweep"),
+)
+LEFT_OUT = {"live", "ended_recently", "not_as_booked", "not_seen"}
+SWEPT = "yes"
 DAY = 86400
 FIRST_HARDENED_INDEX = 2**31
 NOBODY = "0x" + "0" * 40
@@ -66,6 +76,8 @@ class Holding:
     index: int
     token: str
     value: int
+    chain_id: int
+    sweep: str
 
 
 @dataclass(frozen=True)
@@ -79,8 +91,8 @@ class Terms:
     valid_before: int
 
 
-def read_holdings(path: Path, chain_id: int, to: str) -> list[Holding]:
-    """Read the rows of a chain that hold something, but not what is at `to` already. Refused."""
+def read_export(path: Path) -> list[Holding]:
+    """Read all rows of an export. Refused."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.reader(file, strict=True))
@@ -88,28 +100,46 @@ def read_holdings(path: Path, chain_id: int, to: str) -> list[Holding]:
         raise Refused(f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, csv.Error) as error:
         raise Refused(f"{path} cannot be read: {error}") from None
-    if not rows or rows[0] != COLUMNS:
+    if not rows or tuple(rows[0]) != COLUMNS:
         raise Refused(f"{path} is not an export: its first line must be {','.join(COLUMNS)}")
     holdings = []
     for number, row in enumerate(rows[1:], start=2):
         try:
-            row_chain_id, holding = _parse(row)
+            holdings.append(_parse(row))
         except ValueError:
             raise Refused(f"row {number} of {path} is not one of an export") from None
-        if row_chain_id == chain_id and holding.value > 0 and holding.address != to:
-            holdings.append(holding)
     return holdings
 
 
-def _parse(row: list[str]) -> tuple[int, Holding]:
-    address, path, chain_id, token, balance, _ = row
+def choose(holdings: list[Holding], chain_id: int, to: str) -> list[Holding]:
+    """Return what is to be swept on a chain, and say what is left out. Refused."""
+    if any(holding.address == to for holding in holdings):
+        raise Refused("--to was issued to an order: what arrives there is its buyer's")
+    funded = [each for each in holdings if each.chain_id == chain_id and each.value > 0]
+    if not funded:
+        raise Refused(f"no address of the export holds anything on chain {chain_id}")
+    if any(holding.token == to for holding in funded):
+        raise Refused("--to is the token's own contract: the money would be lost")
+    reasons = Counter(holding.sweep for holding in funded if holding.sweep != SWEPT)
+    for reason, count in sorted(reasons.items()):
+        print(f"left out ({reason.replace('_', ' ')}): {count}", file=sys.stderr)
+    chosen = [holding for holding in funded if holding.sweep == SWEPT]
+    if not chosen:
+        raise Refused(f"all funded addresses on chain {chain_id} are left out")
+    return chosen
+
+
+def _parse(row: list[str]) -> Holding:
+    address, path, chain_id, token, balance, _, _, _, _, sweep = row
     relative = _PATH.fullmatch(path)
     if relative is None or int(relative[1]) >= FIRST_HARDENED_INDEX:
         raise ValueError("not a path below an account")
     # An empty balance is of a chain that the server did not ask.
     value = _number(balance or "0")
+    if sweep not in {SWEPT, *LEFT_OUT}:
+        raise ValueError("not known whether it may be swept")
     addresses = parse_address(address), parse_address(token)
-    return _number(chain_id), Holding(addresses[0], int(relative[1]), addresses[1], value)
+    return Holding(addresses[0], int(relative[1]), addresses[1], value, _number(chain_id), sweep)
 
 
 def _number(text: str) -> int:
@@ -211,11 +241,7 @@ def authorize(holding: Holding, key: LocalAccount, terms: Terms) -> dict[str, An
 
 def sweep(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Return the signed authorizations. Refused."""
-    holdings = read_holdings(options.csv, options.chain_id, options.to)
-    if not holdings:
-        raise Refused(f"no address in {options.csv} holds anything on chain {options.chain_id}")
-    if any(holding.token == options.to for holding in holdings):
-        raise Refused("--to is the token's own contract: the money would be lost")
+    holdings = choose(read_export(options.csv), options.chain_id, options.to)
     terms = Terms(
         options.to,
         options.chain_id,

@@ -34,7 +34,7 @@ def test_it_holds_the_stock_fixes_the_price_and_issues_an_address(acme):
     assert answer.status_code == 201
     intent = answer.json
     assert set(intent) == INTENT_FIELDS | {"client_secret"}
-    address = xpubs.derive_address(xpub, 0)
+    address = xpubs.derive_address(xpub, 1)
     expected = {
         "status": "awaiting_payment",
         "flags": [],
@@ -72,7 +72,7 @@ def test_no_two_intents_get_the_same_address(acme):
     ticket = acme.ticket(capacity=None)
     addresses = [acme.buyer(ticket).intent["address"] for _ in range(5)]
     assert len(set(addresses)) == 5
-    assert acme.api().get(f"{acme.path}/wallet").json["next_index"] == 5
+    assert acme.api().get(f"{acme.path}/wallet").json["next_index"] == 6
 
 
 def test_what_the_buyer_says_of_themselves_reaches_the_organizer(acme):
@@ -115,7 +115,7 @@ def test_it_says_why_it_refuses_and_holds_nothing(acme, fields, order, status, c
     answer = acme.preflight(ticket, **order)
     assert (answer.status_code, answer.json["code"]) == (status, code)
     assert acme.stock(ticket) == (0, 0)
-    assert acme.api().get(f"{acme.path}/wallet").json["next_index"] == 0
+    assert acme.api().get(f"{acme.path}/wallet").json["next_index"] == 1
 
 
 def test_without_a_wallet_nothing_can_be_paid(app):

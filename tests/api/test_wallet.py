@@ -55,39 +55,44 @@ def test_a_tenant_without_a_wallet_has_none(empty):
 def test_setting_a_wallet_tells_its_first_address(empty):
     answer = put(empty, DEMO_XPUB)
     assert answer.status_code == 200
-    assert answer.json == {"xpub": DEMO_XPUB, "first_address": FIRST_ADDRESS, "next_index": 0}
-    assert wallet(empty) == answer.json
+    shown = {"xpub": DEMO_XPUB, "first_address": FIRST_ADDRESS, "next_index": 1}
+    # No node answers here.
+    assert answer.json == {**shown, "unchecked_chains": [31337]}
+    assert wallet(empty) == shown
 
 
 def test_setting_the_same_wallet_again_changes_nothing(empty):
     put(empty, DEMO_XPUB)
     ticket = empty.ticket(capacity=None)
     addresses(empty, ticket, 2)
-    assert put(empty, DEMO_XPUB).json["next_index"] == 2
-    assert wallet(empty)["next_index"] == 2
+    assert put(empty, DEMO_XPUB).json["next_index"] == 3
+    assert wallet(empty)["next_index"] == 3
 
 
-def test_the_first_address_issued_is_the_one_that_was_shown(empty):
+def test_the_first_address_of_the_account_is_never_issued(empty):
     put(empty, DEMO_XPUB)
-    assert addresses(empty, empty.ticket(), 1) == [FIRST_ADDRESS]
+    issued = addresses(empty, empty.ticket(), 2)
+    assert issued == [xpubs.derive_address(DEMO_XPUB, index) for index in (1, 2)]
+    assert wallet(empty)["first_address"] == FIRST_ADDRESS
 
 
 def test_next_index_grows_by_one_with_each_intent_that_is_paid_for(acme):
     ticket, free = acme.ticket(capacity=3), acme.ticket(price_amount=0)
-    for index in range(3):
+    for index in (1, 2, 3):
         assert wallet(acme)["next_index"] == index
         acme.buyer(ticket)
         acme.buyer(free)
     assert acme.preflight(ticket).status_code == 409
-    assert wallet(acme)["next_index"] == 3
+    assert wallet(acme)["next_index"] == 4
 
 
 def test_replacing_a_wallet_leaves_issued_addresses_with_their_intents(acme):
     ticket = acme.ticket(capacity=None)
     before = acme.buyer(ticket)
-    assert put(acme, DEMO_XPUB).json["next_index"] == 0
-    assert before.now()["address"] == before.intent["address"] != FIRST_ADDRESS
-    assert addresses(acme, ticket, 1) == [FIRST_ADDRESS]
+    assert put(acme, DEMO_XPUB).json["next_index"] == 1
+    second = xpubs.derive_address(DEMO_XPUB, 1)
+    assert before.now()["address"] == before.intent["address"] != second
+    assert addresses(acme, ticket, 1) == [second]
 
 
 def test_returning_to_an_earlier_wallet_goes_on_after_its_last_address(acme):
@@ -95,10 +100,10 @@ def test_returning_to_an_earlier_wallet_goes_on_after_its_last_address(acme):
     issued = addresses(acme, ticket, 2)
     put(acme, new_xpub())
     issued += addresses(acme, ticket, 2)
-    assert put(acme, first).json["next_index"] == 2
+    assert put(acme, first).json["next_index"] == 3
     issued += addresses(acme, ticket, 2)
     assert len(set(issued)) == 6
-    assert issued[4] == xpubs.derive_address(first, 2)
+    assert issued[4] == xpubs.derive_address(first, 3)
 
 
 def test_two_tenants_with_one_wallet_never_get_the_same_address(acme, neighbour):
@@ -106,7 +111,7 @@ def test_two_tenants_with_one_wallet_never_get_the_same_address(acme, neighbour)
         assert put(each, DEMO_XPUB).status_code == 200
     tickets = [(each, each.ticket(capacity=None)) for each in (acme, neighbour)]
     issued = [address for _ in range(4) for each in tickets for address in addresses(*each, 1)]
-    assert sorted(issued) == sorted(xpubs.derive_address(DEMO_XPUB, index) for index in range(8))
+    assert sorted(issued) == sorted(xpubs.derive_address(DEMO_XPUB, index) for index in range(1, 9))
 
 
 def test_an_account_written_with_other_ancestors_is_still_the_same_account(acme, neighbour):

@@ -92,13 +92,21 @@ def test_it_pays_late_and_the_chain_goes_on_from_there(buyer, node):
     assert time > datetime.fromisoformat(deadline).timestamp()
 
 
-def test_an_order_that_has_expired_is_paid_late_without_more_delay(buyer, node):
-    dev(buyer, "pay", "--late", "--amount", "1")
-    assert state(buyer) == ("expired", ["paid_late", "underpaid"], 1)
+def test_an_order_that_has_expired_is_paid_late_without_more_delay(buyer, node, acme):
+    node.rpc("evm_increaseTime", 1000)
+    node.rpc("anvil_mine", "0x1")
+    worker_once(acme.app)
     before = head(node)
-    assert f"paid {PRICE - 1} " in dev(buyer, "pay", "--late")
+    assert f"paid {PRICE} " in dev(buyer, "pay", "--late")
     assert head(node) == before + 1
     assert state(buyer) == ("confirmed", ["paid_late"], 0)
+
+
+def test_an_order_that_owes_a_part_is_not_bought_by_the_rest(buyer):
+    dev(buyer, "pay", "--late", "--amount", "1")
+    assert state(buyer) == ("expired", ["paid_late", "underpaid"], 1)
+    dev(buyer, "pay", "--late")
+    assert state(buyer)[2] > 1 and state(buyer)[0] == "expired"
 
 
 def test_it_pays_twice(buyer, acme):

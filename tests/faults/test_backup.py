@@ -271,7 +271,7 @@ def test_a_service_restored_from_a_backup_ends_with_the_same_books(
 
     second = serve(restore())
     passed_over = second.flask("db", "restored")
-    assert passed_over == f"{xpub}  0/4 to 0/10003 are passed over\n"
+    assert passed_over == f"{xpub}  0/5 to 0/10004 are passed over\n"
     second.start_web()
     acme.move_to(second)
     assert acme.ready()["chains"][0]["block_number"] == cursor
@@ -286,7 +286,7 @@ def test_a_service_restored_from_a_backup_ends_with_the_same_books(
     # Whoever was shown an address since the backup still may pay there, and pays for nobody else.
     after = [acme.preflight(ticket).json for _ in range(2)]
     assert [each["address"] for each in after] == [
-        derive_address(xpub, index) for index in (10_004, 10_005)
+        derive_address(xpub, index) for index in (10_005, 10_006)
     ]
     pay(node, shown)
     pay(node, after[0])
@@ -301,21 +301,21 @@ def test_every_wallet_passes_over_as_many_addresses_as_it_is_told(app, acme, nei
     acme.buyer(ticket)
     said = cli(app, "db", "restored", "--skip", "7")
     assert sorted(line.split("  ")[1] for line in said.splitlines()) == [
-        "0/0 to 0/6 are passed over",
         "0/1 to 0/7 are passed over",
+        "0/2 to 0/8 are passed over",
     ]
     api = acme.api()
-    assert api.get(f"{acme.path}/wallet").json["next_index"] == 8
+    assert api.get(f"{acme.path}/wallet").json["next_index"] == 9
     xpub = api.get(f"{acme.path}/wallet").json["xpub"]
-    assert acme.buyer(ticket).intent["address"] == derive_address(xpub, 8)
-    assert neighbour.api().get(f"{neighbour.path}/wallet").json["next_index"] == 7
+    assert acme.buyer(ticket).intent["address"] == derive_address(xpub, 9)
+    assert neighbour.api().get(f"{neighbour.path}/wallet").json["next_index"] == 8
 
 
 def test_a_wallet_never_passes_over_more_addresses_than_it_has(app, acme, neighbour):
     acme.buyer(acme.ticket())
     said = cli(app, "db", "restored", "--skip", str(2**31), exit_code=1)
     assert said == "Error: skip: A wallet has fewer addresses left than that.\n"
-    for each, index in ((acme, 1), (neighbour, 0)):
+    for each, index in ((acme, 2), (neighbour, 1)):
         assert each.api().get(f"{each.path}/wallet").json["next_index"] == index
 
 

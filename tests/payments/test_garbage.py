@@ -85,6 +85,9 @@ NONSENSE = [
     "0x" + "f" * 64,
 ]
 
+pytestmark = pytest.mark.usefixtures("unforgetting")
+
+
 BLOCKS = [
     {"number": "0x" + "f" * 64},
     {"number": "0x7fffffffffffffff"},

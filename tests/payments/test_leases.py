@@ -66,18 +66,19 @@ def test_one_of_two_workers_reads_until_it_is_killed_then_the_other(stack, node,
     acme = RemoteOrganizer(stack, "acme", new_xpub())
     ticket = acme.ticket()
     before, after = acme.preflight(ticket).json, acme.preflight(ticket).json
+    asked = looks(second)  # by the command that made the tenant
     pay(node, before)
     eventually(lambda: acme.intent(before)["status"] == "confirmed")
     seen = looks(first)
     eventually(lambda: looks(first) > seen + 20)
-    assert looks(second) == 0
+    assert looks(second) == asked
     assert (told("watching"), told("standing by for")) == (1, 1)
 
     stack.kill("first")
     pay(node, after)
     eventually(lambda: acme.intent(after)["status"] == "confirmed")
 
-    assert looks(second) > 0
+    assert looks(second) > asked
     assert (told("watching"), told("standing by for")) == (2, 1)
     stack.check()
     acme.preflight(ticket)  # with an order open, the chain is looked at all the time

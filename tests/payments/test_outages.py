@@ -15,10 +15,13 @@ from tests.support.bad_node import (
 )
 from tests.support.factories import PRICE, cli, worker_once
 from ticketing.chain.errors import RpcError
+from ticketing.chain.node import connect
 from ticketing.services.payments import block_history, looking
 from tools.anvil import Anvil, ensure_token
 
 NOBODY = "http://127.0.0.1:9"
+
+pytestmark = pytest.mark.usefixtures("unforgetting")
 
 
 @pytest.fixture
@@ -27,13 +30,6 @@ def bad_node(environ, node):
     with BadNode(node.url) as proxy:
         environ["RPC_URL_31337"] = proxy.url
         yield proxy
-
-
-@pytest.fixture(autouse=True)
-def unforgetting(monkeypatch):
-    """A node that was silent, or refused for its rate, is asked again at once."""
-    monkeypatch.setattr("ticketing.chain.endpoint.SILENT_SECONDS", 0.0)
-    monkeypatch.setattr("ticketing.chain.endpoint.FIRST_PAUSE_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -203,6 +199,7 @@ def test_after_hours_away_it_catches_up_without_skipping_and_says_how_far(
     bad_node, acme, node, log, monkeypatch
 ):
     monkeypatch.setattr("ticketing.chain.transfers.BLOCKS_PER_RANGE", 50)
+    connect.cache_clear()
     ticket = acme.ticket(capacity=None)
     worker_once(acme.app)
     first = cursor() + 1
@@ -328,7 +325,7 @@ def test_a_first_node_that_hangs_is_asked_last_for_a_while(
     buyer = acme.buyer(acme.ticket())
     buyer.pay(node)
     assert buyer.purchase().status_code == 200
-    assert bad_node.calls.total() == asked == 1
+    assert bad_node.calls.total() == asked
 
 
 def test_no_hold_is_dropped_by_its_buyer_while_logs_are_kept_back(bad_node, acme, node, log):

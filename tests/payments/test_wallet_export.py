@@ -1,34 +1,23 @@
-"""Where the money is, told on the command line; and how its owner, offline, moves it."""
+"""Where the money is, printed on the command line."""
 
 import csv
 import io
-import json
-import os
-import pty
-import select
-import subprocess
-import sys
-import termios
-import time
+import stat
+from datetime import datetime, timedelta
 
 import pytest
 
 from tests.conftest import UNREACHABLE_RPC
-from tests.support.factories import PRICE, cli, new_organizer, new_xpub, run
+from tests.support.factories import PRICE, cli, new_organizer, new_xpub, run, worker_once
 from ticketing.chain.errors import RpcError
 from ticketing.chain.node import Node
 from ticketing.chain.rpc import RpcClient
 from ticketing.chain.xpub import derive_address
-from ticketing.models.tenants import Wallet
 from tools import anvil
-from tools.stack import ROOT
 
-HEADER = "address,derivation_path,chain_id,token_address,balance,intent_id"
-PHRASE = "test test test test test test test test test test test junk"
-ANOTHER_PHRASE = "legal winner thank year wave sausage worth useful legal winner thank yellow"
-SAFE = "0x00000000219ab540356cBB839Cbe05303d7705Fa"
-RELAYER = 2
-PATIENCE_SECONDS = 30
+HEADER = (
+    "address,derivation_path,chain_id,token_address,balance,intent_id,status,ended_at,booked,sweep"
+)
 
 
 def export(app, tenant="acme"):
@@ -49,12 +38,11 @@ def row(buyer, path, balance):
         "token_address": intent["token_address"],
         "balance": str(balance),
         "intent_id": intent["id"],
+        "status": "awaiting_payment",
+        "ended_at": "",
+        "booked": "0",
+        "sweep": "live",
     }
-
-
-def held(node, address):
-    (balance,) = Node(RpcClient([node.url])).balances(anvil.TOKEN_ADDRESS, [address])
-    return balance
 
 
 def test_every_address_ever_issued_is_exported_with_what_it_holds(app, acme, neighbour, node):
@@ -70,13 +58,13 @@ def test_every_address_ever_issued_is_exported_with_what_it_holds(app, acme, nei
     neighbour.buyer(neighbour.ticket()).pay(node)
     rows, told = export(app)
     assert rows == [
-        row(paid, "0/0", PRICE),
-        row(unpaid, "0/1", 0),
-        row(after, "0/0", 1),
-        row(overpaid, "0/1", PRICE + 7),
+        row(paid, "0/1", PRICE),
+        row(unpaid, "0/2", 0),
+        row(after, "0/1", 1),
+        row(overpaid, "0/2", PRICE + 7),
     ]
     assert told == ""
-    derived = [derive_address(xpub, index) for xpub in xpubs for index in (0, 1)]
+    derived = [derive_address(xpub, index) for xpub in xpubs for index in (1, 2)]
     assert [each["address"] for each in rows] == derived
 
 
@@ -88,7 +76,7 @@ def test_a_long_export_goes_in_pages_and_tells_how_far_it_is(app, acme, node, mo
     for amount, buyer in enumerate(buyers, start=1):
         buyer.pay(node, amount)
     rows, told = export(app, acme.id)
-    assert rows == [row(buyer, f"0/{n}", n + 1) for n, buyer in enumerate(buyers)]
+    assert rows == [row(buyer, f"0/{n}", n) for n, buyer in enumerate(buyers, start=1)]
     assert told.splitlines() == ["2 addresses so far", "4 addresses so far"]
 
 
@@ -114,7 +102,7 @@ def test_a_tenant_without_a_wallet_has_a_header_and_one_unknown_is_refused(app):
 def test_an_unreachable_chain_is_told_in_one_sentence_without_its_url(app, acme):
     acme.buyer(acme.ticket())
     said = cli(app, "wallet", "export", "acme", exit_code=1)
-    assert said.startswith("Error: chain 31337 cannot be seen: the node cannot be reached")
+    assert said.startswith("Error: chain 31337 cannot be seen: the node ")
     assert len(said.splitlines()) == 1 and "127.0.0.1" not in said
 
 
@@ -129,7 +117,7 @@ def test_a_chain_that_is_not_enabled_any_more_leaves_the_balance_empty(environ, 
     assert "chain 1 cannot be seen: the node answers for chain 31337" in done.stderr
     del environ["RPC_URL_1"]
     rows = list(csv.DictReader(io.StringIO(run(environ, "flask", *command).stdout)))
-    assert rows == [row(here, "0/0", PRICE), row(elsewhere, "0/1", "")]
+    assert rows == [row(here, "0/1", PRICE), row(elsewhere, "0/2", "")]
 
 
 def test_balances_are_asked_in_batches_and_come_in_order():
@@ -153,202 +141,98 @@ def test_balances_are_asked_in_batches_and_come_in_order():
             reader.balances(addresses[0], addresses)
 
 
-@pytest.fixture
-def offline(tmp_path):
-    """An environment in which a Python process that opens a socket dies."""
-    (tmp_path / "sitecustomize.py").write_text(
-        "import os, sys\n"
-        "sys.addaudithook(lambda event, _: event.startswith('socket.') and os._exit(99))\n"
-    )
-    return {"PYTHONPATH": str(tmp_path)}
+def sweeps(app):
+    """Of each order, what the export says of it."""
+    rows, _ = export(app)
+    return {each["intent_id"]: each for each in rows}
 
 
-@pytest.fixture
-def exported(app, node, tmp_path):
-    """The export of a tenant whose seed phrase is known, and the three buyers who paid."""
-    demo = new_organizer(app, "demo", xpub=anvil.DEMO_XPUB)
-    # The first ten addresses are the node's own rich accounts.
-    Wallet.update(next_index=10).execute()
-    ticket = demo.ticket()
-    buyers = [demo.buyer(ticket) for _ in range(4)]
-    for buyer in buyers[:3]:
-        buyer.pay(node)
-    path = tmp_path / "addresses.csv"
-    cli(app, "wallet", "export", "demo", "--output", str(path))
-    return path, buyers[:3]
-
-
-def sweep(environ, path, phrase, *options):
-    """Run the tool with a terminal of its own, type the phrase at its prompt; all that it said."""
-    ours, theirs = pty.openpty()
-    arguments = [str(path), "--to", SAFE, "--chain-id", "31337"]
-    arguments += ["--token-name", "USD Coin", "--token-version", "2", *options]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tools.sweep", *arguments],
-        cwd=ROOT,
-        env=environ,
-        stdin=theirs,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    prompt = b""
-    while not prompt.endswith(b": "):
-        asked, _, _ = select.select([process.stderr], [], [], PATIENCE_SECONDS)
-        said = os.read(process.stderr.fileno(), 1024) if asked else b""
-        if not said:
-            process.kill()
-            pytest.fail(f"it asked for no phrase, but said {prompt!r}")
-        prompt += said
-    assert not termios.tcgetattr(theirs)[3] & termios.ECHO
-    os.write(ours, f"{phrase}\n".encode())
-    out, err = process.communicate(timeout=PATIENCE_SECONDS)
-    os.close(theirs)
-    echoed = drained(ours)
-    assert phrase.encode() not in out + err + echoed
-    return process.returncode, out.decode(), err.decode()
-
-
-def drained(terminal):
-    """What a terminal still shows once nobody writes to it any more."""
-    shown = b""
-    try:
-        while more := os.read(terminal, 1024):
-            shown += more
-    except OSError:
-        pass  # Linux says EIO at the end.
-    os.close(terminal)
-    return shown
-
-
-def submit(node, authorization, *, refused=None):
-    """Do as a relayer does; the token must take it, or refuse it for the reason given."""
-    call = {"to": authorization["token"], "data": authorization["calldata"]}
-    if refused is None:
-        anvil.send(node.rpc, RELAYER, call)
-        return
-    with pytest.raises(RuntimeError, match=refused):
-        node.rpc("eth_call", call, "latest")
-    with pytest.raises(RuntimeError, match="failed"):
-        anvil.send(node.rpc, RELAYER, call)
-
-
-def test_the_owner_sweeps_offline_and_a_relayer_pays_the_gas(offline, exported, node):
-    path, buyers = exported
-    code, out, told = sweep(offline, path, PHRASE)
-    assert code == 0, told
-    assert told.strip() == f"signed 3 transfers of {3 * PRICE} atomic units in all"
-    authorizations = json.loads(out)
-    assert [each["from"] for each in authorizations] == [b.intent["address"] for b in buyers]
-    assert len({each["nonce"] for each in authorizations}) == 3
-    for each in authorizations:
-        assert (each["to"], each["value"], each["chain_id"]) == (SAFE, str(PRICE), 31337)
-        assert (each["token"], each["valid_after"]) == (anvil.TOKEN_ADDRESS, 0)
-        assert abs(each["valid_before"] - time.time() - 86400) < 60
-        assert int(node.rpc("eth_getBalance", each["from"], "latest"), 16) == 0
-        submit(node, each)
-        assert held(node, each["from"]) == 0
-    assert held(node, SAFE) == 3 * PRICE
-    submit(node, authorizations[0], refused="authorization is used")
-    assert held(node, SAFE) == 3 * PRICE
-
-
-def test_what_is_signed_goes_to_a_file_only_once_it_is_whole(offline, exported, tmp_path):
-    output = tmp_path / "signed.json"
-    output.write_text("as before")
-    options = ("--output", str(output))
-    code, out, _ = sweep(offline, exported[0], ANOTHER_PHRASE, *options)
-    assert (code, out, output.read_text()) == (1, "", "as before")
-    code, out, told = sweep(offline, exported[0], PHRASE, *options)
-    assert (code, out) == (0, "") and told.strip().startswith("signed 3 transfers")
-    assert len(json.loads(output.read_text())) == 3
-    code, out, told = sweep(offline, exported[0], PHRASE, "--output", str(tmp_path))
-    assert (code, out) == (1, "")
-    assert told.strip() == f"Error: {tmp_path} cannot be written: Is a directory."
-
-
-def test_nobody_can_change_an_authorization_or_use_it_late(offline, exported, node):
-    path, _ = exported
-    first, second, _ = json.loads(sweep(offline, path, PHRASE, "--valid-seconds", "600")[1])
-    stolen = first["calldata"].replace(SAFE[2:].lower(), anvil.BUYER[2:].lower())
-    assert stolen != first["calldata"]
-    submit(node, {**first, "calldata": stolen}, refused="invalid signature")
-    submit(node, first)
-    node.rpc("evm_increaseTime", 601)
+def pass_time(app, node, seconds):
+    node.rpc("evm_increaseTime", seconds)
     node.rpc("anvil_mine", "0x1")
-    submit(node, second, refused="authorization is expired")
+    worker_once(app)
 
 
-@pytest.mark.parametrize(
-    ("phrase", "options", "sentence"),
-    [
-        (ANOTHER_PHRASE, (), "3 of 3 addresses are not of account 0 of this seed phrase"),
-        (ANOTHER_PHRASE, ("--skip-others",), "3 of 3 addresses are not of account 0"),
-        (PHRASE, ("--account", "1"), "3 of 3 addresses are not of account 1"),
-        (PHRASE.replace("junk", "test"), (), "this is not a valid seed phrase"),
-        (PHRASE.replace("junk", "junkk"), (), "this is not a valid seed phrase"),
-    ],
-)
-def test_a_wrong_phrase_is_refused(offline, exported, phrase, options, sentence):
-    code, out, told = sweep(offline, exported[0], phrase, *options)
-    assert (code, out) == (1, "")
-    assert told.strip().startswith(f"Error: {sentence}") and len(told.strip().splitlines()) == 1
+def test_what_may_be_swept_is_marked(app, acme, node):
+    ticket = acme.ticket(capacity=None)
+    confirmed, unbooked, idle, canceled = (acme.buyer(ticket) for _ in range(4))
+    confirmed.pay(node)
+    unbooked.pay(node)
+    assert canceled.cancel().status_code == 200
+    worker_once(app)
+    unbooked.pay(node, 1)
+    rows = sweeps(app)
+    found = {
+        each.intent["id"]: (row["status"], int(row["balance"]) - int(row["booked"]), row["sweep"])
+        for each in (confirmed, unbooked, idle, canceled)
+        if (row := rows[each.intent["id"]])
+    }
+    assert list(found.values()) == [
+        ("confirmed", 0, "yes"),
+        ("confirmed", 1, "not_as_booked"),
+        ("awaiting_payment", 0, "live"),
+        ("canceled", 0, "ended_recently"),
+    ]
+    worker_once(app)
+    assert sweeps(app)[unbooked.intent["id"]]["sweep"] == "yes"
 
 
-def test_a_wallet_replaced_in_between_is_refused_unless_it_is_passed_over(offline, exported):
-    path, buyers = exported
-    lines = path.read_text().splitlines()
-    stranger = derive_address(new_xpub(), 10)
-    lines.append(lines[1].replace(buyers[0].intent["address"], stranger))
-    path.write_text("\n".join(lines))
-    code, out, told = sweep(offline, path, PHRASE)
-    assert (code, out) == (1, "")
-    assert "1 of 4 addresses" in told and stranger in told
-    code, out, _ = sweep(offline, path, PHRASE, "--skip-others")
-    assert (code, len(json.loads(out))) == (0, 3)
+def test_an_order_that_ended_may_be_swept_a_day_later(app, acme, node):
+    buyer = acme.buyer(acme.ticket())
+    buyer.pay(node, 7)
+    worker_once(app)
+    assert sweeps(app)[buyer.intent["id"]]["sweep"] == "live"
+    pass_time(app, node, 2000)
+    row = sweeps(app)[buyer.intent["id"]]
+    assert (row["status"], row["booked"], row["sweep"]) == ("expired", "7", "ended_recently")
+    deadline = datetime.fromisoformat(buyer.intent["expires_at"])
+    assert abs(datetime.fromisoformat(row["ended_at"]) - deadline) < timedelta(seconds=1)
+    pass_time(app, node, 84_000)
+    assert sweeps(app)[buyer.intent["id"]]["sweep"] == "ended_recently"
+    pass_time(app, node, 3000)
+    assert sweeps(app)[buyer.intent["id"]]["sweep"] == "yes"
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        (lambda text: text.replace("derivation_path", "path"), "is not an export"),
-        (lambda text: text.replace("0/10", "1/10"), "row 2 of"),
-        (lambda text: text.replace(str(PRICE), "-1"), "row 2 of"),
-        (lambda text: text.replace(",31337,", ",1,"), "holds anything on chain 31337"),
-        (lambda text: text.replace(anvil.TOKEN_ADDRESS, SAFE), "--to is the token's own contract"),
-        (lambda text: text, "typed at a terminal, and there is none"),
-    ],
-)
-def test_a_wrong_export_is_refused_before_the_phrase_is_asked_for(
-    offline, exported, change, sentence
-):
-    path, _ = exported
-    path.write_text(change(path.read_text()))
-    arguments = (str(path), "--to", SAFE, "--chain-id", "31337", "--token-name", "x")
-    with subprocess.Popen(
-        [sys.executable, "-m", "tools.sweep", *arguments, "--token-version", "2"],
-        cwd=ROOT,
-        env=offline,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    ) as process:
-        out, told = process.communicate(f"{PHRASE}\n".encode(), timeout=PATIENCE_SECONDS)
-    assert (process.returncode, out) == (1, b"")
-    assert sentence in told.decode() and PHRASE not in told.decode()
+def test_an_address_that_was_swept_and_paid_again_is_swept_again(app, acme, node):
+    buyer = acme.buyer(acme.ticket())
+    buyer.pay(node)
+    worker_once(app)
+    pass_time(app, node, 90_000)
+    empty(node, buyer.intent["address"])
+    assert sweeps(app)[buyer.intent["id"]]["sweep"] == "not_as_booked"
+    pass_time(app, node, 61)
+    buyer.pay(node)
+    assert sweeps(app)[buyer.intent["id"]]["sweep"] == "not_as_booked"
+    pass_time(app, node, 61)
+    row = sweeps(app)[buyer.intent["id"]]
+    assert (row["balance"], row["booked"], row["sweep"]) == (str(PRICE), str(2 * PRICE), "yes")
 
 
-def test_an_export_that_is_not_there_is_told_in_one_sentence(offline):
-    terms = ("--to", SAFE, "--chain-id", "1", "--token-name", "x", "--token-version", "2")
-    done = run(offline, "tools.sweep", "nothere.csv", *terms)
-    assert (done.returncode, done.stdout) == (1, "")
-    told = "Error: nothere.csv cannot be read: No such file or directory. Nothing was signed.\n"
-    assert done.stderr == told
+def empty(node, address):
+    """Move all that an address holds, as its owner does."""
+    node.rpc("anvil_impersonateAccount", address)
+    node.rpc("anvil_setBalance", address, hex(10**18))
+    data = f"0xa9059cbb{anvil.BUYER[2:].lower():0>64}{PRICE:064x}"
+    call = {"from": address, "to": anvil.TOKEN_ADDRESS, "data": data, "gas": hex(200_000)}
+    node.rpc("eth_sendTransaction", call)
+    node.rpc("anvil_stopImpersonatingAccount", address)
 
 
-@pytest.mark.parametrize("to", [SAFE.lower(), SAFE[:-1] + "A", "0x" + "0" * 40, "0x12", "safe"])
-def test_the_destination_must_carry_its_checksum(offline, to):
-    terms = ("--chain-id", "1", "--token-name", "x", "--token-version", "2")
-    done = run(offline, "tools.sweep", "addresses.csv", "--to", to, *terms)
-    assert done.returncode == 2 and "argument --to: " in done.stderr
+def test_what_cannot_be_seen_is_not_swept(app, acme, node, environ):
+    buyer = acme.buyer(acme.ticket())
+    buyer.pay(node)
+    worker_once(app)
+    del environ["RPC_URL_31337"]
+    done = run(environ, "flask", "--app", "app", "wallet", "export", "acme")
+    (row,) = csv.DictReader(io.StringIO(done.stdout))
+    assert (row["balance"], row["booked"], row["sweep"]) == ("", str(PRICE), "not_seen")
+
+
+def test_a_file_is_readable_by_its_owner_alone(app, acme, node, tmp_path):
+    path = tmp_path / "addresses.csv"
+    for _ in range(2):
+        cli(app, "wallet", "export", "acme", "--output", str(path))
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        path.chmod(0o644)
+    said = cli(app, "wallet", "export", "acme", "--output", str(tmp_path / "no" / "x"), exit_code=1)
+    assert said.endswith("cannot be written: No such file or directory\n")

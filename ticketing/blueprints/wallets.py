@@ -1,16 +1,21 @@
 """The surface of the wallet that a tenant is paid into."""
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
-from schemas.wallets import WalletSchema, WalletSetSchema
+from flask import Response
+
+from schemas.wallets import WalletSchema, WalletSetAnswerSchema, WalletSetSchema
+from ticketing.conflicts import WalletInUse
 from ticketing.constants import Role
-from ticketing.errors import NotFound
+from ticketing.errors import ChainUnavailable, NotFound
 from ticketing.services import wallets
 from ticketing.services.wallets import WalletView
 from ticketing.web import auth
 from ticketing.web.audited import audited
 from ticketing.web.blueprint import ApiBlueprint
-from ticketing.web.context import caller
+from ticketing.web.context import caller, config
 
 blp = ApiBlueprint(
     "wallets",
@@ -29,10 +34,28 @@ def get_wallet(tenant: str) -> WalletView:
     return wallets.view(wallets.of_tenant(caller().tenant_id))
 
 
+def _unused_account(view: Callable[..., Response]) -> Callable[..., Response]:
+    """Ask the chains about the account before the write transaction of the view begins."""
+
+    @wraps(view)
+    def wrapper(body: dict[str, Any], **path: str) -> Response:
+        unchecked = wallets.ensure_unused(body["xpub"], config().chains)
+        return view({**body, "unchecked_chains": unchecked}, **path)
+
+    return wrapper
+
+
 @blp.put("")
 @blp.takes(WalletSetSchema)
+@_unused_account
 @audited(get_wallet)
-@blp.answers(200, WalletSchema)
+@blp.answers(200, WalletSetAnswerSchema)
+@blp.refuses(WalletInUse, ChainUnavailable)
 def set_wallet(body: dict[str, Any], tenant: str) -> WalletView:
-    """Set or replace the wallet. Addresses issued before stay watched."""
-    return wallets.view(wallets.replace(caller().tenant_id, body["xpub"]))
+    """Set or replace the wallet.
+
+    The account must be used for nothing else: if one of its first five addresses has a nonce or
+    holds the token on an enabled chain, it is refused. Addresses issued before stay watched.
+    """
+    wallet = wallets.replace(caller().tenant_id, body["xpub"])
+    return wallets.view(wallet, body["unchecked_chains"])

@@ -174,6 +174,18 @@ class Node:
         """How many blocks the node takes in one question for logs, as far as is known."""
         return self._reader.width.blocks
 
+    def is_used(self, token_address: str, addresses: Sequence[str]) -> bool:
+        """Tell whether one of the addresses has sent a transaction or holds the token."""
+        self.head()  # it answers for this chain
+        answers = self._rpc.batch(
+            [
+                *(("eth_getTransactionCount", [each, "latest"]) for each in addresses),
+                *(_eth_call(token_address, _balance_data(each)) for each in addresses),
+            ]
+        )
+        nonces, balances = answers[: len(addresses)], answers[len(addresses) :]
+        return any(map(parse_quantity, nonces)) or any(map(parse_word, balances))
+
 
 @lru_cache
 def connect(chain: Chain) -> Node:

@@ -131,7 +131,7 @@ def _due(intent: PaymentIntent, *, late: bool) -> int:
     """Return what a buyer would pay, who may come late."""
     due = intent.amount_due
     if late and intent.status == IntentStatus.EXPIRED:
-        due = max(0, intent.amount - intent.amount_received)
+        due = intent.amount  # only one transfer of the whole can still buy it
     if due == 0:
         raise click.ClickException(
             f"nothing is due: the intent is {intent.status} (--amount pays all the same)"

@@ -1,11 +1,14 @@
 """`flask --app app tenants`: organizers' accounts."""
 
+from typing import Any
+
 import click
 from flask.cli import AppGroup
 
 from ticketing.cli.base import command, config, json_option, leave_trail, show
 from ticketing.constants import DEFAULT_KEY_TTL, Role
 from ticketing.db.connection import write_transaction
+from ticketing.services import wallets
 from ticketing.services.access import api_keys, tenants
 
 group = AppGroup("tenants", help="Make organizers' accounts.")
@@ -18,7 +21,12 @@ group = AppGroup("tenants", help="Make organizers' accounts.")
 @json_option
 @command
 def create(slug: str, name: str, xpub: str | None, as_json: bool) -> None:
-    """Make a tenant and print its first admin key, once."""
+    """Make a tenant and print its first admin key, once.
+
+    The account of the xpub must be used for nothing else. Chains that cannot be asked whether it
+    is are printed as unchecked_chains.
+    """
+    unchecked = wallets.ensure_unused(xpub, config().chains) if xpub is not None else []
     with write_transaction():
         tenant = tenants.create(slug, name, xpub)
         key = api_keys.create(
@@ -30,6 +38,7 @@ def create(slug: str, name: str, xpub: str | None, as_json: bool) -> None:
         )
         made = {"slug": slug, "name": name, "xpub": xpub, "first_key": key.id}
         leave_trail(tenant.id, tenant.id, before=None, after=made)
-    show(
-        {"id": tenant.id, "slug": tenant.slug, "name": tenant.name, "key": key.key}, as_json=as_json
-    )
+    shown: dict[str, Any] = {"id": tenant.id, "slug": slug, "name": name, "key": key.key}
+    if unchecked:
+        shown["unchecked_chains"] = unchecked
+    show(shown, as_json=as_json)

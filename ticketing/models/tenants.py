@@ -8,14 +8,15 @@ from ticketing.models.base import BaseModel, UtcDateTimeField
 class Wallet(BaseModel):
     """An extended public key and the index of its next unused address.
 
-    The row belongs to the key, not to a tenant: whoever uses the same key again goes on where
-    it stopped, so no address is ever issued twice.
+    Index 0 is the organizer's own address: it is never issued. The row belongs to the key, not to
+    a tenant: the next use of the same key continues where it stopped, so no address is issued
+    twice.
     """
 
     id = TextField(primary_key=True)
     xpub = TextField()
     public_key = TextField(unique=True)
-    next_index = BigIntegerField(default=0)
+    next_index = BigIntegerField(default=1)
     created_at = UtcDateTimeField()
 
     class Meta:

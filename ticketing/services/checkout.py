@@ -29,7 +29,7 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared, prepared_insert
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
-from ticketing.services import chains, wallets
+from ticketing.services import chains, node_places, wallets
 from ticketing.services.access import rate_limits, tenants
 from ticketing.services.catalog import public_listing
 from ticketing.services.orders import stock
@@ -103,7 +103,7 @@ def purchase(intent: PaymentIntent, config: Config) -> PaymentIntent:
         return intent
     if intent.chain_id is None:
         return settlement.confirm_free(intent.id)
-    with looking.place(intent.id) as has_place:
+    with node_places.place(intent.id) as has_place:
         if not has_place:
             return intent
         view = looking.look(intent, config.chains, to_drop=False)
@@ -117,7 +117,7 @@ def cancel(intent: PaymentIntent, config: Config) -> PaymentIntent:
     anything was received; ChainUnavailable if that cannot be seen.
     """
     if intent.status == IntentStatus.AWAITING_PAYMENT and intent.chain_id is not None:
-        with looking.place(intent.id) as has_place:
+        with node_places.place(intent.id) as has_place:
             if not has_place:
                 raise ChainUnavailable("Too many requests wait for the chain's node.")
             view = looking.look(intent, config.chains, to_drop=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,21 +10,27 @@ from peewee import ModelUpdate
 
 from ticketing import clock, ids
 from ticketing.chain import xpub as xpubs
-from ticketing.conflicts import NotPayable
+from ticketing.chain.registry import Chain
+from ticketing.conflicts import NotPayable, WalletInUse
 from ticketing.db.connection import write_transaction
 from ticketing.errors import Invalid, NotFound
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant, Wallet
-from ticketing.services import catalog_version
+from ticketing.services import account_use, catalog_version
 
 
 @dataclass(frozen=True)
 class WalletView:
-    """A wallet, with its first address to be compared with what the organizer's own one shows."""
+    """A wallet. `first_address`, 0/0, is the organizer's own: for comparing, never issued.
+
+    `unchecked_chains` are those that could not be seen when the wallet was set.
+    """
 
     xpub: str
     first_address: str
     next_index: int
+    unchecked_chains: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
@@ -70,17 +76,34 @@ def of_tenant(tenant_id: str) -> Wallet:
     return wallet
 
 
+def ensure_unused(xpub: str, enabled: Mapping[int, Chain]) -> list[int]:
+    """Make sure that an account is used for nothing else; return the chains that cannot be seen.
+
+    An account that orders got addresses from before is not asked about. Call it outside of a write
+    transaction: it may take some seconds. Invalid for what is not an account's public key;
+    WalletInUse; ChainUnavailable while this process looks at another account.
+    """
+    public_key = _public_key(xpub)
+    known: Wallet | None = Wallet.get_or_none(Wallet.public_key == public_key)
+    if known and PaymentIntent.select().where(PaymentIntent.wallet == known.id).exists():
+        return []
+    found = account_use.used_on(xpub, enabled)
+    if used := [chain_id for chain_id, is_used in found.items() if is_used]:
+        raise WalletInUse(
+            f"This account is already in use on chain {used[0]}. Orders need an account of their"
+            " own: choose one that nothing was sent to or from."
+        )
+    return [chain_id for chain_id, is_used in found.items() if is_used is None]
+
+
 def replace(tenant_id: str, xpub: str) -> Wallet:
     """Pay the tenant into the account `xpub` from now on.
 
     Addresses issued before stay with their intents and stay watched. A key that was used before,
-    by whomever, goes on after its last address. Invalid for what is not an account's public key.
+    by any tenant, continues after its last address. Invalid for what is not an account's public
+    key.
     """
-    try:
-        key = xpubs.parse(xpub)
-    except xpubs.InvalidXpub as error:
-        raise Invalid({"xpub": [str(error)]}) from None
-    public_key = (key.public_key + key.chain_code).hex()
+    public_key = _public_key(xpub)
     with write_transaction():
         (
             Wallet.insert(
@@ -95,9 +118,18 @@ def replace(tenant_id: str, xpub: str) -> Wallet:
     return wallet
 
 
-def view(wallet: Wallet) -> WalletView:
+def _public_key(xpub: str) -> str:
+    try:
+        key = xpubs.parse(xpub)
+    except xpubs.InvalidXpub as error:
+        raise Invalid({"xpub": [str(error)]}) from None
+    return (key.public_key + key.chain_code).hex()
+
+
+def view(wallet: Wallet, unchecked_chains: Sequence[int] = ()) -> WalletView:
     """Return the wallet as its organizer sees it."""
-    return WalletView(wallet.xpub, xpubs.derive_address(wallet.xpub, 0), wallet.next_index)
+    first_address = xpubs.derive_address(wallet.xpub, 0)
+    return WalletView(wallet.xpub, first_address, wallet.next_index, unchecked_chains)
 
 
 def issue_address(tenant_id: str) -> IssuedAddress:

@@ -6,16 +6,13 @@ from where they were last known to be complete, some ranges at a time.
 
 import logging
 from datetime import datetime, timedelta
-from itertools import islice
 
 from ticketing import clock
 from ticketing.chain.answers import Block
 from ticketing.chain.errors import RpcError, RpcLimited, RpcSilent
 from ticketing.chain.node import Node
 from ticketing.chain.registry import Chain
-from ticketing.models.payment_intents import PaymentIntent
-from ticketing.services import chains
-from ticketing.services.payments import booking, payments, watching
+from ticketing.services.payments import address_search, payments, watching
 
 RANGES_PER_PASS = 8
 """How many questions for logs one pass asks for all searches together."""
@@ -41,7 +38,7 @@ class BalanceSweep:
 
         Their logs are searched first. RpcError if the balances cannot be seen.
         """
-        found = self._balances(payments.intents_of(intent_ids), cursor)
+        found = address_search.balances(self._node, payments.intents_of(intent_ids), cursor)
         explained = [each for each in found if each[1] <= payments.booked_atomic(each[0])]
         watching.note_balances(explained, cursor)
         may_expire = [intent.id for intent, _ in explained]
@@ -52,30 +49,16 @@ class BalanceSweep:
                 log.error("intent %s holds more than its logs show; it expires", intent.id)
                 may_expire.append(intent.id)
             elif intent.search_to is None:
-                self._begin_search(intent, balance, cursor)
+                address_search.begin(intent, balance, cursor)
         return may_expire
 
     def run(self, cursor: Block) -> None:
         """Compare the balances of cold addresses once a minute; go on with searches. RpcError."""
         if not clock.is_within(watching.SWEEP_EVERY, self._swept_at):
-            self._compare(watching.to_sweep(self._chain.chain_id, cursor.time), cursor)
+            swept = watching.to_sweep(self._chain.chain_id, cursor.time)
+            address_search.compare(self._node, swept, cursor)
             self._swept_at = clock.now()
         self._search()
-
-    def _compare(self, swept: list[PaymentIntent], cursor: Block) -> None:
-        explained = []
-        for intent, balance in self._balances(swept, cursor):
-            if watching.is_explained(intent, balance):
-                explained.append((intent, balance))
-            else:
-                self._begin_search(intent, balance, cursor)
-                # What arrived in this moment lies above the cursor: it is found by its log.
-                watching.watch_again(intent, cursor.time)
-        watching.note_balances(explained, cursor)
-
-    def _begin_search(self, intent: PaymentIntent, balance: int, cursor: Block) -> None:
-        log.warning("intent %s holds more than its logs showed: they are read again", intent.id)
-        watching.note_unexplained(intent, balance, cursor)
 
     def _search(self) -> None:
         """Go on with searches, some ranges in all. One that cannot be read stops no other."""
@@ -85,7 +68,7 @@ class BalanceSweep:
             if left == 0 or clock.is_within(pause, failed_at):
                 continue
             try:
-                left -= self._search_one(intent, left)
+                left -= address_search.go_on(self._node, intent, left)
                 self._failed.pop(intent.id, None)
             except (RpcLimited, RpcSilent):
                 raise
@@ -93,31 +76,3 @@ class BalanceSweep:
                 log.warning("the logs of intent %s cannot be read: %s", intent.id, error)
                 self._failed[intent.id] = (clock.now(), min(2 * pause, LONGEST_PAUSE))
                 left -= 1
-
-    def _search_one(self, intent: PaymentIntent, ranges: int) -> int:
-        """Read some ranges of one intent's logs, and keep how far that came; return how many."""
-        terms, to = intent.terms, self._node.block(intent.search_to or 0)
-        if intent.checked_block is None:
-            first = self._node.first_block_since(intent.created_at - chains.CLOCK_SKEW, to)
-        else:
-            first = intent.checked_block + 1
-        if first > to.number:
-            booking.book_search(intent, [], to.number)
-            return 0
-        found = self._node.old_transfers(terms.token_address, [terms.address], first, to)
-        read = 0
-        for each in islice(found, ranges):
-            booking.book_search(intent, each.transfers, each.last.number)
-            read += 1
-        return read
-
-    def _balances(self, intents: list[PaymentIntent], at: Block) -> list[tuple[PaymentIntent, int]]:
-        by_token: dict[str, list[PaymentIntent]] = {}
-        for intent in intents:
-            by_token.setdefault(intent.terms.token_address, []).append(intent)
-        found = []
-        for token_address, of_token in by_token.items():
-            addresses = [intent.terms.address for intent in of_token]
-            held = self._node.balances_at(at, token_address, addresses)
-            found += list(zip(of_token, held, strict=True))
-        return found

@@ -1,14 +1,10 @@
 """Looking at a chain for one order, while its buyer waits.
 
-A node that hangs or refuses must not stop the service: few requests of a process wait for nodes at
-a time, one for each order, and each reads a bounded number of blocks. What lies further back is the
-worker's.
+It reads a bounded number of blocks. What lies further back is the worker's.
 """
 
 import logging
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -16,7 +12,6 @@ from ticketing.chain.answers import Block, Transfer
 from ticketing.chain.errors import NotLinked, RpcError
 from ticketing.chain.node import Node, connect
 from ticketing.chain.registry import Chain
-from ticketing.constants import LOOKS_AT_ONCE
 from ticketing.errors import ChainUnavailable
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains, counters
@@ -26,10 +21,6 @@ RANGES_PER_LOOK = 4
 """How many questions for logs one look may ask."""
 
 log = logging.getLogger(__name__)
-
-_places = threading.BoundedSemaphore(LOOKS_AT_ONCE)
-_looking: set[str] = set()
-_guard = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -46,25 +37,6 @@ class ChainView:
     transfers: list[Transfer] = field(default_factory=list)
     hashes: Mapping[int, str] = field(default_factory=dict)
     balance: int | None = None
-
-
-@contextmanager
-def place(intent_id: str) -> Iterator[bool]:
-    """Take one of the few places for requests that wait for a node; yield whether there was one.
-
-    There is none while another request looks for the same order.
-    """
-    with _guard:
-        taken = intent_id not in _looking and _places.acquire(blocking=False)
-        if taken:
-            _looking.add(intent_id)
-    try:
-        yield taken
-    finally:
-        if taken:
-            with _guard:
-                _looking.discard(intent_id)
-            _places.release()
 
 
 def look(intent: PaymentIntent, enabled: Mapping[int, Chain], *, to_drop: bool) -> ChainView:

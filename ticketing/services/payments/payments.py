@@ -76,8 +76,9 @@ def decide(undecided: Iterable[Payment], honoured: Payment | None) -> None:
 
 
 def intents_of(intent_ids: Collection[str]) -> list[PaymentIntent]:
-    """Return intents by their ids."""
-    return list(PaymentIntent.select().where(PaymentIntent.id.in_(list(intent_ids))))
+    """Return intents by their ids, in the order of these."""
+    query = PaymentIntent.select().where(PaymentIntent.id.in_(list(intent_ids)))
+    return list(query.order_by(PaymentIntent.id))
 
 
 def booked_atomic(intent: PaymentIntent) -> int:

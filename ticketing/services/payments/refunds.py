@@ -12,12 +12,12 @@ from ticketing.chain.registry import Chain
 from ticketing.conflicts import NoRefundDue, RefundNotSeen
 from ticketing.errors import ChainUnavailable
 from ticketing.models.payment_intents import TO_REFUND, PaymentIntent, Refund
-from ticketing.services import counters
+from ticketing.services import counters, node_places
 from ticketing.services.access import audit_log
 from ticketing.services.access.audit_log import Actor
 from ticketing.services.orders import intents
 from ticketing.services.pagination import Page, PageRequest, paginate
-from ticketing.services.payments import looking, settlement
+from ticketing.services.payments import settlement
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _transfers_back(
     chain = enabled.get(terms.chain_id)
     if chain is None:
         raise ChainUnavailable("The chain of this intent is not enabled any more.")
-    with looking.place(intent.id) as has_place:
+    with node_places.place(intent.id) as has_place:
         if not has_place:
             raise ChainUnavailable("Too many requests wait for the chain's node.")
         head, sent = _read(chain, tx_hash, terms.token_address)

@@ -1,0 +1,160 @@
+"""An account that is in use takes no orders: its other income would pay for them."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, Event
+
+import pytest
+
+from tests.support.bad_node import BadNode
+from tests.support.factories import cli, new_organizer, new_xpub
+from ticketing.chain import xpub as xpubs
+from ticketing.constants import LOOKS_AT_ONCE
+from ticketing.db import migrate
+from ticketing.db.connection import database
+from ticketing.services import account_use
+from tools import anvil
+from tools.anvil import Anvil
+
+PATIENCE_SECONDS = 30
+NOBODY = "http://127.0.0.1:9"
+
+
+@pytest.fixture
+def bad_node(environ, node):
+    """What the app asks instead of the node."""
+    with BadNode(node.url) as proxy:
+        environ["RPC_URL_31337"] = proxy.url
+        yield proxy
+
+
+def put(organizer, xpub):
+    return organizer.api().put(f"{organizer.path}/wallet", {"xpub": xpub})
+
+
+def wallet(organizer):
+    return organizer.api().get(f"{organizer.path}/wallet").json
+
+
+def test_an_account_that_nothing_uses_is_taken(acme, node):
+    answer = put(acme, new_xpub())
+    assert (answer.status_code, answer.json["unchecked_chains"]) == (200, [])
+
+
+@pytest.mark.parametrize("index", [0, 4])
+def test_an_account_that_holds_tokens_is_refused(acme, node, index):
+    xpub, before = new_xpub(), wallet(acme)
+    anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, xpubs.derive_address(xpub, index), 1)
+    answer = put(acme, xpub)
+    assert (answer.status_code, answer.json["code"]) == (409, "wallet_in_use")
+    assert "31337" in answer.json["detail"] and xpub not in answer.text
+    assert wallet(acme) == before
+
+
+def test_an_account_that_has_sent_something_is_refused(acme, node):
+    xpub = new_xpub()
+    node.rpc("anvil_setNonce", xpubs.derive_address(xpub, 3), "0x1")
+    assert put(acme, xpub).json["code"] == "wallet_in_use"
+
+
+def test_what_lies_behind_the_first_addresses_does_not_matter(acme, node):
+    xpub = new_xpub()
+    anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, xpubs.derive_address(xpub, 5), 1)
+    assert put(acme, xpub).status_code == 200
+
+
+def test_a_key_that_issued_addresses_before_is_taken_up_again(acme, node):
+    first = wallet(acme)["xpub"]
+    acme.buyer(acme.ticket()).pay(node)
+    put(acme, new_xpub())
+    answer = put(acme, first)
+    assert (answer.status_code, answer.json["next_index"]) == (200, 2)
+
+
+def test_the_command_line_refuses_it_too(app, node):
+    options = ("tenants", "create", "acme", "--name", "Acme", "--xpub", anvil.DEMO_XPUB)
+    assert "already in use on chain 31337" in cli(app, *options, exit_code=1)
+    new_organizer(app, "acme")
+
+
+def test_chains_that_cannot_be_seen_are_named(environ, node, request):
+    environ["RPC_URL_1"] = NOBODY
+    environ["RPC_URL_10"] = node.url  # it answers for another chain
+    app = request.getfixturevalue("app")
+    acme = new_organizer(app, "acme", xpub=None)
+    assert put(acme, new_xpub()).json["unchecked_chains"] == [1, 10]
+    assert put(acme, anvil.DEMO_XPUB).json["code"] == "wallet_in_use"
+    said = cli(app, "tenants", "create", "other", "--name", "Other", "--xpub", new_xpub())
+    assert "unchecked_chains  [1, 10]" in said
+
+
+def test_a_chain_that_hangs_delays_a_wallet_for_a_bounded_time_and_locks_nothing(
+    bad_node, acme, monkeypatch
+):
+    in_transaction = []
+
+    def used_on(*arguments):
+        in_transaction.append(database.in_transaction())
+        return real(*arguments)
+
+    real = account_use.used_on
+    monkeypatch.setattr(account_use, "used_on", used_on)
+    monkeypatch.setattr(account_use, "LOOK_SECONDS", 0.3)
+    bad_node.hang()
+    assert put(acme, new_xpub()).json["unchecked_chains"] == [31337]
+    cli(acme.app, "tenants", "create", "other", "--name", "Other", "--xpub", new_xpub())
+    assert in_transaction == [False, False]
+
+
+def test_nodes_that_hang_hold_few_requests_of_a_process(bad_node, acme, monkeypatch):
+    monkeypatch.setattr(account_use, "LOOK_SECONDS", PATIENCE_SECONDS)
+    reached, released = Barrier(LOOKS_AT_ONCE + 1), Event()
+
+    def hang(chain_id):
+        if not released.is_set():
+            reached.wait(PATIENCE_SECONDS)
+        released.wait(PATIENCE_SECONDS)
+        return chain_id
+
+    bad_node.answer("eth_chainId", hang)
+    api, path = acme.api(), f"{acme.path}/wallet"
+    with ThreadPoolExecutor(LOOKS_AT_ONCE) as pool:
+        first = [pool.submit(put, acme, new_xpub()) for _ in range(LOOKS_AT_ONCE)]
+        reached.wait(PATIENCE_SECONDS)
+        another = api.put(path, {"xpub": new_xpub()})
+        released.set()
+        assert (another.status_code, another.json["code"]) == (503, "chain_unavailable")
+        assert {each.result().status_code for each in first} == {200}
+        for _ in range(LOOKS_AT_ONCE):
+            pool.submit(database.close).result()
+    assert api.put(path, {"xpub": new_xpub()}).status_code == 200
+
+
+def test_a_chain_that_refuses_or_answers_garbage_is_named_too(bad_node, acme):
+    bad_node.refuse("eth_getTransactionCount")
+    assert put(acme, new_xpub()).json["unchecked_chains"] == [31337]
+    bad_node.well()
+    bad_node.answer("eth_call", "0x")
+    assert put(acme, new_xpub()).json["unchecked_chains"] == [31337]
+
+
+def test_an_account_in_use_on_one_of_several_chains_is_refused(environ, node, request):
+    with Anvil(chain_id=8453) as other:
+        environ["RPC_URL_8453"] = other.url
+        environ["TOKEN_ADDRESS_8453"] = anvil.TOKEN_ADDRESS
+        anvil.ensure_token(other.rpc)
+        acme = request.getfixturevalue("acme")
+        xpub = new_xpub()
+        other.rpc("anvil_setNonce", xpubs.derive_address(xpub, 0), "0x1")
+        assert "chain 8453" in put(acme, xpub).json["detail"]
+
+
+def test_wallets_that_issued_nothing_move_past_their_first_address(app):
+    new, old = new_organizer(app, "new"), new_organizer(app, "old")
+    old.buyer(old.ticket())
+    while migrate.downgrade() != ["0007_first_address"]:
+        pass
+    join = "tenants JOIN wallets ON wallets.id = tenants.wallet_id"
+    found = database.execute_sql(f"SELECT slug, next_index FROM {join}").fetchall()
+    assert dict(found) == {"new": 0, "old": 2}
+    migrate.upgrade()
+    assert (wallet(new)["next_index"], wallet(old)["next_index"]) == (1, 2)

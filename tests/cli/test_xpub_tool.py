@@ -1,0 +1,99 @@
+"""`python -m tools.xpub`: an account's public key from a seed phrase, offline."""
+
+import pytest
+from eth_account import Account
+
+from tests.support.factories import run
+from tests.support.terminal import offline_environ, type_phrase
+from ticketing.chain import xpub as xpubs
+from tools import anvil
+from tools.xpub import Key, derive
+
+PHRASE = "test test test test test test test test test test test junk"
+
+# BIP-32's test vectors 1, 3 (a private key with a leading zero) and 4, as far as they are hardened.
+VECTORS = [
+    (
+        "000102030405060708090a0b0c0d0e0f",
+        (0,),
+        "xpub68Gmy5EdvgibQVfPdqkBBCHxA5htiqg55crXYuXoQRKfDBFA1WEjWgP6LHhwBZeNK1VTsfTFUHCdrfp1bgwQ9"
+        "xv5ski8PX9rL2dZXvgGDnw",
+    ),
+    (
+        "4b381541583be4423346c643850da4b320e46a87ae3d2a4e6da11eba819cd4acba45d239319ac14f863b8d5ab5"
+        "a0d0c64d2e8a1e7d1457df2e5a3c51c73235be",
+        (0,),
+        "xpub68NZiKmJWnxxS6aaHmn81bvJeTESw724CRDs6HbuccFQN9Ku14VQrADWgqbhhTHBaohPX4CjNLf9fq9MYo6oD"
+        "aPPLPxSb7gwQN3ih19Zm4Y",
+    ),
+    (
+        "3ddd5602285899a946114506157c7997e5444528f3003f6134712147db19b678",
+        (0, 1),
+        "xpub6BJA1jSqiukeaesWfxe6sNK9CCGaujFFSJLomWHprUL9DePQ4JDkM5d88n49sMGJxrhpjazuXYWdMf17C9T5X"
+        "nxkopaeS7jGk1GyyVziaMt",
+    ),
+]
+
+
+@pytest.fixture
+def offline(tmp_path):
+    return offline_environ(str(tmp_path))
+
+
+def shown(out):
+    return dict(line.split(maxsplit=1) for line in out.splitlines())
+
+
+@pytest.mark.parametrize(("seed", "path", "xpub"), VECTORS)
+def test_keys_are_those_of_bip_32(seed, path, xpub):
+    assert derive(bytes.fromhex(seed), path)[1] == xpub
+
+
+@pytest.mark.parametrize("account", [0, 1, 7, 2**31 - 1])
+def test_it_prints_the_xpub_whose_addresses_the_phrase_owns(offline, account):
+    code, out, said = type_phrase(offline, "tools.xpub", ["--account", str(account)], PHRASE)
+    assert (code, said.strip()) == (0, "")
+    printed = shown(out)
+    assert printed["account"] == f"m/44'/60'/{account}'"
+    Account.enable_unaudited_hdwallet_features()
+    for index in range(3):
+        path = f"m/44'/60'/{account}'/0/{index}"
+        theirs = Account.from_mnemonic(PHRASE, account_path=path).address
+        assert xpubs.derive_address(printed["xpub"], index) == theirs
+    assert printed["first_address"] == xpubs.derive_address(printed["xpub"], 0)
+    known = {0: anvil.DEMO_XPUB, 1: anvil.SELLER_XPUB}
+    assert printed["xpub"] == known.get(account, printed["xpub"])
+
+
+def test_the_account_is_by_default_one_that_wallets_do_not_use(offline):
+    _, out, _ = type_phrase(offline, "tools.xpub", [], f"  {PHRASE.replace(' ', '  ')} ")
+    assert shown(out)["account"] == "m/44'/60'/7'"
+
+
+@pytest.mark.parametrize("phrase", [PHRASE.replace("junk", "test"), "junk", f"{PHRASE} junk"])
+def test_a_wrong_phrase_is_refused_and_not_repeated(offline, phrase):
+    code, out, said = type_phrase(offline, "tools.xpub", [], phrase)
+    assert (code, out, said.strip()) == (1, "", "Error: this is not a valid seed phrase.")
+
+
+@pytest.mark.parametrize("account", ["-1", "0x7", "2147483648", "7'", "", "²", "9" * 5000])
+def test_a_wrong_account_number_is_refused(offline, account):
+    done = run(offline, "tools.xpub", f"--account={account}")
+    assert done.returncode == 2 and "argument --account: " in done.stderr
+
+
+def test_without_a_terminal_nothing_is_asked(offline):
+    done = run(offline, "tools.xpub", stdin=PHRASE)
+    assert done.returncode == 1 and "typed at a terminal" in done.stderr
+    assert PHRASE not in done.stdout + done.stderr
+
+
+def test_help_says_which_accounts_are_safe(offline):
+    said = run(offline, "tools.xpub", "--help").stdout
+    assert "MetaMask" in said and "Ledger Live" in said and "default: 7" in said
+
+
+def test_a_key_is_never_printed():
+    key, _ = derive(bytes(16), (44,))
+    assert isinstance(key, Key)
+    assert str(key.number) not in repr(key) and key.chain_code.hex() not in repr(key)

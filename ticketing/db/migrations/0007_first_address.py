@@ -1,0 +1,15 @@
+"""The first address of a wallet, 0/0, is the organizer's own: it is not issued any more."""
+
+from peewee import Database
+from playhouse.migrate import SchemaMigrator
+
+
+def up(migrator: SchemaMigrator, db: Database) -> None:
+    db.execute_sql("UPDATE wallets SET next_index = 1 WHERE next_index = 0")
+
+
+def down(migrator: SchemaMigrator, db: Database) -> None:
+    db.execute_sql(
+        "UPDATE wallets SET next_index = 0 WHERE next_index = 1 AND NOT EXISTS"
+        " (SELECT 1 FROM payment_intents WHERE payment_intents.wallet_id = wallets.id)"
+    )

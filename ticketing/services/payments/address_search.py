@@ -1,0 +1,72 @@
+"""Comparing the balances of payment addresses, and searching the logs of those that hold more."""
+
+import logging
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+from ticketing.chain.answers import Block
+from ticketing.chain.node import Node
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.services import chains
+from ticketing.services.payments import booking, watching
+
+log = logging.getLogger(__name__)
+
+
+def balances(
+    node: Node, intents: Iterable[PaymentIntent], at: Block
+) -> list[tuple[PaymentIntent, int]]:
+    """Return what the address of each intent held after a block, in its token's units. RpcError."""
+    by_token: dict[str, list[PaymentIntent]] = {}
+    for intent in intents:
+        by_token.setdefault(intent.terms.token_address, []).append(intent)
+    found = []
+    for token_address, of_token in by_token.items():
+        addresses = [intent.terms.address for intent in of_token]
+        held = node.balances_at(at, token_address, addresses)
+        found += list(zip(of_token, held, strict=True))
+    return found
+
+
+def compare(node: Node, intents: Sequence[PaymentIntent], at: Block) -> list[PaymentIntent]:
+    """Compare the balances of ended intents' addresses with what is known of them. RpcError.
+
+    Return those that hold something unexplained: their logs are to be searched.
+    """
+    found = balances(node, intents, at)
+    explained = [each for each in found if watching.is_explained(*each)]
+    watching.note_balances(explained, at)
+    known = {intent.id for intent, _ in explained}
+    to_search = [each for each in found if each[0].id not in known]
+    for intent, balance in to_search:
+        begin(intent, balance, at)
+        # What arrived in this moment lies above the cursor: it is found by its log.
+        watching.watch_again(intent, at.time)
+    return [intent for intent, _ in to_search]
+
+
+def begin(intent: PaymentIntent, balance: int, at: Block) -> None:
+    """Note that an intent's logs up to a block are to be searched."""
+    log.warning("intent %s holds more than its logs showed: they are read again", intent.id)
+    watching.note_unexplained(intent, balance, at)
+
+
+def go_on(node: Node, intent: PaymentIntent, most_ranges: int | None = None) -> int:
+    """Search some ranges of an intent's logs, book what they hold, and keep how far that came.
+
+    `most_ranges` None: up to the end of the search. Return how many ranges were read. RpcError.
+    """
+    terms, to = intent.terms, node.block(intent.search_to or 0)
+    if intent.checked_block is None:
+        first = node.first_block_since(intent.created_at - chains.CLOCK_SKEW, to)
+    else:
+        first = intent.checked_block + 1
+    if first > to.number:
+        booking.book_search(intent, [], to.number)
+        return 0
+    read = 0
+    found = node.old_transfers(terms.token_address, [terms.address], first, to)
+    for each in islice(found, most_ranges):
+        booking.book_search(intent, each.transfers, each.last.number)
+        read += 1
+    return read

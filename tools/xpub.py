@@ -1,0 +1,142 @@
+r"""Derive, offline, the extended public key (xpub) of a fresh account from a seed phrase.
+
+    pip install eth-account
+    python -m tools.xpub --account 7
+
+For wallets that show no xpub, such as MetaMask. It asks for the seed phrase, prints the xpub of
+m/44'/60'/7' and its first address, and makes no network connection. Run it where your seed phrase
+may be typed. It needs tools/sweep.py, and nothing else of this repository.
+
+The account must be one that you use for nothing else. MetaMask, Trezor and most others keep all
+that they show in account 0 (m/44'/60'/0'/0/i); Ledger Live counts the accounts up from 0
+(m/44'/60'/i'/0/0). A number that you never used is safe; 7 is, unless you have eight accounts in
+Ledger Live. The service refuses an account that is in use. Note the number: tools.sweep needs it.
+
+With the xpub everybody can see all payments to the account, and with one of the account's private
+keys besides compute all others: give it to nobody but the service.
+"""
+
+import argparse
+import hashlib
+import hmac
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from Crypto.Hash import RIPEMD160
+from eth_account.hdaccount import seed_from_mnemonic
+from eth_keys.datatypes import PrivateKey
+
+from tools.sweep import FIRST_HARDENED_INDEX, Refused, ask_phrase
+
+PURPOSE, ETHER = 44, 60
+DEFAULT_ACCOUNT = 7
+ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
+VERSION = bytes.fromhex("0488B21E")
+BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True)
+class Key:
+    """A private key with its chain code (BIP-32). Its repr shows neither."""
+
+    number: int
+    chain_code: bytes
+
+    def __repr__(self) -> str:
+        return "Key()"
+
+    @property
+    def private(self) -> PrivateKey:
+        """The key alone."""
+        return PrivateKey(self.number.to_bytes(32, "big"))
+
+    @property
+    def public(self) -> bytes:
+        """Its public key in the compressed form of 33 bytes."""
+        return bytes(self.private.public_key.to_compressed_bytes())
+
+    @property
+    def fingerprint(self) -> bytes:
+        """How children name their parent."""
+        return RIPEMD160.new(hashlib.sha256(self.public).digest()).digest()[:4]
+
+    def child(self, index: int) -> "Key":
+        """Derive a child; one whose index is FIRST_HARDENED_INDEX or more is hardened."""
+        hardened = index >= FIRST_HARDENED_INDEX
+        data = b"\0" + self.number.to_bytes(32, "big") if hardened else self.public
+        return _split(self.chain_code, data + index.to_bytes(4, "big"), self.number)
+
+
+def _split(key: bytes, data: bytes, parent: int) -> Key:
+    digest = hmac.digest(key, data, hashlib.sha512)
+    tweak = int.from_bytes(digest[:32], "big")
+    number = (tweak + parent) % ORDER
+    if tweak >= ORDER or number == 0:
+        raise Refused("this account has no key: take another number")
+    return Key(number, digest[32:])
+
+
+def derive(seed: bytes, path: Sequence[int]) -> tuple[Key, str]:
+    """Return the key at a path of hardened children, given without their offset, and its xpub."""
+    key, parent_fingerprint, number = _split(b"Bitcoin seed", seed, 0), bytes(4), 0
+    for step in path:
+        parent_fingerprint, number = key.fingerprint, step + FIRST_HARDENED_INDEX
+        key = key.child(number)
+    data = VERSION + bytes([len(path)]) + parent_fingerprint + number.to_bytes(4, "big")
+    return key, _base58check(data + key.chain_code + key.public)
+
+
+def _base58check(data: bytes) -> str:
+    checksum = hashlib.sha256(hashlib.sha256(data).digest()).digest()[:4]
+    number, text = int.from_bytes(data + checksum, "big"), ""
+    while number:
+        number, digit = divmod(number, 58)
+        text = BASE58[digit] + text
+    return text
+
+
+def seed_of(phrase: str) -> bytes:
+    """Return the seed that a phrase stands for (BIP-39). Refused."""
+    try:
+        return seed_from_mnemonic(phrase, "")
+    except Exception:
+        # The library's message may repeat the phrase.
+        raise Refused("this is not a valid seed phrase") from None
+
+
+def main() -> None:
+    """Print the xpub of an account and its first address, or say in one sentence why not."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.xpub",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--account",
+        type=_account,
+        default=DEFAULT_ACCOUNT,
+        metavar="N",
+        help="N of m/44'/60'/N', one that nothing uses; default: %(default)s",
+    )
+    account = parser.parse_args().account
+    try:
+        key, xpub = derive(seed_of(ask_phrase()), (PURPOSE, ETHER, account))
+    except Refused as refusal:
+        sys.exit(f"Error: {refusal}.")
+    first = key.child(0).child(0).private.public_key.to_checksum_address()
+    print(f"account        m/{PURPOSE}'/{ETHER}'/{account}'")
+    print(f"xpub           {xpub}")
+    print(f"first_address  {first}")
+
+
+def _account(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) <= 10):
+        raise argparse.ArgumentTypeError("not a number")
+    if int(text) >= FIRST_HARDENED_INDEX:
+        raise argparse.ArgumentTypeError("too large a number")
+    return int(text)
+
+
+if __name__ == "__main__":
+    main()
