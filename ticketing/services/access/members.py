@@ -21,7 +21,7 @@ argon2.set_backend("argon2_cffi")
 # OWASP's least for argon2id: 19 MiB, so that a few sign-ins at once fit a small host.
 hasher = argon2.using(type="ID", memory_cost=19_456, time_cost=2, parallelism=1)
 
-_EMAIL = re.compile(r"[^@\s\0]+@[^@\s\0]+\.[^@\s\0]+")
+_EMAIL = re.compile(r"[^@\s\0]+@[^@\s\0.]+(?:\.[^@\s\0.]+)+")
 
 _NOBODYS_HASH = (
     "$argon2id$v=19$m=19456,t=2,p=1$HKMUwtg7RyjlnDOm1DqHcA$"
