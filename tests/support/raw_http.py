@@ -24,7 +24,9 @@ _ANSWER = re.compile(rb"HTTP/1\.[01] (\d{3}) [^\r]*\r\n(.*?)\r\n\r\n", re.DOTALL
 class RawServer(Stack):
     """gunicorn as the Procfile starts it, with other numbers for the worker if need be."""
 
-    def __init__(self, database_url: str, log: Path, numbers: Mapping[str, float]) -> None:
+    def __init__(
+        self, database_url: str, log: Path, numbers: Mapping[str, float], **variables: str
+    ) -> None:
         super().__init__(
             {
                 "DATABASE_URL": database_url,
@@ -33,6 +35,7 @@ class RawServer(Stack):
                 "WEB_CONCURRENCY": "2",
                 "RATE_LIMIT_PUBLIC": "0",
                 "RATE_LIMIT_TOKEN": "0",
+                **variables,
             },
             log=log,
         )
