@@ -83,8 +83,10 @@ def find() -> Path:
 
 def version(program: Path) -> tuple[int, ...]:
     """Return the version that a PgBouncer tells of itself."""
-    command, environ = [program, "--version"], debian.environ(program)
-    said = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
+    command = [str(program), "--version"]
+    said = subprocess.run(
+        command, env=debian.environ(program), capture_output=True, text=True, check=True
+    )
     number = re.search(r"[0-9]+(\.[0-9]+)+", said.stdout)
     return tuple(int(part) for part in number[0].split(".")) if number else ()
 
