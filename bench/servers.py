@@ -28,7 +28,7 @@ class ServerFailed(Exception):
 _OF_THE_LOAD = {
     "TRUSTED_PROXIES": "127.0.0.1",
     "RATE_LIMIT_ADMIN": "1000000",
-    "RATE_LIMIT_CHECKOUT": "1000000",
+    "RATE_LIMIT_ORDER": "1000000",
 }
 
 

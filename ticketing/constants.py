@@ -21,12 +21,13 @@ class Role(StrEnum):
 class CallClass(StrEnum):
     """What kind of call is counted. Each kind has a limit a minute for one caller.
 
-    `admin` and `reconciliation` count a credential, `login` a tenant's member, the others an
-    address; a request with a good client secret counts for its order.
+    `admin` and `reconciliation` count a credential, `order` the order of a client secret, `login`
+    a tenant's member, the others an address.
     """
 
     PUBLIC = "public"
     CHECKOUT = "checkout"
+    ORDER = "order"
     PREFLIGHT = "preflight"
     TOKEN = "token"
     LOGIN = "login"
@@ -37,6 +38,7 @@ class CallClass(StrEnum):
 DEFAULT_RATE_LIMITS: dict[CallClass, int] = {
     CallClass.PUBLIC: 600,
     CallClass.CHECKOUT: 300,
+    CallClass.ORDER: 60,
     CallClass.PREFLIGHT: 60,
     CallClass.TOKEN: 30,
     CallClass.LOGIN: 10,

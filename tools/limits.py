@@ -18,7 +18,8 @@ BEGIN, END = "<!-- limits: python -m tools.limits -->", "<!-- end of limits -->"
 
 _COUNTED = {
     CallClass.PUBLIC: "an address: public reads, `/readyz`, pages, files, unknown paths, OPTIONS",
-    CallClass.CHECKOUT: "an order, with its client secret; an address, without a good one",
+    CallClass.CHECKOUT: "an address: checkout without a good client secret",
+    CallClass.ORDER: "an order: checkout with its client secret",
     CallClass.PREFLIGHT: "an address: preflight without a credential",
     CallClass.TOKEN: "an address: sign-in, key exchange, every credential that is no good",
     CallClass.LOGIN: "a member, from all addresses: sign-in",

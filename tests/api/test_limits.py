@@ -19,7 +19,7 @@ from ticketing.services.payments import reconciliation
 
 START = datetime(2026, 11, 21, 9, 0, 15, tzinfo=UTC)
 LIMITS = {"PUBLIC": 7, "CHECKOUT": 6, "PREFLIGHT": 5, "TOKEN": 4, "LOGIN": 3, "ADMIN": 30}
-LIMITS["RECONCILIATION"] = 2
+LIMITS |= {"RECONCILIATION": 2, "ORDER": 6}
 
 
 @pytest.fixture

@@ -1,10 +1,9 @@
 """gunicorn's threaded worker, made so that a thread never waits for a client.
 
-gunicorn's own reads a request and writes its answer from one of its few threads: eight clients
-that send a byte a minute, or that do not read, stop the service. Here the main loop gathers a
-request until it is whole and sends what the client did not take at once, all from one poller; a
-thread has it in between alone. What a client may take is bounded by deadlines and, in all, by
-numbers: where they are reached, the connection that has waited longest goes.
+gunicorn's own reads and writes in one of its few threads: eight clients that send a byte a minute,
+or do not read, stop the service. Here one loop collects each request and sends what the client did
+not take at once; a thread has it only in between. Deadlines and numbers bound what clients take.
+Beyond a number, the connection that has waited longest is closed.
 """
 
 import errno
@@ -42,7 +41,6 @@ MAX_HELD_BYTES = 32 * 1024 * 1024
 _READ_BYTES = 64 * 1024
 _FULL = (errno.EMFILE, errno.ENFILE)
 _GONE = (errno.EAGAIN, errno.ECONNABORTED)
-
 
 STOPS = {signal.SIGTERM, signal.SIGINT, signal.SIGQUIT}
 """What gunicorn is stopped with."""
@@ -160,7 +158,7 @@ class Worker(ThreadWorker):
         self._send(conn)
 
     def murder_keepalived(self, force: bool = False) -> None:
-        """Close what has waited until its deadline, or all that waits; empty the queue of old."""
+        """Close what has waited until its deadline, in the queue too; or all that waits."""
         now = time.monotonic()
         if now < self._next_look and not force:
             return

@@ -160,7 +160,7 @@ class Buyer:
     def counts(self) -> Counts:
         """Count a good client secret for its order: many buyers share one address."""
         if "order" in g:
-            return Counts(CallClass.CHECKOUT, g.order)
+            return Counts(CallClass.ORDER, g.order)
         by_address = CallClass.PREFLIGHT if self._begins() else CallClass.CHECKOUT
         return _counts_for_credential(CallClass.ADMIN) or Counts(by_address)
 
