@@ -51,7 +51,6 @@ class PaymentIntent(BaseModel):
     payments reached the amount.
 
     `hold_until` is the deadline that preflight gave, `grace_until` the one that a reorganization
-<<<<<<< HEAD
     gave instead; `expires_at` is the one that counts. `ended_at` is when it was canceled, or the
     deadline at which it first expired; it stays when a late payment is honoured.
 
@@ -60,13 +59,8 @@ class PaymentIntent(BaseModel):
     The address's logs are read until `watch_until`, then its balance is compared: `swept_balance`
     is the balance at `swept_at`, in atomic units. Every transfer up to `checked_block` is known;
     `search_to` is the block up to which its logs are to be read again, None if they need not be.
-    `held_by` is a digest of the address that asked for the order without a credential.
-=======
-    gave instead; `expires_at` is the one that counts. After it ended, the address is watched
-    until `watch_until`, then swept: `swept_balance` is the token's balance at `swept_at`, in
-    atomic units. `held_by` is a digest of the address (IPv6: of the /64) that asked
-    for it without a credential, `held_by_site` one of the IPv6 /48.
->>>>>>> 4289023 (Count reading in memory, and hold clients to orders, free seats and sign-ins)
+    `held_by` is a digest of the address (of IPv6: of the /64) that asked for the order without a
+    credential, `held_by_site` one of the IPv6 /48.
     """
 
     id = TextField(primary_key=True)
