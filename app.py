@@ -36,7 +36,7 @@ from ticketing.config import Config, ConfigError, load
 from ticketing.constants import MAX_BODY_BYTES
 from ticketing.db.connection import open_database
 from ticketing.services.access.rate_limits import Limiter
-from ticketing.web import metrics, openapi, problems, request_log
+from ticketing.web import metrics, openapi, problems, rate_limit, request_log
 from ticketing.web.response_cache import Front
 
 gc.enable()
@@ -77,7 +77,9 @@ def create_app(config: Config | None = None) -> Flask:
     app.json.compact = True  # type: ignore[attr-defined]
     app.extensions["ticketing"] = config
     app.extensions["limiter"] = Limiter()
+    app.url_map.merge_slashes = False  # it would redirect `//` to an absolute http:// URL
     request_log.watch(app)
+    rate_limit.watch(app)
     problems.register(app)
     api = openapi.make_api(app)
     for surface in SURFACES:

@@ -14,6 +14,7 @@ from typing import Any
 
 from ticketing.config import ConfigError, load
 from ticketing.server.worker import STOPS
+from ticketing.services.access.rate_limits import Limiter
 
 try:
     _config = load(os.environ)
@@ -77,6 +78,7 @@ def pre_fork(server: object, worker: object) -> None:
     gc.freeze()
 
 
-def post_fork(server: object, worker: object) -> None:
-    """Make the folder again if somebody has cleaned up."""
+def post_fork(server: Any, worker: object) -> None:
+    """Say how many processes share a limit; make the folder again if somebody removed it."""
+    Limiter.processes = server.num_workers
     os.makedirs(os.environ["PROMETHEUS_MULTIPROC_DIR"], mode=0o700, exist_ok=True)

@@ -77,12 +77,12 @@ def _measure(arguments: argparse.Namespace, running: ExitStack) -> tuple[str, in
     """Measure what is asked for; return it as text, and the number of wrong answers."""
     folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="ticketing-bench-")))
     log = folder / "log"
-    chosen = list(_databases(arguments.database, folder, running))
+    chosen = list(databases_of(arguments.database, folder, running))
     told = machine.facts(chosen)
     errors = 0
     cases = [case for case in CASES if arguments.only in case.name]
     sized = arguments.only in SIZE_NAME
-    worlds = _worlds(chosen, log) if cases or sized else []
+    worlds = worlds_of(chosen, log) if cases or sized else []
     if sized:
         _say(SIZE_NAME)
         # Before anything else runs: what other processes share would seem to cost less.
@@ -102,14 +102,16 @@ def _measure(arguments: argparse.Namespace, running: ExitStack) -> tuple[str, in
     return "\n".join(told), errors
 
 
-def _databases(choice: str | None, folder: Path, running: ExitStack) -> Iterator[Database]:
+def databases_of(choice: str | None, folder: Path, running: ExitStack) -> Iterator[Database]:
+    """Yield the databases to be measured, running."""
     if choice != "postgres":
         yield databases.sqlite(folder)
     if choice != "sqlite":
         yield databases.postgres(running)
 
 
-def _worlds(chosen: Sequence[Database], log: Path) -> list[World]:
+def worlds_of(chosen: Sequence[Database], log: Path) -> list[World]:
+    """Make a shop in each database."""
     worlds = []
     with anvil.Anvil() as node:
         anvil.ensure_token(node.rpc)

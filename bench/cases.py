@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bench import load
 from bench.databases import POSTGRES, SQLITE
 from bench.shop import TENANT, Shop
 
@@ -25,7 +26,8 @@ class Request:
     def to(self, port: int, path: str | None = None) -> bytes:
         """Write it out for a server of ours, as it is or with another path."""
         body = b"" if self.body is None else json.dumps(self.body).encode()
-        headers = {"Host": f"127.0.0.1:{port}", "Accept": "*/*", **self.headers}
+        headers = {"Host": f"127.0.0.1:{port}", "Accept": "*/*", "X-Forwarded-For": load.CLIENT}
+        headers.update(self.headers)
         if self.method == "POST":
             headers["Content-Length"] = str(len(body))
         if body:

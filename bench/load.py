@@ -3,7 +3,9 @@
 It does as little as it can, since it runs on the same cores as what is measured.
 """
 
+import itertools
 import json
+import secrets
 import select
 import socket
 import subprocess
@@ -14,6 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 CONNECTIONS = 32
+CLIENT = "address-of-the-client"
+"""In a request: where the address of a client goes, another one each time."""
+CLIENTS = 5_000
 _ANSWER_SECONDS = 30
 _HOST = "127.0.0.1"
 _LENGTH = b"\r\ncontent-length: "
@@ -101,9 +106,10 @@ def _drive(port: int, request: bytes, seconds: float, requests: int | None) -> L
         connections[connection.socket.fileno()] = connection
         poll.register(connection.socket, select.EPOLLIN)
     left = sys.maxsize if requests is None else requests
+    each = itertools.cycle(_from_everybody(request))
     start = time.perf_counter()
     for connection in connections.values():
-        connection.ask(request)
+        connection.ask(next(each))
         left -= 1
     waiting = len(connections)
     while waiting:
@@ -131,9 +137,16 @@ def _drive(port: int, request: bytes, seconds: float, requests: int | None) -> L
                 connection.open()
                 connections[connection.socket.fileno()] = connection
                 poll.register(connection.socket, select.EPOLLIN)
-            connection.ask(request)
+            connection.ask(next(each))
     load.seconds = time.perf_counter() - start
     return load
+
+
+def _from_everybody(request: bytes) -> list[bytes]:
+    """Return a request as each client sends it. They begin somewhere else in each run."""
+    first = secrets.randbelow(CLIENTS)
+    addresses = (f"10.0.{n // 256}.{n % 256}" for n in range(first, first + CLIENTS))
+    return [request.replace(CLIENT.encode(), address.encode()) for address in addresses]
 
 
 def _status(received: bytes) -> str | None:

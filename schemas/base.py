@@ -14,7 +14,7 @@ SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 NO_NUL = r"^[^\u0000]*$"
 # All but the first are a space to one of the two alone.
 _SPACE = r"\s\u001c-\u001f\u0085\u180e\ufeff"
-NOT_BLANK = rf"^[^\u0000]*[^\u0000{_SPACE}][^\u0000]*$"
+NOT_BLANK = rf"^[{_SPACE}]*[^\u0000{_SPACE}][^\u0000]*$"
 HTTP_URL = rf"^[Hh][Tt][Tt][Pp][Ss]?://[^{_SPACE}]+$"
 RFC3339 = (
     r"^(19[7-9][0-9]|[2-9][0-9]{3})-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-5][0-9]"

@@ -52,6 +52,13 @@ def _capacity(**kwargs: Any) -> Int:
     )
 
 
+def _requires_key(**kwargs: Any) -> Bool:
+    return Bool(
+        metadata={"description": "Only a credential of role `paywall` or higher may preflight."},
+        **kwargs,
+    )
+
+
 def _min_per_order(**kwargs: Any) -> Int:
     return Int(
         validate=validate.Range(1, MAX_PER_ORDER),
@@ -75,6 +82,7 @@ class TicketTypeCreateSchema(BaseSchema):
     price_amount = _price(required=True)
     status = first_status()
     transferable = Bool(load_default=True)
+    requires_key = _requires_key(load_default=False)
     chain_id = _chain_id(load_default=None)
     capacity = _capacity(load_default=None)
     min_per_order = _min_per_order(load_default=1)
@@ -87,6 +95,7 @@ class TicketTypeCreateSchema(BaseSchema):
         "price_amount": 25_000_000,
         "status": "draft",
         "transferable": True,
+        "requires_key": False,
         "chain_id": 8453,
         "capacity": 100,
         "min_per_order": 1,
@@ -102,6 +111,7 @@ class TicketTypeChangeSchema(BaseSchema):
     name = _name()
     price_amount = _price()
     transferable = Bool()
+    requires_key = _requires_key()
     chain_id = _chain_id()
     capacity = _capacity()
     min_per_order = _min_per_order()
@@ -113,6 +123,7 @@ class TicketTypeChangeSchema(BaseSchema):
         "name": "Late bird",
         "price_amount": 30_000_000,
         "transferable": False,
+        "requires_key": True,
         "chain_id": 8453,
         "capacity": 150,
         "min_per_order": 1,
@@ -131,6 +142,7 @@ class TicketTypeSchema(BaseSchema):
     price_amount = fields.Integer(required=True)
     status = one_of(Publication, required=True)
     transferable = fields.Boolean(required=True)
+    requires_key = fields.Boolean(required=True)
     chain_id = fields.Integer(required=True, allow_none=True)
     capacity = fields.Integer(required=True, allow_none=True)
     held = fields.Integer(required=True)
@@ -155,6 +167,7 @@ class TicketTypeSchema(BaseSchema):
         "price_amount": 25_000_000,
         "status": "published",
         "transferable": True,
+        "requires_key": False,
         "chain_id": 8453,
         "capacity": 100,
         "held": 2,

@@ -21,7 +21,7 @@ UNREACHABLE_RPC = "http://127.0.0.1:9"
 # All requests of a test come from one address.
 NO_LIMITS = {
     **{f"RATE_LIMIT_{each.upper()}": "0" for each in CallClass},
-    "UNPAID_PER_ADDRESS": "0",
+    **dict.fromkeys(("UNPAID_PER_ADDRESS", "ORDERS_PER_CLIENT", "FREE_PER_CLIENT"), "0"),
 }
 # Processes that tests start inherit them.
 os.environ.update(NO_LIMITS)

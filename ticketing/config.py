@@ -12,6 +12,8 @@ from urllib.parse import SplitResult, urlsplit
 from ticketing.chain import address, registry
 from ticketing.chain.registry import Chain
 from ticketing.constants import (
+    DEFAULT_FREE_PER_CLIENT,
+    DEFAULT_ORDERS_PER_CLIENT,
     DEFAULT_RATE_LIMITS,
     DEFAULT_UNPAID_PER_ADDRESS,
     MAX_SAFE_INTEGER,
@@ -59,6 +61,8 @@ class Config:
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
     rate_limits: Mapping[CallClass, int]
     unpaid_per_address: int
+    orders_per_client: int
+    free_per_client: int
     chains: Mapping[int, Chain]
 
 
@@ -84,6 +88,10 @@ def load(environ: Mapping[str, str]) -> Config:
         unpaid_per_address=_integer(
             environ, "UNPAID_PER_ADDRESS", DEFAULT_UNPAID_PER_ADDRESS, 0, MAX_RATE
         ),
+        orders_per_client=_integer(
+            environ, "ORDERS_PER_CLIENT", DEFAULT_ORDERS_PER_CLIENT, 0, MAX_RATE
+        ),
+        free_per_client=_integer(environ, "FREE_PER_CLIENT", DEFAULT_FREE_PER_CLIENT, 0, MAX_RATE),
         chains=MappingProxyType(_chains(environ)),
     )
 

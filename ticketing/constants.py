@@ -21,27 +21,49 @@ class Role(StrEnum):
 class CallClass(StrEnum):
     """What kind of call is counted. Each kind has a limit a minute for one caller.
 
-    A caller is a credential for `admin`, an address for the others.
+    `admin` and `reconciliation` count a credential, `order` the order of a client secret, `login`
+    a tenant's member, the others an address.
     """
 
     PUBLIC = "public"
     CHECKOUT = "checkout"
+    ORDER = "order"
     PREFLIGHT = "preflight"
     TOKEN = "token"
+    LOGIN = "login"
     ADMIN = "admin"
+    RECONCILIATION = "reconciliation"
 
 
 DEFAULT_RATE_LIMITS: dict[CallClass, int] = {
     CallClass.PUBLIC: 600,
     CallClass.CHECKOUT: 300,
+    CallClass.ORDER: 60,
     CallClass.PREFLIGHT: 60,
     CallClass.TOKEN: 30,
+    CallClass.LOGIN: 10,
     CallClass.ADMIN: 1200,
+    CallClass.RECONCILIATION: 6,
 }
 """Requests a minute."""
 
+COUNTED_IN_DATABASE = frozenset({CallClass.PREFLIGHT, CallClass.TOKEN, CallClass.LOGIN})
+"""Counted for all processes together. The others are counted in memory, by each process."""
+
 DEFAULT_UNPAID_PER_ADDRESS = 100
 """Seats: as many as one order may have."""
+
+DEFAULT_ORDERS_PER_CLIENT = 500
+"""Orders a day, canceled ones included."""
+
+DEFAULT_FREE_PER_CLIENT = 10
+"""Free seats of one event a day."""
+
+WIDE_FACTOR = 3
+"""How many times the limit of an IPv6 /64 its /48 has."""
+
+HOLD_UNDER_PRESSURE = timedelta(minutes=5)
+"""How long an order is held at most while more than half of what is unsold is held."""
 
 
 class KeyStatus(StrEnum):

@@ -2,7 +2,7 @@
 
 TicketingError                        what every caller may catch
 ├── BadRequest               400      malformed_json
-├── Unauthenticated          401      unauthenticated, invalid_credentials
+├── Unauthenticated          401      unauthenticated, invalid_credentials, key_required
 ├── PaymentRequired          402      payment_required
 ├── Forbidden                403      insufficient_role, wrong_tenant
 ├── NotFound                 404      not_found
@@ -12,7 +12,8 @@ TicketingError                        what every caller may catch
 ├── UnsupportedMediaType     415      unsupported_media_type
 ├── Invalid                  422      invalid_request, with the fields at fault
 ├── KeyReused                422      idempotency_key_reused
-├── TooMany                  429      too_many_requests, too_much_unpaid
+├── TooMany                  429      too_many_requests, too_much_unpaid, too_many_orders,
+│                                     too_many_free
 └── Unavailable              503      chain_unavailable, database_unavailable
 """
 
@@ -62,6 +63,13 @@ class InvalidCredentials(Unauthenticated):
 
     code = "invalid_credentials"
     detail = "These credentials are not valid."
+
+
+class KeyRequired(Unauthenticated):
+    """The ticket type is sold through the organizer's own storefront only."""
+
+    code = "key_required"
+    detail = "This ticket type needs a credential of role 'paywall' or higher."
 
 
 class PaymentRequired(TicketingError):
@@ -186,6 +194,20 @@ class TooMuchUnpaid(TooMany):
 
     code = "too_much_unpaid"
     detail = "Too many seats are held for this address: pay for some, or cancel them."
+
+
+class TooManyOrders(TooMany):
+    """The caller's address was issued as many orders today as one client may."""
+
+    code = "too_many_orders"
+    detail = "Too many orders were made from this address today."
+
+
+class TooManyFree(TooMany):
+    """The caller's address has as many free seats of this event as one client may."""
+
+    code = "too_many_free"
+    detail = "Too many free seats of this event were ordered from this address today."
 
 
 class Unavailable(TicketingError):

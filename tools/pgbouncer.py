@@ -1,6 +1,5 @@
 """A real PgBouncer before a Postgres, in transaction mode, thrown away afterwards."""
 
-import fcntl
 import os
 import re
 import shutil
@@ -11,12 +10,10 @@ import time
 from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from tools import Running, ToolMissing
+from tools import Running, debian
 from tools.postgres import UNPRIVILEGED_USER, readable
 from tools.stack import free_port
 
-TOOLS = Path(__file__).parent.parent / ".tools"
-PACKAGE = "pgbouncer"
 START_SECONDS = 10
 _PREPARES_SINCE = (1, 21)
 """The first version that can follow clients' prepared statements. Ours is told not to."""
@@ -47,7 +44,7 @@ class PgBouncer(Running):
                 [program, settings],
                 user=user,
                 cwd="/",
-                env=_environ(program),
+                env=debian.environ(program),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -80,27 +77,15 @@ class PgBouncer(Running):
 
 
 def find() -> Path:
-    """Return PgBouncer's executable: this machine's, else the Debian package's. ToolMissing.
-
-    The package is fetched once, and unpacked under .tools; nothing is installed.
-    """
-    path = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin"])
-    found = shutil.which(PACKAGE, path=path)
-    if found:
-        return Path(found)
-    TOOLS.mkdir(exist_ok=True)
-    with (TOOLS / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        home = TOOLS / PACKAGE
-        if not home.exists():
-            _fetch(home)
-        return home / "usr" / "sbin" / PACKAGE
+    """Return PgBouncer's executable: this machine's, else the Debian package's. ToolMissing."""
+    return debian.executable("PgBouncer", "pgbouncer")
 
 
 def version(program: Path) -> tuple[int, ...]:
     """Return the version that a PgBouncer tells of itself."""
+    command = [str(program), "--version"]
     said = subprocess.run(
-        [program, "--version"], env=_environ(program), capture_output=True, text=True, check=True
+        command, env=debian.environ(program), capture_output=True, text=True, check=True
     )
     number = re.search(r"[0-9]+(\.[0-9]+)+", said.stdout)
     return tuple(int(part) for part in number[0].split(".")) if number else ()
@@ -127,69 +112,3 @@ def _settings(server_url: str, port: int, pool_size: int, version: tuple[int, ..
     if version >= _PREPARES_SINCE:
         lines.append("max_prepared_statements = 0")
     return "\n".join([*lines, ""])
-
-
-def _environ(program: Path) -> dict[str, str]:
-    """Return the environment in which it finds the libraries that were unpacked beside it."""
-    libraries = [str(path) for path in (program.parent.parent / "lib").glob("*-linux-*")]
-    return {**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(libraries)}
-
-
-def _fetch(home: Path) -> None:
-    """Unpack the Debian package into `home`, with those of its libraries that are missing."""
-    if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
-        raise _missing("there is no apt-get to fetch it with")
-    with tempfile.TemporaryDirectory(dir=TOOLS) as name:
-        folder = Path(name)
-        _download(folder, [PACKAGE])
-        _download(folder, _missing_libraries(next(folder.glob("*.deb"))))
-        for package in folder.glob("*.deb"):
-            _run(["dpkg-deb", "-x", str(package), "root"], folder)
-        (folder / "root").chmod(0o755)
-        (folder / "root").rename(home)
-
-
-def _download(folder: Path, packages: list[str]) -> None:
-    if not packages:
-        return
-    command = ["apt-get", "download", "-qq", *packages]
-    try:
-        _run(command, folder)
-    except ToolMissing:
-        # Its lists may be missing, or name versions that are gone.
-        if os.geteuid() != 0:
-            raise
-        _run(["apt-get", "update", "-qq"], folder)
-        _run(command, folder)
-
-
-def _missing_libraries(package: Path) -> list[str]:
-    """Return the libraries that a package depends on and this machine does not have."""
-    depends = _run(["dpkg-deb", "-f", str(package), "Depends"], package.parent)
-    first = (each.split("|")[0].split("(")[0].strip() for each in depends.split(","))
-    libraries = [each for each in first if each.startswith("lib")]
-    return [each for each in libraries if not _is_installed(each)]
-
-
-def _is_installed(package: str) -> bool:
-    done = subprocess.run(
-        ["dpkg-query", "-W", "-f", "${Status}", package],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stdout.endswith("ok installed")
-
-
-def _run(command: list[str], folder: Path) -> str:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise _missing((done.stderr.strip() or f"{command[0]} failed").splitlines()[-1])
-    return done.stdout
-
-
-def _missing(reason: str) -> ToolMissing:
-    return ToolMissing(
-        f"PgBouncer is missing, and its Debian package could not be had ({reason}):"
-        " install it ('apt-get install pgbouncer')."
-    )

@@ -9,7 +9,7 @@ from app import create_app
 from tests.support.credentials_table import METRICS_TOKEN, Kind, both_ways, every_credential
 from tests.support.endpoints import Endpoint, endpoints, same
 from ticketing.config import load
-from ticketing.constants import Role
+from ticketing.constants import CallClass, Role
 from ticketing.web import auth
 from ticketing.web.blueprint import ApiBlueprint
 
@@ -22,8 +22,8 @@ NEEDED = {
     "intents": (Role.READ, Role.WRITE),
     "admissions": (Role.READ, Role.WRITE),
     "refunds": (Role.READ, Role.ADMIN),
-    "reconciliation": (Role.READ, Role.WRITE),
-    "audit_log": (Role.ADMIN, Role.ADMIN),
+    "reconciliation": (Role.ADMIN, Role.ADMIN),
+    "audit-log": (Role.ADMIN, Role.ADMIN),
 }
 """What the contract says; a resource that is added later says it here."""
 
@@ -52,8 +52,8 @@ def _of_buyer(endpoint: Endpoint, kind: Kind | Role) -> Due:
     if kind is Kind.NONE:
         return PASSES if begins else UNAUTHENTICATED
     if kind in (Kind.BEARER, Kind.METRICS):
-        return PASSES if begins else (404, "not_found")
-    if kind is Kind.BAD:
+        return UNAUTHENTICATED if begins else (404, "not_found")
+    if kind in (Kind.BAD, Kind.SCHEME):
         return UNAUTHENTICATED
     if kind is Kind.NEIGHBOUR:
         return 403, "wrong_tenant"
@@ -113,7 +113,10 @@ def test_a_route_without_a_guard_or_with_a_guard_without_a_row_fails_the_table(e
     class Lenient(auth.Open):
         """A guard of a new kind."""
 
-    other, surface = create_app(load(environ)), ApiBlueprint("new", __name__, guard=Lenient(None))
+    other, surface = (
+        create_app(load(environ)),
+        ApiBlueprint("new", __name__, guard=Lenient(CallClass.PUBLIC)),
+    )
     surface.add_url_rule("/v1/new", "view", lambda: "in")
     other.register_blueprint(surface)
     added = next(endpoints(other, "/v1/new"))

@@ -108,6 +108,7 @@ TICKET_TYPE = {
     "name": TITLE,
     "price_amount": integer(0, 10**15),
     "transferable": BOOLEAN,
+    "requires_key": BOOLEAN,
     "chain_id": integer(1, 2**53 - 1, null=True),
     "capacity": integer(0, 2**53 - 1, null=True),
     "min_per_order": integer(1, 100),

@@ -7,7 +7,7 @@ from tests.support.factories import CHAIN, PRICE, ticket_body
 CONTRACT_FIELDS = {
     *("id", "event_id", "name", "price_amount", "status", "transferable", "chain_id", "capacity"),
     *("held", "sold", "available", "min_per_order", "max_per_order", "sales_start_at"),
-    *("sales_end_at", "obstacles", "created_at", "updated_at"),
+    *("sales_end_at", "requires_key", "obstacles", "created_at", "updated_at"),
 }
 STATUSES = ("draft", "published", "canceled")
 FREE = {"price_amount": 0, "chain_id": None}
@@ -57,6 +57,7 @@ def test_what_is_left_out_gets_its_default(admin, path):
     expected = {
         "status": "draft",
         "transferable": True,
+        "requires_key": False,
         "chain_id": None,
         "capacity": None,
         "held": 0,
@@ -102,6 +103,7 @@ def test_each_field_can_be_changed_alone(acme, admin, path, event):
         "name": "Balcony",
         "price_amount": 10**15,
         "transferable": False,
+        "requires_key": True,
         "chain_id": 2**53 - 1,
         "capacity": 2**53 - 1,
         "min_per_order": 10,
@@ -125,7 +127,7 @@ def test_null_empties_what_may_be_empty_and_nothing_else(acme, admin, path, even
 
     for name in ("chain_id", "capacity", *window):
         assert admin.patch(here, {name: None}).json[name] is None
-    never = ("name", "price_amount", "transferable", "min_per_order", "max_per_order")
+    never = ("name", "price_amount", "transferable", "requires_key", "min_per_order")
     assert errors_of(admin.patch(here, dict.fromkeys(never))) == set(never)
 
 

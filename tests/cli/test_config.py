@@ -34,6 +34,8 @@ NUMBERS = {
     "TOKEN_TTL_SECONDS": (1, 86_400),
     "CONFIRMATIONS_31337": (1, 10_000),
     "UNPAID_PER_ADDRESS": (0, 1_000_000),
+    "ORDERS_PER_CLIENT": (0, 1_000_000),
+    "FREE_PER_CLIENT": (0, 1_000_000),
     **{f"RATE_LIMIT_{each.upper()}": (0, 1_000_000) for each in CallClass},
 }
 NOT_WHOLE = (
@@ -135,6 +137,8 @@ def test_it_takes_numbers_within_their_bounds(name):
             "TOKEN_TTL_SECONDS": config.token_ttl_seconds,
             "CONFIRMATIONS_31337": config.chains[31337].confirmations,
             "UNPAID_PER_ADDRESS": config.unpaid_per_address,
+            "ORDERS_PER_CLIENT": config.orders_per_client,
+            "FREE_PER_CLIENT": config.free_per_client,
             **{f"RATE_LIMIT_{each.upper()}": config.rate_limits[each] for each in CallClass},
         }
         assert taken[name] == bound

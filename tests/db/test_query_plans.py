@@ -207,6 +207,8 @@ class Drive:
         order = {"event_id": self.ticket["event_id"], "ticket_id": self.ticket["id"]}
         for _ in range(2):
             post_twice(anybody, f"{self.acme.checkout}/preflight", order)
+            at_ipv6 = {"REMOTE_ADDR": "2001:db8::1"}
+            anybody.post(f"{self.acme.checkout}/preflight", order, environ_overrides=at_ipv6)
             paid, unpaid = self.acme.buyer(self.ticket), self.acme.buyer(self.ticket)
             paid.pay(self.node)
             for buyer in (paid, unpaid):

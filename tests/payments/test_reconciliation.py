@@ -152,7 +152,7 @@ def right(intents):
 def seen_by(organizer):
     """What the audit says of one tenant, the same through service, API and CLI."""
     found = [(breach.rule, breach.ids) for breach in reconciliation.reconcile(organizer.id)]
-    answer = organizer.api("read").get(f"{organizer.path}/reconciliation")
+    answer = organizer.api().get(f"{organizer.path}/reconciliation")
     assert answer.status_code == 200
     assert answer.json["ok"] is (not found)
     assert [(each["rule"], each["ids"]) for each in answer.json["breaches"]] == found

@@ -10,6 +10,7 @@ import pytest
 
 from tests.server.test_wire import JSON, LIMIT, problem
 from tests.support.raw_http import GOOD, POST, RawServer, answers, read_all, read_one
+from ticketing.server.chunks import MAX_CHUNKS
 
 GET = b"GET /healthz HTTP/1.1\r\nHost: x\r\n"
 BODY = b'{"api_key":"x"}'
@@ -46,6 +47,7 @@ AMBIGUOUS = {
     "a chunk that is longer than it says": CHUNKED + b"e\r\n" + BODY + b"\r\n0\r\n\r\n",
     "a chunk without a size": CHUNKED + b"\r\n\r\n",
     "a chunk size that never ends": CHUNKED + b"0" * 2000,
+    "more chunks than anybody needs": CHUNKED + b"1\r\n \r\n" * 5000,
     "trailers that never end": CHUNKED + b"0\r\n" + b"a: b\r\n" * 200,
     "a trailer that is none": CHUNKED + b"0\r\nGET /healthz HTTP/1.1\r\n\r\n",
 }
@@ -127,7 +129,7 @@ def test_who_sends_a_body_over_64_kib_nevertheless_can_read_the_refusal(web):
     web.one(POST + b"Content-Length: 500000\r\n\r\n" + body).problem(413, "body_too_large")
 
 
-@pytest.mark.parametrize("piece", [1, 100, 8192, LIMIT])
+@pytest.mark.parametrize("piece", [LIMIT // MAX_CHUNKS + 1, 100, 8192, LIMIT])
 def test_chunks_have_the_same_limit(piece, web):
     def chunked(size):
         sizes = itertools.chain([piece] * (size // piece), [size % piece] if size % piece else [])

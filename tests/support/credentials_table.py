@@ -23,6 +23,7 @@ class Kind(Enum):
     """What a credential is to a tenant's endpoints, if it is not one of its roles."""
 
     NONE = "nothing that anybody looks at"
+    SCHEME = "an Authorization header of another scheme"
     BEARER = "a bearer token that is no JWT: it may have been meant as a client secret"
     BAD = "meant as a key or a JWT, and not good"
     NEIGHBOUR = "another tenant's"
@@ -117,11 +118,11 @@ def _nothing(organizer: Organizer) -> list[Credential]:
     }
     return [
         Credential("none", Kind.NONE, {}),
-        Credential("basic", Kind.NONE, {"Authorization": "Basic YWRtaW46YWRtaW4="}),
-        Credential("basic, not ASCII", Kind.NONE, {"Authorization": "Basic \xff"}),
-        Credential("scheme, not ASCII", Kind.NONE, {"Authorization": "\xff \xff"}),
+        Credential("basic", Kind.SCHEME, {"Authorization": "Basic YWRtaW46YWRtaW4="}),
+        Credential("basic, not ASCII", Kind.SCHEME, {"Authorization": "Basic \xff"}),
+        Credential("scheme, not ASCII", Kind.SCHEME, {"Authorization": "\xff \xff"}),
         Credential(
-            "JWT without its scheme", Kind.NONE, {"Authorization": exchange(organizer, key)}
+            "JWT without its scheme", Kind.SCHEME, {"Authorization": exchange(organizer, key)}
         ),
         *(Credential(name, Kind.BEARER, bearer(token)) for name, token in tokens.items()),
         *(

@@ -10,14 +10,12 @@ from typing import Any, Self
 import psycopg
 import urllib3
 
+from tests.conftest import NO_LIMITS
 from tests.support.remote import RemoteOrganizer
 from tools.client import Answer, Client
 from tools.stack import Stack
 
-UNLIMITED = {
-    "UNPAID_PER_ADDRESS": "0",
-    **{f"RATE_LIMIT_{each}": "0" for each in ("PUBLIC", "CHECKOUT", "PREFLIGHT", "TOKEN", "ADMIN")},
-}
+UNLIMITED = NO_LIMITS
 """What lets one address ask as often as it likes."""
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from tools import ToolMissing, anvil, pgbouncer, postgres
+from tools import ToolMissing, anvil, nginx, pgbouncer, postgres
 
 _NODE_FIXTURES = {"node", "stack"}
 _taking_part: Counter[str] = Counter()
@@ -33,6 +33,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         item.user_properties.append(("part", "anvil"))
     if "pooler" in getattr(item, "fixturenames", ()):
         item.user_properties.append(("part", "pgbouncer"))
+    if "nginx" in getattr(item, "fixturenames", ()):
+        item.user_properties.append(("part", "nginx"))
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -50,6 +52,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     }
     if _taking_part["pgbouncer"]:
         versions["pgbouncer"] = _pgbouncer_version()
+    if _taking_part["nginx"]:
+        versions["nginx"] = _nginx_version()
     told = [f"{versions[part]}: {_taking_part[part]} tests" for part in versions]
     terminalreporter.write_line("real parts: " + "; ".join(told))
 
@@ -60,6 +64,14 @@ def _pgbouncer_version() -> str:
     except ToolMissing as missing:
         return f"WITHOUT PgBouncer ({missing})"
     return f"PgBouncer {'.'.join(map(str, pgbouncer.version(program)))}"
+
+
+def _nginx_version() -> str:
+    try:
+        program = nginx.find()
+    except ToolMissing as missing:
+        return f"WITHOUT nginx ({missing})"
+    return f"nginx {nginx.version(program)}"
 
 
 def _anvil_version() -> str:

@@ -24,7 +24,9 @@ _ANSWER = re.compile(rb"HTTP/1\.[01] (\d{3}) [^\r]*\r\n(.*?)\r\n\r\n", re.DOTALL
 class RawServer(Stack):
     """gunicorn as the Procfile starts it, with other numbers for the worker if need be."""
 
-    def __init__(self, database_url: str, log: Path, numbers: Mapping[str, float]) -> None:
+    def __init__(
+        self, database_url: str, log: Path, numbers: Mapping[str, float], **variables: str
+    ) -> None:
         super().__init__(
             {
                 "DATABASE_URL": database_url,
@@ -33,10 +35,13 @@ class RawServer(Stack):
                 "WEB_CONCURRENCY": "2",
                 "RATE_LIMIT_PUBLIC": "0",
                 "RATE_LIMIT_TOKEN": "0",
+                **variables,
             },
             log=log,
         )
         self.log_path = log
+        self.entry = self.port
+        """The port that raw bytes are sent to: the server's own, or that of a proxy before it."""
         changes = "; ".join(f"worker.{name} = {value}" for name, value in numbers.items())
         code = (
             "from gunicorn.app.wsgiapp import run\n"
@@ -61,13 +66,16 @@ class RawServer(Stack):
         """Wait for its end."""
         return self._processes["web"].wait(30)
 
-    def connect(self, data: bytes = b"", *, receive_buffer: int = 0) -> socket.socket:
-        """Open a connection and send something."""
+    def connect(
+        self, data: bytes = b"", *, receive_buffer: int = 0, source: str = "127.0.0.1"
+    ) -> socket.socket:
+        """Open a connection from a loopback address and send something."""
         sock = socket.socket()
+        sock.bind((source, 0))
         if receive_buffer:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         sock.settimeout(20)
-        sock.connect(("127.0.0.1", self.port))
+        sock.connect(("127.0.0.1", self.entry))
         sock.sendall(data)
         return sock
 

@@ -22,9 +22,12 @@ from ticketing.constants import IntentStatus
 from ticketing.errors import (
     ChainUnavailable,
     IntentExpired,
+    KeyRequired,
     NotFound,
     PaymentRequired,
     TicketingError,
+    TooManyFree,
+    TooManyOrders,
     TooMuchUnpaid,
 )
 from ticketing.models.payment_intents import PaymentIntent
@@ -33,7 +36,7 @@ from ticketing.services.checkout import Order
 from ticketing.services.orders import admissions, intents
 from ticketing.web import auth, cors
 from ticketing.web.blueprint import ApiBlueprint
-from ticketing.web.context import address, config
+from ticketing.web.context import config, networks
 from ticketing.web.idempotency import idempotent, idempotent_outside_transaction
 
 _REFUSALS: dict[IntentStatus, type[TicketingError]] = {
@@ -66,16 +69,17 @@ cors.open_to_all(blp)
     AboveMaximum,
     OverMaxAmount,
     NotPayable,
+    KeyRequired,
     TooMuchUnpaid,
+    TooManyOrders,
+    TooManyFree,
 )
 def preflight(body: dict[str, Any], tenant: str) -> PaymentIntent:
     """Hold the tickets, fix the price and issue a payment address."""
     buyer = body.pop("buyer")
-    held_by = None
-    if "caller" not in g and config().unpaid_per_address:
-        held_by = credentials.keyed_digest(config().keyring.current, "held-by", address())
+    client = () if "caller" in g else tuple(_digest(each) for each in networks())
     order = Order(
-        **body, held_by=held_by, buyer_email=buyer.get("email"), buyer_name=buyer.get("name")
+        **body, client=client, buyer_email=buyer.get("email"), buyer_name=buyer.get("name")
     )
     intent = _tell(checkout.preflight(tenant, order, config()))
     intent.client_secret = credentials.client_secret(config().keyring.current, intent.id)
@@ -118,6 +122,10 @@ def purchase(tenant: str, intent_id: str) -> tuple[PaymentIntent, int]:
 def cancel(tenant: str, intent_id: str) -> PaymentIntent:
     """Cancel an intent that has received nothing, and release its hold."""
     return _tell(checkout.cancel(intents.get(tenant, intent_id), config()))
+
+
+def _digest(network: str) -> str:
+    return credentials.keyed_digest(config().keyring.current, "held-by", network)
 
 
 def _tell(intent: PaymentIntent) -> PaymentIntent:

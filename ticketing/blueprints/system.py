@@ -1,6 +1,7 @@
 """What the service says of itself: health and readiness."""
 
 from schemas.system import HealthSchema, ReadinessSchema
+from ticketing.constants import CallClass
 from ticketing.services import health
 from ticketing.services.health import Readiness
 from ticketing.web import auth
@@ -10,7 +11,7 @@ from ticketing.web.context import config
 blp = ApiBlueprint(
     "system",
     __name__,
-    guard=auth.Open(None),
+    guard=auth.Open(CallClass.PUBLIC, uncounted_view="healthz"),
     description="What the service says of itself.",
 )
 

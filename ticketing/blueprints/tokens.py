@@ -3,11 +3,12 @@
 from typing import Any
 
 from schemas.tokens import KeyExchangeSchema, LoginSchema, TokenSchema
+from ticketing import credentials
 from ticketing.constants import CallClass
 from ticketing.errors import InvalidCredentials
 from ticketing.services.access import tokens
 from ticketing.services.access.tokens import Token
-from ticketing.web import auth
+from ticketing.web import auth, rate_limit
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import config
 
@@ -35,4 +36,8 @@ def exchange_key(body: dict[str, Any]) -> Token:
 @blp.refuses(InvalidCredentials)
 def sign_in(body: dict[str, Any]) -> Token:
     """Sign a member in with a password."""
+    # Guesses at one member come from many addresses. A digest: an email address is personal.
+    member = f"{body['tenant']}\n{body['email'].lower()}"
+    secret = config().keyring.current
+    rate_limit.count_also(CallClass.LOGIN, credentials.keyed_digest(secret, "sign-in", member))
     return tokens.sign_in(body["tenant"], body["email"], body["password"], config())

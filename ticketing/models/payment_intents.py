@@ -59,7 +59,8 @@ class PaymentIntent(BaseModel):
     The address's logs are read until `watch_until`, then its balance is compared: `swept_balance`
     is the balance at `swept_at`, in atomic units. Every transfer up to `checked_block` is known;
     `search_to` is the block up to which its logs are to be read again, None if they need not be.
-    `held_by` is a digest of the address that asked for the order without a credential.
+    `held_by` is a digest of the address (of IPv6: of the /64) that asked for the order without a
+    credential, `held_by_site` one of the IPv6 /48.
     """
 
     id = TextField(primary_key=True)
@@ -88,6 +89,7 @@ class PaymentIntent(BaseModel):
     required_confirmations = IntegerField(null=True)
     paid_block = BigIntegerField(null=True)
     held_by = TextField(null=True)
+    held_by_site = TextField(null=True)
     buyer_email = TextField(null=True)
     buyer_name = TextField(null=True)
     created_at = UtcDateTimeField()

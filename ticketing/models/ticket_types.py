@@ -22,6 +22,7 @@ class TicketType(BaseModel):
     price_amount = BigIntegerField()
     chain_id = BigIntegerField(null=True)
     transferable = BooleanField()
+    requires_key = BooleanField(default=False)
     status = TextField()
     capacity = BigIntegerField(null=True)
     held = BigIntegerField(default=0)

@@ -6,6 +6,8 @@ from gunicorn.http.errors import ChunkMissingTerminator, InvalidChunkExtension, 
 
 from ticketing.constants import MAX_BODY_BYTES
 
+MAX_CHUNKS = 4096
+"""A chunk takes our loop some microseconds, even if it has one byte; nobody needs so many."""
 _MAX_LINE = 1024
 _MAX_TRAILERS = 100
 _SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;[\t\x20-\xff]*)?")
@@ -22,12 +24,14 @@ class Chunks:
         self._left = 0
         """What is missing of the chunk that is being read."""
         self._after_data = False
+        self._chunks = 0
         self._trailers: int | None = None
 
     def take(self, received: bytearray) -> bool:
-        """Move what belongs to the body out of `received`; tell whether it ends there.
+        """Move what belongs to the body out of `received`; return whether the body ends there.
 
-        What goes beyond MAX_BODY_BYTES is not waited for. ParseException for what is no chunk.
+        What goes beyond MAX_BODY_BYTES is not waited for. ParseException for what is no chunk,
+        and for more than MAX_CHUNKS.
         """
         while self.length <= MAX_BODY_BYTES:
             if self._left:
@@ -53,7 +57,8 @@ class Chunks:
                     raise InvalidChunkExtension("trailer")
             else:
                 size = _SIZE.fullmatch(line)
-                if not size:
+                self._chunks += 1
+                if not size or self._chunks > MAX_CHUNKS:
                     raise InvalidChunkSize(line[:20])
                 self._left = int(size[1], 16)
                 self.length += self._left

@@ -56,6 +56,8 @@ class Connection:
         self.client = client
         self.server = server
         self.deadline = 0.0
+        self.queued_at = 0.0
+        """When its request began to wait for a thread (time.monotonic)."""
         self.size = 0
         """How many bytes it keeps in memory, as last counted."""
         self.keep = True
@@ -86,6 +88,15 @@ class Connection:
         """How many bytes it keeps in memory."""
         body = len(self._chunks.body) if self._chunks else 0
         return len(self.received) + body + sum(map(len, self.unsent))
+
+    def peer_is_gone(self) -> bool:
+        """Whether the client has closed the connection, or its half of it."""
+        try:
+            return self.socket.recv(1, socket.MSG_PEEK) == b""
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
 
     def is_whole(self, cfg: Any) -> bool:
         """Read what is here; tell whether `request` is now whole, with its body.

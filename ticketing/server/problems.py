@@ -22,8 +22,20 @@ class TooSlow(Exception):
     """A request that did not arrive whole in time."""
 
 
+class Overloaded(Exception):
+    """A request that no thread took in time. It was not carried out."""
+
+
+RETRY_SECONDS = 5
+"""What Retry-After says after a 503."""
+
 _STATUSES: tuple[tuple[type[Exception], HTTPStatus, str], ...] = (
     (TooSlow, HTTPStatus.REQUEST_TIMEOUT, "The request did not arrive whole in time."),
+    (
+        Overloaded,
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "The service is overloaded. The request was not carried out.",
+    ),
     (LimitRequestLine, HTTPStatus.REQUEST_URI_TOO_LONG, "The request line is too long."),
     (
         LimitRequestHeaders,
@@ -41,16 +53,17 @@ _STATUSES: tuple[tuple[type[Exception], HTTPStatus, str], ...] = (
 _CODES = {
     HTTPStatus.REQUEST_URI_TOO_LONG: "uri_too_long",
     HTTPStatus.INTERNAL_SERVER_ERROR: "internal_error",
+    HTTPStatus.SERVICE_UNAVAILABLE: "overloaded",
 }
 
 
 def status_of(error: Exception) -> HTTPStatus:
-    """Return the status that tells of an error of gunicorn's parser, or of ours."""
+    """Return the status for an error of gunicorn's parser, or of ours."""
     return next(status for kind, status, _ in _STATUSES if isinstance(error, kind))
 
 
 def answer(error: Exception) -> bytes:
-    """Return a whole response that tells of an error and closes the connection."""
+    """Return a complete response for an error. It closes the connection."""
     status = status_of(error)
     code = _CODES.get(status, status.phrase.lower().replace(" ", "_"))
     request_id = ids.new("req_")
@@ -65,6 +78,7 @@ def answer(error: Exception) -> bytes:
         },
         separators=(",", ":"),
     )
+    retry = (f"Retry-After: {RETRY_SECONDS}",) if isinstance(error, Overloaded) else ()
     head = (
         f"HTTP/1.1 {status.value} {status.phrase}",
         f"Date: {formatdate(usegmt=True)}",
@@ -74,5 +88,6 @@ def answer(error: Exception) -> bytes:
         "Cache-Control: no-store",
         "X-Content-Type-Options: nosniff",
         f"X-Request-ID: {request_id}",
+        *retry,
     )
     return ("\r\n".join(head) + "\r\n\r\n" + body).encode()

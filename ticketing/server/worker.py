@@ -1,10 +1,9 @@
 """gunicorn's threaded worker, made so that a thread never waits for a client.
 
-gunicorn's own reads a request and writes its answer from one of its few threads: eight clients
-that send a byte a minute, or that do not read, stop the service. Here the main loop gathers a
-request until it is whole and sends what the client did not take at once, all from one poller; a
-thread has it in between alone. What a client may take is bounded by deadlines and, in all, by
-numbers: where they are reached, the connection that has waited longest goes.
+gunicorn's own reads and writes in one of its few threads: eight clients that send a byte a minute,
+or do not read, stop the service. Here one loop collects each request and sends what the client did
+not take at once; a thread has it only in between. Deadlines and numbers bound what clients take.
+Beyond a number, the connection that has waited longest is closed.
 """
 
 import errno
@@ -12,7 +11,6 @@ import select
 import selectors
 import signal
 import socket
-import sys
 import time
 from concurrent.futures import Future
 from contextlib import suppress
@@ -22,7 +20,7 @@ from typing import Any
 
 from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, ThreadWorker
 
-from ticketing.server import problems
+from ticketing.server import problems, supported
 from ticketing.server.connection import Connection
 
 REQUEST_SECONDS = 20.0
@@ -31,6 +29,10 @@ SEND_SECONDS = 60.0
 """How long an answer may take to be read."""
 LINGER_SECONDS = 2.0
 """How long a connection stays half open for what the client is still sending (RFC 9112, 9.6)."""
+QUEUE_SECONDS = 10.0
+"""How long a request may wait for a thread. After that it gets 503 and is not carried out."""
+GONE_SECONDS = 1.0
+"""After how long a wait the client may be gone. A client that is gone is not served."""
 STOP_SECONDS = 10.0
 """How long requests and answers that are on their way have left when the worker is to stop."""
 MAX_HELD_BYTES = 32 * 1024 * 1024
@@ -39,7 +41,6 @@ MAX_HELD_BYTES = 32 * 1024 * 1024
 _READ_BYTES = 64 * 1024
 _FULL = (errno.EMFILE, errno.ENFILE)
 _GONE = (errno.EAGAIN, errno.ECONNABORTED)
-
 
 STOPS = {signal.SIGTERM, signal.SIGINT, signal.SIGQUIT}
 """What gunicorn is stopped with."""
@@ -53,16 +54,17 @@ class Worker(ThreadWorker):
     """
 
     poller: Any
+    tpool: Any
 
     @classmethod
     def check_config(cls, cfg: Any, log: Any) -> None:
-        """Refuse to speak TLS: it was never made for it."""
-        if cfg.is_ssl:
-            sys.exit("ticketing: TLS ends at a proxy; leave out --certfile and --keyfile")
+        """Refuse another gunicorn, TLS and the PROXY protocol."""
+        supported.check(cfg)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.waiting: dict[Connection, None] = {}
+        self.queue: dict[Connection, Future[bool]] = {}
         self.held = 0
         self._next_look = 0.0
 
@@ -102,9 +104,28 @@ class Worker(ThreadWorker):
         self._wait(Connection(sock, client, listener.getsockname()), REQUEST_SECONDS)
         self._make_room()
 
+    def enqueue_req(self, conn: Connection) -> None:
+        """Let a thread answer a request as soon as one is free."""
+        conn.queued_at = time.monotonic()
+        future = self.tpool.submit(self.handle, conn)
+        self.queue[conn] = future
+        future.add_done_callback(
+            lambda done: self.method_queue.defer(self.finish_request, conn, done)
+        )
+
     def handle(self, conn: Connection) -> bool:
-        """Let the application answer; tell whether the connection is kept. Runs in a thread."""
+        """Let the application answer; return whether the connection is kept. Runs in a thread.
+
+        A client that closed its half of the connection may still read. So only one whose request
+        has waited is taken for gone.
+        """
+        waited = time.monotonic() - conn.queued_at
+        if waited > GONE_SECONDS and conn.peer_is_gone():
+            self.log.info("dropped a request: its client is gone")
+            return False
         try:
+            if waited > QUEUE_SECONDS:
+                raise problems.Overloaded
             keep = bool(self.handle_request(conn.request, conn))
         except (Exception, StopIteration) as error:
             keep = False
@@ -128,16 +149,23 @@ class Worker(ThreadWorker):
         client.sendall(problems.answer(exc))
 
     def finish_request(self, conn: Connection, fs: Future[bool]) -> None:
-        """Go on with a connection whose request has been answered."""
-        conn.keep = not fs.cancelled() and fs.result()
+        """Go on with a connection whose request has been answered, or was not taken in time."""
+        self.queue.pop(conn, None)
+        if fs.cancelled():
+            self._refuse(conn, problems.Overloaded())
+            return
+        conn.keep = fs.result()
         self._send(conn)
 
     def murder_keepalived(self, force: bool = False) -> None:
-        """Close what has waited until its deadline, or all that waits."""
+        """Close what has waited until its deadline, in the queue too; or all that waits."""
         now = time.monotonic()
         if now < self._next_look and not force:
             return
         self._next_look = now + 0.5
+        for conn, future in list(self.queue.items()):
+            if conn.queued_at + QUEUE_SECONDS <= now:
+                future.cancel()  # false if a thread has it; else `finish_request` comes next
         for conn in [each for each in self.waiting if force or each.deadline <= now]:
             if force or conn.is_idle or conn.unsent:
                 self._drop(conn)

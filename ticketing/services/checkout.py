@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from peewee import ModelSelect
@@ -21,18 +22,18 @@ from ticketing.conflicts import (
     SalesNotStarted,
     SoldOut,
 )
-from ticketing.constants import CURRENCY, IntentStatus, Publication
+from ticketing.constants import CURRENCY, HOLD_UNDER_PRESSURE, IntentStatus, Publication
 from ticketing.db.connection import write_transaction
-from ticketing.errors import ChainUnavailable, Invalid, NotFound
+from ticketing.errors import ChainUnavailable, Invalid, KeyRequired, NotFound
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared, prepared_insert
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains, node_places, wallets
-from ticketing.services.access import rate_limits, tenants
+from ticketing.services.access import tenants
 from ticketing.services.catalog import public_listing
-from ticketing.services.orders import stock
+from ticketing.services.orders import client_limits, stock
 from ticketing.services.payments import booking, looking, settlement
 
 
@@ -50,7 +51,8 @@ _SETTLED = (IntentStatus.CONFIRMED, IntentStatus.CANCELED, IntentStatus.EXPIRED)
 class Order:
     """What a buyer asks for. `max_amount` is the most they will pay in all, in micro-units.
 
-    `held_by` stands for the address that asks, None for whoever may hold as much as they like.
+    `client`: what somebody without a credential is counted as, from narrow to wide; empty if a
+    credential came with the order, and nothing is counted.
     """
 
     event_id: str
@@ -58,7 +60,7 @@ class Order:
     quantity: int = 1
     chain_id: int | None = None
     max_amount: int | None = None
-    held_by: str | None = None
+    client: Sequence[str] = ()
     buyer_email: str | None = None
     buyer_name: str | None = None
 
@@ -68,7 +70,7 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
 
     NotFound for what the public does not see; Invalid for a chain the ticket type is not sold
     on; SoldOut, SalesNotStarted, SalesEnded, BelowMinimum, AboveMaximum, OverMaxAmount,
-    NotPayable; TooMuchUnpaid.
+    NotPayable; KeyRequired; TooMuchUnpaid, TooManyOrders, TooManyFree.
     """
     tenant = tenants.find(tenant_reference)
     event = public_listing.find_event(tenant, order.event_id)
@@ -80,8 +82,9 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
         raise SoldOut
     known = chains.states()
     with write_transaction():
-        if order.held_by is not None:
-            rate_limits.check_unpaid(order.held_by, order.quantity, config.unpaid_per_address)
+        if order.client:
+            is_free = ticket_type.price_amount == 0
+            client_limits.check(order.client, event.id, order.quantity, config, is_free=is_free)
         held = stock.hold(ticket_type.id, order.quantity)
         if held is None:
             raise SoldOut
@@ -128,6 +131,8 @@ def cancel(intent: PaymentIntent, config: Config) -> PaymentIntent:
 def _check_order(ticket_type: TicketType, order: Order) -> None:
     if ticket_type.status != Publication.PUBLISHED:
         raise NotFound("There is no such ticket type.")
+    if ticket_type.requires_key and order.client:
+        raise KeyRequired
     if order.chain_id is not None and order.chain_id != ticket_type.chain_id:
         raise Invalid({"chain_id": ["This ticket type is not sold on that chain."]})
     now = clock.now()
@@ -153,14 +158,15 @@ def _issue(
 ) -> PaymentIntent:
     amount = ticket_type.price_amount * order.quantity
     if amount == 0:
-        deadline, payment = clock.now() + config.hold, {}
+        now, payment = clock.now(), {}
     else:
         chain_id = ticket_type.chain_id or 0
         chain = chains.payable(config.chains, known).get(chain_id)
         # Nobody can have paid to the address in a block that was read before it was issued.
         read_to = known[chain_id].block_number if chain_id in known else None
         payment = _payment_terms(tenant, amount, chain, read_to)
-        deadline = chains.now_on(chain_id, known) + config.hold
+        now = chains.now_on(chain_id, known)
+    deadline = now + _hold_of(ticket_type, order, config)
     intent = PaymentIntent(
         id=ids.new(ids.INTENT),
         tenant=tenant,
@@ -171,7 +177,8 @@ def _issue(
         unit_amount=ticket_type.price_amount,
         amount=amount,
         currency=CURRENCY,
-        held_by=order.held_by,
+        held_by=order.client[0] if order.client else None,
+        held_by_site=order.client[1] if len(order.client) > 1 else None,
         buyer_email=order.buyer_email,
         buyer_name=order.buyer_name,
         created_at=clock.now(),
@@ -181,6 +188,19 @@ def _issue(
     )
     _insert(intent)
     return intent
+
+
+def _hold_of(ticket_type: TicketType, order: Order, config: Config) -> timedelta:
+    """Return how long an order is held.
+
+    It is shorter for a client without a credential, while others hold more than half of what is
+    unsold.
+    """
+    if ticket_type.capacity is None or not order.client:
+        return config.hold
+    held_by_others = ticket_type.held - order.quantity
+    is_pressed = 2 * held_by_others > ticket_type.capacity - ticket_type.sold
+    return min(config.hold, HOLD_UNDER_PRESSURE) if is_pressed else config.hold
 
 
 def _payment_terms(

@@ -1,7 +1,7 @@
 """Who may pass: every surface names its guard in its constructor, "nobody is asked" included."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from flask import g, request
 
@@ -30,14 +30,24 @@ _REFUSALS: list[type[TicketingError]] = [
 ]
 
 
+class Counts(NamedTuple):
+    """The class that a request counts in (None: it is not counted), and the caller it counts for.
+
+    Without a caller it counts for its address.
+    """
+
+    call_class: CallClass | None
+    caller: str | None = None
+
+
 class Guard(Protocol):
     """Lets a request pass or raises; says what it asks for, for the documentation."""
 
     def check(self) -> None:
         """Look at the present request. Unauthenticated, WrongTenant, InsufficientRole."""
 
-    def call_class(self) -> CallClass | None:
-        """Return what the present request counts as if it has no good credential, if it counts."""
+    def counts(self) -> Counts:
+        """Return what the checked request counts as."""
 
     def security(self, method: str, view: str) -> Security:
         """Return OpenAPI's security requirements of one operation."""
@@ -50,14 +60,15 @@ class Guard(Protocol):
 class Open:
     """Nobody is asked who they are."""
 
-    counts_as: CallClass | None
+    counts_as: CallClass
+    uncounted_view: str | None = None
 
     def check(self) -> None:
         """Let everybody pass."""
 
-    def call_class(self) -> CallClass | None:
-        """Return what every request of the surface counts as."""
-        return self.counts_as
+    def counts(self) -> Counts:
+        """Return what every request of the surface counts as, except of one view."""
+        return Counts(None if _is_view(self.uncounted_view) else self.counts_as)
 
     def security(self, method: str, view: str) -> Security:
         """Return that nothing is required."""
@@ -65,7 +76,7 @@ class Open:
 
     def refusals(self, method: str, view: str) -> list[type[TicketingError]]:
         """Return why it may refuse."""
-        return [] if self.counts_as is None else [TooManyRequests]
+        return [] if view == self.uncounted_view else [TooManyRequests]
 
 
 @dataclass(frozen=True)
@@ -81,9 +92,9 @@ class Scraper:
             raise Unauthenticated
         g.is_scraper = True
 
-    def call_class(self) -> CallClass | None:
-        """Return that who does not have the token may be guessing it."""
-        return None if g.get("is_scraper") else CallClass.TOKEN
+    def counts(self) -> Counts:
+        """Count who does not have the token: they may be guessing it."""
+        return Counts(None if g.get("is_scraper") else CallClass.TOKEN)
 
     def security(self, method: str, view: str) -> Security:
         """Return the one way to send the token."""
@@ -100,17 +111,15 @@ class TenantRole:
 
     reads: Role
     writes: Role
+    counts_as: CallClass = CallClass.ADMIN
 
     def check(self) -> None:
         """Find out who asks, and hold them to the tenant and the role."""
-        found = _authenticate()
-        if found is None:
-            raise Unauthenticated
-        _admit(found, self._needed(request.method))
+        _admit(_authenticated(), self._needed(request.method))
 
-    def call_class(self) -> CallClass:
-        """Return that who has no good credential may be guessing one."""
-        return CallClass.TOKEN
+    def counts(self) -> Counts:
+        """Count a good credential for itself; who has none may be guessing one."""
+        return _counts_for_credential(self.counts_as) or Counts(CallClass.TOKEN)
 
     def security(self, method: str, view: str) -> Security:
         """Return the two ways to send a credential."""
@@ -135,25 +144,25 @@ class Buyer:
 
         To begin, no credential is needed, but one that is sent has to be good.
         """
-        secret = _bearer()
         if self._begins():
-            found = _authenticate() if secret is None or _looks_like_jwt(secret) else None
-            if found is not None:
-                _admit(found, Role.PAYWALL)
+            if _sends_credential():
+                _admit(_authenticated(), Role.PAYWALL)
             return
+        secret = _bearer()
         if secret is None or _looks_like_jwt(secret):
-            found = _authenticate()
-            if found is None:
-                raise Unauthenticated
-            _admit(found, Role.PAYWALL)
+            _admit(_authenticated(), Role.PAYWALL)
             return
-        path = request.view_args or {}
-        if not credentials.is_client_secret(config().keyring, path["intent_id"], secret):
+        intent_id = (request.view_args or {})["intent_id"]
+        if not credentials.is_client_secret(config().keyring, intent_id, secret):
             raise NotFound("There is no such intent.")
+        g.order = intent_id
 
-    def call_class(self) -> CallClass:
-        """Return what a buyer's request counts as."""
-        return CallClass.PREFLIGHT if self._begins() else CallClass.CHECKOUT
+    def counts(self) -> Counts:
+        """Count a good client secret for its order: many buyers share one address."""
+        if "order" in g:
+            return Counts(CallClass.ORDER, g.order)
+        by_address = CallClass.PREFLIGHT if self._begins() else CallClass.CHECKOUT
+        return _counts_for_credential(CallClass.ADMIN) or Counts(by_address)
 
     def security(self, method: str, view: str) -> Security:
         """Return the ways to act on an intent; none is needed to begin."""
@@ -164,7 +173,7 @@ class Buyer:
         return _REFUSALS if view == self.open_view else [*_REFUSALS, NotFound]
 
     def _begins(self) -> bool:
-        return (request.endpoint or "").rsplit(".", 1)[-1] == self.open_view
+        return _is_view(self.open_view)
 
 
 def _admit(found: Caller, needed: Role) -> None:
@@ -175,15 +184,27 @@ def _admit(found: Caller, needed: Role) -> None:
     g.caller = found
 
 
-def _authenticate() -> Caller | None:
-    """Return who sends this request, None if no credential came with it. Unauthenticated."""
+def _is_view(name: str | None) -> bool:
+    return (request.endpoint or "").rsplit(".", 1)[-1] == name
+
+
+def _counts_for_credential(call_class: CallClass) -> Counts | None:
+    return Counts(call_class, g.caller.credential_id) if "caller" in g else None
+
+
+def _sends_credential() -> bool:
+    return "Authorization" in request.headers or "X-API-Key" in request.headers
+
+
+def _authenticated() -> Caller:
+    """Return who sends this request. Unauthenticated if no good credential came with it."""
     token = _bearer()
     if token is not None:
         return tokens.caller_of_jwt(token, config())
     key = request.headers.get("X-API-Key")
     if key is not None:
         return tokens.caller_of_key(key, config())
-    return None
+    raise Unauthenticated
 
 
 def _bearer() -> str | None:

@@ -8,7 +8,7 @@ from flask_smorest.blueprint import Blueprint
 
 from schemas.base import BaseSchema
 from ticketing.conflicts import StillRunning
-from ticketing.constants import MAX_BODY_BYTES
+from ticketing.constants import MAX_BODY_BYTES, CallClass
 from ticketing.errors import (
     BadRequest,
     Invalid,
@@ -70,12 +70,14 @@ class ApiBlueprint(Blueprint):
     def _check(self) -> None:
         if (request.content_length or 0) > MAX_BODY_BYTES:
             raise PayloadTooLarge
-        # A CORS preflight carries no credential (Fetch standard, 3.2.2).
-        if request.method != "OPTIONS":
+        if request.method == "OPTIONS":
+            # A CORS preflight carries no credential (Fetch standard, 3.2.2).
+            rate_limit.count(CallClass.PUBLIC)
+        else:
             try:
                 self.guard.check()
             finally:
-                rate_limit.count(self.guard.call_class())
+                rate_limit.count(*self.guard.counts())
         if any("\0" in part for part in (request.view_args or {}).values()):
             raise NotFound  # Nothing has such an id, and Postgres cannot even be asked for it.
 

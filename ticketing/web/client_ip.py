@@ -11,22 +11,31 @@ Proxies = Sequence[IPv4Network | IPv6Network]
 
 log = logging.getLogger(__name__)
 
-# Whoever has one IPv6 address has the other 2^64 of its network (RFC 6177).
-_IPV6_PREFIX = 64
+# Who has one IPv6 address has its whole /64. Many providers give a customer a /48 (RFC 6177).
+_IPV6_PREFIXES = 64, 48
+_NETWORKS = "ticketing.networks"
 
 _WITH_PORT = re.compile(r"(?:([0-9.]+)|\[([0-9A-Fa-f:.]+)\]):[0-9]+")
 
-KEPT = 4096
-"""To read an address takes longer than all else that is done for counting it."""
+KEPT = 16_384
+"""How many addresses are remembered as read: reading one takes longer than counting it."""
 
 
 def address(environ: dict[str, Any], proxies: Proxies) -> str:
-    """Return the client's address: what the nearest proxy that is not ours, or none, says.
+    """Return the client's address, of IPv6 its /64 network."""
+    return networks(environ, proxies)[0]
 
-    Each proxy appends whom it was asked by to X-Forwarded-For. The list is read from its end for
-    as long as our `proxies` wrote it. Of IPv6 it is the /64 network.
+
+def networks(environ: dict[str, Any], proxies: Proxies) -> tuple[str, ...]:
+    """Return what the client is counted as: its IPv4 address, or its IPv6 /64 and /48 networks.
+
+    Each proxy appends its peer's address to X-Forwarded-For. The list is read from its end for as
+    long as our `proxies` wrote it.
     """
-    return _network(_client(environ, proxies))
+    found: tuple[str, ...] | None = environ.get(_NETWORKS)
+    if found is None:
+        found = environ[_NETWORKS] = _networks(_client(environ, proxies))
+    return found
 
 
 def by_tls(environ: dict[str, Any], proxies: Proxies) -> bool:
@@ -72,11 +81,11 @@ def _is_ours(peer: str, proxies: Proxies) -> bool:
 
 
 @lru_cache(KEPT)
-def _network(address: str) -> str:
+def _networks(address: str) -> tuple[str, ...]:
     found = _parse(address)
     if isinstance(found, IPv6Address):
-        return str(IPv6Network((found, _IPV6_PREFIX), strict=False))
-    return address
+        return tuple(str(IPv6Network((found, each), strict=False)) for each in _IPV6_PREFIXES)
+    return (address,)
 
 
 @lru_cache(KEPT)

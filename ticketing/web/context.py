@@ -41,6 +41,11 @@ def address() -> str:
     return client_ip.address(request.environ, config().trusted_proxies)
 
 
+def networks() -> tuple[str, ...]:
+    """Return what this request's client is counted as, from narrow to wide."""
+    return client_ip.networks(request.environ, config().trusted_proxies)
+
+
 def caller() -> Caller:
     """Return who asks, on a surface whose guard has found it out."""
     found: Caller = g.caller

@@ -1,8 +1,9 @@
-"""Each request is counted against whoever sends it (draft-ietf-httpapi-ratelimit-headers-10)."""
+"""Each request is counted against its sender (draft-ietf-httpapi-ratelimit-headers-10)."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from flask import current_app, g, request
+from flask import Flask, current_app, request
 
 from ticketing.config import Config
 from ticketing.constants import CallClass
@@ -14,23 +15,34 @@ from ticketing.web.context import config
 _ALLOWANCE = "ticketing.allowance"
 
 
-def count(call_class: CallClass | None) -> None:
-    """Count the present request, once. TooManyRequests.
+def watch(app: Flask) -> None:
+    """Count what no surface counts: other pages, files, and paths that do not exist."""
+    app.before_request(_count_the_rest)
 
-    A good credential counts for itself. Everybody else counts by their address, in
-    `call_class`; None: not at all.
+
+def _count_the_rest() -> None:
+    if request.blueprint is None:
+        count(CallClass.PUBLIC)
+
+
+def count(call_class: CallClass | None, caller: str | None = None) -> None:
+    """Count the present request once: as `caller`'s, or by its address. TooManyRequests.
+
+    `call_class`: None if it is not to be counted.
     """
+    if call_class is None:
+        return
     environ = request.environ
     allowance: Allowance | None = environ.get(_ALLOWANCE)
     if allowance is None:
-        limiter, who = current_app.extensions["limiter"], None
-        if "caller" in g:
-            call_class, who = CallClass.ADMIN, g.caller.credential_id
-        if call_class is None:
-            return
-        allowance = spend(environ, limiter, config(), call_class, who)
-    if allowance is not None and not allowance.granted:
-        raise TooManyRequests(retry_after=allowance.reset)
+        allowance = spend(environ, current_app.extensions["limiter"], config(), call_class, caller)
+    _refuse_unless_granted(allowance)
+
+
+def count_also(call_class: CallClass, caller: str) -> None:
+    """Count the present request as `caller`'s, too. TooManyRequests."""
+    limiter = current_app.extensions["limiter"]
+    _refuse_unless_granted(spend(request.environ, limiter, config(), call_class, caller))
 
 
 def spend(
@@ -38,21 +50,20 @@ def spend(
     limiter: Limiter,
     config: Config,
     call_class: CallClass,
-    who: str | None = None,
+    caller: str | None = None,
 ) -> Allowance | None:
-    """Count a request of `who`, None for its address. Return None where there is no limit."""
+    """Count a request of `caller`, None for its address. Return None where there is no limit."""
     limit = config.rate_limits[call_class]
     if not limit:
         return None
-    if who is None:
-        who = client_ip.address(environ, config.trusted_proxies)
-    allowance = limiter.spend(call_class, who, limit)
-    environ[_ALLOWANCE] = allowance
+    callers: Sequence[str] = (caller,) if caller is not None else ()
+    callers = callers or client_ip.networks(environ, config.trusted_proxies)
+    allowance = environ[_ALLOWANCE] = limiter.spend(call_class, callers, limit)
     return allowance
 
 
 def headers(environ: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return what tells how much of what is allowed the caller still has."""
+    """Return the headers that say how many requests the caller has left."""
     allowance: Allowance | None = environ.get(_ALLOWANCE)
     if allowance is None:
         return []
@@ -61,3 +72,8 @@ def headers(environ: dict[str, Any]) -> list[tuple[str, str]]:
         ("RateLimit-Policy", f'"{name}";q={limit};w={SECONDS}'),
         ("RateLimit", f'"{name}";r={remaining};t={reset}'),
     ]
+
+
+def _refuse_unless_granted(allowance: Allowance | None) -> None:
+    if allowance is not None and not allowance.granted:
+        raise TooManyRequests(retry_after=allowance.reset)

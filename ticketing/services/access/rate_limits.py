@@ -1,8 +1,8 @@
-"""How often one caller may ask, counted in the database for all processes and hosts together.
+"""How often one caller may ask, a minute.
 
-A process takes a part of a caller's minute from the database and gives it out by itself, so most
-requests are counted without a query. No more than the limit is ever given out; what lies unused
-in one process is not there for another.
+Reading is counted in the process's memory, so that it writes nothing: each process lets its share
+of the limit through. Sign-in and preflight are counted in the database, for all processes and
+hosts together (constants.COUNTED_IN_DATABASE).
 """
 
 from __future__ import annotations
@@ -10,23 +10,22 @@ from __future__ import annotations
 import logging
 import math
 import threading
-from collections import OrderedDict
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar, NamedTuple
 
-from peewee import Case, DatabaseError, InterfaceError, ModelInsert, ModelSelect, fn
+from peewee import Case, DatabaseError, InterfaceError, ModelInsert
 
 from ticketing import clock
-from ticketing.constants import CallClass
-from ticketing.db.connection import close_broken_connection, one_at_a_time
-from ticketing.errors import TooMuchUnpaid
-from ticketing.models.payment_intents import AWAITING, PaymentIntent
+from ticketing.constants import COUNTED_IN_DATABASE, WIDE_FACTOR, CallClass
+from ticketing.db.connection import close_broken_connection
+from ticketing.errors import DatabaseUnavailable, TooManyRequests
 from ticketing.models.prepared import Prepared
 from ticketing.models.rate_counts import RateCount
 
 SECONDS = 60
-PARTS, LARGEST_PART = 10, 100
-KEPT_CALLERS = 10_000
+KEPT_CALLERS = 50_000
+"""In one process and minute. Beyond, the count of the caller seen first is lost."""
 DELETED_AT_ONCE = 10_000
 
 log = logging.getLogger(__name__)
@@ -35,7 +34,7 @@ log = logging.getLogger(__name__)
 class Allowance(NamedTuple):
     """What a caller may still ask for: `remaining` requests of `limit`, for `reset` seconds.
 
-    `granted`: whether the request that it was worked out for is among those that may be made.
+    `granted`: whether the counted request may be answered.
     """
 
     granted: bool
@@ -45,123 +44,109 @@ class Allowance(NamedTuple):
     reset: int
 
 
-@dataclass
-class _Part:
-    """What this process has of a caller's minute, and what the database has left of it."""
-
-    minute: int
-    taken: int
-    here: int
-    elsewhere: int
-
-
 @Prepared
-def _take(caller: Any, minute: Any, wanted: Any) -> ModelInsert:
+def _take(caller: Any, minute: Any) -> ModelInsert:
     # Another host's clock may be in the next minute already; one far ahead was wrong.
     same = RateCount.minute.in_([minute, minute + 1])
     return (
-        RateCount.insert(caller=caller, minute=minute, used=wanted)
+        RateCount.insert(caller=caller, minute=minute, used=1)
         .on_conflict(
             conflict_target=[RateCount.caller],
             update={
                 RateCount.minute: Case(None, [(same, RateCount.minute)], minute),
-                RateCount.used: Case(None, [(same, RateCount.used + wanted)], wanted),
+                RateCount.used: Case(None, [(same, RateCount.used + 1)], 1),
             },
         )
         .returning(RateCount.caller, RateCount.minute, RateCount.used)
     )
 
 
-@Prepared
-def _unpaid(held_by: Any) -> ModelSelect[PaymentIntent]:
-    return PaymentIntent.select(
-        fn.SUM(PaymentIntent.quantity).alias("seats"),
-        fn.MIN(PaymentIntent.hold_until).alias("next_end"),
-    ).where(PaymentIntent.held_by == held_by, AWAITING)
-
-
 class Limiter:
     """Counts what callers of this process ask for. Safe to share between threads."""
 
+    processes: ClassVar[int] = 1
+    """Of this host, as gunicorn.conf.py says: a client's requests are spread over them."""
+
     def __init__(self) -> None:
-        self._parts: OrderedDict[str, _Part] = OrderedDict()
+        self._minute = 0
+        self._used: dict[str, int] = {}
         self._lock = threading.Lock()
 
-    def spend(self, call_class: CallClass, who: str, limit: int) -> Allowance:
-        """Count one request of `who`, of whom `limit` a minute are answered."""
+    def spend(self, call_class: CallClass, callers: Sequence[str], limit: int) -> Allowance:
+        """Count one request of a caller, of whom `limit` a minute are answered.
+
+        `callers`: what the caller is known by, from narrow to wide. Every wider one has
+        WIDE_FACTOR times the limit. DatabaseUnavailable if the database has to count, and cannot.
+        """
         seconds = clock.now().timestamp()
         minute = int(seconds // SECONDS)
         reset = math.ceil((minute + 1) * SECONDS - seconds)
-        caller = f"{call_class} {who}"
-        remaining = self._spend_here(caller, minute)
-        if remaining is None:
-            part = _fetch(caller, minute, limit, self._taken(caller, minute))
-            remaining = -1
-            if part.here:
-                part.here -= 1
-                remaining = part.here + part.elsewhere
-            self._keep(caller, part)
-        return Allowance(remaining >= 0, call_class, limit, max(0, remaining), reset)
+        if call_class in COUNTED_IN_DATABASE:
+            count, quota = self._count_in_database, limit
+        else:
+            count, quota = self._count_here, math.ceil(limit / self.processes)
+        remaining = quota
+        for place, caller in enumerate(callers):
+            most = quota * WIDE_FACTOR**place
+            remaining = min(remaining, most - count(f"{call_class} {caller}", minute, most))
+            if remaining < 0:
+                break  # what is refused is not taken from the neighbours' share
+        return Allowance(remaining >= 0, call_class, quota, max(0, remaining), reset)
 
-    def _taken(self, caller: str, minute: int) -> int:
-        """Return how much of the minute this process has taken already."""
+    def _count_here(self, caller: str, minute: int, most: int) -> int:
         with self._lock:
-            part = self._parts.get(caller)
-            return part.taken if part is not None and part.minute == minute else 0
+            return self._set(caller, minute, self._get(caller, minute) + 1)
 
-    def _spend_here(self, caller: str, minute: int) -> int | None:
-        """Return what is left after this one, -1 if it is too much, None if nobody knows here."""
+    def _count_in_database(self, caller: str, minute: int, most: int) -> int:
+        """Return how often the caller asked. Who is over the limit costs no more queries."""
         with self._lock:
-            part = self._parts.get(caller)
-            if part is None or part.minute != minute:
-                return None
-            if part.here == 0:
-                return None if part.elsewhere > 0 else -1
-            part.here -= 1
-            return part.here + part.elsewhere
-
-    def _keep(self, caller: str, part: _Part) -> None:
+            used = self._get(caller, minute)
+        if used > most:
+            return used
+        counted = _take_one(caller, minute)
         with self._lock:
-            before = self._parts.pop(caller, None)
-            if before is not None and before.minute == part.minute:
-                part.here += before.here
-                part.taken += before.taken
-            elif before is not None and before.minute == part.minute + 1:
-                part = before  # the minute ended while this one was fetched
-            self._parts[caller] = part
-            while len(self._parts) > KEPT_CALLERS:
-                self._parts.popitem(last=False)
+            return self._set(caller, minute, counted.used)
+
+    def _get(self, caller: str, minute: int) -> int:
+        if self._minute != minute:
+            self._minute, self._used = minute, {}
+        return self._used.get(caller, 0)
+
+    def _set(self, caller: str, minute: int, used: int) -> int:
+        if self._minute == minute:
+            self._used[caller] = used
+            if len(self._used) > KEPT_CALLERS:
+                del self._used[next(iter(self._used))]
+        return used
 
 
-def _fetch(caller: str, minute: int, limit: int, taken: int) -> _Part:
-    """Take as much of the caller's minute again as was `taken`, less if less is left.
-
-    So a process that is asked little takes little from the others.
-    A database that cannot count must not keep readers from what a replica or memory can answer.
-    """
-    wanted = max(1, min(taken, limit // PARTS, LARGEST_PART))
+def _take_one(caller: str, minute: int) -> RateCount:
     try:
-        counted = _take.first(caller=caller, minute=minute, wanted=wanted)
+        counted = _take.first(caller=caller, minute=minute)
     except (DatabaseError, InterfaceError) as error:
-        log.warning("requests are not counted: %s", str(error).strip().split("\n")[0])
+        log.error("requests cannot be counted: %s", str(error).strip().split("\n")[0])
         close_broken_connection()
-        return _Part(minute, wanted, wanted, wanted)
+        raise DatabaseUnavailable from None
     assert counted is not None
-    before = counted.used - wanted
-    here = min(wanted, max(0, limit - before))
-    return _Part(minute, wanted, here, max(0, limit - counted.used))
+    return counted
 
 
-def check_unpaid(held_by: str, quantity: int, limit: int) -> None:
-    """Hold an address to `limit` unpaid seats, or one order; call it in the order's transaction.
+class OneAtATime:
+    """Lets one thread of this process do something expensive; the others are refused at once."""
 
-    TooMuchUnpaid.
-    """
-    one_at_a_time(f"unpaid {held_by}")
-    unpaid: Any = _unpaid.first(held_by=held_by)
-    if unpaid.seats and unpaid.seats + quantity > limit:
-        wait = (unpaid.next_end - clock.now()).total_seconds()
-        raise TooMuchUnpaid(retry_after=max(1, math.ceil(wait)))
+    def __init__(self, *, retry_after: int) -> None:
+        self._lock = threading.Lock()
+        self._retry_after = retry_after
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Do it now. TooManyRequests if another thread is doing it."""
+        if not self._lock.acquire(blocking=False):
+            raise TooManyRequests(retry_after=self._retry_after)
+        try:
+            yield
+        finally:
+            self._lock.release()
 
 
 def forget_old() -> None:
@@ -169,5 +154,5 @@ def forget_old() -> None:
     minute = int(clock.now().timestamp() // SECONDS)
     over = RateCount.minute < minute - 1
     old = RateCount.select(RateCount.caller).where(over).limit(DELETED_AT_ONCE)
-    # Said twice, for a caller who asked again meanwhile.
+    # The condition again, for a caller who asked meanwhile.
     RateCount.delete().where(RateCount.caller.in_(old), over).execute()

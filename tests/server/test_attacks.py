@@ -1,0 +1,164 @@
+"""Whole requests that are expensive: what everybody else sees beside them.
+
+A bound is a multiple of what they see beside as many clients who send ordinary requests: 50 times.
+Each of these attacks made it thousands.
+"""
+
+import itertools
+import json
+import shutil
+import statistics
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+import urllib3
+
+from tests.conftest import NO_LIMITS
+from tests.support.factories import new_xpub
+from tests.support.raw_http import RawServer
+from tests.support.remote import RemoteOrganizer
+from tools.client import Client
+
+MOST = 50
+ASKED = 40
+GUESSERS = 24
+
+
+@pytest.fixture(scope="module")
+def web(sqlite_template, tmp_path_factory):
+    """The service as it is deployed behind a proxy, without limits that one address would reach."""
+    folder = tmp_path_factory.mktemp("web")
+    shutil.copy(sqlite_template, folder / "ticketing.db")
+    url = f"sqlite:///{folder / 'ticketing.db'}"
+    variables = {**NO_LIMITS, "TRUSTED_PROXIES": "127.0.0.1", "LOG_LEVEL": "WARNING"}
+    with RawServer(url, folder / "log", {}, **variables) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def acme(web):
+    return RemoteOrganizer(web, "acme", new_xpub())
+
+
+def seconds_seen(web, acme):
+    """What others wait for `/healthz` and for a public page, in the middle."""
+    http = urllib3.PoolManager(retries=False, timeout=60)
+    seen = []
+    for path in itertools.islice(
+        itertools.cycle(["/healthz", "/v1/public/tenants/acme/events"]), ASKED
+    ):
+        start = time.monotonic()
+        assert http.request("GET", web.url + path).status == 200
+        seen.append(time.monotonic() - start)
+    return statistics.median(seen)
+
+
+@contextmanager
+def beside(attack, attackers):
+    """Let so many attackers go on until the block ends; yield the statuses that they get."""
+    done, statuses, failures = threading.Event(), [], []
+
+    def run(number):
+        try:
+            while not done.is_set():
+                statuses.append(attack(number))
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=run, args=(each,)) for each in range(attackers)]
+    for thread in threads:
+        thread.start()
+    try:
+        while len(statuses) < attackers and not failures:
+            time.sleep(0.01)
+        yield statuses
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+    assert not failures, failures
+
+
+def others_notice_nothing(web, acme, attack, attackers):
+    """Check what others see beside an attack; return the statuses that the attackers got."""
+    clients = [Client(web.url) for _ in range(attackers)]
+
+    def ask(number):
+        return clients[number].send("POST", "/v1/auth/token", {"api_key": "x"}).status
+
+    with beside(ask, attackers):
+        usual = seconds_seen(web, acme)
+    with beside(attack, attackers) as statuses:
+        seen = seconds_seen(web, acme)
+    assert seen < MOST * usual, (seen, usual)
+    return set(statuses)
+
+
+HOSTILE = {
+    "a string of escapes that does not end": b'["' + b'\\"' * 32_000,
+    "quotes": b"[" + b'"' * 64_000,
+    "brackets": b"[" * 64_000,
+    "many members": b"{" + b",".join(b'"%x":0' % n for n in range(7000)) + b"}",
+    "a long number": b"9" * 64_000,
+    "an email address of dots": json.dumps(
+        {"tenant": "acme", "email": "a@" + "." * 60_000, "password": "x"}
+    ).encode(),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_body_that_is_hard_to_read_slows_nobody_down(kind, web, acme):
+    clients = [urllib3.PoolManager(retries=False, timeout=60) for _ in range(6)]
+
+    def attack(number):
+        return (
+            clients[number]
+            .request(
+                "POST",
+                f"{web.url}/v1/auth/login",
+                body=HOSTILE[kind],
+                headers={"Content-Type": "application/json"},
+            )
+            .status
+        )
+
+    assert others_notice_nothing(web, acme, attack, 6) <= {400, 422}
+
+
+def test_guessing_passwords_slows_nobody_down_and_most_guesses_are_refused_at_once(web, acme):
+    clients = [Client(web.url) for _ in range(GUESSERS)]
+    body = {"tenant": "acme", "email": "a@example.org", "password": "x" * 12}
+
+    def attack(number):
+        return clients[number].send("POST", "/v1/auth/login", body).status
+
+    assert others_notice_nothing(web, acme, attack, GUESSERS) == {401, 429}
+
+
+def test_the_proof_of_the_books_slows_nobody_down(web, acme):
+    acme.ticket()
+    clients = [Client(web.url) for _ in range(8)]
+
+    def attack(number):
+        path = f"{acme.path}/reconciliation"
+        return clients[number].send("GET", path, headers=acme.headers).status
+
+    assert others_notice_nothing(web, acme, attack, 8) <= {200, 429}
+
+
+def test_each_process_lets_its_share_through(web, acme):
+    """Under gunicorn the limit is divided by the number of processes that really run."""
+    with RawServer(
+        web.environ["DATABASE_URL"],
+        web.log_path.with_suffix(".other"),
+        {},
+        WEB_CONCURRENCY="4",
+        RATE_LIMIT_PUBLIC="20",
+        RATE_LIMIT_TOKEN="20",
+    ) as other:
+        answer = Client(other.url).send("GET", "/v1/chains")
+        assert answer.headers["RateLimit-Policy"] == '"public";q=5;w=60'
+        guess = Client(other.url).send("POST", "/v1/auth/token", {"api_key": "x"})
+        assert guess.headers["RateLimit-Policy"] == '"token";q=20;w=60'

@@ -1,0 +1,11 @@
+"""The documents say what the constants say."""
+
+import pytest
+
+from tools import limits
+
+
+@pytest.mark.parametrize("page", limits.PAGES, ids=lambda page: page.name)
+def test_the_table_of_limits_is_made_from_the_constants(page):
+    text = page.read_text()
+    assert text == limits.written(text), "run: python -m tools.limits"

@@ -1,0 +1,83 @@
+"""What one client without a credential may order: unpaid seats, free seats, orders a day."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from peewee import Case, ModelSelect, fn
+
+from ticketing import clock
+from ticketing.config import Config
+from ticketing.constants import WIDE_FACTOR, IntentStatus
+from ticketing.db.connection import one_at_a_time
+from ticketing.errors import TooManyFree, TooManyOrders, TooMuchUnpaid
+from ticketing.models.base import UtcDateTimeField
+from ticketing.models.payment_intents import AWAITING, PaymentIntent
+from ticketing.models.prepared import Prepared
+
+DAY = timedelta(days=1)
+
+_instant: Callable[[Any], Any] = UtcDateTimeField().python_value
+
+
+def _used(event_id: Any) -> ModelSelect[PaymentIntent]:
+    free = (
+        (PaymentIntent.event == event_id)
+        & (PaymentIntent.amount == 0)
+        & PaymentIntent.status.in_([IntentStatus.AWAITING_PAYMENT, IntentStatus.CONFIRMED])
+    )
+    return PaymentIntent.select(
+        fn.COUNT(PaymentIntent.id).alias("orders"),
+        fn.MIN(PaymentIntent.created_at).alias("first_at"),
+        fn.SUM(Case(None, [(AWAITING, PaymentIntent.quantity)], 0)).alias("unpaid"),
+        fn.MIN(Case(None, [(AWAITING, PaymentIntent.hold_until)], None)).alias("next_end"),
+        fn.SUM(Case(None, [(free, PaymentIntent.quantity)], 0)).alias("free"),
+    )
+
+
+@Prepared
+def _used_by(client: Any, event_id: Any, since: Any) -> ModelSelect[PaymentIntent]:
+    return _used(event_id).where(PaymentIntent.held_by == client, PaymentIntent.created_at > since)
+
+
+@Prepared
+def _used_by_site(client: Any, event_id: Any, since: Any) -> ModelSelect[PaymentIntent]:
+    return _used(event_id).where(
+        PaymentIntent.held_by_site == client, PaymentIntent.created_at > since
+    )
+
+
+_QUERIES: tuple[Prepared[PaymentIntent], ...] = (_used_by, _used_by_site)
+
+
+def check(
+    client: Sequence[str], event_id: str, quantity: int, config: Config, *, is_free: bool
+) -> None:
+    """Hold a client to what it may order, with this order of `quantity` seats included.
+
+    `client`: digests of its networks, from narrow to wide. The wider one has WIDE_FACTOR times the
+    limits. One order of unpaid seats may be larger than that limit. Call it in the order's
+    transaction. TooMuchUnpaid, TooManyOrders, TooManyFree.
+    """
+    limits = config.unpaid_per_address, config.orders_per_client, config.free_per_client
+    if not any(limits):
+        return
+    one_at_a_time(f"orders of {client[-1]}")
+    now = clock.now()
+    for place, (each, query) in enumerate(zip(client, _QUERIES, strict=False)):
+        used: Any = query.first(client=each, event_id=event_id, since=now - DAY)
+        unpaid, orders, free = (limit * WIDE_FACTOR**place or math.inf for limit in limits)
+        if used.unpaid and used.unpaid + quantity > unpaid:
+            raise TooMuchUnpaid(retry_after=_seconds(_instant(used.next_end) - now))
+        if used.orders >= orders:
+            raise TooManyOrders(retry_after=_seconds(used.first_at + DAY - now))
+        if is_free and (used.free or 0) + quantity > free:
+            first_at: datetime = used.first_at or now
+            raise TooManyFree(retry_after=_seconds(first_at + DAY - now))
+
+
+def _seconds(wait: timedelta) -> int:
+    return max(1, math.ceil(wait.total_seconds()))
