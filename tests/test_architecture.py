@@ -1,7 +1,6 @@
 """The house: which way the arrows run, and that no room grows too large."""
 
 import ast
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +11,6 @@ ROOT = Path(__file__).parents[1]
 
 LEAVES = {"clock", "conflicts", "constants", "errors", "ids", "logs"}
 ALLOWED = {
-    None: {"driver"},
-    "absent": set(),
     "clock": set(),
     "conflicts": {"errors"},
     "constants": set(),
@@ -21,9 +18,8 @@ ALLOWED = {
     "ids": set(),
     "logs": set(),
     "credentials": {"ids"},
-    "db": {"driver"},
-    "driver": {"absent"},
-    "chain": {"absent", "constants", "nesting"},
+    "db": set(),
+    "chain": {"constants", "nesting"},
     "nesting": set(),
     "config": {"chain", "constants", "credentials"},
     "models": LEAVES | {"credentials", "db"},
@@ -46,7 +42,7 @@ def room_of(path):
     parts = path.relative_to(ROOT).with_suffix("").parts
     if parts[0] == "schemas":
         return "schemas"
-    return None if parts == ("ticketing", "__init__") else parts[1]
+    return parts[1]
 
 
 def imported(tree):
@@ -106,12 +102,3 @@ def test_the_service_imports_nothing_heavy():
         check=False,
     )
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
-
-
-@pytest.mark.parametrize(("url", "loaded"), [("sqlite:///x.db", False), ("postgres://h/d", True)])
-def test_the_driver_of_postgres_is_loaded_where_there_is_a_postgres(url, loaded, tmp_path):
-    code = f"import sys, app; app.open_database({url!r}); print('psycopg' in sys.modules)"
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, check=True)
-    assert done.stdout.decode().strip() == str(loaded)

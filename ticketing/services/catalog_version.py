@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
-from peewee import JOIN, DatabaseError, InterfaceError, ModelSelect
+from peewee import JOIN, ModelSelect
 
 from ticketing import clock
 from ticketing.constants import Publication
-from ticketing.db.connection import close_broken_connection, database, snapshot
+from ticketing.db.connection import snapshot
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 
-REPLICA_AVOIDED_SECONDS = 30.0
-"""How long a replica that could not be read is let alone."""
-
 T = TypeVar("T")
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -60,47 +53,10 @@ def read(stand: Callable[[], Version], view: Callable[[], T]) -> tuple[Version, 
     """Return how things stand and what `view` shows, as of one moment.
 
     Stock that ran out between the two and came back would be shown as gone for as long as the
-    rest stands. A replica shows it if it is as far as the database.
+    rest stands.
     """
-    if database.replica is not None and time.monotonic() >= database.avoided_until:
-        with snapshot():
-            seen = stand()
-        shown = _on_replica(seen, view)
-        if shown is not None:
-            return seen, shown
     with snapshot():
         return stand(), view()
-
-
-def _on_replica(seen: Version, view: Callable[[], T]) -> T | None:
-    """Return what `view` shows on the replica, None unless that is as far as `seen`."""
-    with database.on_replica():
-        while True:
-            is_new = database.is_closed()
-            try:
-                if is_new:
-                    # Others let it alone meanwhile: it may take seconds not to answer.
-                    _avoid_replica()
-                    database.connect()
-                    database.avoided_until = 0.0
-                with snapshot():
-                    is_as_far = _stamp(seen.tenant_id, seen.event_id) == seen.stamp
-                    return view() if is_as_far else None
-            except (DatabaseError, InterfaceError) as error:
-                close_broken_connection()
-                # A connection from before the replica was started again breaks only once.
-                if is_new:
-                    log.warning("the replica cannot be read: %s", _first_line(error))
-                    _avoid_replica()
-                    return None
-
-
-def _avoid_replica() -> None:
-    database.avoided_until = time.monotonic() + REPLICA_AVOIDED_SECONDS
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n")[0]
 
 
 def advance(tenant_id: str) -> None:
@@ -123,8 +79,7 @@ def _stamp(tenant_id: str, event_id: str | None) -> list[tuple[Any, ...]]:
 
     Stock has no part in the revision: all buyers of a tenant would wait for one row.
     """
-    rows: Any = _stamp_of.rows(tenant_id=tenant_id, event_id=event_id)
-    return list(rows)
+    return _stamp_of.tuples(tenant_id=tenant_id, event_id=event_id)
 
 
 @Prepared
@@ -135,7 +90,6 @@ def _stamp_of(tenant_id: Any, event_id: Any) -> ModelSelect[Tenant]:
         .join(TicketType, JOIN.LEFT_OUTER, on=(TicketType.event == event_id) & sold_out)
         .where(Tenant.id == tenant_id)
         .order_by(TicketType.id)
-        .tuples()
     )
 
 

@@ -75,8 +75,7 @@ def _take(caller: Any, minute: Any, wanted: Any) -> ModelInsert:
 @Prepared
 def _unpaid(held_by: Any) -> ModelSelect[PaymentIntent]:
     return PaymentIntent.select(
-        fn.SUM(PaymentIntent.quantity).alias("seats"),
-        fn.MIN(PaymentIntent.hold_until).alias("next_end"),
+        fn.SUM(PaymentIntent.quantity), fn.MIN(PaymentIntent.hold_until)
     ).where(PaymentIntent.held_by == held_by, AWAITING)
 
 
@@ -158,9 +157,10 @@ def check_unpaid(held_by: str, quantity: int, limit: int) -> None:
     TooMuchUnpaid.
     """
     one_at_a_time(f"unpaid {held_by}")
-    unpaid: Any = _unpaid.first(held_by=held_by)
-    if unpaid.seats and unpaid.seats + quantity > limit:
-        wait = (unpaid.next_end - clock.now()).total_seconds()
+    ((seats, hold_until),) = _unpaid.tuples(held_by=held_by)
+    if seats and seats + quantity > limit:
+        next_end: Any = PaymentIntent.hold_until.python_value(hold_until)
+        wait = (next_end - clock.now()).total_seconds()
         raise TooMuchUnpaid(retry_after=max(1, math.ceil(wait)))
 
 
