@@ -16,6 +16,7 @@ from ticketing.blueprints import (
     checkout,
     events,
     intents,
+    metrics,
     public,
     reconciliation,
     refunds,
@@ -28,7 +29,7 @@ from ticketing.config import Config, ConfigError, load
 from ticketing.constants import MAX_BODY_BYTES
 from ticketing.db.connection import open_database
 from ticketing.services.access.rate_limits import Limiter
-from ticketing.web import metrics, openapi, problems, request_log
+from ticketing.web import openapi, problems, request_log
 from ticketing.web.response_cache import Front
 
 SURFACES = (

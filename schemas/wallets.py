@@ -2,7 +2,7 @@
 
 from marshmallow import fields, validate
 
-from schemas.base import BaseSchema, Text
+from schemas.base import EXAMPLE_ADDRESS, BaseSchema, Text, documented
 
 _EXAMPLE_XPUB = (
     "xpub6Ce9NcJvTk36xtLSrJLZqE7wtgA5deCeYs7rSQtreh4cj6ByPtrg9sD7V2FNFLPnf8heNP3FGkeV9qwfzvZ"
@@ -17,27 +17,21 @@ class WalletSetSchema(BaseSchema):
         required=True,
         validate=validate.Length(1, 200),
         metadata={
+            "example": _EXAMPLE_XPUB,
             "description": "Extended public key of the account m/44'/60'/0' (BIP-32).",
             "pattern": "^xpub[1-9A-HJ-NP-Za-km-z]{107}$",
         },
     )
 
-    EXAMPLE = {"xpub": _EXAMPLE_XPUB}
-
 
 class WalletSchema(BaseSchema):
     """The account that payments go to."""
 
-    xpub = fields.String(required=True)
+    xpub = fields.String(required=True, metadata=documented(_EXAMPLE_XPUB))
     first_address = fields.String(
-        required=True, metadata={"description": "What your wallet shows as its first address."}
+        required=True,
+        metadata=documented(EXAMPLE_ADDRESS, "What your wallet shows as its first address."),
     )
     next_index = fields.Integer(
-        required=True, metadata={"description": "Index of the next address to be issued."}
+        required=True, metadata=documented(17, "Index of the next address to be issued.")
     )
-
-    EXAMPLE = {
-        "xpub": _EXAMPLE_XPUB,
-        "first_address": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
-        "next_index": 17,
-    }

@@ -25,7 +25,7 @@ ALLOWED = {
     "models": LEAVES | {"credentials", "db"},
     "services": LEAVES | {"chain", "config", "credentials", "db", "models"},
     "worker": LEAVES | {"chain", "config", "db", "models", "services"},
-    "web": LEAVES | {"config", "credentials", "db", "nesting", "schemas", "services"},
+    "web": LEAVES | {"config", "credentials", "db", "models", "nesting", "schemas", "services"},
     "blueprints": LEAVES | {"config", "credentials", "models", "schemas", "services", "web"},
     "cli": LEAVES | {"chain", "config", "db", "models", "services", "worker"},
     "schemas": {"constants"},

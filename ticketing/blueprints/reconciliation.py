@@ -19,7 +19,7 @@ blp = ApiBlueprint(
 
 
 @blp.get("")
-@blp.answers(200, ReconciliationSchema)
+@blp.response(200, ReconciliationSchema)
 def get_reconciliation(tenant: str) -> dict[str, Any]:
     """Prove the tenant's books."""
     breaches = reconciliation.reconcile(caller().tenant_id)

@@ -21,18 +21,22 @@ blp = ApiBlueprint(
 )
 
 
+def _wallet_of(tenant_id: str) -> WalletView:
+    return wallets.view(wallets.of_tenant(tenant_id))
+
+
 @blp.get("")
-@blp.answers(200, WalletSchema)
-@blp.refuses(NotFound)
+@blp.response(200, WalletSchema)
+@blp.raises(NotFound)
 def get_wallet(tenant: str) -> WalletView:
     """Read the wallet."""
-    return wallets.view(wallets.of_tenant(caller().tenant_id))
+    return _wallet_of(caller().tenant_id)
 
 
 @blp.put("")
-@blp.takes(WalletSetSchema)
-@audited(get_wallet)
-@blp.answers(200, WalletSchema)
+@blp.arguments(WalletSetSchema)
+@blp.response(200, WalletSchema)
+@audited(WalletSchema, before=_wallet_of)
 def set_wallet(body: dict[str, Any], tenant: str) -> WalletView:
     """Set or replace the wallet. Addresses issued before stay watched."""
     return wallets.view(wallets.replace(caller().tenant_id, body["xpub"]))

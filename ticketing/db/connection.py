@@ -140,8 +140,16 @@ def snapshot() -> Iterator[None]:
 def write_transaction() -> Iterator[None]:
     """Run a block in one transaction that may write: all of it happens, or none.
 
-    On SQLite it takes the write lock before it reads anything (BEGIN IMMEDIATE).
+    Inside another one it is part of that one: an error that is caught between the two leaves half
+    of it done. On SQLite it takes the write lock before it reads anything (BEGIN IMMEDIATE).
     """
+    with database.transaction():
+        yield
+
+
+@contextmanager
+def savepoint() -> Iterator[None]:
+    """Run a block whose failure does not end the write transaction around it, if there is one."""
     with database.atomic():
         yield
 

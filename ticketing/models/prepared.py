@@ -59,7 +59,7 @@ class Prepared(Generic[M]):
         """Return the first row as a model, None if there is none."""
         return next(iter(self.rows(**values)), None)
 
-    def tuples(self, **values: Any) -> list[tuple[Any, ...]]:
+    def tuples(self, **values: Any) -> list[Any]:
         """Return every row as the database's driver gives it: SQLite gives times as text."""
         _, cursor = self._execute(values)
         return list(cursor.fetchall())

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from flask import current_app, g, request
+from flask import current_app, request
 
 from ticketing.config import Config
 from ticketing.constants import CallClass
 from ticketing.errors import TooManyRequests
 from ticketing.services.access.rate_limits import SECONDS, Allowance, Limiter
 from ticketing.web import client_ip
-from ticketing.web.context import config
+from ticketing.web.context import caller_or_none, config
 
 _ALLOWANCE = "ticketing.allowance"
 
@@ -24,8 +24,9 @@ def count(call_class: CallClass | None) -> None:
     allowance: Allowance | None = environ.get(_ALLOWANCE)
     if allowance is None:
         limiter, who = current_app.extensions["limiter"], None
-        if "caller" in g:
-            call_class, who = CallClass.ADMIN, g.caller.credential_id
+        caller = caller_or_none()
+        if caller is not None:
+            call_class, who = CallClass.ADMIN, caller.credential_id
         if call_class is None:
             return
         allowance = spend(environ, limiter, config(), call_class, who)
