@@ -32,7 +32,7 @@ _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class BaseSchema(Schema):
-    """A resource or a request; unknown fields of a request are refused."""
+    """A resource or a request. Unknown fields of a request are errors."""
 
     MAY_BE_ABSENT: ClassVar[bool] = False
     """Whether a request without a body is one without fields."""
@@ -106,7 +106,7 @@ class Written(validate.Regexp):
     def __call__(self, value: Any) -> Any:
         """Match to the very end: Python's `$` overlooks a newline there, JavaScript's does not."""
         if self.regex.fullmatch(value) is None:
-            raise ValidationError(self._format_error(value))
+            raise ValidationError(self.error)
         return value
 
 
@@ -219,7 +219,7 @@ class OneOf(fields.Enum[Any]):
 
 
 def one_of(enum: type[StrEnum], **kwargs: Any) -> OneOf:
-    """Return a field that takes and gives the values of a string enum."""
+    """Return a field for the values of a string enum."""
     return OneOf(enum, by_value=fields.String, **kwargs)
 
 

@@ -87,6 +87,22 @@ def test_no_file_is_much_over_300_lines(path):
     assert len(path.read_text().splitlines()) <= 320
 
 
+DOCUMENTED = {"_meta", "_replace", "_serialize", "_deserialize"}
+"""A peewee model's metadata; of a named tuple; what an author of marshmallow fields overrides."""
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_private_attribute_of_anything_else_is_used(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.Attribute) or not node.attr.startswith("_"):
+            continue
+        is_own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+        is_special = node.attr.startswith("__") and node.attr.endswith("__")
+        if not (is_own or is_special or node.attr in DOCUMENTED):
+            # The one exception, bound to the pinned gunicorn.
+            assert room_of(path) == "server", f"{path}:{node.lineno} uses {node.attr}"
+
+
 def test_the_service_imports_nothing_heavy():
     code = (
         "import sys, app; app.create_app();"

@@ -45,7 +45,7 @@ def list_api_keys(query: dict[str, Any], tenant: str) -> Page[ApiKey]:
 @blp.response(201, NewApiKeySchema)
 @audited(NewApiKeySchema)
 def create_api_key(body: dict[str, Any], tenant: str) -> ApiKey:
-    """Create an API key. This answer alone carries its plaintext."""
+    """Create an API key. Only this answer has its plaintext."""
     return api_keys.create(caller().tenant_id, keyring=config().keyring, **body)
 
 
@@ -64,7 +64,7 @@ def get_api_key(tenant: str, key_id: str) -> ApiKey:
 @audited(NewApiKeySchema, before=api_keys.get)
 @blp.raises(NotFound, KeyNotActive)
 def rotate_api_key(body: dict[str, Any], tenant: str, key_id: str) -> ApiKey:
-    """Give an API key a new secret. This answer alone carries its plaintext.
+    """Give an API key a new secret. Only this answer has its plaintext.
 
     The secret before it, and the JWTs made from that, end when the overlap does; one that is
     older than those two ends at once.

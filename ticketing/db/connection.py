@@ -120,12 +120,12 @@ def _postgres(url: str) -> Database:
     if BEHIND_PGBOUNCER in options:
         # A statement prepared on one connection is not there on the next that PgBouncer picks.
         settings["prepare_threshold"] = None
-    # Peewee knows a URL by this scheme alone.
+    # Peewee knows only this scheme.
     return _Postgres(urlunsplit(parts._replace(scheme="postgresql", query=plain)), **settings)
 
 
 def is_sqlite() -> bool:
-    """Tell which of the two databases is open."""
+    """Return whether the open database is SQLite."""
     return isinstance(database.obj, SqliteDatabase)
 
 
@@ -164,8 +164,8 @@ def locked(
     """
     if is_sqlite():
         return query
-    # Peewee takes the clause itself too, which its type stubs do not know.
-    # Whoever only refers to a row (a foreign key) need not wait for it.
+    # Peewee takes a clause as text, which its type stubs do not know. This one does not block
+    # inserts of rows that refer to the locked one by a foreign key.
     clause: Any = "FOR SHARE" if shared else "FOR NO KEY UPDATE"
     return query.for_update(clause, of=of)
 

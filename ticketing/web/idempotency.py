@@ -30,7 +30,7 @@ View = Callable[..., Response]
 
 
 class _Refused(Exception):
-    """Takes a view's transaction back, and carries the answer out of it."""
+    """Rolls a view's transaction back, and carries the answer out of it."""
 
     def __init__(self, response: Response) -> None:
         self.response = response

@@ -79,7 +79,7 @@ def of_database_error(error: Exception) -> Response:
 
 
 def of_surprise(error: Exception) -> Response:
-    """Answer what nobody expected: the trace goes to the log, nothing of it to the client."""
+    """Answer an unexpected error: the trace goes to the log, nothing of it to the client."""
     if isinstance(error, HTTPException):
         return of_http_exception(error)
     log.exception("request %s failed", request_id())

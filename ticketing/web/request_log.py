@@ -14,7 +14,7 @@ from ticketing.web.context import caller_or_none, config, request_id_of
 STRICT_TRANSPORT = "max-age=31536000"
 
 _OF_A_TENANT = (402, 409, 410)
-"""Refusals that only come for a tenant that was found."""
+"""Statuses of refusals that only a tenant that exists can cause."""
 
 _BEGAN = "ticketing.began"
 
