@@ -29,7 +29,7 @@ def measure(shop: Shop, variables: Mapping[str, str], log: Path, *, many: bool) 
     start = statistics.median(seconds)
     imported = statistics.median(_import_ms() for _ in range(IMPORTS))
     lines = [
-        _line("CPU of python -c 'import app'", imported, 600, "ms", 0),
+        _line("CPU of python -c 'import app'", imported, 800, "ms", 0),
         _line("gunicorn's start to its first answer", start, 0.8, "s", 2),
     ]
     listing = CASES[0]

@@ -75,7 +75,8 @@ class ApiBlueprint(Blueprint):
 
         def decorate(view: View) -> View:
             decorated: View = decorator(view)
-            describe(decorated, has_arguments=True, has_body=is_body)
+            has_body = is_body or operation_of(decorated).has_body
+            describe(decorated, has_arguments=True, has_body=has_body)
             return decorated
 
         return decorate
