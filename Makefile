@@ -38,11 +38,20 @@ bench: .venv/tests ## Measure what requests cost; the table goes to bench/RESULT
 
 LOCK = $(SUPPLY)/bin/uv --quiet pip compile --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command 'make lock' $(UPGRADE)
+# Resolves what is pinned to wheels, as pip would for one Python on Linux; nothing is installed.
+WHEELS = $(SUPPLY)/bin/uv --quiet pip install --dry-run --require-hashes --only-binary :all: \
+	--target $(SUPPLY)/none
+PYTHONS := 3.11 3.12 3.13 3.14
 lock: $(SUPPLY)/ready ## Pin what the .in files name, with hashes, and list licences; UPGRADE=--upgrade takes newer ones
 	@$(LOCK) requirements.in -o requirements.txt
 	@$(LOCK) requirements-dev.in -c requirements.txt -o requirements-dev.txt
 	@$(LOCK) tools/supply.in -o tools/supply.txt
 	@$(LOCK) tools/node.in -o tools/node.txt
+	@set -e; for version in $(PYTHONS); do \
+		$(WHEELS) --python-version $$version --python-platform x86_64-manylinux_2_28 -r requirements.txt; \
+		$(WHEELS) --python-version $$version --python-platform x86_64-manylinux_2_34 -r requirements-dev.txt; \
+		echo "Python $$version: everything pinned has a wheel"; \
+	done
 	@$(MAKE) --no-print-directory .venv/runs
 	@$(BIN)/python -m tools.licenses
 

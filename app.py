@@ -1,15 +1,7 @@
 """The application factory: `gunicorn 'app:create_app()'`, `flask --app app ...`."""
 
-# ruff: noqa: E402
-import gc
-
-# Nothing that is imported is garbage. To look for some meanwhile is a tenth of the start.
-gc.disable()
-
 import os
 import sys
-from collections.abc import Callable
-from typing import Any
 
 import click
 from flask import Flask
@@ -24,6 +16,7 @@ from ticketing.blueprints import (
     checkout,
     events,
     intents,
+    metrics,
     public,
     reconciliation,
     refunds,
@@ -36,23 +29,13 @@ from ticketing.config import Config, ConfigError, load
 from ticketing.constants import MAX_BODY_BYTES
 from ticketing.db.connection import open_database
 from ticketing.services.access.rate_limits import Limiter
-from ticketing.web import metrics, openapi, problems, rate_limit, request_log
+from ticketing.web import openapi, problems, rate_limit, request_log
 from ticketing.web.response_cache import Front
-
-gc.enable()
 
 SURFACES = (
     *(tokens, api_keys, wallets, events, ticket_types, intents, refunds, reconciliation, audit_log),
     *(public, checkout, chains, system),
 )
-
-
-class App(Flask):
-    """Flask, for views that are all plain functions."""
-
-    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        """Return `func`: to look whether it is a coroutine costs 2 us, five times a request."""
-        return func
 
 
 def create_app(config: Config | None = None) -> Flask:
@@ -67,11 +50,11 @@ def create_app(config: Config | None = None) -> Flask:
             sys.exit(f"ticketing: {error}")
     logs.configure(config.log_level, config.log_format)
     try:
-        open_database(config.database_url, config.database_replica_url)
+        open_database(config.database_url)
     except OSError as error:
         sys.exit(f"ticketing: DATABASE_URL: its folder cannot be made ({error.strerror})")
 
-    app = App("ticketing")
+    app = Flask("ticketing")
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.json.sort_keys = False  # type: ignore[attr-defined]
     app.json.compact = True  # type: ignore[attr-defined]

@@ -1,1 +1,1 @@
-"""The wire format and nothing else: a file a resource, known to the blueprints alone."""
+"""The wire format and nothing else, a file a resource. Only web and blueprints import it."""

@@ -2,7 +2,7 @@
 
 from marshmallow import fields, validate
 
-from schemas.base import BaseSchema, Instant, Int, PageQuery, Text, one_of
+from schemas.base import BaseSchema, Instant, Int, PageQuery, Text, an_id, documented, one_of
 from ticketing.constants import (
     DEFAULT_KEY_TTL,
     DEFAULT_OVERLAP,
@@ -13,17 +13,17 @@ from ticketing.constants import (
     Role,
 )
 
+_PREFIX = "ticketing_01hq3v5m8r2t6w9y1a4c7e0g3j"
+
 
 class ApiKeyCreateSchema(BaseSchema):
     """A new API key."""
 
-    name = Text(required=True, validate=validate.Length(1, 100))
+    name = Text(required=True, validate=validate.Length(1, 100), metadata=documented("storefront"))
     role = one_of(Role, required=True)
     ttl_seconds = Int(
         load_default=DEFAULT_KEY_TTL, validate=validate.Range(MIN_KEY_TTL, MAX_KEY_TTL)
     )
-
-    EXAMPLE = {"name": "storefront", "role": "paywall", "ttl_seconds": 2_592_000}
 
 
 class ApiKeyRotateSchema(BaseSchema):
@@ -38,21 +38,22 @@ class ApiKeyRotateSchema(BaseSchema):
         load_default=None,
         allow_none=False,
         validate=validate.Range(MIN_KEY_TTL, MAX_KEY_TTL),
-        metadata={"description": "How long the key lives from now. Left out: as long as before."},
+        metadata=documented(
+            DEFAULT_KEY_TTL, "How long the key lives from now. Left out: as long as before."
+        ),
     )
-
-    EXAMPLE = {"overlap_seconds": 3600}
     MAY_BE_ABSENT = True
 
 
 class ApiKeySchema(BaseSchema):
     """An API key without its secret."""
 
-    id = fields.String(required=True)
-    name = fields.String(required=True)
+    id = an_id("key_")
+    name = fields.String(required=True, metadata=documented("storefront"))
     role = one_of(Role, required=True)
     prefix = fields.String(
-        required=True, metadata={"description": "What the key begins with: enough to know it by."}
+        required=True,
+        metadata=documented(_PREFIX, "What the key begins with: enough to know it by."),
     )
     status = one_of(KeyStatus, required=True)
     created_at = Instant(required=True)
@@ -67,19 +68,6 @@ class ApiKeySchema(BaseSchema):
         },
     )
 
-    EXAMPLE = {
-        "id": "key_01hq3v5m8r2t6w9y1a4c7e0g3j",
-        "name": "storefront",
-        "role": "paywall",
-        "prefix": "ticketing_01hq3v5m8r2t6w9y1a4c7e0g3j",
-        "status": "active",
-        "created_at": "2026-11-21T09:00:00Z",
-        "expires_at": "2026-12-21T09:00:00Z",
-        "last_used_at": None,
-        "revoked_at": None,
-        "previous_expires_at": None,
-    }
-
 
 class NewApiKeySchema(ApiKeySchema):
     """An API key with its plaintext, in the answer that makes its secret and never again."""
@@ -87,13 +75,11 @@ class NewApiKeySchema(ApiKeySchema):
     key = fields.String(
         required=True,
         allow_none=True,
-        metadata={"description": "The plaintext. Null when an idempotent request is replayed."},
+        metadata=documented(
+            f"{_PREFIX}_3kq8n5v0x2z7b4d9f6h1j3m8p5r0t2w7y47c1e9g2",
+            "The plaintext. Null when an idempotent request is replayed.",
+        ),
     )
-
-    EXAMPLE = {
-        **ApiKeySchema.EXAMPLE,
-        "key": "ticketing_01hq3v5m8r2t6w9y1a4c7e0g3j_3kq8n5v0x2z7b4d9f6h1j3m8p5r0t2w7y47c1e9g2",
-    }
 
 
 class ApiKeyListQuery(PageQuery):

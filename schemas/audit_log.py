@@ -5,7 +5,7 @@ from typing import Any
 
 from marshmallow import fields, validate
 
-from schemas.base import BaseSchema, Instant, PageQuery, Text
+from schemas.base import BaseSchema, Instant, PageQuery, Text, an_id, documented
 
 
 class JsonObject(fields.Dict):
@@ -19,38 +19,36 @@ class JsonObject(fields.Dict):
 class AuditLogEntrySchema(BaseSchema):
     """One change: of its subject, the fields that differ."""
 
-    id = fields.String(required=True)
+    id = an_id("trl_")
     at = Instant(required=True)
     actor = fields.String(
         required=True,
-        metadata={"description": "The API key or member; `cli` for the command line."},
+        metadata=documented(
+            "key_01hq3v5m8r2t6w9y1a4c7e0g3j", "The API key or member; `cli` for the command line."
+        ),
     )
     address = fields.String(
-        required=True, allow_none=True, metadata={"description": "Where the request came from."}
+        required=True,
+        allow_none=True,
+        metadata=documented("203.0.113.7", "Where the request came from."),
     )
     request_id = fields.String(required=True, allow_none=True)
     action = fields.String(
-        required=True, metadata={"description": "The `operationId`, or the command."}
+        required=True,
+        metadata=documented("events_change_event", "The `operationId`, or the command."),
     )
     subject = fields.String(
-        required=True, metadata={"description": "The id of what changed, or `wallet`."}
+        required=True,
+        metadata=documented(
+            "evt_01hq3v5m8r2t6w9y1a4c7e0g3j", "The id of what changed, or `wallet`."
+        ),
     )
     before = JsonObject(
-        required=True, allow_none=True, metadata={"description": "Null: it did not exist."}
+        required=True,
+        allow_none=True,
+        metadata=documented({"title": "Launch"}, "Null: it did not exist."),
     )
-    after = JsonObject(required=True)
-
-    EXAMPLE = {
-        "id": "trl_01hq3v5m8r2t6w9y1a4c7e0g3j",
-        "at": "2026-11-21T09:02:00Z",
-        "actor": "key_01hq3v5m8r2t6w9y1a4c7e0g3j",
-        "address": "203.0.113.7",
-        "request_id": "req_01hq3v5m8r2t6w9y1a4c7e0g3j",
-        "action": "events_change_event",
-        "subject": "evt_01hq3v5m8r2t6w9y1a4c7e0g3j",
-        "before": {"title": "Launch"},
-        "after": {"title": "Launch Night"},
-    }
+    after = JsonObject(required=True, metadata=documented({"title": "Launch Night"}))
 
 
 class AuditLogQuery(PageQuery):

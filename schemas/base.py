@@ -1,11 +1,12 @@
-"""What all schemas share: strict fields, pages, and an example for the documentation."""
+"""What all schemas share: strict fields, pages, and examples for the documentation."""
 
+import copy
 import re
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from marshmallow import Schema, ValidationError, fields, validate
+from marshmallow import Schema, ValidationError, fields, missing, validate
 
 from ticketing.constants import DEFAULT_PAGE, MAX_PAGE, Publication
 
@@ -21,16 +22,82 @@ RFC3339 = (
     r"(\.[0-9]{1,9})?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$"
 )
 
+EXAMPLE_ADDRESS = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+EXAMPLE_PAYER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+EXAMPLE_TOKEN = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
+EXAMPLE_TX_HASH = "0x" + "ab" * 32
+
 _RFC3339 = re.compile(RFC3339)
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class BaseSchema(Schema):
-    """A resource or a request; unknown fields of a request are refused."""
+    """A resource or a request. Unknown fields of a request are errors."""
 
-    EXAMPLE: ClassVar[dict[str, Any]]
     MAY_BE_ABSENT: ClassVar[bool] = False
     """Whether a request without a body is one without fields."""
+
+    @classmethod
+    def example(cls) -> dict[str, Any]:
+        """Return an example, made of those in the fields' metadata."""
+        return {name: _example(name, field) for name, field in cls().fields.items()}
+
+
+def _example(name: str, field: fields.Field[Any]) -> Any:
+    """Return a field's example: its metadata's, or what its kind gives."""
+    example: Any = field.metadata.get("example")
+    if "example" in field.metadata:
+        pass
+    elif isinstance(field, fields.Nested):
+        assert isinstance(field.schema, BaseSchema)
+        example = field.schema.example()
+    elif isinstance(field, fields.List):
+        example = [_example(name, field.inner)]
+    elif field.allow_none:
+        example = None
+    elif isinstance(field, OneOf):
+        example = str(next(iter(field.choices)))
+    elif isinstance(field, Instant):
+        example = "2026-11-21T09:00:00Z"
+    elif isinstance(field, fields.Boolean):
+        example = True
+    elif field.load_default is not missing and field.load_default is not None:
+        example = field.load_default
+    else:
+        raise LookupError(f"the field {name} needs an example in its metadata")
+    return example
+
+
+Fields = dict[str, fields.Field[Any]]
+"""Fields that several schemas of one resource have, by name: for `class Meta: include`."""
+
+
+def shown(shared: Fields) -> Fields:
+    """Return shared fields as an answer has them: all are there."""
+    return {name: _changed(field, required=True) for name, field in shared.items()}
+
+
+def optional(shared: Fields) -> Fields:
+    """Return shared fields as a change has them: those left out stay as they are."""
+    return {name: _changed(field, required=False) for name, field in shared.items()}
+
+
+def _changed(field: fields.Field[Any], *, required: bool) -> fields.Field[Any]:
+    changed = copy.copy(field)
+    changed.required, changed.load_default = required, missing
+    return changed
+
+
+def an_id(prefix: str, **options: Any) -> fields.String:
+    """Return the field of an id in an answer."""
+    example = f"{prefix}01hq3v5m8r2t6w9y1a4c7e0g3j"
+    return fields.String(required=True, metadata={"example": example}, **options)
+
+
+def documented(example: Any, description: str | None = None) -> dict[str, Any]:
+    """Return a field's metadata."""
+    found = {"example": example}
+    return found if description is None else {**found, "description": description}
 
 
 class Written(validate.Regexp):
@@ -39,7 +106,7 @@ class Written(validate.Regexp):
     def __call__(self, value: Any) -> Any:
         """Match to the very end: Python's `$` overlooks a newline there, JavaScript's does not."""
         if self.regex.fullmatch(value) is None:
-            raise ValidationError(self._format_error(value))
+            raise ValidationError(self.error)
         return value
 
 
@@ -133,7 +200,6 @@ def page_of(schema: type[BaseSchema]) -> type[BaseSchema]:
         {
             "data": fields.List(fields.Nested(schema), required=True),
             "next_cursor": fields.String(required=True, allow_none=True),
-            "EXAMPLE": {"data": [schema.EXAMPLE], "next_cursor": None},
             "__doc__": f"One page of a list of {schema.__name__}.",
         },
     )
@@ -142,12 +208,18 @@ def page_of(schema: type[BaseSchema]) -> type[BaseSchema]:
 class OneOf(fields.Enum[Any]):
     """A value of a string enum; what is written may come from a column, as plain text."""
 
+    @property
+    def choices(self) -> list[Any]:
+        """The values that are taken: those of a validator, if it has one, or all of the enum."""
+        narrowed = [each for each in self.validators if isinstance(each, validate.OneOf)]
+        return list(narrowed[0].choices) if narrowed else list(self.enum.__members__.values())
+
     def _serialize(self, value: Any, *args: Any, **kwargs: Any) -> str | None:
         return None if value is None else str(value)
 
 
 def one_of(enum: type[StrEnum], **kwargs: Any) -> OneOf:
-    """Return a field that takes and gives the values of a string enum."""
+    """Return a field for the values of a string enum."""
     return OneOf(enum, by_value=fields.String, **kwargs)
 
 

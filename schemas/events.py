@@ -1,7 +1,6 @@
 """Events on the wire."""
 
 from functools import cache
-from typing import Any
 from zoneinfo import available_timezones
 
 from marshmallow import ValidationError, fields, validate
@@ -11,12 +10,17 @@ from schemas.base import (
     NOT_BLANK,
     SLUG,
     BaseSchema,
+    Fields,
     Instant,
     PageQuery,
     Text,
     Written,
+    an_id,
+    documented,
     first_status,
     one_of,
+    optional,
+    shown,
 )
 from ticketing.constants import EventType, Obstacle, Publication
 
@@ -33,88 +37,66 @@ def _check_timezone(name: str) -> None:
         raise ValidationError("Not an IANA time zone name.")
 
 
-def _title(**kwargs: Any) -> Text:
-    return Text(validate=[validate.Length(1, 200), Written(NOT_BLANK)], **kwargs)
-
-
-def _slug() -> Text:
-    return Text(validate=[validate.Length(1, 80), Written(SLUG)])
-
-
-def _timezone(**kwargs: Any) -> Text:
-    return Text(
-        validate=[validate.Length(1, 64), _check_timezone],
-        metadata={"description": "An IANA time zone name."},
-        **kwargs,
-    )
-
-
-def _join_url(**kwargs: Any) -> Text:
-    url = validate.URL(schemes={"http", "https"}, require_tld=False)
-    return Text(
+PUBLIC_FIELDS: Fields = {
+    "title": Text(
+        required=True,
+        validate=[validate.Length(1, 200), Written(NOT_BLANK)],
+        metadata=documented("Launch Night"),
+    ),
+    "slug": Text(
+        validate=[validate.Length(1, 80), Written(SLUG)], metadata=documented("launch-night")
+    ),
+    "description": Text(
+        load_default="",
+        validate=validate.Length(0, 10_000),
+        metadata=documented("Doors open at seven."),
+    ),
+    "type": one_of(EventType, required=True),
+    "venue": Text(load_default=None, allow_none=True, validate=validate.Length(0, 500)),
+    "start_at": Instant(required=True, metadata=documented("2026-12-01T19:00:00Z")),
+    "end_at": Instant(
+        load_default=None,
         allow_none=True,
-        validate=[validate.Length(1, 2048), url, Written(HTTP_URL)],
-        metadata={"description": "A URL of http or https."},
-        **kwargs,
-    )
+        metadata=documented("2026-12-01T21:00:00Z", "After `start_at`."),
+    ),
+    "timezone": Text(
+        required=True,
+        validate=[validate.Length(1, 64), _check_timezone],
+        metadata=documented("Europe/Berlin", "An IANA time zone name."),
+    ),
+}
+"""What an organizer says of an event, for everybody."""
 
-
-def _end_at(**kwargs: Any) -> Instant:
-    return Instant(allow_none=True, metadata={"description": "After `start_at`."}, **kwargs)
+FIELDS: Fields = {
+    **PUBLIC_FIELDS,
+    "online_join_url": Text(
+        load_default=None,
+        allow_none=True,
+        validate=[
+            validate.Length(1, 2048),
+            validate.URL(schemes={"http", "https"}, require_tld=False),
+            Written(HTTP_URL),
+        ],
+        metadata=documented("https://meet.example.org/launch", "A URL of http or https."),
+    ),
+}
+"""All that an organizer says of an event."""
 
 
 class EventCreateSchema(BaseSchema):
     """A new event. Without a slug, one is made from the title."""
 
-    title = _title(required=True)
-    slug = _slug()
-    description = Text(load_default="", validate=validate.Length(0, 10_000))
-    type = one_of(EventType, required=True)
-    venue = Text(load_default=None, allow_none=True, validate=validate.Length(0, 500))
-    start_at = Instant(required=True)
-    end_at = _end_at(load_default=None)
-    timezone = _timezone(required=True)
-    online_join_url = _join_url(load_default=None)
     status = first_status()
 
-    EXAMPLE = {
-        "title": "Launch Night",
-        "slug": "launch-night",
-        "description": "Doors open at seven.",
-        "type": "online",
-        "venue": None,
-        "start_at": "2026-12-01T19:00:00Z",
-        "end_at": "2026-12-01T21:00:00Z",
-        "timezone": "Europe/Berlin",
-        "online_join_url": "https://meet.example.org/launch",
-        "status": "draft",
-    }
+    class Meta:
+        include = FIELDS
 
 
 class EventChangeSchema(BaseSchema):
     """Fields of an event to be changed; those left out stay as they are."""
 
-    title = _title()
-    slug = _slug()
-    description = Text(validate=validate.Length(0, 10_000))
-    type = one_of(EventType)
-    venue = Text(allow_none=True, validate=validate.Length(0, 500))
-    start_at = Instant()
-    end_at = _end_at()
-    timezone = _timezone()
-    online_join_url = _join_url()
-
-    EXAMPLE = {
-        "title": "Launch Night, second edition",
-        "slug": "launch-night-2",
-        "description": "Doors open at eight.",
-        "type": "hybrid",
-        "venue": "Main Hall",
-        "start_at": "2026-12-01T20:00:00Z",
-        "end_at": "2026-12-01T22:00:00Z",
-        "timezone": "Europe/Berlin",
-        "online_join_url": "https://meet.example.org/launch",
-    }
+    class Meta:
+        include = optional(FIELDS)
 
 
 class StatusSchema(BaseSchema):
@@ -122,39 +104,20 @@ class StatusSchema(BaseSchema):
 
     status = one_of(Publication, required=True)
 
-    EXAMPLE = {"status": "published"}
-
 
 class PublicEventSchema(BaseSchema):
     """A published event as anybody may see it."""
 
-    id = fields.String(required=True)
-    title = fields.String(required=True)
-    slug = fields.String(required=True)
-    description = fields.String(required=True)
-    type = one_of(EventType, required=True)
-    venue = fields.String(required=True, allow_none=True)
-    start_at = Instant(required=True)
-    end_at = Instant(required=True, allow_none=True)
-    timezone = fields.String(required=True)
+    id = an_id("evt_")
 
-    EXAMPLE = {
-        "id": "evt_01hq3v5m8r2t6w9y1a4c7e0g3j",
-        "title": "Launch Night",
-        "slug": "launch-night",
-        "description": "Doors open at seven.",
-        "type": "online",
-        "venue": None,
-        "start_at": "2026-12-01T19:00:00Z",
-        "end_at": "2026-12-01T21:00:00Z",
-        "timezone": "Europe/Berlin",
-    }
+    class Meta:
+        include = shown(PUBLIC_FIELDS)
 
 
-class EventSchema(PublicEventSchema):
+class EventSchema(BaseSchema):
     """An event as its organizer sees it."""
 
-    online_join_url = fields.String(required=True, allow_none=True)
+    id = an_id("evt_")
     status = one_of(Publication, required=True)
     obstacles = fields.List(
         one_of(Obstacle),
@@ -164,14 +127,8 @@ class EventSchema(PublicEventSchema):
     created_at = Instant(required=True)
     updated_at = Instant(required=True)
 
-    EXAMPLE = {
-        **PublicEventSchema.EXAMPLE,
-        "online_join_url": "https://meet.example.org/launch",
-        "status": "draft",
-        "obstacles": ["not_published", "no_published_ticket_type"],
-        "created_at": "2026-11-21T09:00:00Z",
-        "updated_at": "2026-11-21T09:00:00Z",
-    }
+    class Meta:
+        include = shown(FIELDS)
 
 
 class EventListQuery(PageQuery):

@@ -2,47 +2,44 @@
 
 from marshmallow import fields, validate
 
-from schemas.base import BaseSchema, Text, one_of
+from schemas.base import BaseSchema, Text, documented, one_of
 from ticketing.constants import Role
 
 
 class KeyExchangeSchema(BaseSchema):
     """An API key to be exchanged for a JWT."""
 
-    api_key = Text(required=True, validate=validate.Length(1, 200))
-
-    EXAMPLE = {
-        "api_key": "ticketing_01hq3v5m8r2t6w9y1a4c7e0g3j_3kq8n5v0x2z7b4d9f6h1j3m8p5r0t2w7y47c1e9g2"
-    }
+    api_key = Text(
+        required=True,
+        validate=validate.Length(1, 200),
+        metadata=documented(
+            "ticketing_01hq3v5m8r2t6w9y1a4c7e0g3j_3kq8n5v0x2z7b4d9f6h1j3m8p5r0t2w7y47c1e9g2"
+        ),
+    )
 
 
 class LoginSchema(BaseSchema):
     """A member's sign-in."""
 
-    tenant = Text(required=True, validate=validate.Length(1, 100))
-    email = Text(required=True, validate=validate.Length(1, 254))
-    password = Text(required=True, load_only=True, validate=validate.Length(1, 128))
-
-    EXAMPLE = {
-        "tenant": "acme",
-        "email": "ada@example.org",
-        "password": "correct horse battery staple",
-    }
+    tenant = Text(required=True, validate=validate.Length(1, 100), metadata=documented("acme"))
+    email = Text(
+        required=True, validate=validate.Length(1, 254), metadata=documented("ada@example.org")
+    )
+    password = Text(
+        required=True,
+        load_only=True,
+        validate=validate.Length(1, 128),
+        metadata=documented("correct horse battery staple"),
+    )
 
 
 class TokenSchema(BaseSchema):
     """A JWT (RFC 7519) for the admin surfaces (RFC 6750)."""
 
-    access_token = fields.String(required=True)
-    token_type = fields.String(required=True)
-    expires_in = fields.Integer(required=True, metadata={"description": "Seconds."})
+    access_token = fields.String(
+        required=True, metadata=documented("eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9...")
+    )
+    token_type = fields.String(required=True, metadata=documented("Bearer"))
+    expires_in = fields.Integer(required=True, metadata=documented(900, "Seconds."))
     role = one_of(Role, required=True)
-    tenant = fields.String(required=True)
-
-    EXAMPLE = {
-        "access_token": "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9...",
-        "token_type": "Bearer",
-        "expires_in": 900,
-        "role": "admin",
-        "tenant": "acme",
-    }
+    tenant = fields.String(required=True, metadata=documented("acme"))

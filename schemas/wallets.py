@@ -2,7 +2,7 @@
 
 from marshmallow import fields, validate
 
-from schemas.base import BaseSchema, Text
+from schemas.base import EXAMPLE_ADDRESS, BaseSchema, Text, documented
 
 _EXAMPLE_XPUB = (
     "xpub6Ce9NcJvTk36xtLSrJLZqE7wtgA5deCeYs7rSQtreh4cj6ByPtrg9sD7V2FNFLPnf8heNP3FGkeV9qwfzvZ"
@@ -17,6 +17,7 @@ class WalletSetSchema(BaseSchema):
         required=True,
         validate=validate.Length(1, 200),
         metadata={
+            "example": _EXAMPLE_XPUB,
             "description": (
                 "Extended public key of an account that nothing else uses (BIP-32), for example"
                 " m/44'/60'/7'."
@@ -25,32 +26,23 @@ class WalletSetSchema(BaseSchema):
         },
     )
 
-    EXAMPLE = {"xpub": _EXAMPLE_XPUB}
-
 
 class WalletSchema(BaseSchema):
     """The account that payments go to."""
 
-    xpub = fields.String(required=True)
+    xpub = fields.String(required=True, metadata=documented(_EXAMPLE_XPUB))
     first_address = fields.String(
         required=True,
-        metadata={
-            "description": (
-                "The address at 0/0 of the account, to compare with what your wallet shows. It is"
-                " your own: no order gets it."
-            )
-        },
+        metadata=documented(
+            EXAMPLE_ADDRESS,
+            "The address at 0/0 of the account, to compare with what your wallet shows. It is your"
+            " own: no order gets it.",
+        ),
     )
     next_index = fields.Integer(
         required=True,
-        metadata={"description": "Index of the next address to be issued; the first is 1."},
+        metadata=documented(17, "Index of the next address to be issued; the first is 1."),
     )
-
-    EXAMPLE = {
-        "xpub": _EXAMPLE_XPUB,
-        "first_address": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
-        "next_index": 17,
-    }
 
 
 class WalletSetAnswerSchema(WalletSchema):
@@ -59,12 +51,9 @@ class WalletSetAnswerSchema(WalletSchema):
     unchecked_chains = fields.List(
         fields.Integer(),
         required=True,
-        metadata={
-            "description": (
-                "Enabled chains that could not be seen: whether the account is in use there is not"
-                " known."
-            )
-        },
+        metadata=documented(
+            [],
+            "Enabled chains that could not be seen: whether the account is in use there is not"
+            " known.",
+        ),
     )
-
-    EXAMPLE = {**WalletSchema.EXAMPLE, "unchecked_chains": []}

@@ -30,9 +30,7 @@ MAX_RATE = 1_000_000
 
 Number = TypeVar("Number", int, float)
 
-_OURS = re.compile(
-    r"SECRET_KEY(_PREVIOUS)?|DATABASE_(REPLICA_)?URL|(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_.*"
-)
+_OURS = re.compile(r"SECRET_KEY(_PREVIOUS)?|DATABASE_URL|(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_.*")
 _METRICS_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{16,}", re.ASCII)
 _CHAIN_VARIABLE = re.compile(r"(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_(.*)")
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
@@ -49,7 +47,6 @@ class Config:
 
     keyring: Keyring = field(repr=False)
     database_url: str = field(repr=False)
-    database_replica_url: str | None = field(repr=False)
     port: int
     web_concurrency: int
     poll_seconds: float
@@ -73,8 +70,7 @@ def load(environ: Mapping[str, str]) -> Config:
             raise ConfigError(f"{name} must be printable Unicode text")
     return Config(
         keyring=_keyring(environ),
-        database_url=_database_url(environ, "DATABASE_URL"),
-        database_replica_url=_replica_url(environ),
+        database_url=_database_url(environ),
         port=_integer(environ, "PORT", 8000, 1, 65535),
         web_concurrency=_integer(environ, "WEB_CONCURRENCY", 2, 1, 64),
         poll_seconds=_number(environ, "POLL_SECONDS", 2.0, 0.05, 3600.0),
@@ -119,7 +115,8 @@ def _secret_key(environ: Mapping[str, str]) -> str:
     return value
 
 
-def _database_url(environ: Mapping[str, str], name: str) -> str:
+def _database_url(environ: Mapping[str, str]) -> str:
+    name = "DATABASE_URL"
     value = environ.get(name) or DEFAULT_DATABASE_URL
     url = _split_url(name, value)
     if url.scheme == "sqlite":
@@ -130,16 +127,6 @@ def _database_url(environ: Mapping[str, str], name: str) -> str:
     elif len(url.path) < 2:
         raise ConfigError(f"{name} must name a database after the host")
     return value
-
-
-def _replica_url(environ: Mapping[str, str]) -> str | None:
-    name = "DATABASE_REPLICA_URL"
-    if not environ.get(name):
-        return None
-    urls = _database_url(environ, "DATABASE_URL"), _database_url(environ, name)
-    if any(url.startswith("sqlite") for url in urls):
-        raise ConfigError(f"{name} needs Postgres, there and in DATABASE_URL")
-    return urls[1]
 
 
 def _metrics_token(environ: Mapping[str, str]) -> str | None:

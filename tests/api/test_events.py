@@ -5,13 +5,11 @@ import threading
 import pytest
 
 from tests.support.factories import event_body, in_days
+from tests.support.field_values import EVENT
 from ticketing.db.connection import database
 from ticketing.services.orders import stock
 
-CONTRACT_FIELDS = {
-    *("id", "title", "slug", "description", "type", "venue", "start_at", "end_at", "timezone"),
-    *("online_join_url", "status", "obstacles", "created_at", "updated_at"),
-}
+CONTRACT_FIELDS = {*EVENT, "id", "status", "obstacles", "created_at", "updated_at"}
 STATUSES = ("draft", "published", "canceled")
 REFERENCES_TO_NOTHING = (
     "evt_" + "0" * 26,

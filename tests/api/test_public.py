@@ -3,16 +3,12 @@
 import pytest
 
 from tests.support.factories import event_body, in_days
+from tests.support.field_values import PUBLIC_EVENT, PUBLIC_TICKET_TYPE
 from tools.client import Client
 from tools.stack import Stack, free_port
 
-EVENT_FIELDS = {
-    *("id", "title", "slug", "description", "type", "venue", "start_at", "end_at", "timezone"),
-}
-TICKET_FIELDS = {
-    *("id", "name", "price_amount", "currency", "decimals", "chain_id", "transferable"),
-    *("min_per_order", "max_per_order", "sales_start_at", "sales_end_at", "availability"),
-}
+EVENT_FIELDS = {*PUBLIC_EVENT, "id"}
+TICKET_FIELDS = {*PUBLIC_TICKET_TYPE, "id", "currency", "decimals", "availability"}
 NOT_FOR_A_POSTER = (
     *("online_join_url", "held", "sold", "available", "capacity", "obstacles", "status"),
     *("created_at", "updated_at", "tenant", "secret-room"),

@@ -144,7 +144,7 @@ def test_what_is_kept_costs_one_query(shop, elsewhere, queries):
 def test_no_more_is_kept_than_there_is_room_for(shop, elsewhere, queries, monkeypatch):
     urls = [f"{shop.public}/events?limit={limit}" for limit in (1, 2, 3)]
     size = len(elsewhere.get(urls[0]).data)
-    room_for_two = 2 * (size + len(urls[0]) + response_cache._STAMP_ROW_BYTES)
+    room_for_two = 2 * (size + len(urls[0]) + response_cache.STATE_ROW_BYTES)
     monkeypatch.setattr(response_cache, "KEPT_BYTES", room_for_two)
     for url in urls:
         elsewhere.get(url)

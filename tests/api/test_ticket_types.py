@@ -3,11 +3,11 @@
 import pytest
 
 from tests.support.factories import CHAIN, PRICE, ticket_body
+from tests.support.field_values import TICKET_TYPE
 
 CONTRACT_FIELDS = {
-    *("id", "event_id", "name", "price_amount", "status", "transferable", "chain_id", "capacity"),
-    *("held", "sold", "available", "min_per_order", "max_per_order", "sales_start_at"),
-    *("sales_end_at", "requires_key", "obstacles", "created_at", "updated_at"),
+    *(*TICKET_TYPE, "id", "event_id", "status", "held", "sold", "available"),
+    *("obstacles", "created_at", "updated_at"),
 }
 STATUSES = ("draft", "published", "canceled")
 FREE = {"price_amount": 0, "chain_id": None}

@@ -32,6 +32,8 @@ from ticketing.worker.watcher import Watcher
 
 PRICE = 900
 SLUG = "acme"
+NOT_PAID = ("payment_required", "intent_expired", "intent_canceled", "intent_reversed")
+"""What a purchase may be refused with."""
 TICK = timedelta(seconds=3)
 EVENT_STARTS_IN = timedelta(days=2)
 ENDS = {"kill": Killed, "lose_connection": OperationalError}
@@ -80,19 +82,19 @@ class World:
         wanted = self._free if free else self._paid
         order = checkout.Order(wanted.event_id, wanted.id, quantity)
         with _refused("sold_out", "not_payable"):
-            checkout.preflight(SLUG, order, self.config)
+            checkout.preflight(self._tenant, order, self.config)
 
     def purchase(self, who: int) -> None:
         """Ask to be served."""
         if intent := self._intent(who):
-            with _refused("chain_unavailable"):
-                checkout.purchase(intent, self.config)
+            with _refused("chain_unavailable", *NOT_PAID):
+                checkout.purchase(SLUG, intent.id, self.config)
 
     def cancel(self, who: int) -> None:
         """Step back."""
         if intent := self._intent(who):
             with _refused("chain_unavailable", "intent_not_cancelable"):
-                checkout.cancel(intent, self.config)
+                checkout.cancel(SLUG, intent.id, self.config)
 
     def pay(self, whom: Sequence[tuple[int, str]], apart: bool) -> None:
         """Send money to some intents in one block: in a transaction for each, or in one."""

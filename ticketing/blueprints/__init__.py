@@ -1,1 +1,1 @@
-"""A file a surface: parse, one service call, return. Guards and problems stand beside them."""
+"""The JSON surfaces, a file each: parse, one service call, return."""

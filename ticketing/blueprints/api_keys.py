@@ -32,8 +32,8 @@ blp = ApiBlueprint(
 
 
 @blp.get("")
-@blp.asks(ApiKeyListQuery)
-@blp.answers(200, page_of(ApiKeySchema))
+@blp.arguments(ApiKeyListQuery, location="query")
+@blp.response(200, page_of(ApiKeySchema))
 def list_api_keys(query: dict[str, Any], tenant: str) -> Page[ApiKey]:
     """List the tenant's API keys."""
     return api_keys.list_page(caller().tenant_id, page=page_request(query), **query)
@@ -41,17 +41,17 @@ def list_api_keys(query: dict[str, Any], tenant: str) -> Page[ApiKey]:
 
 @blp.post("")
 @idempotent
-@blp.takes(ApiKeyCreateSchema)
-@audited(None)
-@blp.answers(201, NewApiKeySchema)
+@blp.arguments(ApiKeyCreateSchema)
+@blp.response(201, NewApiKeySchema)
+@audited(NewApiKeySchema)
 def create_api_key(body: dict[str, Any], tenant: str) -> ApiKey:
-    """Create an API key. This answer alone carries its plaintext."""
+    """Create an API key. Only this answer has its plaintext."""
     return api_keys.create(caller().tenant_id, keyring=config().keyring, **body)
 
 
 @blp.get("/<key_id>")
-@blp.answers(200, ApiKeySchema)
-@blp.refuses(NotFound)
+@blp.response(200, ApiKeySchema)
+@blp.raises(NotFound)
 def get_api_key(tenant: str, key_id: str) -> ApiKey:
     """Read one API key."""
     return api_keys.get(caller().tenant_id, key_id)
@@ -59,12 +59,12 @@ def get_api_key(tenant: str, key_id: str) -> ApiKey:
 
 @blp.post("/<key_id>/rotate")
 @idempotent
-@blp.takes(ApiKeyRotateSchema)
-@audited(get_api_key)
-@blp.answers(200, NewApiKeySchema)
-@blp.refuses(NotFound, KeyNotActive)
+@blp.arguments(ApiKeyRotateSchema)
+@blp.response(200, NewApiKeySchema)
+@audited(NewApiKeySchema, before=api_keys.get)
+@blp.raises(NotFound, KeyNotActive)
 def rotate_api_key(body: dict[str, Any], tenant: str, key_id: str) -> ApiKey:
-    """Give an API key a new secret. This answer alone carries its plaintext.
+    """Give an API key a new secret. Only this answer has its plaintext.
 
     The secret before it, and the JWTs made from that, end when the overlap does; one that is
     older than those two ends at once.
@@ -74,9 +74,9 @@ def rotate_api_key(body: dict[str, Any], tenant: str, key_id: str) -> ApiKey:
 
 @blp.post("/<key_id>/revoke")
 @idempotent
-@audited(get_api_key)
-@blp.answers(200, ApiKeySchema)
-@blp.refuses(NotFound)
+@blp.response(200, ApiKeySchema)
+@audited(ApiKeySchema, before=api_keys.get)
+@blp.raises(NotFound)
 def revoke_api_key(tenant: str, key_id: str) -> ApiKey:
     """Revoke an API key and every JWT made from it, at once. Again: the same answer."""
     return api_keys.revoke(caller().tenant_id, key_id)

@@ -22,8 +22,8 @@ blp = ApiBlueprint(
 
 
 @blp.get("")
-@blp.asks(AuditLogQuery)
-@blp.answers(200, page_of(AuditLogEntrySchema))
+@blp.arguments(AuditLogQuery, location="query")
+@blp.response(200, page_of(AuditLogEntrySchema))
 def list_audit_log(query: dict[str, Any], tenant: str) -> Page[AuditLogEntry]:
     """List what was changed, the latest first."""
     return audit_log.list_page(caller().tenant_id, page=page_request(query), **query)

@@ -18,7 +18,7 @@ blp = ApiBlueprint(
 
 
 @blp.get("/v1/chains")
-@blp.answers(200, ChainListSchema)
+@blp.response(200, ChainListSchema)
 def list_chains() -> dict[str, Any]:
     """List the chains that can be paid on."""
     return {

@@ -14,12 +14,12 @@ from ticketing.conflicts import HasIntents, InvalidTransition, SlugFixed, SlugTa
 from ticketing.constants import Role
 from ticketing.errors import NotFound
 from ticketing.models.events import Event
-from ticketing.services.catalog import events, obstacles
+from ticketing.services.catalog import events
 from ticketing.services.pagination import Page
 from ticketing.web import auth
 from ticketing.web.audited import audited
 from ticketing.web.blueprint import ApiBlueprint
-from ticketing.web.context import caller, config, page_request
+from ticketing.web.context import config, page_request, tenant_of_path
 from ticketing.web.idempotency import idempotent
 
 blp = ApiBlueprint(
@@ -32,55 +32,48 @@ blp = ApiBlueprint(
 
 
 @blp.get("")
-@blp.asks(EventListQuery)
-@blp.answers(200, page_of(EventSchema))
+@blp.arguments(EventListQuery, location="query")
+@blp.response(200, page_of(EventSchema))
 def list_events(query: dict[str, Any], tenant: str) -> Page[Event]:
     """List the tenant's events."""
-    page = events.list_page(caller().tenant_id, page_request(query), **query)
-    obstacles.tell_events(caller().tenant_id, page.data, config())
-    return page
+    return events.list_page(tenant_of_path(), page_request(query), config(), **query)
 
 
 @blp.post("")
 @idempotent
-@blp.takes(EventCreateSchema)
-@audited(None)
-@blp.answers(201, EventSchema)
-@blp.refuses(SlugTaken)
+@blp.arguments(EventCreateSchema)
+@blp.response(201, EventSchema)
+@audited(EventSchema)
+@blp.raises(SlugTaken)
 def create_event(body: dict[str, Any], tenant: str) -> Event:
     """Create an event, as a draft or published."""
-    return _tell(events.create(caller().tenant_id, body))
+    return events.create(tenant_of_path(), body, config())
 
 
 @blp.get("/<event_id>")
-@blp.answers(200, EventSchema)
-@blp.refuses(NotFound)
+@blp.response(200, EventSchema)
+@blp.raises(NotFound)
 def get_event(tenant: str, event_id: str) -> Event:
     """Read one event."""
-    return _tell(events.get(caller().tenant_id, event_id))
+    return events.read(tenant_of_path(), event_id, config())
 
 
 @blp.patch("/<event_id>")
-@blp.takes(EventChangeSchema)
-@audited(get_event)
-@blp.answers(200, EventSchema)
-@blp.refuses(NotFound, SlugTaken, SlugFixed)
+@blp.arguments(EventChangeSchema)
+@blp.response(200, EventSchema)
+@audited(EventSchema, before=events.get)
+@blp.raises(NotFound, SlugTaken, SlugFixed)
 def change_event(body: dict[str, Any], tenant: str, event_id: str) -> Event:
     """Change some fields of an event."""
-    return _tell(events.change(caller().tenant_id, event_id, body))
+    return events.change(tenant_of_path(), event_id, body, config())
 
 
 @blp.post("/<event_id>/status")
 @idempotent
-@blp.takes(StatusSchema)
-@audited(get_event)
-@blp.answers(200, EventSchema)
-@blp.refuses(NotFound, InvalidTransition, HasIntents)
+@blp.arguments(StatusSchema)
+@blp.response(200, EventSchema)
+@audited(EventSchema, before=events.get)
+@blp.raises(NotFound, InvalidTransition, HasIntents)
 def set_event_status(body: dict[str, Any], tenant: str, event_id: str) -> Event:
     """Publish an event, take it back to draft, or cancel it."""
-    return _tell(events.set_status(caller().tenant_id, event_id, body["status"]))
-
-
-def _tell(event: Event) -> Event:
-    obstacles.tell_event(event, config())
-    return event
+    return events.change_status(tenant_of_path(), event_id, body["status"], config())

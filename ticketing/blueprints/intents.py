@@ -30,30 +30,24 @@ blp = ApiBlueprint(
 
 
 @blp.get("/intents")
-@blp.asks(IntentListQuery)
-@blp.answers(200, page_of(AdminIntentSchema))
+@blp.arguments(IntentListQuery, location="query")
+@blp.response(200, page_of(AdminIntentSchema))
 def list_intents(query: dict[str, Any], tenant: str) -> Page[PaymentIntent]:
     """List the tenant's payment intents."""
-    page = intents.list_page(caller().tenant_id, page_request(query), **query)
-    intents.tell(page.data)
-    return page
+    return intents.list_page(caller().tenant_id, page_request(query), **query)
 
 
 @blp.get("/intents/<intent_id>")
-@blp.answers(200, AdminIntentDetailSchema)
-@blp.refuses(NotFound)
+@blp.response(200, AdminIntentDetailSchema)
+@blp.raises(NotFound)
 def get_intent(tenant: str, intent_id: str) -> PaymentIntent:
     """Read one payment intent with its payments and admissions."""
-    intent = intents.get(caller().tenant_id, intent_id)
-    intents.tell([intent])
-    intent.payments = intents.payments_of(intent)
-    intent.admissions = admissions.of_intent(intent)
-    return intent
+    return intents.read_all(caller().tenant_id, intent_id)
 
 
 @blp.get("/admissions")
-@blp.asks(AdmissionListQuery)
-@blp.answers(200, page_of(AdmissionSchema))
+@blp.arguments(AdmissionListQuery, location="query")
+@blp.response(200, page_of(AdmissionSchema))
 def list_admissions(query: dict[str, Any], tenant: str) -> Page[Admission]:
     """List the tenant's admissions, without their codes."""
     return admissions.list_page(caller().tenant_id, page_request(query), **query)

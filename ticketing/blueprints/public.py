@@ -8,13 +8,13 @@ from schemas.ticket_types import PublicTicketTypeSchema
 from ticketing.constants import CallClass
 from ticketing.errors import NotFound
 from ticketing.models.events import Event
+from ticketing.models.ticket_types import TicketType
 from ticketing.services.catalog import public_listing
-from ticketing.services.catalog.public_listing import PublicTicketType
+from ticketing.services.catalog_version import Versioned
 from ticketing.services.pagination import Page
 from ticketing.web import auth, cors
 from ticketing.web.blueprint import ApiBlueprint
-from ticketing.web.context import config, page_request
-from ticketing.web.response_cache import cached
+from ticketing.web.context import config, page_request, tenant_of_path
 
 blp = ApiBlueprint(
     "public",
@@ -27,31 +27,30 @@ cors.open_to_all(blp)
 
 
 @blp.get("/events")
-@cached(public_listing.version_of_tenant)
-@blp.asks(PageQuery)
-@blp.answers(200, page_of(PublicEventSchema))
-@blp.refuses(NotFound)
-def list_public_events(query: dict[str, Any], tenant: str) -> Page[Event]:
+@blp.arguments(PageQuery, location="query")
+@blp.cached(page_of(PublicEventSchema))
+@blp.raises(NotFound)
+def list_public_events(query: dict[str, Any], tenant: str) -> Versioned[Page[Event]]:
     """List the published events of a tenant, soonest first."""
-    return public_listing.list_events(tenant, page_request(query))
+    return public_listing.list_events(tenant_of_path(), page_request(query))
 
 
 @blp.get("/events/<event_id>")
-@cached(public_listing.version_of_tenant)
-@blp.answers(200, PublicEventSchema)
-@blp.refuses(NotFound)
-def get_public_event(tenant: str, event_id: str) -> Event:
+@blp.cached(PublicEventSchema)
+@blp.raises(NotFound)
+def get_public_event(tenant: str, event_id: str) -> Versioned[Event]:
     """Read one published event, by its id or slug."""
-    return public_listing.get_event(tenant, event_id)
+    return public_listing.get_event(tenant_of_path(), event_id)
 
 
 @blp.get("/events/<event_id>/tickets")
-@cached(public_listing.version_of_event)
-@blp.asks(PageQuery)
-@blp.answers(200, page_of(PublicTicketTypeSchema))
-@blp.refuses(NotFound)
+@blp.arguments(PageQuery, location="query")
+@blp.cached(page_of(PublicTicketTypeSchema))
+@blp.raises(NotFound)
 def list_public_ticket_types(
     query: dict[str, Any], tenant: str, event_id: str
-) -> Page[PublicTicketType]:
+) -> Versioned[Page[TicketType]]:
     """List the published ticket types of a published event, by its id or slug."""
-    return public_listing.list_ticket_types(tenant, event_id, page_request(query), config())
+    return public_listing.list_ticket_types(
+        tenant_of_path(), event_id, page_request(query), config()
+    )

@@ -24,7 +24,7 @@ _proof = OneAtATime(retry_after=5)
 
 
 @blp.get("")
-@blp.answers(200, ReconciliationSchema)
+@blp.response(200, ReconciliationSchema)
 def get_reconciliation(tenant: str) -> dict[str, Any]:
     """Prove the tenant's books. One request at a time."""
     with _proof.turn():

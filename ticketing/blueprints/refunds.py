@@ -26,8 +26,8 @@ blp = ApiBlueprint(
 
 
 @blp.get("")
-@blp.asks(PageQuery)
-@blp.answers(200, page_of(RefundSchema))
+@blp.arguments(PageQuery, location="query")
+@blp.response(200, page_of(RefundSchema))
 def list_refunds(query: dict[str, Any], tenant: str) -> Page[RefundOwed]:
     """List the refunds that are owed."""
     return refunds.list_page(caller().tenant_id, page_request(query))
@@ -35,9 +35,9 @@ def list_refunds(query: dict[str, Any], tenant: str) -> Page[RefundOwed]:
 
 @blp.post("/<intent_id>/settle")
 @idempotent_outside_transaction
-@blp.takes(RefundSettleSchema)
-@blp.answers(200, RefundSchema)
-@blp.refuses(NotFound, NoRefundDue, RefundNotSeen, ChainUnavailable)
+@blp.arguments(RefundSettleSchema)
+@blp.response(200, RefundSchema)
+@blp.raises(NotFound, NoRefundDue, RefundNotSeen, ChainUnavailable)
 def settle_refund(body: dict[str, Any], tenant: str, intent_id: str) -> RefundOwed:
     """Mark a refund paid, once its transfer is seen on the chain."""
     return refunds.settle(caller().tenant_id, intent_id, body["tx_hash"], config().chains, actor())

@@ -17,16 +17,16 @@ blp = ApiBlueprint(
 
 
 @blp.get("/healthz")
-@blp.answers(200, HealthSchema)
+@blp.response(200, HealthSchema)
 def healthz() -> dict[str, str]:
-    """Tell that the process is up."""
+    """Check that the process is up."""
     return {"status": "ok"}
 
 
 @blp.get("/readyz")
-@blp.answers(200, ReadinessSchema)
-@blp.also_answers(503, ReadinessSchema, "Not ready")
+@blp.response(200, ReadinessSchema)
+@blp.alt_response(503, schema=ReadinessSchema, description="Not ready")
 def readyz() -> tuple[Readiness, int]:
-    """Tell whether the database answers and is current, and how old each chain's cursor is."""
+    """Check that the database answers and is current, and how old each chain's cursor is."""
     found = health.readiness(config().chains)
     return found, 200 if found.ready else 503

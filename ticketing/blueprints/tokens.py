@@ -22,18 +22,18 @@ blp = ApiBlueprint(
 
 
 @blp.post("/token")
-@blp.takes(KeyExchangeSchema)
-@blp.answers(200, TokenSchema)
-@blp.refuses(InvalidCredentials)
+@blp.arguments(KeyExchangeSchema)
+@blp.response(200, TokenSchema)
+@blp.raises(InvalidCredentials)
 def exchange_key(body: dict[str, Any]) -> Token:
     """Exchange an API key for a JWT."""
     return tokens.exchange_key(body["api_key"], config())
 
 
 @blp.post("/login")
-@blp.takes(LoginSchema)
-@blp.answers(200, TokenSchema)
-@blp.refuses(InvalidCredentials)
+@blp.arguments(LoginSchema)
+@blp.response(200, TokenSchema)
+@blp.raises(InvalidCredentials)
 def sign_in(body: dict[str, Any]) -> Token:
     """Sign a member in with a password."""
     # Guesses at one member come from many addresses. A digest: an email address is personal.

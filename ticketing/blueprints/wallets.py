@@ -26,12 +26,16 @@ blp = ApiBlueprint(
 )
 
 
+def _wallet_of(tenant_id: str) -> WalletView:
+    return wallets.view(wallets.of_tenant(tenant_id))
+
+
 @blp.get("")
-@blp.answers(200, WalletSchema)
-@blp.refuses(NotFound)
+@blp.response(200, WalletSchema)
+@blp.raises(NotFound)
 def get_wallet(tenant: str) -> WalletView:
     """Read the wallet."""
-    return wallets.view(wallets.of_tenant(caller().tenant_id))
+    return _wallet_of(caller().tenant_id)
 
 
 def _unused_account(view: Callable[..., Response]) -> Callable[..., Response]:
@@ -46,11 +50,11 @@ def _unused_account(view: Callable[..., Response]) -> Callable[..., Response]:
 
 
 @blp.put("")
-@blp.takes(WalletSetSchema)
+@blp.arguments(WalletSetSchema)
+@blp.response(200, WalletSetAnswerSchema)
+@blp.raises(WalletInUse, ChainUnavailable)
 @_unused_account
-@audited(get_wallet)
-@blp.answers(200, WalletSetAnswerSchema)
-@blp.refuses(WalletInUse, ChainUnavailable)
+@audited(WalletSchema, before=_wallet_of)
 def set_wallet(body: dict[str, Any], tenant: str) -> WalletView:
     """Set or replace the wallet.
 

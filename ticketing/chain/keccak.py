@@ -1,11 +1,6 @@
 """Keccak-256, the digest that Ethereum uses. It is not NIST's SHA3-256."""
 
-from ticketing.absent import absent
-
-# With cffi pycryptodome parses C declarations: 30 ms of every start, for calls that take longer
-# than those through ctypes.
-with absent("cffi"):
-    from Crypto.Hash import keccak
+from Crypto.Hash import keccak
 
 
 def keccak256(data: bytes) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import select
-import threading
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,8 +21,6 @@ from peewee import (
     PostgresqlDatabase,
     SqliteDatabase,
 )
-
-from ticketing import driver
 
 BUSY_TIMEOUT_SECONDS = 10
 
@@ -44,97 +42,60 @@ M = TypeVar("M", bound=Model)
 
 
 class _Sqlite(SqliteDatabase):
-    """SQLite, which takes a transaction back by itself where the disk is full."""
-
-    _state: Any
+    """SQLite, which rolls a transaction back by itself when the disk is full."""
 
     def rollback(self) -> None:
-        """Take the transaction back, if that has not been done."""
-        connection = self._state.conn
-        if connection is None or connection.in_transaction:
+        """Roll the transaction back, unless SQLite has done so."""
+        connection: sqlite3.Connection = self.connection()  # type: ignore[no-untyped-call]
+        if connection.in_transaction:
             super().rollback()
 
 
 class _Postgres(PostgresqlDatabase):
-    """Postgres, with a new connection where the server has ended the last one.
+    """Postgres, with a new connection when the server has closed the last one.
 
-    Before a transaction, or a statement outside of one, the socket is looked at, which costs no
-    query: a server says nothing unasked unless it leaves. As nothing has been sent yet, all may be
-    sent on a new connection. Within a transaction nothing may: what was done there is gone.
+    The socket is checked before a transaction, and before a statement outside of one. That costs
+    no query: a server sends nothing unasked except when it closes. Nothing has been sent at that
+    moment, so a new connection loses nothing. Inside a transaction a new connection would lose
+    what was done.
     """
-
-    _state: Any
 
     def begin(self, *args: Any, **options: Any) -> None:
         """Begin a transaction."""
-        self._leave_what_has_ended()
+        self._leave_closed_connection()
         super().begin(*args, **options)
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
         """Run a statement; return its cursor."""
-        if not self._state.transactions:
-            self._leave_what_has_ended()
+        if not self.in_transaction():
+            self._leave_closed_connection()
         return super().execute_sql(sql, params)  # type: ignore[no-untyped-call]
 
-    def _connect(self) -> Any:
-        connection = super()._connect()  # type: ignore[misc]
-        self._state.ended = select.poll()
-        self._state.ended.register(connection.fileno(), select.POLLIN)
-        return connection
-
-    def _leave_what_has_ended(self) -> None:
-        state = self._state
-        if not state.closed and (state.conn.closed or state.ended.poll(0)):
+    def _leave_closed_connection(self) -> None:
+        if self.is_closed():
+            return
+        connection: Any = self.connection()  # type: ignore[no-untyped-call]
+        if connection.closed or _has_input(connection.fileno()):
             self.close()
 
 
-class _Routed(DatabaseProxy):
-    """The database, or its replica in a thread that reads there at the moment.
-
-    `avoided_until`: the replica could not be read and is let alone (time.monotonic).
-    """
-
-    __slots__ = ("_callbacks", "_primary", "_thread", "avoided_until", "replica")
-
-    def __init__(self) -> None:
-        self._thread = threading.local()
-        self.replica: Database | None = None
-        self.avoided_until = 0.0
-        super().__init__()
-
-    def initialize(self, obj: Database | None) -> None:
-        """Take `obj` for the database."""
-        self._primary = obj
-
-    @property
-    def obj(self) -> Any:
-        """The database that this thread uses now."""
-        return getattr(self._thread, "reads", None) or self._primary
-
-    @contextmanager
-    def on_replica(self) -> Iterator[None]:
-        """Let this thread read from the replica, if there is one, until the block ends."""
-        self._thread.reads = self.replica
-        try:
-            yield
-        finally:
-            self._thread.reads = None
+def _has_input(descriptor: int) -> bool:
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))
 
 
-database = _Routed()
+database = DatabaseProxy()
 
 
-def open_database(url: str, replica_url: str | None = None) -> None:
+def open_database(url: str) -> None:
     """Point every model at the database that `url` names. Nothing is connected to yet.
 
     Each thread gets a connection of its own at its first query and keeps it.
     """
-    for before in (database.obj, database.replica):
-        if before is not None:
-            before.close()
+    if database.obj is not None:
+        database.close()
     database.initialize(_sqlite(url) if url.startswith("sqlite:") else _postgres(url))
-    database.replica = None if replica_url is None else _postgres(replica_url)
-    database.avoided_until = 0.0
 
 
 def _sqlite(url: str) -> Database:
@@ -152,7 +113,6 @@ def _sqlite(url: str) -> Database:
 
 
 def _postgres(url: str) -> Database:
-    driver.load()
     parts = urlsplit(url)
     options = parse_qsl(parts.query)
     plain = urlencode([option for option in options if option != BEHIND_PGBOUNCER])
@@ -160,12 +120,12 @@ def _postgres(url: str) -> Database:
     if BEHIND_PGBOUNCER in options:
         # A statement prepared on one connection is not there on the next that PgBouncer picks.
         settings["prepare_threshold"] = None
-    # Peewee knows a URL by this scheme alone.
+    # Peewee knows only this scheme.
     return _Postgres(urlunsplit(parts._replace(scheme="postgresql", query=plain)), **settings)
 
 
 def is_sqlite() -> bool:
-    """Tell which of the two databases is open."""
+    """Return whether the open database is SQLite."""
     return isinstance(database.obj, SqliteDatabase)
 
 
@@ -180,8 +140,16 @@ def snapshot() -> Iterator[None]:
 def write_transaction() -> Iterator[None]:
     """Run a block in one transaction that may write: all of it happens, or none.
 
-    On SQLite it takes the write lock before it reads anything (BEGIN IMMEDIATE).
+    Inside another one it is part of that one: an error that is caught between the two leaves half
+    of it done. On SQLite it takes the write lock before it reads anything (BEGIN IMMEDIATE).
     """
+    with database.transaction():
+        yield
+
+
+@contextmanager
+def savepoint() -> Iterator[None]:
+    """Run a block whose failure does not end the write transaction around it, if there is one."""
     with database.atomic():
         yield
 
@@ -196,8 +164,8 @@ def locked(
     """
     if is_sqlite():
         return query
-    # Peewee takes the clause itself too, which its type stubs do not know.
-    # Whoever only refers to a row (a foreign key) need not wait for it.
+    # Peewee takes a clause as text, which its type stubs do not know. This one does not block
+    # inserts of rows that refer to the locked one by a foreign key.
     clause: Any = "FOR SHARE" if shared else "FOR NO KEY UPDATE"
     return query.for_update(clause, of=of)
 

@@ -30,7 +30,7 @@ class Event(BaseModel):
     created_at = UtcDateTimeField()
     updated_at = UtcDateTimeField()
 
-    obstacles: Sequence[Obstacle]  # worked out by services.obstacles.tell_events
+    obstacles: Sequence[Obstacle]  # no column: services.catalog sets it on what is shown
 
     class Meta:
         table_name = "events"

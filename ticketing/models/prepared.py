@@ -1,4 +1,6 @@
-"""Queries that requests run most, built once: to write their SQL costs more than to run them."""
+"""Queries that requests run most. Their SQL is built once: building costs more than running."""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -7,11 +9,10 @@ from typing import Any, Generic, TypeVar
 from peewee import (
     BigIntegerField,
     Database,
+    Field,
     ForeignKeyField,
     IntegerField,
     Model,
-    ModelCursorWrapper,
-    ModelObjectCursorWrapper,
     TextField,
     Value,
 )
@@ -21,98 +22,101 @@ from ticketing.models.base import UtcDateTimeField
 
 M = TypeVar("M", bound=Model)
 
-_OF_MODELS = (ModelObjectCursorWrapper, ModelCursorWrapper)
-"""What peewee reads models with, alone and joined."""
+_UNCONVERTED = (TextField, IntegerField, BigIntegerField, ForeignKeyField)
+"""Values of these types need no conversion with either driver."""
 
-_AS_THEY_COME = (TextField, IntegerField, BigIntegerField, ForeignKeyField)
-"""Both drivers give these as they are to be; our foreign keys are all text."""
-
-_instant = UtcDateTimeField().db_value
+_to_column = UtcDateTimeField().db_value
 
 
-class _Slot(str):
-    """Stands among a query's parameters for a value that each call gives."""
+class _Parameter(str):
+    """The name of a parameter, which takes its place in the query until there is a value."""
 
 
 class Prepared(Generic[M]):
-    """A query of one model. Its values are given at each call, by the names of its parameters.
+    """A query with parameters. It decorates the function that builds the query.
 
-    The SQL is kept for each kind of database.
+    Each call gives the values, by the names of the function's parameters. The query is built once
+    for each kind of database.
     """
 
     def __init__(self, query: Callable[..., Any]) -> None:
         self._query = query
         self._names = query.__code__.co_varnames[: query.__code__.co_argcount]
-        self._written: dict[type[Database], tuple[Any, str, list[Any]]] = {}
-        self._make: Callable[[Sequence[Any]], M] | None = None
+        self._built: dict[type[Database], tuple[Any, str, list[Any]]] = {}
+        self._reader: _Reader | None = None
 
     def rows(self, **values: Any) -> list[M]:
-        """Return every row."""
+        """Return every row as a model, with the models that the query joins and selects.
+
+        The models are for reading: peewee takes all their fields for changed.
+        """
         query, cursor = self._execute(values)
-        found = cursor.fetchall()
-        if not found:
-            return []
-        if self._make is None:
-            # What peewee finds out of the columns is the same for every answer.
-            reader = query._get_cursor_wrapper(cursor)
-            reader.initialize()
-            self._make = _maker(reader)
-        return [self._make(row) for row in found]
+        if self._reader is None:
+            self._reader = _Reader(query)
+        return [self._reader.read(row) for row in cursor.fetchall()]
 
     def first(self, **values: Any) -> M | None:
-        """Return the first row, None if there is none."""
+        """Return the first row as a model, None if there is none."""
         return next(iter(self.rows(**values)), None)
+
+    def tuples(self, **values: Any) -> list[Any]:
+        """Return every row as the database's driver gives it: SQLite gives times as text."""
+        _, cursor = self._execute(values)
+        return list(cursor.fetchall())
 
     def run(self, **values: Any) -> int:
         """Return how many rows were written."""
-        return int(self._execute(values)[1].rowcount)
+        _, cursor = self._execute(values)
+        return int(cursor.rowcount)
 
     def _execute(self, values: dict[str, Any]) -> tuple[Any, Any]:
-        written = self._written.get(type(database.obj))
-        if written is None:
-            query = self._query(*(Value(_Slot(name), False) for name in self._names))
-            written = self._written[type(database.obj)] = (query, *query.sql())
-        query, sql, slots = written
-        given = [values[slot] if type(slot) is _Slot else slot for slot in slots]
-        given = [_instant(value) if isinstance(value, datetime) else value for value in given]
+        kind = type(database.obj)
+        if kind not in self._built:
+            query = self._query(*(Value(_Parameter(name), False) for name in self._names))
+            self._built[kind] = (query, *query.sql())
+        query, sql, parameters = self._built[kind]
+        given = [values[each] if type(each) is _Parameter else each for each in parameters]
+        given = [_to_column(each) if isinstance(each, datetime) else each for each in given]
         return query, database.execute_sql(sql, given)
 
 
-def _maker(reader: Any) -> Callable[[Sequence[Any]], Any]:
-    """Return what makes an instance of a row, with those that it is joined to.
+class _Reader:
+    """Makes models of a query's rows."""
 
-    Where a row is models and nothing besides, its values go where peewee keeps them, not through
-    the descriptor of each field: half of what reading an event cost.
-    """
-    joins = getattr(reader, "src_to_dest", [])
-    inner = all(is_fk and not is_outer for *_, is_outer, is_fk in joins)
-    whole = type(reader) in _OF_MODELS and all(field is not None for field in reader.fields)
-    if not (inner and whole):
-        process: Callable[[Sequence[Any]], Any] = reader.process_row
-        return process
-    keys = getattr(reader, "column_keys", [reader.model] * len(reader.fields))
-    models = list(dict.fromkeys([reader.model, *keys]))
-    columns = [
-        (models.index(key), field.name, _converter(field))
-        for key, field in zip(keys, reader.fields, strict=True)
-    ]
-    links = [(models.index(src), attr, models.index(dest)) for src, attr, dest, *_ in joins]
+    def __init__(self, query: Any) -> None:
+        # An UPDATE or INSERT of ours returns every column of its model, or nothing.
+        columns: Sequence[Field[Any]] = getattr(
+            query, "selected_columns", query.model._meta.sorted_fields
+        )
+        self._models = list(dict.fromkeys([query.model, *(column.model for column in columns)]))
+        self._columns = [
+            (self._models.index(column.model), column.name, _converter(column))
+            for column in columns
+        ]
+        self._links = [_link(self._models, place) for place in range(1, len(self._models))]
 
-    def make(row: Sequence[Any]) -> Any:
-        made: list[Any] = [model.__new__(model) for model in models]
-        for each in made:
-            each.__data__, each.__rel__, each._dirty = {}, {}, set()
-        for (place, name, convert), value in zip(columns, row, strict=True):
-            made[place].__data__[name] = value if convert is None else convert(value)
-        for source, attribute, joined in links:
-            made[source].__rel__[attribute] = made[joined]
+    def read(self, row: Sequence[Any]) -> Any:
+        """Return the model of a row; foreign keys refer to the models that are joined to it."""
+        values: list[dict[str, Any]] = [{} for _ in self._models]
+        for (place, name, convert), value in zip(self._columns, row, strict=True):
+            values[place][name] = value if convert is None else convert(value)
+        made = [model(**each) for model, each in zip(self._models, values, strict=True)]
+        for (owner, name), joined in zip(self._links, made[1:], strict=True):
+            setattr(made[owner], name, joined)
         return made[0]
 
-    return make
+
+def _converter(column: Field[Any]) -> Callable[[Any], Any] | None:
+    return None if type(column) in _UNCONVERTED else column.python_value
 
 
-def _converter(field: Any) -> Callable[[Any], Any] | None:
-    return None if type(field) in _AS_THEY_COME else field.python_value
+def _link(models: Sequence[type[Model]], place: int) -> tuple[int, str]:
+    """Return which model refers to the one at `place`, and by which foreign key."""
+    for owner, model in enumerate(models[:place]):
+        for field in model._meta.sorted_fields:
+            if isinstance(field, ForeignKeyField) and field.rel_model is models[place]:
+                return owner, field.name
+    raise TypeError(f"nothing that is selected before {models[place]} refers to it")
 
 
 def prepared_insert(model: type[M]) -> Callable[[M], None]:
@@ -120,11 +124,22 @@ def prepared_insert(model: type[M]) -> Callable[[M], None]:
     fields = model._meta.sorted_fields
 
     def query() -> Any:
-        return model.insert({field: Value(_Slot(field.name), False) for field in fields})
+        return model.insert({field: Value(_Parameter(field.name), False) for field in fields})
 
     statement: Prepared[M] = Prepared(query)
 
+    # The attribute that has a field's plain value: of a foreign key not the model it refers to.
+    attributes = {
+        field: field.object_id_name if isinstance(field, ForeignKeyField) else field.name
+        for field in fields
+    }
+
     def insert(row: M) -> None:
-        statement.run(**{each.name: each.db_value(row.__data__.get(each.name)) for each in fields})
+        statement.run(
+            **{
+                field.name: field.db_value(getattr(row, attribute))
+                for field, attribute in attributes.items()
+            }
+        )
 
     return insert

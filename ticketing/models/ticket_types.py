@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from peewee import BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
 
-from ticketing.constants import Obstacle
+from ticketing.constants import CURRENCY, MICRO_UNIT_DECIMALS, Availability, Obstacle
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
@@ -34,7 +34,12 @@ class TicketType(BaseModel):
     created_at = UtcDateTimeField()
     updated_at = UtcDateTimeField()
 
-    obstacles: Sequence[Obstacle]  # worked out by services.obstacles.tell_ticket_types
+    # No columns: services.catalog sets them on what is shown.
+    obstacles: Sequence[Obstacle]
+    availability: Availability
+
+    currency = CURRENCY
+    decimals = MICRO_UNIT_DECIMALS
 
     class Meta:
         table_name = "ticket_types"

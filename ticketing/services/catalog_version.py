@@ -1,115 +1,84 @@
-"""What tells whether a public answer still stands: revisions, stock that ran out, sales times."""
+"""When a public answer is out of date: revisions, stock that ran out, sales that begin or end."""
 
 from __future__ import annotations
 
-import logging
-import time
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
-from peewee import JOIN, DatabaseError, InterfaceError, ModelSelect
+from peewee import JOIN, ModelSelect
 
 from ticketing import clock
-from ticketing.constants import Publication
-from ticketing.db.connection import close_broken_connection, database, snapshot
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 
-REPLICA_AVOIDED_SECONDS = 30.0
-"""How long a replica that could not be read is let alone."""
-
 T = TypeVar("T")
 
-log = logging.getLogger(__name__)
+State = list[tuple[int, str | None]]
+"""A tenant's revision, beside each ticket type of an event that is sold out.
+
+Stock has no part in the revision: all buyers of a tenant would wait for one row.
+"""
 
 
 @dataclass(frozen=True)
 class Version:
-    """A moment of what the public sees of a tenant, or of one of its events too.
+    """A version of what the public sees of a tenant, or of one of its events too.
 
-    It stands from `since` until `until`, as long as the database tells the same `stamp`.
+    It is fresh from `since` until `until`, while the database holds the same `state`.
     """
 
     tenant_id: str
     event_id: str | None
-    stamp: list[tuple[Any, ...]]
+    state: State
     since: datetime
     until: datetime | None
 
 
-def standing(tenant_id: str, event_id: str | None) -> Version:
-    """Return how things stand: `read` asks it and what is shown of one moment."""
-    now = clock.now()
-    until = _next_change(event_id, now) if event_id is not None else None
-    return Version(tenant_id, event_id, _stamp(tenant_id, event_id), now, until)
+@dataclass(frozen=True)
+class Versioned(Generic[T]):
+    """What the public sees, and its version."""
+
+    value: T
+    version: Version
 
 
-def stands(seen: Version) -> bool:
-    """Tell whether what was read after `seen` is what would be read now."""
-    now = clock.now()
-    # A clock that was set back may stand before a sale that had begun.
-    if now < seen.since or (seen.until is not None and now >= seen.until):
-        return False
-    return _stamp(seen.tenant_id, seen.event_id) == seen.stamp
+def of_tenant(tenant: Tenant, now: datetime) -> Version:
+    """Return the version of what is read after `tenant` was."""
+    return Version(tenant.id, None, [(tenant.revision, None)], now, None)
 
 
-def read(stand: Callable[[], Version], view: Callable[[], T]) -> tuple[Version, T]:
-    """Return how things stand and what `view` shows, as of one moment.
+def of_event(tenant: Tenant, event_id: str, shown: Iterable[TicketType], now: datetime) -> Version:
+    """Return the version of the ticket types `shown`, read in the same snapshot at `now`.
 
-    Stock that ran out between the two and came back would be shown as gone for as long as the
-    rest stands. A replica shows it if it is as far as the database.
+    Without a snapshot, stock could run out and come back between the two reads. The answer would
+    then show it as gone for as long as nothing else changes. The revision is the one that was
+    read with `tenant`, before everything else: an answer may be newer than its version.
     """
-    if database.replica is not None and time.monotonic() >= database.avoided_until:
-        with snapshot():
-            seen = stand()
-        shown = _on_replica(seen, view)
-        if shown is not None:
-            return seen, shown
-    with snapshot():
-        return stand(), view()
+    state = [(tenant.revision, sold_out) for _, sold_out in _state(tenant.id, event_id)]
+    times = [time for each in shown for time in (each.sales_start_at, each.sales_end_at)]
+    until = min((time for time in times if time is not None and time > now), default=None)
+    return Version(tenant.id, event_id, state, now, until)
 
 
-def _on_replica(seen: Version, view: Callable[[], T]) -> T | None:
-    """Return what `view` shows on the replica, None unless that is as far as `seen`."""
-    with database.on_replica():
-        while True:
-            is_new = database.is_closed()
-            try:
-                if is_new:
-                    # Others let it alone meanwhile: it may take seconds not to answer.
-                    _avoid_replica()
-                    database.connect()
-                    database.avoided_until = 0.0
-                with snapshot():
-                    is_as_far = _stamp(seen.tenant_id, seen.event_id) == seen.stamp
-                    return view() if is_as_far else None
-            except (DatabaseError, InterfaceError) as error:
-                close_broken_connection()
-                # A connection from before the replica was started again breaks only once.
-                if is_new:
-                    log.warning("the replica cannot be read: %s", _first_line(error))
-                    _avoid_replica()
-                    return None
-
-
-def _avoid_replica() -> None:
-    database.avoided_until = time.monotonic() + REPLICA_AVOIDED_SECONDS
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n")[0]
+def is_fresh(version: Version) -> bool:
+    """Return whether what was read at this version would be read again now. One query."""
+    now = clock.now()
+    # A clock that was set back may show a time before a sale that had begun.
+    if now < version.since or (version.until is not None and now >= version.until):
+        return False
+    return _state(version.tenant_id, version.event_id) == version.state
 
 
 def advance(tenant_id: str) -> None:
-    """Let what the public sees of a tenant be read anew. Call it in the changing transaction."""
+    """Make every version of a tenant out of date. Call it in the changing transaction."""
     _advance.run(tenant_id=tenant_id)
 
 
 def advance_all() -> None:
-    """Let what the public sees of every tenant be read anew."""
+    """Make every version of every tenant out of date."""
     Tenant.update(revision=Tenant.revision + 1).execute()
 
 
@@ -118,32 +87,16 @@ def _advance(tenant_id: Any) -> Any:
     return Tenant.update(revision=Tenant.revision + 1).where(Tenant.id == tenant_id)
 
 
-def _stamp(tenant_id: str, event_id: str | None) -> list[tuple[Any, ...]]:
-    """Return the tenant's revision, beside each ticket type of the event that is sold out.
-
-    Stock has no part in the revision: all buyers of a tenant would wait for one row.
-    """
-    rows: Any = _stamp_of.rows(tenant_id=tenant_id, event_id=event_id)
-    return list(rows)
+def _state(tenant_id: str, event_id: str | None) -> State:
+    return _state_of.tuples(tenant_id=tenant_id, event_id=event_id)
 
 
 @Prepared
-def _stamp_of(tenant_id: Any, event_id: Any) -> ModelSelect[Tenant]:
+def _state_of(tenant_id: Any, event_id: Any) -> ModelSelect[Tenant]:
     sold_out = TicketType.held + TicketType.sold + TicketType.min_per_order > TicketType.capacity
     return (
         Tenant.select(Tenant.revision, TicketType.id)
         .join(TicketType, JOIN.LEFT_OUTER, on=(TicketType.event == event_id) & sold_out)
         .where(Tenant.id == tenant_id)
         .order_by(TicketType.id)
-        .tuples()
     )
-
-
-def _next_change(event_id: str, now: datetime) -> datetime | None:
-    """Return when the next sale of an event begins or ends."""
-    published = TicketType.select(TicketType.sales_start_at, TicketType.sales_end_at).where(
-        TicketType.event == event_id, TicketType.status == Publication.PUBLISHED
-    )
-    rows: Any = published.tuples()
-    moments = [each for times in rows for each in times]
-    return min((each for each in moments if each is not None and each > now), default=None)

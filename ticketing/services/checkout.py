@@ -9,13 +9,15 @@ from typing import Any
 
 from peewee import ModelSelect
 
-from ticketing import clock, ids
+from ticketing import clock, credentials, ids
 from ticketing.chain import units
 from ticketing.chain.registry import Chain
 from ticketing.config import Config
 from ticketing.conflicts import (
     AboveMaximum,
     BelowMinimum,
+    IntentCanceled,
+    IntentReversed,
     NotPayable,
     OverMaxAmount,
     SalesEnded,
@@ -24,25 +26,64 @@ from ticketing.conflicts import (
 )
 from ticketing.constants import CURRENCY, HOLD_UNDER_PRESSURE, IntentStatus, Publication
 from ticketing.db.connection import write_transaction
-from ticketing.errors import ChainUnavailable, Invalid, KeyRequired, NotFound
+from ticketing.errors import (
+    ChainUnavailable,
+    IntentExpired,
+    Invalid,
+    KeyRequired,
+    NotFound,
+    PaymentRequired,
+    TicketingError,
+)
 from ticketing.models.chains import ChainState
+from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared, prepared_insert
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains, node_places, wallets
-from ticketing.services.access import tenants
 from ticketing.services.catalog import public_listing
-from ticketing.services.orders import client_limits, stock
+from ticketing.services.orders import admissions, client_limits, intents, stock
 from ticketing.services.payments import booking, looking, settlement
 
 
+def _offers(tenant_id: Any, ticket_id: Any) -> ModelSelect[TicketType]:
+    return (
+        TicketType.select(TicketType, Event)
+        .join(Event)
+        .where(
+            Event.tenant == tenant_id,
+            Event.status == Publication.PUBLISHED,
+            TicketType.id == ticket_id,
+            TicketType.status == Publication.PUBLISHED,
+        )
+    )
+
+
 @Prepared
-def _ticket_type(event_id: Any, ticket_id: Any) -> ModelSelect[TicketType]:
-    return TicketType.select().where(TicketType.event == event_id, TicketType.id == ticket_id)
+def _offer_by_event_id(tenant_id: Any, event: Any, ticket_id: Any) -> ModelSelect[TicketType]:
+    return _offers(tenant_id, ticket_id).where(Event.id == event)
+
+
+@Prepared
+def _offer_by_event_slug(tenant_id: Any, event: Any, ticket_id: Any) -> ModelSelect[TicketType]:
+    return _offers(tenant_id, ticket_id).where(Event.slug == event)
+
+
+@Prepared
+def _chain_if_published(event_id: Any, chain_id: Any) -> ModelSelect[ChainState]:
+    is_published = (Event.id == event_id) & (Event.status == Publication.PUBLISHED)
+    return ChainState.select().join(Event, on=is_published).where(ChainState.chain_id == chain_id)
 
 
 _insert = prepared_insert(PaymentIntent)
+
+_REFUSALS: Mapping[IntentStatus, type[TicketingError]] = {
+    IntentStatus.AWAITING_PAYMENT: PaymentRequired,
+    IntentStatus.EXPIRED: IntentExpired,
+    IntentStatus.CANCELED: IntentCanceled,
+    IntentStatus.REVERSED: IntentReversed,
+}
 
 _SETTLED = (IntentStatus.CONFIRMED, IntentStatus.CANCELED, IntentStatus.EXPIRED)
 
@@ -65,43 +106,95 @@ class Order:
     buyer_name: str | None = None
 
 
-def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentIntent:
+def preflight(tenant: Tenant, order: Order, config: Config) -> PaymentIntent:
     """Hold the stock, fix the price and issue the address, in one transaction.
 
     NotFound for what the public does not see; Invalid for a chain the ticket type is not sold
     on; SoldOut, SalesNotStarted, SalesEnded, BelowMinimum, AboveMaximum, OverMaxAmount,
     NotPayable; KeyRequired; TooMuchUnpaid, TooManyOrders, TooManyFree.
     """
-    tenant = tenants.find(tenant_reference)
-    event = public_listing.find_event(tenant, order.event_id)
-    ticket_type = _ticket_type.first(event_id=event.id, ticket_id=order.ticket_id)
-    if ticket_type is None:
-        raise NotFound("There is no such ticket type.")
-    _check_order(ticket_type, order)
-    if ticket_type.available is not None and ticket_type.available < order.quantity:
+    offer = _find_offer(tenant, order)
+    _check_order(offer, order)
+    if offer.available is not None and offer.available < order.quantity:
         raise SoldOut
-    known = chains.states()
     with write_transaction():
         if order.client:
-            is_free = ticket_type.price_amount == 0
-            client_limits.check(order.client, event.id, order.quantity, config, is_free=is_free)
-        held = stock.hold(ticket_type.id, order.quantity)
+            is_free = offer.price_amount == 0
+            client_limits.check(
+                order.client, offer.event_id, order.quantity, config, is_free=is_free
+            )
+        held = stock.hold(offer.id, order.quantity)
         if held is None:
             raise SoldOut
-        # The row is locked now: an event that is still published stays so until the end.
-        public_listing.find_event(tenant, event.id)
         # Price, chain and sales may have changed since; what counts is what is held.
         _check_order(held, order)
-        return _issue(tenant, held, order, known, config)
+        intent = _issue(tenant, held, order, _known_chains(tenant, held), config)
+    intents.add_payment_details([intent])
+    intent.client_secret = credentials.client_secret(config.keyring.current, intent.id)
+    return intent
 
 
-def purchase(intent: PaymentIntent, config: Config) -> PaymentIntent:
-    """Look at the chain now and settle; return the intent as it is then.
+def purchase(tenant_reference: str, intent_id: str, config: Config) -> PaymentIntent:
+    """Look at the chain now and settle; return the intent with its admissions.
 
-    A free order is confirmed. However often it is asked, admissions are issued once. While too
-    many requests wait for nodes, the intent is returned as the worker has left it.
-    ChainUnavailable if the answer depends on a chain that cannot be seen.
+    It is confirmed or processing. A free order is confirmed. Admissions are issued once, however
+    often this is called. While too many requests wait for nodes, the intent is as the worker left
+    it. NotFound; PaymentRequired, IntentExpired, IntentCanceled and IntentReversed, each with the
+    `intent`; ChainUnavailable if the answer depends on a chain that cannot be read.
     """
+    found = intents.get(tenant_reference, intent_id)
+    intent = _settle(found, config)
+    intents.add_payment_details([intent])
+    refusal = _REFUSALS.get(IntentStatus(intent.status))
+    if refusal is not None:
+        raise refusal(intent=intent)
+    intent.admissions = admissions.of_intent(intent)
+    is_confirmed = intent.status == IntentStatus.CONFIRMED
+    intent.online_join_url = found.event.online_join_url if is_confirmed else None
+    return intent
+
+
+def cancel(tenant_reference: str, intent_id: str, config: Config) -> PaymentIntent:
+    """Release the hold of an intent that has received nothing. Again: nothing changes.
+
+    The chain is read once more before the hold is dropped. NotFound; IntentNotCancelable once
+    anything was received; ChainUnavailable if the chain cannot be read.
+    """
+    intent = intents.get(tenant_reference, intent_id)
+    if intent.status == IntentStatus.AWAITING_PAYMENT and intent.chain_id is not None:
+        with node_places.place(intent.id) as has_place:
+            if not has_place:
+                raise ChainUnavailable("Too many requests wait for the chain's node.")
+            view = looking.look(intent, config.chains, to_drop=True)
+        booking.book_view(intent, view, to_drop=True)
+    intent = settlement.cancel(intent.id)
+    intents.add_payment_details([intent])
+    return intent
+
+
+def _find_offer(tenant: Tenant, order: Order) -> TicketType:
+    by_id = ids.is_id(ids.EVENT, order.event_id)
+    found: Prepared[TicketType] = _offer_by_event_id if by_id else _offer_by_event_slug
+    offer = found.first(tenant_id=tenant.id, event=order.event_id, ticket_id=order.ticket_id)
+    if offer is None:
+        raise NotFound("There is no such ticket type.")
+    return offer
+
+
+def _known_chains(tenant: Tenant, held: TicketType) -> Mapping[int, ChainState]:
+    """Return what is known of the chain of a held ticket type. NotFound if its event has ended.
+
+    The ticket type is locked by now, so an event that is published stays so until the end.
+    """
+    if held.chain_id is not None:
+        state = _chain_if_published.first(event_id=held.event_id, chain_id=held.chain_id)
+        if state is not None:
+            return {state.chain_id: state}
+    public_listing.find_event(tenant, held.event_id)
+    return {}
+
+
+def _settle(intent: PaymentIntent, config: Config) -> PaymentIntent:
     if intent.status in _SETTLED:
         return intent
     if intent.chain_id is None:
@@ -111,21 +204,6 @@ def purchase(intent: PaymentIntent, config: Config) -> PaymentIntent:
             return intent
         view = looking.look(intent, config.chains, to_drop=False)
     return booking.book_view(intent, view)
-
-
-def cancel(intent: PaymentIntent, config: Config) -> PaymentIntent:
-    """Release the hold of an intent that has received nothing. Again: nothing changes.
-
-    Before the hold is dropped the chain is looked at once more. IntentNotCancelable once
-    anything was received; ChainUnavailable if that cannot be seen.
-    """
-    if intent.status == IntentStatus.AWAITING_PAYMENT and intent.chain_id is not None:
-        with node_places.place(intent.id) as has_place:
-            if not has_place:
-                raise ChainUnavailable("Too many requests wait for the chain's node.")
-            view = looking.look(intent, config.chains, to_drop=True)
-        booking.book_view(intent, view, to_drop=True)
-    return settlement.cancel(intent.id)
 
 
 def _check_order(ticket_type: TicketType, order: Order) -> None:

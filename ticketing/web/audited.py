@@ -1,36 +1,42 @@
-"""Views of the admin surface that change something leave a trail, in the same transaction."""
+"""Changes through the admin surface go into the audit log, in the same transaction."""
 
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from flask import Response, request
+from flask import request
+from marshmallow import Schema
 
+from schemas.base import BaseSchema
 from ticketing.errors import NotFound
 from ticketing.services.access import audit_log
 from ticketing.services.access.audit_log import Actor
 from ticketing.web.context import address, caller, request_id
 
-View = Callable[..., Response]
+View = Callable[..., Any]
 
 
-def audited(before: View | None) -> Callable[[View], View]:
-    """Write down what a view changes; its answer shows how things are after.
+def audited(
+    schema: type[BaseSchema], before: Callable[..., Any] | None = None
+) -> Callable[[View], View]:
+    """Record what a view changes, as `schema` shows it, in the transaction of the change.
 
-    `before` is the view that shows how they were, None where something is made.
+    `before` is the service's function that reads the subject, given the tenant's id and what else
+    the path names. Without it the view creates something.
     """
+    shown = schema()
 
     def decorate(view: View) -> View:
         @wraps(view)
-        def wrapper(*args: Any, **kwargs: Any) -> Response:
+        def wrapper(*args: Any, **path: str) -> Any:
             tenant_id = caller().tenant_id
             with audit_log.changes(tenant_id):
-                old = _shown_by(before)
-                response = view(*args, **kwargs)
-                new = response.get_json()
+                old = None if before is None else _read(shown, before, tenant_id, path)
+                changed = view(*args, **path)
+                new = shown.dump(changed)
                 subject = new.get("id", "wallet")
                 audit_log.record(tenant_id, actor(), subject, before=old, after=new)
-            return response
+            return changed
 
         return wrapper
 
@@ -38,15 +44,18 @@ def audited(before: View | None) -> Callable[[View], View]:
 
 
 def actor() -> Actor:
-    """Return who changes something by the present request, and by which operation."""
-    # What the OpenAPI document calls it.
+    """Return who changes something with this request, and by which operation."""
+    # Its operationId in the OpenAPI document.
     operation = str(request.endpoint).replace(".", "_")
     return Actor(caller().credential_id, operation, address(), request_id())
 
 
-def _shown_by(view: View | None) -> dict[str, Any] | None:
+def _read(
+    shown: Schema, before: Callable[..., Any], tenant_id: str, path: dict[str, str]
+) -> dict[str, Any] | None:
+    of_subject = {name: value for name, value in path.items() if name != "tenant"}
     try:
-        shown: dict[str, Any] | None = view and view(**(request.view_args or {})).get_json()
+        found: dict[str, Any] = shown.dump(before(tenant_id, **of_subject))
     except NotFound:
         return None
-    return shown
+    return found

@@ -18,8 +18,11 @@ from ticketing.errors import (
     TicketingError,
     UnsupportedMediaType,
 )
-from ticketing.web import idempotency, rate_limit
+from ticketing.services.catalog_version import Versioned
+from ticketing.web import idempotency, rate_limit, response_cache
 from ticketing.web.auth import Guard
+from ticketing.web.operation import describe
+from ticketing.web.operation import of as operation_of
 from ticketing.web.parsing import StrictParser
 from ticketing.web.problems import CONTENT_TYPE, example_of
 
@@ -32,18 +35,16 @@ _IDEMPOTENCY_KEY = {
     ),
     "schema": {"type": "string", "pattern": idempotency.PATTERN},
 }
-_IF_NONE_MATCH = {
-    "in": "header",
-    "name": "If-None-Match",
-    "description": "The `ETag` of an answer: if it still stands it is not sent again.",
-    "schema": {"type": "string"},
-}
-
 View = TypeVar("View", bound=Callable[..., Any])
+VersionedView = Callable[..., Versioned[Any]]
 
 
 class ApiBlueprint(Blueprint):
-    """A blueprint that cannot be made without saying who may pass."""
+    """A blueprint that cannot be made without saying who may pass.
+
+    It adds to flask-smorest's decorators: examples from the schemas, the guard's part of the
+    documentation, and the errors of `raises`.
+    """
 
     ARGUMENTS_PARSER = StrictParser()
 
@@ -51,21 +52,73 @@ class ApiBlueprint(Blueprint):
         super().__init__(name, import_name, **options)
         self.guard = guard
         self.before_request(self._check)
-        self._prepare_doc_cbks.append(self._document)
 
-    def add_url_rule(
-        self,
-        rule: str,
-        endpoint: str | None = None,
-        view_func: Any = None,
-        *args: Any,
-        **options: Any,
-    ) -> None:
-        """Register a view, and remember its name for the documentation."""
-        super().add_url_rule(rule, endpoint, view_func, *args, **options)
-        for method, documented in self._docs[self._endpoints[-1]].items():
-            if method != "parameters":
-                documented["view"] = self._endpoints[-1]
+    def route(self, rule: str, **options: Any) -> Callable[[View], View]:
+        """Register a view and document it."""
+        register = super().route(rule, **options)
+        (method,) = options.get("methods", ["GET"])
+
+        def decorate(view: View) -> View:
+            register(self.doc(**self._document(view, method.lower()))(view))
+            return view
+
+        return decorate
+
+    def arguments(
+        self, schema: type[BaseSchema], *, location: str = "json", **options: Any
+    ) -> Callable[[View], View]:
+        """Read the JSON body, or the query, with `schema` and hand it to the view."""
+        is_body = location == "json"
+        if is_body:
+            options |= {"example": schema.example(), "required": not schema.MAY_BE_ABSENT}
+        decorator = super().arguments(schema(), location=location, **options)
+
+        def decorate(view: View) -> View:
+            decorated: View = decorator(view)
+            has_body = is_body or operation_of(decorated).has_body
+            describe(decorated, has_arguments=True, has_body=has_body)
+            return decorated
+
+        return decorate
+
+    def response(
+        self, status_code: int, schema: Any = None, **options: Any
+    ) -> Callable[[Callable[..., Any]], Callable[..., Response]]:
+        """Write what the view returns with `schema`, a class."""
+        decorate: Callable[[Callable[..., Any]], Callable[..., Response]] = super().response(
+            status_code, schema(), example=schema.example(), **options
+        )
+        return decorate
+
+    def alt_response(
+        self, status_code: int, response: Any = None, *, schema: Any = None, **options: Any
+    ) -> Callable[[View], View]:
+        """Document another answer of a view, written with `schema`, a class."""
+        decorate: Callable[[View], View] = super().alt_response(
+            status_code, response, schema=schema, example=schema.example(), **options
+        )
+        return decorate
+
+    def raises(self, *errors: type[TicketingError]) -> Callable[[View], View]:
+        """Document the domain errors that a view lets through."""
+
+        def decorate(view: View) -> View:
+            describe(view, errors=errors)
+            return view
+
+        return decorate
+
+    def cached(
+        self, schema: type[BaseSchema]
+    ) -> Callable[[VersionedView], Callable[..., Response]]:
+        """Write what the view returns with `schema`, and keep the answer while it is fresh."""
+
+        def decorate(view: VersionedView) -> Callable[..., Response]:
+            answering = response_cache.cached(schema())(view)
+            describe(answering, is_cached=True)
+            return self.response(200, schema)(answering)
+
+        return decorate
 
     def _check(self) -> None:
         if (request.content_length or 0) > MAX_BODY_BYTES:
@@ -81,73 +134,31 @@ class ApiBlueprint(Blueprint):
         if any("\0" in part for part in (request.view_args or {}).values()):
             raise NotFound  # Nothing has such an id, and Postgres cannot even be asked for it.
 
-    def takes(self, schema: type[BaseSchema]) -> Callable[[View], View]:
-        """Read the JSON body with `schema` and hand it to the view."""
-        decorate: Callable[[View], View] = self.arguments(
-            schema(), example=schema.EXAMPLE, required=not schema.MAY_BE_ABSENT
-        )
-        return decorate
-
-    def asks(self, schema: type[BaseSchema]) -> Callable[[View], View]:
-        """Read the query string with `schema` and hand it to the view."""
-        decorate: Callable[[View], View] = self.arguments(schema(), location="query")
-        return decorate
-
-    def answers(
-        self, status: int, schema: type[BaseSchema]
-    ) -> Callable[[Callable[..., Any]], Callable[..., Response]]:
-        """Write what the view returns with `schema`."""
-        decorate: Callable[[Callable[..., Any]], Callable[..., Response]] = self.response(
-            status, schema(), example=schema.EXAMPLE
-        )
-        return decorate
-
-    def also_answers(
-        self, status: int, schema: type[BaseSchema], description: str
-    ) -> Callable[[View], View]:
-        """Document another success of a view."""
-        decorate: Callable[[View], View] = self.alt_response(
-            status, schema=schema, description=description, example=schema.EXAMPLE
-        )
-        return decorate
-
-    def refuses(self, *errors: type[TicketingError]) -> Callable[[View], View]:
-        """Document the domain errors that a view lets through."""
-
-        def decorate(view: View) -> View:
-            documented = dict(getattr(view, "_apidoc", {}))
-            documented["refusals"] = errors
-            view._apidoc = documented  # type: ignore[attr-defined]
-            return view
-
-        return decorate
-
-    def _document(
-        self, doc: dict[str, Any], doc_info: dict[str, Any], *, method: str, **kwargs: Any
-    ) -> dict[str, Any]:
-        """Add the guard and every refusal to what flask-smorest has found out itself."""
-        view = doc_info["view"]
-        refusals = [*doc_info.get("refusals", ()), *self.guard.refusals(method, view)]
+    def _document(self, view: Callable[..., Any], method: str) -> dict[str, Any]:
+        """Return what flask-smorest cannot find out of a view by itself."""
+        operation, name = operation_of(view), view.__name__
+        errors = [*operation.errors, *self.guard.refusals(method, name)]
         if method != "get":
-            refusals.append(PayloadTooLarge)
-        if "requestBody" in doc:
-            refusals += [BadRequest, UnsupportedMediaType]
-        if "arguments" in doc_info:
-            refusals.append(Invalid)
-        if "idempotent" in doc_info:
-            doc.setdefault("parameters", []).append(_IDEMPOTENCY_KEY)
-            refusals += [StillRunning, KeyReused, Invalid]
-        doc["security"] = self.guard.security(method, view)
-        doc["operationId"] = f"{self.name}_{view}"
-        responses = doc.setdefault("responses", {})
-        for status in sorted({refusal.status for refusal in refusals}):
-            of_status = {each.code: each for each in refusals if each.status == status}
-            responses[str(status)] = _problem_response(list(of_status.values()))
-        if "cached" in doc_info:
-            doc.setdefault("parameters", []).append(_IF_NONE_MATCH)
-            responses["304"] = {"description": "It still stands"}
+            errors.append(PayloadTooLarge)
+        if operation.has_body:
+            errors += [BadRequest, UnsupportedMediaType]
+        if operation.has_arguments:
+            errors.append(Invalid)
+        document: dict[str, Any] = {
+            "operationId": f"{self.name}_{name}",
+            "security": self.guard.security(method, name),
+        }
+        if operation.is_idempotent:
+            document["parameters"] = [_IDEMPOTENCY_KEY]
+            errors += [StillRunning, KeyReused, Invalid]
+        responses: dict[int | str, Any] = {}
+        for status in sorted({error.status for error in errors}):
+            of_status = {error.code: error for error in errors if error.status == status}
+            responses[status] = _problem_response(list(of_status.values()))
+        if operation.is_cached:
+            responses[304] = {"description": "Not modified"}
         responses["default"] = {"$ref": "#/components/responses/Problem"}
-        return doc
+        return {**document, "responses": responses}
 
 
 def _problem_response(errors: list[type[TicketingError]]) -> dict[str, Any]:

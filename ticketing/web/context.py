@@ -7,6 +7,8 @@ from flask import current_app, g, request
 
 from ticketing import ids
 from ticketing.config import Config
+from ticketing.models.tenants import Tenant
+from ticketing.services.access import tenants
 from ticketing.services.access.tokens import Caller
 from ticketing.services.pagination import PageRequest
 from ticketing.web import client_ip
@@ -47,8 +49,23 @@ def networks() -> tuple[str, ...]:
 
 
 def caller() -> Caller:
-    """Return who asks, on a surface whose guard has found it out."""
+    """Return who asks, on a surface whose guard wants a credential."""
     found: Caller = g.caller
+    return found
+
+
+def caller_or_none() -> Caller | None:
+    """Return who asks, None if no credential was sent to a surface that needs none."""
+    found: Caller | None = g.get("caller")
+    return found
+
+
+def tenant_of_path() -> Tenant:
+    """Return the tenant in the path, which is looked up once. NotFound."""
+    if "tenant" not in g:
+        known = caller_or_none()
+        g.tenant = known.tenant if known else tenants.find((request.view_args or {})["tenant"])
+    found: Tenant = g.tenant
     return found
 
 

@@ -6,14 +6,15 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from typing import Any
 
-from flask import Response, g, json, jsonify, request
+from flask import Response, json, jsonify, request
 
 from ticketing import credentials
 from ticketing.db.connection import write_transaction
 from ticketing.errors import Invalid, TicketingError
 from ticketing.services import idempotency
 from ticketing.services.idempotency import Answer, Claim
-from ticketing.web.context import config
+from ticketing.web.context import caller_or_none, config
+from ticketing.web.operation import describe
 from ticketing.web.problems import of_ticketing_error
 
 HEADER = "Idempotency-Key"
@@ -29,7 +30,7 @@ View = Callable[..., Response]
 
 
 class _Refused(Exception):
-    """Takes a view's transaction back, and carries the answer out of it."""
+    """Rolls a view's transaction back, and carries the answer out of it."""
 
     def __init__(self, response: Response) -> None:
         self.response = response
@@ -68,9 +69,7 @@ def _decorate(view: View, transaction: Callable[[], AbstractContextManager[None]
             idempotency.give_up(digests)
             raise
 
-    documented = dict(getattr(wrapper, "_apidoc", {}))
-    documented["idempotent"] = True
-    wrapper._apidoc = documented  # type: ignore[attr-defined]
+    describe(wrapper, is_idempotent=True)
     return wrapper
 
 
@@ -121,7 +120,7 @@ def _parse(header: str) -> str:
     if not _KEY.fullmatch(header):
         raise Invalid({HEADER: ["1 to 255 printable characters, quoted or bare."]})
     key = header[1:-1] if header.startswith('"') else header
-    if "caller" not in g and len(key) < MIN_ANONYMOUS_LENGTH:
+    if caller_or_none() is None and len(key) < MIN_ANONYMOUS_LENGTH:
         raise Invalid(
             {HEADER: [f"{MIN_ANONYMOUS_LENGTH} characters or more without a credential."]}
         )
@@ -130,7 +129,8 @@ def _parse(header: str) -> str:
 
 def _claims(key: str) -> list[Claim]:
     """Return what the request is known by, under each SECRET_KEY."""
-    who = g.caller.credential_id if "caller" in g else "anonymous"
+    caller = caller_or_none()
+    who = caller.credential_id if caller else "anonymous"
     name = "\n".join((who, request.method, request.path, key))
     body = request.get_data().decode("utf-8", "replace")
     return [

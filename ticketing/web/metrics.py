@@ -1,37 +1,15 @@
-"""What Prometheus reads: requests of all of this host's processes, figures of the database.
-
-Under gunicorn each process counts in a file of its own below PROMETHEUS_MULTIPROC_DIR, and
-whichever process is asked adds them up.
-"""
+"""Counts of requests. Under gunicorn each process has a file below PROMETHEUS_MULTIPROC_DIR."""
 
 import logging
 import os
-from collections.abc import Iterator
 from functools import cache
 
-from flask import Response
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.multiprocess import MultiProcessCollector
-from prometheus_client.registry import Collector
-
-from ticketing.services import metrics
-from ticketing.services.metrics import Metrics
-from ticketing.web import auth
-from ticketing.web.blueprint import ApiBlueprint
-from ticketing.web.context import config
 
 log = logging.getLogger(__name__)
 
 FILES = "PROMETHEUS_MULTIPROC_DIR"
-
-blp = ApiBlueprint(
-    "metrics",
-    __name__,
-    guard=auth.Scraper(),
-    description="What Prometheus reads.",
-)
 
 _own = CollectorRegistry()
 _requests = Counter(
@@ -42,7 +20,7 @@ _seconds = Histogram(
 )
 
 
-def saw(method: str, route: str | None, status: int, seconds: float) -> None:
+def record(method: str, route: str | None, status: int, seconds: float) -> None:
     """Count a request to one of our routes; all others are one."""
     known = (method, route) if route else ("", "")
     try:
@@ -59,52 +37,10 @@ def _of(method: str, route: str, status: int) -> tuple[Counter, Histogram]:
     return _requests.labels(method, route, status), _seconds.labels(method, route)
 
 
-@blp.get("/metrics")
-def read_metrics() -> Response:
-    """Read the figures in Prometheus' text format."""
-    registry = _own
-    if FILES in os.environ:
-        registry = CollectorRegistry()
-        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-    of_database = CollectorRegistry()
-    of_database.register(_Figures(metrics.read(config().chains)))
-    text = generate_latest(registry) + generate_latest(of_database)
-    return Response(text, content_type=CONTENT_TYPE_PLAIN_0_0_4)
-
-
-class _Figures(Collector):
-    """The database's figures under the names that Prometheus knows them by."""
-
-    def __init__(self, figures: Metrics) -> None:
-        self._figures = figures
-
-    def collect(self) -> Iterator[Metric]:
-        """Return them."""
-        figures = self._figures
-        live = GaugeMetricFamily(
-            "ticketing_intents", "Intents that are not settled.", labels=["status"]
-        )
-        for status, count in figures.live.items():
-            live.add_metric([status], count)
-        entered = CounterMetricFamily(
-            "ticketing_intents_entered", "Intents that entered a status.", labels=["status"]
-        )
-        for status, count in figures.entered.items():
-            entered.add_metric([status], count)
-        lag = GaugeMetricFamily(
-            "ticketing_cursor_lag_seconds", "Age of the last block read.", labels=["chain_id"]
-        )
-        for chain_id, seconds in figures.cursor_lag.items():
-            lag.add_metric([str(chain_id)], seconds)
-        unseen = CounterMetricFamily(
-            "ticketing_rpc_errors", "Looks at a chain that failed.", labels=["chain_id"]
-        )
-        for chain, count in figures.unseen.items():
-            unseen.add_metric([chain], count)
-        yield from (live, entered, lag, unseen)
-        yield GaugeMetricFamily(
-            "ticketing_refunds_owed", "Intents with a refund due.", figures.refunds_owed
-        )
-        yield GaugeMetricFamily(
-            "ticketing_refund_due_micro_units", "What is owed in all.", figures.refund_due
-        )
+def registry() -> CollectorRegistry:
+    """Return the counts: of all processes under gunicorn, else of this one."""
+    if FILES not in os.environ:
+        return _own
+    found = CollectorRegistry()
+    MultiProcessCollector(found)  # type: ignore[no-untyped-call]
+    return found

@@ -4,7 +4,6 @@ import copy
 from typing import Any
 
 from flask import Flask, Response, current_app, json, redirect, url_for
-from marshmallow import validate
 from marshmallow.fields import Field
 from werkzeug import Response as AnyResponse
 
@@ -86,10 +85,17 @@ def make_api(app: Flask) -> ProblemApi:
 def _bounds(_: Any, field: Field[Any], *, ret: dict[str, Any], **__: Any) -> dict[str, Any]:
     """Return what the generator does not see of a field: its own pattern, a narrowed enum."""
     if isinstance(field, OneOf):
-        allowed = [each for each in field.validators if isinstance(each, validate.OneOf)]
-        return {"enum": [str(each) for each in allowed[0].choices]} if allowed else {}
+        return {"enum": [*(str(each) for each in field.choices), *([None] * field.allow_none)]}
     pattern = getattr(field, "pattern", None)
     return {"pattern": pattern} if pattern and not ret.keys() & {"pattern", "enum"} else {}
+
+
+_IF_NONE_MATCH = {
+    "in": "header",
+    "name": "If-None-Match",
+    "description": "The `ETag` of an answer that you have: 304 if it would be the same again.",
+    "schema": {"type": "string"},
+}
 
 
 class _Document:
@@ -127,6 +133,8 @@ def _polished(generated: dict[str, Any]) -> dict[str, Any]:
                         response["headers"]["ETag"] = {"$ref": "#/components/headers/ETag"}
             operation["tags"] = [_title(name) for name in operation["tags"]]
             parameters = of_path + operation.pop("parameters", [])
+            if "304" in operation["responses"]:
+                parameters.append(_IF_NONE_MATCH)
             if parameters:
                 operation["parameters"] = parameters
             for parameter in parameters:

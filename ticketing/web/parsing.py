@@ -6,6 +6,7 @@ from urllib.parse import parse_qsl
 from flask import Request, json
 from marshmallow import Schema, ValidationError
 from webargs.flaskparser import FlaskParser
+from webargs.multidictproxy import MultiDictProxy
 from werkzeug.datastructures import MultiDict
 
 from ticketing import nesting
@@ -51,7 +52,7 @@ class StrictParser(FlaskParser):
         repeated = [name for name, values in given.lists() if len(values) > 1]
         if repeated:
             raise Invalid({name: ["Must not be repeated."] for name in repeated})
-        return self._makeproxy(given, schema)
+        return MultiDictProxy(given, schema)
 
     def handle_error(
         self,

@@ -24,6 +24,8 @@ from ticketing.web.context import request_id
 CONTENT_TYPE = "application/problem+json"
 _BETTER_KNOWN_AS: dict[int, type[TicketingError]] = {404: NotFound, 413: PayloadTooLarge}
 
+_SCHEMA = ProblemSchema()
+
 log = logging.getLogger(__name__)
 
 
@@ -47,7 +49,8 @@ def register(app: Flask) -> None:
 
 def of_ticketing_error(error: TicketingError) -> Response:
     """Answer a refusal of the domain."""
-    response = _problem(error.status, error.title, error.code, error.detail, **error.extensions)
+    extensions = _SCHEMA.dump(error.extensions) if error.extensions else {}
+    response = _problem(error.status, error.title, error.code, error.detail, **extensions)
     if isinstance(error, Unauthenticated):
         response.headers["WWW-Authenticate"] = 'Bearer realm="ticketing"'
     if error.retry_after is not None:
@@ -76,7 +79,7 @@ def of_database_error(error: Exception) -> Response:
 
 
 def of_surprise(error: Exception) -> Response:
-    """Answer what nobody expected: the trace goes to the log, nothing of it to the client."""
+    """Answer an unexpected error: the trace goes to the log, nothing of it to the client."""
     if isinstance(error, HTTPException):
         return of_http_exception(error)
     log.exception("request %s failed", request_id())
@@ -86,7 +89,7 @@ def of_surprise(error: Exception) -> Response:
 def example_of(error: type[TicketingError]) -> dict[str, Any]:
     """Return what an error looks like, for the documentation."""
     example = _body(error.status, error.title, error.code, error.detail, "req_06f3x5z8k2m1")
-    return {**example, "errors": ProblemSchema.EXAMPLE["errors"]} if error is Invalid else example
+    return {**example, "errors": ProblemSchema.example()["errors"]} if error is Invalid else example
 
 
 def _problem(status: int, title: str, code: str, detail: str, **extensions: Any) -> Response:

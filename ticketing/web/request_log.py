@@ -4,17 +4,17 @@ import logging
 import time
 from typing import Any
 
-from flask import Flask, Response, g, request
+from flask import Flask, Response, request
 
 from ticketing.config import Config
 from ticketing.web import client_ip, metrics, rate_limit
-from ticketing.web.context import config, request_id_of
+from ticketing.web.context import caller_or_none, config, request_id_of
 
 # A year (RFC 6797, 6.1.1).
 STRICT_TRANSPORT = "max-age=31536000"
 
 _OF_A_TENANT = (402, 409, 410)
-"""Refusals that only come for a tenant that was found."""
+"""Statuses of refusals that only a tenant that exists can cause."""
 
 _BEGAN = "ticketing.began"
 
@@ -44,7 +44,7 @@ def headers(environ: dict[str, Any], config: Config) -> list[tuple[str, str]]:
     return found
 
 
-def note(
+def record(
     environ: dict[str, Any],
     config: Config,
     route: str | None,
@@ -56,7 +56,7 @@ def note(
     """Count and log a request that is answered. Without a route its path may hold anything."""
     seconds = time.perf_counter() - environ[_BEGAN]
     method = environ["REQUEST_METHOD"]
-    metrics.saw(method, route, status, seconds)
+    metrics.record(method, route, status, seconds)
     if log.isEnabledFor(logging.INFO):
         fields = {
             "request_id": request_id_of(environ),
@@ -77,14 +77,14 @@ def _end(response: Response) -> Response:
         response.headers.add(name, value)
     response.headers.setdefault("Cache-Control", "no-store")
     route = request.url_rule.rule if request.url_rule else None
-    caller = g.get("caller")
+    caller = caller_or_none()
     credential = caller.credential_id if caller else None
-    tenant = caller.tenant_slug if caller else _tenant(status)
-    note(environ, settings, route, status, tenant=tenant, credential=credential)
+    tenant = caller.tenant.slug if caller else _tenant(status)
+    record(environ, settings, route, status, tenant=tenant, credential=credential)
     return response
 
 
 def _tenant(status: int) -> str | None:
-    """Return the tenant, if there is one: what else stands in its place may be a secret astray."""
+    """Return the tenant in the path, if it exists: anything else there may be a secret."""
     named: str | None = (request.view_args or {}).get("tenant")
     return named if status < 400 or status in _OF_A_TENANT else None

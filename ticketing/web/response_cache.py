@@ -1,7 +1,7 @@
-"""Answers of the public surface that are kept, in this process, as long as they still stand.
+"""Answers of the public surface, kept in this process and used while they are fresh.
 
-A request for one of them is answered before Flask sees it (`Front`). Clients keep them too, and
-ask with the ETag whether they stand (RFC 9110, 8.8.3 and 13.1.2).
+`Front` answers a request for one of them before Flask sees it. Clients keep answers too, and ask
+with the ETag whether there is a newer one (RFC 9110, 8.8.3 and 13.1.2).
 """
 
 import hashlib
@@ -12,23 +12,24 @@ from functools import wraps
 from threading import Lock
 from typing import Any
 
-from flask import Flask, Response, current_app, request
+from flask import Flask, Response, current_app, jsonify, request
+from marshmallow import Schema
 from peewee import DatabaseError, InterfaceError
 from werkzeug.http import parse_etags
 
 from ticketing.constants import CallClass
 from ticketing.services import catalog_version
-from ticketing.services.catalog_version import Version
+from ticketing.services.catalog_version import Version, Versioned
 from ticketing.web import cors, rate_limit, request_log
 
 KEPT_BYTES = 8 * 1024 * 1024
-"""Of one process. What was not asked for longest is forgotten first."""
+"""Of one process. The answer that was not used for the longest time is dropped first."""
 
 KEPT_ANSWERS = 2000
 """A URL may be longer than what it is answered with, and anybody can make up new ones."""
 
-_STAMP_ROW_BYTES = 160
-"""A stamp has a row for each ticket type that is sold out."""
+STATE_ROW_BYTES = 160
+"""A version's state has a row for each ticket type that is sold out."""
 
 View = Callable[..., Response]
 Url = tuple[str, str]
@@ -36,40 +37,35 @@ Url = tuple[str, str]
 
 @dataclass(frozen=True)
 class _Answer:
-    standing: Version
+    version: Version
     body: bytes
     etag: str
     route: str
     tenant: str
 
 
-def cached(stand: Callable[..., Version]) -> Callable[[View], View]:
-    """Keep what a view answers, for as long as it stands.
+def cached(schema: Schema) -> Callable[[Callable[..., Versioned[Any]]], View]:
+    """Answer with what a view returns, written with `schema`, and keep the answer."""
 
-    `stand` takes what the path names and says how things stand, or raises what the view would.
-    """
-
-    def decorate(view: View) -> View:
+    def decorate(view: Callable[..., Versioned[Any]]) -> View:
         @wraps(view)
-        def wrapper(**path: str) -> Response:
-            standing, body = catalog_version.read(
-                lambda: stand(**path), lambda: view(**path).get_data()
-            )
+        def wrapper(*args: Any, **path: str) -> Response:
+            found = view(*args, **path)
+            body = jsonify(schema.dump(found.value)).get_data()
             etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
             route = request.url_rule.rule if request.url_rule else ""
-            answer = _Answer(standing, body, etag, route, path["tenant"])
+            answer = _Answer(found.version, body, etag, route, path["tenant"])
             _answers(current_app.extensions).keep(_url(request.environ), answer)
             status, headers, body = _respond(answer, request.environ)
             return Response(body, status, headers)
 
-        wrapper._apidoc = {**getattr(view, "_apidoc", {}), "cached": True}  # type: ignore[attr-defined]
         return wrapper
 
     return decorate
 
 
 class Front:
-    """The WSGI application before Flask: it answers itself what it remembers (PEP 3333)."""
+    """The WSGI application around Flask (PEP 3333). It answers what is kept and fresh."""
 
     def __init__(self, app: Flask) -> None:
         self._flask = app.wsgi_app
@@ -86,12 +82,14 @@ class Front:
         headers += [*cors.HEADERS, *request_log.headers(environ, self._config)]
         code = int(status[:3])
         tenant = answer.tenant
-        request_log.note(environ, self._config, answer.route, code, tenant=tenant, credential=None)
+        request_log.record(
+            environ, self._config, answer.route, code, tenant=tenant, credential=None
+        )
         start_response(status, headers)
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 
     def _find(self, environ: dict[str, Any]) -> _Answer | None:
-        """Return the answer that stands, None if Flask is to find one, or to refuse."""
+        """Return a fresh answer, None if Flask has to answer or to refuse."""
         if environ["REQUEST_METHOD"] not in ("GET", "HEAD") or environ.get("CONTENT_LENGTH"):
             return None
         answer = _answers(self._extensions).get(_url(environ))
@@ -102,7 +100,7 @@ class Front:
         if allowance is not None and not allowance.granted:
             return None
         try:
-            return answer if catalog_version.stands(answer.standing) else None
+            return answer if catalog_version.is_fresh(answer.version) else None
         except (DatabaseError, InterfaceError):
             return None
 
@@ -153,8 +151,8 @@ class _Answers:
 
 
 def _size(url: Url, answer: _Answer) -> int:
-    stamp = len(answer.standing.stamp) * _STAMP_ROW_BYTES
-    return len(answer.body) + len(url[0]) + len(url[1]) + stamp
+    version = len(answer.version.state) * STATE_ROW_BYTES
+    return len(answer.body) + len(url[0]) + len(url[1]) + version
 
 
 def _answers(extensions: dict[str, Any]) -> _Answers:

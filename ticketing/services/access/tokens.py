@@ -43,13 +43,17 @@ class Caller:
     """Who asks: a key or a member, its tenant, and what it may do."""
 
     credential_id: str
-    tenant_id: str
-    tenant_slug: str
+    tenant: Tenant
     role: Role
+
+    @property
+    def tenant_id(self) -> str:
+        """The id of its tenant."""
+        return str(self.tenant.id)
 
     def belongs_to(self, tenant_reference: str) -> bool:
         """Tell whether `tenant_reference`, a slug or an id, names the caller's tenant."""
-        return tenant_reference in (self.tenant_id, self.tenant_slug)
+        return tenant_reference in (self.tenant.id, self.tenant.slug)
 
 
 @dataclass(frozen=True)
@@ -148,16 +152,15 @@ def _issue(
         "iss": ISSUER,
         "aud": AUDIENCE,
         "sub": caller.credential_id,
-        "tenant": caller.tenant_slug,
+        "tenant": caller.tenant.slug,
         "role": caller.role,
         "iat": issued,
         "exp": expires,
         "jti": f"{ids.new('jwt_')}.{generation}",
     }
     token = jwt.encode(claims, config.keyring.current, ALGORITHM)
-    return Token(token, expires - issued, caller.role, caller.tenant_slug)
+    return Token(token, expires - issued, caller.role, caller.tenant.slug)
 
 
 def _caller(credential: ApiKey | Member) -> Caller:
-    tenant = credential.tenant
-    return Caller(credential.id, tenant.id, tenant.slug, Role(credential.role))
+    return Caller(credential.id, credential.tenant, Role(credential.role))

@@ -11,9 +11,10 @@ from typing import Any
 from peewee import Field, IntegrityError, ModelSelect
 
 from ticketing import clock, ids
+from ticketing.config import Config
 from ticketing.conflicts import HasIntents, InvalidTransition, SlugFixed, SlugTaken
 from ticketing.constants import PUBLICATION_MOVES, EventType, Publication
-from ticketing.db.connection import is_sqlite, locked, write_transaction
+from ticketing.db.connection import is_sqlite, locked, savepoint, write_transaction
 from ticketing.errors import Invalid, NotFound
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
@@ -21,6 +22,7 @@ from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import catalog_version
+from ticketing.services.catalog import obstacles
 from ticketing.services.pagination import Page, PageRequest, paginate
 from ticketing.services.payments import settlement
 
@@ -38,14 +40,10 @@ def _select(tenant_id: Any, event_id: Any) -> ModelSelect[Event]:
 
 @Prepared
 def _by_id(tenant_id: Any, event_id: Any) -> ModelSelect[Event]:
-    return (
-        Event.select(Event, Tenant)
-        .join(Tenant)
-        .where(Event.tenant == tenant_id, Event.id == event_id)
-    )
+    return _select(tenant_id, event_id)
 
 
-def create(tenant_id: str, fields: dict[str, Any]) -> Event:
+def create(tenant: Tenant, fields: dict[str, Any], config: Config) -> Event:
     """Make an event. SlugTaken; Invalid if it ends before it starts.
 
     `fields` are the checked fields of the request. Without a slug, one is made from the title.
@@ -55,25 +53,27 @@ def create(tenant_id: str, fields: dict[str, Any]) -> Event:
     now = clock.now()
     for candidate in _slugs_from(fields["title"]) if slug is None else [slug]:
         try:
-            with write_transaction():
+            # What came before in the transaction survives a slug that is taken.
+            with savepoint():
                 event = Event.create(
                     id=ids.new(ids.EVENT),
-                    tenant=tenant_id,
+                    tenant=tenant,
                     slug=candidate,
                     created_at=now,
                     updated_at=now,
                     **fields,
                 )
-                catalog_version.advance(tenant_id)
-                return event
+                catalog_version.advance(tenant.id)
+            return _with_obstacles(tenant, event, config)
         except IntegrityError:
             continue
     raise SlugTaken
 
 
 def list_page(
-    tenant_id: str,
+    tenant: Tenant,
     page: PageRequest,
+    config: Config,
     *,
     status: Publication | None,
     type: EventType | None,
@@ -81,7 +81,7 @@ def list_page(
     sort: str,
 ) -> Page[Event]:
     """Return a tenant's events. `q` is looked for in titles, whatever the case of ASCII letters."""
-    query = Event.select().where(Event.tenant == tenant_id)
+    query = Event.select().where(Event.tenant == tenant)
     if status is not None:
         query = query.where(Event.status == status)
     if type is not None:
@@ -90,28 +90,35 @@ def list_page(
         # SQLite knows the case of ASCII letters alone; so does Postgres in this collation.
         title = Event.title if is_sqlite() else Event.title.collate('"C"')
         query = query.where(title.contains(q))
-    return paginate(
+    found = paginate(
         query,
         _SORTS[sort.removeprefix("-")],
         page,
-        scope=f"events {tenant_id} {status} {type} {q!r}",
+        scope=f"events {tenant.id} {status} {type} {q!r}",
         descending=sort.startswith("-"),
     )
+    obstacles.add_to_events(tenant, found.data, config)
+    return found
+
+
+def read(tenant: Tenant, event_id: str, config: Config) -> Event:
+    """Return one event with its obstacles. NotFound."""
+    return _with_obstacles(tenant, get(tenant.id, event_id), config)
 
 
 def get(tenant_id: str, event_id: str) -> Event:
-    """Return one event of a tenant, which stands beside it. NotFound."""
+    """Return one event of a tenant. NotFound."""
     return _one(_by_id.first(tenant_id=tenant_id, event_id=event_id))
 
 
-def change(tenant_id: str, event_id: str, fields: dict[str, Any]) -> Event:
+def change(tenant: Tenant, event_id: str, fields: dict[str, Any], config: Config) -> Event:
     """Change the given fields.
 
     NotFound, SlugTaken, SlugFixed; Invalid if it ends before it starts.
     """
     try:
         with write_transaction():
-            event = _lock(tenant_id, event_id)
+            event = _lock(tenant.id, event_id)
             slug = fields.get("slug", event.slug)
             if slug != event.slug and event.status != Publication.DRAFT:
                 raise SlugFixed
@@ -119,9 +126,14 @@ def change(tenant_id: str, event_id: str, fields: dict[str, Any]) -> Event:
                 setattr(event, name, value)
             _check_times(event.start_at, event.end_at)
             _save(event)
-            return event
     except IntegrityError:
         raise SlugTaken from None
+    return _with_obstacles(tenant, event, config)
+
+
+def change_status(tenant: Tenant, event_id: str, status: Publication, config: Config) -> Event:
+    """Do what `set_status` does, and return the event with its obstacles."""
+    return _with_obstacles(tenant, set_status(tenant.id, event_id, status), config)
 
 
 def set_status(tenant_id: str, event_id: str, status: Publication) -> Event:
@@ -147,6 +159,11 @@ def set_status(tenant_id: str, event_id: str, status: Publication) -> Event:
         event.status = status
         _save(event)
         return event
+
+
+def _with_obstacles(tenant: Tenant, event: Event, config: Config) -> Event:
+    obstacles.add_to_events(tenant, [event], config)
+    return event
 
 
 def _lock(tenant_id: str, event_id: str) -> Event:

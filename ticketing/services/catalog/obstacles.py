@@ -1,18 +1,22 @@
 """What keeps people from buying right now."""
 
+from __future__ import annotations
+
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
+
+from peewee import ModelSelect
 
 from ticketing import clock
 from ticketing.config import Config
 from ticketing.constants import Availability, EventType, Obstacle, Publication
 from ticketing.models.events import Event
+from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains
-from ticketing.services.access import tenants
-from ticketing.services.catalog import ticket_types
 
 _PUBLIC_NAMES = {
     Obstacle.SALES_NOT_STARTED: Availability.NOT_STARTED,
@@ -30,23 +34,19 @@ class Circumstances:
     now: datetime
 
 
-def tell_events(tenant_id: str, found: Sequence[Event], config: Config) -> None:
-    """Set the `obstacles` of a tenant's events."""
-    circumstances = _circumstances(tenants.find(tenant_id), config)
-    by_event = ticket_types.of_events(found)
+def add_to_events(tenant: Tenant, found: Sequence[Event], config: Config) -> None:
+    """Set the `obstacles` of events of a tenant."""
+    circumstances = _circumstances(tenant, config)
+    by_event = _ticket_types_of(found)
     for event in found:
         event.obstacles = of_event(event, by_event[event.id], circumstances)
 
 
-def tell_event(event: Event, config: Config) -> None:
-    """Set the `obstacles` of one event."""
-    circumstances = _circumstances(event.tenant, config)
-    event.obstacles = of_event(event, ticket_types.of_event(event), circumstances)
-
-
-def tell_ticket_types(event: Event, found: Sequence[TicketType], config: Config) -> None:
+def add_to_ticket_types(
+    tenant: Tenant, event: Event, found: Sequence[TicketType], config: Config
+) -> None:
     """Set the `obstacles` of an event's ticket types."""
-    circumstances = _circumstances(event.tenant, config)
+    circumstances = _circumstances(tenant, config)
     for ticket_type in found:
         ticket_type.obstacles = of_ticket_type(ticket_type, event, circumstances)
 
@@ -73,7 +73,7 @@ def of_ticket_type(
         ),
         Obstacle.SOLD_OUT: available is not None and available < ticket_type.min_per_order,
     }
-    return [obstacle for obstacle, stands in found.items() if stands]
+    return [obstacle for obstacle, applies in found.items() if applies]
 
 
 def of_event(
@@ -105,6 +105,22 @@ def availability(obstacles: Sequence[Obstacle]) -> Availability:
     if not obstacles:
         return Availability.ON_SALE
     return _PUBLIC_NAMES.get(obstacles[0], Availability.UNAVAILABLE)
+
+
+@Prepared
+def _of_event(event_id: Any) -> ModelSelect[TicketType]:
+    return TicketType.select().where(TicketType.event == event_id).order_by(TicketType.id)
+
+
+def _ticket_types_of(found: Sequence[Event]) -> dict[str, list[TicketType]]:
+    """Return the ticket types of events, by event id, in the order they were made."""
+    if len(found) == 1:
+        return {found[0].id: _of_event.rows(event_id=found[0].id)}
+    by_event: dict[str, list[TicketType]] = {event.id: [] for event in found}
+    query = TicketType.select().where(TicketType.event.in_(list(by_event)))
+    for ticket_type in query.order_by(TicketType.id):
+        by_event[ticket_type.event_id].append(ticket_type)
+    return by_event
 
 
 def _circumstances(tenant: Tenant, config: Config) -> Circumstances:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from peewee import ModelSelect
 
 from ticketing import clock, ids
+from ticketing.config import Config
 from ticketing.conflicts import CapacityTooLow, HasIntents, InvalidTransition
 from ticketing.constants import PUBLICATION_MOVES, Publication
 from ticketing.db.connection import locked, write_transaction
@@ -16,9 +16,10 @@ from ticketing.errors import Invalid, NotFound
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
+from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import catalog_version
-from ticketing.services.catalog import events
+from ticketing.services.catalog import events, obstacles
 from ticketing.services.pagination import Page, PageRequest, paginate
 from ticketing.services.payments import settlement
 
@@ -38,18 +39,13 @@ def _select(tenant_id: Any, event_id: Any, ticket_id: Any) -> ModelSelect[Ticket
 _by_id: Prepared[TicketType] = Prepared(_select)
 
 
-@Prepared
-def _of_event(event_id: Any) -> ModelSelect[TicketType]:
-    return TicketType.select().where(TicketType.event == event_id).order_by(TicketType.id)
-
-
-def create(tenant_id: str, event_id: str, fields: dict[str, Any]) -> TicketType:
+def create(tenant: Tenant, event_id: str, fields: dict[str, Any], config: Config) -> TicketType:
     """Make a ticket type of an event. NotFound; Invalid where two fields contradict each other."""
-    event = events.get(tenant_id, event_id)
+    event = events.get(tenant.id, event_id)
     now = clock.now()
     ticket_type = TicketType(
         id=ids.new(ids.TICKET_TYPE),
-        tenant=tenant_id,
+        tenant=tenant,
         event=event,
         created_at=now,
         updated_at=now,
@@ -58,29 +54,22 @@ def create(tenant_id: str, event_id: str, fields: dict[str, Any]) -> TicketType:
     _check(ticket_type)
     with write_transaction():
         ticket_type.save(force_insert=True)
-        catalog_version.advance(tenant_id)
-    return ticket_type
+        catalog_version.advance(tenant.id)
+    return _with_obstacles(tenant, ticket_type, config)
 
 
-def list_page(tenant_id: str, event_id: str, page: PageRequest) -> tuple[Event, Page[TicketType]]:
-    """Return an event and a page of its ticket types in the order they were made. NotFound."""
-    event = events.get(tenant_id, event_id)
+def list_page(tenant: Tenant, event_id: str, page: PageRequest, config: Config) -> Page[TicketType]:
+    """Return a page of an event's ticket types in the order they were made. NotFound."""
+    event = events.get(tenant.id, event_id)
     query = TicketType.select().where(TicketType.event == event)
-    return event, paginate(query, [TicketType.id], page, scope=f"tickets {event.id}")
+    found = paginate(query, [TicketType.id], page, scope=f"tickets {event.id}")
+    obstacles.add_to_ticket_types(tenant, event, found.data, config)
+    return found
 
 
-def of_event(event: Event) -> list[TicketType]:
-    """Return all ticket types of one event in the order they were made."""
-    return _of_event.rows(event_id=event.id)
-
-
-def of_events(found: Sequence[Event]) -> dict[str, list[TicketType]]:
-    """Return the ticket types of several events, by event id."""
-    by_event: dict[str, list[TicketType]] = {event.id: [] for event in found}
-    query = TicketType.select().where(TicketType.event.in_(list(by_event)))
-    for ticket_type in query.order_by(TicketType.id):
-        by_event[ticket_type.event_id].append(ticket_type)
-    return by_event
+def read(tenant: Tenant, event_id: str, ticket_id: str, config: Config) -> TicketType:
+    """Return one ticket type with its obstacles. NotFound."""
+    return _with_obstacles(tenant, get(tenant.id, event_id, ticket_id), config)
 
 
 def get(tenant_id: str, event_id: str, ticket_id: str) -> TicketType:
@@ -89,33 +78,37 @@ def get(tenant_id: str, event_id: str, ticket_id: str) -> TicketType:
     return _one(found)
 
 
-def change(tenant_id: str, event_id: str, ticket_id: str, fields: dict[str, Any]) -> TicketType:
+def change(
+    tenant: Tenant, event_id: str, ticket_id: str, fields: dict[str, Any], config: Config
+) -> TicketType:
     """Change the given fields. Open intents keep the price and chain they were shown.
 
     NotFound, CapacityTooLow; Invalid where two fields contradict each other.
     """
     with write_transaction():
-        ticket_type = _lock(tenant_id, event_id, ticket_id)
+        ticket_type = _lock(tenant.id, event_id, ticket_id)
         for name, value in fields.items():
             setattr(ticket_type, name, value)
         _check(ticket_type)
         if ticket_type.available is not None and ticket_type.available < 0:
             raise CapacityTooLow
         _save(ticket_type)
-        return ticket_type
+    return _with_obstacles(tenant, ticket_type, config)
 
 
-def set_status(tenant_id: str, event_id: str, ticket_id: str, status: Publication) -> TicketType:
+def set_status(
+    tenant: Tenant, event_id: str, ticket_id: str, status: Publication, config: Config
+) -> TicketType:
     """Publish, unpublish or cancel. The same status again: nothing changes.
 
     NotFound, InvalidTransition; HasIntents for a way back to draft after somebody began to buy.
     """
     with write_transaction():
         if status == Publication.CANCELED:
-            _end_sale(get(tenant_id, event_id, ticket_id))
-        ticket_type = _lock(tenant_id, event_id, ticket_id)
+            _end_sale(get(tenant.id, event_id, ticket_id))
+        ticket_type = _lock(tenant.id, event_id, ticket_id)
         if ticket_type.status == status:
-            return ticket_type
+            return _with_obstacles(tenant, ticket_type, config)
         if status not in PUBLICATION_MOVES[Publication(ticket_type.status)]:
             raise InvalidTransition
         intents = PaymentIntent.select().where(PaymentIntent.ticket_type == ticket_type)
@@ -123,7 +116,7 @@ def set_status(tenant_id: str, event_id: str, ticket_id: str, status: Publicatio
             raise HasIntents
         ticket_type.status = status
         _save(ticket_type)
-        return ticket_type
+    return _with_obstacles(tenant, ticket_type, config)
 
 
 def _end_sale(ticket_type: TicketType) -> None:
@@ -134,6 +127,11 @@ def _end_sale(ticket_type: TicketType) -> None:
 
 def _lock(tenant_id: str, event_id: str, ticket_id: str) -> TicketType:
     return _one(locked(_select(tenant_id, event_id, ticket_id), of=TicketType).first())
+
+
+def _with_obstacles(tenant: Tenant, ticket_type: TicketType, config: Config) -> TicketType:
+    obstacles.add_to_ticket_types(tenant, ticket_type.event, [ticket_type], config)
+    return ticket_type
 
 
 def _save(ticket_type: TicketType) -> None:

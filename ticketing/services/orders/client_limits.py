@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from peewee import Case, ModelSelect, fn
@@ -68,15 +68,18 @@ def check(
     one_at_a_time(f"orders of {client[-1]}")
     now = clock.now()
     for place, (each, query) in enumerate(zip(client, _QUERIES, strict=False)):
-        used: Any = query.first(client=each, event_id=event_id, since=now - DAY)
-        unpaid, orders, free = (limit * WIDE_FACTOR**place or math.inf for limit in limits)
-        if used.unpaid and used.unpaid + quantity > unpaid:
-            raise TooMuchUnpaid(retry_after=_seconds(_instant(used.next_end) - now))
-        if used.orders >= orders:
-            raise TooManyOrders(retry_after=_seconds(used.first_at + DAY - now))
-        if is_free and (used.free or 0) + quantity > free:
-            first_at: datetime = used.first_at or now
-            raise TooManyFree(retry_after=_seconds(first_at + DAY - now))
+        (used,) = query.tuples(client=each, event_id=event_id, since=now - DAY)
+        orders, first, unpaid, next_end, free = used
+        unpaid_most, orders_most, free_most = (
+            limit * WIDE_FACTOR**place or math.inf for limit in limits
+        )
+        day_ends = (_instant(first) or now) + DAY
+        if unpaid and unpaid + quantity > unpaid_most:
+            raise TooMuchUnpaid(retry_after=_seconds(_instant(next_end) - now))
+        if orders >= orders_most:
+            raise TooManyOrders(retry_after=_seconds(day_ends - now))
+        if is_free and (free or 0) + quantity > free_most:
+            raise TooManyFree(retry_after=_seconds(day_ends - now))
 
 
 def _seconds(wait: timedelta) -> int:

@@ -23,6 +23,7 @@ from ticketing.models.payment_intents import (
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.services import chains
+from ticketing.services.orders import admissions
 from ticketing.services.pagination import Page, PageRequest, paginate
 
 
@@ -72,7 +73,9 @@ def list_page(
     if flag is not None:
         query = query.where(FLAGGED, PaymentIntent.flags.bin_and(flag_bits([flag])) != 0)
     scope = f"intents {tenant_id} {status} {event_id} {flag}"
-    return paginate(query, [PaymentIntent.id], page, scope=scope)
+    found = paginate(query, [PaymentIntent.id], page, scope=scope)
+    add_payment_details(found.data)
+    return found
 
 
 def few_of_tenant(tenant_id: str) -> ModelSelect[PaymentIntent]:
@@ -85,12 +88,27 @@ def few_of_tenant(tenant_id: str) -> ModelSelect[PaymentIntent]:
 
 
 def get(tenant_reference: str, intent_id: str) -> PaymentIntent:
-    """Return one intent of the tenant with this slug or id, its event beside it. NotFound."""
+    """Return one intent of the tenant with this slug or id, with its event. NotFound."""
     by_id = ids.is_id(ids.TENANT, tenant_reference)
     found: Prepared[PaymentIntent] = _of_tenant_id if by_id else _of_tenant_slug
     intent = found.first(tenant=tenant_reference, intent_id=intent_id)
     if intent is None:
         raise NotFound("There is no such intent.")
+    return intent
+
+
+def read(tenant_reference: str, intent_id: str) -> PaymentIntent:
+    """Return one intent with how to pay it. NotFound."""
+    intent = get(tenant_reference, intent_id)
+    add_payment_details([intent])
+    return intent
+
+
+def read_all(tenant_id: str, intent_id: str) -> PaymentIntent:
+    """Return one intent with how to pay it, its payments and its admissions. NotFound."""
+    intent = read(tenant_id, intent_id)
+    intent.payments = payments_of(intent)
+    intent.admissions = admissions.of_intent(intent)
     return intent
 
 
@@ -110,18 +128,18 @@ def payments_of(intent: PaymentIntent) -> Sequence[Payment]:
     return _payments_of.rows(intent_id=intent.id)
 
 
-def tell(found: Sequence[PaymentIntent]) -> None:
-    """Set what is worked out of each intent: how to pay it, and how deep its payment lies."""
+def add_payment_details(found: Sequence[PaymentIntent]) -> None:
+    """Set how each intent can be paid, and how many confirmations its payment has."""
     paid = any(intent.paid_block is not None for intent in found)
     heads = {each.chain_id: each.block_number for each in chains.states().values()} if paid else {}
     for intent in found:
         intent.atomic_amount = intent.payment_uri = None
         intent.confirmations = 0
         if intent.chain_id is not None:
-            _tell_payment(intent, heads.get(intent.chain_id))
+            _add_payment_details(intent, heads.get(intent.chain_id))
 
 
-def _tell_payment(intent: PaymentIntent, head: int | None) -> None:
+def _add_payment_details(intent: PaymentIntent, head: int | None) -> None:
     terms = intent.terms
     intent.atomic_amount = units.to_atomic(intent.amount, terms.decimals)
     if intent.amount_due > 0:

@@ -1,0 +1,141 @@
+"""Which statements a request runs, in their order."""
+
+import re
+from contextlib import contextmanager
+
+import pytest
+
+from tests.support.factories import Api
+from ticketing import clock
+from ticketing.db.connection import database
+from ticketing.models.api_keys import ApiKey
+from ticketing.models.chains import ChainState
+
+_KIND = re.compile(
+    r'(BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|SELECT pg_advisory)|(SELECT).*? FROM "(\w+)"'
+    r'|(UPDATE|INSERT INTO|DELETE FROM) "(\w+)"',
+    re.DOTALL,
+)
+
+
+def kind(sql):
+    """What a statement does, and to which table."""
+    return " ".join(part for part in _KIND.match(sql).groups() if part)
+
+
+class Recording:
+    """A cursor that writes down what it executes."""
+
+    def __init__(self, cursor, statements):
+        self._cursor, self._statements = cursor, statements
+
+    def __getattr__(self, name):
+        return getattr(self._cursor, name)
+
+    def execute(self, sql, *rest):
+        self._statements.append(kind(sql))
+        return self._cursor.execute(sql, *rest)
+
+
+@contextmanager
+def statements():
+    """All statements of this thread until the block ends, those of transactions included."""
+    found, db = [], database.obj
+    with pytest.MonkeyPatch.context() as patch:
+        cursor = db.cursor
+        patch.setattr(db, "cursor", lambda *given: Recording(cursor(*given), found))
+        yield found
+
+
+@pytest.fixture
+def ticket(acme):
+    found = acme.ticket(capacity=None)
+    # The worker has looked at the chain, and the key's use has been noted in this minute.
+    ChainState.create(
+        chain_id=31337, token_address="0x5FbDB2315678afecb367f032d93F642f64180aa3", decimals=6
+    )
+    ApiKey.update(last_used_at=clock.now()).execute()
+    return found
+
+
+PREFLIGHT = [
+    "BEGIN",
+    "UPDATE ticket_types",
+    "SELECT chains",
+    "UPDATE wallets",
+    "INSERT INTO payment_intents",
+    "COMMIT",
+]
+
+
+def test_preflight(acme, ticket):
+    with statements() as found:
+        assert acme.preflight(ticket).status_code == 201
+    assert found == ["SELECT tenants", "SELECT ticket_types", *PREFLIGHT]
+
+
+def test_preflight_with_an_api_key(app, acme, ticket):
+    api = acme.with_headers({"X-API-Key": acme.admin_key})
+    body = {"event_id": ticket["event_id"], "ticket_id": ticket["id"]}
+    with statements() as found:
+        assert api.post(f"{acme.checkout}/preflight", body).status_code == 201
+    assert found == ["SELECT api_keys", "SELECT ticket_types", *PREFLIGHT]
+
+
+def test_preflight_with_an_idempotency_key_has_one_transaction_and_no_savepoint(app, acme, ticket):
+    api = Api(app.test_client(), {"Idempotency-Key": "k" * 32})
+    body = {"event_id": ticket["event_id"], "ticket_id": ticket["id"]}
+    with statements() as found:
+        assert api.post(f"{acme.checkout}/preflight", body).status_code == 201
+    begin, *changes, commit = PREFLIGHT
+    assert found == [
+        *("INSERT INTO idempotency_keys", begin, "SELECT tenants", "SELECT ticket_types"),
+        *(*changes, "UPDATE idempotency_keys", commit),
+    ]
+
+
+def test_a_preflight_that_is_sold_out_begins_no_transaction(acme):
+    ticket = acme.ticket(capacity=0)
+    with statements() as found:
+        assert acme.preflight(ticket).json["code"] == "sold_out"
+    assert found == ["SELECT tenants", "SELECT ticket_types"]
+
+
+def test_the_public_surface_anew_and_from_memory(api, acme, ticket):
+    in_a_snapshot = ["SELECT events", "SELECT ticket_types", "SELECT tenants", "SELECT chains"]
+    for path, anew in {
+        "/events": ["SELECT tenants", "SELECT events"],
+        f"/events/{ticket['event_id']}": ["SELECT tenants", "SELECT events"],
+        f"/events/{ticket['event_id']}/tickets": [
+            *("SELECT tenants", "BEGIN", *in_a_snapshot, "COMMIT")
+        ],
+    }.items():
+        with statements() as found:
+            assert api.get(acme.public + path).status_code == 200
+        assert found == anew
+        with statements() as found:
+            assert api.get(acme.public + path).status_code == 200
+        assert found == ["SELECT tenants"]
+
+
+def test_the_admin_surface(acme, ticket):
+    api = acme.with_headers({"X-API-Key": acme.admin_key})
+    event = f"{acme.path}/events/{ticket['event_id']}"
+    with statements() as found:
+        assert api.get(event).status_code == 200
+    obstacles = ["SELECT chains", "SELECT ticket_types"]
+    assert found == ["SELECT api_keys", "SELECT events", *obstacles]
+    with statements() as found:
+        assert api.patch(event, {"title": "Other"}).status_code == 200
+    found = [each for each in found if each != "SELECT pg_advisory"]
+    before_and_now = ["SELECT events", "SELECT events"]
+    changes = ["UPDATE events", "UPDATE tenants", *obstacles, "INSERT INTO trail"]
+    assert found == ["SELECT api_keys", "BEGIN", *before_and_now, *changes, "COMMIT"]
+
+
+def test_a_purchase_that_is_confirmed(acme):
+    buyer = acme.buyer(acme.ticket(price_amount=0))
+    assert buyer.purchase().status_code == 200
+    with statements() as found:
+        assert buyer.purchase().status_code == 200
+    assert found == ["SELECT payment_intents", "SELECT admissions"]

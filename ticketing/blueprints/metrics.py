@@ -1,0 +1,70 @@
+"""What Prometheus reads: requests of all of this host's processes, figures of the database."""
+
+from collections.abc import Iterator
+
+from flask import Response
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.registry import Collector
+
+from ticketing.services import metrics
+from ticketing.services.metrics import Metrics
+from ticketing.web import auth
+from ticketing.web import metrics as request_metrics
+from ticketing.web.blueprint import ApiBlueprint
+from ticketing.web.context import config
+
+blp = ApiBlueprint(
+    "metrics",
+    __name__,
+    guard=auth.Scraper(),
+    description="What Prometheus reads.",
+)
+
+
+@blp.get("/metrics")
+def read_metrics() -> Response:
+    """Read the figures in Prometheus' text format."""
+    of_database = CollectorRegistry()
+    of_database.register(_Figures(metrics.read(config().chains)))
+    text = generate_latest(request_metrics.registry()) + generate_latest(of_database)
+    return Response(text, content_type=CONTENT_TYPE_PLAIN_0_0_4)
+
+
+class _Figures(Collector):
+    """The database's figures under the names that Prometheus knows them by."""
+
+    def __init__(self, figures: Metrics) -> None:
+        self._figures = figures
+
+    def collect(self) -> Iterator[Metric]:
+        """Return them."""
+        figures = self._figures
+        live = GaugeMetricFamily(
+            "ticketing_intents", "Intents that are not settled.", labels=["status"]
+        )
+        for status, count in figures.live.items():
+            live.add_metric([status], count)
+        entered = CounterMetricFamily(
+            "ticketing_intents_entered", "Intents that entered a status.", labels=["status"]
+        )
+        for status, count in figures.entered.items():
+            entered.add_metric([status], count)
+        lag = GaugeMetricFamily(
+            "ticketing_cursor_lag_seconds", "Age of the last block read.", labels=["chain_id"]
+        )
+        for chain_id, seconds in figures.cursor_lag.items():
+            lag.add_metric([str(chain_id)], seconds)
+        unseen = CounterMetricFamily(
+            "ticketing_rpc_errors", "Looks at a chain that failed.", labels=["chain_id"]
+        )
+        for chain, count in figures.unseen.items():
+            unseen.add_metric([chain], count)
+        yield from (live, entered, lag, unseen)
+        yield GaugeMetricFamily(
+            "ticketing_refunds_owed", "Intents with a refund due.", figures.refunds_owed
+        )
+        yield GaugeMetricFamily(
+            "ticketing_refund_due_micro_units", "What is owed in all.", figures.refund_due
+        )
