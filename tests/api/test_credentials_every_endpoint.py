@@ -23,7 +23,7 @@ NEEDED = {
     "admissions": (Role.READ, Role.WRITE),
     "refunds": (Role.READ, Role.ADMIN),
     "reconciliation": (Role.READ, Role.WRITE),
-    "audit_log": (Role.ADMIN, Role.ADMIN),
+    "audit-log": (Role.ADMIN, Role.ADMIN),
 }
 """What the contract says; a resource that is added later says it here."""
 

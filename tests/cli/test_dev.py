@@ -18,7 +18,7 @@ def three_deep(environ):
 
 
 @pytest.fixture
-def another_chain(environ):
+def another_chain(environ, processes):
     with anvil.Anvil(chain_id=777) as chain:
         environ["RPC_URL_31337"] = chain.url
         yield
@@ -180,7 +180,7 @@ def test_a_depth_that_the_chain_does_not_have_is_refused_and_changes_nothing(acm
     cli(acme.app, *REORG, "1")
 
 
-def test_a_restarted_node_does_not_go_back_before_its_start(environ, tmp_path, request):
+def test_a_restarted_node_does_not_go_back_before_its_start(environ, tmp_path, request, processes):
     saved = tmp_path / "chain.json"
     with anvil.Anvil(state=saved) as chain:
         anvil.ensure_token(chain.rpc)

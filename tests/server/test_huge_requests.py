@@ -84,7 +84,7 @@ OTHERS = {
 
 
 @pytest.fixture(scope="module")
-def web(sqlite_template, tmp_path_factory):
+def web(sqlite_template, tmp_path_factory, processes):
     """The server as it is deployed."""
     folder = tmp_path_factory.mktemp("web")
     shutil.copy(sqlite_template, folder / "ticketing.db")
@@ -95,6 +95,22 @@ def web(sqlite_template, tmp_path_factory):
 @pytest.fixture
 def admin(acme):
     return acme.api()
+
+
+def cpu_seconds(ask):
+    """What a request costs at the least of three times, with its answer."""
+    costs = []
+    for _ in range(3):
+        start = time.process_time()
+        answer = ask()
+        costs.append(time.process_time() - start)
+    return min(costs), answer
+
+
+@pytest.fixture
+def usual(admin, acme):
+    """What an ordinary request costs on this machine: that of an event which is refused."""
+    return cpu_seconds(lambda: admin.post(f"{acme.path}/events", {}))[0]
 
 
 @pytest.mark.parametrize("shape", AMBIGUOUS)
@@ -194,23 +210,24 @@ def test_a_compressed_body_is_not_unpacked(admin, acme):
     problem(answer, 422, "invalid_request")
 
 
-def test_forms_are_never_read(admin, acme):
+def test_forms_are_never_read(admin, acme, usual):
     form = b"".join(
         b"--x\r\nContent-Disposition: form-data; name=a%d\r\n\r\n\r\n" % n for n in range(900)
     )
     for kind in ("multipart/form-data; boundary=x", "application/x-www-form-urlencoded"):
-        start = time.process_time()
-        answer = admin.post(f"{acme.path}/events", data=form, headers={"Content-Type": kind})
+        headers = {"Content-Type": kind}
+        cost, answer = cpu_seconds(
+            lambda headers=headers: admin.post(f"{acme.path}/events", data=form, headers=headers)
+        )
         problem(answer, 415, "unsupported_media_type")
-        assert time.process_time() - start < 0.1
+        assert cost < 10 * usual
 
 
-def test_a_thousand_parameters_are_refused_at_little_cost(acme, api):
+def test_a_thousand_parameters_are_refused_at_little_cost(acme, api, usual):
     query = "&".join(f"a{number}" for number in range(1000))
-    start = time.process_time()
-    answer = api.get(f"{acme.public}/events?{query}")
+    cost, answer = cpu_seconds(lambda: api.get(f"{acme.public}/events?{query}"))
     assert len(problem(answer, 422, "invalid_request")["errors"]) == 1000
-    assert time.process_time() - start < 0.3
+    assert cost < 30 * usual
 
 
 @pytest.mark.parametrize(
@@ -229,10 +246,10 @@ def test_a_thousand_parameters_are_refused_at_little_cost(acme, api):
     ],
     ids=lambda body: body[:12],
 )
-def test_64_kib_of_json_cost_little_whatever_they_hold(body, admin, acme):
+def test_64_kib_of_json_cost_little_whatever_they_hold(body, admin, acme, usual):
     assert len(body) <= LIMIT
-    start = time.process_time()
-    answer = admin.post(f"{acme.path}/events", data=body, headers=JSON)
-    assert time.process_time() - start < 0.5
+    path = f"{acme.path}/events"
+    cost, answer = cpu_seconds(lambda: admin.post(path, data=body, headers=JSON))
+    assert cost < 100 * usual
     assert answer.status_code in (400, 422)
     assert len(json.dumps(answer.json)) < 6 * LIMIT

@@ -16,6 +16,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Fail at once, in one sentence, where a real part cannot be had."""
     if hasattr(config, "workerinput") or config.option.collectonly:
         return
+    if config.option.markexpr == "quick":
+        return
     try:
         anvil.binary()
         postgres.find_binaries()
@@ -41,7 +43,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if not _taking_part:
+    if not _taking_part.keys() - {"sqlite"}:
         return
     versions = {
         "sqlite": f"SQLite {sqlite3.sqlite_version}",
