@@ -89,6 +89,12 @@ def node(environ: dict[str, str], processes: None) -> Iterator[Anvil]:
 
 
 @pytest.fixture
+def three_deep(environ: dict[str, str]) -> None:
+    """A payment on the local chain is final under three blocks."""
+    environ["CONFIRMATIONS_31337"] = "3"
+
+
+@pytest.fixture
 def app(environ: dict[str, str], request: pytest.FixtureRequest) -> Iterator:
     """The application. A test that also names `node` gets it connected to that chain."""
     if "node" in request.fixturenames:
@@ -107,6 +113,12 @@ def api(app) -> Api:
 def acme(app) -> Organizer:
     """A tenant with a wallet."""
     return new_organizer(app, "acme")
+
+
+@pytest.fixture
+def admin(acme: Organizer) -> Api:
+    """A client with a JWT of acme's role admin."""
+    return acme.api()
 
 
 @pytest.fixture

@@ -13,11 +13,6 @@ REORG = ("dev", "reorg", "--depth")
 
 
 @pytest.fixture
-def three_deep(environ):
-    environ["CONFIRMATIONS_31337"] = "3"
-
-
-@pytest.fixture
 def another_chain(environ, processes):
     with anvil.Anvil(chain_id=777) as chain:
         environ["RPC_URL_31337"] = chain.url
