@@ -24,7 +24,7 @@ USED_UNIMPORTED = {
     "gunicorn": "the Procfile starts it",
     "mypy": "make lint",
     "psycopg": "peewee opens Postgres with it",
-    "pytest-xdist": "make test: -n 2",
+    "pytest-xdist": "make test: -n 4",
     "python-dotenv": "flask.cli reads .env with it",
     "ruff": "make lint",
     "types-passlib": "mypy reads it",

@@ -17,7 +17,7 @@ from tools.stack import free_port
 
 TOOLS = Path(__file__).parent.parent / ".tools"
 PACKAGE = "pgbouncer"
-START_SECONDS = 10
+START_SECONDS = 30
 _PREPARES_SINCE = (1, 21)
 """The first version that can follow clients' prepared statements. Ours is told not to."""
 

@@ -1,23 +1,15 @@
 """The OpenAPI document: whole, true to the service, and shown without leaving the host."""
 
 import re
-from datetime import datetime
 
 import pytest
 
 from schemas.base import BaseSchema
+from tests.support.json_schema import check, resolve
 
 METHODS = {"get", "put", "post", "delete", "patch", "head", "options", "trace"}
 NOT_DOCUMENTED = {"/metrics", "/static/<path:filename>", "/openapi.json", "/docs", "/"}
 PROBLEM = "application/problem+json"
-TYPES = {
-    "string": str,
-    "integer": int,
-    "boolean": bool,
-    "array": list,
-    "object": dict,
-    "null": type(None),
-}
 
 
 @pytest.fixture
@@ -31,43 +23,6 @@ def operations(document):
     for path, item in document["paths"].items():
         for method in METHODS & item.keys():
             yield path, method, item[method]
-
-
-def resolve(document, node):
-    while "$ref" in node:
-        assert node.keys() == {"$ref"}
-        assert node["$ref"].startswith("#/")
-        found = document
-        for part in node["$ref"].removeprefix("#/").split("/"):
-            found = found[part]
-        node = found
-    return node
-
-
-def check(document, schema, value, where=""):
-    """Check a value against as much of JSON Schema as the document uses."""
-    schema = resolve(document, schema)
-    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    fits = [kind for kind in types if isinstance(value, TYPES[kind])]
-    assert fits and not (isinstance(value, bool) and "boolean" not in types), (where, value)
-    assert value in schema.get("enum", [value]), where
-    if isinstance(value, dict) and "properties" in schema:
-        assert value.keys() <= schema["properties"].keys(), where
-        assert value.keys() >= set(schema.get("required", ())), where
-        for name, each in value.items():
-            check(document, schema["properties"][name], each, f"{where}.{name}")
-    if isinstance(value, list):
-        for each in value:
-            check(document, schema["items"], each, f"{where}[]")
-    if isinstance(value, str):
-        assert schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)), (
-            where
-        )
-        assert re.search(schema.get("pattern", ""), value), where
-        if schema.get("format") == "date-time":
-            assert value.endswith("Z") and datetime.fromisoformat(value), where
-    if type(value) is int:
-        assert schema.get("minimum", value) <= value <= schema.get("maximum", value), where
 
 
 def walk(node):

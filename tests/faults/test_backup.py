@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.factories import PRICE, cli
 from tests.support.processes import audit, variables_of
-from tests.support.remote import eventually
+from tests.support.remote import PATIENCE_SECONDS, eventually
 from ticketing.db import backup as backups
 from ticketing.db.connection import database
 from tools import anvil
@@ -85,7 +85,7 @@ def test_orders_go_on_between_two_steps_of_a_backup_and_are_not_in_it(acme, tmp_
         titles.append(f"Made after step {len(steps)}")
         writer = threading.Thread(target=acme.event, kwargs={"title": titles[-1]})
         writer.start()
-        writer.join(5)
+        writer.join(PATIENCE_SECONDS)
         assert not writer.is_alive()
 
     backups.backup(tmp_path / "copy", meanwhile)

@@ -10,7 +10,7 @@ import pytest
 import urllib3
 
 from tests.support.factories import PRICE
-from tests.support.remote import RemoteOrganizer, eventually
+from tests.support.remote import PATIENCE_SECONDS, RemoteOrganizer, eventually
 from tools import anvil
 
 KILLS, PAYMENTS = 40, 60
@@ -71,9 +71,10 @@ class Load(threading.Thread):
         self.paid[intent["id"]] = amount
 
     def send(self, path, body, headers=None):
-        """Send until there is an answer; return its JSON if it is a success."""
+        """Send until there is an answer; return its JSON if it is a success, else None."""
         headers = {**(headers or {}), "Idempotency-Key": str(uuid.uuid4())}
-        while True:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < deadline:
             try:
                 answer = self.acme.client.send("POST", path, body, headers)
             except urllib3.exceptions.HTTPError:
@@ -87,6 +88,7 @@ class Load(threading.Thread):
             if answer.json["code"] != "idempotency_still_running":
                 return None
             time.sleep(float(answer.headers["Retry-After"]))
+        return None
 
 
 def kill_until_it_is_enough(stack, buyers):

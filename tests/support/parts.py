@@ -8,7 +8,6 @@ import pytest
 
 from tools import ToolMissing, anvil, pgbouncer, postgres
 
-_NODE_FIXTURES = {"node", "stack"}
 _taking_part: Counter[str] = Counter()
 
 
@@ -31,7 +30,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     kind = callspec.params.get("database_url") if callspec else None
     if kind is not None:
         item.user_properties.append(("part", kind))
-    if _NODE_FIXTURES & set(getattr(item, "fixturenames", ())):
+    if "node" in getattr(item, "fixturenames", ()):
         item.user_properties.append(("part", "anvil"))
     if "pooler" in getattr(item, "fixturenames", ()):
         item.user_properties.append(("part", "pgbouncer"))
