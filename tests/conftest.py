@@ -30,7 +30,7 @@ os.environ.update(NO_LIMITS)
 
 
 @pytest.fixture(scope="session")
-def postgres(processes: None) -> Iterator[Postgres]:
+def postgres(starts_processes: None) -> Iterator[Postgres]:
     with Postgres() as server:
         yield server
 
@@ -80,7 +80,7 @@ def environ(database_url: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def node(environ: dict[str, str], processes: None) -> Iterator[Anvil]:
+def node(environ: dict[str, str], starts_processes: None) -> Iterator[Anvil]:
     """A new chain of its own for this test, with the token and a funded buyer; the app uses it."""
     with Anvil() as chain:
         ensure_token(chain.rpc)

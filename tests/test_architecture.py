@@ -91,7 +91,7 @@ def test_no_file_is_much_over_300_lines(path):
     assert len(path.read_text().splitlines()) <= 320
 
 
-def test_the_service_imports_nothing_heavy(processes):
+def test_the_service_imports_nothing_heavy(starts_processes):
     code = (
         "import sys, app; app.create_app();"
         "print(*{'web3', 'eth_account', 'eth_utils', 'httpx', 'pydantic'} & set(sys.modules))"
@@ -110,7 +110,7 @@ def test_the_service_imports_nothing_heavy(processes):
 
 @pytest.mark.parametrize(("url", "loaded"), [("sqlite:///x.db", False), ("postgres://h/d", True)])
 def test_the_driver_of_postgres_is_loaded_where_there_is_a_postgres(
-    url, loaded, tmp_path, processes
+    url, loaded, tmp_path, starts_processes
 ):
     code = f"import sys, app; app.open_database({url!r}); print('psycopg' in sys.modules)"
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -99,7 +99,7 @@ def test_what_is_pinned_is_what_was_asked_for_and_agrees_with_the_other_files(na
         )
 
 
-def test_make_installs_nothing_without_its_hash_and_builds_nothing(processes):
+def test_make_installs_nothing_without_its_hash_and_builds_nothing(starts_processes):
     targets = [".venv/tests", ".tools/supply/ready"]
     dry = ["make", "-C", ROOT, "--always-make", "--dry-run", *targets]
     said = subprocess.run(dry, capture_output=True, text=True, check=True).stdout

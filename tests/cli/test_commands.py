@@ -48,7 +48,7 @@ def exchanged(app, key):
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def environ_of_nothing(request, tmp_path, worker_id, processes):
+def environ_of_nothing(request, tmp_path, worker_id, starts_processes):
     """The configuration of a service whose database is empty: not even migrated."""
     if request.param == "sqlite":
         url = f"sqlite:///{tmp_path}/deeper/empty.db"
@@ -194,7 +194,7 @@ def test_an_unknown_member_cannot_be_disabled(app, acme):
     ],
 )
 def test_text_that_is_not_unicode_is_refused_in_one_sentence(
-    environ, acme, arguments, stdin, processes
+    environ, acme, arguments, stdin, starts_processes
 ):
     one_sentence(run(environ, *FLASK, *arguments, stdin=stdin))
 
@@ -241,14 +241,16 @@ def test_a_database_that_is_not_migrated_is_told_in_one_sentence(environ_of_noth
 @pytest.mark.parametrize(
     "arguments", [("db", "upgrade"), ("tenants", "create", "acme", "--name", "Acme")]
 )
-def test_an_unreachable_database_is_told_in_one_sentence_without_its_password(arguments, processes):
+def test_an_unreachable_database_is_told_in_one_sentence_without_its_password(
+    arguments, starts_processes
+):
     url = "postgresql://ticketing:hunter2-is-secret@127.0.0.1:9/ticketing"
     done = run({"SECRET_KEY": SECRET_KEY, "DATABASE_URL": url}, *FLASK, *arguments)
     told = one_sentence(done)
     assert "DATABASE_URL" in told and "hunter2" not in told
 
 
-def test_a_chain_that_cannot_be_seen_is_named_without_its_url(environ, acme, processes):
+def test_a_chain_that_cannot_be_seen_is_named_without_its_url(environ, acme, starts_processes):
     environ["RPC_URL_31337"] = "http://someone:hunter2@127.0.0.1:9/v3/an-api-key"
     told = one_sentence(run(environ, *FLASK, "worker", "--once"))
     assert "chain 31337" in told
@@ -264,7 +266,7 @@ def test_the_log_tells_the_time_in_utc(environ, acme, node):
     assert before <= datetime.fromisoformat(time) <= datetime.now(UTC)
 
 
-def test_paying_by_hand_is_there_only_with_the_local_chain(environ, processes):
+def test_paying_by_hand_is_there_only_with_the_local_chain(environ, starts_processes):
     assert " dev " in run(environ, *FLASK, "--help").stdout
     del environ["RPC_URL_31337"]
     assert " dev " not in run(environ, *FLASK, "--help").stdout

@@ -232,7 +232,7 @@ def refusal(command, **variables):
     return line
 
 
-@pytest.mark.usefixtures("processes")
+@pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(
     ("name", "value"), WRONG_AT_THE_START, ids=[ascii(case) for case in WRONG_AT_THE_START]
@@ -241,7 +241,7 @@ def test_a_wrong_variable_stops_the_start_in_one_line(command, name, value):
     assert name in refusal(command, **{**GOOD, name: value})
 
 
-@pytest.mark.usefixtures("processes")
+@pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize(
     ("command", "value"),
     # gunicorn reads it too, before us: what is no number it refuses in words of its own.
@@ -251,7 +251,7 @@ def test_a_wrong_web_concurrency_stops_the_start(command, value):
     assert "WEB_CONCURRENCY" in refusal(command, **GOOD, WEB_CONCURRENCY=value)
 
 
-@pytest.mark.usefixtures("processes")
+@pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_without_any_variable_the_start_says_how_to_make_a_secret_key(command):
     line = refusal(command)
@@ -259,7 +259,7 @@ def test_without_any_variable_the_start_says_how_to_make_a_secret_key(command):
 
 
 @pytest.fixture
-def elsewhere(tmp_path, processes):
+def elsewhere(tmp_path, starts_processes):
     """Run Python in a folder that has nothing but .env, with no variable but these."""
     (tmp_path / ".env").write_text(f"SECRET_KEY={SECRET_KEY}\nDATABASE_URL=sqlite:///x.db\n")
 

@@ -31,7 +31,7 @@ def ports():
 
 
 @pytest.fixture
-def folder(tmp_path, ports, processes):
+def folder(tmp_path, ports, starts_processes):
     """A folder that `make run` can start in, at ports of its own."""
     web, rpc = ports
     (tmp_path / ".env").write_text(

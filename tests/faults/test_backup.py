@@ -138,7 +138,7 @@ def test_where_no_backup_can_be_written_one_sentence_says_so(app, tmp_path):
 
 
 @on_sqlite
-def test_a_damaged_database_is_told_and_leaves_no_backup(database_url, tmp_path, processes):
+def test_a_damaged_database_is_told_and_leaves_no_backup(database_url, tmp_path, starts_processes):
     path = Path(database_url.removeprefix("sqlite:///"))
     with path.open("r+b") as file:
         file.seek(-4096, 2)

@@ -18,6 +18,9 @@ from tools.postgres import Postgres
 
 NO_LIMIT = "unlimited"
 
+WRITERS = 3
+"""One less than a process has threads: should one process get all of them, it can still read."""
+
 
 def make_full(pids, largest):
     """Let no file of these processes grow beyond so many bytes: it needs neither root nor disk."""
@@ -88,7 +91,9 @@ def test_sqlite_on_a_full_disk_is_read_and_sells_again_once_there_is_room(
     assert remote.read(seat)["held"] == bought
 
 
-def test_postgres_on_a_full_disk_is_read_and_sells_again_once_there_is_room(tmp_path, processes):
+def test_postgres_on_a_full_disk_is_read_and_sells_again_once_there_is_room(
+    tmp_path, starts_processes
+):
     with Postgres(own=True) as server:
         url = server.create_database("ticketing")
         open_database(url)
@@ -130,15 +135,15 @@ def test_who_writes_waits_for_a_lock_on_sqlite_and_who_reads_does_not(
     token = remote.client.send("POST", "/v1/auth/token", {"api_key": remote.headers["X-API-Key"]})
     bearer = {"Authorization": f"Bearer {token.json['access_token']}"}
     other = sqlite3.connect(path, isolation_level=None)
-    with ThreadPoolExecutor(4) as pool:
+    with ThreadPoolExecutor(WRITERS) as pool:
         other.execute(begin)
-        waiting = [pool.submit(remote.preflight, seat) for _ in range(4)]
+        waiting = [pool.submit(remote.preflight, seat) for _ in range(WRITERS)]
         for _ in range(5):
             answer = remote.client.send("GET", f"{remote.path}/events", headers=bearer)
             assert answer.status == 200
         assert not any(each.done() for each in waiting)
         other.execute("COMMIT")
-        assert [each.result().status for each in waiting] == [201] * 4
+        assert [each.result().status for each in waiting] == [201] * WRITERS
     other.close()
 
 

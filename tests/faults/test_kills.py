@@ -25,7 +25,7 @@ PAUSE_SECONDS = 0.3
 
 
 @pytest.fixture
-def node(processes: None) -> Iterator[anvil.Anvil]:
+def node(starts_processes: None) -> Iterator[anvil.Anvil]:
     with anvil.Anvil(block_time=1) as running:
         anvil.ensure_token(running.rpc)
         yield running

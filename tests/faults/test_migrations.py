@@ -19,7 +19,7 @@ from tools.stack import ROOT, Stack, free_port
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def empty_url(request, tmp_path, processes):
+def empty_url(request, tmp_path, starts_processes):
     """A database without a table; that of SQLite is not even a file yet."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/new/ticketing.db"

@@ -22,7 +22,7 @@ THREADS = 8
 
 
 @pytest.fixture(scope="module")
-def server(processes):
+def server(starts_processes):
     # It keeps what it has committed, whatever happens to it.
     with Postgres(durable=True, own=True) as running:
         yield running
@@ -173,7 +173,7 @@ def test_a_database_that_is_read_only_for_a_moment_goes_on_being_read(stack, ser
 
 
 @pytest.fixture
-def followed(tmp_path, processes):
+def followed(tmp_path, starts_processes):
     """A stack that knows of a primary and of its standby, and writes to whichever may be."""
     with Postgres(durable=True, own=True) as primary:
         url = primary.create_database("ticketing")

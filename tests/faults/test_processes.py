@@ -183,7 +183,7 @@ def is_up(client):
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_the_demo_sells_a_ticket_from_nothing(kind, request, processes):
+def test_the_demo_sells_a_ticket_from_nothing(kind, request, starts_processes):
     arguments = []
     if kind == "postgres":
         url = request.getfixturevalue("postgres").create_database(f"demo_{os.getpid()}")

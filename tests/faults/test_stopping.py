@@ -231,7 +231,7 @@ def test_sigterm_while_the_database_is_away_ends_the_worker_all_the_same(
             other.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
 
 
-def test_a_process_that_has_just_begun_hears_sigterm_too(tmp_path, processes):
+def test_a_process_that_has_just_begun_hears_sigterm_too(tmp_path, starts_processes):
     """Between its fork and the moment at which it listens for signals it is held up here."""
     slow = tmp_path / "slow.conf.py"
     project = repr(str(ROOT / "gunicorn.conf.py"))

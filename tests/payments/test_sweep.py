@@ -219,7 +219,7 @@ def test_a_wrong_export_is_refused_before_the_phrase_is_asked_for(
     assert sentence in told.decode() and PHRASE not in told.decode()
 
 
-def test_an_export_that_is_not_there_is_told_in_one_sentence(offline, processes):
+def test_an_export_that_is_not_there_is_told_in_one_sentence(offline, starts_processes):
     terms = ("--to", SAFE, "--chain-id", "1", "--token-name", "x", "--token-version", "2")
     done = run(offline, "tools.sweep", "nothere.csv", *terms)
     assert (done.returncode, done.stdout) == (1, "")
@@ -228,7 +228,7 @@ def test_an_export_that_is_not_there_is_told_in_one_sentence(offline, processes)
 
 
 @pytest.mark.parametrize("to", [SAFE.lower(), SAFE[:-1] + "A", "0x" + "0" * 40, "0x12", "safe"])
-def test_the_destination_must_carry_its_checksum(offline, to, processes):
+def test_the_destination_must_carry_its_checksum(offline, to, starts_processes):
     terms = ("--chain-id", "1", "--token-name", "x", "--token-version", "2")
     done = run(offline, "tools.sweep", "addresses.csv", "--to", to, *terms)
     assert done.returncode == 2 and "argument --to: " in done.stderr

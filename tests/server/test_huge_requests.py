@@ -58,7 +58,7 @@ OTHERS = {
 
 
 @pytest.fixture(scope="module")
-def web(sqlite_template, tmp_path_factory, processes):
+def web(sqlite_template, tmp_path_factory, starts_processes):
     """The server as it is deployed."""
     folder = tmp_path_factory.mktemp("web")
     shutil.copy(sqlite_template, folder / "ticketing.db")

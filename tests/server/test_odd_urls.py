@@ -247,7 +247,9 @@ def test_what_is_sought_means_the_same_in_whatever_locale_postgres_is(environ, d
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_real_server_answers_raw_bytes_as_problems_and_lives(database_url, tmp_path, processes):
+def test_a_real_server_answers_raw_bytes_as_problems_and_lives(
+    database_url, tmp_path, starts_processes
+):
     variables = {"DATABASE_URL": database_url, "SECRET_KEY": SECRET_KEY, **NO_LIMITS}
     variables |= {"PORT": str(free_port()), "WEB_CONCURRENCY": "1"}
     with Stack(variables, log=tmp_path / "log") as stack:

@@ -43,7 +43,7 @@ QUICK = {"REQUEST_SECONDS": 2, "SEND_SECONDS": 2}
 
 
 @pytest.fixture(scope="module")
-def start(sqlite_template, tmp_path_factory, processes):
+def start(sqlite_template, tmp_path_factory, starts_processes):
     """Start a server with other numbers."""
     with contextlib.ExitStack() as running:
 

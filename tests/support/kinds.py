@@ -1,6 +1,6 @@
 """Gives each test the marker `quick` if it starts no process and needs no Postgres.
 
-Nobody keeps a list: a test is quick unless it asks for the fixture `processes`, by itself or
+Nobody keeps a list: a test is quick unless it asks for the fixture `starts_processes`, by itself or
 through another fixture, runs on Postgres, or is marked `long`. A quick test that starts a process
 nevertheless fails.
 """
@@ -26,13 +26,13 @@ def is_quick(item: pytest.Item) -> bool:
     on_postgres = callspec is not None and "postgres" in map(str, callspec.params.values())
     return not (
         on_postgres
-        or "processes" in getattr(item, "fixturenames", ())
+        or "starts_processes" in getattr(item, "fixturenames", ())
         or item.get_closest_marker("long")
     )
 
 
 @pytest.fixture(scope="session")
-def processes() -> None:
+def starts_processes() -> None:
     """Named by every test and fixture that starts a process."""
 
 
@@ -47,4 +47,4 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 def _refuse(*_: object, **__: object) -> NoReturn:
-    pytest.fail("a test that starts a process must use the fixture `processes`")
+    pytest.fail("a test that starts a process must use the fixture `starts_processes`")

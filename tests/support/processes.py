@@ -98,7 +98,7 @@ def variables(database_url: str, request: pytest.FixtureRequest) -> dict[str, st
 
 
 @pytest.fixture
-def stack(processes: None, variables: dict[str, str], tmp_path: Path) -> Iterator[Service]:
+def stack(starts_processes: None, variables: dict[str, str], tmp_path: Path) -> Iterator[Service]:
     """The web server over a migrated database; the worker is not started."""
     with service(variables, tmp_path / "log") as running:
         yield running
