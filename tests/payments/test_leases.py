@@ -62,7 +62,7 @@ def test_one_of_two_workers_reads_until_it_is_killed_then_the_other(stack, node,
     assert looks(second) > 0
     assert (told("watching"), told("standing by for")) == (2, 1)
     stack.check()
-    acme.preflight(ticket)  # with an order open, the chain is looked at all the time
+    remote.preflight(ticket)  # with an order open, the chain is looked at all the time
     seen = looks(second)
     start(stack, "third", first)
     eventually(lambda: looks(second) > seen + 20)
