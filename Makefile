@@ -6,10 +6,10 @@ SUPPLY := .tools/supply
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check --require-hashes --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test lint format fuzz bench lock audit
+.PHONY: help run demo quick test test-long lint format fuzz bench lock audit
 
 help: ## Show what can be made
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 run: .venv/runs ## Start everything on this machine, with a demo to try
 	@$(BIN)/python -m tools.run
@@ -17,8 +17,16 @@ run: .venv/runs ## Start everything on this machine, with a demo to try
 demo: .venv/runs ## Sell one ticket by itself, from nothing, step by step
 	@$(BIN)/python -m tools.demo
 
-test: .venv/tests lint ## Lint, check types, run the whole suite
-	@$(BIN)/python -m pytest -n 3  # on two cores: many tests wait for processes
+PYTEST := $(BIN)/python -m pytest
+
+quick: .venv/tests ## Run what needs neither Postgres nor processes: under a minute, after each change
+	@$(PYTEST) -m quick -n 2
+
+test: .venv/tests lint ## Lint, check types, run all tests but those that take long
+	@$(PYTEST) -m "not long" -n 4  # on two cores: many tests wait for processes
+
+test-long: .venv/tests ## Run what takes long: kills in a loop, the fuzz, long property runs
+	@HYPOTHESIS_PROFILE=long $(PYTEST) -m long -n 4
 
 lint: .venv/tests ## Check style and types
 	@$(BIN)/ruff check .
@@ -31,7 +39,7 @@ format: .venv/tests ## Write the code in the one style
 
 SECONDS := 1200
 fuzz: .venv/tests ## Try the service against its OpenAPI document with every role, SECONDS=1200 in all
-	@FUZZ_SECONDS=$(SECONDS) $(BIN)/python -m pytest tests/api/test_fuzz.py -s
+	@FUZZ_SECONDS=$(SECONDS) $(PYTEST) -m long tests/api/test_fuzz.py -s
 
 bench: .venv/tests ## Measure what requests cost; the table goes to bench/RESULTS.md too
 	@$(BIN)/python -m bench --write

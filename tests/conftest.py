@@ -16,6 +16,8 @@ from ticketing.db.connection import database, open_database
 from tools.anvil import Anvil, ensure_token
 from tools.postgres import Postgres
 
+pytest_plugins = ["tests.support.processes"]
+
 SECRET_KEY = "for-tests-only-0123456789abcdefghijklmnopqrstuvwxyz"
 UNREACHABLE_RPC = "http://127.0.0.1:9"
 # All requests of a test come from one address.
@@ -28,7 +30,7 @@ os.environ.update(NO_LIMITS)
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Postgres]:
+def postgres(starts_processes: None) -> Iterator[Postgres]:
     with Postgres() as server:
         yield server
 
@@ -78,12 +80,18 @@ def environ(database_url: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def node(environ: dict[str, str]) -> Iterator[Anvil]:
+def node(environ: dict[str, str], starts_processes: None) -> Iterator[Anvil]:
     """A new chain of its own for this test, with the token and a funded buyer; the app uses it."""
     with Anvil() as chain:
         ensure_token(chain.rpc)
         environ["RPC_URL_31337"] = chain.url
         yield chain
+
+
+@pytest.fixture
+def three_deep(environ: dict[str, str]) -> None:
+    """A payment on the local chain is final under three blocks."""
+    environ["CONFIRMATIONS_31337"] = "3"
 
 
 @pytest.fixture
@@ -105,6 +113,12 @@ def api(app) -> Api:
 def acme(app) -> Organizer:
     """A tenant with a wallet."""
     return new_organizer(app, "acme")
+
+
+@pytest.fixture
+def admin(acme: Organizer) -> Api:
+    """A client with a JWT of acme's role admin."""
+    return acme.api()
 
 
 @pytest.fixture

@@ -103,7 +103,7 @@ def test_no_private_attribute_of_anything_else_is_used(path):
             assert room_of(path) == "server", f"{path}:{node.lineno} uses {node.attr}"
 
 
-def test_the_service_imports_nothing_heavy():
+def test_the_service_imports_nothing_heavy(starts_processes):
     code = (
         "import sys, app; app.create_app();"
         "print(*{'web3', 'eth_account', 'eth_utils', 'httpx', 'pydantic'} & set(sys.modules))"

@@ -1,9 +1,6 @@
 """What is installed: pinned by hash, used, and under a licence that LICENSES.md tells."""
 
 import ast
-import hashlib
-import json
-import re
 import subprocess
 from importlib.metadata import distribution, packages_distributions
 from pathlib import Path
@@ -27,7 +24,7 @@ USED_UNIMPORTED = {
     "gunicorn": "the Procfile starts it",
     "mypy": "make lint",
     "psycopg": "peewee opens Postgres with it",
-    "pytest-xdist": "make test: -n 2",
+    "pytest-xdist": "make test: -n 4",
     "python-dotenv": "flask.cli reads .env with it",
     "ruff": "make lint",
     "types-passlib": "mypy reads it",
@@ -91,16 +88,6 @@ def _requires(name):
 
 
 @pytest.mark.parametrize("name", PINNED)
-def test_everything_is_pinned_to_a_version_and_to_the_hashes_of_its_files(name):
-    assert pins(name)
-    for requirement, *rest in pins(name):
-        assert re.fullmatch(r"[a-z0-9-]+==[0-9][0-9a-z.]*", requirement)
-        hashes = [word for word in rest if word.startswith("--hash")]
-        assert hashes, requirement
-        assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", each) for each in hashes)
-
-
-@pytest.mark.parametrize("name", PINNED)
 def test_what_is_pinned_is_what_was_asked_for_and_agrees_with_the_other_files(name):
     pinned = licenses.pins(ROOT / name)
     asked = {canonicalize_name(each.name) for each in named(name.replace(".txt", ".in"))}
@@ -112,7 +99,7 @@ def test_what_is_pinned_is_what_was_asked_for_and_agrees_with_the_other_files(na
         )
 
 
-def test_make_installs_nothing_without_its_hash_and_builds_nothing():
+def test_make_installs_nothing_without_its_hash_and_builds_nothing(starts_processes):
     targets = [".venv/tests", ".tools/supply/ready"]
     dry = ["make", "-C", ROOT, "--always-make", "--dry-run", *targets]
     said = subprocess.run(dry, capture_output=True, text=True, check=True).stdout
@@ -144,33 +131,3 @@ def test_nothing_is_imported_by_the_service_that_it_does_not_ask_for():
 def test_what_runs_is_needed_by_what_was_asked_for():
     needed = closure(named("requirements.in"))
     assert licenses.pins(ROOT / "requirements.txt").keys() - needed == set()
-
-
-def test_the_local_node_is_pinned_by_its_integrity():
-    asked = json.loads((ROOT / "tools/package.json").read_text())["dependencies"]
-    lock = json.loads((ROOT / "tools/package-lock.json").read_text())["packages"]
-    assert lock.pop("")["dependencies"] == asked
-    assert {f"node_modules/{name}" for name in asked} < lock.keys()
-    for name, package in lock.items():
-        assert package["version"] == asked["@foundry-rs/anvil"], name
-        assert package["integrity"].startswith("sha512-"), name
-
-
-def test_swagger_ui_is_as_it_was_published():
-    sums = dict(
-        reversed(line.split("  ")) for line in (STATIC / "SHA256SUMS").read_text().splitlines()
-    )
-    for name, digest in sums.items():
-        assert hashlib.sha256((STATIC / name).read_bytes()).hexdigest() == digest, name
-    here = {path.name for path in STATIC.iterdir()}
-    assert here == sums.keys() | {"README.md", "SHA256SUMS"}
-
-
-def test_the_list_of_licences_is_of_what_is_installed():
-    assert licenses.LIST.read_text() == licenses.render(), "make lock"
-
-
-def test_the_licence_is_the_whole_apache_licence():
-    ours = " ".join((ROOT / "LICENSE").read_text().split())
-    (theirs,) = [file for file in distribution("packaging").files if file.name == "LICENSE.APACHE"]
-    assert ours.startswith(" ".join(theirs.read_text().split()))

@@ -22,7 +22,7 @@ from tools import Running, ToolMissing
 ROOT = Path(__file__).parent.parent
 TOOLS = ROOT / ".tools"
 NPM = str(ROOT / "tools" / "node.txt")
-START_SECONDS = 20
+START_SECONDS = 30
 
 TOKEN_ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 BUYER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"

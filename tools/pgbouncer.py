@@ -14,7 +14,7 @@ from tools import Running, debian
 from tools.postgres import UNPRIVILEGED_USER, readable
 from tools.stack import free_port
 
-START_SECONDS = 10
+START_SECONDS = 30
 _PREPARES_SINCE = (1, 21)
 """The first version that can follow clients' prepared statements. Ours is told not to."""
 

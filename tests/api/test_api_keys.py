@@ -20,11 +20,6 @@ UNKNOWN_ID = "key_" + "0" * 26
 
 
 @pytest.fixture
-def admin(acme):
-    return acme.api()
-
-
-@pytest.fixture
 def path(acme):
     return f"{acme.path}/apikeys"
 

@@ -2,15 +2,8 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
-
 from tests.support.factories import PRICE, worker_once
 from ticketing.db.connection import database
-
-
-@pytest.fixture
-def three_deep(environ):
-    environ["CONFIRMATIONS_31337"] = "3"
 
 
 def test_a_paid_intent_is_confirmed_with_one_admission_per_seat(acme, node):

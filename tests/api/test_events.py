@@ -1,13 +1,9 @@
 """Events: creating, reading, changing, publishing, canceling and listing them."""
 
-import threading
-
 import pytest
 
 from tests.support.factories import event_body, in_days
 from tests.support.field_values import EVENT
-from ticketing.db.connection import database
-from ticketing.services.orders import stock
 
 CONTRACT_FIELDS = {*EVENT, "id", "status", "obstacles", "created_at", "updated_at"}
 STATUSES = ("draft", "published", "canceled")
@@ -19,11 +15,6 @@ REFERENCES_TO_NOTHING = (
     "x" * 5000,
     "%F0%9F%8E%9F",
 )
-
-
-@pytest.fixture
-def admin(acme):
-    return acme.api()
 
 
 @pytest.fixture
@@ -188,38 +179,6 @@ def test_an_event_ends_after_it_starts(acme, admin, path):
     )
 
 
-def test_every_move_between_statuses_is_allowed_or_refused_as_promised(admin, path):
-    allowed = {("draft", "published"), ("draft", "canceled"), ("published", "canceled")}
-    allowed |= {("published", "draft")} | {(status, status) for status in STATUSES}
-    for before in STATUSES:
-        for after in STATUSES:
-            event = admin.post(path, event_body()).json
-            here = f"{path}/{event['id']}"
-            if before != "draft":
-                event = admin.post(f"{here}/status", {"status": before}).json
-
-            answer = admin.post(f"{here}/status", {"status": after})
-
-            if (before, after) in allowed:
-                assert answer.status_code == 200 and answer.json["status"] == after
-                assert (answer.json["updated_at"] == event["updated_at"]) == (before == after)
-            else:
-                assert answer.status_code == 409 and answer.json["code"] == "invalid_transition"
-                assert admin.get(here).json["status"] == before
-
-
-def test_an_event_somebody_began_to_buy_cannot_go_back_to_draft(acme, admin, path):
-    ticket = acme.ticket(price_amount=0, chain_id=None)
-    here = f"{path}/{ticket['event_id']}"
-    acme.buyer(ticket).cancel()
-
-    refused = admin.post(f"{here}/status", {"status": "draft"})
-
-    assert refused.status_code == 409 and refused.json["code"] == "has_intents"
-    assert admin.get(here).json["status"] == "published"
-    assert admin.post(f"{here}/status", {"status": "canceled"}).status_code == 200
-
-
 def test_the_list_is_filtered_by_status_type_and_title(acme, admin, path):
     acme.event(title="Über 100% Jazz", type="online", status="draft")
     acme.event(title="Rock_Night", type="hybrid")
@@ -290,29 +249,3 @@ def test_an_event_of_another_tenant_is_not_there(admin, path, neighbour):
             assert answer.json["code"] == "not_found"
     assert admin.get(path).json["data"] == []
     assert neighbour.api().get(f"{neighbour.path}/events/{foreign['id']}").json == foreign
-
-
-def test_an_order_at_the_moment_of_a_withdrawal_waits_and_nobody_fails(acme, monkeypatch):
-    ticket = acme.ticket(price_amount=0, chain_id=None)
-    path = f"{acme.path}/events/{ticket['event_id']}/status"
-    held, hold, withdrawn = threading.Event(), stock.hold, []
-
-    def hold_and_pause(*arguments):
-        found = hold(*arguments)
-        held.set()
-        # On SQLite the withdrawal cannot begin; on Postgres it has the event's row by then.
-        withdrawal.join(1)
-        return found
-
-    def withdraw():
-        held.wait()
-        api = acme.with_headers({"X-API-Key": acme.admin_key})
-        withdrawn.append(api.post(path, {"status": "draft"}).status_code)
-        database.close()
-
-    monkeypatch.setattr(stock, "hold", hold_and_pause)
-    withdrawal = threading.Thread(target=withdraw)
-    withdrawal.start()
-    assert acme.preflight(ticket).status_code == 201
-    withdrawal.join()
-    assert withdrawn == [409]

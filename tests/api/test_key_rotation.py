@@ -8,6 +8,7 @@ import pytest
 
 from tests.conftest import SECRET_KEY
 from tests.support.factories import Api
+from tests.support.remote import PATIENCE_SECONDS
 from ticketing.db.connection import database
 from ticketing.models.api_keys import ApiKey
 
@@ -22,14 +23,6 @@ def admin(acme):
 
 
 @pytest.fixture
-def key(admin, acme):
-    """A key of acme as it was created."""
-    made = admin.post(f"{acme.path}/apikeys", {"name": "storefront", "role": "read"})
-    assert made.status_code == 201, made.json
-    return made.json
-
-
-@pytest.fixture
 def rotate(admin, acme, key):
     """Rotate that key, and return what the API says of it."""
 
@@ -39,22 +32,6 @@ def rotate(admin, acme, key):
         return answer.json
 
     return rotate
-
-
-@pytest.fixture
-def opens(acme, api):
-    """Tell whether a plaintext opens acme: as it is, and in exchange for a JWT."""
-
-    def opens(plaintext):
-        answers = [
-            api.get(f"{acme.path}/events", headers={"X-API-Key": plaintext}),
-            api.post("/v1/auth/token", {"api_key": plaintext}),
-        ]
-        statuses = [answer.status_code for answer in answers]
-        assert statuses in ([200, 200], [401, 401])
-        return statuses == [200, 200]
-
-    return opens
 
 
 @pytest.fixture
@@ -82,8 +59,10 @@ def expire(key):
     ApiKey.update(expires_at=past).where(ApiKey.id == key["id"]).execute()
 
 
-def from_now(moment):
-    return (datetime.fromisoformat(moment) - datetime.now(UTC)).total_seconds()
+def is_in(seconds, moment):
+    """Whether a moment that was worked out during this test lay so many seconds ahead then."""
+    left = (datetime.fromisoformat(moment) - datetime.now(UTC)).total_seconds()
+    return seconds - PATIENCE_SECONDS < left <= seconds
 
 
 def test_a_rotated_key_is_the_same_key_with_another_secret(admin, acme, key, rotate):
@@ -92,7 +71,7 @@ def test_a_rotated_key_is_the_same_key_with_another_secret(admin, acme, key, rot
     assert rotated.keys() == key.keys()
     assert rotated["key"] != key["key"] and rotated["key"].startswith(key["prefix"])
     assert key["previous_expires_at"] is None
-    assert 3590 < from_now(rotated["previous_expires_at"]) <= 3600
+    assert is_in(3600, rotated["previous_expires_at"])
     del rotated["key"]
     assert admin.get(f"{acme.path}/apikeys/{key['id']}").json == rotated
 
@@ -107,7 +86,7 @@ def test_both_secrets_are_good_until_the_overlap_ends(key, rotate, opens):
 @pytest.mark.parametrize("seconds", [0, 1, DAY])
 def test_the_overlap_may_be_nothing_to_a_day(key, rotate, opens, seconds):
     rotated = rotate(overlap_seconds=seconds)
-    assert seconds - 5 < from_now(rotated["previous_expires_at"]) <= seconds
+    assert is_in(seconds, rotated["previous_expires_at"])
     assert opens(rotated["key"])
     if seconds != 1:
         assert opens(key["key"]) == (seconds == DAY)
@@ -148,11 +127,11 @@ def test_a_second_rotation_ends_the_oldest_secret_at_once(key, rotate, opens, jw
 def test_what_ends_sooner_bounds_the_overlap(key, rotate):
     rotated = rotate(ttl_seconds=60, overlap_seconds=DAY)
     assert rotated["previous_expires_at"] == rotated["expires_at"]
-    assert 55 < from_now(rotated["expires_at"]) <= 60
+    assert is_in(60, rotated["expires_at"])
 
 
 def test_a_new_lifetime_counts_from_the_rotation(key, rotate):
-    assert 31_535_990 < from_now(rotate(ttl_seconds=31_536_000)["expires_at"]) <= 31_536_000
+    assert is_in(31_536_000, rotate(ttl_seconds=31_536_000)["expires_at"])
 
 
 def test_a_jwt_made_before_a_rotation_ends_with_its_secret(key, rotate, jwt_of):
@@ -254,74 +233,4 @@ def test_the_use_of_either_secret_is_noted(admin, acme, key, rotate, opens):
     path = f"{acme.path}/apikeys/{key['id']}"
     assert admin.get(path).json["last_used_at"] is None
     opens(key["key"])
-    assert -60 < from_now(admin.get(path).json["last_used_at"]) <= 0
-
-
-class Writes:
-    """Counts what is written by the open database while a block runs."""
-
-    def __enter__(self):
-        self.count, self._db = 0, database.obj
-        execute_sql = self._db.execute_sql
-
-        def counting(sql, *rest):
-            self.count += sql.startswith(("UPDATE", "INSERT", "DELETE")) and "api_keys" in sql
-            return execute_sql(sql, *rest)
-
-        self._db.execute_sql = counting
-        return self
-
-    def __exit__(self, *_):
-        del self._db.execute_sql
-
-
-def test_many_uses_in_a_minute_are_one_write(acme, key, opens):
-    for _ in range(3):
-        with Writes() as writes:
-            assert all(opens(key["key"]) for _ in range(10))
-        assert writes.count == 1
-        past = datetime.now(UTC) - timedelta(seconds=61)
-        ApiKey.update(last_used_at=past).where(ApiKey.id == key["id"]).execute()
-    ApiKey.update(last_used_at=datetime.now(UTC) - timedelta(seconds=50)).execute()
-    with Writes() as writes:
-        assert all(opens(key["key"]) for _ in range(10))
-    assert writes.count == 0
-
-
-def test_uses_by_many_threads_in_one_moment_are_one_write(acme, key):
-    def use(_):
-        try:
-            headers = {"X-API-Key": key["key"]}
-            answer = Api(acme.app.test_client(), headers).get(f"{acme.path}/events")
-            return answer.status_code, ApiKey.get_by_id(key["id"]).last_used_at
-        finally:
-            database.close()
-
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(use, range(24)))
-    assert {status for status, _ in answers} == {200}
-    assert len({noted for _, noted in answers}) == 1
-
-
-def test_a_key_is_good_while_nothing_can_be_written_and_is_noted_afterwards(acme, key, opens):
-    sqlite = acme.app.extensions["ticketing"].database_url.startswith("sqlite")
-    read_only = "PRAGMA query_only = {}" if sqlite else "SET default_transaction_read_only = {}"
-    noted = lambda: ApiKey.get_by_id(key["id"]).last_used_at  # noqa: E731
-    db = database.obj
-    connect = db.connect
-
-    def connecting(*arguments, **options):
-        connected = connect(*arguments, **options)
-        db.execute_sql(read_only.format("on"))
-        return connected
-
-    db.connect = connecting
-    database.close()
-    try:
-        assert opens(key["key"])
-        assert noted() is None
-    finally:
-        del db.connect
-        database.close()
-    assert opens(key["key"])
-    assert noted() is not None
+    assert is_in(0, admin.get(path).json["last_used_at"])

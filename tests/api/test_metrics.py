@@ -94,7 +94,7 @@ def test_many_rows_are_put_together_and_nothing_is_lost(app, node):
     assert CounterEntry.select().count() == 2
 
 
-def test_all_processes_of_a_host_are_counted_together(database_url, tmp_path):
+def test_all_processes_of_a_host_are_counted_together(database_url, tmp_path, starts_processes):
     variables = {
         "DATABASE_URL": database_url,
         "SECRET_KEY": SECRET_KEY,

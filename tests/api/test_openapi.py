@@ -1,23 +1,15 @@
 """The OpenAPI document: whole, true to the service, and shown without leaving the host."""
 
 import re
-from datetime import datetime
 
 import pytest
 
 from schemas.base import BaseSchema
+from tests.support.json_schema import check, resolve
 
 METHODS = {"get", "put", "post", "delete", "patch", "head", "options", "trace"}
 NOT_DOCUMENTED = {"/metrics", "/static/<path:filename>", "/openapi.json", "/docs", "/"}
 PROBLEM = "application/problem+json"
-TYPES = {
-    "string": str,
-    "integer": int,
-    "boolean": bool,
-    "array": list,
-    "object": dict,
-    "null": type(None),
-}
 
 
 @pytest.fixture
@@ -31,43 +23,6 @@ def operations(document):
     for path, item in document["paths"].items():
         for method in METHODS & item.keys():
             yield path, method, item[method]
-
-
-def resolve(document, node):
-    while "$ref" in node:
-        assert node.keys() == {"$ref"}
-        assert node["$ref"].startswith("#/")
-        found = document
-        for part in node["$ref"].removeprefix("#/").split("/"):
-            found = found[part]
-        node = found
-    return node
-
-
-def check(document, schema, value, where=""):
-    """Check a value against as much of JSON Schema as the document uses."""
-    schema = resolve(document, schema)
-    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    fits = [kind for kind in types if isinstance(value, TYPES[kind])]
-    assert fits and not (isinstance(value, bool) and "boolean" not in types), (where, value)
-    assert value in schema.get("enum", [value]), where
-    if isinstance(value, dict) and "properties" in schema:
-        assert value.keys() <= schema["properties"].keys(), where
-        assert value.keys() >= set(schema.get("required", ())), where
-        for name, each in value.items():
-            check(document, schema["properties"][name], each, f"{where}.{name}")
-    if isinstance(value, list):
-        for each in value:
-            check(document, schema["items"], each, f"{where}[]")
-    if isinstance(value, str):
-        assert schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)), (
-            where
-        )
-        assert re.search(schema.get("pattern", ""), value), where
-        if schema.get("format") == "date-time":
-            assert value.endswith("Z") and datetime.fromisoformat(value), where
-    if type(value) is int:
-        assert schema.get("minimum", value) <= value <= schema.get("maximum", value), where
 
 
 def walk(node):
@@ -235,32 +190,6 @@ def test_what_the_service_answers_is_what_the_document_says(acme, document):
             check(document, content["schema"], answer.json, path)
             # A refund needs a chain: tests/payments/test_refunds.py shows one.
             assert answer.json.get("data") != [] or path.endswith("/refunds"), path
-
-
-def test_the_root_leads_to_the_page_that_shows_it(api):
-    answer = api.get("/")
-    assert (answer.status_code, answer.headers["Location"]) == (302, "/docs")
-    assert api.post("/").status_code == 405
-
-
-def test_the_page_that_shows_it_loads_nothing_from_elsewhere(api):
-    with api.get("/docs") as page:
-        assert page.status_code == 200 and page.mimetype == "text/html"
-        text = page.text
-    policy = page.headers["Content-Security-Policy"]
-    directives = dict(each.strip().split(" ", 1) for each in policy.split(";"))
-    assert directives["default-src"] == "'none'"
-    assert directives["script-src"] == directives["connect-src"] == "'self'"
-    assert directives["frame-ancestors"] == "'none'" and directives["base-uri"] == "'none'"
-    assert not re.search(r"https?:|[*]|unsafe-eval", policy)
-
-    loaded = re.findall(r"(?:src|href)=[\"']?([^\"'\s>]+)", text)
-    files = [path for path in loaded if not path.startswith("data:")]
-    assert files and all(re.match(r"/(?!/)", path) for path in files)
-    for path in files:
-        with api.get(path) as answer:
-            assert answer.status_code == 200 and len(answer.data) > 0, path
-    assert not re.search(r"<script[^>]*>\s*[^<\s]|\son\w+=|https?://", text)
 
 
 def test_a_pattern_says_the_same_to_python_and_to_javascript(document):

@@ -216,7 +216,9 @@ def test_a_malformed_request_names_every_field_at_fault(acme, api, path, body, f
     assert (answer.status_code, set(answer.json["errors"])) == (422, fields)
 
 
-def test_a_member_disabled_by_another_process_is_out_at_once(acme, environ, add_member, login):
+def test_a_member_disabled_by_another_process_is_out_at_once(
+    acme, environ, add_member, login, starts_processes
+):
     add_member()
     member = acme.with_headers({"Authorization": f"Bearer {login().json['access_token']}"})
     assert member.get(f"{acme.path}/events").status_code == 200

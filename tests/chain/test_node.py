@@ -24,7 +24,7 @@ OTHER_DEPTHS = (
 
 
 @pytest.fixture(scope="module")
-def chain():
+def chain(starts_processes):
     with anvil.Anvil() as running:
         anvil.ensure_token(running.rpc)
         yield running

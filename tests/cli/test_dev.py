@@ -13,12 +13,7 @@ REORG = ("dev", "reorg", "--depth")
 
 
 @pytest.fixture
-def three_deep(environ):
-    environ["CONFIRMATIONS_31337"] = "3"
-
-
-@pytest.fixture
-def another_chain(environ):
+def another_chain(environ, starts_processes):
     with anvil.Anvil(chain_id=777) as chain:
         environ["RPC_URL_31337"] = chain.url
         yield
@@ -188,7 +183,9 @@ def test_a_depth_that_the_chain_does_not_have_is_refused_and_changes_nothing(acm
     cli(acme.app, *REORG, "1")
 
 
-def test_a_restarted_node_does_not_go_back_before_its_start(environ, tmp_path, request):
+def test_a_restarted_node_does_not_go_back_before_its_start(
+    environ, tmp_path, request, starts_processes
+):
     saved = tmp_path / "chain.json"
     with anvil.Anvil(state=saved) as chain:
         anvil.ensure_token(chain.rpc)

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from tests.support.remote import PATIENCE_SECONDS
 from tools.stack import ROOT, free_port
 
 FILES = {"DEMO_FILE": "demo.json", "CHAIN_STATE_FILE": "chain.json", "LOG_FILE": "log"}
@@ -30,7 +31,7 @@ def ports():
 
 
 @pytest.fixture
-def folder(tmp_path, ports):
+def folder(tmp_path, ports, starts_processes):
     """A folder that `make run` can start in, at ports of its own."""
     web, rpc = ports
     (tmp_path / ".env").write_text(
@@ -55,7 +56,7 @@ def start(folder):
 def refusal(folder):
     """The sentence that it ends with instead of starting anything."""
     with start(folder) as process:
-        out, told = process.communicate(timeout=60)
+        out, told = process.communicate(timeout=PATIENCE_SECONDS)
     assert (process.returncode, out) == (1, "")
     return told
 
@@ -73,7 +74,7 @@ def test_it_runs_once_in_a_folder_until_it_is_interrupted(folder, ports):
                 with pytest.raises(OSError):
                     socket.create_connection(("127.0.0.2", port))
             process.send_signal(signal.SIGINT)
-            _, told = process.communicate(timeout=60)
+            _, told = process.communicate(timeout=PATIENCE_SECONDS)
         finally:
             process.terminate()
     assert (process.returncode, told) == (0, "")

@@ -9,9 +9,9 @@ import psycopg
 import pytest
 from peewee import DatabaseError
 
-from tests.conftest import SECRET_KEY
 from tests.support.factories import PRICE, new_xpub, ticket_body
-from tests.support.remote import RemoteOrganizer, eventually
+from tests.support.processes import Service, new_tenant, service, variables_of
+from tests.support.remote import eventually
 from ticketing.db.connection import database, open_database
 from tools import ToolMissing, anvil
 from tools.client import Client
@@ -31,8 +31,8 @@ SEATS, BUYERS = 20, 60
 class Hosts:
     """What runs. `direct_url` names their database without the pooler."""
 
-    a: Stack
-    b: Stack
+    a: Service
+    b: Service
     node: anvil.Anvil
     direct_url: str
 
@@ -54,42 +54,23 @@ def behind(pooler, url):
     return url if pooler is None else f"{pooler.url_of(url)}?pgbouncer=true"
 
 
-def host(url, rpc_url, log):
-    """Processes and variables of one host; nothing runs yet."""
-    variables = {
-        "DATABASE_URL": url,
-        "SECRET_KEY": SECRET_KEY,
-        "PORT": str(free_port()),
-        "RPC_URL_31337": rpc_url,
-        "POLL_SECONDS": "0.1",
-        "WEB_CONCURRENCY": "2",
-    }
-    return Stack(variables, log=log)
-
-
 @pytest.fixture(scope="module")
 def hosts(postgres, postgres_template, pooler, worker_id, tmp_path_factory):
     direct = postgres.create_database(f"hosts_{worker_id}", postgres_template)
     url, folder = behind(pooler, direct), tmp_path_factory.mktemp("hosts")
     with (
         anvil.Anvil() as node,
-        host(url, node.url, folder / "a") as a,
-        host(url, node.url, folder / "b") as b,
+        service(variables_of(url, node.url), folder / "a") as a,
+        service(variables_of(url, node.url), folder / "b") as b,
     ):
         anvil.ensure_token(node.rpc)
-        a.start_web()
-        b.start_web()
         yield Hosts(a, b, node, direct)
-        for stack in (a, b):
-            stack.check()
-            stack.flask("reconcile")
-        assert "Traceback" not in (folder / "a").read_text() + (folder / "b").read_text()
 
 
 @pytest.fixture
 def pair(hosts):
     """An organizer at host A, and the same one at host B."""
-    at_a = RemoteOrganizer(hosts.a, f"acme-{free_port()}", new_xpub())
+    at_a = new_tenant(hosts.a)
     return at_a, at(hosts.b, at_a)
 
 
@@ -100,8 +81,7 @@ def at(stack, organizer):
 
 
 def listing(organizer, ticket):
-    tenant = organizer.path.rsplit("/", 1)[1]
-    return f"/v1/public/tenants/{tenant}/events/{ticket['event_id']}/tickets"
+    return f"{organizer.public}/events/{ticket['event_id']}/tickets"
 
 
 def everywhere(ask):
@@ -174,6 +154,7 @@ def test_an_event_published_and_a_wallet_given_at_one_host_show_at_the_other(hos
     made = json.loads(hosts.a.flask("tenants", "create", slug, "--name", slug, "--json"))
     bare = pair[0]
     bare.headers, bare.path = {"X-API-Key": made["key"]}, f"/v1/admin/tenants/{slug}"
+    bare.public = f"/v1/public/tenants/{slug}"
     ticket = bare.ticket()
     url, at_b = listing(bare, ticket), at(hosts.b, bare)
 
@@ -222,8 +203,7 @@ def test_an_idempotency_key_used_at_one_host_is_known_at_the_other(pair):
 def test_a_cursor_made_at_one_host_leads_on_at_the_other(pair):
     at_a, at_b = pair
     made = [at_a.ticket()["event_id"] for _ in range(7)]
-    public = at_a.path.replace("/admin/", "/public/")
-    for path, headers in ((at_a.path, at_a.headers), (public, {})):
+    for path, headers in ((at_a.path, at_a.headers), (at_a.public, {})):
         found, cursor, turns = [], "", [at_a, at_b] * 4
         while cursor is not None:
             url = f"{path}/events?limit=2" + (f"&cursor={cursor}" if cursor else "")
@@ -265,15 +245,13 @@ def test_a_worker_of_one_host_is_killed_and_that_of_the_other_goes_on(hosts, pai
     assert at_b.read(ticket)["sold"] == 2
 
 
-def test_an_empty_database_is_migrated_once_by_many_hosts_at_once(postgres, pooler, tmp_path):
+def test_an_empty_database_is_migrated_once_by_many_hosts_at_once(postgres, pooler):
     url = behind(pooler, postgres.create_database(f"empty_{free_port()}"))
-    new = [host(url, "http://127.0.0.1:9", tmp_path / str(number)) for number in range(4)]
-    with ThreadPoolExecutor(len(new)) as pool:
-        told = sorted(pool.map(lambda stack: stack.flask("db", "upgrade"), new))
+    stack = Stack(variables_of(url))
+    with ThreadPoolExecutor(4) as pool:
+        told = sorted(pool.map(lambda _: stack.flask("db", "upgrade"), range(4)))
     assert told[0].startswith("applied 0001")
     assert told[1:] == ["nothing to apply\n"] * 3
-    for stack in new:
-        stack.stop()
 
 
 def test_prepared_statements_break_behind_pgbouncer_and_its_mark_in_the_url_ends_them(

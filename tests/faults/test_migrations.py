@@ -12,14 +12,14 @@ import pytest
 
 from tests.conftest import SECRET_KEY
 from tests.support.factories import run
-from tests.support.faults import seconds_until
+from tests.support.remote import eventually
 from ticketing.db import connection, migrate
 from ticketing.db.connection import open_database
 from tools.stack import ROOT, Stack, free_port
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def empty_url(request, tmp_path):
+def empty_url(request, tmp_path, starts_processes):
     """A database without a table; that of SQLite is not even a file yet."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/new/ticketing.db"
@@ -41,9 +41,9 @@ def test_of_many_migrations_at_once_the_next_goes_on_where_one_is_killed(empty_u
     variables = {"DATABASE_URL": empty_url, "SECRET_KEY": SECRET_KEY, "PORT": str(free_port())}
     stack = Stack(variables)
     with subprocess.Popen(command, cwd=ROOT) as first, ThreadPoolExecutor(4) as pool:
-        seconds_until(lambda: stopped(first))
+        eventually(lambda: stopped(first))
         waiting = [pool.submit(stack.flask, "db", "upgrade") for _ in range(4)]
-        seconds_until(lambda: is_waited_for(empty_url, len(waiting)))
+        eventually(lambda: is_waited_for(empty_url, len(waiting)))
         assert not any(each.done() for each in waiting)
         first.send_signal(signal.SIGKILL)
         told = sorted(each.result() for each in waiting)

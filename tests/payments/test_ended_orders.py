@@ -20,11 +20,6 @@ def pass_time(acme, node):
 
 
 @pytest.fixture
-def three_deep(environ):
-    environ["CONFIRMATIONS_31337"] = "3"
-
-
-@pytest.fixture
 def expired(acme, pass_time):
     """A buyer whose order has expired, and the ticket type."""
     ticket = acme.ticket()

@@ -1,36 +1,19 @@
 """Several workers: one reads a chain, the others wait, and take over when it ends."""
 
 import threading
-import time
 from datetime import timedelta
 
 import pytest
 
-from tests.conftest import SECRET_KEY
 from tests.support.bad_node import BadNode, checked_watcher
-from tests.support.factories import PRICE, new_xpub
-from tests.support.remote import RemoteOrganizer, eventually
-from ticketing.db.connection import database
+from tests.support.factories import PRICE
+from tests.support.remote import PATIENCE_SECONDS, eventually
+from ticketing.db.connection import database, open_database
+from ticketing.models.chains import ChainState
 from ticketing.services import chains
 from ticketing.services.payments.booking import CursorMoved
 from ticketing.worker.watcher import Watcher
 from tools import anvil
-from tools.stack import Stack, free_port
-
-
-@pytest.fixture
-def stack(database_url, node, tmp_path):
-    """The web server over a migrated database."""
-    variables = {
-        "DATABASE_URL": database_url,
-        "SECRET_KEY": SECRET_KEY,
-        "PORT": str(free_port()),
-        "RPC_URL_31337": node.url,
-        "POLL_SECONDS": "0.1",
-    }
-    with Stack(variables, log=tmp_path / "log") as running:
-        running.start_web()
-        yield running
 
 
 @pytest.fixture
@@ -42,7 +25,7 @@ def workers(stack, node):
         start(stack, "second", second)
         eventually(lambda: second.calls["eth_chainId"] == 1)
         yield first, second
-        stack.stop()
+        stack.kill_workers()
 
 
 def start(stack, name, proxy):
@@ -58,17 +41,16 @@ def pay(node, intent):
     anvil.transfer(node.rpc, intent["token_address"], intent["address"], PRICE)
 
 
-def test_one_of_two_workers_reads_until_it_is_killed_then_the_other(stack, node, workers, tmp_path):
+def test_one_of_two_workers_reads_until_it_is_killed_then_the_other(stack, node, workers, remote):
     def told(what):
-        return (tmp_path / "log").read_text().count(f"{what} chain 31337\n")
+        return stack.log_path.read_text().count(f"{what} chain 31337\n")
 
     first, second = workers
-    acme = RemoteOrganizer(stack, "acme", new_xpub())
-    ticket = acme.ticket()
-    before, after = acme.preflight(ticket).json, acme.preflight(ticket).json
-    asked = looks(second)  # by the command that made the tenant
+    ticket = remote.ticket()
+    before, after = remote.preflight(ticket).json, remote.preflight(ticket).json
+    asked = looks(second)
     pay(node, before)
-    eventually(lambda: acme.intent(before)["status"] == "confirmed")
+    eventually(lambda: remote.intent(before)["status"] == "confirmed")
     seen = looks(first)
     eventually(lambda: looks(first) > seen + 20)
     assert looks(second) == asked
@@ -76,45 +58,51 @@ def test_one_of_two_workers_reads_until_it_is_killed_then_the_other(stack, node,
 
     stack.kill("first")
     pay(node, after)
-    eventually(lambda: acme.intent(after)["status"] == "confirmed")
+    eventually(lambda: remote.intent(after)["status"] == "confirmed")
 
     assert looks(second) > asked
     assert (told("watching"), told("standing by for")) == (2, 1)
     stack.check()
-    acme.preflight(ticket)  # with an order open, the chain is looked at all the time
+    remote.preflight(ticket)  # with an order open, the chain is looked at all the time
     seen = looks(second)
     start(stack, "third", first)
     eventually(lambda: looks(second) > seen + 20)
-    assert acme.read(ticket)["sold"] == 2
+    assert remote.read(ticket)["sold"] == 2
 
 
-def test_a_worker_that_is_asked_to_end_hands_over_at_once(stack, node, workers):
+def test_a_worker_that_is_asked_to_end_hands_over_at_once(stack, node, workers, remote):
     _, second = workers
-    acme = RemoteOrganizer(stack, "acme", new_xpub())
-    intent = acme.preflight(acme.ticket()).json
-    ending = stack._processes.pop("first")
-    ending.terminate()
-    assert ending.wait(chains.LEASE.total_seconds()) == 0
-    ended = time.monotonic()
+    intent = remote.preflight(remote.ticket()).json
+    ended = holder(stack)
+    assert stack.terminate("first")(PATIENCE_SECONDS) == 0
+    # It has given its lease back: the other one need not wait for the end of it.
+    assert holder(stack) != ended
     pay(node, intent)
-    eventually(lambda: acme.intent(intent)["status"] == "confirmed")
-    assert time.monotonic() - ended < chains.LEASE.total_seconds() / 2
+    eventually(lambda: remote.intent(intent)["status"] == "confirmed")
     assert looks(second) > 0
     stack.check()
+
+
+def holder(stack):
+    """Who has the lease of the chain; None if nobody has it."""
+    open_database(stack.database_url)
+    try:
+        return ChainState.get().lease_holder
+    finally:
+        database.close()
 
 
 def test_a_node_slower_than_the_lease_does_not_make_two_workers_stop_each_other(
     environ, node, request, monkeypatch
 ):
-    monkeypatch.setattr(chains, "LEASE", timedelta(seconds=0.5))
+    monkeypatch.setattr(chains, "LEASE", timedelta(seconds=2))
     with BadNode(node.url) as proxy:
         environ["RPC_URL_31337"] = proxy.url
         acme = request.getfixturevalue("acme")
         buyer = acme.buyer(acme.ticket())
         checked_watcher(acme.app).leave()
-        proxy.delay = (
-            0.25  # A look takes three questions: longer than the lease, not twice as long.
-        )
+        # A look takes three questions: longer than the lease, not twice as long.
+        proxy.delay = 0.75
         buyer.pay(node)
         done, strange = threading.Event(), []
         threads = [

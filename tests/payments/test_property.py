@@ -194,7 +194,7 @@ def test_the_books_hold_on_a_fake_chain(new_world):
     run(OnFake, examples=100, steps=int(os.environ.get("STEPS", 25)))
 
 
-def test_the_books_hold_on_a_real_node(new_world):
+def test_the_books_hold_on_a_real_node(new_world, starts_processes):
     class OnAnvil(Payments):
         def open_world(self, decimals, **settings):
             self.node = Anvil(chain_id=chain_id_of(decimals))

@@ -86,11 +86,6 @@ FORBIDDEN = [
 
 
 @pytest.fixture
-def three_deep(environ):
-    environ["CONFIRMATIONS_31337"] = "3"
-
-
-@pytest.fixture
 def books(acme, neighbour, node):
     """A little of everything of acme's, by id, beside a neighbour who sells too."""
     ticket = acme.ticket()

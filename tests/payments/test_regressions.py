@@ -3,7 +3,6 @@
 import json
 
 import eth_abi
-import pytest
 
 from tests.support.factories import PRICE, cli, worker_once
 from ticketing.chain import multicall
@@ -11,11 +10,6 @@ from ticketing.chain.node import Node
 from ticketing.models.payment_intents import Payment
 from tools import anvil
 from tools.anvil import ROOT
-
-
-@pytest.fixture
-def three_deep(environ):
-    environ["CONFIRMATIONS_31337"] = "3"
 
 
 def mine(node, blocks):

@@ -6,11 +6,6 @@ from tests.support.factories import PRICE, cli, worker_once
 from ticketing.models.chains import ChainState
 
 
-@pytest.fixture
-def three_deep(environ):
-    environ["CONFIRMATIONS_31337"] = "3"
-
-
 def mine(node, blocks):
     node.rpc("anvil_mine", hex(blocks))
 

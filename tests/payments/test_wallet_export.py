@@ -120,7 +120,7 @@ def test_a_chain_that_is_not_enabled_any_more_leaves_the_balance_empty(environ, 
     assert rows == [row(here, "0/1", PRICE), row(elsewhere, "0/2", "")]
 
 
-def test_balances_are_asked_in_batches_and_come_in_order():
+def test_balances_are_asked_in_batches_and_come_in_order(starts_processes):
     xpub = new_xpub()
     addresses = [derive_address(xpub, index) for index in range(205)]
     with anvil.Anvil() as chain:

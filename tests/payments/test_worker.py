@@ -13,11 +13,6 @@ from tools import anvil
 
 
 @pytest.fixture
-def three_deep(environ):
-    environ["CONFIRMATIONS_31337"] = "3"
-
-
-@pytest.fixture
 def coarse_token(environ, node):
     """A chain outside the registry's knowledge: its token has 18 decimals."""
     environ["CONFIRMATIONS_777"] = "1"

@@ -16,7 +16,7 @@ from tests.conftest import NO_LIMITS, SECRET_KEY
 from tests.support.endpoints import UNKNOWN, endpoints, same
 from tests.support.factories import event_body, new_organizer, new_xpub
 from tests.support.odd_values import is_unicode
-from tests.support.remote import RemoteOrganizer
+from tests.support.remote import PATIENCE_SECONDS, RemoteOrganizer
 from ticketing.config import load
 from ticketing.db import migrate
 from ticketing.db.connection import database
@@ -247,7 +247,9 @@ def test_what_is_sought_means_the_same_in_whatever_locale_postgres_is(environ, d
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_real_server_answers_raw_bytes_as_problems_and_lives(database_url, tmp_path):
+def test_a_real_server_answers_raw_bytes_as_problems_and_lives(
+    database_url, tmp_path, starts_processes
+):
     variables = {"DATABASE_URL": database_url, "SECRET_KEY": SECRET_KEY, **NO_LIMITS}
     variables |= {"PORT": str(free_port()), "WEB_CONCURRENCY": "1"}
     with Stack(variables, log=tmp_path / "log") as stack:
@@ -279,7 +281,7 @@ def test_a_real_server_answers_raw_bytes_as_problems_and_lives(database_url, tmp
 
 
 def _exchange(port, request):
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS) as connection:
         connection.sendall(request)
         received = b"".join(iter(lambda: connection.recv(65536), b""))
     head, _, body = received.partition(b"\r\n\r\n")

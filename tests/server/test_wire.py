@@ -22,11 +22,6 @@ NOT_JSON = (
 
 
 @pytest.fixture
-def admin(acme):
-    return acme.api()
-
-
-@pytest.fixture
 def events_path(acme):
     return f"{acme.path}/events"
 

@@ -180,7 +180,6 @@ def run(
         env={"FLASK_SKIP_DOTENV": "1", **environ},
         input=stdin.encode() if isinstance(stdin, str) else stdin,
         capture_output=True,
-        timeout=30,
         check=False,
     )
     out, err = (output.decode(errors="replace") for output in (done.stdout, done.stderr))

@@ -10,13 +10,8 @@ from typing import Any, Self
 import psycopg
 import urllib3
 
-from tests.conftest import NO_LIMITS
-from tests.support.remote import RemoteOrganizer
+from tests.support.remote import PATIENCE_SECONDS, RemoteOrganizer, eventually
 from tools.client import Answer, Client
-from tools.stack import Stack
-
-UNLIMITED = NO_LIMITS
-"""What lets one address ask as often as it likes."""
 
 
 class Load:
@@ -28,6 +23,7 @@ class Load:
 
     def __init__(self, url: str, ask: Callable[[Client, int], Answer], clients: int = 4) -> None:
         self.seen: list[tuple[float, float, int | str]] = []
+        self.clients = clients
         self._ask, self._done = ask, threading.Event()
         self._threads = [
             threading.Thread(target=self._run, args=(Client(url), number))
@@ -50,14 +46,8 @@ class Load:
 
     def wait_for(self, more: int) -> None:
         """Wait until so many more requests have had their outcome."""
-        target, deadline = len(self.seen) + more, time.monotonic() + 20
-        while len(self.seen) < target:
-            assert time.monotonic() < deadline, f"{self.counts()}"
-            time.sleep(0.01)
-
-    def longest(self) -> float:
-        """The seconds that the slowest request took."""
-        return max(ended - began for began, ended, _ in self.seen)
+        target = len(self.seen) + more
+        eventually(lambda: len(self.seen) >= target)
 
     def _run(self, client: Client, number: int) -> None:
         while not self._done.is_set():
@@ -88,15 +78,6 @@ def reading_and_buying(acme: RemoteOrganizer, ticket: Any) -> Callable[[Client, 
     return ask
 
 
-def seconds_until(holds: Callable[[], bool], patience: float = 20) -> float:
-    """Wait until something holds; return how long that took. AssertionError if it never does."""
-    start = time.monotonic()
-    while not holds():
-        assert time.monotonic() < start + patience, "it never came to hold"
-        time.sleep(0.02)
-    return time.monotonic() - start
-
-
 def sql(url: str, statement: str, *values: object) -> list[tuple]:
     """Run one statement on a connection of its own; return its rows."""
     with psycopg.connect(url, autocommit=True) as connection:
@@ -105,13 +86,13 @@ def sql(url: str, statement: str, *values: object) -> list[tuple]:
 
 
 def cut(url: str, condition: str = "true") -> int:
-    """End the connections to a database that meet a condition; return how many they were."""
+    """End the connections to a database that meet a condition; return how many have ended."""
     found = sql(
         url,
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname ="
-        f" current_database() AND pid <> pg_backend_pid() AND {condition}",
+        f"SELECT pg_terminate_backend(pid, {PATIENCE_SECONDS * 1000}) FROM pg_stat_activity"
+        f" WHERE datname = current_database() AND pid <> pg_backend_pid() AND {condition}",
     )
-    return len(found)
+    return sum(ended for (ended,) in found)
 
 
 def family(pid: int) -> list[int]:
@@ -122,8 +103,3 @@ def family(pid: int) -> list[int]:
 def runs(pid: int) -> bool:
     """Whether a process has not ended."""
     return Path(f"/proc/{pid}").exists()
-
-
-def web(stack: Stack) -> int:
-    """The first process of gunicorn, which starts the others."""
-    return stack._processes["web"].pid

@@ -8,13 +8,14 @@ import pytest
 
 from tools import ToolMissing, anvil, nginx, pgbouncer, postgres
 
-_NODE_FIXTURES = {"node", "stack"}
 _taking_part: Counter[str] = Counter()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Fail at once, in one sentence, where a real part cannot be had."""
     if hasattr(config, "workerinput") or config.option.collectonly:
+        return
+    if config.option.markexpr == "quick":
         return
     try:
         anvil.binary()
@@ -29,7 +30,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     kind = callspec.params.get("database_url") if callspec else None
     if kind is not None:
         item.user_properties.append(("part", kind))
-    if _NODE_FIXTURES & set(getattr(item, "fixturenames", ())):
+    if "node" in getattr(item, "fixturenames", ()):
         item.user_properties.append(("part", "anvil"))
     if "pooler" in getattr(item, "fixturenames", ()):
         item.user_properties.append(("part", "pgbouncer"))
@@ -43,7 +44,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if not _taking_part:
+    if not _taking_part.keys() - {"sqlite"}:
         return
     versions = {
         "sqlite": f"SQLite {sqlite3.sqlite_version}",

@@ -7,12 +7,13 @@ import resource
 import socket
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import urllib3
 
 from tests.conftest import SECRET_KEY
+from tests.support.remote import PATIENCE_SECONDS
 from tools.stack import Stack, free_port
 
 GOOD = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
@@ -64,7 +65,7 @@ class RawServer(Stack):
 
     def wait(self) -> int:
         """Wait for its end."""
-        return self._processes["web"].wait(30)
+        return self._processes["web"].wait(PATIENCE_SECONDS)
 
     def connect(
         self, data: bytes = b"", *, receive_buffer: int = 0, source: str = "127.0.0.1"
@@ -74,7 +75,7 @@ class RawServer(Stack):
         sock.bind((source, 0))
         if receive_buffer:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        sock.settimeout(20)
+        sock.settimeout(PATIENCE_SECONDS)
         sock.connect(("127.0.0.1", self.entry))
         sock.sendall(data)
         return sock
@@ -155,6 +156,15 @@ def answers(received: bytes) -> list[RawAnswer]:
         received = received[head.end() + size :]
         found.append(answer)
     return found
+
+
+def is_read(clients: Iterable[socket.socket]) -> bool:
+    """Whether the server has read all that these sockets have sent: none of it is on the way."""
+    ports = {f":{sock.getsockname()[1]:04X}" for sock in clients}
+    lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    told = [line.split()[1:5] for line in lines]
+    ends = [queues for here, there, _, queues in told if {here[-5:], there[-5:]} & ports]
+    return len(ends) == 2 * len(ports) and set(ends) == {"00000000:00000000"}
 
 
 @contextlib.contextmanager

@@ -1,0 +1,28 @@
+"""What tests of keys share."""
+
+import pytest
+
+
+@pytest.fixture
+def key(acme):
+    """A key of acme as it was created."""
+    admin = acme.with_headers({"X-API-Key": acme.admin_key})
+    made = admin.post(f"{acme.path}/apikeys", {"name": "storefront", "role": "read"})
+    assert made.status_code == 201, made.json
+    return made.json
+
+
+@pytest.fixture
+def opens(acme, api):
+    """Tell whether a plaintext opens acme: as it is, and in exchange for a JWT."""
+
+    def opens(plaintext):
+        answers = [
+            api.get(f"{acme.path}/events", headers={"X-API-Key": plaintext}),
+            api.post("/v1/auth/token", {"api_key": plaintext}),
+        ]
+        statuses = [answer.status_code for answer in answers]
+        assert statuses in ([200, 200], [401, 401])
+        return statuses == [200, 200]
+
+    return opens

@@ -1,0 +1,52 @@
+"""As much of JSON Schema as the OpenAPI document uses, to check values against it."""
+
+import re
+from datetime import datetime
+from typing import Any
+
+TYPES = {
+    "string": str,
+    "integer": int,
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+    "null": type(None),
+}
+
+
+def resolve(document: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
+    """Follow references to what they lead to."""
+    while "$ref" in node:
+        assert node.keys() == {"$ref"}
+        assert node["$ref"].startswith("#/")
+        found = document
+        for part in node["$ref"].removeprefix("#/").split("/"):
+            found = found[part]
+        node = found
+    return node
+
+
+def check(document: dict[str, Any], schema: dict[str, Any], value: Any, where: str = "") -> None:
+    """Check a value against as much of JSON Schema as the document uses."""
+    schema = resolve(document, schema)
+    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    fits = [kind for kind in types if isinstance(value, TYPES[kind])]
+    assert fits and not (isinstance(value, bool) and "boolean" not in types), (where, value)
+    assert value in schema.get("enum", [value]), where
+    if isinstance(value, dict) and "properties" in schema:
+        assert value.keys() <= schema["properties"].keys(), where
+        assert value.keys() >= set(schema.get("required", ())), where
+        for name, each in value.items():
+            check(document, schema["properties"][name], each, f"{where}.{name}")
+    if isinstance(value, list):
+        for each in value:
+            check(document, schema["items"], each, f"{where}[]")
+    if isinstance(value, str):
+        assert schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)), (
+            where
+        )
+        assert re.search(schema.get("pattern", ""), value), where
+        if schema.get("format") == "date-time":
+            assert value.endswith("Z") and datetime.fromisoformat(value), where
+    if type(value) is int:
+        assert schema.get("minimum", value) <= value <= schema.get("maximum", value), where

@@ -1,0 +1,50 @@
+"""Gives each test the marker `quick` if it starts no process and needs no Postgres.
+
+Nobody keeps a list: a test is quick unless it asks for the fixture `starts_processes`, by itself or
+through another fixture, runs on Postgres, or is marked `long`. A quick test that starts a process
+nevertheless fails.
+"""
+
+import subprocess
+from collections.abc import Generator
+from typing import Any, NoReturn
+
+import pytest
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Before pytest looks at `-m`."""
+    for item in items:
+        if is_quick(item):
+            item.add_marker("quick")
+
+
+def is_quick(item: pytest.Item) -> bool:
+    """Whether a test can run in one process, without Postgres, in short time."""
+    callspec = getattr(item, "callspec", None)
+    on_postgres = callspec is not None and "postgres" in map(str, callspec.params.values())
+    return not (
+        on_postgres
+        or "starts_processes" in getattr(item, "fixturenames", ())
+        or item.get_closest_marker("long")
+    )
+
+
+@pytest.fixture(scope="session")
+def starts_processes() -> None:
+    """Named by every test and fixture that starts a process."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Let no quick test start a process."""
+    if item.get_closest_marker("quick") is None:
+        return (yield)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subprocess.Popen, "__init__", _refuse)
+        return (yield)
+
+
+def _refuse(*_: object, **__: object) -> NoReturn:
+    pytest.fail("a test that starts a process must use the fixture `starts_processes`")
