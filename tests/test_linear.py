@@ -40,7 +40,7 @@ HOSTILE = {
         ("", "RPC_URL_", "\n"),
     ],
     "ticketing/config.py: -?[0-9]+(\\.[0-9]+)?": [("", "1", "!"), ("1.", "1", "!")],
-    "ticketing/config.py: SECRET_KEY(_PREVIOUS)?|DATABASE_(REPLICA_)?URL"
+    "ticketing/config.py: SECRET_KEY(_PREVIOUS)?|DATABASE_URL"
     "|(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_.*": [("RPC_URL_", "a", "\n")],
     "ticketing/config.py: [1-9][0-9]{0,15}": [("", "1", "!")],
     "ticketing/config.py: [A-Za-z0-9._~+/=-]{16,}": [("", "a", "!")],

@@ -225,6 +225,13 @@ class ChainUnavailable(Unavailable):
     detail = "The chain cannot be looked at right now."
 
 
+class NodesBusy(ChainUnavailable):
+    """As many requests wait for nodes already as may do so at a time."""
+
+    retry_after = 1
+    detail = "Too many requests wait for the chain's node. Retry."
+
+
 class DatabaseUnavailable(Unavailable):
     """The database does not answer."""
 

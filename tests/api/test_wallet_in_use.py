@@ -115,17 +115,21 @@ def test_nodes_that_hang_hold_few_requests_of_a_process(bad_node, acme, monkeypa
         released.wait(PATIENCE_SECONDS)
         return chain_id
 
+    def put_and_close(organizer):
+        try:
+            return put(organizer, new_xpub())
+        finally:
+            database.close()
+
     bad_node.answer("eth_chainId", hang)
     api, path = acme.api(), f"{acme.path}/wallet"
     with ThreadPoolExecutor(LOOKS_AT_ONCE) as pool:
-        first = [pool.submit(put, acme, new_xpub()) for _ in range(LOOKS_AT_ONCE)]
+        first = [pool.submit(put_and_close, acme) for _ in range(LOOKS_AT_ONCE)]
         reached.wait(PATIENCE_SECONDS)
         another = api.put(path, {"xpub": new_xpub()})
         released.set()
         assert (another.status_code, another.json["code"]) == (503, "chain_unavailable")
         assert {each.result().status_code for each in first} == {200}
-        for _ in range(LOOKS_AT_ONCE):
-            pool.submit(database.close).result()
     assert api.put(path, {"xpub": new_xpub()}).status_code == 200
 
 

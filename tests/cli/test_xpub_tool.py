@@ -9,6 +9,8 @@ from ticketing.chain import xpub as xpubs
 from tools import anvil
 from tools.xpub import Key, derive
 
+pytestmark = pytest.mark.usefixtures("starts_processes")
+
 PHRASE = "test test test test test test test test test test test junk"
 
 # BIP-32's test vectors 1, 3 (a private key with a leading zero) and 4, as far as they are hardened.

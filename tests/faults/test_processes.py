@@ -83,7 +83,10 @@ def test_two_workers_and_purchases_at_once_issue_once(stack, node, remote):
     with ThreadPoolExecutor(10) as pool:
         answers = list(pool.map(remote.purchase, intents * 3))
     stack.check()
-    assert {answer.status for answer in answers} == {200}
+    # Few requests of a process wait for the node at a time; the others are asked to come again.
+    assert {answer.status for answer in answers} <= {200, 503}
+    answers = [each for each in answers if each.status == 200]
+    answers += [remote.purchase(intent) for intent in intents]
     for intent in intents:
         issued = {
             tuple(each["code"] for each in answer.json["admissions"])

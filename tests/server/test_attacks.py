@@ -21,6 +21,8 @@ from tests.support.raw_http import RawServer
 from tests.support.remote import RemoteOrganizer
 from tools.client import Client
 
+pytestmark = pytest.mark.usefixtures("starts_processes")
+
 MOST = 50
 ASKED = 40
 GUESSERS = 24

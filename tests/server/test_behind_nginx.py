@@ -10,6 +10,8 @@ from tests.support.remote import eventually
 from tools import ToolMissing
 from tools.nginx import Nginx
 
+pytestmark = pytest.mark.usefixtures("starts_processes")
+
 NEVER_ENDS = {"trailers that never end"}
 """nginx waits for the rest, which is no business of ours."""
 

@@ -20,6 +20,8 @@ from tools import ToolMissing
 from tools.nginx import Nginx
 from tools.stack import ROOT, free_port
 
+pytestmark = pytest.mark.usefixtures("starts_processes")
+
 THREADS = 4
 QUEUE, GONE = 2.0, 0.1
 

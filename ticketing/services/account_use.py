@@ -9,7 +9,6 @@ from ticketing.chain import xpub as xpubs
 from ticketing.chain.errors import RpcError
 from ticketing.chain.node import connect
 from ticketing.chain.registry import Chain
-from ticketing.errors import ChainUnavailable
 from ticketing.services import node_places
 
 FIRST_ADDRESSES = 5
@@ -27,9 +26,7 @@ def used_on(xpub: str, enabled: Mapping[int, Chain]) -> dict[int, bool | None]:
     None: the chain could not be seen in time. ChainUnavailable while too many requests wait for
     nodes.
     """
-    with node_places.place(xpub) as has_place:
-        if not has_place:
-            raise ChainUnavailable("Too many requests wait for the chain's node.")
+    with node_places.place(xpub):
         return _ask_side_by_side(xpub, enabled)
 
 

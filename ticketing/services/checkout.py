@@ -27,7 +27,6 @@ from ticketing.conflicts import (
 from ticketing.constants import CURRENCY, HOLD_UNDER_PRESSURE, IntentStatus, Publication
 from ticketing.db.connection import write_transaction
 from ticketing.errors import (
-    ChainUnavailable,
     IntentExpired,
     Invalid,
     KeyRequired,
@@ -138,9 +137,8 @@ def purchase(tenant_reference: str, intent_id: str, config: Config) -> PaymentIn
     """Look at the chain now and settle; return the intent with its admissions.
 
     It is confirmed or processing. A free order is confirmed. Admissions are issued once, however
-    often this is called. While too many requests wait for nodes, the intent is as the worker left
-    it. NotFound; PaymentRequired, IntentExpired, IntentCanceled and IntentReversed, each with the
-    `intent`; ChainUnavailable if the answer depends on a chain that cannot be read.
+    often this is called. NotFound; PaymentRequired, IntentExpired, IntentCanceled and
+    IntentReversed, each with the `intent`; ChainUnavailable if the answer depends on a chain that cannot be read.
     """
     found = intents.get(tenant_reference, intent_id)
     intent = _settle(found, config)
@@ -162,9 +160,7 @@ def cancel(tenant_reference: str, intent_id: str, config: Config) -> PaymentInte
     """
     intent = intents.get(tenant_reference, intent_id)
     if intent.status == IntentStatus.AWAITING_PAYMENT and intent.chain_id is not None:
-        with node_places.place(intent.id) as has_place:
-            if not has_place:
-                raise ChainUnavailable("Too many requests wait for the chain's node.")
+        with node_places.place(intent.id):
             view = looking.look(intent, config.chains, to_drop=True)
         booking.book_view(intent, view, to_drop=True)
     intent = settlement.cancel(intent.id)
@@ -199,9 +195,7 @@ def _settle(intent: PaymentIntent, config: Config) -> PaymentIntent:
         return intent
     if intent.chain_id is None:
         return settlement.confirm_free(intent.id)
-    with node_places.place(intent.id) as has_place:
-        if not has_place:
-            return intent
+    with node_places.place(intent.id):
         view = looking.look(intent, config.chains, to_drop=False)
     return booking.book_view(intent, view)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ticketing.constants import LOOKS_AT_ONCE
+from ticketing.errors import NodesBusy
 
 _places = threading.BoundedSemaphore(LOOKS_AT_ONCE)
 _taken: set[str] = set()
@@ -12,19 +13,19 @@ _guard = threading.Lock()
 
 
 @contextmanager
-def place(subject: str) -> Iterator[bool]:
-    """Take one of the few places for requests that wait for a node; yield whether there was one.
+def place(subject: str) -> Iterator[None]:
+    """Run a block that waits for a node, in one of the few places for such requests.
 
-    There is none while another request waits for the same subject, an order or an account.
+    NodesBusy, at once, if there is none, or while another request waits for the same
+    subject: an order or an account.
     """
     with _guard:
-        taken = subject not in _taken and _places.acquire(blocking=False)
-        if taken:
-            _taken.add(subject)
+        if subject in _taken or not _places.acquire(blocking=False):
+            raise NodesBusy
+        _taken.add(subject)
     try:
-        yield taken
+        yield
     finally:
-        if taken:
-            with _guard:
-                _taken.discard(subject)
-            _places.release()
+        with _guard:
+            _taken.discard(subject)
+        _places.release()

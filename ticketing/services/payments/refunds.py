@@ -84,9 +84,7 @@ def _transfers_back(
     chain = enabled.get(terms.chain_id)
     if chain is None:
         raise ChainUnavailable("The chain of this intent is not enabled any more.")
-    with node_places.place(intent.id) as has_place:
-        if not has_place:
-            raise ChainUnavailable("Too many requests wait for the chain's node.")
+    with node_places.place(intent.id):
         head, sent = _read(chain, tx_hash, terms.token_address)
     final_up_to = head.number - terms.required_confirmations + 1
     senders = _owed(intent).senders
