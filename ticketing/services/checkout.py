@@ -138,7 +138,8 @@ def purchase(tenant_reference: str, intent_id: str, config: Config) -> PaymentIn
 
     It is confirmed or processing. A free order is confirmed. Admissions are issued once, however
     often this is called. NotFound; PaymentRequired, IntentExpired, IntentCanceled and
-    IntentReversed, each with the `intent`; ChainUnavailable if the answer depends on a chain that cannot be read.
+    IntentReversed, each with the `intent`; ChainUnavailable if the answer depends on a chain that
+    cannot be read.
     """
     found = intents.get(tenant_reference, intent_id)
     intent = _settle(found, config)
