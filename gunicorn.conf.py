@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from ticketing.config import ConfigError, load
+from ticketing.constants import LOOKS_AT_ONCE
 from ticketing.server.worker import STOPS
 from ticketing.services.access.rate_limits import Limiter
 
@@ -37,7 +38,7 @@ if os.environ.get("TICKETING_METRICS_OF") != str(os.getpid()):
 bind = f"0.0.0.0:{_config.port}"
 workers = _config.web_concurrency
 worker_class = "ticketing.server.worker.Worker"
-threads = 4
+threads = 2 * LOOKS_AT_ONCE  # half of them may wait for nodes
 worker_connections = 500  # two file descriptors and more are left for each of the usual 1,024
 sendfile = False  # a worker keeps what a client does not read at once
 preload_app = True
