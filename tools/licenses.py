@@ -24,21 +24,22 @@ _BY_TEXT = (
 _HEAD = """\
 # Licences
 
-`make lock` writes this list. The service itself is under Apache-2.0 ([LICENSE](LICENSE)).
+For everybody who distributes the service. It is under Apache-2.0 ([LICENSE](LICENSE)). This command writes the list:
 
-What `requirements.txt` installs beside it, none of it changed:
+    make lock
+
+Installed by `requirements.txt`, unchanged:
 
 | distribution | version | licence |
 |---|---|---|
 """
 
 _FOOT = """
-psycopg-binary's wheels carry libpq and the libraries it needs (OpenSSL among them), under their
-own licences.
+psycopg-binary's wheels contain libpq and its libraries, OpenSSL among them, under their own licences.
 
-What this repository carries of others, unchanged:
+Included in this repository, unchanged:
 
-| what | version | licence | its text |
+| name | version | licence | text |
 |---|---|---|---|
 | Swagger UI | {version} | Apache-2.0 | `LICENSE`, `NOTICE` in `ticketing/static/swagger-ui/` |
 | in its bundle | | MIT, BSD-3-Clause, Apache-2.0 | `swagger-ui-bundle.js.LICENSE.txt`, there |
