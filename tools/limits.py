@@ -1,4 +1,4 @@
-"""`python -m tools.limits` writes the table of limits into README.md and docs/operations.md."""
+"""`python -m tools.limits` writes the table of limits into README.md."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from ticketing.constants import (
 )
 
 ROOT = Path(__file__).parent.parent
-PAGES = (ROOT / "README.md", ROOT / "docs" / "operations.md")
+PAGES = (ROOT / "README.md",)
 BEGIN, END = "<!-- limits: python -m tools.limits -->", "<!-- end of limits -->"
 
 _COUNTED = {
