@@ -24,7 +24,8 @@ _BY_TEXT = (
 _HEAD = """\
 # Licences
 
-For everybody who distributes the service. It is under Apache-2.0 ([LICENSE](LICENSE)). This command writes the list:
+For everybody who distributes the service, which is under Apache-2.0 ([LICENSE](LICENSE)).
+This command writes the list:
 
     make lock
 
@@ -35,7 +36,8 @@ Installed by `requirements.txt`, unchanged:
 """
 
 _FOOT = """
-psycopg-binary's wheels contain libpq and its libraries, OpenSSL among them, under their own licences.
+psycopg-binary's wheels contain libpq and its libraries, OpenSSL among them, under their own
+licences.
 
 Included in this repository, unchanged:
 
