@@ -6,7 +6,6 @@ from typing import Any
 
 from peewee import ModelUpdate
 
-from ticketing.constants import Publication
 from ticketing.models.prepared import Prepared
 from ticketing.models.ticket_types import TicketType
 
@@ -48,20 +47,6 @@ def hold(ticket_type_id: str, quantity: int) -> TicketType | None:
     None if fewer are left.
     """
     return _hold.first(ticket_type_id=ticket_type_id, quantity=quantity)
-
-
-def hold_again(ticket_type_id: str, quantity: int) -> bool:
-    """Set `quantity` aside once more for an order that had lost it. False if it cannot be.
-
-    What is not on sale any more is not sold late either.
-    """
-    held = hold(ticket_type_id, quantity)
-    if held is None:
-        return False
-    if Publication.PUBLISHED == held.status == held.event.status:
-        return True
-    release(ticket_type_id, quantity)
-    return False
 
 
 def release(ticket_type_id: str, quantity: int) -> None:
