@@ -39,7 +39,7 @@ from tools import anvil
 Known = dict[str, list[Any]]
 
 PASSWORD = "correct horse battery staple"
-OUT_OF_RANGE = "Must lie in the years 1970 to 9999 in UTC."
+OUT_OF_RANGE = "Must be in the years 1970 to 9999 in UTC."
 IN_WORDS = {
     "cursor": {"Not a cursor of this list."},
     "timezone": {"Not an IANA time zone name."},
