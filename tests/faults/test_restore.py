@@ -150,7 +150,7 @@ def test_every_wallet_passes_over_as_many_addresses_as_it_is_told(app, acme, nei
 def test_a_wallet_never_passes_over_more_addresses_than_it_has(app, acme, neighbour):
     acme.buyer(acme.ticket())
     said = cli(app, "db", "restored", "--skip", str(2**31), exit_code=1)
-    assert said == "Error: skip: A wallet has fewer addresses left than that.\n"
+    assert said == "Error: skip: A wallet has fewer addresses left.\n"
     for each, index in ((acme, 2), (neighbour, 1)):
         assert each.api().get(f"{each.path}/wallet").json["next_index"] == index
 

@@ -59,7 +59,7 @@ class _Figures(Collector):
         unseen = CounterMetricFamily(
             "ticketing_rpc_errors", "Looks at a chain that failed.", labels=["chain_id"]
         )
-        for chain, count in figures.unseen.items():
+        for chain, count in figures.rpc_errors.items():
             unseen.add_metric([chain], count)
         yield from (live, entered, lag, unseen)
         yield GaugeMetricFamily(

@@ -157,7 +157,7 @@ class Buyer:
             return
         intent_id = (request.view_args or {})["intent_id"]
         if not credentials.is_client_secret(config().keyring, intent_id, secret):
-            raise NotFound("There is no such intent.")
+            raise NotFound("This intent does not exist.")
         g.order = intent_id
 
     def counts(self) -> Counts:
