@@ -111,7 +111,7 @@ def test_a_backup_never_takes_the_place_of_a_file(app, tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     for name in ("there", "link"):
         said = cli(app, "db", "backup", str(tmp_path / name), exit_code=1)
-        assert said == f"Error: {tmp_path / name} is there already, and is left as it is\n"
+        assert said == f"Error: {tmp_path / name} exists already; it was not changed\n"
     assert (tmp_path / "there").read_text() == "as before"
     assert not (tmp_path / "nowhere").exists()
 
