@@ -134,7 +134,7 @@ def test_of_two_backups_to_one_file_the_first_one_stays(app, tmp_path):
 def test_where_no_backup_can_be_written_one_sentence_says_so(app, tmp_path):
     target = tmp_path / "no" / "folder"
     said = cli(app, "db", "backup", str(target), exit_code=1)
-    assert said == f"Error: {target} cannot be written: No such file or directory\n"
+    assert said == f"Error: cannot write {target}: No such file or directory\n"
 
 
 @on_sqlite
