@@ -25,7 +25,8 @@ TicketingError
 │   ├── TooManyOrders              too_many_orders
 │   └── TooManyFree                too_many_free
 └── Unavailable               503
-    ├── ChainUnavailable           chain_unavailable
+        ├── ChainUnavailable           chain_unavailable
+        │   └── NodesBusy              chain_unavailable
     └── DatabaseUnavailable        database_unavailable
 """
 
@@ -252,10 +253,10 @@ class ChainUnavailable(Unavailable):
 
 
 class NodesBusy(ChainUnavailable):
-    """As many requests wait for nodes already as may do so at a time."""
+    """The maximum number of requests is waiting for nodes."""
 
     retry_after = 1
-    detail = "Too many requests wait for the chain's node. Retry."
+    detail = "Too many requests are waiting for the blockchain node. Retry."
 
 
 class DatabaseUnavailable(Unavailable):
