@@ -1,4 +1,4 @@
-"""The application factory: `gunicorn 'app:create_app()'`, `flask --app app ...`."""
+"""The application factory, for `gunicorn 'app:create_app()'` and `flask --app app ...`."""
 
 import os
 import sys
@@ -42,7 +42,7 @@ def create_app(config: Config | None = None) -> Flask:
     """Build the application from `config`, or from the environment."""
     if config is None:
         if click.get_current_context(silent=True) and get_load_dotenv():
-            # `flask --app app --help` comes here before Flask itself has read .env.
+            # `flask --app app --help` calls this before Flask has read .env.
             load_dotenv()
         try:
             config = load(os.environ)
@@ -52,7 +52,7 @@ def create_app(config: Config | None = None) -> Flask:
     try:
         open_database(config.database_url)
     except OSError as error:
-        sys.exit(f"ticketing: DATABASE_URL: its folder cannot be made ({error.strerror})")
+        sys.exit(f"ticketing: DATABASE_URL: cannot create its folder ({error.strerror})")
 
     app = Flask("ticketing")
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
@@ -60,9 +60,9 @@ def create_app(config: Config | None = None) -> Flask:
     app.json.compact = True  # type: ignore[attr-defined]
     app.extensions["ticketing"] = config
     app.extensions["limiter"] = Limiter()
-    app.url_map.merge_slashes = False  # it would redirect `//` to an absolute http:// URL
-    request_log.watch(app)
-    rate_limit.watch(app)
+    app.url_map.merge_slashes = False  # otherwise `//` redirects to an absolute http:// URL
+    request_log.register(app)
+    rate_limit.register(app)
     problems.register(app)
     api = openapi.make_api(app)
     for surface in SURFACES:

@@ -1,4 +1,4 @@
-"""How gunicorn serves the application. What is wrong stops the start here, in one sentence."""
+"""Settings of gunicorn. An invalid configuration ends the start with one sentence."""
 
 import atexit
 import errno
@@ -23,43 +23,43 @@ except ConfigError as error:
     sys.exit(f"ticketing: {error}")
 
 
-def _leave_nothing(master: int, folder: str) -> None:
+def _remove_folder(master: int, folder: str) -> None:
     if os.getpid() == master:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-# Each process counts what it answers in a file there; it is named before the application is loaded
-# and is this master's, also after SIGHUP.
+# Each process counts its requests in a file of this folder. The variable must be set before the
+# application is loaded. The folder belongs to this master process and survives SIGHUP.
 if os.environ.get("TICKETING_METRICS_OF") != str(os.getpid()):
     os.environ["TICKETING_METRICS_OF"] = str(os.getpid())
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="ticketing-metrics-")
-    atexit.register(_leave_nothing, os.getpid(), os.environ["PROMETHEUS_MULTIPROC_DIR"])
+    atexit.register(_remove_folder, os.getpid(), os.environ["PROMETHEUS_MULTIPROC_DIR"])
 
 bind = f"0.0.0.0:{_config.port}"
 workers = _config.web_concurrency
 worker_class = "ticketing.server.worker.Worker"
 threads = 2 * LOOKS_AT_ONCE  # half of them may wait for nodes
-worker_connections = 500  # two file descriptors and more are left for each of the usual 1,024
-sendfile = False  # a worker keeps what a client does not read at once
+worker_connections = 500  # the usual limit of 1,024 file descriptors leaves two per connection
+sendfile = False  # the worker buffers what a client does not read at once
 preload_app = True
 control_socket_disable = True
-forwarded_allow_ips = ""  # whom to believe says TRUSTED_PROXIES, in one place: web/client_ip.py
+forwarded_allow_ips = ""  # web/client_ip.py reads X-Forwarded-For, with TRUSTED_PROXIES
 loglevel = _config.log_level.lower()
 
 
-# A process that is told to stop between its fork and the moment at which it listens would never
-# hear it: to be told waits until then.
-hold_back = partial(signal.pthread_sigmask, signal.SIG_BLOCK, STOPS)
-let_through = partial(signal.pthread_sigmask, signal.SIG_UNBLOCK, STOPS)
-os.register_at_fork(before=hold_back, after_in_parent=let_through)
-let_through()  # a gunicorn that was started by the one before it (SIGUSR2)
+# Between its fork and its signal handlers, a process would lose a signal to stop. So these signals
+# are blocked until the handlers are in place.
+block_signals = partial(signal.pthread_sigmask, signal.SIG_BLOCK, STOPS)
+unblock_signals = partial(signal.pthread_sigmask, signal.SIG_UNBLOCK, STOPS)
+os.register_at_fork(before=block_signals, after_in_parent=unblock_signals)
+unblock_signals()  # SIGUSR2: the old gunicorn started this one with blocked signals
 
 
 def on_starting(server: Any) -> None:
-    """End at once where the port is taken, unless the sockets are inherited from it."""
+    """Exit at once if the port is in use, unless the sockets are inherited."""
     if "GUNICORN_FD" in os.environ or "LISTEN_FDS" in os.environ:
         return
-    # What --bind says goes before `bind` above.
+    # --bind overrides `bind` above.
     for address in server.cfg.address:
         if not isinstance(address, tuple):
             continue  # a Unix socket or an inherited one
@@ -69,17 +69,20 @@ def on_starting(server: Any) -> None:
             try:
                 probe.bind(address)
             except OSError as error:
-                if error.errno == errno.EADDRINUSE:  # gunicorn tells everything else
+                if error.errno == errno.EADDRINUSE:  # gunicorn reports all other errors
                     sys.exit(f"ticketing: port {address[1]} is in use; set PORT to another one")
 
 
 def pre_fork(server: object, worker: object) -> None:
-    """Keep what is loaded from the collector: each worker's first collection would copy it all."""
+    """Exclude loaded objects from garbage collection.
+
+    Otherwise the first collection of each worker would copy all shared memory pages.
+    """
     gc.collect()
     gc.freeze()
 
 
 def post_fork(server: Any, worker: object) -> None:
-    """Say how many processes share a limit; make the folder again if somebody removed it."""
+    """Set how many processes share a limit. Create the metrics folder again if it was removed."""
     Limiter.processes = server.num_workers
     os.makedirs(os.environ["PROMETHEUS_MULTIPROC_DIR"], mode=0o700, exist_ok=True)

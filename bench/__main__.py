@@ -1,6 +1,6 @@
-"""`make bench`: what the service costs, beside the least that could answer the same.
+"""`make bench`: measure the cost of requests, compared with minimal servers.
 
-Exits with 1 if anything was answered with another status than it must be, never for a time.
+Exits with 1 if a response has an unexpected status, never because of a time.
 """
 
 import argparse
@@ -32,7 +32,7 @@ WARM_UP_SECONDS = 0.3
 
 @dataclass(frozen=True)
 class World:
-    """A database with a shop in it, and what a server on it is configured with."""
+    """A database with a shop, and the configuration of its servers."""
 
     database: Database
     variables: dict[str, str]
@@ -40,32 +40,32 @@ class World:
 
 
 def main() -> None:
-    """Measure, print, and write the result down if that is asked for."""
+    """Measure, print the result, and write it to a file with --write."""
     arguments = _arguments()
     try:
         with ExitStack() as running:
-            told, errors = _measure(arguments, running)
+            report, errors = _measure(arguments, running)
     except (ServerFailed, ToolMissing, RuntimeError, subprocess.CalledProcessError) as error:
         sys.exit(f"bench: {error}")
     except KeyboardInterrupt:
-        sys.exit("bench: broken off")
-    print(told)
+        sys.exit("bench: interrupted")
+    print(report)
     if arguments.write:
         RESULTS.write_text(
-            f"# The last result\n\nHow to read it: [README.md](README.md).\n\n```\n{told}\n```\n"
+            f"# The last result\n\nHow to read it: [README.md](README.md).\n\n```\n{report}\n```\n"
         )
     if errors:
-        sys.exit(f"bench: {errors} answers were not what they must be: the figures say nothing")
+        sys.exit(f"bench: {errors} responses were wrong, so the figures are not valid")
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=0.5, help="of each row in each round")
+    parser.add_argument("--seconds", type=float, default=0.5, help="time per row and round")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", default="", metavar="SUBSTRING", help="of what is measured")
-    parser.add_argument("--database", choices=("sqlite", "postgres"), help="instead of both")
-    parser.add_argument("--long", action="store_true", help="memory after 200,000 requests, too")
-    parser.add_argument("--write", action="store_true", help=f"to {RESULTS.relative_to(ROOT)}")
+    parser.add_argument("--only", default="", metavar="SUBSTRING", help="measure only these cases")
+    parser.add_argument("--database", choices=("sqlite", "postgres"), help="default: both")
+    parser.add_argument("--long", action="store_true", help="also memory after 200,000 requests")
+    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.relative_to(ROOT)}")
     arguments = parser.parse_args()
     names = [*(case.name for case in CASES), PLAIN_NAME, SIZE_NAME, WATCHER_NAME]
     if not any(arguments.only in name for name in names):
@@ -74,36 +74,36 @@ def _arguments() -> argparse.Namespace:
 
 
 def _measure(arguments: argparse.Namespace, running: ExitStack) -> tuple[str, int]:
-    """Measure what is asked for; return it as text, and the number of wrong answers."""
+    """Measure the selected cases. Return the report and the number of wrong responses."""
     folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="ticketing-bench-")))
     log = folder / "log"
     chosen = list(databases_of(arguments.database, folder, running))
-    told = machine.facts(chosen)
+    report = machine.facts(chosen)
     errors = 0
     cases = [case for case in CASES if arguments.only in case.name]
     sized = arguments.only in SIZE_NAME
     worlds = worlds_of(chosen, log) if cases or sized else []
     if sized:
         _say(SIZE_NAME)
-        # Before anything else runs: what other processes share would seem to cost less.
+        # Measure this first: memory that is shared with other processes would seem to cost less.
         shown, wrong = size.measure(worlds[0].shop, worlds[0].variables, log, many=arguments.long)
-        told += ["", "Start and size", "", shown]
+        report += ["", "Start and size", "", shown]
         errors += wrong
     rows = list(_rows(cases, worlds, log, running)) if cases else []
     if arguments.only in PLAIN_NAME:
         rows += map(_plain_row, chosen)
     if rows:
         _take(rows, arguments.rounds, arguments.seconds)
-        told += ["", "Requests", "", table.of_rows(rows, BARE_NAME, FLASK_NAME)]
+        report += ["", "Requests", "", table.of_rows(rows, BARE_NAME, FLASK_NAME)]
         errors += sum(row.errors for row in rows)
     if arguments.only in WATCHER_NAME:
         _say(WATCHER_NAME)
-        told += ["", "The watcher", "", _watcher()]
-    return "\n".join(told), errors
+        report += ["", "The watcher", "", _watcher()]
+    return "\n".join(report), errors
 
 
 def databases_of(choice: str | None, folder: Path, running: ExitStack) -> Iterator[Database]:
-    """Yield the databases to be measured, running."""
+    """Yield the running databases to measure."""
     if choice != "postgres":
         yield databases.sqlite(folder)
     if choice != "sqlite":
@@ -111,7 +111,7 @@ def databases_of(choice: str | None, folder: Path, running: ExitStack) -> Iterat
 
 
 def worlds_of(chosen: Sequence[Database], log: Path) -> list[World]:
-    """Make a shop in each database."""
+    """Create a shop in each database."""
     worlds = []
     with anvil.Anvil() as node:
         anvil.ensure_token(node.rpc)
@@ -133,14 +133,14 @@ def worlds_of(chosen: Sequence[Database], log: Path) -> list[World]:
 def _rows(
     cases: Sequence[Case], worlds: Sequence[World], log: Path, running: ExitStack
 ) -> Iterator[Row]:
-    """Start all that answers, and yield a row for each of them and each case."""
+    """Start all servers, and yield a row for each server and case."""
     services = [running.enter_context(Server(SERVICE, world.variables, log)) for world in worlds]
     first, shop = services[0], worlds[0].shop
     paths = {
         case.name: f"/{case.status}/{load.body_size(first.port, case.request(shop).to(first.port))}"
         for case in cases
     }
-    # The same variables, since they stand for the same gunicorn settings.
+    # The same variables, so that gunicorn has the same settings.
     fixed = {**worlds[0].variables, "BENCH_ANSWERS": " ".join(paths.values())}
     baselines = [
         (name, running.enter_context(Server(app, fixed, log)))
@@ -171,7 +171,7 @@ def _plain_row(database: Database) -> Row:
 
 
 def _take(rows: Sequence[Row], rounds: int, seconds: float) -> None:
-    """Run all rows in turn, and that several times: what drifts meanwhile hits them alike."""
+    """Run all rows in turn, several times, so that drift affects all rows equally."""
     for number in range(rounds + 1):
         said = None
         for row in rows:
@@ -185,7 +185,7 @@ def _take(rows: Sequence[Row], rounds: int, seconds: float) -> None:
 
 
 def _watcher() -> str:
-    # In a process of its own: it opens databases of its own.
+    # It runs in its own process, because it opens other databases.
     done = subprocess.run(
         [sys.executable, "-m", "bench.watcher"],
         cwd=ROOT,

@@ -1,6 +1,6 @@
-"""What the service is compared with: the least that answers the same statuses and sizes.
+"""Baselines: minimal servers that send the same statuses and sizes as the service.
 
-The paths are `/STATUS/SIZE`; those that BENCH_ANSWERS names are made before the first request.
+Paths are `/STATUS/SIZE`. The responses in BENCH_ANSWERS are built before the first request.
 """
 
 import os
@@ -30,14 +30,14 @@ _NOTHING: tuple[str, list[tuple[str, str]], list[bytes]] = (
 
 
 def bare(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """Answer with fixed bytes: a WSGI callable and nothing else."""
+    """Send fixed bytes: a bare WSGI application."""
     status, headers, body = _HEADERS.get(environ["PATH_INFO"], _NOTHING)
     start_response(status, headers)
     return body
 
 
 def make_flask() -> Flask:
-    """Build a Flask application that answers with fixed bytes."""
+    """Build a Flask application that sends fixed bytes."""
     app = Flask("fixed")
     for path, (status, body) in _ANSWERS.items():
         app.add_url_rule(path, path, _view(status, body), methods=["GET", "POST"])

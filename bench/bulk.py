@@ -1,4 +1,4 @@
-"""Rows by the million, quickly: indexes are made at the end, foreign keys are not checked."""
+"""Insert millions of rows quickly: indexes are created last, foreign keys are not checked."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,27 +31,27 @@ COLUMNS = {
     "chain_blocks": "chain_id number hash time",
     "idempotency_keys": "digest request_digest claimed_at created_at status body",
 }
-"""The tables that can be filled, with the columns of a row in their order."""
+"""The tables, each with the columns of a row in order."""
 
 
 class Sink:
-    """Takes rows one by one and writes them many at once."""
+    """Collects rows, and writes many at once."""
 
     def __init__(self, *, shows: bool = False) -> None:
-        """Take rows; `shows` tells at the terminal how many were written so far."""
+        """`shows`: print the number of written rows to the terminal."""
         self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in COLUMNS}
         self._written = dict.fromkeys(COLUMNS, 0)
         self._shows = shows
 
     def add(self, table: str, *row: Any) -> None:
-        """Take a row of a table."""
+        """Add a row to a table."""
         rows = self._rows[table]
         rows.append(row)
         if len(rows) == ROWS_AT_ONCE:
             self._write(table)
 
     def flush(self) -> None:
-        """Write what is left."""
+        """Write the remaining rows."""
         for table in COLUMNS:
             self._write(table)
 
@@ -74,9 +74,9 @@ class Sink:
 
 @contextmanager
 def filling() -> Iterator[None]:
-    """Put everything that makes writing slow out of the way, and back at the end.
+    """Disable everything that slows down writes, and restore it at the end.
 
-    What is killed in between is a database to throw away.
+    If the process is killed in between, the database is unusable.
     """
     indexes = dict(database.execute_sql(_INDEXES_SQLITE if is_sqlite() else _INDEXES_POSTGRES))
     before = _BEFORE_SQLITE if is_sqlite() else _BEFORE_POSTGRES
@@ -109,10 +109,10 @@ _BEFORE_POSTGRES = (
     "SET synchronous_commit = off",
     "SET maintenance_work_mem = '512MB'",
 )
-# What autovacuum does in time.
+# Autovacuum does this later.
 _AFTER_POSTGRES = ("VACUUM ANALYZE", "RESET ALL")
 
 
 def _line(row: tuple[Any, ...]) -> str:
-    # Nothing that is made here needs COPY's escapes.
+    # No generated value needs the escapes of COPY.
     return "\t".join("\\N" if value is None else str(value) for value in row) + "\n"

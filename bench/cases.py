@@ -1,4 +1,4 @@
-"""What is measured: a request, the status it must be answered with, and what it may cost."""
+"""The measured cases: a request, its expected status, and its cost bound."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ _CHECKOUT = f"/v1/checkout/tenants/{TENANT}"
 
 @dataclass(frozen=True)
 class Request:
-    """One HTTP request. `body` goes as JSON."""
+    """One HTTP request, with `body` as JSON."""
 
     method: str
     path: str
@@ -24,7 +24,7 @@ class Request:
     body: Any = None
 
     def to(self, port: int, path: str | None = None) -> bytes:
-        """Write it out for a server of ours, as it is or with another path."""
+        """Return its bytes for a local server, with `path` in place of its own if given."""
         body = b"" if self.body is None else json.dumps(self.body).encode()
         headers = {"Host": f"127.0.0.1:{port}", "Accept": "*/*", "X-Forwarded-For": load.CLIENT}
         headers.update(self.headers)
@@ -39,7 +39,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Bound:
-    """The most CPU a request may cost, in Flask's of the same size, or the least rate."""
+    """The CPU limit of a request as a multiple of Flask's for the same size, or a minimum rate."""
 
     to_flask: float | None = None
     a_second: float | None = None
@@ -50,7 +50,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Case:
-    """A request to a shop, and its bound on each database."""
+    """A request to a shop, and its bound for each database."""
 
     name: str
     status: int

@@ -1,4 +1,4 @@
-"""What process trees use, from /proc: CPU time and memory."""
+"""CPU time and memory of process trees, from /proc."""
 
 import os
 import time
@@ -9,7 +9,7 @@ _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 def tree(root: int) -> list[int]:
-    """Return a process and all that descend from it."""
+    """Return a process and all its descendants."""
     children: dict[int, list[int]] = defaultdict(list)
     for folder in Path("/proc").glob("[0-9]*"):
         pid = int(folder.name)
@@ -23,30 +23,30 @@ def tree(root: int) -> list[int]:
 
 
 def parent(pid: int) -> int | None:
-    """Return a process's parent, None if there is no such process."""
+    """Return the parent of a process. None if the process does not exist."""
     fields = _stat(pid)
     return int(fields[1]) if fields else None
 
 
 def seconds(root: int) -> float:
-    """Return the CPU time used so far by a process tree, with those in it that have ended."""
+    """Return the CPU seconds of a process tree so far, exited processes included."""
     return sum(_seconds_of(pid) for pid in tree(root))
 
 
 def pss_bytes(root: int) -> int:
-    """Return the proportional set size of a process tree: what is shared counts once in all."""
+    """Return the proportional set size of a process tree: shared memory counts once."""
     return sum(_pss_of(pid) for pid in tree(root))
 
 
 def _seconds_of(pid: int) -> float:
     fields = _stat(pid)
     try:
-        # Its clock, as clock_getcpuclockid(3) makes it: /proc counts in steps of 10 ms, which is
-        # much where a slice of the measurement takes half a second.
+        # The CPU clock of the process, as in clock_getcpuclockid(3). /proc counts in steps of
+        # 10 ms, which is not exact enough for slices of half a second.
         own = time.clock_gettime((~pid << 3) | 2)
     except OSError:
         return 0.0
-    # Of children that have ended, only their parent still knows.
+    # Only the parent has the CPU time of children that have exited.
     return own + sum(int(ticks) for ticks in fields[13:15]) / _TICKS_A_SECOND
 
 
@@ -59,7 +59,7 @@ def _pss_of(pid: int) -> int:
 
 
 def _stat(pid: int) -> list[str]:
-    """Return the fields of a process's stat after its name; none if it has ended."""
+    """Return the fields of a process's stat after its name. Empty if it has exited."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -1,4 +1,4 @@
-"""The databases that are measured: a SQLite file on disk, a Postgres that waits for its disk."""
+"""The measured databases: a SQLite file on disk, and a Postgres with durable commits."""
 
 import sqlite3
 from contextlib import ExitStack
@@ -17,7 +17,7 @@ POSTGRES = "Postgres"
 
 @dataclass(frozen=True)
 class Database:
-    """An empty database for the service, another for plain SQL, and the process to watch."""
+    """An empty database for the service, another for plain SQL, and the server process."""
 
     name: str
     version: str
@@ -27,7 +27,7 @@ class Database:
 
 
 def sqlite(folder: Path) -> Database:
-    """Name two files that do not exist yet."""
+    """Return a database of two files that do not exist yet."""
     return Database(
         SQLITE,
         sqlite3.sqlite_version,
@@ -38,7 +38,7 @@ def sqlite(folder: Path) -> Database:
 
 
 def postgres(running: ExitStack) -> Database:
-    """Start a server until `running` ends. ServerFailed if its processes are not to be seen."""
+    """Start a server that stops with `running`. ServerFailed if its processes are not visible."""
     server = running.enter_context(Postgres(durable=True))
     return Database(
         POSTGRES,
@@ -50,9 +50,9 @@ def postgres(running: ExitStack) -> Database:
 
 
 def _pid(url: str) -> int:
-    """Return the server's first process: the parent of whoever answers."""
+    """Return the server's first process: the parent of the process of a connection."""
     with psycopg.connect(url) as connection:
         pid = cpu.parent(connection.info.backend_pid)
     if pid is None or not Path(f"/proc/{pid}/comm").read_text().startswith("postgres"):
-        raise ServerFailed("the server of TEST_DATABASE_URL does not run on this machine")
+        raise ServerFailed("the server of TEST_DATABASE_URL is not on this machine")
     return pid

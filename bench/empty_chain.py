@@ -1,4 +1,4 @@
-"""A stand-in for a node whose chain is longer than anvil mines in a moment, and always empty.
+"""A fake node with a long and empty chain. Anvil would need too long to mine it.
 
 `python -m bench.empty_chain FIRST_TIME` listens on a free port, which it prints.
 """
@@ -23,7 +23,7 @@ _SYMBOL = "0x" + keccak256(b"symbol()")[:4].hex()
 
 
 class EmptyChain(Running):
-    """Runs the stand-in in a process of its own, at its block 0. A context manager."""
+    """Runs the fake node in its own process, at block 0. A context manager."""
 
     def __init__(self, first_time: int) -> None:
         self._process = subprocess.Popen(
@@ -36,12 +36,12 @@ class EmptyChain(Running):
         self.url = f"http://127.0.0.1:{self._process.stdout.readline().strip()}"
 
     def stop(self) -> None:
-        """End it."""
+        """Stop it."""
         self._process.terminate()
         self._process.communicate()
 
     def mine(self, blocks: int) -> None:
-        """Add so many blocks."""
+        """Add blocks."""
         question = {"id": 0, "method": "mine", "params": [blocks]}
         urllib3.request("POST", self.url, json=question)
 
@@ -54,10 +54,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        told = (
+        answers = (
             [self._answer(each) for each in asked] if type(asked) is list else self._answer(asked)
         )
-        body = json.dumps(told).encode()
+        body = json.dumps(answers).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -104,7 +104,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def main() -> None:
-    """Listen until somebody ends it."""
+    """Listen until the process is stopped."""
     _Handler.first_time = int(sys.argv[1])
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     print(server.server_address[1], flush=True)

@@ -1,4 +1,4 @@
-"""What the generator makes up: how orders end, and values that look like the real ones."""
+"""Invented data for the generator: outcomes of orders, and realistic values."""
 
 import hashlib
 import secrets
@@ -16,7 +16,7 @@ BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 @dataclass(frozen=True)
 class Outcome:
-    """How an order ends: what is paid and given back, each in percent of its price."""
+    """The outcome of an order: what is paid and refunded, each in percent of its price."""
 
     weight: int
     status: IntentStatus
@@ -54,7 +54,7 @@ class Wallet:
 
 @dataclass
 class Sold:
-    """What is sold for an event: a ticket type and its stock."""
+    """A ticket type of an event, with its stock."""
 
     id: str
     tenant: int
@@ -68,7 +68,7 @@ class Sold:
 
 
 def text(at: float | None) -> str | None:
-    """Write a moment as the database keeps it."""
+    """Return a time in the format of the database."""
     if at is None:
         return None
     moment: datetime = datetime.fromtimestamp(at, UTC)
@@ -76,17 +76,17 @@ def text(at: float | None) -> str | None:
 
 
 def block(at: float) -> int:
-    """Return the number of the block of a moment."""
+    """Return the number of the block at a time."""
     return int(at) // BLOCK_SECONDS - 800_000_000
 
 
 def address() -> str:
-    """Make an address of digits alone, whose EIP-55 form needs no checksum worked out."""
+    """Return an address of digits only, which is valid in EIP-55 without a checksum."""
     return f"0x{secrets.randbelow(10**40):040}"
 
 
 def xpub(chain_code: bytes) -> str:
-    """Write the account's key that has this chain code."""
+    """Return an account's xpub with this chain code."""
     data = bytes.fromhex("0488B21E03") + bytes(8) + chain_code + PUBLIC_KEY
     checksum = hashlib.sha256(hashlib.sha256(data).digest()).digest()[:4]
     number, written = int.from_bytes(data + checksum, "big"), ""

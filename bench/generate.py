@@ -1,9 +1,11 @@
-"""A large database whose books are right, to measure on: `python -m bench.generate DATABASE_URL`.
+"""Generate a large, consistent database for measurements.
 
-It fills a migrated, empty database (on Postgres as a superuser: foreign keys are not checked
-meanwhile). Rows are made in the order of time, as a service makes them, so that those of one
-tenant lie as far apart as they would. The tenant `big` has a tenth of everything, and in it one
-event with a third of its orders; an event of `fair` has many ticket types; most tenants are small.
+    python -m bench.generate DATABASE_URL
+
+It fills a migrated, empty database. On Postgres it needs a superuser, because it disables the check
+of foreign keys. Rows are created in the order of time, as by the service, so that the rows of a
+tenant are as scattered as in reality. The tenant `big` has a tenth of everything, and one of its
+events has a third of its orders. An event of `fair` has many ticket types. Most tenants are small.
 """
 
 import argparse
@@ -40,7 +42,7 @@ from ticketing.services.payments import block_history
 CHAINS = (31337, 8453)
 YEAR, DAY, HOUR, HOLD = 365 * 86_400, 86_400, 3_600, 900
 BIG, FAIR, HIT = 0, 1, 0
-"""The places of the large tenant, of the one with many ticket types, and of the large event."""
+"""The indexes of the tenant `big`, of the tenant `fair`, and of the large event."""
 
 WORDS = ("Launch", "Summer", "Night", "Jazz", "Open Air", "Workshop", "Gala", "Reading")
 TYPES = ("in_person", "online", "hybrid", "in_person")
@@ -49,7 +51,7 @@ STATUSES = ("published",) * 17 + ("draft", "canceled", "canceled")
 
 @dataclass(frozen=True)
 class Scale:
-    """How much there is to be."""
+    """How many rows to create."""
 
     tenants: int = 10_000
     events: int = 100_000
@@ -57,12 +59,12 @@ class Scale:
 
     @property
     def crowd(self) -> int:
-        """How many rows a list needs that is to have a thousand pages of two."""
+        """The number of rows for a list with a thousand pages of two."""
         return self.events // 40
 
 
 class Generator:
-    """Makes the rows of one database; the same ones, but for their secrets, each time."""
+    """Creates the rows of one database. Except for secrets, they are the same each time."""
 
     def __init__(self, scale: Scale, sink: Sink) -> None:
         self._scale, self._sink = scale, sink
@@ -75,7 +77,7 @@ class Generator:
         self._weights: list[int] = []
 
     def run(self) -> None:
-        """Make everything, in the order in which it would have come about."""
+        """Create everything, in the order of time."""
         self._make_tenants()
         self._make_events()
         self._make_intents()
@@ -111,7 +113,7 @@ class Generator:
     def _make_events(self) -> None:
         tenants, events = self._scale.tenants, self._scale.events
         small = [1 / (place + 10) for place in range(1, tenants)]
-        # With its large event, it has a tenth of the orders.
+        # With its large event, this tenant has a tenth of the orders.
         shares = [sum(small) / 14, *small]
         owners = self._random.choices(range(tenants), shares, k=events)
         owners[HIT], owners[1] = BIG, FAIR
@@ -158,7 +160,7 @@ class Generator:
     def _make_intent(self, at: float, ticket_type: Sold, outcome: Outcome) -> None:
         status, quantity = outcome.status, self._random.choice((1, 1, 1, 2, 2, 4))
         if ticket_type.chain_id is None:
-            # What is free is not paid for: it is taken at once, or never.
+            # A free order has no payment: it is confirmed at once, or expires.
             status = IntentStatus.CONFIRMED if status in SOLD else status
             status = IntentStatus.AWAITING_PAYMENT if status in LIVE else status
             outcome = Outcome(0, status)
@@ -232,7 +234,7 @@ class Generator:
         )
 
     def _write_wallet(self, wallet: Wallet) -> None:
-        # One public key for all, so that no curve is computed; the chain codes tell them apart.
+        # All wallets share one public key, to save CPU. Their chain codes differ.
         chain_code = self._random.randbytes(32)
         both = (PUBLIC_KEY + chain_code).hex()
         self._sink.add(
@@ -282,15 +284,15 @@ class Generator:
 
 
 def fill(scale: Scale, sink: Sink | None = None) -> None:
-    """Fill the open database, which is empty but migrated."""
+    """Fill the open database, which must be migrated and empty."""
     if Tenant.select().exists():
-        raise SystemExit("there is something in this database: name an empty one")
+        raise SystemExit("this database is not empty: use an empty one")
     with filling():
         Generator(scale, sink or Sink()).run()
 
 
 def main() -> None:
-    """Read the arguments, fill the database, say how long it took."""
+    """Fill the database, and print how long it took."""
     parser = argparse.ArgumentParser(prog="python -m bench.generate", description=__doc__)
     parser.add_argument("database_url")
     for field in fields(Scale):

@@ -1,8 +1,8 @@
-"""What the service costs when its database has grown: `python -m bench.growth`.
+"""Measure how costs grow with the database: `python -m bench.growth`.
 
-An empty database beside a generated one (bench.generate), on SQLite and on Postgres. Requests are
-answered in this process, by turns on the two. What is told of each is CPU time, the database's
-included, and the time that passed. `--full URL` takes a database that was generated before.
+It compares an empty database with a generated one (bench.generate), on SQLite and on Postgres.
+Requests run in this process, in turn on both. The table has the CPU time, with that of the
+database, and the elapsed time. `--full URL` uses an existing generated database.
 """
 
 import argparse
@@ -30,10 +30,10 @@ Line = list[str]
 
 
 def main() -> None:
-    """Measure on one database or on both, and print a table each."""
+    """Measure on one kind of database or on both, and print a table for each."""
     parser = argparse.ArgumentParser(prog="python -m bench.growth", description=__doc__)
     parser.add_argument("--database", choices=("sqlite", "postgres"))
-    parser.add_argument("--full", help="the URL of a database that bench.generate has filled")
+    parser.add_argument("--full", help="the URL of a database filled by bench.generate")
     parser.add_argument("--rounds", type=int, default=25)
     arguments = parser.parse_args()
     wanted = arguments.database or arguments.full or ""
@@ -81,7 +81,7 @@ def _show(heads: Sequence[str], lines: Iterator[Line]) -> None:
 
 
 def _compared(empty: Side, full: Side, rounds: int) -> Iterator[Line]:
-    """Point reads and a preflight: they must cost on a full database what they do on an empty."""
+    """Point reads and a preflight: their cost must not grow with the database."""
     for name in (*cases.READS, cases.PREFLIGHT):
         sides = [(side, cases.request(side, name)) for side in (empty, full)]
         yield _ratio(name, measure(sides, rounds))
@@ -98,7 +98,7 @@ def _count(side: Side, ask: Callable[[], Any]) -> str:
 
 
 def _paged(full: Side, rounds: int) -> Iterator[Line]:
-    """Lists: a page costs the same wherever it is."""
+    """Lists: every page must have the same cost."""
     for path in cases.LISTS:
         found = cases.pages(full, path)
         costs = measure([(full, found.first), (full, found.far)], rounds)
@@ -121,7 +121,7 @@ def _timed(full: Side) -> Iterator[Line]:
 def _audit(tenant_id: str | None) -> None:
     breaches = reconciliation.reconcile(tenant_id)
     if breaches:
-        raise SystemExit(f"the generated books are wrong: {breaches[0]}")
+        raise SystemExit(f"the generated database is inconsistent: {breaches[0]}")
 
 
 def _ratio(name: str, costs: Sequence[Cost], bound: float | None = MOST) -> Line:

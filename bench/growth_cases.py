@@ -1,4 +1,4 @@
-"""What is measured as the database grows: lists, point reads, a sale, the worker's looks."""
+"""The cases of bench.growth: lists, point reads, an order, the worker's queries."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -55,9 +55,9 @@ READS: dict[str, tuple[str, dict[str, Any]]] = {
     "an API key": (f"{ADMIN}/apikeys/{{key}}", {}),
     "the wallet": (f"{ADMIN}/wallet", {}),
     "a public event": (f"{PUBLIC}/events/{{hit}}", {"caller": None}),
-    "a public event, remembered": (
+    "a public event, cached": (
         f"{PUBLIC}/events/{{hit}}",
-        {"caller": None, "remembered": True},
+        {"caller": None, "cached": True},
     ),
     "a public event by slug": (f"{PUBLIC}/events/{{slug}}", {"caller": None}),
     "its ticket types": (f"{PUBLIC}/events/{{hit}}/tickets", {"caller": None}),
@@ -80,7 +80,7 @@ PREFLIGHT = "preflight"
 
 
 def request(side: Side, name: str) -> Callable[[], Any]:
-    """Return what reads one thing on one side, or orders a ticket there."""
+    """Return a function that sends the named request to one side."""
     if name == PREFLIGHT:
         order = {"event_id": side.known["hit"], "ticket_id": side.known["ticket"]}
         return side.request(f"{CHECKOUT}/preflight", body=order, caller=None)
@@ -95,7 +95,7 @@ def request(side: Side, name: str) -> Callable[[], Any]:
 
 @dataclass(frozen=True)
 class Pages:
-    """The first page of a list, and one far behind it."""
+    """The first page of a list, and a late one."""
 
     limit: int
     number: int
@@ -104,7 +104,7 @@ class Pages:
 
 
 def pages(side: Side, path: str) -> Pages:
-    """Find the list's 1,000th page, or its last, of as many rows as it can have; at most 25."""
+    """Find the list's 1,000th page or its last, with the largest page size up to 25."""
     caller = "fair" if "/fair/" in path else "big"
 
     base, _, filters = path.format(**side.known).partition("?")
@@ -133,9 +133,9 @@ def pages(side: Side, path: str) -> Pages:
 
 
 def looks(side: Side) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Yield what the worker asks of the database at each look, by its name.
+    """Yield the queries of the worker by name.
 
-    What it costs is bounded by what it returns, not by what there is.
+    Their cost must depend on the size of their result, not on the size of the database.
     """
     side.use()
     cursor = chains.cursor(CHAIN)

@@ -1,4 +1,4 @@
-"""The two databases that growth is measured between, each with the service on it."""
+"""The two databases of bench.growth, each with the service on it."""
 
 import io
 import json
@@ -32,32 +32,32 @@ CHAIN = 31337
 
 @dataclass
 class Cost:
-    """What something cost: CPU seconds, the database's included, and seconds that passed."""
+    """A cost: CPU seconds, with those of the database, and elapsed seconds."""
 
     cpu: list[float] = field(default_factory=list)
     wall: list[float] = field(default_factory=list)
 
     @property
     def cpu_ms(self) -> float:
-        """The median."""
+        """The median, in milliseconds."""
         return statistics.median(self.cpu) * 1000
 
     @property
     def wall_ms(self) -> float:
-        """The median."""
+        """The median, in milliseconds."""
         return statistics.median(self.wall) * 1000
 
     @property
     def best_wall_ms(self) -> float:
-        """The least: what it takes while the machine does nothing else."""
+        """The minimum: the time when the machine is otherwise idle."""
         return min(self.wall) * 1000
 
 
 class Side:
-    """A database, the service on it, and what requests need to know of it."""
+    """A database, the service on it, and the values for requests."""
 
     def __init__(self, url: str, fill: Callable[[], None] | None) -> None:
-        """Open a database; `fill` it once it is migrated."""
+        """Open and migrate a database, then `fill` it."""
         self._config = config.load(
             {
                 "SECRET_KEY": SECRET_KEY,
@@ -81,24 +81,24 @@ class Side:
         )
 
     def _look_up(self) -> dict[str, str]:
-        """Return what paths are made of, by name."""
+        """Return the values for paths, by name."""
         hit, fair = Event.select().order_by(Event.id).limit(2)
         intents = PaymentIntent.select().where(PaymentIntent.event == hit)
         sold = TicketType.get(TicketType.event == hit, TicketType.price_amount > 0)
-        # In the middle of time, of those that were paid.
+        # A paid intent from the middle of the time range.
         intent = intents.where(PaymentIntent.status == "confirmed", PaymentIntent.amount > 0)
         middle = intent.order_by(PaymentIntent.id).offset(intent.count() // 2).first()
         known = {"hit": hit, "fair": fair, "ticket": sold, "intent": middle}
-        told = {name: str(row.id) for name, row in known.items()}
-        secret = credentials.client_secret(SECRET_KEY, told["intent"])
+        known_ids = {name: str(row.id) for name, row in known.items()}
+        secret = credentials.client_secret(SECRET_KEY, known_ids["intent"])
         key = self.keys["big"]
         email = f"{secrets.token_hex(8)}@example.org"
         members.add(self.tenant_id, email, Role.READ, PASSWORD)
-        told |= {"slug": hit.slug, "secret": secret, "email": email}
-        return told | {"key": str(key.id), "plain": key.key}
+        known_ids |= {"slug": hit.slug, "secret": secret, "email": email}
+        return known_ids | {"key": str(key.id), "plain": key.key}
 
     def use(self) -> None:
-        """Let the service work on this side from now on."""
+        """Switch the service to this side."""
         database.initialize(self._db)
 
     def request(
@@ -107,13 +107,13 @@ class Side:
         *,
         body: Any = None,
         caller: str | None = "big",
-        remembered: bool = False,
+        cached: bool = False,
         query: dict[str, str] | None = None,
     ) -> Callable[[], Any]:
-        """Return what sends a request, made once, and returns the answer's JSON.
+        """Return a function that sends a request, and returns the JSON of the response.
 
-        `caller` is the slug of a tenant whose key is sent, a secret in full, or nobody. Unless the
-        answer may be a `remembered` one, it is read anew each time.
+        `caller` is the slug of a tenant whose key is sent, a full secret, or None. Unless the
+        response may be a `cached` one, the cache is bypassed.
         """
         if caller is not None and caller in self.keys:
             headers = {"X-API-Key": self.keys[caller].key}
@@ -129,15 +129,15 @@ class Side:
         sent: bytes = environ["wsgi.input"].read()
 
         def send() -> Any:
-            if not remembered:
-                self._app.extensions.pop("remembered", None)
+            if not cached:
+                self._app.extensions.pop("cached", None)
             answer, status, _ = run_wsgi_app(
                 self._app, {**environ, "wsgi.input": io.BytesIO(sent)}, buffered=True
             )
-            told = b"".join(answer)
+            body_bytes = b"".join(answer)
             if not status.startswith("2"):
-                raise SystemExit(f"{path}: {status} {told.decode()}")
-            return json.loads(told)
+                raise SystemExit(f"{path}: {status} {body_bytes.decode()}")
+            return json.loads(body_bytes)
 
         return send
 
@@ -145,12 +145,12 @@ class Side:
 def measure(
     what: Sequence[tuple[Side, Callable[[], object]]], rounds: int, times: int = 5
 ) -> list[Cost]:
-    """Do several things by turns, `times` in a row, and return what each costs once."""
+    """Run several functions in turn, each `times` in a row. Return the cost of one run of each."""
     costs = [Cost() for _ in what]
     for _ in range(rounds):
         for (side, act), cost in zip(what, costs, strict=True):
             side.use()
-            # What was built for the other side is built anew.
+            # Build again what was built for the other side.
             act()
             database_cpu, cpu, wall = _database_cpu(), time.process_time(), time.perf_counter()
             for _ in range(times):
@@ -162,12 +162,12 @@ def measure(
 
 
 def _database_cpu() -> float:
-    """Return the CPU time of the process that serves this connection; SQLite has none."""
+    """Return the CPU seconds of the server process of this connection. 0 for SQLite."""
     if is_sqlite():
         return 0.0
     pid: int = database.connection().info.backend_pid
     try:
-        # Its clock, as clock_getcpuclockid(3) makes it.
+        # The CPU clock of the process, as in clock_getcpuclockid(3).
         return time.clock_gettime((~pid << 3) | 2)
     except OSError:
         return 0.0

@@ -1,7 +1,7 @@
-"""What counting costs a public listing: `python -m bench.limits`.
+"""Measure the cost of rate limits for a public listing: `python -m bench.limits`.
 
-Two servers on one database answer 5,000 clients by turns, one with the default limits and one
-without limits. Exits with 1 if an answer was not 200.
+Two servers on one database serve 5,000 clients in turn, one with the default limits and one
+without limits. Exits with 1 if a response was not 200.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from bench.table import aligned
 from ticketing.constants import CallClass
 
 MOST = 1.25
-"""How many times the CPU of a listing without limits one with limits may use."""
+"""The CPU limit of a listing with limits, as a multiple of one without limits."""
 
 _CASE = CASES[0]
 _OFF = {f"RATE_LIMIT_{each.upper()}": "0" for each in CallClass}
@@ -31,8 +31,8 @@ def main() -> None:
     """Measure and print a table."""
     parser = argparse.ArgumentParser(prog="python -m bench.limits", description=__doc__)
     parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--seconds", type=float, default=0.5, help="of each row in each round")
-    parser.add_argument("--database", choices=("sqlite", "postgres"), help="instead of both")
+    parser.add_argument("--seconds", type=float, default=0.5, help="time per row and round")
+    parser.add_argument("--database", choices=("sqlite", "postgres"), help="default: both")
     arguments = parser.parse_args()
     lines, errors = [["", "CPU us off", "CPU us on", "on to off", "p99 ms off", "p99 ms on"]], 0
     with ExitStack() as running:
@@ -45,14 +45,14 @@ def main() -> None:
                     row.take(arguments.seconds) if number else row.warm_up(arguments.seconds)
             off, on = rows
             times = on.cpu_us() / off.cpu_us()
-            told = f"{times:.2f}, at most {MOST}{'' if times <= MOST else ' MISSED'}"
+            ratio = f"{times:.2f}, at most {MOST}{'' if times <= MOST else ' MISSED'}"
             cpu = [f"{row.cpu_us():.0f}" for row in rows]
             p99 = [f"{row.latency_ms(99):.1f}" for row in rows]
-            lines.append([world.database.name, *cpu, told, *p99])
+            lines.append([world.database.name, *cpu, ratio, *p99])
             errors += off.errors + on.errors
     print(aligned(lines[0], lines[1:]))
     if errors:
-        sys.exit(f"bench: {errors} answers were not {_CASE.status}")
+        sys.exit(f"bench: {errors} responses were not {_CASE.status}")
 
 
 def _row(world: World, limits: Mapping[str, str], log: Path, running: ExitStack) -> Row:

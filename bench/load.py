@@ -1,6 +1,6 @@
-"""The load: one request over and over, on many connections at once, from a process of its own.
+"""Generate load: repeat one request on many connections, from a separate process.
 
-It does as little as it can, since it runs on the same cores as what is measured.
+It does as little as possible, because it runs on the same cores as the server.
 """
 
 import itertools
@@ -17,7 +17,7 @@ from pathlib import Path
 
 CONNECTIONS = 32
 CLIENT = "address-of-the-client"
-"""In a request: where the address of a client goes, another one each time."""
+"""A placeholder in a request. Each request gets another client address there."""
 CLIENTS = 5_000
 _ANSWER_SECONDS = 30
 _HOST = "127.0.0.1"
@@ -26,7 +26,7 @@ _LENGTH = b"\r\ncontent-length: "
 
 @dataclass
 class Load:
-    """What came of a load: how often each status was answered, and how long each answer took."""
+    """The result of a load: the count of each status, and the latency of each response."""
 
     seconds: float = 0.0
     statuses: Counter[str] = field(default_factory=Counter)
@@ -34,24 +34,24 @@ class Load:
 
     @property
     def count(self) -> int:
-        """How many answers there were."""
+        """The number of responses."""
         return len(self.latencies_us)
 
     def add(self, other: "Load") -> None:
-        """Take in another load."""
+        """Add the results of another load."""
         self.seconds += other.seconds
         self.statuses += other.statuses
         self.latencies_us += other.latencies_us
 
 
 def run(port: int, request: bytes, *, seconds: float = 3600, requests: int | None = None) -> Load:
-    """Send a request for some seconds, or so many times, and wait for every answer."""
+    """Send a request for `seconds`, or `requests` times, and wait for all responses."""
     job = {"port": port, "request": request.decode("latin-1"), "seconds": seconds}
     return run_module("bench.load", {**job, "requests": requests})
 
 
 def body_size(port: int, request: bytes) -> int:
-    """Send a request once, and return the size of the answer's body."""
+    """Send a request once, and return the size of the response's body."""
     connection = _Connection(port)
     connection.ask(request)
     while _status(connection.received) is None and connection.receive():
@@ -61,7 +61,7 @@ def body_size(port: int, request: bytes) -> int:
 
 
 def run_module(module: str, job: object) -> Load:
-    """Run a module of ours that reads its job from standard input and prints a load."""
+    """Run a module that reads its job from standard input, and prints a load."""
     done = subprocess.run(
         [sys.executable, "-m", module],
         cwd=Path(__file__).parent.parent,
@@ -70,8 +70,8 @@ def run_module(module: str, job: object) -> Load:
         text=True,
         check=True,
     )
-    told = json.loads(done.stdout)
-    return Load(told["seconds"], Counter(told["statuses"]), told["latencies_us"])
+    result = json.loads(done.stdout)
+    return Load(result["seconds"], Counter(result["statuses"]), result["latencies_us"])
 
 
 class _Connection:
@@ -143,14 +143,14 @@ def _drive(port: int, request: bytes, seconds: float, requests: int | None) -> L
 
 
 def _from_everybody(request: bytes) -> list[bytes]:
-    """Return a request as each client sends it. They begin somewhere else in each run."""
+    """Return the request of each client. Each run starts at another client."""
     first = secrets.randbelow(CLIENTS)
     addresses = (f"10.0.{n // 256}.{n % 256}" for n in range(first, first + CLIENTS))
     return [request.replace(CLIENT.encode(), address.encode()) for address in addresses]
 
 
 def _status(received: bytes) -> str | None:
-    """Return the status of an answer, None before all of it is here."""
+    """Return the status of a response. None if it is not complete."""
     end = received.find(b"\r\n\r\n")
     if end < 0:
         return None
@@ -166,7 +166,7 @@ def _status(received: bytes) -> str | None:
 
 
 def main() -> None:
-    """Do the job that standard input describes."""
+    """Run the job from standard input."""
     job = json.load(sys.stdin)
     load = _drive(
         job["port"], job["request"].encode("latin-1"), job["seconds"], job.get("requests")

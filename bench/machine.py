@@ -1,4 +1,4 @@
-"""Where a result comes from."""
+"""Facts about the machine and the versions of a result."""
 
 import os
 import platform
@@ -11,7 +11,7 @@ from ticketing import clock
 
 
 def facts(databases: Iterable[Database]) -> list[str]:
-    """Return a line for the date, one for the machine, one for what ran on it."""
+    """Return a line each for the date, the machine, and the versions."""
     load = os.getloadavg()[0]
     parts = [
         f"Python {platform.python_version()}",

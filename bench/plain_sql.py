@@ -1,4 +1,4 @@
-"""What the database itself can do: one hold and one insert in a transaction, on one hot row."""
+"""Measure the database itself: one hold and one insert per transaction, on one hot row."""
 
 import json
 import sqlite3
@@ -27,14 +27,14 @@ Sell = Callable[[str], object]
 
 
 def prepare(url: str) -> None:
-    """Make the tables in an empty database."""
+    """Create the tables in an empty database."""
     with _connect(url) as connection:
         for statement in _TABLES:
             connection.execute(statement)
 
 
 def run(url: str, seconds: float) -> Load:
-    """Let all writers write for some seconds, from another process."""
+    """Run all writers for `seconds`, in another process."""
     return run_module("bench.plain_sql", {"url": url, "seconds": seconds})
 
 
@@ -44,7 +44,7 @@ def _connect(
     if not url.startswith("sqlite:"):
         return psycopg.connect(url, autocommit=True)
     connection = sqlite3.connect(url.removeprefix("sqlite:///"), timeout=10, isolation_level=None)
-    # As the service opens it.
+    # The same settings as in the service.
     connection.executescript("PRAGMA journal_mode = wal; PRAGMA synchronous = full")
     return closing(connection)
 
@@ -66,7 +66,7 @@ def _write(url: str, writer: int, until: float, load: Load) -> None:
 
 
 def main() -> None:
-    """Do the job that standard input describes."""
+    """Run the job from standard input."""
     job = json.load(sys.stdin)
     start = time.perf_counter()
     loads = [Load() for _ in range(WRITERS)]

@@ -1,4 +1,4 @@
-"""A row of the result: something that runs for a while, and what came of it so far."""
+"""A row of the result: a case on a server, and its measurements so far."""
 
 import math
 import statistics
@@ -12,7 +12,7 @@ from bench.load import Load
 
 @dataclass
 class Row:
-    """One case as one server answers it. `run` loads it for some seconds."""
+    """One case on one server. `run` loads it for some seconds."""
 
     case: str
     answered_by: str
@@ -26,13 +26,13 @@ class Row:
     database_cpu: float = 0.0
 
     def warm_up(self, seconds: float) -> None:
-        """Run it, and look at nothing but its errors."""
+        """Run it, and record only errors."""
         load = self.run(seconds)
         del load.statuses[self.expected]
         self.load.statuses += load.statuses
 
     def take(self, seconds: float) -> None:
-        """Run one more slice."""
+        """Run one slice, and add its measurements."""
         server, database = _used(self.server_pid), _used(self.database_pid)
         self.load.add(self.run(seconds))
         self.server_cpu += _used(self.server_pid) - server
@@ -40,34 +40,34 @@ class Row:
 
     @property
     def a_second(self) -> float:
-        """Answers a second."""
+        """Responses per second."""
         return self.load.count / self.load.seconds if self.load.seconds else 0.0
 
     @property
     def errors(self) -> int:
-        """How many answers were not what they must be."""
+        """The number of wrong responses."""
         return sum(self.load.statuses.values()) - self.load.statuses[self.expected]
 
     def latency_ms(self, percent: int) -> float:
-        """Return the latency that so many percent of the answers did not exceed."""
+        """Return the latency percentile, in milliseconds."""
         if self.load.count < 2:
             return math.nan
         return statistics.quantiles(self.load.latencies_us, n=100)[percent - 1] / 1000
 
     def cpu_us(self) -> float:
-        """CPU time an answer, of the server and its database together, in microseconds."""
+        """CPU time per response, of the server and its database, in microseconds."""
         return (self.server_cpu + self.database_cpu) / max(1, self.load.count) * 1_000_000
 
 
 def ratio(row: Row, to: Row | None) -> float | None:
-    """Return how many times as much CPU an answer costs, None where that says nothing."""
+    """Return the CPU per response relative to `to`. None if they cannot be compared."""
     if to is None or row.server_pid is None or not to.cpu_us():
         return None
     return row.cpu_us() / to.cpu_us()
 
 
 def holds(row: Row, flask: Row | None) -> bool | None:
-    """Tell whether a row keeps to its bound, None where it has none or Flask is not there."""
+    """Return whether a row meets its bound. None without a bound or without Flask's row."""
     if row.bound is None:
         return None
     if row.bound.to_flask is None:

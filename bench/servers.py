@@ -1,4 +1,4 @@
-"""The servers that are measured: gunicorn as the Procfile starts it, on a configuration of ours."""
+"""The measured servers: gunicorn as in the Procfile, with a configuration for measurements."""
 
 import http.client
 import os
@@ -21,10 +21,10 @@ _KEPT = ("PATH", "HOME", "TMPDIR", "LANG")
 
 
 class ServerFailed(Exception):
-    """A server did not start, or a command failed. One sentence."""
+    """A server did not start, or a command failed. The message is one sentence."""
 
 
-# The rest is as it is by default. One key and one order ask more often than one may.
+# All other settings are defaults. One key and one order exceed their default limits here.
 _OF_THE_LOAD = {
     "TRUSTED_PROXIES": "127.0.0.1",
     "RATE_LIMIT_ADMIN": "1000000",
@@ -33,14 +33,14 @@ _OF_THE_LOAD = {
 
 
 def environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return what a server is started with: nothing of ours that could configure it."""
+    """Return a server's environment, without variables of this process that configure it."""
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     fixed = {"FLASK_SKIP_DOTENV": "1", "WEB_CONCURRENCY": "2", **_OF_THE_LOAD}
     return {**kept, **fixed, **variables}
 
 
 def flask(variables: Mapping[str, str], *arguments: str) -> str:
-    """Run `flask --app app ...` and return what it prints. ServerFailed."""
+    """Run `flask --app app ...`, and return its output. ServerFailed."""
     done = subprocess.run(
         [sys.executable, "-m", "flask", "--app", "app", *arguments],
         cwd=ROOT,
@@ -56,15 +56,15 @@ def flask(variables: Mapping[str, str], *arguments: str) -> str:
 
 
 class Server(Running):
-    """gunicorn with one application, under the project's own settings. A context manager."""
+    """gunicorn with one application and the project's settings. A context manager."""
 
     def __init__(self, app: str, variables: Mapping[str, str], log: Path) -> None:
-        """Start it and wait for its first answer. ServerFailed."""
+        """Start it, and wait for its first response. ServerFailed."""
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         start = time.monotonic()
         with log.open("ab") as output:
-            # A session of its own: Ctrl-C reaches it through `stop`.
+            # Its own session: Ctrl-C does not reach it, so that `stop` can stop it.
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "gunicorn", app],
                 cwd=ROOT,
@@ -83,7 +83,7 @@ class Server(Running):
         self.start_seconds = time.monotonic() - start
 
     def stop(self) -> None:
-        """End it, with its workers."""
+        """Stop it and its workers."""
         self._process.terminate()
         try:
             self._process.wait(STOP_SECONDS)

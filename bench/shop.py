@@ -1,4 +1,4 @@
-"""A tenant to be measured: events, credentials, and one order that is paid and confirmed."""
+"""A tenant for measurements: events, credentials, and one confirmed order."""
 
 import json
 from collections.abc import Mapping
@@ -14,14 +14,14 @@ TENANT = "bench"
 PRICE = 25_000_000
 _CHAIN = 31337
 _LAST = {"Connection": "close"}
-"""A server that is stopped waits two seconds for what an open connection may still send."""
+"""A stopping server waits two seconds for open connections."""
 
 _NAMES = ("Early bird", "General admission", "Balcony", "Backstage", "Supporter")
 
 
 @dataclass(frozen=True)
 class Shop:
-    """What the cases ask for. `event_id` has five ticket types on sale."""
+    """The values for the cases. `event_id` has five ticket types on sale."""
 
     key: str
     jwt: str
@@ -35,7 +35,7 @@ class Shop:
 
 
 def open_shop(server: Server, variables: Mapping[str, str], node: anvil.Anvil) -> Shop:
-    """Make everything through the API, and sell one ticket on a real chain. ServerFailed."""
+    """Create everything through the API, and sell one ticket on a real chain. ServerFailed."""
     made = servers.flask(
         variables, *("tenants", "create", TENANT, "--name", "Bench"), "--xpub", anvil.SELLER_XPUB,
         "--json",

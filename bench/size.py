@@ -1,4 +1,4 @@
-"""What starting costs, and what a running service takes of the memory."""
+"""Measure the cost of a start, and the memory of the running service."""
 
 import os
 import statistics
@@ -21,7 +21,7 @@ STARTS = 3
 
 
 def measure(shop: Shop, variables: Mapping[str, str], log: Path, *, many: bool) -> tuple[str, int]:
-    """Measure, and return a table and the number of answers that were not as expected."""
+    """Measure. Return a table and the number of wrong responses."""
     seconds = []
     for _ in range(STARTS):
         with Server(SERVICE, variables, log) as server:
@@ -47,7 +47,7 @@ def measure(shop: Shop, variables: Mapping[str, str], log: Path, *, many: bool) 
 
 
 def _import_ms() -> float:
-    """Return the CPU time of a Python that imports the application and ends."""
+    """Return the CPU time of a Python process that only imports the application."""
     process = subprocess.Popen([sys.executable, "-c", "import app"], cwd=ROOT, env=environment({}))
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -57,5 +57,5 @@ def _import_ms() -> float:
 
 
 def _line(what: str, measured: float, bound: float, unit: str, places: int) -> list[str]:
-    told = f"{measured:.{places}f} {unit}"
-    return [what, told, f"<= {bound:g} {unit}", verdict(measured <= bound)]
+    value = f"{measured:.{places}f} {unit}"
+    return [what, value, f"<= {bound:g} {unit}", verdict(measured <= bound)]

@@ -1,4 +1,4 @@
-"""The result as text: plain tables with aligned columns."""
+"""Format the result as text tables with aligned columns."""
 
 from collections.abc import Sequence
 
@@ -11,20 +11,20 @@ _HEADS = (
 
 
 def aligned(heads: Sequence[str], lines: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Align columns: the first `left` of them to the left, the others to the right."""
+    """Align the first `left` columns to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(heads, *lines, strict=True)]
-    told = []
+    text_lines = []
     for line in (heads, *lines):
         cells = [
             cell.ljust(width) if place < left else cell.rjust(width)
             for place, (cell, width) in enumerate(zip(line, widths, strict=True))
         ]
-        told.append("  ".join(cells).rstrip())
-    return "\n".join(told)
+        text_lines.append("  ".join(cells).rstrip())
+    return "\n".join(text_lines)
 
 
 def of_rows(rows: Sequence[Row], bare: str, flask: str) -> str:
-    """Show rows, each beside the two of its case that it is compared with."""
+    """Return the table of rows, each compared with the two baselines of its case."""
     by_name = {(row.case, row.answered_by): row for row in rows}
     lines = []
     before = ""
@@ -37,7 +37,7 @@ def of_rows(rows: Sequence[Row], bare: str, flask: str) -> str:
 
 
 def verdict(held: bool | None) -> str:
-    """Return a word for whether a bound holds."""
+    """Return one word for the result of a bound."""
     return "-" if held is None else "yes" if held else "NO"
 
 

@@ -1,7 +1,7 @@
-"""What watching costs: RPC calls and CPU of reading 1,000 empty blocks.
+"""Measure the worker: RPC calls and CPU to read 1,000 empty blocks.
 
-`python -m bench.watcher`: a new SQLite database and a real anvil for each number of addresses.
-After that, how long it takes to catch up on a day of blocks; these a stand-in has, not anvil.
+`python -m bench.watcher` uses a new SQLite database and a real anvil for each number of addresses.
+Then it measures how long the worker needs to catch up on a day of blocks, with a fake node.
 """
 
 import logging
@@ -37,7 +37,7 @@ MISSED_SECONDS = 60
 
 
 class CountingRpc(RpcClient):
-    """Counts its HTTP requests, and the calls in them by method."""
+    """Counts HTTP requests, and their calls by method."""
 
     def __init__(self, urls: Sequence[str]) -> None:
         super().__init__(urls)
@@ -45,7 +45,7 @@ class CountingRpc(RpcClient):
         self.calls: dict[str, int] = {}
 
     def batch(self, calls: Sequence[Call]) -> list[Any]:
-        """Count, then ask."""
+        """Count the calls, then send them."""
         self.requests += 1
         for method, _ in calls:
             self.calls[method] = self.calls.get(method, 0) + 1
@@ -83,7 +83,7 @@ def main() -> None:
 
 
 def catch_up() -> None:
-    """Print what it takes to read the blocks of a day in which no worker ran, all of them empty."""
+    """Print the cost of reading the empty blocks of a day in which no worker ran."""
     logging.disable()
     first_time = int(clock.now().timestamp()) - MISSED_BLOCKS * BLOCK_SECONDS
     with tempfile.TemporaryDirectory() as folder, EmptyChain(first_time) as node:
@@ -102,7 +102,9 @@ def catch_up() -> None:
         cursor = chains.cursor(chain.chain_id)
         assert cursor is not None and cursor.number == MISSED_BLOCKS
         database.close()
-    print(f"\ncatching up on {MISSED_BLOCKS} empty blocks of a stand-in; under {MISSED_SECONDS} s?")
+    print(
+        f"\ncatching up on {MISSED_BLOCKS} empty blocks of a fake node; under {MISSED_SECONDS} s?"
+    )
     print("watched | requests  seconds  CPU ms  holds")
     print(
         f"{MISSED_ADDRESSES:7} | {rpc.requests:8}  {seconds:7.2f}  {cpu:6.1f}"

@@ -1,1 +1,1 @@
-"""The wire format and nothing else, a file a resource. Only web and blueprints import it."""
+"""The wire format, one file per resource. Only web and blueprints import it."""

@@ -1,4 +1,4 @@
-"""API keys on the wire."""
+"""Schemas of API keys."""
 
 from marshmallow import fields, validate
 
@@ -17,7 +17,7 @@ _PREFIX = "ticketing_01hq3v5m8r2t6w9y1a4c7e0g3j"
 
 
 class ApiKeyCreateSchema(BaseSchema):
-    """A new API key."""
+    """The request to create an API key."""
 
     name = Text(required=True, validate=validate.Length(1, 100), metadata=documented("storefront"))
     role = one_of(Role, required=True)
@@ -27,19 +27,19 @@ class ApiKeyCreateSchema(BaseSchema):
 
 
 class ApiKeyRotateSchema(BaseSchema):
-    """How an API key gets a new secret."""
+    """The request to rotate an API key."""
 
     overlap_seconds = Int(
         load_default=DEFAULT_OVERLAP,
         validate=validate.Range(0, MAX_OVERLAP),
-        metadata={"description": "How long the old secret stays good. 0: it ends at once."},
+        metadata={"description": "For how long the old secret stays valid. 0: it ends at once."},
     )
     ttl_seconds = Int(
         load_default=None,
         allow_none=False,
         validate=validate.Range(MIN_KEY_TTL, MAX_KEY_TTL),
         metadata=documented(
-            DEFAULT_KEY_TTL, "How long the key lives from now. Left out: as long as before."
+            DEFAULT_KEY_TTL, "The key's lifetime from now. Default: its expiry stays the same."
         ),
     )
     MAY_BE_ABSENT = True
@@ -53,7 +53,7 @@ class ApiKeySchema(BaseSchema):
     role = one_of(Role, required=True)
     prefix = fields.String(
         required=True,
-        metadata=documented(_PREFIX, "What the key begins with: enough to know it by."),
+        metadata=documented(_PREFIX, "The beginning of the key, to recognize it."),
     )
     status = one_of(KeyStatus, required=True)
     created_at = Instant(required=True)
@@ -64,13 +64,13 @@ class ApiKeySchema(BaseSchema):
         required=True,
         allow_none=True,
         metadata={
-            "description": "When the secret before the last rotation ends. Null: never rotated."
+            "description": "When the previous secret expires. Null: the key was never rotated."
         },
     )
 
 
 class NewApiKeySchema(ApiKeySchema):
-    """An API key with its plaintext, in the answer that makes its secret and never again."""
+    """An API key with its plaintext. Only the response that makes the secret contains it."""
 
     key = fields.String(
         required=True,

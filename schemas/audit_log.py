@@ -1,4 +1,4 @@
-"""The trail of changes on the wire."""
+"""Schemas of the audit log."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ from schemas.base import BaseSchema, Instant, PageQuery, Text, an_id, documented
 
 
 class JsonObject(fields.Dict):
-    """A JSON object that is kept as its text."""
+    """A JSON object that the database stores as text."""
 
     def _serialize(self, value: Any, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         found: dict[str, Any] | None = None if value is None else json.loads(value)
@@ -17,42 +17,42 @@ class JsonObject(fields.Dict):
 
 
 class AuditLogEntrySchema(BaseSchema):
-    """One change: of its subject, the fields that differ."""
+    """One change. `before` and `after` contain only the fields that differ."""
 
     id = an_id("trl_")
     at = Instant(required=True)
     actor = fields.String(
         required=True,
         metadata=documented(
-            "key_01hq3v5m8r2t6w9y1a4c7e0g3j", "The API key or member; `cli` for the command line."
+            "key_01hq3v5m8r2t6w9y1a4c7e0g3j", "An API key, a member, or `cli` (command line)."
         ),
     )
     address = fields.String(
         required=True,
         allow_none=True,
-        metadata=documented("203.0.113.7", "Where the request came from."),
+        metadata=documented("203.0.113.7", "The client's address."),
     )
     request_id = fields.String(required=True, allow_none=True)
     action = fields.String(
         required=True,
-        metadata=documented("events_change_event", "The `operationId`, or the command."),
+        metadata=documented("events_change_event", "The `operationId` or the command."),
     )
     subject = fields.String(
         required=True,
         metadata=documented(
-            "evt_01hq3v5m8r2t6w9y1a4c7e0g3j", "The id of what changed, or `wallet`."
+            "evt_01hq3v5m8r2t6w9y1a4c7e0g3j", "The id of the changed resource, or `wallet`."
         ),
     )
     before = JsonObject(
         required=True,
         allow_none=True,
-        metadata=documented({"title": "Launch"}, "Null: it did not exist."),
+        metadata=documented({"title": "Launch"}, "Null: the resource is new."),
     )
     after = JsonObject(required=True, metadata=documented({"title": "Launch Night"}))
 
 
 class AuditLogQuery(PageQuery):
-    """Which changes."""
+    """Filters of the audit log."""
 
     actor = Text(load_default=None, validate=validate.Length(1, 100))
     subject = Text(load_default=None, validate=validate.Length(1, 100))

@@ -1,4 +1,4 @@
-"""What all schemas share: strict fields, pages, and examples for the documentation."""
+"""Shared parts of all schemas: strict fields, pages, and examples for the documentation."""
 
 import copy
 import re
@@ -10,10 +10,10 @@ from marshmallow import Schema, ValidationError, fields, missing, validate
 
 from ticketing.constants import DEFAULT_PAGE, MAX_PAGE, Publication
 
-# What follows is published, so it says the same to Python and to JavaScript (ECMA-262).
+# These patterns are published. They mean the same in Python and in JavaScript (ECMA-262).
 SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 NO_NUL = r"^[^\u0000]*$"
-# All but the first are a space to one of the two alone.
+# Except for the first, only one of the two languages treats each of these as a space.
 _SPACE = r"\s\u001c-\u001f\u0085\u180e\ufeff"
 NOT_BLANK = rf"^[{_SPACE}]*[^\u0000{_SPACE}][^\u0000]*$"
 HTTP_URL = rf"^[Hh][Tt][Tt][Pp][Ss]?://[^{_SPACE}]+$"
@@ -32,19 +32,19 @@ _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class BaseSchema(Schema):
-    """A resource or a request. Unknown fields of a request are errors."""
+    """A resource or a request. Unknown fields in a request are errors."""
 
     MAY_BE_ABSENT: ClassVar[bool] = False
-    """Whether a request without a body is one without fields."""
+    """Whether a missing body counts as an empty object."""
 
     @classmethod
     def example(cls) -> dict[str, Any]:
-        """Return an example, made of those in the fields' metadata."""
+        """Return an example, built from the fields' metadata."""
         return {name: _example(name, field) for name, field in cls().fields.items()}
 
 
 def _example(name: str, field: fields.Field[Any]) -> Any:
-    """Return a field's example: its metadata's, or what its kind gives."""
+    """Return the example in a field's metadata, or a default for its type."""
     example: Any = field.metadata.get("example")
     if "example" in field.metadata:
         pass
@@ -69,16 +69,16 @@ def _example(name: str, field: fields.Field[Any]) -> Any:
 
 
 Fields = dict[str, fields.Field[Any]]
-"""Fields that several schemas of one resource have, by name: for `class Meta: include`."""
+"""Fields that several schemas of one resource share, by name, for `class Meta: include`."""
 
 
 def shown(shared: Fields) -> Fields:
-    """Return shared fields as an answer has them: all are there."""
+    """Return shared fields for a response: all are required."""
     return {name: _changed(field, required=True) for name, field in shared.items()}
 
 
 def optional(shared: Fields) -> Fields:
-    """Return shared fields as a change has them: those left out stay as they are."""
+    """Return shared fields for a change: all are optional."""
     return {name: _changed(field, required=False) for name, field in shared.items()}
 
 
@@ -89,7 +89,7 @@ def _changed(field: fields.Field[Any], *, required: bool) -> fields.Field[Any]:
 
 
 def an_id(prefix: str, **options: Any) -> fields.String:
-    """Return the field of an id in an answer."""
+    """Return the field for an id in a response."""
     example = f"{prefix}01hq3v5m8r2t6w9y1a4c7e0g3j"
     return fields.String(required=True, metadata={"example": example}, **options)
 
@@ -101,20 +101,20 @@ def documented(example: Any, description: str | None = None) -> dict[str, Any]:
 
 
 class Written(validate.Regexp):
-    """Holds a text to a published pattern."""
+    """Checks a text against a published pattern."""
 
     def __call__(self, value: Any) -> Any:
-        """Match to the very end: Python's `$` overlooks a newline there, JavaScript's does not."""
+        """Match the complete text: Python's `$` ignores a final newline, JavaScript's does not."""
         if self.regex.fullmatch(value) is None:
             raise ValidationError(self.error)
         return value
 
 
 class Text(fields.String):
-    """A string that every database and every client can carry: no NUL, no lone surrogate."""
+    """A string that all databases and clients support: no NUL, no lone surrogate."""
 
     pattern = NO_NUL
-    """Published, where no validator has another one."""
+    """The published pattern, unless a validator has another one."""
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         text = super()._deserialize(value, *args, **kwargs)
@@ -133,7 +133,7 @@ class Int(fields.Integer):
 
 
 class QueryInt(fields.Integer):
-    """An integer in a query string: a few ASCII digits."""
+    """An integer in a query string: ASCII digits only, and few of them."""
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         if not re.fullmatch(r"-?[0-9]{1,19}", str(value)):
@@ -142,7 +142,7 @@ class QueryInt(fields.Integer):
 
 
 class Bool(fields.Boolean):
-    """A JSON true or false, and nothing that looks like one."""
+    """A JSON true or false, no other value."""
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         if type(value) is not bool:
@@ -151,10 +151,10 @@ class Bool(fields.Boolean):
 
 
 class Instant(fields.DateTime):
-    """A moment as RFC 3339 writes it, with an offset; comes back in UTC, written with Z."""
+    """A time in RFC 3339 format with an offset. Responses have UTC with `Z`."""
 
     pattern = RFC3339
-    default_error_messages = {"range": "Must lie in the years 1970 to 9999 in UTC."}
+    default_error_messages = {"range": "Must be in the years 1970 to 9999 in UTC."}
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -176,23 +176,23 @@ class Instant(fields.DateTime):
 
 
 class PageQuery(BaseSchema):
-    """Which page of a list."""
+    """Which page of a list to return."""
 
     limit = QueryInt(
         load_default=DEFAULT_PAGE,
         validate=validate.Range(1, MAX_PAGE),
-        metadata={"description": f"How many at most, 1 to {MAX_PAGE}."},
+        metadata={"description": f"The maximum number of items, 1 to {MAX_PAGE}."},
     )
     cursor = Text(
         load_default=None,
         allow_none=False,
         validate=[validate.Length(1, 1000), Written(r"^[A-Za-z0-9_-]+$")],
-        metadata={"description": "`next_cursor` of the page before; of this list, nothing else."},
+        metadata={"description": "`next_cursor` of the previous page of the same list."},
     )
 
 
 def page_of(schema: type[BaseSchema]) -> type[BaseSchema]:
-    """Return the schema of one page of a list of `schema`."""
+    """Return the schema of a page of `schema` items."""
     name = schema.__name__.removesuffix("Schema") + "PageSchema"
     return type(
         name,
@@ -206,11 +206,11 @@ def page_of(schema: type[BaseSchema]) -> type[BaseSchema]:
 
 
 class OneOf(fields.Enum[Any]):
-    """A value of a string enum; what is written may come from a column, as plain text."""
+    """A value of a string enum. On output, it also accepts plain text from a database column."""
 
     @property
     def choices(self) -> list[Any]:
-        """The values that are taken: those of a validator, if it has one, or all of the enum."""
+        """The accepted values: those of the field's validator, or else all of the enum."""
         narrowed = [each for each in self.validators if isinstance(each, validate.OneOf)]
         return list(narrowed[0].choices) if narrowed else list(self.enum.__members__.values())
 
@@ -224,7 +224,7 @@ def one_of(enum: type[StrEnum], **kwargs: Any) -> OneOf:
 
 
 def first_status() -> OneOf:
-    """Return the field of the status that a new event or ticket type has."""
+    """Return the field for the status of a new event or ticket type."""
     first = [Publication.DRAFT, Publication.PUBLISHED]
     return one_of(
         Publication,

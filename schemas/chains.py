@@ -1,4 +1,4 @@
-"""Chains on the wire."""
+"""Schemas of chains."""
 
 from marshmallow import fields
 
@@ -6,20 +6,20 @@ from schemas.base import EXAMPLE_TOKEN, BaseSchema, documented
 
 
 class ChainSchema(BaseSchema):
-    """A chain that can be paid on."""
+    """A chain on which buyers can pay."""
 
     chain_id = fields.Integer(required=True, metadata=documented(8453, "EIP-155 id."))
     name = fields.String(required=True, metadata=documented("Base"))
     token_address = fields.String(required=True, metadata=documented(EXAMPLE_TOKEN))
     symbol = fields.String(required=True, metadata=documented("USDC"))
-    decimals = fields.Integer(required=True, metadata=documented(6, "The token's own."))
+    decimals = fields.Integer(required=True, metadata=documented(6, "The token's decimals."))
     confirmations = fields.Integer(
-        required=True, metadata=documented(30, "Depth at which a payment is final.")
+        required=True, metadata=documented(30, "After how many blocks a payment is final.")
     )
 
 
 class ChainListSchema(BaseSchema):
-    """The chains that can be paid on."""
+    """The chains on which buyers can pay."""
 
     data = fields.List(fields.Nested(ChainSchema), required=True)
     next_cursor = fields.String(required=True, allow_none=True)

@@ -1,4 +1,4 @@
-"""Events on the wire."""
+"""Schemas of events."""
 
 from functools import cache
 from zoneinfo import available_timezones
@@ -57,7 +57,7 @@ PUBLIC_FIELDS: Fields = {
     "end_at": Instant(
         load_default=None,
         allow_none=True,
-        metadata=documented("2026-12-01T21:00:00Z", "After `start_at`."),
+        metadata=documented("2026-12-01T21:00:00Z", "Must be after `start_at`."),
     ),
     "timezone": Text(
         required=True,
@@ -65,7 +65,7 @@ PUBLIC_FIELDS: Fields = {
         metadata=documented("Europe/Berlin", "An IANA time zone name."),
     ),
 }
-"""What an organizer says of an event, for everybody."""
+"""The fields that organizers set and the public sees."""
 
 FIELDS: Fields = {
     **PUBLIC_FIELDS,
@@ -77,14 +77,14 @@ FIELDS: Fields = {
             validate.URL(schemes={"http", "https"}, require_tld=False),
             Written(HTTP_URL),
         ],
-        metadata=documented("https://meet.example.org/launch", "A URL of http or https."),
+        metadata=documented("https://meet.example.org/launch", "An http or https URL."),
     ),
 }
-"""All that an organizer says of an event."""
+"""All fields that organizers set."""
 
 
 class EventCreateSchema(BaseSchema):
-    """A new event. Without a slug, one is made from the title."""
+    """The request to create an event. The default slug is made from the title."""
 
     status = first_status()
 
@@ -93,20 +93,20 @@ class EventCreateSchema(BaseSchema):
 
 
 class EventChangeSchema(BaseSchema):
-    """Fields of an event to be changed; those left out stay as they are."""
+    """The fields of an event to change. Missing fields do not change."""
 
     class Meta:
         include = optional(FIELDS)
 
 
 class StatusSchema(BaseSchema):
-    """The status to be entered."""
+    """The new status."""
 
     status = one_of(Publication, required=True)
 
 
 class PublicEventSchema(BaseSchema):
-    """A published event as anybody may see it."""
+    """A published event as the public sees it."""
 
     id = an_id("evt_")
 
@@ -122,7 +122,7 @@ class EventSchema(BaseSchema):
     obstacles = fields.List(
         one_of(Obstacle),
         required=True,
-        metadata={"description": "What keeps people from buying right now."},
+        metadata={"description": "Why nobody can buy right now. Empty: on sale."},
     )
     created_at = Instant(required=True)
     updated_at = Instant(required=True)
@@ -140,6 +140,6 @@ class EventListQuery(PageQuery):
         load_default=None,
         allow_none=False,
         validate=validate.Length(1, 200),
-        metadata={"description": "Looked for in titles."},
+        metadata={"description": "Text to search for in titles."},
     )
     sort = Text(load_default="created_at", validate=validate.OneOf(SORTS))

@@ -1,4 +1,4 @@
-"""Payment intents, their payments and admissions on the wire. Amounts are micro-units."""
+"""Schemas of payment intents, payments and admissions. Amounts are micro-units."""
 
 from marshmallow import fields, validate
 
@@ -29,7 +29,7 @@ _ID = "01hq3v5m8r2t6w9y1a4c7e0g3j"
 
 
 class BuyerSchema(BaseSchema):
-    """Who buys, as far as they say."""
+    """What the buyer says about themselves. All fields are optional."""
 
     email = Text(
         allow_none=True,
@@ -43,7 +43,7 @@ class BuyerSchema(BaseSchema):
 
 
 class PreflightSchema(BaseSchema):
-    """What a buyer wants."""
+    """The order of a buyer."""
 
     event_id = Text(
         required=True, validate=validate.Length(1, 80), metadata=documented(f"evt_{_ID}")
@@ -54,7 +54,7 @@ class PreflightSchema(BaseSchema):
     chain_id = Int(
         load_default=None,
         validate=validate.Range(1, MAX_SAFE_INTEGER),
-        metadata=documented(8453, "Refuse the order if the ticket type is not sold on this chain."),
+        metadata=documented(8453, "Reject the order if the ticket type is on another chain."),
     )
     quantity = Int(
         load_default=1, validate=validate.Range(1, MAX_PER_ORDER), metadata=documented(2)
@@ -63,12 +63,12 @@ class PreflightSchema(BaseSchema):
     max_amount = Int(
         load_default=None,
         validate=validate.Range(0, MAX_SAFE_INTEGER),
-        metadata=documented(50_000_000, "Refuse the order if it costs more in all."),
+        metadata=documented(50_000_000, "Reject the order if its total is higher."),
     )
 
 
 class IntentSchema(BaseSchema):
-    """A payment intent. What belongs to a chain is null for a free order."""
+    """A payment intent. For a free order, the chain's fields are null."""
 
     id = an_id("pi_")
     status = one_of(IntentStatus, required=True)
@@ -91,7 +91,7 @@ class IntentSchema(BaseSchema):
     address = fields.String(
         required=True,
         allow_none=True,
-        metadata=documented(EXAMPLE_ADDRESS, "Pay here (EIP-55)."),
+        metadata=documented(EXAMPLE_ADDRESS, "The payment address (EIP-55)."),
     )
     token_address = fields.String(
         required=True, allow_none=True, metadata=documented(EXAMPLE_TOKEN)
@@ -106,7 +106,7 @@ class IntentSchema(BaseSchema):
         allow_none=True,
         metadata=documented(
             f"ethereum:{EXAMPLE_TOKEN}@8453/transfer?address={EXAMPLE_ADDRESS}&uint256=50000000",
-            "EIP-681 link that pays `amount_due`; null when nothing is.",
+            "EIP-681 link that pays `amount_due`. Null if nothing is due.",
         ),
     )
     required_confirmations = fields.Integer(required=True, allow_none=True, metadata=documented(30))
@@ -117,11 +117,11 @@ class IntentSchema(BaseSchema):
 
 
 class NewIntentSchema(IntentSchema):
-    """An intent with its client secret, in the answer that creates it and never again."""
+    """An intent with its client secret. Only the response that creates it contains the secret."""
 
     client_secret = fields.String(
         required=True,
-        metadata=documented("cs_" + "5e" * 32, "Send it as a bearer token to act on the intent."),
+        metadata=documented("cs_" + "5e" * 32, "Send it as a bearer token to use the intent."),
     )
 
 
@@ -140,12 +140,12 @@ class HeldAdmissionSchema(AdmissionSchema):
     """An admission as its holder sees it."""
 
     code = fields.String(
-        required=True, metadata=documented("5m8r2t6w9y1a4c7e0g3j", "Shown at the door. Secret.")
+        required=True, metadata=documented("5m8r2t6w9y1a4c7e0g3j", "Secret. Shown at the door.")
     )
 
 
 class PurchaseSchema(IntentSchema):
-    """A purchase: the intent, and what its buyer gets once it is confirmed."""
+    """A purchase: the intent and, once it is confirmed, the buyer's admissions."""
 
     admissions = fields.List(fields.Nested(HeldAdmissionSchema), required=True)
     online_join_url = fields.String(
@@ -154,7 +154,7 @@ class PurchaseSchema(IntentSchema):
 
 
 class PaymentSchema(BaseSchema):
-    """One token transfer seen on the chain."""
+    """One token transfer to the payment address."""
 
     id = an_id("pay_")
     chain_id = fields.Integer(required=True, metadata=documented(8453))
@@ -166,7 +166,7 @@ class PaymentSchema(BaseSchema):
     sender = fields.String(required=True, metadata=documented(EXAMPLE_PAYER))
     amount = fields.Integer(required=True, metadata=documented(50_000_000))
     canonical = fields.Boolean(
-        required=True, metadata={"description": "False after a reorganization removed it."}
+        required=True, metadata={"description": "False if a reorganization removed it."}
     )
 
 

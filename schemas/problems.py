@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 writes them."""
+"""The schema of errors (RFC 9457)."""
 
 from marshmallow import fields
 
@@ -7,19 +7,21 @@ from schemas.intents import IntentSchema
 
 
 class ProblemSchema(BaseSchema):
-    """What every answer that is not a success looks like."""
+    """The body of every error response."""
 
     type = fields.String(
         required=True,
-        metadata=documented("urn:ticketing:problem:invalid_request", "A URI that names it."),
+        metadata=documented(
+            "urn:ticketing:problem:invalid_request", "A URI for the kind of error."
+        ),
     )
     title = fields.String(required=True, metadata=documented("Invalid request"))
     status = fields.Integer(required=True, metadata=documented(422))
     detail = fields.String(
-        required=True, metadata=documented("Some fields are not valid.", "For a person to read.")
+        required=True, metadata=documented("Some fields are not valid.", "A sentence for people.")
     )
     code = fields.String(
-        required=True, metadata=documented("invalid_request", "For software; stable.")
+        required=True, metadata=documented("invalid_request", "A stable code for software.")
     )
     request_id = fields.String(required=True, metadata=documented("req_06f3x5z8k2m1"))
     errors = fields.Dict(
@@ -27,8 +29,8 @@ class ProblemSchema(BaseSchema):
         values=fields.List(fields.String()),
         metadata=documented(
             {"title": ["Missing data for required field."]},
-            "With 422: the fields at fault, and why.",
+            "With 422: the invalid fields, each with its messages.",
         ),
     )
-    # A reference takes no words beside it: it comes with a purchase that is refused.
+    # A $ref cannot have a description. This field is set if a purchase fails.
     intent = fields.Nested(IntentSchema)

@@ -1,4 +1,4 @@
-"""The proof of the books on the wire."""
+"""Schemas of the reconciliation."""
 
 from marshmallow import fields
 
@@ -6,31 +6,31 @@ from schemas.base import BaseSchema, documented
 
 
 class BreachSchema(BaseSchema):
-    """A rule that does not hold."""
+    """A violation of a rule."""
 
     rule = fields.String(
-        required=True, metadata=documented("held_is_live", "Its name; it never changes.")
+        required=True, metadata=documented("held_is_live", "The name of the rule. It is stable.")
     )
     ids = fields.List(
         fields.String(),
         required=True,
         metadata=documented(
             ["tkt_01hq3v5m8r2t6w9y1a4c7e0g3j"],
-            "For what it does not hold: what is wrong, then its intent.",
+            "The id of the inconsistent row, then the id of its intent.",
         ),
     )
     detail = fields.String(
         required=True,
-        metadata=documented("3 are held, but live intents hold 2", "What was found instead."),
+        metadata=documented("3 are held, but live intents hold 2", "The values that were found."),
     )
 
 
 class ReconciliationSchema(BaseSchema):
-    """Whether the books are right, and where they are not."""
+    """Whether stock and money are consistent, and where they are not."""
 
     ok = fields.Boolean(required=True, metadata=documented(False))
     breaches = fields.List(
         fields.Nested(BreachSchema),
         required=True,
-        metadata={"description": "The first 100 of each rule; none if the books are right."},
+        metadata={"description": "The first 100 of each rule. Empty if everything is consistent."},
     )

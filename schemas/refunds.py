@@ -1,4 +1,4 @@
-"""Refunds owed on the wire. Amounts are micro-units."""
+"""Schemas of refunds. Amounts are micro-units."""
 
 from marshmallow import fields
 
@@ -16,14 +16,14 @@ from ticketing.constants import CURRENCY
 
 
 class RefundSchema(BaseSchema):
-    """What is due back for one intent."""
+    """The refund that is due for one intent."""
 
     intent_id = an_id("pi_", attribute="intent.id")
     amount = fields.Integer(required=True, metadata=documented(5_000_000))
     refunded = fields.Integer(
         required=True,
         attribute="intent.refunded",
-        metadata=documented(0, "What was given back already."),
+        metadata=documented(0, "The amount that was paid back already."),
     )
     currency = fields.String(
         required=True, attribute="intent.currency", metadata=documented(CURRENCY)
@@ -36,13 +36,14 @@ class RefundSchema(BaseSchema):
         fields.String(),
         required=True,
         metadata=documented(
-            [EXAMPLE_PAYER], "Where the payments came from. An exchange's is not its buyer's."
+            [EXAMPLE_PAYER],
+            "The senders of the payments. An exchange's address is not the buyer's.",
         ),
     )
 
 
 class RefundSettleSchema(BaseSchema):
-    """The transaction that gave it back."""
+    """The transaction that paid the refund."""
 
     tx_hash = Text(
         required=True,

@@ -1,4 +1,4 @@
-"""What the service says of itself on the wire."""
+"""Schemas of health and readiness."""
 
 from marshmallow import fields
 
@@ -6,13 +6,13 @@ from schemas.base import BaseSchema, Instant, documented
 
 
 class HealthSchema(BaseSchema):
-    """The process is up."""
+    """The process responds."""
 
     status = fields.String(required=True, metadata=documented("ok"))
 
 
 class CursorSchema(BaseSchema):
-    """How far a chain has been read."""
+    """How far the worker has read a chain."""
 
     chain_id = fields.Integer(required=True, metadata=documented(8453))
     block_number = fields.Integer(required=True, allow_none=True, metadata=documented(21_000_000))
@@ -22,7 +22,7 @@ class CursorSchema(BaseSchema):
     age_seconds = fields.Integer(
         required=True,
         allow_none=True,
-        metadata=documented(2, "Seconds since the worker last looked; null: never."),
+        metadata=documented(2, "Seconds since the worker last read the chain. Null: never."),
     )
     refusal = fields.String(
         required=True,
@@ -32,9 +32,9 @@ class CursorSchema(BaseSchema):
 
 
 class ReadinessSchema(BaseSchema):
-    """Whether the service can do its work."""
+    """Whether the service is ready."""
 
     status = fields.String(required=True, metadata=documented("ready", "`ready` or `not_ready`."))
-    database = fields.Boolean(required=True, metadata={"description": "It answers."})
-    migrations = fields.Boolean(required=True, metadata={"description": "They are current."})
+    database = fields.Boolean(required=True, metadata={"description": "The database responds."})
+    migrations = fields.Boolean(required=True, metadata={"description": "All are applied."})
     chains = fields.List(fields.Nested(CursorSchema), required=True)

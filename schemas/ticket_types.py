@@ -1,4 +1,4 @@
-"""Ticket types on the wire. Amounts are micro-units."""
+"""Schemas of ticket types. Amounts are micro-units."""
 
 from marshmallow import fields, validate
 
@@ -43,13 +43,13 @@ PUBLIC_FIELDS: Fields = {
         load_default=None,
         allow_none=True,
         validate=validate.Range(1, MAX_SAFE_INTEGER),
-        metadata=documented(8453, "An EIP-155 id; may be null when it costs nothing."),
+        metadata=documented(8453, "An EIP-155 id. May be null if the price is 0."),
     ),
     "transferable": Bool(load_default=True),
     "min_per_order": Int(
         load_default=1,
         validate=validate.Range(1, MAX_PER_ORDER),
-        metadata=documented(1, "Not above `max_per_order`."),
+        metadata=documented(1, "Must not be above `max_per_order`."),
     ),
     "max_per_order": Int(
         load_default=DEFAULT_MAX_PER_ORDER,
@@ -58,10 +58,12 @@ PUBLIC_FIELDS: Fields = {
     ),
     "sales_start_at": Instant(load_default=None, allow_none=True),
     "sales_end_at": Instant(
-        load_default=None, allow_none=True, metadata={"description": "After `sales_start_at`."}
+        load_default=None,
+        allow_none=True,
+        metadata={"description": "Must be after `sales_start_at`."},
     ),
 }
-"""What an organizer says of a ticket type, for everybody."""
+"""The fields that organizers set and the public sees."""
 
 FIELDS: Fields = {
     **PUBLIC_FIELDS,
@@ -73,14 +75,14 @@ FIELDS: Fields = {
     ),
     "requires_key": Bool(
         load_default=False,
-        metadata={"description": "Only a credential of role `paywall` or higher may preflight."},
+        metadata={"description": "Preflight requires a credential with role `paywall` or higher."},
     ),
 }
-"""All that an organizer says of a ticket type."""
+"""All fields that organizers set."""
 
 
 class TicketTypeCreateSchema(BaseSchema):
-    """A new ticket type. `chain_id` may be left out when it costs nothing."""
+    """The request to create a ticket type. `chain_id` is optional if the price is 0."""
 
     status = first_status()
 
@@ -89,7 +91,7 @@ class TicketTypeCreateSchema(BaseSchema):
 
 
 class TicketTypeChangeSchema(BaseSchema):
-    """Fields of a ticket type to be changed; those left out stay as they are."""
+    """The fields of a ticket type to change. Missing fields do not change."""
 
     class Meta:
         include = optional(FIELDS)
@@ -107,7 +109,7 @@ class TicketTypeSchema(BaseSchema):
     obstacles = fields.List(
         one_of(Obstacle),
         required=True,
-        metadata={"description": "What keeps people from buying right now."},
+        metadata={"description": "Why nobody can buy right now. Empty: on sale."},
     )
     created_at = Instant(required=True)
     updated_at = Instant(required=True)
@@ -117,14 +119,14 @@ class TicketTypeSchema(BaseSchema):
 
 
 class PublicTicketTypeSchema(BaseSchema):
-    """A published ticket type as anybody may see it."""
+    """A published ticket type as the public sees it."""
 
     id = an_id("tkt_")
     currency = fields.String(required=True, metadata=documented(CURRENCY))
     decimals = fields.Integer(
         required=True,
         metadata=documented(
-            MICRO_UNIT_DECIMALS, "price_amount is in units of 10^-decimals of the currency."
+            MICRO_UNIT_DECIMALS, "`price_amount` is in units of 10^-decimals of the currency."
         ),
     )
     availability = one_of(Availability, required=True)

@@ -1,4 +1,4 @@
-"""Tokens on the wire."""
+"""Schemas of tokens."""
 
 from marshmallow import fields, validate
 
@@ -7,7 +7,7 @@ from ticketing.constants import Role
 
 
 class KeyExchangeSchema(BaseSchema):
-    """An API key to be exchanged for a JWT."""
+    """The request to exchange an API key for a JWT."""
 
     api_key = Text(
         required=True,
@@ -19,7 +19,7 @@ class KeyExchangeSchema(BaseSchema):
 
 
 class LoginSchema(BaseSchema):
-    """A member's sign-in."""
+    """The request of a member to sign in."""
 
     tenant = Text(required=True, validate=validate.Length(1, 100), metadata=documented("acme"))
     email = Text(

@@ -1,4 +1,4 @@
-"""Wallets on the wire."""
+"""Schemas of wallets."""
 
 from marshmallow import fields, validate
 
@@ -11,7 +11,7 @@ _EXAMPLE_XPUB = (
 
 
 class WalletSetSchema(BaseSchema):
-    """The account that payments shall go to."""
+    """The request to set the account that receives payments."""
 
     xpub = Text(
         required=True,
@@ -19,7 +19,7 @@ class WalletSetSchema(BaseSchema):
         metadata={
             "example": _EXAMPLE_XPUB,
             "description": (
-                "Extended public key of an account that nothing else uses (BIP-32), for example"
+                "Extended public key (BIP-32) of an account with no other use, for example"
                 " m/44'/60'/7'."
             ),
             "pattern": "^xpub[1-9A-HJ-NP-Za-km-z]{107}$",
@@ -28,32 +28,30 @@ class WalletSetSchema(BaseSchema):
 
 
 class WalletSchema(BaseSchema):
-    """The account that payments go to."""
+    """The account that receives payments."""
 
     xpub = fields.String(required=True, metadata=documented(_EXAMPLE_XPUB))
     first_address = fields.String(
         required=True,
         metadata=documented(
             EXAMPLE_ADDRESS,
-            "The address at 0/0 of the account, to compare with what your wallet shows. It is your"
-            " own: no order gets it.",
+            "The address at 0/0 of the account. Compare it with your wallet. No order gets it.",
         ),
     )
     next_index = fields.Integer(
         required=True,
-        metadata=documented(17, "Index of the next address to be issued; the first is 1."),
+        metadata=documented(17, "Index of the next address to issue. The first is 1."),
     )
 
 
 class WalletSetAnswerSchema(WalletSchema):
-    """The account that payments go to from now on."""
+    """The account that receives payments from now on."""
 
     unchecked_chains = fields.List(
         fields.Integer(),
         required=True,
         metadata=documented(
             [],
-            "Enabled chains that could not be seen: whether the account is in use there is not"
-            " known.",
+            "Enabled chains that could not be read. The account may be in use there.",
         ),
     )

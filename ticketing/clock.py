@@ -1,4 +1,4 @@
-"""The one place that asks what time it is."""
+"""The current time. All other modules read it here, so tests can replace it."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -9,5 +9,5 @@ def now() -> datetime:
 
 
 def is_within(span: timedelta, since: datetime | None) -> bool:
-    """Tell whether less than `span` has passed since a moment; not if it lies in the future."""
+    """Return whether less than `span` has passed since a moment. False if it is in the future."""
     return since is not None and since <= now() < since + span

@@ -1,4 +1,4 @@
-"""Configuration: environment variables, read once and strictly, into one frozen object."""
+"""Read the environment variables once, check them strictly, and keep them in a frozen object."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -38,12 +38,12 @@ _CHAIN_ID = re.compile(r"[1-9][0-9]{0,15}")
 
 
 class ConfigError(Exception):
-    """A variable is missing or wrong. The message names it and never repeats a secret."""
+    """A variable is missing or invalid. The message names it and never contains a secret."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """What a process needs to know before it starts."""
+    """The settings of a process."""
 
     keyring: Keyring = field(repr=False)
     database_url: str = field(repr=False)
@@ -64,7 +64,7 @@ class Config:
 
 
 def load(environ: Mapping[str, str]) -> Config:
-    """Read the configuration. ConfigError names the first variable that is wrong."""
+    """Read the configuration. ConfigError names the first invalid variable."""
     for name in environ:
         if _OURS.fullmatch(name) and not environ[name].isprintable():
             raise ConfigError(f"{name} must be printable Unicode text")
@@ -121,7 +121,7 @@ def _database_url(environ: Mapping[str, str]) -> str:
     url = _split_url(name, value)
     if url.scheme == "sqlite":
         if url.netloc or len(url.path) < 2:
-            raise ConfigError(f"{name} of SQLite must be sqlite:///FILE (four / if absolute)")
+            raise ConfigError(f"{name} for SQLite must be sqlite:///FILE (four / if absolute)")
     elif url.scheme not in ("postgres", "postgresql"):
         raise ConfigError(f"{name} must begin with sqlite:///, postgres:// or postgresql://")
     elif len(url.path) < 2:
@@ -221,8 +221,8 @@ def _chain(environ: Mapping[str, str], chain_id: int) -> Chain:
     if chain is None:
         if token_address is None:
             raise ConfigError(
-                f"RPC_URL_{chain_id} enables a chain that the registry does not have:"
-                f" it needs TOKEN_ADDRESS_{chain_id}"
+                f"RPC_URL_{chain_id} enables a chain that is not in the registry:"
+                f" set TOKEN_ADDRESS_{chain_id} too"
             )
         chain = registry.outside(chain_id, token_address)
     return chain.enabled(rpc_urls, token_address, confirmations)
@@ -234,13 +234,13 @@ def _token_address(environ: Mapping[str, str], name: str) -> str | None:
     try:
         return address.parse(environ[name])
     except ValueError as error:
-        raise ConfigError(f"{name} must be an address: this is {error}") from None
+        raise ConfigError(f"{name} must be an address, but is {error}") from None
 
 
 def _split_url(name: str, value: str) -> SplitResult:
     try:
         url = urlsplit(value)
-        # urllib only finds a wrong port when it is asked for.
+        # urllib checks the port only when it is read.
         _ = url.port
     except ValueError:
         raise ConfigError(f"{name} is not a URL") from None

@@ -1,31 +1,31 @@
-"""What collides with how things are: the 409s. Each has a code of its own."""
+"""The errors with status 409: the request conflicts with the current state. One class a code."""
 
 from ticketing.errors import Conflict
 
 
 class SlugTaken(Conflict):
-    """Another one in the same place has this slug."""
+    """Another tenant, or another event of the tenant, has this slug."""
 
     code = "slug_taken"
-    detail = "This slug is already taken."
+    detail = "This slug is already in use. Choose another one."
 
 
 class SlugFixed(Conflict):
-    """A published event keeps its slug: people have the link."""
+    """The slug of a published event cannot change, because people have the link."""
 
     code = "slug_fixed"
     detail = "The slug can only be changed while the event is a draft."
 
 
 class InvalidTransition(Conflict):
-    """The status cannot be reached from the present one."""
+    """The current status does not allow a change to the requested one."""
 
     code = "invalid_transition"
-    detail = "The status cannot be changed in this way."
+    detail = "The current status does not allow this change."
 
 
 class StillRunning(Conflict):
-    """A request with the same Idempotency-Key has not been answered yet."""
+    """A request with the same Idempotency-Key is still running."""
 
     code = "idempotency_still_running"
     detail = "The first request with this Idempotency-Key is still running."
@@ -33,21 +33,21 @@ class StillRunning(Conflict):
 
 
 class HasIntents(Conflict):
-    """Somebody has begun to buy: it cannot go back to draft."""
+    """It has payment intents, so it cannot go back to draft."""
 
     code = "has_intents"
     detail = "It has payment intents, so it can only be canceled."
 
 
 class CapacityTooLow(Conflict):
-    """More is already held and sold than the new capacity."""
+    """More tickets are held and sold than the new capacity allows."""
 
     code = "capacity_too_low"
-    detail = "More tickets than that are already held or sold."
+    detail = "More tickets are already held or sold than this capacity allows."
 
 
 class KeyNotActive(Conflict):
-    """The API key has ended: nothing about it changes any more."""
+    """The API key has expired or was revoked, so it cannot be changed."""
 
     code = "key_not_active"
     detail = "This API key has expired or was revoked."
@@ -61,59 +61,59 @@ class MemberExists(Conflict):
 
 
 class SoldOut(Conflict):
-    """Too few are left for this order."""
+    """Fewer tickets are left than the order asks for."""
 
     code = "sold_out"
     detail = "There are not enough tickets left for this order."
 
 
 class SalesNotStarted(Conflict):
-    """The sales window has not opened."""
+    """The sales window has not started."""
 
     code = "sales_not_started"
     detail = "Sales have not started yet."
 
 
 class SalesEnded(Conflict):
-    """The sales window has closed."""
+    """The sales window has ended."""
 
     code = "sales_ended"
     detail = "Sales have ended."
 
 
 class BelowMinimum(Conflict):
-    """Fewer than an order must have."""
+    """The quantity is below `min_per_order`."""
 
     code = "below_minimum"
-    detail = "The quantity is below the minimum of an order."
+    detail = "The quantity is below the minimum for one order."
 
 
 class AboveMaximum(Conflict):
-    """More than an order may have."""
+    """The quantity is above `max_per_order`."""
 
     code = "above_maximum"
-    detail = "The quantity is above the maximum of an order."
+    detail = "The quantity is above the maximum for one order."
 
 
 class OverMaxAmount(Conflict):
-    """The order costs more than the buyer said it may."""
+    """The order costs more than the buyer's `max_amount`."""
 
     code = "over_max_amount"
     detail = "The order costs more than max_amount."
 
 
 class NotPayable(Conflict):
-    """It cannot be paid for right now: no wallet, or the chain is not enabled."""
+    """The tenant has no wallet, or the chain is not enabled."""
 
     code = "not_payable"
-    detail = "This cannot be paid for right now."
+    detail = "This ticket type cannot be paid for at the moment."
 
 
 class WalletInUse(Conflict):
-    """The account is used for something else: its other income would pay for orders."""
+    """The account has other uses. Its other income would count as payments for orders."""
 
     code = "wallet_in_use"
-    detail = "This account is already in use. Orders need an account of their own."
+    detail = "This account is already in use. Use a new account for orders only."
 
 
 class IntentCanceled(Conflict):
@@ -124,31 +124,31 @@ class IntentCanceled(Conflict):
 
 
 class IntentReversed(Conflict):
-    """The chain took the payment back; it is confirmed again if the payment returns."""
+    """A reorganization removed the payment. If it returns, the intent is confirmed again."""
 
     code = "intent_reversed"
     detail = "A reorganization of the chain removed the payment of this intent."
 
 
 class IntentNotCancelable(Conflict):
-    """Money has arrived, or the intent has ended: canceling is over."""
+    """The intent has received money, or has ended."""
 
     code = "intent_not_cancelable"
     detail = "Only an intent that has received nothing can be canceled."
 
 
 class NoRefundDue(Conflict):
-    """Nothing is to be given back."""
+    """Nothing is due back to the buyer."""
 
     code = "no_refund_due"
-    detail = "Nothing is due back for this intent."
+    detail = "This intent has no refund due."
 
 
 class RefundNotSeen(Conflict):
-    """The transaction does not give back what is due, or not deep enough yet."""
+    """The transaction does not pay the refund, or is not final yet."""
 
     code = "refund_not_seen"
     detail = (
-        "This transaction has not sent what is due to whoever paid, is not final yet, or was"
-        " counted for another refund."
+        "This transaction does not send the refund to an address that paid, is not final yet, or"
+        " is already recorded for another refund."
     )

@@ -1,11 +1,11 @@
-"""Statuses and the moves between them, roles, limits: the tables people look for."""
+"""Statuses and their transitions, roles, and limits."""
 
 from datetime import timedelta
 from enum import StrEnum
 
 
 class Role(StrEnum):
-    """What a credential may do. A ladder: each holds what those before it hold."""
+    """What a credential may do. Each role includes the roles before it."""
 
     READ = "read"
     PAYWALL = "paywall"
@@ -13,16 +13,16 @@ class Role(StrEnum):
     ADMIN = "admin"
 
     def holds(self, needed: "Role") -> bool:
-        """Tell whether this role is `needed` or stands above it."""
+        """Return whether this role is `needed` or a higher one."""
         ladder = list(Role)
         return ladder.index(self) >= ladder.index(needed)
 
 
 class CallClass(StrEnum):
-    """What kind of call is counted. Each kind has a limit a minute for one caller.
+    """The class of a request. Each class has a limit of requests per minute for one caller.
 
-    `admin` and `reconciliation` count a credential, `order` the order of a client secret, `login`
-    a tenant's member, the others an address.
+    `admin` and `reconciliation` count per credential, `order` per order, `login` per member, the
+    others per client address.
     """
 
     PUBLIC = "public"
@@ -45,29 +45,29 @@ DEFAULT_RATE_LIMITS: dict[CallClass, int] = {
     CallClass.ADMIN: 1200,
     CallClass.RECONCILIATION: 6,
 }
-"""Requests a minute."""
+"""Requests per minute."""
 
 COUNTED_IN_DATABASE = frozenset({CallClass.PREFLIGHT, CallClass.TOKEN, CallClass.LOGIN})
-"""Counted for all processes together. The others are counted in memory, by each process."""
+"""Counted for all processes together. Each process counts the other classes in its memory."""
 
 DEFAULT_UNPAID_PER_ADDRESS = 100
-"""Seats: as many as one order may have."""
+"""Seats. One order may have as many."""
 
 DEFAULT_ORDERS_PER_CLIENT = 500
-"""Orders a day, canceled ones included."""
+"""Orders per day, canceled ones included."""
 
 DEFAULT_FREE_PER_CLIENT = 10
-"""Free seats of one event a day."""
+"""Free seats of one event per day."""
 
 WIDE_FACTOR = 3
-"""How many times the limit of an IPv6 /64 its /48 has."""
+"""The limit of an IPv6 /48 network is that of a /64 times this factor."""
 
 HOLD_UNDER_PRESSURE = timedelta(minutes=5)
-"""How long an order is held at most while more than half of what is unsold is held."""
+"""The longest hold of an order while orders hold more than half of the unsold tickets."""
 
 
 class KeyStatus(StrEnum):
-    """Where an API key is in its life."""
+    """The status of an API key."""
 
     ACTIVE = "active"
     EXPIRED = "expired"
@@ -98,7 +98,7 @@ PUBLICATION_MOVES: dict[Publication, frozenset[Publication]] = {
 
 
 class IntentStatus(StrEnum):
-    """Where a payment intent is between preflight and its end."""
+    """The status of a payment intent."""
 
     AWAITING_PAYMENT = "awaiting_payment"
     PROCESSING = "processing"
@@ -133,7 +133,7 @@ class AdmissionStatus(StrEnum):
 
 
 class Obstacle(StrEnum):
-    """What keeps people from buying right now, as its organizer sees it."""
+    """Why nobody can buy right now, as the organizer sees it."""
 
     NOT_PUBLISHED = "not_published"
     EVENT_NOT_PUBLISHED = "event_not_published"
@@ -170,7 +170,7 @@ DEFAULT_KEY_TTL = 7_776_000
 
 MAX_OVERLAP = 86_400
 DEFAULT_OVERLAP = 3600
-"""Seconds that the old secret of a rotated key stays good."""
+"""For how many seconds the old secret of a rotated key stays valid."""
 
 MAX_BODY_BYTES = 64 * 1024
 
@@ -178,16 +178,16 @@ DEFAULT_PAGE = 25
 MAX_PAGE = 100
 
 PART_EXTENSION = timedelta(minutes=10)
-"""How much longer an order is held, once, when half of its price or more has arrived in time."""
+"""How much longer an order is held, once, if at least half of its price arrived in time."""
 
 LATE_PAYMENT = timedelta(hours=24)
-"""How long after its deadline an expired order can still be honoured by one late transfer."""
+"""For how long after its deadline one late transfer can still pay for an expired order."""
 
 REORG_GRACE = timedelta(minutes=15)
-"""How long an order is held after a reorganization took its payment away."""
+"""How long an order is held after a reorganization removed its payment."""
 
 WATCH_AFTER_END = timedelta(days=1)
-"""How long the logs of an ended intent's address are still read."""
+"""For how long the worker still reads the logs of an ended intent's address."""
 
 LOOKS_AT_ONCE = 2
-"""How many requests of one process may wait for a node at a time: half of its threads."""
+"""How many requests of one process may wait for a node at the same time: half of its threads."""

@@ -1,4 +1,4 @@
-"""The secrets that open doors: how they are made, recognised and digested. Knows no database.
+"""Make and parse secrets, compute their digests, and compare them. No database access.
 
 An API key is `ticketing_`, the 26 characters of its id, `_`, 34 random characters (170 bits) and
 a checksum of 7: `ticketing_<26>_<34><7>`, all lower-case Crockford base32.
@@ -25,9 +25,9 @@ _CODE_BITS, _CODE_LENGTH = 100, 20
 
 @dataclass(frozen=True)
 class Keyring:
-    """The service's secrets. All that is made is made under `current`.
+    """The service's secret keys. New digests and signatures use `current`.
 
-    What was made under `previous` is good as well, so that one SECRET_KEY can follow another.
+    Those made with `previous` stay valid, so that an operator can replace SECRET_KEY.
     """
 
     current: str = field(repr=False)
@@ -35,17 +35,17 @@ class Keyring:
 
     @property
     def accepted(self) -> tuple[str, ...]:
-        """Return every secret that counts, the current one first."""
+        """Return all secret keys that are valid, the current one first."""
         return (self.current,) if self.previous is None else (self.current, self.previous)
 
 
 def secret_key_id(secret_key: str) -> str:
-    """Return what a SECRET_KEY is known by where it must not be seen."""
+    """Return an identifier of a SECRET_KEY that does not reveal it."""
     return keyed_digest(secret_key, "secret-key-id", "")[:16]
 
 
 def keyed_digest(secret_key: str, purpose: str, text: str) -> str:
-    """Return the HMAC-SHA-256 of `text` in hex, under a key that serves this purpose alone."""
+    """Return the HMAC-SHA-256 of `text` in hex. Each purpose has its own derived key."""
     key = hmac.digest(secret_key.encode(), purpose.encode(), hashlib.sha256)
     return hmac.digest(key, text.encode(), hashlib.sha256).hex()
 
@@ -58,12 +58,12 @@ def new_api_key(key_id: str) -> str:
 
 
 def api_key_prefix(key_id: str) -> str:
-    """Return the part of a key that is no secret: what it begins with."""
+    """Return the beginning of a key, which is not secret."""
     return _KEY_PREFIX + key_id.removeprefix(ids.API_KEY)
 
 
 def api_key_id(key: str) -> str | None:
-    """Return the id inside an API key, or None for anything that cannot be a key of ours."""
+    """Return the id inside an API key. None if the format or the checksum is wrong."""
     match = _KEY_SHAPE.fullmatch(key)
     if match is None or _checksum(key[:-_CHECKSUM_LENGTH]) != key[-_CHECKSUM_LENGTH:]:
         return None
@@ -71,17 +71,17 @@ def api_key_id(key: str) -> str | None:
 
 
 def api_key_digest(secret_key: str, key: str) -> str:
-    """Return what is stored of an API key."""
+    """Return the digest of an API key. The database stores it instead of the key."""
     return keyed_digest(secret_key, "api-key", key)
 
 
 def client_secret(secret_key: str, intent_id: str) -> str:
-    """Return the secret that lets a buyer act on one intent. Derived, never stored."""
+    """Return the secret that lets a buyer act on one intent. It is derived and never stored."""
     return CLIENT_SECRET_PREFIX + keyed_digest(secret_key, "client-secret", intent_id)
 
 
 def is_client_secret(keyring: Keyring, intent_id: str, offered: str) -> bool:
-    """Tell whether this is the secret of that intent."""
+    """Return whether `offered` is the client secret of this intent."""
     return same_as_any(offered, [client_secret(each, intent_id) for each in keyring.accepted])
 
 
@@ -96,7 +96,7 @@ def same(a: str, b: str) -> bool:
 
 
 def same_as_any(a: str, candidates: Iterable[str]) -> bool:
-    """Compare a secret with every candidate, in a time that does not tell which one fits."""
+    """Compare a secret with every candidate. The time does not depend on which one matches."""
     fits = False
     for each in candidates:
         fits |= same(a, each)

@@ -1,35 +1,65 @@
-"""What can go wrong in the domain. No HTTP library is known here: `status` is only a number.
+"""The errors that services raise, and the JSON body that every error response has (RFC 9457).
 
-TicketingError                        what every caller may catch
-├── BadRequest               400      malformed_json
-├── Unauthenticated          401      unauthenticated, invalid_credentials, key_required
-├── PaymentRequired          402      payment_required
-├── Forbidden                403      insufficient_role, wrong_tenant
-├── NotFound                 404      not_found
-├── Conflict                 409      slug_taken, sold_out, ...: see conflicts.py
-├── Gone                     410      intent_expired
-├── PayloadTooLarge          413      body_too_large
-├── UnsupportedMediaType     415      unsupported_media_type
-├── Invalid                  422      invalid_request, with the fields at fault
-├── KeyReused                422      idempotency_key_reused
-├── TooMany                  429      too_many_requests, too_much_unpaid, too_many_orders,
-│                                     too_many_free
-└── Unavailable              503      chain_unavailable, database_unavailable
+This module uses no HTTP library: `status` is only a number.
+
+TicketingError
+├── BadRequest                400  malformed_json
+├── Unauthenticated           401  unauthenticated
+│   ├── InvalidCredentials         invalid_credentials
+│   └── KeyRequired                key_required
+├── PaymentRequired           402  payment_required
+├── Forbidden                 403
+│   ├── InsufficientRole           insufficient_role
+│   └── WrongTenant                wrong_tenant
+├── NotFound                  404  not_found
+├── Conflict                  409  one subclass per code: see conflicts.py
+├── Gone                      410
+│   └── IntentExpired              intent_expired
+├── PayloadTooLarge           413  body_too_large
+├── UnsupportedMediaType      415  unsupported_media_type
+├── Invalid                   422  invalid_request
+├── KeyReused                 422  idempotency_key_reused
+├── TooMany                   429
+│   ├── TooManyRequests            too_many_requests
+│   ├── TooMuchUnpaid              too_much_unpaid
+│   ├── TooManyOrders              too_many_orders
+│   └── TooManyFree                too_many_free
+└── Unavailable               503
+        ├── ChainUnavailable           chain_unavailable
+        │   └── NodesBusy              chain_unavailable
+    └── DatabaseUnavailable        database_unavailable
 """
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+PROBLEM_CONTENT_TYPE = "application/problem+json"
+INTERNAL_ERROR_DETAIL = "An internal error occurred. The service's log has the details."
+
+
+def problem_body(
+    *, status: int, title: str, code: str, detail: str, request_id: str
+) -> dict[str, Any]:
+    """Return the JSON members of every error response: RFC 9457, with `code` and `request_id`."""
+    return {
+        "type": f"urn:ticketing:problem:{code}",
+        "title": title,
+        "status": status,
+        "detail": detail,
+        "code": code,
+        "request_id": request_id,
+    }
+
 
 class TicketingError(Exception):
-    """A refusal with a stable `code`, an HTTP `status` and a sentence for a person."""
+    """A rejected request. `code` is stable, `detail` is a sentence for people."""
 
     status: ClassVar[int]
     title: ClassVar[str]
     code: str
     detail: str
     retry_after: int | None = None
-    """Seconds after which asking again may help."""
+    """After how many seconds the caller may retry."""
 
     def __init__(self, detail: str | None = None, **extensions: Any) -> None:
         self.detail = detail or self.detail
@@ -38,51 +68,48 @@ class TicketingError(Exception):
 
 
 class BadRequest(TicketingError):
-    """The request cannot be read at all."""
+    """The request cannot be parsed."""
 
     status = 400
     title = "Bad request"
     code = "malformed_json"
-    detail = "The body is not well-formed JSON."
+    detail = "The body is not valid JSON."
 
 
 class Unauthenticated(TicketingError):
-    """No credential came with the request, or not one that is good now."""
+    """The request has no valid credential."""
 
     status = 401
     title = "Not authenticated"
     code = "unauthenticated"
-    detail = (
-        "Send a JWT as 'Authorization: Bearer <JWT>', or an API key as 'X-API-Key', that is"
-        " valid now."
-    )
+    detail = "Send a valid JWT as 'Authorization: Bearer <JWT>', or a valid API key as 'X-API-Key'."
 
 
 class InvalidCredentials(Unauthenticated):
-    """What was offered in exchange for a token is not good; why is not told."""
+    """The API key or password is not valid. The message does not say why."""
 
     code = "invalid_credentials"
     detail = "These credentials are not valid."
 
 
 class KeyRequired(Unauthenticated):
-    """The ticket type is sold through the organizer's own storefront only."""
+    """The ticket type is sold only to callers with a credential."""
 
     code = "key_required"
-    detail = "This ticket type needs a credential of role 'paywall' or higher."
+    detail = "This ticket type requires a credential with the role 'paywall' or higher."
 
 
 class PaymentRequired(TicketingError):
-    """Nothing, or too little, has arrived at the payment address."""
+    """The payment address has not received the full amount."""
 
     status = 402
     title = "Payment required"
     code = "payment_required"
-    detail = "The payment address has not received the whole amount yet."
+    detail = "The payment address has not received the full amount yet."
 
 
 class Forbidden(TicketingError):
-    """The credential is good, but not for this."""
+    """The credential is valid, but does not allow this request."""
 
     status = 403
     title = "Forbidden"
@@ -96,30 +123,30 @@ class InsufficientRole(Forbidden):
 
 
 class WrongTenant(Forbidden):
-    """The credential belongs to another tenant than the path names."""
+    """The credential belongs to another tenant than the one in the path."""
 
     code = "wrong_tenant"
     detail = "This credential does not belong to the tenant in the path."
 
 
 class NotFound(TicketingError):
-    """There is no such thing, or none that the caller may know of."""
+    """The resource does not exist, or the caller may not know that it exists."""
 
     status = 404
     title = "Not found"
     code = "not_found"
-    detail = "There is nothing here."
+    detail = "This resource does not exist."
 
 
 class Conflict(TicketingError):
-    """The request is well-formed but the present state does not allow it."""
+    """The request is valid, but conflicts with the current state."""
 
     status = 409
     title = "Conflict"
 
 
 class Gone(TicketingError):
-    """It was there and will not come back."""
+    """The resource has ended and will not come back."""
 
     status = 410
     title = "Gone"
@@ -133,12 +160,12 @@ class IntentExpired(Gone):
 
 
 class PayloadTooLarge(TicketingError):
-    """The body is larger than any request needs."""
+    """The body is larger than MAX_BODY_BYTES."""
 
     status = 413
     title = "Payload too large"
     code = "body_too_large"
-    detail = "A body may have 64 KiB."
+    detail = "The request body exceeds 64 KiB."
 
 
 class UnsupportedMediaType(TicketingError):
@@ -151,7 +178,7 @@ class UnsupportedMediaType(TicketingError):
 
 
 class Invalid(TicketingError):
-    """Well-formed, but a field breaks a rule. `errors` names every field at fault."""
+    """The request can be parsed, but a field is invalid. `errors` names every invalid field."""
 
     status = 422
     title = "Invalid request"
@@ -163,16 +190,16 @@ class Invalid(TicketingError):
 
 
 class KeyReused(TicketingError):
-    """An Idempotency-Key came again with another request."""
+    """The Idempotency-Key was already used for a different request."""
 
     status = 422
     title = "Idempotency-Key reused"
     code = "idempotency_key_reused"
-    detail = "This Idempotency-Key was sent before with another body."
+    detail = "This Idempotency-Key was already used with another body."
 
 
 class TooMany(TicketingError):
-    """The caller has had what one caller may have for now."""
+    """The caller has reached a limit."""
 
     status = 429
     title = "Too many requests"
@@ -183,35 +210,35 @@ class TooMany(TicketingError):
 
 
 class TooManyRequests(TooMany):
-    """The caller's requests of this minute are used up."""
+    """The caller has reached the limit of requests per minute."""
 
     code = "too_many_requests"
-    detail = "Too many requests: wait as long as Retry-After says."
+    detail = "Too many requests. Retry after the seconds in Retry-After."
 
 
 class TooMuchUnpaid(TooMany):
-    """The caller's address holds as many unpaid seats as one address may."""
+    """The caller's address holds too many unpaid seats."""
 
     code = "too_much_unpaid"
-    detail = "Too many seats are held for this address: pay for some, or cancel them."
+    detail = "This address holds too many unpaid seats. Pay for some orders or cancel them."
 
 
 class TooManyOrders(TooMany):
-    """The caller's address was issued as many orders today as one client may."""
+    """The caller's address has made too many orders today."""
 
     code = "too_many_orders"
-    detail = "Too many orders were made from this address today."
+    detail = "This address has made too many orders today."
 
 
 class TooManyFree(TooMany):
-    """The caller's address has as many free seats of this event as one client may."""
+    """The caller's address has ordered too many free seats of this event."""
 
     code = "too_many_free"
-    detail = "Too many free seats of this event were ordered from this address today."
+    detail = "This address has ordered too many free seats of this event today."
 
 
 class Unavailable(TicketingError):
-    """Something that this service stands on does not answer; try again."""
+    """A system that this service needs does not respond. The caller may retry."""
 
     status = 503
     retry_after = 5
@@ -219,21 +246,21 @@ class Unavailable(TicketingError):
 
 
 class ChainUnavailable(Unavailable):
-    """The chain's node does not answer, or answers nonsense."""
+    """The blockchain node does not respond, or its response is invalid."""
 
     code = "chain_unavailable"
-    detail = "The chain cannot be looked at right now."
+    detail = "The blockchain node is unavailable."
 
 
 class NodesBusy(ChainUnavailable):
-    """As many requests wait for nodes already as may do so at a time."""
+    """The maximum number of requests is waiting for nodes."""
 
     retry_after = 1
-    detail = "Too many requests wait for the chain's node. Retry."
+    detail = "Too many requests are waiting for the blockchain node. Retry."
 
 
 class DatabaseUnavailable(Unavailable):
-    """The database does not answer."""
+    """The database does not respond."""
 
     code = "database_unavailable"
-    detail = "The database cannot be reached right now."
+    detail = "The database is unavailable."

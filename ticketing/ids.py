@@ -1,7 +1,7 @@
-"""The one way ids are made and recognised.
+"""Make ids, and check their format.
 
 An id is a prefix and 26 characters of Crockford base32: 56 bits of microseconds since 1970,
-then 74 random bits. Ids of one kind therefore sort by creation time.
+then 74 random bits. So ids of one kind sort by creation time.
 """
 
 import re
@@ -31,11 +31,11 @@ def base32(number: int, length: int) -> str:
 
 
 def new(prefix: str) -> str:
-    """Make an id of the kind that `prefix` names."""
+    """Make an id with this prefix."""
     microseconds = time.time_ns() // 1000
     return prefix + base32(microseconds << _RANDOM_BITS | secrets.randbits(_RANDOM_BITS), _LENGTH)
 
 
 def is_id(prefix: str, text: str) -> bool:
-    """Tell whether `text` has the shape of an id of that kind."""
+    """Return whether `text` has the format of an id with this prefix."""
     return text.startswith(prefix) and _BODY.fullmatch(text, len(prefix)) is not None

@@ -1,4 +1,4 @@
-"""How log lines look: plain for people, JSON for machines. Times are RFC 3339 in UTC."""
+"""Log formats: plain text for people, JSON for software. Times are RFC 3339 in UTC."""
 
 import json
 import logging
@@ -10,7 +10,7 @@ _WORD = re.compile(r"[A-Za-z0-9._:/<>-]+", re.ASCII)
 
 
 class PlainFormatter(logging.Formatter):
-    """One line a record, what it carries besides its message as `name=value`."""
+    """One line per record. Its fields follow the message as `name=value`."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -19,16 +19,16 @@ class PlainFormatter(logging.Formatter):
         self.converter = time.gmtime
 
     def formatMessage(self, record: logging.LogRecord) -> str:
-        """Write the line without a trace."""
+        """Return the line without a stack trace."""
         fields = getattr(record, "fields", {})
         return " ".join([super().formatMessage(record), *map(_pair, fields.items())])
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a record, a trace inside it."""
+    """One JSON object per record, with the stack trace inside."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write the object."""
+        """Return the object as one line."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         line = {
             "time": at.replace("+00:00", "Z"),
@@ -43,12 +43,12 @@ class JsonFormatter(logging.Formatter):
 
 
 def configure(level: str, form: str) -> None:
-    """Log to standard error from `level` on, `plain` or `json`."""
+    """Log to standard error, from `level` up. `form` is `plain` or `json`."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonFormatter() if form == "json" else PlainFormatter())
     logging.basicConfig(level=level, handlers=[handler])
-    # It logs the values of every statement, and these hold what people entrusted to us. `db
-    # upgrade` tells itself which migrations it applied.
+    # Peewee logs the values of every statement, and they contain personal data. `db upgrade`
+    # prints the applied migrations itself.
     logging.getLogger("peewee").setLevel(logging.WARNING)
 
 

@@ -1,21 +1,22 @@
-"""How deep JSON is nested, measured before it is parsed.
+"""Limit the nesting depth of JSON, before it is parsed.
 
-The interpreter's own limit is not enough: 200,000 brackets ended a process.
+Python's own limit is not enough: 200,000 brackets crashed a process.
 """
 
 import re
 
 MAX_DEPTH = 20
 
-# A string that does not end matches too, and nothing is tried twice: the time grows no faster than
-# the text.
+# A string without an end matches too. The possessive quantifiers prevent backtracking, so the time
+# is linear in the length of the text.
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 def is_too_deep(text: bytes | bytearray) -> bool:
     """Return whether JSON text is nested deeper than MAX_DEPTH, or its brackets do not match."""
-    # Most strings have no brackets. Only where they may have some, the strings are left out.
+    # Most strings contain no brackets, so the cheap check comes first. The strings are removed only
+    # if it fails.
     return not _closes(text) and not _closes(_STRING.sub(b"", text))
 
 

@@ -4,11 +4,11 @@ from typing import Self
 
 
 class ToolMissing(Exception):
-    """A program these tools run is absent and could not be installed; says how to get it."""
+    """A required program is missing. The message says how to install it."""
 
 
 class Running:
-    """Something that runs until it is stopped. A context manager, which stops it."""
+    """Something that runs until `stop`. As a context manager, it stops at the end."""
 
     def __enter__(self) -> Self:
         return self
@@ -17,5 +17,5 @@ class Running:
         self.stop()
 
     def stop(self) -> None:
-        """End it."""
+        """Stop it."""
         raise NotImplementedError

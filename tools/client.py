@@ -1,4 +1,4 @@
-"""A small JSON client of the service, for the tools and the tests."""
+"""A small JSON client for the service, used by tools and tests."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ import urllib3
 
 
 class Answer:
-    """An HTTP answer with its JSON body."""
+    """An HTTP response with its JSON body."""
 
     def __init__(self, status: int, headers: Any, body: bytes) -> None:
         self.status = status
@@ -16,7 +16,7 @@ class Answer:
 
 
 class Client:
-    """Speaks JSON to one server."""
+    """Sends JSON requests to one server."""
 
     def __init__(self, base_url: str) -> None:
         self._base_url = base_url
@@ -25,7 +25,7 @@ class Client:
     def send(
         self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
     ) -> Answer:
-        """Send a request; `body` goes as JSON."""
+        """Send a request, with `body` as JSON."""
         response = self._http.request(
             method,
             self._base_url + path,

@@ -1,4 +1,4 @@
-"""Programs of Debian packages for tests: fetched once and unpacked under .tools, not installed."""
+"""Programs of Debian packages for tests. They are unpacked under .tools, not installed."""
 
 import fcntl
 import os
@@ -13,9 +13,9 @@ TOOLS = Path(__file__).parent.parent / ".tools"
 
 
 def executable(name: str, package: str) -> Path:
-    """Return the program of a package: this machine's, else the Debian package's. ToolMissing.
+    """Return this machine's program, else the program of the Debian package. ToolMissing.
 
-    `name` is what people call it; the program and its package have the same name.
+    `name` is the display name. The program has the same name as its package.
     """
     path = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin"])
     found = shutil.which(package, path=path)
@@ -30,26 +30,26 @@ def executable(name: str, package: str) -> Path:
                 _fetch(package, home)
         except _CannotFetch as error:
             raise ToolMissing(
-                f"{name} is missing, and its Debian package could not be had ({error}):"
+                f"{name} is missing, and its Debian package cannot be downloaded ({error}):"
                 f" install it ('apt-get install {package}')."
             ) from None
         return home / "usr" / "sbin" / package
 
 
 def environ(program: Path) -> dict[str, str]:
-    """Return the environment in which it finds the libraries that were unpacked beside it."""
+    """Return an environment in which the program finds its unpacked libraries."""
     libraries = [str(path) for path in (program.parent.parent / "lib").glob("*-linux-*")]
     return {**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(libraries)}
 
 
 class _CannotFetch(Exception):
-    """Why, in a few words."""
+    """The download failed. The message has the reason."""
 
 
 def _fetch(package: str, home: Path) -> None:
-    """Unpack the Debian package into `home`, with those of its libraries that are missing."""
+    """Unpack the Debian package and its missing libraries into `home`."""
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
-        raise _CannotFetch("there is no apt-get to fetch it with")
+        raise _CannotFetch("apt-get is missing")
     with tempfile.TemporaryDirectory(dir=TOOLS) as name:
         folder = Path(name)
         _download(folder, [package])
@@ -67,7 +67,7 @@ def _download(folder: Path, packages: list[str]) -> None:
     try:
         _run(command, folder)
     except _CannotFetch:
-        # Its lists may be missing, or name versions that are gone.
+        # The package lists may be missing or out of date.
         if os.geteuid() != 0:
             raise
         _run(["apt-get", "update", "-qq"], folder)
@@ -75,7 +75,7 @@ def _download(folder: Path, packages: list[str]) -> None:
 
 
 def _missing_libraries(package: Path) -> list[str]:
-    """Return the libraries that a package depends on and this machine does not have."""
+    """Return the libraries of a package that are missing on this machine."""
     depends = _run(["dpkg-deb", "-f", str(package), "Depends"], package.parent)
     first = (each.split("|")[0].split("(")[0].strip() for each in depends.split(","))
     libraries = [each for each in first if each.startswith("lib")]

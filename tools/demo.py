@@ -1,6 +1,6 @@
-"""`make demo`: one whole sale by itself, from nothing, on a real chain, step by step.
+"""`make demo`: sell one ticket on a real chain, step by step, from an empty database.
 
-Exits with 1 if any step is not what the contract says.
+Exits with 1 if the result of a step is not as specified.
 """
 
 import argparse
@@ -28,12 +28,12 @@ _LONG = 150
 """A string longer than this is a JWT."""
 
 
-class NotAsAgreed(Exception):
-    """A step's answer is not what the contract says."""
+class NotAsSpecified(Exception):
+    """The result of a step is not as specified."""
 
 
 class Demo:
-    """Takes the steps, shows each, and holds the answers to the contract."""
+    """Runs the steps, prints each, and checks the responses."""
 
     def __init__(self, stack: Stack) -> None:
         self._client = Client(stack.url)
@@ -50,23 +50,23 @@ class Demo:
         show: tuple[str, ...],
         **fields: Any,
     ) -> Any:
-        """Send one request and return the answer's JSON, once it is as expected.
+        """Send one request, check the response, and return its JSON.
 
-        Of an answer with the status expected, only the fields in `show` are printed.
+        If the status is as expected, only the fields in `show` are printed.
         """
         headers = {"Authorization": f"Bearer {credential}"} if credential else {}
         start = time.monotonic()
         answer = self._client.send(method, path, body, headers)
         seconds = time.monotonic() - start
         shown = show if answer.status == expect else None
-        self.tell(what, f"{method} {path}", body, answer, seconds, shown)
+        self.print_step(what, f"{method} {path}", body, answer, seconds, shown)
         require(answer.status == expect, f"{what}: {answer.status}, not {expect}")
         for name, value in fields.items():
             got = answer.json.get(name)
             require(got == value, f"{what}: {name} is {got!r}, not {value!r}")
         return answer.json
 
-    def tell(
+    def print_step(
         self,
         what: str,
         request: str,
@@ -75,18 +75,18 @@ class Demo:
         seconds: float,
         shown: tuple[str, ...] | None,
     ) -> None:
-        """Print a request and its answer: the fields `shown`, or all of them."""
+        """Print a request and the fields `shown` of its response. None: all fields."""
         print(f"\n{what}\n  > {request}")
         if body is not None:
             print(f"  > {_short(body)}")
-        told = _short(answer.json if shown is None else _picked(answer.json, shown))
-        print(f"  < {answer.status} in {seconds * 1000:.0f} ms {told}", flush=True)
+        fields = _short(answer.json if shown is None else _picked(answer.json, shown))
+        print(f"  < {answer.status} in {seconds * 1000:.0f} ms {fields}", flush=True)
 
 
 def require(holds: bool, otherwise: str) -> None:
-    """Raise NotAsAgreed unless something holds."""
+    """Raise NotAsSpecified if `holds` is false."""
     if not holds:
-        raise NotAsAgreed(otherwise)
+        raise NotAsSpecified(otherwise)
 
 
 def main() -> None:
@@ -98,9 +98,9 @@ def main() -> None:
     try:
         with ExitStack() as running:
             _sell(running, arguments.database_url)
-    except (NotAsAgreed, StackFailed, ToolMissing, RuntimeError) as error:
+    except (NotAsSpecified, StackFailed, ToolMissing, RuntimeError) as error:
         sys.exit(f"\nmake demo: {error}")
-    print(f"\nsold one ticket in {time.monotonic() - start:.1f} s, start of the processes included")
+    print(f"\nsold one ticket in {time.monotonic() - start:.1f} s, with the start of the processes")
 
 
 def _sell(running: ExitStack, database_url: str | None) -> None:
@@ -130,7 +130,7 @@ def _sell(running: ExitStack, database_url: str | None) -> None:
 
 
 def _open(demo: Demo, first_key: str) -> str:
-    """Make a key with the role that the rest needs, and exchange it for a JWT."""
+    """Create a key with the role for the next steps, and exchange it for a JWT."""
     first = demo.step(
         "exchange the tenant's first key for a JWT",
         "POST",
@@ -141,7 +141,7 @@ def _open(demo: Demo, first_key: str) -> str:
         role="admin",
     )
     key = demo.step(
-        "create an API key; its plaintext is in this answer only",
+        "create an API key; only this response contains its plaintext",
         "POST",
         f"/v1/admin/tenants/{TENANT}/apikeys",
         {"name": "box office", "role": "write", "ttl_seconds": 3600},
@@ -209,7 +209,7 @@ def _publish(demo: Demo, token: str) -> tuple[str, str]:
         obstacles=["event_not_published"],
     )
     demo.step(
-        "publish the event; nothing is in the way of buying any more",
+        "publish the event; now buyers can order",
         "POST",
         f"{admin}/{event_id}/status",
         {"status": "published"},
@@ -224,7 +224,7 @@ def _publish(demo: Demo, token: str) -> tuple[str, str]:
 
 def _buy(demo: Demo, node: anvil.Anvil, event_id: str, ticket_id: str) -> None:
     listing = demo.step(
-        "anybody lists the tickets",
+        "list the tickets, without a credential",
         "GET",
         f"/v1/public/tenants/{TENANT}/events/{event_id}/tickets",
         expect=200,
@@ -233,7 +233,7 @@ def _buy(demo: Demo, node: anvil.Anvil, event_id: str, ticket_id: str) -> None:
     require(listing["data"][0]["availability"] == "on_sale", "the ticket is not on sale")
     checkout = f"/v1/checkout/tenants/{TENANT}"
     intent = demo.step(
-        "a buyer's preflight holds the ticket and gets an address of its own",
+        "the buyer's preflight holds the ticket and gets its own payment address",
         "POST",
         f"{checkout}/preflight",
         {"event_id": event_id, "ticket_id": ticket_id},
@@ -264,10 +264,10 @@ def _buy(demo: Demo, node: anvil.Anvil, event_id: str, ticket_id: str) -> None:
     )
     purchase = _purchase_until_confirmed(demo, path, secret)
     require(purchase["amount_received"] == PRICE, "amount_received is not the price")
-    require(len(purchase["admissions"]) == 1, "there is not one admission")
-    require(purchase["online_join_url"] == JOIN_URL, "the holder does not get online_join_url")
+    require(len(purchase["admissions"]) == 1, "there is not exactly one admission")
+    require(purchase["online_join_url"] == JOIN_URL, "online_join_url is missing")
     again = demo.step(
-        "the purchase again: the same admission, not another",
+        "the purchase again: the same admission, not a new one",
         "POST",
         f"{path}/purchase",
         credential=secret,
@@ -279,7 +279,7 @@ def _buy(demo: Demo, node: anvil.Anvil, event_id: str, ticket_id: str) -> None:
 
 
 def _purchase_until_confirmed(demo: Demo, path: str, secret: str) -> Any:
-    """Ask until the payment is deep enough: 202 until then, 200 after."""
+    """Send purchase until the payment is final: 202 before, 200 after."""
     client = demo._client
     headers = {"Authorization": f"Bearer {secret}"}
     start = time.monotonic()
@@ -290,8 +290,8 @@ def _purchase_until_confirmed(demo: Demo, path: str, secret: str) -> Any:
         require(answer.json["status"] == "processing", "202, but the intent is not processing")
         time.sleep(0.1)
     shown = ("status", "amount_received", "confirmations", "online_join_url", "admissions")
-    demo.tell(
-        "purchase, asked until the payment is deep enough",
+    demo.print_step(
+        "purchase, repeated until the payment is final",
         f"POST {path}/purchase",
         None,
         answer,
@@ -329,7 +329,7 @@ def _look_behind(demo: Demo, token: str, event_id: str, ticket_id: str) -> None:
 
 
 def _picked(answer: Any, names: tuple[str, ...]) -> Any:
-    """Return these fields of a resource, or of each of a list."""
+    """Return these fields of a resource, or of each item of a list."""
     if "data" in answer:
         return {"data": [_picked(each, names) for each in answer["data"]]}
     return {name: answer.get(name) for name in names}

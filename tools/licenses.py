@@ -1,4 +1,4 @@
-"""Write LICENSES.md: what the service installs and carries, and under which licence each is.
+"""Write LICENSES.md: the packages and files of others, with their licences.
 
 python -m tools.licenses
 """
@@ -49,7 +49,7 @@ Included in this repository, unchanged:
 
 
 def pins(path: Path) -> dict[str, str]:
-    """Return the distributions that a requirements file pins, and their versions."""
+    """Return the pinned distributions of a requirements file, with their versions."""
     return dict(_PIN.findall(path.read_text()))
 
 
@@ -58,10 +58,10 @@ def licence_of(name: str) -> str:
     found = distribution(name)
     declared = _field(found, "License-Expression") or _field(found, "License")
     if "-" not in declared and declared != "MIT":
-        # "BSD", or nothing: its own text says which one.
+        # The metadata has "BSD" or nothing. The licence text is exact.
         declared = _from_text(found)
     if not declared:
-        raise LookupError(f"{name} does not tell its licence")
+        raise LookupError(f"the licence of {name} is unknown")
     return declared
 
 
@@ -81,21 +81,21 @@ def _from_text(found: Distribution) -> str:
 
 
 def render() -> str:
-    """Return the list. PackageNotFoundError if something pinned is not installed."""
+    """Return the list as Markdown. PackageNotFoundError if a pinned package is not installed."""
     rows = "".join(
         f"| {name} | {version} | {licence_of(name)} |\n"
         for name, version in pins(ROOT / "requirements.txt").items()
     )
-    told = _SWAGGER_VERSION.match((SWAGGER_UI / "README.md").read_text())
-    return _HEAD + rows + _FOOT.format(version=told[1] if told else "unknown")
+    version = _SWAGGER_VERSION.match((SWAGGER_UI / "README.md").read_text())
+    return _HEAD + rows + _FOOT.format(version=version[1] if version else "unknown")
 
 
 def main() -> None:
-    """Write the list, or say in one sentence why not."""
+    """Write the list, or exit with the reason."""
     try:
         LIST.write_text(render())
     except (PackageNotFoundError, LookupError) as error:
-        sys.exit(f"Error: {error}. Run it with Python 3.11, which needs all that is pinned.")
+        sys.exit(f"Error: {error}. Run it with Python 3.11, which needs all pinned packages.")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`python -m tools.limits` writes the table of limits into README.md."""
+"""Write the table of limits into README.md: `python -m tools.limits`."""
 
 from pathlib import Path
 
@@ -55,13 +55,13 @@ def table() -> str:
 
 
 def written(text: str) -> str:
-    """Return a page with the present table in it. ValueError if it has no place for one."""
+    """Return a page with the current table. ValueError if the page has no markers."""
     start, end = text.index(BEGIN) + len(BEGIN), text.index(END)
     return f"{text[:start]}\n\n{table()}\n\n{text[end:]}"
 
 
 def main() -> None:
-    """Write the table into each page."""
+    """Write the table into both pages."""
     for page in PAGES:
         page.write_text(written(page.read_text()))
 

@@ -1,4 +1,4 @@
-"""A real nginx before the service, as docs/operations.md configures it, thrown away afterwards."""
+"""A real nginx in front of the service, with the configuration of docs/operations.md."""
 
 import os
 import re
@@ -19,7 +19,7 @@ OPERATIONS = Path(__file__).parent.parent / "docs" / "operations.md"
 
 
 class Nginx(Running):
-    """A running proxy before the server at `port` of this machine. A context manager."""
+    """A running proxy for the server at `port` of this machine. A context manager."""
 
     def __init__(self, port: int) -> None:
         """Start it on a free port of 127.0.0.1. ToolMissing."""
@@ -49,7 +49,7 @@ class Nginx(Running):
         self._wait()
 
     def stop(self) -> None:
-        """End it at once: it has nothing to lose."""
+        """Stop it at once: it has no data."""
         self._process.terminate()
         self._process.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -68,12 +68,12 @@ class Nginx(Running):
 
 
 def find() -> Path:
-    """Return nginx's executable: this machine's, else the Debian package's. ToolMissing."""
+    """Return this machine's nginx, else that of the Debian package. ToolMissing."""
     return debian.executable("nginx", "nginx")
 
 
 def version(program: Path) -> str:
-    """Return the version that an nginx says it is."""
+    """Return the version of an nginx."""
     said = subprocess.run(
         [program, "-v"], env=debian.environ(program), capture_output=True, text=True, check=True
     )

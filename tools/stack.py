@@ -1,4 +1,4 @@
-"""The service's own processes, started as an operator would: migrations, web server, worker."""
+"""Start the service's processes as an operator does: migrations, web server, worker."""
 
 import os
 import signal
@@ -19,14 +19,14 @@ STOP_SECONDS = 30
 
 
 class StackFailed(Exception):
-    """A process did not start, or ended by itself. One sentence."""
+    """A process did not start, or has stopped. The message is one sentence."""
 
 
 class Stack(Running):
-    """The web server and the worker over one configuration. A context manager.
+    """The web server and the worker with one configuration. A context manager.
 
-    `variables` are the service's own (DATABASE_URL, SECRET_KEY, ...); they stand above the
-    environment's. Standard output and error of the processes go to `log`, or to ours.
+    `variables` (DATABASE_URL, SECRET_KEY, ...) override the environment. The processes write their
+    output to `log`, or to the output of this process.
     """
 
     def __init__(self, variables: Mapping[str, str], *, log: Path | None = None) -> None:
@@ -37,7 +37,7 @@ class Stack(Running):
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def flask(self, *arguments: str, stdin: str | None = None) -> str:
-        """Run `flask --app app ...` and return what it prints. StackFailed if it fails."""
+        """Run `flask --app app ...` and return its output. StackFailed if it fails."""
         done = subprocess.run(
             [sys.executable, "-m", "flask", "--app", "app", *arguments],
             cwd=ROOT,
@@ -52,7 +52,7 @@ class Stack(Running):
         return done.stdout
 
     def start_web(self) -> None:
-        """Start gunicorn as the Procfile does, for this machine alone; wait until it is ready."""
+        """Start gunicorn as in the Procfile, but on 127.0.0.1. Wait until it is ready."""
         bind = f"127.0.0.1:{self.port}"
         self._start("web", [sys.executable, "-m", "gunicorn", "--bind", bind, "app:create_app()"])
         http = urllib3.PoolManager(retries=False, timeout=2)
@@ -65,26 +65,26 @@ class Stack(Running):
             except urllib3.exceptions.HTTPError:
                 pass
             time.sleep(0.05)
-        raise StackFailed(f"the web server did not answer at {self.url}")
+        raise StackFailed(f"the web server does not respond at {self.url}")
 
     def start_worker(self, name: str = "worker") -> None:
-        """Start a worker as the Procfile does; several need names of their own."""
+        """Start a worker as in the Procfile. Each worker needs its own name."""
         self._start(name, [sys.executable, "-m", "flask", "--app", "app", "worker"])
 
     def check(self) -> None:
-        """Raise StackFailed if one of the processes has ended."""
+        """Raise StackFailed if one of the processes has stopped."""
         for name, process in self._processes.items():
             if process.poll() is not None:
-                raise StackFailed(f"the {name} process ended with status {process.returncode}")
+                raise StackFailed(f"the {name} process stopped with status {process.returncode}")
 
     def kill(self, name: str) -> None:
-        """End one process as a crash would (SIGKILL, with its children)."""
+        """Kill one process and its children as in a crash (SIGKILL)."""
         process = self._processes.pop(name)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
     def stop(self) -> None:
-        """End every process in order: each finishes what it is doing."""
+        """Stop every process in order. Each finishes its current work."""
         for process in self._processes.values():
             process.terminate()
         for process in self._processes.values():
@@ -98,7 +98,7 @@ class Stack(Running):
             self._output.close()
 
     def _start(self, name: str, command: list[str]) -> None:
-        # A session of its own: Ctrl-C reaches it through `stop`, in order.
+        # Its own session: Ctrl-C does not reach it, so that `stop` can stop it in order.
         self._processes[name] = subprocess.Popen(
             command,
             cwd=ROOT,
@@ -111,14 +111,14 @@ class Stack(Running):
 
 
 def free_port() -> int:
-    """Return a port of 127.0.0.1 that nobody listens on right now."""
+    """Return a port of 127.0.0.1 that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def is_free(port: int) -> bool:
-    """Tell whether a server can listen on this port of 127.0.0.1."""
+    """Return whether a server can listen on this port of 127.0.0.1."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -1,18 +1,18 @@
-r"""Sign, offline, what moves the money from all exported addresses to one address of yours.
+r"""Sign, offline, transfers from all exported addresses to one address of yours.
 
     pip install eth-account
     python -m tools.sweep addresses.csv --to 0x... --chain-id 8453 \
         --token-name "USD Coin" --token-version 2 --output authorizations.json
 
-Reads what `flask --app app wallet export` wrote, asks for the seed phrase of the wallet, and signs
-an EIP-3009 TransferWithAuthorization of the whole balance for each address that holds something
-and that the export's column `sweep` says `yes` of. Left out are: addresses of live orders, of
-orders that ended less than 24 hours before the export, and those whose balance is not what the
-books say. `--to` must be an address that no order ever got: money that arrives at one of these
-belongs to its buyer.
-It makes no network connection, and needs neither the server nor anything else of this repository:
-run it where your seed phrase may be typed. Whoever submits the calldata to the token's contract
-pays the gas, and can neither change where the money goes nor send an authorization twice.
+It reads the file of `flask --app app wallet export` and asks for the wallet's seed phrase. Then it
+signs an EIP-3009 TransferWithAuthorization of the full balance for each address with a balance and
+with `yes` in the column `sweep`. It skips addresses of live orders, of orders that ended less than
+24 hours before the export, and addresses whose balance differs from the recorded payments. `--to`
+must not be the address of an order: money that arrives there belongs to the buyer.
+
+It makes no network connection, and needs neither the server nor other files of this repository.
+Run it on a machine where you may type your seed phrase. The account that submits the calldata to
+the token's contract pays the gas. It cannot change the recipient, or use an authorization twice.
 """
 
 import argparse
@@ -65,12 +65,12 @@ _NUMBER = re.compile(r"[0-9]{1,78}")
 
 
 class Refused(Exception):
-    """Nothing is signed; the message says why in one sentence, and never the phrase."""
+    """Nothing is signed. The message is one sentence with the reason, never the phrase."""
 
 
 @dataclass(frozen=True)
 class Holding:
-    """What an address holds of a token, and where below the account the address is."""
+    """An address with its token balance and its path below the account."""
 
     address: str
     index: int
@@ -82,7 +82,7 @@ class Holding:
 
 @dataclass(frozen=True)
 class Terms:
-    """What all authorizations have in common."""
+    """The values that all authorizations share."""
 
     to: str
     chain_id: int
@@ -92,14 +92,14 @@ class Terms:
 
 
 def read_export(path: Path) -> list[Holding]:
-    """Read all rows of an export. Refused."""
+    """Read all rows of an export. Refused if it is not one."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.reader(file, strict=True))
     except OSError as error:
-        raise Refused(f"{path} cannot be read: {error.strerror}") from None
+        raise Refused(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, csv.Error) as error:
-        raise Refused(f"{path} cannot be read: {error}") from None
+        raise Refused(f"cannot read {path}: {error}") from None
     if not rows or tuple(rows[0]) != COLUMNS:
         raise Refused(f"{path} is not an export: its first line must be {','.join(COLUMNS)}")
     holdings = []
@@ -107,25 +107,27 @@ def read_export(path: Path) -> list[Holding]:
         try:
             holdings.append(_parse(row))
         except ValueError:
-            raise Refused(f"row {number} of {path} is not one of an export") from None
+            raise Refused(f"row {number} of {path} is not a row of an export") from None
     return holdings
 
 
 def choose(holdings: list[Holding], chain_id: int, to: str) -> list[Holding]:
-    """Return what is to be swept on a chain, and say what is left out. Refused."""
+    """Return the holdings to sweep on a chain, and print what is skipped. Refused."""
     if any(holding.address == to for holding in holdings):
-        raise Refused("--to was issued to an order: what arrives there is its buyer's")
+        raise Refused(
+            "--to is the address of an order: money that arrives there belongs to its buyer"
+        )
     funded = [each for each in holdings if each.chain_id == chain_id and each.value > 0]
     if not funded:
-        raise Refused(f"no address of the export holds anything on chain {chain_id}")
+        raise Refused(f"no address of the export has a balance on chain {chain_id}")
     if any(holding.token == to for holding in funded):
         raise Refused("--to is the token's own contract: the money would be lost")
     reasons = Counter(holding.sweep for holding in funded if holding.sweep != SWEPT)
     for reason, count in sorted(reasons.items()):
-        print(f"left out ({reason.replace('_', ' ')}): {count}", file=sys.stderr)
+        print(f"skipped ({reason.replace('_', ' ')}): {count}", file=sys.stderr)
     chosen = [holding for holding in funded if holding.sweep == SWEPT]
     if not chosen:
-        raise Refused(f"all funded addresses on chain {chain_id} are left out")
+        raise Refused(f"all addresses with a balance on chain {chain_id} are skipped")
     return chosen
 
 
@@ -134,10 +136,10 @@ def _parse(row: list[str]) -> Holding:
     relative = _PATH.fullmatch(path)
     if relative is None or int(relative[1]) >= FIRST_HARDENED_INDEX:
         raise ValueError("not a path below an account")
-    # An empty balance is of a chain that the server did not ask.
+    # The balance is empty if the chain was not enabled.
     value = _number(balance or "0")
     if sweep not in {SWEPT, *LEFT_OUT}:
-        raise ValueError("not known whether it may be swept")
+        raise ValueError("not a value of the column `sweep`")
     addresses = parse_address(address), parse_address(token)
     return Holding(addresses[0], int(relative[1]), addresses[1], value, _number(chain_id), sweep)
 
@@ -155,20 +157,20 @@ def _small(text: str) -> int:
 
 
 def parse_address(text: str) -> str:
-    """Read an address that carries its EIP-55 checksum. ValueError."""
+    """Parse an address with its EIP-55 checksum. ValueError."""
     if to_checksum_address(text) != text or text == NOBODY:
         raise ValueError("not an address with its EIP-55 checksum")
     return text
 
 
 def ask_phrase() -> str:
-    """Ask for the seed phrase at the terminal, unseen. Refused where there is no terminal."""
+    """Ask for the seed phrase without echo. Refused if there is no terminal."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", GetPassWarning)
             phrase = getpass("Seed phrase (not shown): ")
     except (GetPassWarning, EOFError):
-        raise Refused("the seed phrase is typed at a terminal, and there is none") from None
+        raise Refused("type the seed phrase at a terminal: there is none") from None
     return " ".join(phrase.split())
 
 
@@ -177,14 +179,14 @@ def find_accounts(
 ) -> Iterator[tuple[Holding, LocalAccount]]:
     """Return each holding with the key that owns it.
 
-    Refused if a holding is not the phrase's; with `skip_others`, only if none is.
+    Refused if a holding does not belong to the phrase; with `skip_others`, only if none does.
     """
     pairs = [(holding, _derive(phrase, account, holding.index)) for holding in holdings]
     strange = [holding for holding, key in pairs if key.address != holding.address]
     if strange and not (skip_others and len(strange) < len(holdings)):
         raise Refused(
             f"{len(strange)} of {len(holdings)} addresses are not of account {account} of this seed"
-            f" phrase, the first of them is {strange[0].address}"
+            f" phrase; the first one is {strange[0].address}"
         )
     return ((holding, key) for holding, key in pairs if key.address == holding.address)
 
@@ -194,13 +196,13 @@ def _derive(phrase: str, account: int, index: int) -> LocalAccount:
         path = f"m/44'/60'/{account}'/0/{index}"
         key: LocalAccount = Account.from_mnemonic(phrase, account_path=path)
     except Exception:
-        # Whatever the library says, it may repeat the phrase.
+        # The library's message may contain the phrase.
         raise Refused("this is not a valid seed phrase") from None
     return key
 
 
 def authorize(holding: Holding, key: LocalAccount, terms: Terms) -> dict[str, Any]:
-    """Sign the transfer of a whole holding; return it as a relayer needs it."""
+    """Sign the transfer of a full balance. Return it in the format for a relayer."""
     nonce = secrets.token_bytes(32)
     signed = key.sign_typed_data(
         domain_data={
@@ -255,21 +257,21 @@ def sweep(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Sign for everything in the export, or say in one sentence why not."""
+    """Sign all transfers, or exit with the reason."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.sweep",
-        description="Sign, offline, what moves the money from all exported addresses to one.",
+        description="Sign, offline, transfers from all exported addresses to one address.",
     )
     add = parser.add_argument
-    add("csv", type=Path, help="what 'flask --app app wallet export' wrote")
-    add("--to", required=True, type=_argument(parse_address), help="where the money goes (EIP-55)")
-    add("--chain-id", required=True, type=_argument(_number), help="the rows to take, and sign for")
-    add("--token-name", required=True, help="what the token's name() answers")
-    add("--token-version", required=True, help="what the token's version() answers")
+    add("csv", type=Path, help="the file of 'flask --app app wallet export'")
+    add("--to", required=True, type=_argument(parse_address), help="the recipient (EIP-55)")
+    add("--chain-id", required=True, type=_argument(_number), help="the chain of the rows to sign")
+    add("--token-name", required=True, help="the result of the token's name()")
+    add("--token-version", required=True, help="the result of the token's version()")
     add("--valid-seconds", type=_argument(_small), default=DAY, help="default: %(default)s")
     add("--account", type=_argument(_small), default=0, help="N of m/44'/60'/N', default 0")
-    add("--skip-others", action="store_true", help="pass over addresses of another wallet")
-    add("--output", type=Path, help="the file to write; standard output if left out")
+    add("--skip-others", action="store_true", help="skip addresses of other wallets")
+    add("--output", type=Path, help="the file to write; default: standard output")
     options = parser.parse_args()
     try:
         authorizations = sweep(options)
@@ -287,11 +289,11 @@ def _write(text: str, path: Path | None) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        sys.exit(f"Error: {path} cannot be written: {error.strerror}.")
+        sys.exit(f"Error: cannot write {path}: {error.strerror}.")
 
 
 def _argument(parse: Any) -> Any:
-    """Let argparse tell what a parser says of a wrong argument."""
+    """Let argparse print the parser's message for an invalid argument."""
 
     def run(text: str) -> Any:
         try:

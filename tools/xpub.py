@@ -1,19 +1,19 @@
-r"""Derive, offline, the extended public key (xpub) of a fresh account from a seed phrase.
+r"""Derive, offline, the extended public key (xpub) of a new account from a seed phrase.
 
     pip install eth-account
     python -m tools.xpub --account 7
 
-For wallets that show no xpub, such as MetaMask. It asks for the seed phrase, prints the xpub of
-m/44'/60'/7' and its first address, and makes no network connection. Run it where your seed phrase
-may be typed. It needs tools/sweep.py, and nothing else of this repository.
+Use it for wallets that do not show an xpub, such as MetaMask. It asks for the seed phrase, and
+prints the xpub of m/44'/60'/7' and its first address. It makes no network connection. Run it on a
+machine where you may type your seed phrase. It needs only tools/sweep.py of this repository.
 
-The account must be one that you use for nothing else. MetaMask, Trezor and most others keep all
-that they show in account 0 (m/44'/60'/0'/0/i); Ledger Live counts the accounts up from 0
-(m/44'/60'/i'/0/0). A number that you never used is safe; 7 is, unless you have eight accounts in
-Ledger Live. The service refuses an account that is in use. Note the number: tools.sweep needs it.
+The account must have no other use. MetaMask, Trezor and most others use only account 0
+(m/44'/60'/0'/0/i). Ledger Live numbers its accounts from 0 (m/44'/60'/i'/0/0). Choose a number that
+you never used: 7 is safe unless you have eight accounts in Ledger Live. The service rejects an
+account that is in use. Write down the number: tools.sweep needs it.
 
-With the xpub everybody can see all payments to the account, and with one of the account's private
-keys besides compute all others: give it to nobody but the service.
+The xpub shows all payments to the account. Together with one private key of the account, it
+reveals all its other private keys. So give it only to the service.
 """
 
 import argparse
@@ -48,21 +48,21 @@ class Key:
 
     @property
     def private(self) -> PrivateKey:
-        """The key alone."""
+        """The private key."""
         return PrivateKey(self.number.to_bytes(32, "big"))
 
     @property
     def public(self) -> bytes:
-        """Its public key in the compressed form of 33 bytes."""
+        """The compressed public key, 33 bytes."""
         return bytes(self.private.public_key.to_compressed_bytes())
 
     @property
     def fingerprint(self) -> bytes:
-        """How children name their parent."""
+        """The fingerprint with which children identify their parent."""
         return RIPEMD160.new(hashlib.sha256(self.public).digest()).digest()[:4]
 
     def child(self, index: int) -> "Key":
-        """Derive a child; one whose index is FIRST_HARDENED_INDEX or more is hardened."""
+        """Derive a child. It is hardened if the index is FIRST_HARDENED_INDEX or more."""
         hardened = index >= FIRST_HARDENED_INDEX
         data = b"\0" + self.number.to_bytes(32, "big") if hardened else self.public
         return _split(self.chain_code, data + index.to_bytes(4, "big"), self.number)
@@ -73,12 +73,12 @@ def _split(key: bytes, data: bytes, parent: int) -> Key:
     tweak = int.from_bytes(digest[:32], "big")
     number = (tweak + parent) % ORDER
     if tweak >= ORDER or number == 0:
-        raise Refused("this account has no key: take another number")
+        raise Refused("this account has no key: choose another number")
     return Key(number, digest[32:])
 
 
 def derive(seed: bytes, path: Sequence[int]) -> tuple[Key, str]:
-    """Return the key at a path of hardened children, given without their offset, and its xpub."""
+    """Return the key at a path of hardened indexes (without their offset), and its xpub."""
     key, parent_fingerprint, number = _split(b"Bitcoin seed", seed, 0), bytes(4), 0
     for step in path:
         parent_fingerprint, number = key.fingerprint, step + FIRST_HARDENED_INDEX
@@ -97,16 +97,16 @@ def _base58check(data: bytes) -> str:
 
 
 def seed_of(phrase: str) -> bytes:
-    """Return the seed that a phrase stands for (BIP-39). Refused."""
+    """Return the seed of a phrase (BIP-39). Refused if the phrase is invalid."""
     try:
         return seed_from_mnemonic(phrase, "")
     except Exception:
-        # The library's message may repeat the phrase.
+        # The library's message may contain the phrase.
         raise Refused("this is not a valid seed phrase") from None
 
 
 def main() -> None:
-    """Print the xpub of an account and its first address, or say in one sentence why not."""
+    """Print the xpub of an account and its first address, or exit with the reason."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.xpub",
         description=__doc__,
@@ -117,7 +117,7 @@ def main() -> None:
         type=_account,
         default=DEFAULT_ACCOUNT,
         metavar="N",
-        help="N of m/44'/60'/N', one that nothing uses; default: %(default)s",
+        help="N of m/44'/60'/N', a number without another use; default: %(default)s",
     )
     account = parser.parse_args().account
     try:

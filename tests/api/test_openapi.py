@@ -104,7 +104,7 @@ def test_names_and_bounds_are_written_for_people(document):
         for parameter in operation.get("parameters", [])
         if parameter["name"] == "limit"
     ]
-    assert limits and set(limits) == {"How many at most, 1 to 100."}
+    assert limits and set(limits) == {"The maximum number of items, 1 to 100."}
 
 
 def test_every_request_has_an_example_that_the_service_accepts(document):

@@ -145,7 +145,7 @@ def test_no_more_is_kept_than_there_is_room_for(shop, elsewhere, queries, monkey
     urls = [f"{shop.public}/events?limit={limit}" for limit in (1, 2, 3)]
     size = len(elsewhere.get(urls[0]).data)
     room_for_two = 2 * (size + len(urls[0]) + response_cache.STATE_ROW_BYTES)
-    monkeypatch.setattr(response_cache, "KEPT_BYTES", room_for_two)
+    monkeypatch.setattr(response_cache, "MAX_BYTES", room_for_two)
     for url in urls:
         elsewhere.get(url)
     queries.clear()
@@ -157,7 +157,7 @@ def test_no_more_is_kept_than_there_is_room_for(shop, elsewhere, queries, monkey
 
 
 def test_made_up_urls_take_no_more_room_than_there_is(shop, elsewhere, queries, monkeypatch):
-    monkeypatch.setattr(response_cache, "KEPT_ANSWERS", 2)
+    monkeypatch.setattr(response_cache, "MAX_RESPONSES", 2)
     urls = [f"{shop.public}/events/{shop.published['id']}?made-up={n}" for n in range(3)]
     for url in urls:
         assert elsewhere.get(url).status_code == 200

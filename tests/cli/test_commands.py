@@ -89,7 +89,7 @@ def test_a_bad_name_is_refused(app, name):
 
 
 def test_a_taken_slug_is_refused_and_changes_nothing(app, acme):
-    assert "taken" in refused(app, "tenants", "create", "acme", "--name", "Other")
+    assert "slug is already in use" in refused(app, "tenants", "create", "acme", "--name", "Other")
     assert exchanged(app, acme.admin_key)["tenant"] == "acme"
     assert len(acme.api().get(f"{acme.path}/apikeys").json["data"]) == 1
 
@@ -142,7 +142,7 @@ def test_a_key_of_an_unknown_role_is_refused(app, acme):
     ],
 )
 def test_an_unknown_tenant_is_refused(app, arguments):
-    assert "no such tenant" in refused(app, *arguments, stdin=PASSWORD)
+    assert "tenant does not exist" in refused(app, *arguments, stdin=PASSWORD)
 
 
 def test_members_are_added_listed_and_disabled(app, acme):
@@ -158,7 +158,7 @@ def test_members_are_added_listed_and_disabled(app, acme):
 
 @pytest.mark.parametrize("password", ["", "x" * 11, "x" * 129])
 def test_a_password_of_another_length_is_refused(app, acme, password):
-    assert "password: 12 to 128" in refused(app, *MEMBER, stdin=f"{password}\n")
+    assert "password: Must have 12 to 128" in refused(app, *MEMBER, stdin=f"{password}\n")
     assert cli(app, "members", "list", "acme") == ""
 
 
@@ -181,7 +181,7 @@ def test_what_is_no_email_address_is_refused(app, acme, email):
 
 
 def test_an_unknown_member_cannot_be_disabled(app, acme):
-    assert "no such member" in refused(app, "members", "disable", "acme", EMAIL)
+    assert "member does not exist" in refused(app, "members", "disable", "acme", EMAIL)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_migrating_twice_finds_nothing_to_do_and_goes_down_and_up_again(environ_
     assert second.stdout.strip() == "nothing to apply"
     assert migrate("downgrade", stdin="n\n").returncode == 1
     for _ in first.stdout.splitlines():
-        assert migrate("downgrade", "--yes").stdout.startswith("took back ")
+        assert migrate("downgrade", "--yes").stdout.startswith("reverted ")
     assert migrate("downgrade", "--yes").stdout.strip() == "nothing there"
     assert migrate("upgrade").stdout == first.stdout
 

@@ -134,13 +134,13 @@ def test_a_refund_is_given_back_and_can_be_settled(buyer, acme):
     dev(buyer, "pay", "--twice")
     said = dev(buyer, "refund")
     (tx_hash,) = told_hashes(said)
-    assert f"gave {PRICE} micro-units back to {anvil.BUYER} in block" in said
+    assert f"refunded {PRICE} micro-units to {anvil.BUYER} in block" in said
     path = f"{acme.path}/refunds/{buyer.intent['id']}/settle"
     assert f"POST {path} " in said
     settled = acme.api().post(path, {"tx_hash": tx_hash})
     assert (settled.status_code, settled.json["refunded"]) == (200, PRICE)
     assert state(buyer) == ("confirmed", ["duplicate"], 0)
-    assert "nothing is due back" in refused(acme.app, "dev", "refund", buyer.intent["id"])
+    assert "no refund is due" in refused(acme.app, "dev", "refund", buyer.intent["id"])
 
 
 def test_a_reorganization_while_processing(three_deep, buyer, acme, node):
@@ -194,7 +194,7 @@ def test_a_restarted_node_does_not_go_back_before_its_start(
         environ["RPC_URL_31337"] = chain.url
         acme = request.getfixturevalue("acme")
         chain.rpc("anvil_mine", "0x1")
-        assert "before it was started" in refused(acme.app, *REORG, "2")
+        assert "it was started later" in refused(acme.app, *REORG, "2")
         cli(acme.app, *REORG, "1")
 
 
@@ -206,7 +206,7 @@ def test_an_intent_that_is_not_on_the_local_chain_is_refused(environ, command, r
     free = acme.buyer(acme.ticket(price_amount=0, chain_id=None))
     for intent_id in (foreign.intent["id"], free.intent["id"], "pi_unknown", ""):
         said = refused(acme.app, "dev", command, intent_id)
-        assert said == f"Error: there is no intent {intent_id} on chain 31337\n"
+        assert said == f"Error: intent {intent_id} on chain 31337 does not exist\n"
 
 
 def test_a_node_that_is_away_is_told_in_one_sentence_without_its_url(acme):
@@ -219,13 +219,13 @@ def test_a_node_that_is_away_is_told_in_one_sentence_without_its_url(acme):
 def test_a_node_of_another_chain_is_sent_nothing(another_chain, acme):
     buyer = acme.buyer(acme.ticket())
     said = refused(acme.app, "dev", "pay", buyer.intent["id"])
-    assert "the node answers for chain 777" in said
+    assert "the node serves chain 777" in said
 
 
 def test_what_the_funded_account_does_not_have_is_not_paid(buyer):
     too_much = str(anvil.BUYER_TOKENS + 1)
     said = refused(buyer.organizer.app, "dev", "pay", buyer.intent["id"], "--amount", too_much)
-    assert "failed: are there tokens left?" in said
+    assert "failed: no tokens left?" in said
 
 
 def test_without_the_local_chain_there_is_no_sandbox(environ, request):

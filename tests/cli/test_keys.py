@@ -40,7 +40,9 @@ def test_keys_are_listed_with_their_last_use_and_no_secret(app, acme):
 
 def test_one_key_is_revoked(app, acme, neighbour):
     key = acme.key("read")
-    assert "no such API key" in cli(app, "keys", "revoke", "neighbour", id_of(key), exit_code=1)
+    assert "API key does not exist" in cli(
+        app, "keys", "revoke", "neighbour", id_of(key), exit_code=1
+    )
     assert statuses(acme, key) == [200]
     for _ in range(2):
         assert id_of(key) in cli(app, "keys", "revoke", "acme", id_of(key))
@@ -72,7 +74,7 @@ def test_all_keys_of_a_tenant_end_at_once_with_their_jwts(app, acme, neighbour):
     cli(app, "keys", "revoke", "acme", id_of(keys[1]))
 
     told = cli(app, "keys", "revoke-all", "acme", stdin="n\n", exit_code=1)
-    assert "every API key of acme" in told and statuses(acme, keys[0]) == [200]
+    assert "all API keys of acme" in told and statuses(acme, keys[0]) == [200]
 
     told = json.loads(cli(app, "keys", "revoke-all", "acme", "--yes", "--json"))
     assert told == {"tenant": "acme", "revoked": 2}
@@ -96,7 +98,7 @@ def test_an_unknown_tenant_is_refused(app, command):
     arguments = ["key_x"] if command in ("rotate", "revoke") else []
     options = ["--yes"] if command == "revoke-all" else []
     told = cli(app, "keys", command, "nobody-here", *arguments, *options, exit_code=1)
-    assert "no such tenant" in told
+    assert "tenant does not exist" in told
 
 
 def test_without_a_previous_secret_nothing_would_end(app, acme):

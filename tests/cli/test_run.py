@@ -69,7 +69,7 @@ def test_it_runs_once_in_a_folder_until_it_is_interrupted(folder, ports):
             (folder / ".env").write_text(
                 (folder / ".env").read_text().replace(str(ports[0]), str(free_port()))
             )
-            assert refusal(folder) == "make run: it already runs in this folder\n"
+            assert refusal(folder) == "make run: it is already running in this folder\n"
             for port in ports:
                 with pytest.raises(OSError):
                     socket.create_connection(("127.0.0.2", port))
@@ -86,7 +86,9 @@ def test_a_port_in_use_is_told_with_what_to_put_into_the_env_file(folder, ports,
     line = (f"PORT={port + 1}", f"RPC_URL_31337=http://127.0.0.1:{port + 1}")[which]
     with socket.create_server(("127.0.0.1", port)):
         told = refusal(folder)
-    assert told == (f"make run: port {port} is in use: end what uses it, or put {line} into .env\n")
+    assert told == (
+        f"make run: port {port} is in use: stop the other program, or put {line} into .env\n"
+    )
 
 
 @pytest.mark.parametrize("end", ["", "\n"])
@@ -105,4 +107,4 @@ def test_the_lock_goes_before_the_ports(folder, ports):
     (folder / "var").mkdir()
     with (folder / "var" / "lock").open("w") as lock, socket.create_server(("", ports[0])):
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert refusal(folder) == "make run: it already runs in this folder\n"
+        assert refusal(folder) == "make run: it is already running in this folder\n"

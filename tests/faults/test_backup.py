@@ -100,7 +100,7 @@ def test_orders_go_on_between_two_steps_of_a_backup_and_are_not_in_it(acme, tmp_
 def test_a_backup_is_one_file_that_its_owner_alone_can_read(app, acme, tmp_path):
     before = set(tmp_path.iterdir())
     said = cli(app, "db", "backup", str(tmp_path / "copy"))
-    assert "100% of" in said and "keep SECRET_KEY too" in said
+    assert "100% of" in said and "keep SECRET_KEY in another place" in said
     assert set(tmp_path.iterdir()) - before == {tmp_path / "copy"}
     assert (tmp_path / "copy").stat().st_mode & 0o777 == 0o600
 
@@ -111,7 +111,7 @@ def test_a_backup_never_takes_the_place_of_a_file(app, tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     for name in ("there", "link"):
         said = cli(app, "db", "backup", str(tmp_path / name), exit_code=1)
-        assert said == f"Error: {tmp_path / name} is there already, and is left as it is\n"
+        assert said == f"Error: {tmp_path / name} exists already; it was not changed\n"
     assert (tmp_path / "there").read_text() == "as before"
     assert not (tmp_path / "nowhere").exists()
 
@@ -124,7 +124,7 @@ def test_of_two_backups_to_one_file_the_first_one_stays(app, tmp_path):
         if not target.exists():
             target.write_text("the first")
 
-    with pytest.raises(backups.BackupFailed, match="is there already"):
+    with pytest.raises(backups.BackupFailed, match="exists already"):
         backups.backup(target, overtake)
     assert target.read_text() == "the first"
     assert not list(tmp_path.glob(".copy*"))
@@ -134,7 +134,7 @@ def test_of_two_backups_to_one_file_the_first_one_stays(app, tmp_path):
 def test_where_no_backup_can_be_written_one_sentence_says_so(app, tmp_path):
     target = tmp_path / "no" / "folder"
     said = cli(app, "db", "backup", str(target), exit_code=1)
-    assert said == f"Error: {target} cannot be written: No such file or directory\n"
+    assert said == f"Error: cannot write {target}: No such file or directory\n"
 
 
 @on_sqlite

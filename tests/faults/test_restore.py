@@ -107,7 +107,7 @@ def test_a_service_restored_from_a_backup_ends_with_the_same_books(
 
     second = serve(restore())
     passed_over = second.flask("db", "restored")
-    assert passed_over == f"{xpub}  0/5 to 0/10004 are passed over\n"
+    assert passed_over == f"{xpub}  skipped 0/5 to 0/10004\n"
     second.start_web()
     acme.move_to(second)
     assert acme.ready()["chains"][0]["block_number"] == cursor
@@ -137,8 +137,8 @@ def test_every_wallet_passes_over_as_many_addresses_as_it_is_told(app, acme, nei
     acme.buyer(ticket)
     said = cli(app, "db", "restored", "--skip", "7")
     assert sorted(line.split("  ")[1] for line in said.splitlines()) == [
-        "0/1 to 0/7 are passed over",
-        "0/2 to 0/8 are passed over",
+        "skipped 0/1 to 0/7",
+        "skipped 0/2 to 0/8",
     ]
     api = acme.api()
     assert api.get(f"{acme.path}/wallet").json["next_index"] == 9
@@ -150,7 +150,7 @@ def test_every_wallet_passes_over_as_many_addresses_as_it_is_told(app, acme, nei
 def test_a_wallet_never_passes_over_more_addresses_than_it_has(app, acme, neighbour):
     acme.buyer(acme.ticket())
     said = cli(app, "db", "restored", "--skip", str(2**31), exit_code=1)
-    assert said == "Error: skip: A wallet has fewer addresses left than that.\n"
+    assert said == "Error: skip: A wallet has fewer addresses left.\n"
     for each, index in ((acme, 2), (neighbour, 1)):
         assert each.api().get(f"{each.path}/wallet").json["next_index"] == index
 

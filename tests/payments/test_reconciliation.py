@@ -293,4 +293,6 @@ def test_no_more_than_a_hundred_breaches_of_a_rule_are_told(acme):
 
 
 def test_an_unknown_tenant_is_told_in_one_sentence(acme):
-    assert "no such tenant" in cli(acme.app, "reconcile", "--tenant", "nobody-here", exit_code=1)
+    assert "tenant does not exist" in cli(
+        acme.app, "reconcile", "--tenant", "nobody-here", exit_code=1
+    )

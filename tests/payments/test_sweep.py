@@ -98,7 +98,7 @@ def test_what_is_signed_goes_to_a_file_only_once_it_is_whole(offline, exported, 
     assert len(json.loads(output.read_text())) == 3
     code, out, told = sweep(offline, exported[0], PHRASE, "--output", str(tmp_path))
     assert (code, out) == (1, "")
-    assert told.strip() == f"Error: {tmp_path} cannot be written: Is a directory."
+    assert told.strip() == f"Error: cannot write {tmp_path}: Is a directory."
 
 
 def test_nobody_can_change_an_authorization_or_use_it_late(offline, exported, node):
@@ -149,7 +149,7 @@ def test_a_wallet_replaced_in_between_is_refused_unless_it_is_passed_over(offlin
         (lambda text: text.replace("0/1,", "1/1,"), "row 2 of"),
         (lambda text: text.replace(str(PRICE), "-1"), "row 2 of"),
         (lambda text: text.replace(",yes", ",perhaps"), "row 2 of"),
-        (lambda text: text.replace(",yes", ",live"), "all funded addresses on chain 31337"),
+        (lambda text: text.replace(",yes", ",live"), "all addresses with a balance on chain 31337"),
         (lambda text: text.replace(",31337,", ",1,"), "holds anything on chain 31337"),
         (lambda text: text.replace(anvil.TOKEN_ADDRESS, SAFE), "--to is the token's own contract"),
         (lambda text: text, "typed at a terminal, and there is none"),
@@ -179,7 +179,7 @@ def test_an_export_that_is_not_there_is_told_in_one_sentence(offline, starts_pro
     terms = ("--to", SAFE, "--chain-id", "1", "--token-name", "x", "--token-version", "2")
     done = run(offline, "tools.sweep", "nothere.csv", *terms)
     assert (done.returncode, done.stdout) == (1, "")
-    told = "Error: nothere.csv cannot be read: No such file or directory. Nothing was signed.\n"
+    told = "Error: cannot read nothere.csv: No such file or directory. Nothing was signed.\n"
     assert done.stderr == told
 
 
@@ -197,12 +197,12 @@ def test_addresses_that_may_not_be_swept_are_left_out(offline, exported, app, no
     code, out, told = sweep(offline, path, PHRASE)
     assert code == 0, told
     assert [each["from"] for each in json.loads(out)] == [b.intent["address"] for b in buyers[1:]]
-    assert told.startswith("left out (not as booked): 1\n")
+    assert told.startswith("skipped (not as booked): 1\n")
     lines = path.read_text().replace(",yes", ",ended_recently", 1).splitlines()
     path.write_text("\n".join(lines))
     code, out, told = sweep(offline, path, PHRASE)
     assert [each["from"] for each in json.loads(out)] == [buyers[2].intent["address"]]
-    assert "left out (ended recently): 1" in told
+    assert "skipped (ended recently): 1" in told
 
 
 def test_an_address_that_was_ever_issued_is_no_destination(offline, exported, app):

@@ -169,8 +169,8 @@ def test_the_proxy_protocol_is_refused(mode):
 
 def test_another_gunicorn_is_refused():
     said = start("import gunicorn; gunicorn.__version__ = '99.1'", "app:create_app()")
-    assert f"install gunicorn {supported.READ_FOR}; this is 99.1" in said
+    assert f"install gunicorn {supported.SUPPORTED}; this is 99.1" in said
 
 
 def test_the_worker_was_written_for_the_gunicorn_that_is_pinned():
-    assert f"gunicorn=={supported.READ_FOR} " in ROOT.joinpath("requirements.txt").read_text()
+    assert f"gunicorn=={supported.SUPPORTED} " in ROOT.joinpath("requirements.txt").read_text()

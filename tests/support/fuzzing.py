@@ -39,16 +39,16 @@ from tools import anvil
 Known = dict[str, list[Any]]
 
 PASSWORD = "correct horse battery staple"
-OUT_OF_RANGE = "Must lie in the years 1970 to 9999 in UTC."
+OUT_OF_RANGE = "Must be in the years 1970 to 9999 in UTC."
 IN_WORDS = {
-    "cursor": {"Not a cursor of this list."},
+    "cursor": {"Must be a cursor of this list."},
     "timezone": {"Not an IANA time zone name."},
     "online_join_url": {"Not a valid URL."},
     "end_at": {"Must be after start_at."},
     "sales_end_at": {"Must be after sales_start_at."},
     "min_per_order": {"Must not be above max_per_order."},
     "chain_id": {
-        "Required unless price_amount is 0.",
+        "Required if price_amount is not 0.",
         "This ticket type is not sold on that chain.",
     },
     "buyer.email": {"Not a valid email address."},

@@ -1,1 +1,1 @@
-"""The JSON surfaces, a file each: parse, one service call, return."""
+"""The JSON surfaces, one file each. A view parses, makes one service call, and returns."""

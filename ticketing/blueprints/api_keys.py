@@ -1,4 +1,4 @@
-"""The surface of API keys: list, create, read, rotate, revoke."""
+"""The API keys surface: list, create, read, rotate, revoke."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def list_api_keys(query: dict[str, Any], tenant: str) -> Page[ApiKey]:
 @blp.response(201, NewApiKeySchema)
 @audited(NewApiKeySchema)
 def create_api_key(body: dict[str, Any], tenant: str) -> ApiKey:
-    """Create an API key. Only this answer has its plaintext."""
+    """Create an API key. Only this response contains its plaintext."""
     return api_keys.create(caller().tenant_id, keyring=config().keyring, **body)
 
 
@@ -64,10 +64,10 @@ def get_api_key(tenant: str, key_id: str) -> ApiKey:
 @audited(NewApiKeySchema, before=api_keys.get)
 @blp.raises(NotFound, KeyNotActive)
 def rotate_api_key(body: dict[str, Any], tenant: str, key_id: str) -> ApiKey:
-    """Give an API key a new secret. Only this answer has its plaintext.
+    """Give an API key a new secret. Only this response contains its plaintext.
 
-    The secret before it, and the JWTs made from that, end when the overlap does; one that is
-    older than those two ends at once.
+    The previous secret and its JWTs stay valid until the overlap ends. Older secrets end at
+    once.
     """
     return api_keys.rotate(caller().tenant_id, key_id, keyring=config().keyring, **body)
 
@@ -78,5 +78,5 @@ def rotate_api_key(body: dict[str, Any], tenant: str, key_id: str) -> ApiKey:
 @audited(ApiKeySchema, before=api_keys.get)
 @blp.raises(NotFound)
 def revoke_api_key(tenant: str, key_id: str) -> ApiKey:
-    """Revoke an API key and every JWT made from it, at once. Again: the same answer."""
+    """Revoke an API key and all its JWTs at once. A repeat gets the same response."""
     return api_keys.revoke(caller().tenant_id, key_id)

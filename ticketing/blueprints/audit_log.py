@@ -1,4 +1,4 @@
-"""The organizer's view of who changed what. Nothing here, or anywhere, changes it."""
+"""The audit log surface: read only. No endpoint can change an entry."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ blp = ApiBlueprint(
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/audit-log",
     guard=auth.TenantRole(reads=Role.ADMIN, writes=Role.ADMIN),
-    description="Who changed what, when and from where.",
+    description="Who changed what, when, and from which address.",
 )
 
 
@@ -25,5 +25,5 @@ blp = ApiBlueprint(
 @blp.arguments(AuditLogQuery, location="query")
 @blp.response(200, page_of(AuditLogEntrySchema))
 def list_audit_log(query: dict[str, Any], tenant: str) -> Page[AuditLogEntry]:
-    """List what was changed, the latest first."""
+    """List changes, the latest first."""
     return audit_log.list_page(caller().tenant_id, page=page_request(query), **query)

@@ -1,4 +1,4 @@
-"""The chains that can be paid on."""
+"""The chains surface: the chains on which buyers can pay."""
 
 from typing import Any
 
@@ -13,14 +13,14 @@ blp = ApiBlueprint(
     "chains",
     __name__,
     guard=auth.Open(CallClass.PUBLIC),
-    description="What can be paid with.",
+    description="The chains and tokens that buyers can pay with.",
 )
 
 
 @blp.get("/v1/chains")
 @blp.response(200, ChainListSchema)
 def list_chains() -> dict[str, Any]:
-    """List the chains that can be paid on."""
+    """List the chains on which buyers can pay."""
     return {
         "data": list(chains.payable(config().chains, chains.states()).values()),
         "next_cursor": None,

@@ -41,7 +41,7 @@ blp = ApiBlueprint(
     __name__,
     url_prefix="/v1/checkout/tenants/<tenant>",
     guard=auth.Buyer(open_view="preflight"),
-    description="From wanting a ticket to holding one.",
+    description="Order tickets, pay for them, and get admissions.",
 )
 cors.open_to_all(blp)
 
@@ -65,7 +65,7 @@ cors.open_to_all(blp)
     TooManyFree,
 )
 def preflight(body: dict[str, Any], tenant: str) -> PaymentIntent:
-    """Hold the tickets, fix the price and issue a payment address."""
+    """Hold the tickets, fix the price, and issue a payment address."""
     buyer = body.pop("buyer")
     client = () if caller_or_none() else tuple(_digest(each) for each in networks())
     order = Order(
@@ -85,12 +85,12 @@ def get_checkout_intent(tenant: str, intent_id: str) -> PaymentIntent:
 @blp.post("/intents/<intent_id>/purchase")
 @idempotent_outside_transaction
 @blp.response(200, PurchaseSchema)
-@blp.alt_response(202, schema=PurchaseSchema, description="Paid, not yet deep enough")
+@blp.alt_response(202, schema=PurchaseSchema, description="Paid, but not final yet")
 @blp.raises(
     NotFound, PaymentRequired, IntentCanceled, IntentReversed, IntentExpired, ChainUnavailable
 )
 def purchase(tenant: str, intent_id: str) -> tuple[PaymentIntent, int]:
-    """Execute the purchase: look at the chain now and settle. Never issues twice."""
+    """Complete the purchase: read the chain now and settle. Repeats issue nothing twice."""
     intent = checkout.purchase(tenant, intent_id, config())
     return intent, 200 if intent.status == IntentStatus.CONFIRMED else 202
 
@@ -100,7 +100,7 @@ def purchase(tenant: str, intent_id: str) -> tuple[PaymentIntent, int]:
 @blp.response(200, IntentSchema)
 @blp.raises(NotFound, IntentNotCancelable, ChainUnavailable)
 def cancel(tenant: str, intent_id: str) -> PaymentIntent:
-    """Cancel an intent that has received nothing, and release its hold."""
+    """Cancel an intent that has received nothing, and release its tickets."""
     return checkout.cancel(tenant, intent_id, config())
 
 

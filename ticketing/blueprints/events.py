@@ -1,4 +1,4 @@
-"""The surface of events: list, create, read, change, publish, cancel."""
+"""The events surface: list, create, read, change, publish, cancel."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ blp = ApiBlueprint(
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/events",
     guard=auth.TenantRole(reads=Role.READ, writes=Role.WRITE),
-    description="What people attend.",
+    description="The organizer's events.",
 )
 
 

@@ -1,4 +1,4 @@
-"""The organizer's view of payment intents and admissions."""
+"""The surface on which organizers read payment intents and admissions."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ blp = ApiBlueprint(
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>",
     guard=auth.TenantRole(reads=Role.READ, writes=Role.WRITE),
-    description="What buyers have begun and bought.",
+    description="The buyers' orders, payments and admissions.",
 )
 
 

@@ -1,4 +1,4 @@
-"""What Prometheus reads: requests of all of this host's processes, figures of the database."""
+"""Metrics for Prometheus: requests of all processes on this host, and counts from the database."""
 
 from collections.abc import Iterator
 
@@ -19,13 +19,13 @@ blp = ApiBlueprint(
     "metrics",
     __name__,
     guard=auth.Scraper(),
-    description="What Prometheus reads.",
+    description="Metrics for Prometheus.",
 )
 
 
 @blp.get("/metrics")
 def read_metrics() -> Response:
-    """Read the figures in Prometheus' text format."""
+    """Read the metrics in Prometheus' text format."""
     of_database = CollectorRegistry()
     of_database.register(_Figures(metrics.read(config().chains)))
     text = generate_latest(request_metrics.registry()) + generate_latest(of_database)
@@ -33,13 +33,13 @@ def read_metrics() -> Response:
 
 
 class _Figures(Collector):
-    """The database's figures under the names that Prometheus knows them by."""
+    """The metrics from the database, with their Prometheus names."""
 
     def __init__(self, figures: Metrics) -> None:
         self._figures = figures
 
     def collect(self) -> Iterator[Metric]:
-        """Return them."""
+        """Yield the metrics."""
         figures = self._figures
         live = GaugeMetricFamily(
             "ticketing_intents", "Intents that are not settled.", labels=["status"]
@@ -59,7 +59,7 @@ class _Figures(Collector):
         unseen = CounterMetricFamily(
             "ticketing_rpc_errors", "Looks at a chain that failed.", labels=["chain_id"]
         )
-        for chain, count in figures.unseen.items():
+        for chain, count in figures.rpc_errors.items():
             unseen.add_metric([chain], count)
         yield from (live, entered, lag, unseen)
         yield GaugeMetricFamily(

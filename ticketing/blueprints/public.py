@@ -1,4 +1,4 @@
-"""The public surface: published events and ticket types, for anybody."""
+"""The public surface: published events and ticket types, without a credential."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ blp = ApiBlueprint(
     __name__,
     url_prefix="/v1/public/tenants/<tenant>",
     guard=auth.Open(CallClass.PUBLIC),
-    description="What is on sale, without credentials.",
+    description="Published events and ticket types. No credential is needed.",
 )
 cors.open_to_all(blp)
 
@@ -31,7 +31,7 @@ cors.open_to_all(blp)
 @blp.cached(page_of(PublicEventSchema))
 @blp.raises(NotFound)
 def list_public_events(query: dict[str, Any], tenant: str) -> Versioned[Page[Event]]:
-    """List the published events of a tenant, soonest first."""
+    """List the published events of a tenant, the earliest first."""
     return public_listing.list_events(tenant_of_path(), page_request(query))
 
 
@@ -39,7 +39,7 @@ def list_public_events(query: dict[str, Any], tenant: str) -> Versioned[Page[Eve
 @blp.cached(PublicEventSchema)
 @blp.raises(NotFound)
 def get_public_event(tenant: str, event_id: str) -> Versioned[Event]:
-    """Read one published event, by its id or slug."""
+    """Read one published event by its id or slug."""
     return public_listing.get_event(tenant_of_path(), event_id)
 
 
@@ -50,7 +50,7 @@ def get_public_event(tenant: str, event_id: str) -> Versioned[Event]:
 def list_public_ticket_types(
     query: dict[str, Any], tenant: str, event_id: str
 ) -> Versioned[Page[TicketType]]:
-    """List the published ticket types of a published event, by its id or slug."""
+    """List the published ticket types of a published event. The event is an id or a slug."""
     return public_listing.list_ticket_types(
         tenant_of_path(), event_id, page_request(query), config()
     )

@@ -1,4 +1,4 @@
-"""The organizer's view of whether their books are right."""
+"""The surface on which organizers check that stock and money are consistent."""
 
 from typing import Any
 
@@ -15,18 +15,18 @@ blp = ApiBlueprint(
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/reconciliation",
     guard=auth.TenantRole(reads=Role.ADMIN, writes=Role.ADMIN, counts_as=CallClass.RECONCILIATION),
-    description="The proof that stock and money add up.",
+    description="Checks that stock, intents, payments and refunds are consistent.",
 )
 
-# In each process, not in the database: a killed process leaves no lock behind, and one thread of a
-# process is what the proof may cost.
+# The lock is in the process, not in the database, so a killed process leaves no lock. At most one
+# thread of each process is busy with a reconciliation.
 _proof = OneAtATime(retry_after=5)
 
 
 @blp.get("")
 @blp.response(200, ReconciliationSchema)
 def get_reconciliation(tenant: str) -> dict[str, Any]:
-    """Prove the tenant's books. One request at a time."""
+    """Check the tenant's stock and money. One request at a time."""
     with _proof.turn():
         breaches = reconciliation.reconcile(caller().tenant_id)
     return {"ok": not breaches, "breaches": breaches}

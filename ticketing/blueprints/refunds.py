@@ -1,4 +1,4 @@
-"""The surface of refunds owed: what is due back, and that it was given back."""
+"""The refunds surface: list refunds that are due, and mark them as paid."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ blp = ApiBlueprint(
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/refunds",
     guard=auth.TenantRole(reads=Role.READ, writes=Role.ADMIN),
-    description="Money to be given back. The service never sends any.",
+    description="Refunds that the organizer owes. The service never sends money.",
 )
 
 
@@ -29,7 +29,7 @@ blp = ApiBlueprint(
 @blp.arguments(PageQuery, location="query")
 @blp.response(200, page_of(RefundSchema))
 def list_refunds(query: dict[str, Any], tenant: str) -> Page[RefundOwed]:
-    """List the refunds that are owed."""
+    """List the refunds that are due."""
     return refunds.list_page(caller().tenant_id, page_request(query))
 
 
@@ -39,5 +39,5 @@ def list_refunds(query: dict[str, Any], tenant: str) -> Page[RefundOwed]:
 @blp.response(200, RefundSchema)
 @blp.raises(NotFound, NoRefundDue, RefundNotSeen, ChainUnavailable)
 def settle_refund(body: dict[str, Any], tenant: str, intent_id: str) -> RefundOwed:
-    """Mark a refund paid, once its transfer is seen on the chain."""
+    """Mark a refund as paid. Its transfer must be final on the chain."""
     return refunds.settle(caller().tenant_id, intent_id, body["tx_hash"], config().chains, actor())

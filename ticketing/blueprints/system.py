@@ -1,4 +1,4 @@
-"""What the service says of itself: health and readiness."""
+"""The system surface: health and readiness."""
 
 from schemas.system import HealthSchema, ReadinessSchema
 from ticketing.constants import CallClass
@@ -12,14 +12,14 @@ blp = ApiBlueprint(
     "system",
     __name__,
     guard=auth.Open(CallClass.PUBLIC, uncounted_view="healthz"),
-    description="What the service says of itself.",
+    description="Health and readiness.",
 )
 
 
 @blp.get("/healthz")
 @blp.response(200, HealthSchema)
 def healthz() -> dict[str, str]:
-    """Check that the process is up."""
+    """Check that the process responds."""
     return {"status": "ok"}
 
 
@@ -27,6 +27,6 @@ def healthz() -> dict[str, str]:
 @blp.response(200, ReadinessSchema)
 @blp.alt_response(503, schema=ReadinessSchema, description="Not ready")
 def readyz() -> tuple[Readiness, int]:
-    """Check that the database answers and is current, and how old each chain's cursor is."""
+    """Check the database, its migrations, and the age of each chain's cursor."""
     found = health.readiness(config().chains)
     return found, 200 if found.ready else 503

@@ -1,4 +1,4 @@
-"""The surface of ticket types, which the paths call tickets."""
+"""The ticket types surface. In paths, a ticket type is called `tickets`."""
 
 from typing import Any
 
@@ -62,7 +62,7 @@ def get_ticket_type(tenant: str, event_id: str, ticket_id: str) -> TicketType:
 def change_ticket_type(
     body: dict[str, Any], tenant: str, event_id: str, ticket_id: str
 ) -> TicketType:
-    """Change some fields of a ticket type. Open intents keep what they were shown."""
+    """Change some fields of a ticket type. Open intents keep their price and chain."""
     return ticket_types.change(tenant_of_path(), event_id, ticket_id, body, config())
 
 

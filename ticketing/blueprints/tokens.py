@@ -1,4 +1,4 @@
-"""The surface that opens the others: an API key or a password in exchange for a JWT."""
+"""The tokens surface: exchange an API key or a password for a JWT."""
 
 from typing import Any
 
@@ -36,7 +36,8 @@ def exchange_key(body: dict[str, Any]) -> Token:
 @blp.raises(InvalidCredentials)
 def sign_in(body: dict[str, Any]) -> Token:
     """Sign a member in with a password."""
-    # Guesses at one member come from many addresses. A digest: an email address is personal.
+    # An attacker can guess one member's password from many addresses, so requests also count per
+    # member. The count stores a digest, because an email address is personal data.
     member = f"{body['tenant']}\n{body['email'].lower()}"
     secret = config().keyring.current
     rate_limit.count_also(CallClass.LOGIN, credentials.keyed_digest(secret, "sign-in", member))

@@ -1,4 +1,4 @@
-"""The surface of the wallet that a tenant is paid into."""
+"""The wallet surface: the account that receives a tenant's payments."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -22,7 +22,7 @@ blp = ApiBlueprint(
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>/wallet",
     guard=auth.TenantRole(reads=Role.ADMIN, writes=Role.ADMIN),
-    description="The account that payments go to. Its private key never comes here.",
+    description="The account that receives payments. The service never has its private key.",
 )
 
 
@@ -39,7 +39,7 @@ def get_wallet(tenant: str) -> WalletView:
 
 
 def _unused_account(view: Callable[..., Response]) -> Callable[..., Response]:
-    """Ask the chains about the account before the write transaction of the view begins."""
+    """Check the account on the chains before the view's write transaction begins."""
 
     @wraps(view)
     def wrapper(body: dict[str, Any], **path: str) -> Response:
@@ -58,8 +58,8 @@ def _unused_account(view: Callable[..., Response]) -> Callable[..., Response]:
 def set_wallet(body: dict[str, Any], tenant: str) -> WalletView:
     """Set or replace the wallet.
 
-    The account must be used for nothing else: if one of its first five addresses has a nonce or
-    holds the token on an enabled chain, it is refused. Addresses issued before stay watched.
+    The account must have no other use. It is rejected if one of its first five addresses has a
+    nonce or holds the token on an enabled chain. Addresses issued earlier are still watched.
     """
     wallet = wallets.replace(caller().tenant_id, body["xpub"])
     return wallets.view(wallet, body["unchecked_chains"])

@@ -1,4 +1,4 @@
-"""Ethereum addresses: made from a public key, written with the EIP-55 checksum."""
+"""Ethereum addresses, with the EIP-55 checksum."""
 
 import re
 
@@ -8,7 +8,7 @@ _HEX_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
 
 def checksum(address: str) -> str:
-    """Write a `0x` address of 40 hex digits with its EIP-55 checksum. ValueError if it is none."""
+    """Return a `0x` address of 40 hex digits with its EIP-55 checksum. ValueError."""
     if not _HEX_ADDRESS.fullmatch(address):
         raise ValueError("not an address of 20 bytes in hex")
     digits = address[2:].lower()
@@ -20,9 +20,9 @@ def checksum(address: str) -> str:
 
 
 def parse(text: str) -> str:
-    """Read an address and return it in EIP-55 form.
+    """Check an address, and return it with its EIP-55 checksum.
 
-    All lower or all upper case is taken; mixed case must carry the right checksum.
+    All lower or all upper case is accepted. Mixed case must have the right checksum.
     ValueError otherwise.
     """
     address = checksum(text)

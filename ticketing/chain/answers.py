@@ -1,4 +1,4 @@
-"""What an Ethereum node answers, as plain values. Whatever is not as it should be: RpcError."""
+"""Parse the responses of an Ethereum node. RpcError for everything unexpected."""
 
 import re
 from dataclasses import dataclass, field
@@ -24,9 +24,9 @@ _WORD = re.compile(r"0x[0-9a-fA-F]{64}")
 
 @dataclass(frozen=True)
 class Block:
-    """A block's place in the chain, its hash and its own time.
+    """A block: its number, hash and timestamp.
 
-    `parent_hash` is None where only the block itself was kept.
+    `parent_hash` is None for a block from the database, which does not store it.
     """
 
     number: int
@@ -37,7 +37,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Transfer:
-    """One ERC-20 Transfer log. `atomic_amount` is in the token's own units."""
+    """One ERC-20 Transfer log. `atomic_amount` is in atomic units of the token."""
 
     tx_hash: str
     log_index: int
@@ -49,9 +49,9 @@ class Transfer:
 
 @dataclass(frozen=True)
 class TokenFacts:
-    """What the node says of itself (EIP-155 id) and of the token at an address (ERC-20).
+    """The node's chain id (EIP-155), and the facts of a token (ERC-20).
 
-    `decimals` and `symbol` are None where there is no contract.
+    `decimals` and `symbol` are None if there is no contract at the address.
     """
 
     chain_id: int
@@ -61,7 +61,7 @@ class TokenFacts:
 
 @dataclass(frozen=True)
 class Log:
-    """A Transfer log as the node sent it, its block not yet looked up."""
+    """A Transfer log from the node. Its block has not been read yet."""
 
     token_address: str
     tx_hash: str
@@ -73,7 +73,7 @@ class Log:
     atomic_amount: int
 
     def in_block(self, block: Block) -> Transfer:
-        """Return it as a transfer of that block."""
+        """Return the transfer, with this block."""
         return Transfer(
             self.tx_hash,
             self.log_index,
@@ -85,14 +85,14 @@ class Log:
 
 
 def parse_logs(answer: Any) -> list[Log]:
-    """Read a list of Transfer logs; those that the node marks as removed are left out."""
+    """Parse a list of Transfer logs. Logs that the node marks as removed are left out."""
     if not isinstance(answer, list):
         raise RpcError("the node's list of logs is not a list")
     return [_parse_log(raw) for raw in answer if _field(raw, "removed", default=False) is not True]
 
 
 def parse_receipt(receipt: Any, token_address: str) -> list[Log]:
-    """Read the transfers of a token out of a receipt; none if it failed or there is none yet."""
+    """Parse a token's transfers in a receipt. Empty if the transaction failed or is not mined."""
     if receipt is None or _field(receipt, "status") != _SUCCESS:
         return []
     raw_logs = _field(receipt, "logs")
@@ -131,7 +131,7 @@ def _parse_log(raw: Any) -> Log:
 
 
 def parse_block(raw: Any) -> Block:
-    """Read a block's header."""
+    """Parse a block header."""
     time = datetime.fromtimestamp(parse_quantity(_field(raw, "timestamp"), _LATEST_TIME), UTC)
     number = parse_quantity(_field(raw, "number"))
     return Block(
@@ -141,32 +141,32 @@ def parse_block(raw: Any) -> Block:
 
 def _field(raw: Any, name: str, **default: Any) -> Any:
     if not isinstance(raw, dict) or (name not in raw and not default):
-        raise RpcError(f"the node's answer lacks '{name}'")
+        raise RpcError(f"the node's response has no '{name}'")
     return raw.get(name, default.get("default"))
 
 
 def parse_quantity(raw: Any, most: int = _MOST) -> int:
-    """Read a number in hex, no larger than `most`."""
+    """Parse a hex number, at most `most`."""
     if not isinstance(raw, str) or not _QUANTITY.fullmatch(raw):
-        raise RpcError("the node sent something else where a quantity belongs")
+        raise RpcError("the node sent an invalid quantity")
     number = int(raw, 16)
     if number > most:
-        raise RpcError("the node sent an impossibly large quantity")
+        raise RpcError("the node sent a quantity that is too large")
     return number
 
 
 def parse_decimals(raw: Any) -> int:
-    """Read a token's decimals."""
+    """Parse a token's decimals."""
     decimals = parse_word(raw)
     if decimals > _MOST_DECIMALS:
-        raise RpcError("the token has impossible decimals")
+        raise RpcError("the token's decimals are too large")
     return decimals
 
 
 def parse_word(raw: Any) -> int:
-    """Read a 32-byte word as a number."""
+    """Parse a 32-byte word as a number."""
     if not isinstance(raw, str) or not _WORD.fullmatch(raw):
-        raise RpcError("the node sent something else where a 32-byte word belongs")
+        raise RpcError("the node sent an invalid 32-byte word")
     return int(raw, 16)
 
 
@@ -177,19 +177,19 @@ def _parse_hash(raw: Any) -> str:
 def _parse_topic_address(raw: Any) -> str:
     word = parse_word(raw)
     if word >> 160:
-        raise RpcError("the node sent something else where an address belongs")
+        raise RpcError("the node sent an invalid address")
     return f"0x{word:040x}"
 
 
 def is_contract(code: Any) -> bool:
-    """Tell whether what eth_getCode answered is a contract's code."""
+    """Return whether the result of eth_getCode is the code of a contract."""
     if not isinstance(code, str) or not code.startswith(NOTHING):
-        raise RpcError("the node sent something else where code belongs")
+        raise RpcError("the node sent invalid code")
     return code != NOTHING
 
 
 def parse_string(raw: Any) -> str:
-    """Read an ABI-encoded string, or the bytes32 that some old tokens answer with."""
+    """Parse an ABI-encoded string, or bytes32, which some old tokens return."""
     try:
         data = bytes.fromhex(raw.removeprefix("0x"))
         if len(data) > 64:
@@ -197,5 +197,5 @@ def parse_string(raw: Any) -> str:
             data = data[64 : 64 + length]
         text = data.rstrip(b"\0").decode()
     except (AttributeError, ValueError):
-        raise RpcError("the node sent something else where a string belongs") from None
+        raise RpcError("the node sent an invalid string") from None
     return "".join(filter(str.isprintable, text[:_LONGEST_SYMBOL]))

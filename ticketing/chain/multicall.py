@@ -1,7 +1,7 @@
-"""Many calls in one: the `aggregate3` of Multicall3, which most chains have at one address.
+"""Combine many calls into one, with `aggregate3` of Multicall3.
 
-ABI-encoded by hand: each call is (address target, bool allowFailure, bytes callData), each result
-(bool success, bytes returnData).
+Most chains have that contract, at the same address. The ABI encoding is written here: a call is
+(address target, bool allowFailure, bytes callData), a result is (bool success, bytes returnData).
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _CALL_WORDS = 6
 
 
 def encode(target: str, calls: Sequence[str]) -> str:
-    """Return the data that asks `target` each of `calls`: hex of 36 bytes, as balanceOf takes."""
+    """Return the call data for `calls` to `target`. Each is 36 bytes in hex, as for balanceOf."""
     count = len(calls)
     heads = [_word(_WORD // 2 * (count + _CALL_WORDS * place)) for place in range(count)]
     bodies = [
@@ -31,23 +31,23 @@ def encode(target: str, calls: Sequence[str]) -> str:
 
 
 def decode(answer: object, count: int) -> list[int]:
-    """Return the number that each of `count` calls answered. RpcError if one of them did not."""
+    """Return the numbers that `count` calls returned. RpcError if one of them failed."""
     if not isinstance(answer, str) or not answer.startswith("0x"):
-        raise RpcError("the node sent something else where a list of results belongs")
+        raise RpcError("the node sent an invalid list of results")
     try:
         data = bytes.fromhex(answer[2:])
         start = _number(data, 0) + 32
         if _number(data, start - 32) != count:
-            raise RpcError("the node did not answer every call")
+            raise RpcError("the node did not return a result for every call")
         return [_result(data, start + _number(data, start + 32 * n)) for n in range(count)]
     except (ValueError, IndexError):
-        raise RpcError("the node's list of results is cut off") from None
+        raise RpcError("the node's list of results is truncated") from None
 
 
 def _result(data: bytes, at: int) -> int:
     success, length = _number(data, at), _number(data, at + 64)
     if success != 1 or length != 32:
-        raise RpcError("a call among many was refused")
+        raise RpcError("one of the combined calls failed")
     return _number(data, at + 96)
 
 

@@ -1,6 +1,6 @@
-"""The chains that are known, and which of them the environment enables.
+"""The known chains. The environment enables some of them.
 
-Chain ids are EIP-155 ids. Addresses of USDC are the ones its issuer publishes.
+Chain ids are EIP-155 ids. The addresses of USDC are published by its issuer.
 """
 
 from collections.abc import Mapping
@@ -12,10 +12,10 @@ LOCAL_CHAIN_ID = 31337
 
 @dataclass(frozen=True)
 class Chain:
-    """One chain and the token that tickets are paid with there.
+    """A chain, and the token for payments on it.
 
-    `decimals` is None for a chain outside the registry until the worker has asked its token.
-    `confirmations` is the depth at which a payment is final; the block that holds it counts as one.
+    `decimals` is None for a chain outside the registry until the worker has read them.
+    `confirmations`: a payment is final with so many blocks, its own block included.
     """
 
     chain_id: int
@@ -29,7 +29,7 @@ class Chain:
     def enabled(
         self, rpc_urls: tuple[str, ...], token_address: str | None, confirmations: int | None
     ) -> "Chain":
-        """Return this chain, reachable, with what the environment overrides."""
+        """Return this chain with its node URLs and the settings of the environment."""
         return replace(
             self,
             rpc_urls=rpc_urls,
@@ -39,7 +39,7 @@ class Chain:
 
 
 def outside(chain_id: int, token_address: str) -> Chain:
-    """Describe a chain that the registry does not have; its token is asked for its decimals."""
+    """Return a chain outside the registry. The worker reads its token's decimals."""
     return Chain(chain_id, f"Chain {chain_id}", token_address, None, 12, None)
 
 

@@ -1,6 +1,6 @@
-"""The part of secp256k1 (SEC 2, 2.4.1) that deriving public keys needs.
+"""Arithmetic on secp256k1 (SEC 2, 2.4.1) to derive public keys.
 
-Only public data passes through here, so nothing has to run in constant time.
+All inputs are public, so constant time is not needed.
 """
 
 import math
@@ -13,7 +13,7 @@ G = (
     0x483ADA7726A3C4655DA4FBFC0E1108A8FD17B448A68554199C47D08FFB10D4B8,
 )
 _WINDOW_BITS = 7
-"""Wider windows mean fewer additions and a larger table, which the first address waits for."""
+"""Wider windows need fewer additions, but a larger table, which delays the first address."""
 
 Point = tuple[int, int]
 _Jacobian = tuple[int, int, int]
@@ -21,7 +21,7 @@ _INFINITY: _Jacobian = (1, 1, 0)
 
 
 def decompress(key: bytes) -> Point:
-    """Return the point of a compressed public key of 33 bytes. ValueError if there is none."""
+    """Return the point of a compressed public key of 33 bytes. ValueError if it is invalid."""
     x = int.from_bytes(key[1:], "big")
     y = pow(x**3 + 7, (P + 1) // 4, P)
     if len(key) != 33 or key[0] not in (2, 3) or x >= P or (y * y - x**3 - 7) % P:
@@ -30,7 +30,7 @@ def decompress(key: bytes) -> Point:
 
 
 def compress(point: Point) -> bytes:
-    """Write a point as a compressed public key of 33 bytes."""
+    """Return a point as a compressed public key of 33 bytes."""
     x, y = point
     return bytes([2 + y % 2]) + x.to_bytes(32, "big")
 
@@ -48,7 +48,7 @@ def add_to_generator_multiple(scalar: int, point: Point) -> Point:
 
 @cache
 def _generator_windows() -> list[list[Point]]:
-    """For each window of the scalar: 1, 2, ... 127 times the generator, shifted to that window."""
+    """Return for each window of the scalar 1 to 127 times the generator, shifted to the window."""
     windows = []
     base = G
     for _ in range(math.ceil(256 / _WINDOW_BITS)):

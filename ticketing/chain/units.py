@@ -1,4 +1,4 @@
-"""Exact conversion between micro-units and a token's own atomic units."""
+"""Exact conversion between micro-units and a token's atomic units."""
 
 from ticketing.constants import MICRO_UNIT_DECIMALS
 
@@ -6,7 +6,7 @@ MAX_DECIMALS = 18
 
 
 class NotExact(ValueError):
-    """The amount cannot be written in the token's units without rounding."""
+    """The amount cannot be converted without rounding."""
 
 
 def to_atomic(amount: int, decimals: int) -> int:
@@ -20,7 +20,7 @@ def to_atomic(amount: int, decimals: int) -> int:
 
 
 def from_atomic(atomic: int, decimals: int) -> tuple[int, int]:
-    """Return whole micro-units, and the dust: atomic units below one micro-unit."""
+    """Return whole micro-units, and the rest in atomic units (dust)."""
     if decimals < MICRO_UNIT_DECIMALS:
         return atomic * _ten_to(MICRO_UNIT_DECIMALS - decimals), 0
     return divmod(atomic, _ten_to(decimals - MICRO_UNIT_DECIMALS))

@@ -1,7 +1,7 @@
-"""Payment addresses from an account's extended public key (BIP-32, BIP-44).
+"""Derive payment addresses from an account's extended public key (BIP-32, BIP-44).
 
-The organizer gives the key of the account, `m/44'/60'/account'`; addresses are its
-children `0/0, 0/1, ...`, the ones every wallet shows. No private key can be derived here.
+The organizer's key belongs to the account `m/44'/60'/account'`. Addresses are its children
+`0/0, 0/1, ...`, as in every wallet. A private key cannot be derived from it.
 """
 
 import hashlib
@@ -24,19 +24,19 @@ MAX_INDEX = _FIRST_HARDENED_INDEX - 1
 
 
 class InvalidXpub(ValueError):
-    """Not an extended public key of an account; the message says why and never repeats it."""
+    """Not an extended public key of an account. The message has the reason, never the key."""
 
 
 @dataclass(frozen=True)
 class ExtendedKey:
-    """A public key, as a point, and the chain code its children are derived with."""
+    """A public key, as a point, and the chain code to derive its children."""
 
     point: secp256k1.Point
     chain_code: bytes
 
     @property
     def public_key(self) -> bytes:
-        """The key in its compressed form of 33 bytes."""
+        """The compressed public key, 33 bytes."""
         return secp256k1.compress(self.point)
 
     def child(self, index: int) -> "ExtendedKey":
@@ -54,15 +54,15 @@ class ExtendedKey:
 
 
 def parse(text: str) -> ExtendedKey:
-    """Read an account's `xpub`. InvalidXpub for a private key, a typo or another depth."""
+    """Parse an account's `xpub`. InvalidXpub for a private key, a typo or another depth."""
     data = _base58check(text)
     version, depth = data[:4], data[4]
     if version == _VERSION_XPRV:
-        raise InvalidXpub("This is a private key. Keep it secret, and send the public one (xpub).")
+        raise InvalidXpub("This is a private key. Keep it secret, and send the public key (xpub).")
     if version != _VERSION_XPUB:
         raise InvalidXpub("Not an extended public key: it must begin with 'xpub'.")
     if depth != _ACCOUNT_DEPTH:
-        raise InvalidXpub("Not the key of an account: send the one at m/44'/60'/0' (depth 3).")
+        raise InvalidXpub("Not the key of an account: send one of depth 3, such as m/44'/60'/7'.")
     try:
         point = secp256k1.decompress(data[45:])
     except ValueError:
@@ -76,7 +76,7 @@ def _receiving_key(xpub: str) -> ExtendedKey:
 
 
 def derive_address(xpub: str, index: int) -> str:
-    """Return the EIP-55 address at `0/index` below the account key `xpub`."""
+    """Return the EIP-55 address at `0/index` of the account key `xpub`."""
     return address.from_public_key(*_receiving_key(xpub).child(index).point)
 
 

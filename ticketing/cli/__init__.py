@@ -1,4 +1,4 @@
-"""What an operator types: `flask --app app ...`."""
+"""The operator's commands: `flask --app app ...`."""
 
 from flask import Flask
 
@@ -7,7 +7,7 @@ from ticketing.cli import db, dev, keys, members, reconcile, tenants, wallet, wo
 
 
 def register(app: Flask) -> None:
-    """Add the commands; those for development only where the local chain is enabled."""
+    """Register the commands. `dev` is registered only if the local chain is enabled."""
     groups = (db.group, tenants.group, keys.group, members.group, wallet.group)
     for group in (*groups, worker.command, reconcile.command):
         app.cli.add_command(group)

@@ -1,4 +1,4 @@
-"""What the commands share: errors in one sentence, answers for people or as JSON."""
+"""Shared parts of the commands: errors in one sentence, output as text or JSON."""
 
 import json
 from collections.abc import Callable
@@ -24,13 +24,13 @@ role_option = click.option(
     "--role",
     required=True,
     type=click.Choice([role.value for role in Role]),
-    help="What it may do.",
+    help="What the key or member may do.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 def command(function: Command) -> Command:
-    """Run a command in the application, and end in one sentence where something is wrong."""
+    """Run a command in the application's context. Errors become one sentence and exit code 1."""
 
     def run(*args: Any, **kwargs: Any) -> None:
         try:
@@ -44,11 +44,11 @@ def command(function: Command) -> Command:
         except (TicketingError, RpcError) as error:
             raise click.ClickException(str(error)) from None
         except UnicodeEncodeError:
-            raise click.ClickException("what was typed is not valid Unicode") from None
+            raise click.ClickException("the input is not valid Unicode") from None
         except (*UNAVAILABLE, ProgrammingError) as error:
             message = str(error).strip().splitlines()[0]
             raise click.ClickException(
-                f"the database: {message} (is DATABASE_URL right, and 'db upgrade' done?)"
+                f"database: {message} (check DATABASE_URL, and run 'db upgrade')"
             ) from None
 
     return with_appcontext(update_wrapper(run, function))
@@ -60,10 +60,10 @@ def config() -> Config:
     return loaded
 
 
-def leave_trail(
+def record_change(
     tenant_id: str, subject: str, *, before: dict[str, Any] | None, after: dict[str, Any]
 ) -> None:
-    """Write down what the present command changes, in the transaction of the change."""
+    """Write the command's change to the audit log. Call it in the transaction of the change."""
     here = click.get_current_context()
     assert here.parent is not None
     by = Actor("cli", f"{here.parent.info_name} {here.info_name}")
@@ -71,7 +71,7 @@ def leave_trail(
 
 
 def show(values: dict[str, Any], *, as_json: bool) -> None:
-    """Print an answer: a line a value, or one JSON object."""
+    """Print values, one per line or as one JSON object."""
     if as_json:
         click.echo(json.dumps(values))
         return

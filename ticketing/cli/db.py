@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 from flask.cli import AppGroup
 
-from ticketing.cli.base import command, leave_trail
+from ticketing.cli.base import command, record_change
 from ticketing.db import backup as backups
 from ticketing.db import migrate
 from ticketing.db.connection import write_transaction
@@ -14,38 +14,38 @@ from ticketing.services import wallets
 
 DEFAULT_SKIP = 10_000
 
-group = AppGroup("db", help="Bring the database up to date; back it up.")
+group = AppGroup("db", help="Migrate and back up the database.")
 
 
 @group.command("upgrade")
 @command
 def upgrade() -> None:
-    """Apply pending migrations. Safe to run from several processes at once."""
+    """Apply pending migrations. Several processes may run it at once."""
     applied = migrate.upgrade()
     click.echo("\n".join(f"applied {name}" for name in applied) or "nothing to apply")
 
 
 @group.command("downgrade")
-@click.confirmation_option(prompt="This takes the last migration back, with its data. Go on?")
+@click.confirmation_option(prompt="This reverts the last migration and deletes its data. Continue?")
 @command
 def downgrade() -> None:
-    """Take back the last migration."""
-    click.echo("\n".join(f"took back {name}" for name in migrate.downgrade()) or "nothing there")
+    """Revert the last migration."""
+    click.echo("\n".join(f"reverted {name}" for name in migrate.downgrade()) or "nothing to revert")
 
 
 @group.command("backup")
 @click.argument("file", type=click.Path(path_type=Path))
 @command
 def backup(file: Path) -> None:
-    """Copy the SQLite database to FILE, which must not be there yet, while the service goes on.
+    """Copy the SQLite database to FILE, which must not exist. The service may be running.
 
-    FILE is as secret as the database: it has the buyers' addresses and the admission codes.
+    Keep FILE as secret as the database: it contains email addresses and admission codes.
     """
     try:
-        backups.backup(file, _percentages())
+        backups.backup(file, _progress_printer())
     except backups.BackupFailed as failed:
         raise click.ClickException(str(failed)) from None
-    click.echo(f"{file} has {file.stat().st_size} bytes; keep SECRET_KEY too, in another place")
+    click.echo(f"{file} has {file.stat().st_size} bytes; keep SECRET_KEY in another place")
 
 
 @group.command("restored")
@@ -54,34 +54,34 @@ def backup(file: Path) -> None:
     type=click.IntRange(1, wallets.INDEXES),
     default=DEFAULT_SKIP,
     show_default=True,
-    help="More than any wallet's orders since the backup.",
+    help="Must be more than the orders of any wallet since the backup.",
 )
 @command
 def restored(skip: int) -> None:
-    """Pass over the addresses issued since the backup that was restored, in every wallet.
+    """After a restore, skip addresses in every wallet that were issued since the backup.
 
-    Run it once after a restore, or after a standby that lagged was promoted, before the service
-    starts: the database does not know these addresses and would issue them to other orders.
+    Run it once after a restore, or after the promotion of a standby that lagged, before the service
+    starts. The database does not know these addresses, and would issue them to other orders.
     """
     with write_transaction():
         skipped = wallets.skip(skip)
         for each in skipped:
             over = {"passed_over": f"0/{each.first} to 0/{each.next_index - 1}"}
             for tenant_id in each.tenants:
-                leave_trail(tenant_id, "wallet", before={}, after=over)
+                record_change(tenant_id, "wallet", before={}, after=over)
     for each in skipped:
-        click.echo(f"{each.xpub}  0/{each.first} to 0/{each.next_index - 1} are passed over")
+        click.echo(f"{each.xpub}  skipped 0/{each.first} to 0/{each.next_index - 1}")
 
 
-def _percentages() -> Callable[[int, int], None]:
-    """Return what tells how far a copy is, to standard error, at each tenth of it."""
-    told = 0
+def _progress_printer() -> Callable[[int, int], None]:
+    """Return a function that prints the progress to standard error, at each 10 %."""
+    printed = 0
 
-    def tell(copied: int, total: int) -> None:
-        nonlocal told
+    def print_progress(copied: int, total: int) -> None:
+        nonlocal printed
         tenths = 10 * copied // max(total, 1)
-        if tenths > told:
-            told = tenths
+        if tenths > printed:
+            printed = tenths
             click.echo(f"{10 * tenths}% of {total} pages", err=True)
 
-    return tell
+    return print_progress

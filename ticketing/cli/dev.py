@@ -1,7 +1,7 @@
-"""`flask --app app dev`: the sandbox. Plays the buyer, and the chain's moods, on chain 31337.
+"""`flask --app app dev`: the sandbox. It pays, refunds and reorganizes on chain 31337.
 
-It asks the local node to send from an account that the node itself holds unlocked: no private
-key is here. docs/payments.md walks through everything that can happen to a payment with it.
+The local node sends from its own unlocked account, so no private key is needed here.
+docs/payments.md shows with these commands everything that can happen to a payment.
 """
 
 import time
@@ -32,7 +32,7 @@ DEEPEST_REORG = 64
 MINED_SECONDS = 10
 
 _FUNDED = 1
-"""The local node's second account: `make run` gives it tokens."""
+"""The index of the local node's account that pays. `make run` gives it tokens."""
 
 _TRANSFER_SELECTOR = "0xa9059cbb"  # transfer(address,uint256)
 _BALANCE_SELECTOR = "0x70a08231"  # balanceOf(address)
@@ -46,19 +46,19 @@ _OTHER_TOKEN_CODE = (
     "60205fa3"  # LOG3 of memory[0:32]
     "60015f5260205ff3"  # return true
 )
-"""A token in 55 bytes: whatever it is asked to transfer, it says that it did. Holds nothing."""
+"""A token in 55 bytes. It reports every transfer as done, but has no balances."""
 
 _AMOUNT = click.IntRange(1, MAX_SAFE_INTEGER)
 
-group = AppGroup("dev", help="Try out on the local chain what can happen to a payment.")
+group = AppGroup("dev", help="Try on the local chain what can happen to a payment.")
 
 
 @group.command("pay")
 @click.argument("intent_id")
-@click.option("--amount", type=_AMOUNT, help="Micro-units; what is due if left out.")
-@click.option("--late", is_flag=True, help="First let the chain's clock pass the deadline.")
-@click.option("--twice", is_flag=True, help="Pay it two times, in two transactions.")
-@click.option("--wrong-token", is_flag=True, help="Pay in a token that nobody asked for.")
+@click.option("--amount", type=_AMOUNT, help="Micro-units. Default: the amount due.")
+@click.option("--late", is_flag=True, help="First move the chain's clock past the deadline.")
+@click.option("--twice", is_flag=True, help="Pay two times, in two transactions.")
+@click.option("--wrong-token", is_flag=True, help="Pay with another token.")
 @command
 def pay(intent_id: str, amount: int | None, late: bool, twice: bool, wrong_token: bool) -> None:
     """Pay INTENT_ID from the local node's funded account."""
@@ -84,15 +84,15 @@ def pay(intent_id: str, amount: int | None, late: bool, twice: bool, wrong_token
 @click.argument("intent_id")
 @command
 def refund(intent_id: str) -> None:
-    """Give back what is due for INTENT_ID, from the funded account to its first payer."""
+    """Pay the refund for INTENT_ID, from the funded account to its first payer."""
     intent = _find(intent_id)
     senders = [each.sender for each in intents.payments_of(intent) if each.canonical]
     if intent.refund_due == 0 or not senders:
-        raise click.ClickException(f"nothing is due back: the intent is {intent.status}")
+        raise click.ClickException(f"no refund is due: the intent is {intent.status}")
     terms = intent.terms
     atomic = units.to_atomic(intent.refund_due, terms.decimals)
     sent = _transfer(_connect(), terms.token_address, senders[0], atomic)
-    click.echo(f"gave {intent.refund_due} micro-units back to {senders[0]} {sent}")
+    click.echo(f"refunded {intent.refund_due} micro-units to {senders[0]} {sent}")
     path = f"/v1/admin/tenants/{intent.tenant.slug}/refunds/{intent_id}/settle"
     click.echo(f"next: POST {path} with that tx_hash, {terms.required_confirmations} deep")
 
@@ -106,45 +106,45 @@ def refund(intent_id: str) -> None:
 )
 @command
 def reorg(depth: int) -> None:
-    """Replace the chain's newest blocks by empty ones: the payments in them are gone."""
+    """Replace the chain's newest blocks with empty ones. The payments in them disappear."""
     rpc = _connect()
     head = _head(rpc)
     if not _can_go_back_to(rpc, head.number - depth):
         raise click.ClickException(
-            f"the node cannot go back {depth} blocks from {head.number}: that is before it was"
-            " started, or before the test token was there"
+            f"the node cannot go back {depth} blocks from {head.number}: it was started later,"
+            " or the test token was deployed later"
         )
     _ask(rpc, "anvil_reorg", depth, [])
-    click.echo(f"replaced blocks {head.number - depth + 1} to {head.number} by empty ones")
-    click.echo("next: GET the intents that were paid in them, once the worker has looked")
+    click.echo(f"replaced blocks {head.number - depth + 1} to {head.number} with empty ones")
+    click.echo("next: wait for the worker, then GET the intents that were paid in these blocks")
 
 
 def _find(intent_id: str) -> PaymentIntent:
-    """Return an intent that is paid on the local chain."""
+    """Return an intent on the local chain."""
     intent: PaymentIntent | None = PaymentIntent.get_or_none(PaymentIntent.id == intent_id)
     if intent is None or intent.chain_id != LOCAL_CHAIN_ID:
-        raise click.ClickException(f"there is no intent {intent_id} on chain {LOCAL_CHAIN_ID}")
+        raise click.ClickException(f"intent {intent_id} on chain {LOCAL_CHAIN_ID} does not exist")
     return intent
 
 
 def _due(intent: PaymentIntent, *, late: bool) -> int:
-    """Return what a buyer would pay, who may come late."""
+    """Return the amount that a buyer would pay, in micro-units. `late`: after the deadline."""
     due = intent.amount_due
     if late and intent.status == IntentStatus.EXPIRED:
-        due = intent.amount  # only one transfer of the whole can still buy it
+        due = intent.amount  # after the deadline, only one transfer of the full amount counts
     if due == 0:
         raise click.ClickException(
-            f"nothing is due: the intent is {intent.status} (--amount pays all the same)"
+            f"nothing is due: the intent is {intent.status} (use --amount to pay anyway)"
         )
     return due
 
 
 def _connect() -> RpcClient:
-    """Return the local node's client, once it has said that it is the local one."""
+    """Return the client of the local node, after a check of its chain id."""
     rpc = RpcClient(config().chains[LOCAL_CHAIN_ID].rpc_urls)
     chain_id = parse_quantity(_ask(rpc, "eth_chainId"))
     if chain_id != LOCAL_CHAIN_ID:
-        raise click.ClickException(f"the node answers for chain {chain_id}, not {LOCAL_CHAIN_ID}")
+        raise click.ClickException(f"the node serves chain {chain_id}, not {LOCAL_CHAIN_ID}")
     return rpc
 
 
@@ -158,15 +158,15 @@ def _head(rpc: RpcClient) -> Block:
 
 
 def _pass_time(rpc: RpcClient, moment: datetime) -> None:
-    """Mine a block after `moment`, unless there is one. The chain's clock goes on from there."""
+    """Mine a block after `moment`, if there is none. The chain's clock continues from there."""
     if _head(rpc).time <= moment:
-        # Exact, where evm_increaseTime counts from a clock that the newest block may be ahead of.
+        # This is exact. evm_increaseTime counts from a clock that may be behind the newest block.
         _ask(rpc, "evm_setNextBlockTimestamp", int(moment.timestamp()) + 1)
         _ask(rpc, "anvil_mine", "0x1")
 
 
 def _transfer(rpc: RpcClient, token: str, to: str, atomic_amount: int) -> str:
-    """Send tokens from the funded account; say where that is on the chain once it is mined."""
+    """Send tokens from the funded account. Return the block and transaction once mined."""
     data = _TRANSFER_SELECTOR + _word(to) + f"{atomic_amount:064x}"
     transaction = {"from": _funded(rpc), "to": token, "data": data}
     tx_hash = _ask(rpc, "eth_sendTransaction", transaction)
@@ -175,14 +175,14 @@ def _transfer(rpc: RpcClient, token: str, to: str, atomic_amount: int) -> str:
         receipt = _ask(rpc, "eth_getTransactionReceipt", tx_hash)
         if receipt is not None:
             if parse_quantity(receipt["status"]) != 1:
-                raise click.ClickException(f"transaction {tx_hash} failed: are there tokens left?")
+                raise click.ClickException(f"transaction {tx_hash} failed: no tokens left?")
             return f"in block {parse_quantity(receipt['blockNumber'])}: {tx_hash}"
         time.sleep(0.05)
     raise click.ClickException(f"the node has not mined {tx_hash} in {MINED_SECONDS} seconds")
 
 
 def _can_go_back_to(rpc: RpcClient, number: int) -> bool:
-    """Tell whether the node has the state after that block, and the account its tokens there."""
+    """Return whether the node has the state of that block, with tokens in the account."""
     if number < 0:
         return False
     token = config().chains[LOCAL_CHAIN_ID].token_address
@@ -197,7 +197,7 @@ def _can_go_back_to(rpc: RpcClient, number: int) -> bool:
 def _funded(rpc: RpcClient) -> str:
     accounts = _ask(rpc, "eth_accounts")
     if len(accounts) <= _FUNDED:
-        raise click.ClickException("the node holds no unlocked accounts")
+        raise click.ClickException("the node has no unlocked accounts")
     return str(accounts[_FUNDED])
 
 

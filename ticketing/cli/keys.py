@@ -1,4 +1,4 @@
-"""`flask --app app keys`: API keys, for whoever has none yet, or none that is safe any more."""
+"""`flask --app app keys`: API keys, for operators. They need no credential of the API."""
 
 import json
 import sys
@@ -8,7 +8,7 @@ from typing import Any
 import click
 from flask.cli import AppGroup
 
-from ticketing.cli.base import command, config, json_option, leave_trail, role_option, show
+from ticketing.cli.base import command, config, json_option, record_change, role_option, show
 from ticketing.constants import (
     DEFAULT_KEY_TTL,
     DEFAULT_OVERLAP,
@@ -20,32 +20,32 @@ from ticketing.constants import (
 from ticketing.models.api_keys import ApiKey
 from ticketing.services.access import api_keys, audit_log, tenants
 
-group = AppGroup("keys", help="Make, rotate and revoke API keys.")
+group = AppGroup("keys", help="Create, rotate and revoke API keys.")
 
 _LIFETIME = click.IntRange(MIN_KEY_TTL, MAX_KEY_TTL)
 
 
 @group.command("create")
 @click.argument("tenant")
-@click.option("--name", required=True, help="What the key is for.")
+@click.option("--name", required=True, help="The purpose of the key.")
 @role_option
 @click.option(
     "--ttl",
     type=_LIFETIME,
     default=DEFAULT_KEY_TTL,
     show_default=True,
-    help="Seconds it lives.",
+    help="Lifetime in seconds.",
 )
 @json_option
 @command
 def create(tenant: str, name: str, role: str, ttl: int, as_json: bool) -> None:
-    """Make an API key of TENANT (slug or id) and print it, once."""
+    """Create an API key of TENANT (slug or id), and print it once."""
     tenant_id = tenants.find(tenant).id
     with audit_log.changes(tenant_id):
         key = api_keys.create(
             tenant_id, name=name, role=Role(role), ttl_seconds=ttl, keyring=config().keyring
         )
-        leave_trail(tenant_id, key.id, before=None, after=_shown(key))
+        record_change(tenant_id, key.id, before=None, after=_shown(key))
     _show_secret(key, as_json)
 
 
@@ -67,13 +67,13 @@ def list_keys(tenant: str, as_json: bool) -> None:
     type=click.IntRange(0, MAX_OVERLAP),
     default=DEFAULT_OVERLAP,
     show_default=True,
-    help="Seconds the old secret stays good.",
+    help="For how many seconds the old secret stays valid.",
 )
-@click.option("--ttl", type=_LIFETIME, help="Seconds the key lives from now; else as before.")
+@click.option("--ttl", type=_LIFETIME, help="New lifetime in seconds. Default: no change.")
 @json_option
 @command
 def rotate(tenant: str, key_id: str, overlap: int, ttl: int | None, as_json: bool) -> None:
-    """Give KEY_ID of TENANT a new secret and print it, once."""
+    """Give KEY_ID of TENANT a new secret, and print it once."""
     tenant_id = tenants.find(tenant).id
     with audit_log.changes(tenant_id):
         before = _shown(api_keys.get(tenant_id, key_id))
@@ -84,7 +84,7 @@ def rotate(tenant: str, key_id: str, overlap: int, ttl: int | None, as_json: boo
             ttl_seconds=ttl,
             keyring=config().keyring,
         )
-        leave_trail(tenant_id, key.id, before=before, after={**_shown(key), "key": key.key})
+        record_change(tenant_id, key.id, before=before, after={**_shown(key), "key": key.key})
     _show_secret(key, as_json)
 
 
@@ -93,29 +93,29 @@ def rotate(tenant: str, key_id: str, overlap: int, ttl: int | None, as_json: boo
 @click.argument("key_id")
 @command
 def revoke(tenant: str, key_id: str) -> None:
-    """End KEY_ID of TENANT, and every JWT made from it, at once."""
+    """Revoke KEY_ID of TENANT and all its JWTs at once."""
     tenant_id = tenants.find(tenant).id
     with audit_log.changes(tenant_id):
         before = _shown(api_keys.get(tenant_id, key_id))
         key = api_keys.revoke(tenant_id, key_id)
-        leave_trail(tenant_id, key.id, before=before, after=_shown(key))
+        record_change(tenant_id, key.id, before=before, after=_shown(key))
     click.echo(f"revoked {key.id}")
 
 
 @group.command("revoke-all")
 @click.argument("tenant")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @json_option
 @command
 def revoke_all(tenant: str, yes: bool, as_json: bool) -> None:
-    """End all API keys of TENANT, and every JWT made from one, at once."""
+    """Revoke all API keys of TENANT and all their JWTs at once."""
     found = tenants.find(tenant)
     if not yes:
-        click.confirm(f"This ends every API key of {found.slug}. Go on?", abort=True, err=True)
+        click.confirm(f"This revokes all API keys of {found.slug}. Continue?", abort=True, err=True)
     with audit_log.changes(found.id):
         revoked = api_keys.revoke_all(found.id)
         for key_id in revoked:
-            leave_trail(found.id, key_id, before={"revoked": False}, after={"revoked": True})
+            record_change(found.id, key_id, before={"revoked": False}, after={"revoked": True})
     show({"tenant": found.slug, "revoked": len(revoked)}, as_json=as_json)
 
 
@@ -123,10 +123,10 @@ def revoke_all(tenant: str, yes: bool, as_json: bool) -> None:
 @json_option
 @command
 def under_previous(as_json: bool) -> None:
-    """List the keys that would end without SECRET_KEY_PREVIOUS, and exit with 1 if there are any.
+    """List keys that need SECRET_KEY_PREVIOUS. Exit with code 1 if there are any.
 
-    Each is kept under SECRET_KEY once it is used. Those that an older version made are listed
-    until then too: under which of the two they are, nobody has written down.
+    Each is stored under SECRET_KEY when it is used. Keys from older versions are listed until they
+    are used, because those versions did not record the SECRET_KEY.
     """
     found = api_keys.under_previous(config().keyring)
     _show_all(found, as_json)
@@ -144,8 +144,8 @@ def _show_all(keys: list[ApiKey], as_json: bool) -> None:
         click.echo(json.dumps({"count": len(rows), "keys": rows}))
         return
     for row in rows:
-        told = [row[name] for name in ("tenant", "id", "role", "status", "last_used_at", "name")]
-        click.echo("  ".join(each or "never used" for each in told))
+        cells = [row[name] for name in ("tenant", "id", "role", "status", "last_used_at", "name")]
+        click.echo("  ".join(each or "never used" for each in cells))
 
 
 def _shown(key: ApiKey) -> dict[str, Any]:

@@ -1,15 +1,15 @@
-"""`flask --app app members`: the organizer's own people."""
+"""`flask --app app members`: people of the organizer, who sign in with a password."""
 
 import sys
 
 import click
 from flask.cli import AppGroup
 
-from ticketing.cli.base import command, leave_trail, role_option
+from ticketing.cli.base import command, record_change, role_option
 from ticketing.constants import Role
 from ticketing.services.access import audit_log, members, tenants
 
-group = AppGroup("members", help="Let people sign in with a password.")
+group = AppGroup("members", help="Manage members, who sign in with a password.")
 
 
 @group.command("add")
@@ -19,7 +19,7 @@ group = AppGroup("members", help="Let people sign in with a password.")
 @click.option("--password-stdin", is_flag=True, help="Read the password from standard input.")
 @command
 def add(tenant: str, email: str, role: str, password_stdin: bool) -> None:
-    """Add a member to TENANT; asks for the password."""
+    """Add a member to TENANT. Asks for the password."""
     if password_stdin:
         password = sys.stdin.readline().rstrip("\r\n")
     else:
@@ -28,7 +28,7 @@ def add(tenant: str, email: str, role: str, password_stdin: bool) -> None:
     with audit_log.changes(tenant_id):
         member = members.add(tenant_id, email, Role(role), password)
         after = {"email": member.email, "role": member.role}
-        leave_trail(tenant_id, member.id, before=None, after=after)
+        record_change(tenant_id, member.id, before=None, after=after)
     click.echo(f"added {member.email} with role {member.role}")
 
 
@@ -52,5 +52,5 @@ def disable(tenant: str, email: str) -> None:
     with audit_log.changes(tenant_id):
         member = members.disable(tenant_id, email)
         before, after = {"disabled": False}, {"disabled": True}
-        leave_trail(tenant_id, member.id, before=before, after=after)
+        record_change(tenant_id, member.id, before=before, after=after)
     click.echo(f"disabled {member.email}")

@@ -1,4 +1,4 @@
-"""`flask --app app reconcile`: the proof of the books."""
+"""`flask --app app reconcile`: check that stock and money are consistent."""
 
 import json
 import sys
@@ -13,19 +13,19 @@ from ticketing.services.payments import reconciliation
 
 
 @click.command("reconcile")
-@click.option("--tenant", help="Audit this tenant's books alone (slug or id).")
+@click.option("--tenant", help="Check only this tenant (slug or id).")
 @json_option
 @runs
 def command(tenant: str | None, as_json: bool) -> None:
-    """Prove that stock and money add up; a line and exit code 1 for what does not.
+    """Check that stock and money are consistent. Print a line per breach, and exit with code 1.
 
-    It may run at any time, beside the service. Of one rule the first 100 breaches are told.
+    The service may be running. For each rule, the first 100 breaches are printed.
     """
     tenant_id = None if tenant is None else tenants.find(tenant).id
     breaches = reconciliation.reconcile(tenant_id)
     if as_json:
-        told = [asdict(breach) for breach in breaches]
-        click.echo(json.dumps({"ok": not breaches, "breaches": told}))
+        rows = [asdict(breach) for breach in breaches]
+        click.echo(json.dumps({"ok": not breaches, "breaches": rows}))
     elif breaches:
         for breach in breaches:
             click.echo(f"{breach.rule}  {' '.join(breach.ids)}  {breach.detail}")

@@ -1,30 +1,30 @@
-"""`flask --app app tenants`: organizers' accounts."""
+"""`flask --app app tenants`: accounts of organizers."""
 
 from typing import Any
 
 import click
 from flask.cli import AppGroup
 
-from ticketing.cli.base import command, config, json_option, leave_trail, show
+from ticketing.cli.base import command, config, json_option, record_change, show
 from ticketing.constants import DEFAULT_KEY_TTL, Role
 from ticketing.db.connection import write_transaction
 from ticketing.services import wallets
 from ticketing.services.access import api_keys, tenants
 
-group = AppGroup("tenants", help="Make organizers' accounts.")
+group = AppGroup("tenants", help="Create accounts of organizers.")
 
 
 @group.command("create")
 @click.argument("slug")
-@click.option("--name", required=True, help="What people call the organizer.")
-@click.option("--xpub", help="Extended public key of the account to be paid into.")
+@click.option("--name", required=True, help="The organizer's name.")
+@click.option("--xpub", help="Extended public key of the account that receives payments.")
 @json_option
 @command
 def create(slug: str, name: str, xpub: str | None, as_json: bool) -> None:
-    """Make a tenant and print its first admin key, once.
+    """Create a tenant, and print its first admin key once.
 
-    The account of the xpub must be used for nothing else. Chains that cannot be asked whether it
-    is are printed as unchecked_chains.
+    The account of the xpub must have no other use. Chains on which this could not be checked are
+    printed as unchecked_chains.
     """
     unchecked = wallets.ensure_unused(xpub, config().chains) if xpub is not None else []
     with write_transaction():
@@ -37,7 +37,7 @@ def create(slug: str, name: str, xpub: str | None, as_json: bool) -> None:
             keyring=config().keyring,
         )
         made = {"slug": slug, "name": name, "xpub": xpub, "first_key": key.id}
-        leave_trail(tenant.id, tenant.id, before=None, after=made)
+        record_change(tenant.id, tenant.id, before=None, after=made)
     shown: dict[str, Any] = {"id": tenant.id, "slug": slug, "name": name, "key": key.key}
     if unchecked:
         shown["unchecked_chains"] = unchecked

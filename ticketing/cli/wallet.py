@@ -1,4 +1,4 @@
-"""`flask --app app wallet`: where a tenant's money is."""
+"""`flask --app app wallet`: the addresses and balances of a tenant."""
 
 import csv
 import os
@@ -20,7 +20,7 @@ from ticketing.services.payments import wallet_export
 
 PROGRESS_ROWS = 1000
 
-group = AppGroup("wallet", help="See where the money is.")
+group = AppGroup("wallet", help="Export addresses and balances.")
 
 
 @group.command("export")
@@ -29,23 +29,23 @@ group = AppGroup("wallet", help="See where the money is.")
     "--output",
     type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
     default="-",
-    help="The file to write, readable by its owner alone; standard output if left out.",
+    help="The file to write. Only its owner can read it. Default: standard output.",
 )
 @command
 def export(tenant: str, output: Path) -> None:
-    """Write every address ever issued for TENANT (slug or id) as CSV, with what it holds now.
+    """Write all addresses issued for TENANT (slug or id) as CSV, with their current balances.
 
-    Balance and booked are in the token's atomic units; booked is what the order's payments add up
-    to. The balance is empty where the chain is not enabled.
+    Balance and booked are in atomic units of the token. Booked is the sum of the order's payments.
+    The balance is empty if the chain is not enabled.
 
-    The derivation path begins at the account whose xpub the service was given: 0/7 is
-    m/44'/60'/3'/0/7 if that account is m/44'/60'/3'. Only the part below the account is known here.
+    The derivation path starts at the account of the xpub: if the account is m/44'/60'/3', then 0/7
+    is m/44'/60'/3'/0/7. The service does not know the path of the account itself.
 
-    Sweep is yes, or why tools.sweep leaves the address out: live (the order may still be paid),
-    ended_recently (less than 24 hours ago), not_as_booked (the balance is not what the books say),
-    not_seen (the chain is not enabled).
+    Sweep is yes, or the reason why tools.sweep skips the address: live (the order may still be
+    paid), ended_recently (less than 24 hours ago), not_as_booked (the balance differs from the
+    recorded payments), not_seen (the chain is not enabled).
 
-    The file is written at the end, complete, or not at all.
+    The file is written at the end: it is complete, or there is none.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as complete:
         rows = csv.writer(complete, lineterminator="\n")
@@ -62,11 +62,11 @@ def export(tenant: str, output: Path) -> None:
         try:
             _write(complete, output)
         except OSError as error:
-            raise click.ClickException(f"{output} cannot be written: {error.strerror}") from None
+            raise click.ClickException(f"cannot write {output}: {error.strerror}") from None
 
 
 def _write(text: IO[str], path: Path) -> None:
-    """Write a file that its owner alone may read, whatever its mode was before."""
+    """Write a file that only its owner can read, also if it exists with another mode."""
     with open(path, "w", encoding="utf-8", opener=_open_private) as file:
         shutil.copyfileobj(text, file)
 

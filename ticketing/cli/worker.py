@@ -1,4 +1,4 @@
-"""`flask --app app worker`: the process that watches the chains."""
+"""`flask --app app worker`: the process that reads the chains."""
 
 import sys
 
@@ -10,17 +10,17 @@ from ticketing.worker.loop import Worker, look_once
 
 
 @click.command("worker")
-@click.option("--once", is_flag=True, help="Look at every chain once, then stop.")
+@click.option("--once", is_flag=True, help="Read every chain once, then stop.")
 @click.option(
     "--accept-reorganization",
     is_flag=True,
-    help="With --once: go back even if the node has none of the blocks that were read last.",
+    help="With --once: go back even if the node has none of the stored blocks.",
 )
 @runs
 def command(once: bool, accept_reorganization: bool) -> None:
-    """Watch the chains: find payments, settle, expire."""
+    """Read the chains: find payments, settle and expire orders."""
     if accept_reorganization and not once:
-        raise click.UsageError("--accept-reorganization goes with --once")
+        raise click.UsageError("--accept-reorganization requires --once")
     if not once:
         sys.exit(0 if Worker(config()).run() else 1)
     troubles = look_once(config(), accept_reorganization=accept_reorganization)

@@ -1,4 +1,4 @@
-"""A copy of the SQLite database, made while the service goes on."""
+"""Copy the SQLite database while the service is running."""
 
 import os
 import sqlite3
@@ -10,32 +10,34 @@ from pathlib import Path
 from ticketing.db.connection import database, is_sqlite, snapshot
 
 PAGES = 1024
-"""How many are copied between two words on the progress: 4 MiB."""
+"""The number of pages between two calls of `progress`: 4 MiB."""
 
 Progress = Callable[[int, int], None]
-"""Called with the pages that are copied, and with how many there are."""
+"""Called with the number of copied pages and the total."""
 
 
 class BackupFailed(Exception):
-    """There is no backup; the message says why in one sentence."""
+    """The backup failed. The message is one sentence with the reason."""
 
 
 def backup(target: Path, progress: Progress) -> None:
-    """Copy the database, as it is at this moment, to a new file that its owner alone can read.
+    """Copy the current state of the database to a new file that only its owner can read.
 
-    Readers and writers go on meanwhile. The file is there only once it is whole, checked and on
-    the disk; one that is there already is never touched. BackupFailed.
+    Other processes can read and write during the copy. The file appears only when it is complete,
+    checked and on the disk. An existing file is never changed. BackupFailed.
     """
     if not is_sqlite():
-        raise BackupFailed("this is for SQLite; back Postgres up with pg_dump (docs/operations.md)")
+        raise BackupFailed(
+            "this works for SQLite only; use pg_dump for Postgres (docs/operations.md)"
+        )
     try:
         _backup(target, progress)
     except FileExistsError:
-        raise BackupFailed(f"{target} is there already, and is left as it is") from None
+        raise BackupFailed(f"{target} exists already; it was not changed") from None
     except OSError as error:
-        raise BackupFailed(f"{target} cannot be written: {error.strerror}") from None
+        raise BackupFailed(f"cannot write {target}: {error.strerror}") from None
     except sqlite3.Error as error:
-        raise BackupFailed(f"the copy could not be made: {error}") from None
+        raise BackupFailed(f"cannot copy the database: {error}") from None
 
 
 def _backup(target: Path, progress: Progress) -> None:
@@ -46,21 +48,21 @@ def _backup(target: Path, progress: Progress) -> None:
         copy.touch(mode=0o600)
         with closing(sqlite3.connect(copy, isolation_level=None)) as connection:
             _copy_to(connection, progress)
-            # One file, that needs no log beside it. Whoever opens it as a service sets it back.
+            # The copy is one file without a WAL. The service sets WAL again when it opens the file.
             connection.execute("PRAGMA journal_mode = delete")
             faults = connection.execute("PRAGMA integrity_check(1)").fetchall()
         if faults != [("ok",)]:
-            raise BackupFailed(f"the copy is damaged, and so may the database be: {faults[0][0]}")
+            raise BackupFailed(f"the copy is damaged; check the database too: {faults[0][0]}")
         _sync(copy)
-        # Unlike a rename it fails where somebody else made such a file meanwhile.
+        # Unlike a rename, a link fails if another process created the file in the meantime.
         os.link(copy, target)
     _sync(target.parent)
 
 
 def _copy_to(connection: sqlite3.Connection, progress: Progress) -> None:
-    """Copy in steps, all of them from one snapshot: what is written meanwhile starts none anew."""
+    """Copy in steps from one snapshot, so that concurrent writes do not restart the copy."""
     with snapshot():
-        # A snapshot is of the moment of its first read.
+        # The first read starts the snapshot.
         database.execute_sql("SELECT count(*) FROM schema_migrations").fetchall()
         database.connection().backup(
             connection,
@@ -70,7 +72,7 @@ def _copy_to(connection: sqlite3.Connection, progress: Progress) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Wait until a file or a folder is on the disk."""
+    """Wait until a file or folder is on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""The database handle, how it is opened, and the one write transaction."""
+"""The database handle: open it, transactions, locks, and recovery of broken connections."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from peewee import (
 
 BUSY_TIMEOUT_SECONDS = 10
 
-# A Postgres whose host is gone would be waited for a quarter of an hour.
-_PATIENCE = {
+# Without these options, a connection waits 15 minutes for a Postgres whose host is down.
+_TIMEOUTS = {
     "connect_timeout": 5,
     "tcp_user_timeout": 10_000,
     "keepalives_idle": 10,
@@ -33,31 +33,30 @@ _PATIENCE = {
 }
 
 BEHIND_PGBOUNCER = ("pgbouncer", "true")
-"""What a URL's query says if PgBouncer pools transactions before the database."""
+"""The query parameter in the URL for a PgBouncer with transaction pooling."""
 
 UNAVAILABLE = (OperationalError, InterfaceError, InternalError)
-"""What a database raises that is away, locked, full, read-only or gone in the middle."""
+"""The errors if the database is unreachable, locked, full, read-only or disconnected."""
 
 M = TypeVar("M", bound=Model)
 
 
 class _Sqlite(SqliteDatabase):
-    """SQLite, which rolls a transaction back by itself when the disk is full."""
+    """SQLite. It rolls back a transaction by itself if the disk is full."""
 
     def rollback(self) -> None:
-        """Roll the transaction back, unless SQLite has done so."""
+        """Roll back the transaction, unless SQLite has already done so."""
         connection: sqlite3.Connection = self.connection()  # type: ignore[no-untyped-call]
         if connection.in_transaction:
             super().rollback()
 
 
 class _Postgres(PostgresqlDatabase):
-    """Postgres, with a new connection when the server has closed the last one.
+    """Postgres. It reconnects if the server has closed the connection.
 
-    The socket is checked before a transaction, and before a statement outside of one. That costs
-    no query: a server sends nothing unasked except when it closes. Nothing has been sent at that
-    moment, so a new connection loses nothing. Inside a transaction a new connection would lose
-    what was done.
+    The socket is checked before a transaction, and before a statement outside of one. This needs
+    no query: a server sends unrequested data only when it closes. At that time nothing has been
+    sent, so a new connection loses nothing. Inside a transaction, it would lose earlier changes.
     """
 
     def begin(self, *args: Any, **options: Any) -> None:
@@ -66,7 +65,7 @@ class _Postgres(PostgresqlDatabase):
         super().begin(*args, **options)
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
-        """Run a statement; return its cursor."""
+        """Run a statement, and return its cursor."""
         if not self.in_transaction():
             self._leave_closed_connection()
         return super().execute_sql(sql, params)  # type: ignore[no-untyped-call]
@@ -89,9 +88,9 @@ database = DatabaseProxy()
 
 
 def open_database(url: str) -> None:
-    """Point every model at the database that `url` names. Nothing is connected to yet.
+    """Bind all models to the database at `url`. This opens no connection yet.
 
-    Each thread gets a connection of its own at its first query and keeps it.
+    Each thread opens its own connection at its first query, and keeps it.
     """
     if database.obj is not None:
         database.close()
@@ -102,12 +101,12 @@ def _sqlite(url: str) -> Database:
     path = Path(url.removeprefix("sqlite:///"))
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
-        path.touch(mode=0o600)  # nobody else on the host is to read it; SQLite's -wal follows it
+        path.touch(mode=0o600)  # only the owner may read it; SQLite gives -wal the same mode
     return _Sqlite(
         str(path),
         pragmas={"journal_mode": "wal", "foreign_keys": 1, "synchronous": "full"},
         timeout=BUSY_TIMEOUT_SECONDS,
-        # A deferred transaction that turns into a writer fails at once when another one writes.
+        # A deferred transaction that starts to write fails at once if another one is writing.
         lock_type="IMMEDIATE",
     )
 
@@ -116,11 +115,11 @@ def _postgres(url: str) -> Database:
     parts = urlsplit(url)
     options = parse_qsl(parts.query)
     plain = urlencode([option for option in options if option != BEHIND_PGBOUNCER])
-    settings: dict[str, Any] = {**_PATIENCE}
+    settings: dict[str, Any] = {**_TIMEOUTS}
     if BEHIND_PGBOUNCER in options:
-        # A statement prepared on one connection is not there on the next that PgBouncer picks.
+        # PgBouncer may choose another connection, which does not have the prepared statement.
         settings["prepare_threshold"] = None
-    # Peewee knows only this scheme.
+    # Peewee supports only this scheme.
     return _Postgres(urlunsplit(parts._replace(scheme="postgresql", query=plain)), **settings)
 
 
@@ -131,17 +130,17 @@ def is_sqlite() -> bool:
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Run a block that only reads in one transaction: all that it reads is of one moment."""
+    """Run a read-only block in one transaction, so that it sees one consistent state."""
     with database.transaction("DEFERRED" if is_sqlite() else "REPEATABLE READ"):
         yield
 
 
 @contextmanager
 def write_transaction() -> Iterator[None]:
-    """Run a block in one transaction that may write: all of it happens, or none.
+    """Run a block in one transaction that may write. All changes are applied, or none.
 
-    Inside another one it is part of that one: an error that is caught between the two leaves half
-    of it done. On SQLite it takes the write lock before it reads anything (BEGIN IMMEDIATE).
+    Inside another transaction, the block is part of it: if an error is caught in between, the
+    partial changes stay. On SQLite it takes the write lock first (BEGIN IMMEDIATE).
     """
     with database.transaction():
         yield
@@ -149,7 +148,7 @@ def write_transaction() -> Iterator[None]:
 
 @contextmanager
 def savepoint() -> Iterator[None]:
-    """Run a block whose failure does not end the write transaction around it, if there is one."""
+    """Run a block in a savepoint. Its failure does not end the outer write transaction."""
     with database.atomic():
         yield
 
@@ -159,26 +158,26 @@ def locked(
 ) -> ModelSelect[M]:
     """Lock the rows that `query` selects until the write transaction ends.
 
-    Where the query joins, `of` names the model whose rows are meant. A `shared` lock keeps
-    writers out, not one another. On SQLite the transaction itself is that lock.
+    If the query joins tables, `of` is the model to lock. A `shared` lock blocks writers, but not
+    other shared locks. On SQLite the transaction itself is the lock.
     """
     if is_sqlite():
         return query
-    # Peewee takes a clause as text, which its type stubs do not know. This one does not block
-    # inserts of rows that refer to the locked one by a foreign key.
+    # Peewee accepts a clause as text, but its type stubs do not. This clause does not block
+    # inserts of rows with a foreign key to the locked row.
     clause: Any = "FOR SHARE" if shared else "FOR NO KEY UPDATE"
     return query.for_update(clause, of=of)
 
 
 def one_at_a_time(name: str) -> None:
-    """Let one write transaction at a time go on from here, of those that give this name.
+    """Take a lock with this name until the write transaction ends.
 
-    On SQLite the transaction itself is that lock.
+    On SQLite the transaction itself is the lock.
     """
     if not is_sqlite():
         database.execute_sql("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [name])
 
 
 def close_broken_connection() -> None:
-    """Drop this thread's connection after a database error, so that the next use opens one."""
+    """Close this thread's connection after a database error. The next query opens a new one."""
     database.close()

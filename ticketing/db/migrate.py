@@ -1,4 +1,4 @@
-"""Bringing the database up to date: the steps in migrations/, under a lock."""
+"""Apply the migrations in migrations/, under a lock."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,27 +10,27 @@ from ticketing.db.connection import database, is_sqlite, write_transaction
 
 DIRECTORY = Path(__file__).parent / "migrations"
 _TABLE = "schema_migrations"
-_PATIENCE_SECONDS = 600
+_LOCK_TIMEOUT_SECONDS = 600
 _ADVISORY_LOCK = 7_598_805_623_668_405_864
 
 
 def upgrade() -> list[str]:
-    """Apply what is pending, in order, and return its names.
+    """Apply pending migrations in order, and return their names.
 
-    Several processes may call it at once: one migrates, the others wait and find nothing to do.
+    Several processes may call it at once: one migrates, the others wait.
     """
-    with _alone() as runner:
+    with _exclusive() as runner:
         return list(runner.up())
 
 
 def downgrade() -> list[str]:
-    """Take back the step applied last, and return its name in a list."""
-    with _alone() as runner:
+    """Revert the last migration, and return its name in a list."""
+    with _exclusive() as runner:
         return list(runner.down())
 
 
 def pending() -> list[str]:
-    """Return the names of the steps that have not been applied."""
+    """Return the names of migrations that have not been applied."""
     known = sorted(step.stem for step in DIRECTORY.glob("[0-9]*.py"))
     if not database.table_exists(_TABLE):
         return known
@@ -39,11 +39,11 @@ def pending() -> list[str]:
 
 
 @contextmanager
-def _alone() -> Iterator[Runner]:
-    """Migrate in one transaction that no other migration can overlap."""
+def _exclusive() -> Iterator[Runner]:
+    """Migrate in one transaction, while no other process migrates."""
     if is_sqlite():
-        # Another migration may take longer than a request should wait for a lock.
-        database.execute_sql(f"PRAGMA busy_timeout = {_PATIENCE_SECONDS * 1000}")
+        # Another migration may take longer than the usual timeout for locks.
+        database.execute_sql(f"PRAGMA busy_timeout = {_LOCK_TIMEOUT_SECONDS * 1000}")
     with write_transaction():
         if not is_sqlite():
             database.execute_sql("SELECT pg_advisory_xact_lock(%s)", (_ADVISORY_LOCK,))

@@ -1,1 +1,1 @@
-"""The tables, a file an aggregate."""
+"""The database tables, one file per aggregate."""

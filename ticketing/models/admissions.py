@@ -1,4 +1,4 @@
-"""Admissions: what the buyer gets, one per seat."""
+"""Admissions: one per seat."""
 
 from peewee import ForeignKeyField, TextField
 
@@ -10,7 +10,7 @@ from ticketing.models.ticket_types import TicketType
 
 
 class Admission(BaseModel):
-    """The right to enter once. `code` is the secret that its holder shows at the door."""
+    """The right to enter once. `code` is the secret that the holder shows at the door."""
 
     id = TextField(primary_key=True)
     tenant = ForeignKeyField(Tenant)

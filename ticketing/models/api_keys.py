@@ -1,4 +1,4 @@
-"""API keys. Of the key itself only a digest is kept."""
+"""API keys. The database stores only a digest of the key."""
 
 from datetime import datetime
 
@@ -11,11 +11,11 @@ from ticketing.models.tenants import Tenant
 
 
 class ApiKey(BaseModel):
-    """One key of a tenant: a role for a time, until it is revoked.
+    """A key of a tenant. It has one role until it expires or is revoked.
 
-    It has a secret, and for a time after a rotation the one before it. `generation` counts the
-    rotations. `digest_key` tells under which SECRET_KEY the digest was made: None if that was
-    before anybody wrote it down.
+    For some time after a rotation, the previous secret is valid too. `generation` counts the
+    rotations. `digest_key` identifies the SECRET_KEY of the digest; None for rows from versions
+    that did not record it.
     """
 
     id = TextField(primary_key=True)
@@ -33,24 +33,24 @@ class ApiKey(BaseModel):
     last_used_at = UtcDateTimeField(null=True)
     revoked_at = UtcDateTimeField(null=True)
 
-    key: str  # the plaintext, on the one instance whose secret has just been made
+    key: str  # the plaintext, only on an instance whose secret was just created
 
     class Meta:
         table_name = "api_keys"
 
     @property
     def status(self) -> KeyStatus:
-        """Where the key is in its life right now."""
+        """The current status."""
         if self.revoked_at is not None:
             return KeyStatus.REVOKED
         return KeyStatus.EXPIRED if self.expires_at <= clock.now() else KeyStatus.ACTIVE
 
     @property
     def prefix(self) -> str:
-        """What the key begins with: enough to recognise it, no secret."""
+        """The beginning of the key. It identifies the key, but is not secret."""
         return credentials.api_key_prefix(self.id)
 
     def end_of(self, generation: int) -> datetime | None:
-        """When the secret of that generation ends; None if a later rotation has ended it."""
+        """When the secret of a generation expires. None if a later rotation has ended it."""
         ends = {self.generation: self.expires_at, self.generation - 1: self.previous_expires_at}
         return ends.get(generation)

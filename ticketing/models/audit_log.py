@@ -1,4 +1,4 @@
-"""Who changed what: rows that the database itself refuses to change or delete."""
+"""The audit log. Triggers in the database prevent changes and deletions of its rows."""
 
 from peewee import ForeignKeyField, TextField
 
@@ -7,7 +7,7 @@ from ticketing.models.tenants import Tenant
 
 
 class AuditLogEntry(BaseModel):
-    """One change by one actor. `before` and `after` are JSON objects of what differs."""
+    """One change by one actor. `before` and `after` are JSON objects of the fields that differ."""
 
     id = TextField(primary_key=True)
     tenant = ForeignKeyField(Tenant)

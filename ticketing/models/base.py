@@ -1,4 +1,4 @@
-"""What every model shares: the database, and columns that are the same on SQLite and Postgres."""
+"""The base class of all models, and columns that behave the same on SQLite and Postgres."""
 
 from datetime import UTC, datetime
 
@@ -8,15 +8,15 @@ from ticketing.db.connection import database
 
 
 class UtcDateTimeField(AnyField):
-    """An instant. Takes only aware values, stores UTC, gives back aware UTC.
+    """A time. It accepts only aware values, stores UTC, and returns aware UTC.
 
-    On SQLite it is text of fixed width, so that text order is time order.
+    On SQLite it is text of a fixed width, so that text order equals time order.
     """
 
     field_type = "TIMESTAMPTZ"
 
     def db_value(self, value: datetime | None) -> str | None:
-        """Write an aware datetime. ValueError for a naive one."""
+        """Convert an aware datetime for the database. ValueError for a naive one."""
         if value is None:
             return None
         if value.tzinfo is None:
@@ -24,7 +24,7 @@ class UtcDateTimeField(AnyField):
         return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
     def python_value(self, value: str | datetime | None) -> datetime | None:
-        """Read what either database gives back."""
+        """Convert a value from either database."""
         if value is None:
             return None
         instant = datetime.fromisoformat(value) if isinstance(value, str) else value
@@ -32,10 +32,10 @@ class UtcDateTimeField(AnyField):
 
 
 def literal(constant: str | int) -> SQL:
-    """Write a constant of ours into the statement itself.
+    """Return SQL with the constant itself instead of a parameter.
 
-    An index on some rows alone is used where the statement says that it wants no others: a
-    parameter says so too late.
+    The planner uses a partial index only if the statement contains the index's condition. A
+    parameter has no value yet at that time.
     """
     return SQL(f"'{constant}'" if isinstance(constant, str) else str(constant))
 

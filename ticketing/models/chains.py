@@ -1,4 +1,4 @@
-"""How far each chain has been read."""
+"""The state of each chain, and the blocks that were read."""
 
 from peewee import BigIntegerField, CompositeKey, IntegerField, TextField
 
@@ -6,10 +6,10 @@ from ticketing.models.base import BaseModel, UtcDateTimeField
 
 
 class ChainState(BaseModel):
-    """What the worker knows of a chain: its token, and the last block it has read.
+    """The worker's state of a chain: its token, and the last block that was read.
 
-    `refusal` says why the chain is not watched although the environment enables it.
-    `lease_holder` is the worker that reads it, until `lease_until` if it does not renew.
+    `refusal` is the reason why an enabled chain is not watched. `lease_holder` is the worker that
+    reads it, until `lease_until` unless the lease is renewed.
     """
 
     chain_id = BigIntegerField(primary_key=True)
@@ -29,7 +29,7 @@ class ChainState(BaseModel):
 
 
 class ChainBlock(BaseModel):
-    """A block that was read, so that a reorganization can be told from the hashes alone."""
+    """A block that was read. A different hash on the chain shows a reorganization."""
 
     chain_id = BigIntegerField()
     number = BigIntegerField()

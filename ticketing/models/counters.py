@@ -1,4 +1,4 @@
-"""How often things happened, for whoever watches the service."""
+"""Counters for monitoring."""
 
 from peewee import BigIntegerField, TextField
 
@@ -6,7 +6,7 @@ from ticketing.models.base import BaseModel
 
 
 class CounterEntry(BaseModel):
-    """What `name` and `label` say happened `count` times, besides what other rows tell."""
+    """`count` events of `name` and `label`. The total is the sum of all rows."""
 
     id = TextField(primary_key=True)
     name = TextField()

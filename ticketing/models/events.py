@@ -12,7 +12,7 @@ from ticketing.models.tenants import Tenant
 
 
 class Event(BaseModel):
-    """Something people attend."""
+    """An event of a tenant."""
 
     id = TextField(primary_key=True)
     tenant = ForeignKeyField(Tenant)
@@ -30,12 +30,12 @@ class Event(BaseModel):
     created_at = UtcDateTimeField()
     updated_at = UtcDateTimeField()
 
-    obstacles: Sequence[Obstacle]  # no column: services.catalog sets it on what is shown
+    obstacles: Sequence[Obstacle]  # no column: services.catalog sets it for responses
 
     class Meta:
         table_name = "events"
 
 
 def only_event(tenant_id: str, event_id: str) -> ModelSelect[Event]:
-    """Select the id of this event if it is the tenant's, to find what belongs to it."""
+    """Select the id of this event if it belongs to the tenant, for use in a subquery."""
     return Event.select(Event.id).where(Event.id == event_id, Event.tenant == tenant_id)

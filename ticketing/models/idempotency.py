@@ -1,4 +1,4 @@
-"""Answers kept for requests that are sent again."""
+"""Stored responses for repeated requests."""
 
 from peewee import IntegerField, TextField
 
@@ -6,9 +6,9 @@ from ticketing.models.base import BaseModel, UtcDateTimeField
 
 
 class IdempotencyKey(BaseModel):
-    """A request under way (`status` None), or its answer.
+    """A running request (`status` None), or its response.
 
-    `digest` binds the key to credential, method and path, `request_digest` to the body.
+    `digest` covers the key, credential, method and path. `request_digest` covers the body.
     """
 
     digest = TextField(primary_key=True)

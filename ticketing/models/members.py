@@ -1,4 +1,4 @@
-"""Members: the organizer's own people, who sign in with a password."""
+"""Members: people of the organizer, who sign in with a password."""
 
 from peewee import ForeignKeyField, TextField
 

@@ -1,4 +1,4 @@
-"""Payment intents and the payments seen for them."""
+"""Payment intents, their payments, and refunds."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,27 +14,27 @@ from ticketing.models.ticket_types import TicketType
 
 
 def flag_bits(flags: Iterable[Flag]) -> int:
-    """Write a set of flags as one integer, a bit each in the order of Flag."""
+    """Return a set of flags as one integer, with one bit per flag in the order of Flag."""
     return sum(1 << list(Flag).index(flag) for flag in set(flags))
 
 
 class FlagsField(AnyField):
-    """A set of flags, kept as one integer."""
+    """A set of flags, stored as one integer."""
 
     field_type = "INTEGER"
 
     def db_value(self, value: Iterable[Flag] | int) -> int:
-        """Write a set of flags; a number is taken for the bits themselves."""
+        """Convert a set of flags to an integer. A number is used as the bits."""
         return value if isinstance(value, int) else flag_bits(value)
 
     def python_value(self, value: int) -> frozenset[Flag]:
-        """Read the integer back as a set."""
+        """Convert the integer to a set of flags."""
         return frozenset(flag for flag in Flag if value & flag_bits([flag]))
 
 
 @dataclass(frozen=True)
 class PaymentTerms:
-    """Where, in what token and how deep an intent is to be paid, as its buyer was shown."""
+    """How to pay an intent: chain, address, token and confirmations, as shown to the buyer."""
 
     chain_id: int
     address: str
@@ -46,21 +46,20 @@ class PaymentTerms:
 class PaymentIntent(BaseModel):
     """One buyer's attempt to buy `quantity` of one ticket type on one chain.
 
-    Amounts are micro-units. What is not known of the chain (everything from `chain_id` to
-    `required_confirmations`) is None for a free order. `paid_block` is the block in which the
-    payments reached the amount.
+    Amounts are micro-units. The chain's fields (from `chain_id` to `required_confirmations`) are
+    None for a free order. `paid_block` is the block in which the payments reached the amount.
 
-    `hold_until` is the deadline that preflight gave, `grace_until` the one that a reorganization
-    gave instead; `expires_at` is the one that counts. `ended_at` is when it was canceled, or the
-    deadline at which it first expired; it stays when a late payment is honoured.
+    `hold_until` is the deadline from preflight, `grace_until` the one after a reorganization.
+    `expires_at` is the effective deadline. `ended_at` is when the intent was canceled, or the
+    deadline at which it first expired. A late payment does not change it.
 
-    `refund_pending` is the part of `refund_due` that lies in blocks not yet deep enough.
+    `refund_pending` is the part of `refund_due` in blocks that are not final yet.
 
-    The address's logs are read until `watch_until`, then its balance is compared: `swept_balance`
-    is the balance at `swept_at`, in atomic units. Every transfer up to `checked_block` is known;
-    `search_to` is the block up to which its logs are to be read again, None if they need not be.
-    `held_by` is a digest of the address (of IPv6: of the /64) that asked for the order without a
-    credential, `held_by_site` one of the IPv6 /48.
+    The worker reads the address's logs until `watch_until`. After that, it compares the balance:
+    `swept_balance` is the balance at `swept_at`, in atomic units. All transfers up to
+    `checked_block` are known. `search_to` is the block up to which the logs must be read again, or
+    None. For an order without a credential, `held_by` is a digest of the client's IPv4 address or
+    IPv6 /64, and `held_by_site` one of its IPv6 /48.
     """
 
     id = TextField(primary_key=True)
@@ -104,7 +103,7 @@ class PaymentIntent(BaseModel):
     swept_at = UtcDateTimeField(null=True)
     swept_balance = TextField(null=True)
 
-    # No columns: set on one instance for whoever shows it.
+    # No columns: services set these on an instance for its response.
     atomic_amount: int | None
     payment_uri: str | None
     confirmations: int
@@ -118,7 +117,7 @@ class PaymentIntent(BaseModel):
 
     @property
     def terms(self) -> PaymentTerms:
-        """How it is to be paid. ValueError for a free order, which is not."""
+        """How to pay the intent. ValueError for a free order."""
         terms = (
             self.chain_id,
             self.address,
@@ -132,47 +131,47 @@ class PaymentIntent(BaseModel):
 
     @property
     def flags_in_order(self) -> list[Flag]:
-        """The flags as every process lists them."""
+        """The flags in the order of Flag."""
         return [flag for flag in Flag if flag in self.flags]
 
     @property
     def buyer(self) -> dict[str, str | None]:
-        """Who buys, as far as they said."""
+        """The buyer's email address and name, if given."""
         return {"email": self.buyer_email, "name": self.buyer_name}
 
     @property
     def amount_due(self) -> int:
-        """What is still to be paid, in micro-units; nothing once the intent has ever ended."""
+        """The amount still to be paid, in micro-units. 0 once the intent has ended."""
         is_open = self.status in LIVE and self.ended_at is None
         return max(0, self.amount - self.amount_received + self.refunded) if is_open else 0
 
 
 AWAITING = PaymentIntent.status == literal(IntentStatus.AWAITING_PAYMENT)
-"""The intents that nothing, or too little, was paid for yet; there is an index on these alone."""
+"""Intents that are not fully paid. They have a partial index."""
 
 UNSETTLED = PaymentIntent.status.in_(
     [literal(IntentStatus.PROCESSING), literal(IntentStatus.REVERSED)]
 )
-"""The intents that depth will confirm; there is an index on these alone."""
+"""Intents that wait for confirmations. They have a partial index."""
 
 
 FLAGGED = PaymentIntent.flags != literal(0)
 OWING = PaymentIntent.refund_due > literal(0)
-"""The few intents that are unusual, and those that owe money; each has its indexes."""
+"""The few intents with flags, and those with a refund due. Each has partial indexes."""
 
 REFUND_PENDING = PaymentIntent.refund_pending > literal(0)
-"""The intents that owe money whose payment is not deep enough; there is an index on these alone."""
+"""Intents with a refund due from a payment that is not final. They have a partial index."""
 
 TO_REFUND = OWING & (PaymentIntent.refund_due > PaymentIntent.refund_pending)
-"""The intents that money can be sent back for now."""
+"""Intents with a refund that can be paid now."""
 
 
 class Payment(BaseModel):
-    """One token transfer seen on a chain, known by (chain_id, tx_hash, log_index).
+    """One token transfer on a chain, identified by (chain_id, tx_hash, log_index).
 
-    `amount` is in whole micro-units, `dust` the atomic units below one. Only a canonical payment
-    counts: a reorganization takes it out, and puts it back when it returns. `honoured` says
-    whether an order that had ended was honoured by this transfer, None before that was decided.
+    `amount` is in whole micro-units, `dust` is the rest in atomic units. Only a canonical payment
+    counts: a reorganization can make it non-canonical, and canonical again. `honoured`: whether
+    this transfer paid for an order that had ended. None: not decided yet.
     """
 
     id = TextField(primary_key=True)
@@ -197,9 +196,9 @@ class Payment(BaseModel):
 
 
 class Refund(BaseModel):
-    """One token transfer that gave a buyer back what was due, seen on the chain.
+    """One token transfer on a chain that paid a refund to a buyer.
 
-    Only a canonical refund counts. Its block is None if it was settled before blocks were kept.
+    Only a canonical refund counts. Its block is None in rows from versions that did not store it.
     """
 
     id = TextField(primary_key=True)

@@ -1,4 +1,4 @@
-"""Queries that requests run most. Their SQL is built once: building costs more than running."""
+"""Prepared queries: their SQL is built once. To build SQL costs more CPU than to run it."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _to_column = UtcDateTimeField().db_value
 
 
 class _Parameter(str):
-    """The name of a parameter, which takes its place in the query until there is a value."""
+    """The name of a parameter. It is a placeholder in the query until there is a value."""
 
 
 class Prepared(Generic[M]):
-    """A query with parameters. It decorates the function that builds the query.
+    """A query with parameters. Use it as a decorator on the function that builds the query.
 
-    Each call gives the values, by the names of the function's parameters. The query is built once
-    for each kind of database.
+    Each call passes values by the names of the function's parameters. The query is built once for
+    each kind of database.
     """
 
     def __init__(self, query: Callable[..., Any]) -> None:
@@ -46,9 +46,9 @@ class Prepared(Generic[M]):
         self._reader: _Reader | None = None
 
     def rows(self, **values: Any) -> list[M]:
-        """Return every row as a model, with the models that the query joins and selects.
+        """Return all rows as models, with the models that the query joins and selects.
 
-        The models are for reading: peewee takes all their fields for changed.
+        Use the models only for reading: peewee considers all their fields as changed.
         """
         query, cursor = self._execute(values)
         if self._reader is None:
@@ -56,16 +56,16 @@ class Prepared(Generic[M]):
         return [self._reader.read(row) for row in cursor.fetchall()]
 
     def first(self, **values: Any) -> M | None:
-        """Return the first row as a model, None if there is none."""
+        """Return the first row as a model. None if there is none."""
         return next(iter(self.rows(**values)), None)
 
     def tuples(self, **values: Any) -> list[Any]:
-        """Return every row as the database's driver gives it: SQLite gives times as text."""
+        """Return all rows as the database driver returns them. SQLite returns times as text."""
         _, cursor = self._execute(values)
         return list(cursor.fetchall())
 
     def run(self, **values: Any) -> int:
-        """Return how many rows were written."""
+        """Run the statement, and return how many rows were written."""
         _, cursor = self._execute(values)
         return int(cursor.rowcount)
 
@@ -81,10 +81,10 @@ class Prepared(Generic[M]):
 
 
 class _Reader:
-    """Makes models of a query's rows."""
+    """Converts the rows of a query to models."""
 
     def __init__(self, query: Any) -> None:
-        # An UPDATE or INSERT of ours returns every column of its model, or nothing.
+        # Our UPDATEs and INSERTs return every column of their model, or nothing.
         columns: Sequence[Field[Any]] = getattr(
             query, "selected_columns", query.model._meta.sorted_fields
         )
@@ -96,7 +96,7 @@ class _Reader:
         self._links = [_link(self._models, place) for place in range(1, len(self._models))]
 
     def read(self, row: Sequence[Any]) -> Any:
-        """Return the model of a row; foreign keys refer to the models that are joined to it."""
+        """Return the model of a row. Its foreign keys refer to the joined models."""
         values: list[dict[str, Any]] = [{} for _ in self._models]
         for (place, name, convert), value in zip(self._columns, row, strict=True):
             values[place][name] = value if convert is None else convert(value)
@@ -111,16 +111,16 @@ def _converter(column: Field[Any]) -> Callable[[Any], Any] | None:
 
 
 def _link(models: Sequence[type[Model]], place: int) -> tuple[int, str]:
-    """Return which model refers to the one at `place`, and by which foreign key."""
+    """Return the index of the model that refers to the one at `place`, and the foreign key."""
     for owner, model in enumerate(models[:place]):
         for field in model._meta.sorted_fields:
             if isinstance(field, ForeignKeyField) and field.rel_model is models[place]:
                 return owner, field.name
-    raise TypeError(f"nothing that is selected before {models[place]} refers to it")
+    raise TypeError(f"no model before {models[place]} in the selection refers to it")
 
 
 def prepared_insert(model: type[M]) -> Callable[[M], None]:
-    """Return what inserts an instance of `model`, all of its columns."""
+    """Return a function that inserts an instance of `model` with all columns."""
     fields = model._meta.sorted_fields
 
     def query() -> Any:
@@ -128,7 +128,7 @@ def prepared_insert(model: type[M]) -> Callable[[M], None]:
 
     statement: Prepared[M] = Prepared(query)
 
-    # The attribute that has a field's plain value: of a foreign key not the model it refers to.
+    # The attribute with the plain value of a field: for a foreign key the id, not the model.
     attributes = {
         field: field.object_id_name if isinstance(field, ForeignKeyField) else field.name
         for field in fields

@@ -1,4 +1,4 @@
-"""How much of its present minute each caller has been given."""
+"""The number of requests of each caller in its current minute."""
 
 from peewee import BigIntegerField, TextField
 

@@ -1,4 +1,4 @@
-"""Tenants, and the wallets that their payment addresses are derived from."""
+"""Tenants and their wallets."""
 
 from peewee import BigIntegerField, ForeignKeyField, TextField
 
@@ -8,9 +8,9 @@ from ticketing.models.base import BaseModel, UtcDateTimeField
 class Wallet(BaseModel):
     """An extended public key and the index of its next unused address.
 
-    Index 0 is the organizer's own address: it is never issued. The row belongs to the key, not to
-    a tenant: the next use of the same key continues where it stopped, so no address is issued
-    twice.
+    Index 0 is the organizer's own address. It is never issued. The row belongs to the key, not to
+    a tenant: if the same key is set again, it continues after the last index. So no address is
+    issued twice.
     """
 
     id = TextField(primary_key=True)
@@ -24,7 +24,7 @@ class Wallet(BaseModel):
 
 
 class Tenant(BaseModel):
-    """An organizer's account. `revision` counts the changes of what the public may see of it."""
+    """An organizer's account. `revision` counts the changes of its public data."""
 
     id = TextField(primary_key=True)
     slug = TextField(unique=True)

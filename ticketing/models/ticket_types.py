@@ -34,7 +34,7 @@ class TicketType(BaseModel):
     created_at = UtcDateTimeField()
     updated_at = UtcDateTimeField()
 
-    # No columns: services.catalog sets them on what is shown.
+    # No columns: services.catalog sets these for responses.
     obstacles: Sequence[Obstacle]
     availability: Availability
 
@@ -46,5 +46,5 @@ class TicketType(BaseModel):
 
     @property
     def available(self) -> int | None:
-        """How many can still be held; None without a capacity."""
+        """How many tickets can still be held. None: unlimited."""
         return None if self.capacity is None else self.capacity - self.held - self.sold

@@ -1,4 +1,4 @@
-"""Bodies of unknown length, as they come in chunks (RFC 9112, 7.1)."""
+"""Parse request bodies with chunked transfer coding (RFC 9112, 7.1)."""
 
 import re
 
@@ -7,7 +7,7 @@ from gunicorn.http.errors import ChunkMissingTerminator, InvalidChunkExtension, 
 from ticketing.constants import MAX_BODY_BYTES
 
 MAX_CHUNKS = 4096
-"""A chunk takes our loop some microseconds, even if it has one byte; nobody needs so many."""
+"""Each chunk takes the loop some microseconds, even with one byte. No client needs so many."""
 _MAX_LINE = 1024
 _MAX_TRAILERS = 100
 _SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;[\t\x20-\xff]*)?")
@@ -15,23 +15,23 @@ _TRAILER = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\xff]*")
 
 
 class Chunks:
-    """The body taken from what has been received so far."""
+    """The body from the chunks that were received so far."""
 
     def __init__(self) -> None:
         self.body = bytearray()
         self.length = 0
-        """How long it is, as far as it has been announced."""
+        """The length of the body: the sum of the announced chunk sizes."""
         self._left = 0
-        """What is missing of the chunk that is being read."""
+        """The number of missing bytes in the current chunk."""
         self._after_data = False
         self._chunks = 0
         self._trailers: int | None = None
 
     def take(self, received: bytearray) -> bool:
-        """Move what belongs to the body out of `received`; return whether the body ends there.
+        """Move the body's bytes out of `received`. Return whether the body is complete.
 
-        What goes beyond MAX_BODY_BYTES is not waited for. ParseException for what is no chunk,
-        and for more than MAX_CHUNKS.
+        Reading stops beyond MAX_BODY_BYTES. ParseException for an invalid chunk, and for more
+        than MAX_CHUNKS.
         """
         while self.length <= MAX_BODY_BYTES:
             if self._left:
@@ -68,7 +68,7 @@ class Chunks:
 
 
 def _line(received: bytearray) -> bytes | None:
-    """Take one line out of what was received; None if its end is not here yet."""
+    """Remove one line from `received` and return it. None if the line is not complete."""
     end = received.find(b"\r\n")
     if end > _MAX_LINE or (end < 0 and len(received) > _MAX_LINE + 1):
         raise InvalidChunkSize(b"line too long")

@@ -1,4 +1,4 @@
-"""One client's connection: what of its request is here, and what of the answer is not yet gone."""
+"""One client's connection, with buffers for the incoming request and the outgoing response."""
 
 import re
 import socket
@@ -26,26 +26,26 @@ _PIECES = 64
 
 
 class Outbox:
-    """What gunicorn takes for the socket when it writes an answer."""
+    """A buffer that gunicorn uses as the socket when it writes a response."""
 
     def __init__(self) -> None:
         self.pieces: list[bytes] = []
 
     def sendall(self, data: bytes) -> None:
-        """Keep what is to be sent."""
+        """Add data to the buffer."""
         if data:
             self.pieces.append(data)
 
     def shutdown(self, how: int) -> None:
-        """Refuse: the connection is not gunicorn's to close."""
+        """Raise an error: the loop closes the connection, not gunicorn."""
         raise OSError
 
     def close(self) -> None:
-        """Do nothing, for the same reason."""
+        """Do nothing: the loop closes the connection."""
 
 
 class Connection:
-    """A socket that is never waited for, with the request that is being read from it.
+    """A non-blocking socket, with the request that is being read from it.
 
     `sock`, `client` and `server` are gunicorn's names.
     """
@@ -57,22 +57,22 @@ class Connection:
         self.server = server
         self.deadline = 0.0
         self.queued_at = 0.0
-        """When its request began to wait for a thread (time.monotonic)."""
+        """When its request started to wait for a thread (time.monotonic)."""
         self.size = 0
-        """How many bytes it keeps in memory, as last counted."""
+        """Its number of bytes in memory at the last count."""
         self.keep = True
         """Whether another request may follow."""
         self.kept = False
-        """Whether it was answered and has been silent since."""
+        """Whether it has received a response and has been silent since."""
         self.lingering = False
-        """Whether it is closed from our side, for what the client may still be sending."""
+        """Whether our half is closed, while the client may still be sending."""
         self.is_closed = False
         self.unsent: list[bytes | memoryview] = []
         self.received = bytearray()
         self.begin()
 
     def begin(self) -> None:
-        """Get ready for the next request; what came of it already stays."""
+        """Prepare for the next request. Bytes of it that have arrived stay in the buffer."""
         self.request: Any = None
         self._searched = 0
         self._chunks: Chunks | None = None
@@ -80,12 +80,12 @@ class Connection:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing of a request is here."""
+        """Whether no byte of a request has arrived."""
         return self.request is None and not self.received
 
     @property
     def held(self) -> int:
-        """How many bytes it keeps in memory."""
+        """Its number of bytes in memory."""
         body = len(self._chunks.body) if self._chunks else 0
         return len(self.received) + body + sum(map(len, self.unsent))
 
@@ -99,9 +99,9 @@ class Connection:
             return True
 
     def is_whole(self, cfg: Any) -> bool:
-        """Read what is here; tell whether `request` is now whole, with its body.
+        """Parse the received bytes. Return whether `request` is complete, with its body.
 
-        ParseException, or NoMoreData, for what is no request.
+        ParseException or NoMoreData for invalid HTTP.
         """
         if self.request is None:
             head = self._head()
@@ -112,7 +112,7 @@ class Connection:
         if self._chunks is not None:
             if not self._chunks.take(self.received):
                 return False
-            # From here on it looks like any other: its length is known now.
+            # The length is known now, so it can be handled like any other request.
             self._length, body = self._chunks.length, bytes(self._chunks.body)
             kept = [(name, value) for name, value in self.request.headers if name not in _FRAMING]
             self.request.headers = [*kept, ("CONTENT-LENGTH", str(self._length))]
@@ -124,12 +124,12 @@ class Connection:
             body = bytes(self.received[: self._length])
             del self.received[: self._length]
         if self._length > MAX_BODY_BYTES:
-            self.request.force_close()  # the application refuses it by its length
+            self.request.force_close()  # the application rejects it because of its length
         self.request.body = Body(LengthReader(IterUnreader([body]), len(body)))
         return True
 
     def flush(self) -> bool:
-        """Send what can be sent without waiting; tell whether all is gone. OSError."""
+        """Send what the socket accepts without waiting. Return whether all is sent. OSError."""
         while self.unsent:
             try:
                 sent = self.socket.sendmsg(self.unsent[:_PIECES])
@@ -142,12 +142,12 @@ class Connection:
         return True
 
     def _head(self) -> bytes | None:
-        """Take the head out of what was received; None if its end is not here yet."""
+        """Remove the head from the received bytes and return it. None if it is not complete."""
         end = self.received.find(_HEAD_END, max(0, self._searched - len(_HEAD_END)))
         if end < 0:
             if len(self.received) > MAX_HEAD_BYTES:
                 raise _too_long(self.received)
-            # Its end will never come: the parser is to say so now.
+            # A bare LF: the head never ends with CRLF CRLF. Let the parser reject it now.
             end = len(self.received) if _BARE_LF.search(self.received, self._searched) else -1
             self._searched = len(self.received)
         elif end > MAX_HEAD_BYTES:
@@ -170,7 +170,7 @@ class Connection:
         else:
             self._length = request.body.reader.length
         if request._expected_100_continue:
-            request._expected_100_continue = False  # gunicorn would say it after the body
+            request._expected_100_continue = False  # gunicorn would send it after the body
             if not self.received and (self._chunks or 0 < self._length <= MAX_BODY_BYTES):
                 self.unsent.append(_CONTINUE)
 

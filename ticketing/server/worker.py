@@ -1,9 +1,9 @@
-"""gunicorn's threaded worker, made so that a thread never waits for a client.
+"""A gunicorn worker with threads that never wait for a client.
 
-gunicorn's own reads and writes in one of its few threads: eight clients that send a byte a minute,
-or do not read, stop the service. Here one loop collects each request and sends what the client did
-not take at once; a thread has it only in between. Deadlines and numbers bound what clients take.
-Beyond a number, the connection that has waited longest is closed.
+gunicorn's own threaded worker reads and writes in one of its few threads. So eight clients that
+send a byte per minute, or do not read, stop the service. Here, one loop receives the request and
+sends the response. A thread handles the request in between. Deadlines and maximum numbers limit
+each client. Above a maximum, the connection that has waited longest is closed.
 """
 
 import errno
@@ -24,33 +24,33 @@ from ticketing.server import problems, supported
 from ticketing.server.connection import Connection
 
 REQUEST_SECONDS = 20.0
-"""How long a request may take to arrive: head and body together."""
+"""The time limit for receiving a request, head and body together."""
 SEND_SECONDS = 60.0
-"""How long an answer may take to be read."""
+"""The time limit for sending a response."""
 LINGER_SECONDS = 2.0
-"""How long a connection stays half open for what the client is still sending (RFC 9112, 9.6)."""
+"""How long a connection stays half open while the client is still sending (RFC 9112, 9.6)."""
 QUEUE_SECONDS = 10.0
-"""How long a request may wait for a thread. After that it gets 503 and is not carried out."""
+"""How long a request may wait for a thread. After that it gets 503 and is not executed."""
 GONE_SECONDS = 1.0
-"""After how long a wait the client may be gone. A client that is gone is not served."""
+"""After this wait, check whether the client has disconnected. If so, drop the request."""
 STOP_SECONDS = 10.0
-"""How long requests and answers that are on their way have left when the worker is to stop."""
+"""The time limit for open requests and responses after a signal to stop."""
 MAX_HELD_BYTES = 32 * 1024 * 1024
-"""How much of requests and answers a worker keeps for all who are slow."""
+"""The memory limit for buffered requests and responses of all clients of a worker."""
 
 _READ_BYTES = 64 * 1024
 _FULL = (errno.EMFILE, errno.ENFILE)
 _GONE = (errno.EAGAIN, errno.ECONNABORTED)
 
 STOPS = {signal.SIGTERM, signal.SIGINT, signal.SIGQUIT}
-"""What gunicorn is stopped with."""
+"""The signals that stop gunicorn."""
 
 
 class Worker(ThreadWorker):
-    """Waits for clients in one loop, and for the application in threads.
+    """Handles sockets in one loop, and runs the application in threads.
 
-    `waiting`, from the longest to the newest, and the poller belong to the loop; so does a
-    connection, but while `handle` has it.
+    Only the loop uses `waiting`, ordered from the longest wait to the newest, and the poller. Only
+    the loop uses a connection, except while `handle` runs.
     """
 
     poller: Any
@@ -58,7 +58,7 @@ class Worker(ThreadWorker):
 
     @classmethod
     def check_config(cls, cfg: Any, log: Any) -> None:
-        """Refuse another gunicorn, TLS and the PROXY protocol."""
+        """Exit for another version of gunicorn, TLS or the PROXY protocol."""
         supported.check(cfg)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -69,15 +69,15 @@ class Worker(ThreadWorker):
         self._next_look = 0.0
 
     def init_signals(self) -> None:
-        """Listen for signals; those that came since the fork come now (see gunicorn.conf.py)."""
+        """Install the handlers. Signals since the fork arrive now (see gunicorn.conf.py)."""
         super().init_signals()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
 
     def set_accept_enabled(self, enabled: bool) -> None:
-        """Begin to accept, or stop; before the end, take everybody who is in the queue already.
+        """Start or stop accepting. Before it stops, accept all connections in the queue.
 
-        Whoever came after that would be reset once this process is gone. So nobody can: a
-        connection that is refused has told us nothing, and may be made again elsewhere.
+        Connections in the queue are reset when this process exits. So it closes the queue: a
+        client whose connection is refused has sent nothing, and can connect elsewhere.
         """
         super().set_accept_enabled(enabled)
         if self.alive:
@@ -90,7 +90,7 @@ class Worker(ThreadWorker):
             listener.close()
 
     def accept(self, listener: Any) -> None:
-        """Take a new connection; if there are too many, the one that waited longest goes."""
+        """Accept a connection. If there are too many, close the one that waited longest."""
         try:
             sock, client = listener.accept()
         except OSError as error:
@@ -105,7 +105,7 @@ class Worker(ThreadWorker):
         self._make_room()
 
     def enqueue_req(self, conn: Connection) -> None:
-        """Let a thread answer a request as soon as one is free."""
+        """Queue a request for the next free thread."""
         conn.queued_at = time.monotonic()
         future = self.tpool.submit(self.handle, conn)
         self.queue[conn] = future
@@ -114,14 +114,14 @@ class Worker(ThreadWorker):
         )
 
     def handle(self, conn: Connection) -> bool:
-        """Let the application answer; return whether the connection is kept. Runs in a thread.
+        """Run the application. Return whether to keep the connection. Runs in a thread.
 
-        A client that closed its half of the connection may still read. So only one whose request
-        has waited is taken for gone.
+        A client that closed its half of the connection may still read the response. So only
+        clients whose request had to wait are considered disconnected.
         """
         waited = time.monotonic() - conn.queued_at
         if waited > GONE_SECONDS and conn.peer_is_gone():
-            self.log.info("dropped a request: its client is gone")
+            self.log.info("dropped a request: the client has disconnected")
             return False
         try:
             if waited > QUEUE_SECONDS:
@@ -141,15 +141,15 @@ class Worker(ThreadWorker):
         return keep
 
     def handle_error(self, req: Any, client: Any, addr: Any, exc: Exception) -> None:
-        """Answer what the application was not asked, or could not; nothing sent is logged."""
+        """Send an error response. The log does not contain what the client sent."""
         if problems.status_of(exc) == HTTPStatus.INTERNAL_SERVER_ERROR:
             self.log.error("a request failed", exc_info=exc)
         else:
-            self.log.info("refused a request of %s: %s", addr and addr[0], type(exc).__name__)
+            self.log.info("rejected a request of %s: %s", addr and addr[0], type(exc).__name__)
         client.sendall(problems.answer(exc))
 
     def finish_request(self, conn: Connection, fs: Future[bool]) -> None:
-        """Go on with a connection whose request has been answered, or was not taken in time."""
+        """Continue with a connection after its response, or after the wait for a thread."""
         self.queue.pop(conn, None)
         if fs.cancelled():
             self._refuse(conn, problems.Overloaded())
@@ -158,14 +158,14 @@ class Worker(ThreadWorker):
         self._send(conn)
 
     def murder_keepalived(self, force: bool = False) -> None:
-        """Close what has waited until its deadline, in the queue too; or all that waits."""
+        """Close connections after their deadline, also queued ones. `force`: close all."""
         now = time.monotonic()
         if now < self._next_look and not force:
             return
         self._next_look = now + 0.5
         for conn, future in list(self.queue.items()):
             if conn.queued_at + QUEUE_SECONDS <= now:
-                future.cancel()  # false if a thread has it; else `finish_request` comes next
+                future.cancel()  # False if a thread runs it; else `finish_request` is called next
         for conn in [each for each in self.waiting if force or each.deadline <= now]:
             if force or conn.is_idle or conn.unsent:
                 self._drop(conn)
@@ -173,10 +173,10 @@ class Worker(ThreadWorker):
                 self._refuse(conn, problems.TooSlow())
 
     def murder_pending(self) -> None:
-        """Do nothing: `murder_keepalived` looks after all."""
+        """Do nothing: `murder_keepalived` closes all connections."""
 
     def _cap_keepalive(self, deadline: float) -> None:
-        """Bring every deadline nearer, as the worker is about to stop."""
+        """Shorten every deadline before the worker stops."""
         busy = time.monotonic() + STOP_SECONDS
         for conn in self.waiting:
             conn.deadline = min(conn.deadline, deadline if conn.is_idle else busy)
@@ -199,7 +199,7 @@ class Worker(ThreadWorker):
 
     def _read(self, conn: Connection, _: Any) -> None:
         if conn not in self.waiting:
-            return  # closed by what came before it in the same round
+            return  # an earlier event of the same round has closed it
         try:
             data = conn.socket.recv(_READ_BYTES)
         except BlockingIOError:
@@ -217,14 +217,14 @@ class Worker(ThreadWorker):
             self._advance(conn)
 
     def _advance(self, conn: Connection) -> None:
-        """Give a request to a thread if it is whole, else wait for the rest of it."""
+        """Queue a request for a thread if it is complete, else wait for the rest."""
         try:
             whole = conn.is_whole(self.cfg)
         except Exception as error:
-            # Whatever it is: it must not end the loop, which everybody else waits for.
+            # No error of one connection may end the loop, which serves all connections.
             self._refuse(conn, error)
             return
-        with suppress(OSError):  # that it is gone will be found out again
+        with suppress(OSError):  # a later read or write will report it again
             conn.flush()  # 100 Continue
         if whole:
             self._leave(conn)
@@ -243,7 +243,7 @@ class Worker(ThreadWorker):
 
     def _write(self, conn: Connection, _: Any) -> None:
         if conn in self.waiting:
-            # It keeps its place and its deadline until all is sent.
+            # The connection keeps its position and its deadline until all is sent.
             self._send(conn)
 
     def _send(self, conn: Connection) -> None:
@@ -294,7 +294,7 @@ class Worker(ThreadWorker):
             self._make_room()
 
     def _make_room(self) -> None:
-        """Close those that have waited longest where there are too many, or they keep too much."""
+        """Close the connections that waited longest if there are too many, or too much memory."""
         while len(self.waiting) > 1 and (
             self.nr_conns >= self.worker_connections or self.held > MAX_HELD_BYTES
         ):

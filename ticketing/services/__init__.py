@@ -1,1 +1,1 @@
-"""What the business does: plain values in, models out."""
+"""Business logic. Services take plain values and return models."""

@@ -1,4 +1,4 @@
-"""Whether an account is used for anything but orders, as far as the enabled chains show it."""
+"""Check on the enabled chains whether an account is used for anything but orders."""
 
 import logging
 import time
@@ -12,26 +12,26 @@ from ticketing.chain.registry import Chain
 from ticketing.services import node_places
 
 FIRST_ADDRESSES = 5
-"""Wallets show the addresses of an account from 0/0 on: one that is in use has used these."""
+"""Wallets use the addresses of an account from 0/0 on, so an account in use has used these."""
 
 LOOK_SECONDS = 5.0
-"""How long all chains together may take to answer."""
+"""The time limit for all chains together."""
 
 log = logging.getLogger(__name__)
 
 
 def used_on(xpub: str, enabled: Mapping[int, Chain]) -> dict[int, bool | None]:
-    """Return for each enabled chain whether the first addresses of an account are in use there.
+    """Return for each enabled chain whether the first addresses of an account are in use.
 
-    None: the chain could not be seen in time. ChainUnavailable while too many requests wait for
+    None: the chain could not be read in time. ChainUnavailable while too many requests wait for
     nodes.
     """
     with node_places.place(xpub):
-        return _ask_side_by_side(xpub, enabled)
+        return _query_in_parallel(xpub, enabled)
 
 
-def _ask_side_by_side(xpub: str, enabled: Mapping[int, Chain]) -> dict[int, bool | None]:
-    """Ask each chain in a thread, which touches no database."""
+def _query_in_parallel(xpub: str, enabled: Mapping[int, Chain]) -> dict[int, bool | None]:
+    """Query each chain in its own thread. The threads do not use the database."""
     addresses = [xpubs.derive_address(xpub, index) for index in range(FIRST_ADDRESSES)]
     found: dict[int, bool | None] = dict.fromkeys(enabled)
     threads = [

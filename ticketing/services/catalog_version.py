@@ -1,4 +1,8 @@
-"""When a public answer is out of date: revisions, stock that ran out, sales that begin or end."""
+"""Versions of the public catalog: they show when a cached response is out of date.
+
+A version depends on the tenant's revision, on sold-out ticket types, and on the times at which
+sales start and end.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +21,17 @@ from ticketing.models.ticket_types import TicketType
 T = TypeVar("T")
 
 State = list[tuple[int, str | None]]
-"""A tenant's revision, beside each ticket type of an event that is sold out.
+"""A tenant's revision, once for each sold-out ticket type of an event.
 
-Stock has no part in the revision: all buyers of a tenant would wait for one row.
+Stock is not part of the revision: otherwise all buyers of a tenant would wait for one row.
 """
 
 
 @dataclass(frozen=True)
 class Version:
-    """A version of what the public sees of a tenant, or of one of its events too.
+    """The version of a tenant's public data, or of one event's public data.
 
-    It is fresh from `since` until `until`, while the database holds the same `state`.
+    It is fresh from `since` until `until`, while `state` in the database is unchanged.
     """
 
     tenant_id: str
@@ -39,23 +43,23 @@ class Version:
 
 @dataclass(frozen=True)
 class Versioned(Generic[T]):
-    """What the public sees, and its version."""
+    """A value for the public, with its version."""
 
     value: T
     version: Version
 
 
 def of_tenant(tenant: Tenant, now: datetime) -> Version:
-    """Return the version of what is read after `tenant` was."""
+    """Return the version of data that is read after `tenant`."""
     return Version(tenant.id, None, [(tenant.revision, None)], now, None)
 
 
 def of_event(tenant: Tenant, event_id: str, shown: Iterable[TicketType], now: datetime) -> Version:
-    """Return the version of the ticket types `shown`, read in the same snapshot at `now`.
+    """Return the version of the ticket types `shown`. Read both in one snapshot, at `now`.
 
-    Without a snapshot, stock could run out and come back between the two reads. The answer would
-    then show it as gone for as long as nothing else changes. The revision is the one that was
-    read with `tenant`, before everything else: an answer may be newer than its version.
+    Without a snapshot, stock could run out and come back between the two reads. The response would
+    then show it as sold out until something else changes. The revision comes from `tenant`, which
+    was read first: so a response may be newer than its version, but never older.
     """
     state = [(tenant.revision, sold_out) for _, sold_out in _state(tenant.id, event_id)]
     times = [time for each in shown for time in (each.sales_start_at, each.sales_end_at)]
@@ -64,21 +68,21 @@ def of_event(tenant: Tenant, event_id: str, shown: Iterable[TicketType], now: da
 
 
 def is_fresh(version: Version) -> bool:
-    """Return whether what was read at this version would be read again now. One query."""
+    """Return whether the data of this version is still current. Runs one query."""
     now = clock.now()
-    # A clock that was set back may show a time before a sale that had begun.
+    # If the clock was set back, the current time may be before `since`.
     if now < version.since or (version.until is not None and now >= version.until):
         return False
     return _state(version.tenant_id, version.event_id) == version.state
 
 
 def advance(tenant_id: str) -> None:
-    """Make every version of a tenant out of date. Call it in the changing transaction."""
+    """Make all versions of a tenant out of date. Call it in the transaction of the change."""
     _advance.run(tenant_id=tenant_id)
 
 
 def advance_all() -> None:
-    """Make every version of every tenant out of date."""
+    """Make all versions of all tenants out of date."""
     Tenant.update(revision=Tenant.revision + 1).execute()
 
 

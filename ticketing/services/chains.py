@@ -1,4 +1,4 @@
-"""The chains as the service stands with them: which can be paid on, how far each has been read."""
+"""The state of each chain in the database: which accept payments, how far each has been read."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ticketing.models.prepared import Prepared
 from ticketing.services import catalog_version
 
 CLOCK_SKEW = timedelta(hours=1)
-"""How far a chain's clock may be behind ours when we look for the block of a moment."""
+"""How far a chain's clock may be behind ours, when searching for the block at a given time."""
 
 LEASE = timedelta(seconds=10)
-"""How long a worker that fell silent keeps others from reading its chains."""
+"""For how long a worker that stopped responding keeps its lease on a chain."""
 
 CLOCKS_APART = timedelta(minutes=1)
-"""How far the clocks of two hosts may differ."""
+"""How much the clocks of two hosts may differ."""
 
 
 @Prepared
@@ -38,16 +38,16 @@ def _state(chain_id: Any) -> ModelSelect[ChainState]:
 
 
 def states() -> dict[int, ChainState]:
-    """Return what the worker knows of each chain it has ever looked at."""
+    """Return the state of each chain that the worker has ever read, by chain id."""
     found: list[ChainState] = _all_states.rows()
     return {state.chain_id: state for state in found}
 
 
 def payable(enabled: Mapping[int, Chain], known: Mapping[int, ChainState]) -> dict[int, Chain]:
-    """Return the enabled chains that payments can be taken on, their tokens' decimals known.
+    """Return the enabled chains that accept payments, with their token's decimals.
 
-    A chain that the worker refused is left out, and so is one outside the registry until the
-    worker has asked its token for its decimals.
+    Chains that the worker rejected are left out. A chain outside the registry is left out until
+    the worker has read its token's decimals.
     """
     chains = (_with_facts(chain, known.get(chain.chain_id)) for chain in enabled.values())
     return {chain.chain_id: chain for chain in chains if chain is not None}
@@ -62,19 +62,19 @@ def _with_facts(chain: Chain, state: ChainState | None) -> Chain | None:
 
 
 def now_on(chain_id: int, known: Mapping[int, ChainState]) -> datetime:
-    """Return the present as a deadline on this chain counts it: never behind its newest block."""
+    """Return the current time for deadlines on this chain: never before its newest block."""
     state = known.get(chain_id)
-    seen = state.block_time if state is not None else None
-    return max(clock.now(), seen) if seen is not None else clock.now()
+    newest = state.block_time if state is not None else None
+    return max(clock.now(), newest) if newest is not None else clock.now()
 
 
 def cursor(chain_id: int) -> Block | None:
-    """Return the last block of a chain that the worker has read, None before the first."""
+    """Return the last block of a chain that the worker has read. None before the first."""
     return cursor_of(_state.first(chain_id=chain_id))
 
 
 def note_facts(chain: Chain, facts: TokenFacts, refusal: str | None) -> None:
-    """Keep what a chain says of itself, and why it is refused if it is."""
+    """Store the facts about a chain's token. `refusal`: why the chain is rejected, or None."""
     columns = {
         "token_address": chain.token_address,
         "decimals": facts.decimals,
@@ -94,7 +94,7 @@ def note_facts(chain: Chain, facts: TokenFacts, refusal: str | None) -> None:
 
 
 def take_lease(chain_id: int, holder: str) -> bool:
-    """Take or renew the right to read a chain. False while another worker has it."""
+    """Take or renew the lease on a chain. False while another worker holds it."""
     now = clock.now()
     taken = (
         ChainState.update(lease_holder=holder, lease_until=now + LEASE)
@@ -103,7 +103,7 @@ def take_lease(chain_id: int, holder: str) -> bool:
             ChainState.lease_holder.is_null()
             | (ChainState.lease_holder == holder)
             | (ChainState.lease_until < now)
-            # No lease ends so late: it was taken before this clock was set back.
+            # The lease ends too far in the future, because this clock was set back.
             | (ChainState.lease_until > now + LEASE + CLOCKS_APART),
         )
         .execute()
@@ -112,7 +112,7 @@ def take_lease(chain_id: int, holder: str) -> bool:
 
 
 def give_lease_back(chain_id: int, holder: str) -> None:
-    """Let another worker read a chain at once."""
+    """Release the lease, so that another worker can read the chain at once."""
     (
         ChainState.update(lease_holder=None, lease_until=None)
         .where(ChainState.chain_id == chain_id, ChainState.lease_holder == holder)
@@ -121,12 +121,12 @@ def give_lease_back(chain_id: int, holder: str) -> None:
 
 
 def note_look(chain_id: int) -> None:
-    """Keep that the worker has looked at a chain just now."""
+    """Store that the worker has read the chain just now."""
     ChainState.update(looked_at=clock.now()).where(ChainState.chain_id == chain_id).execute()
 
 
 def cursor_of(state: ChainState | None) -> Block | None:
-    """Return the last block that the worker has read, None before the first."""
+    """Return the last block that the worker has read. None before the first."""
     if state is None or state.block_number is None or state.block_hash is None:
         return None
     return Block(state.block_number, state.block_hash, state.block_time)

@@ -1,4 +1,4 @@
-"""Checkout: preflight, purchase, cancel. A buyer's way from wanting a ticket to holding one."""
+"""Checkout: preflight, purchase, cancel."""
 
 from __future__ import annotations
 
@@ -89,10 +89,10 @@ _SETTLED = (IntentStatus.CONFIRMED, IntentStatus.CANCELED, IntentStatus.EXPIRED)
 
 @dataclass(frozen=True)
 class Order:
-    """What a buyer asks for. `max_amount` is the most they will pay in all, in micro-units.
+    """The order of a buyer. `max_amount` is the highest total they accept, in micro-units.
 
-    `client`: what somebody without a credential is counted as, from narrow to wide; empty if a
-    credential came with the order, and nothing is counted.
+    `client`: digests of the client's networks, from narrow to wide, for order limits. Empty if the
+    request has a credential: then no order limits apply.
     """
 
     event_id: str
@@ -106,11 +106,11 @@ class Order:
 
 
 def preflight(tenant: Tenant, order: Order, config: Config) -> PaymentIntent:
-    """Hold the stock, fix the price and issue the address, in one transaction.
+    """Hold the stock, fix the price, and issue the address, in one transaction.
 
-    NotFound for what the public does not see; Invalid for a chain the ticket type is not sold
-    on; SoldOut, SalesNotStarted, SalesEnded, BelowMinimum, AboveMaximum, OverMaxAmount,
-    NotPayable; KeyRequired; TooMuchUnpaid, TooManyOrders, TooManyFree.
+    NotFound if the event or ticket type is not public. Invalid if the ticket type is on another
+    chain. SoldOut, SalesNotStarted, SalesEnded, BelowMinimum, AboveMaximum, OverMaxAmount,
+    NotPayable. KeyRequired. TooMuchUnpaid, TooManyOrders, TooManyFree.
     """
     offer = _find_offer(tenant, order)
     _check_order(offer, order)
@@ -125,7 +125,7 @@ def preflight(tenant: Tenant, order: Order, config: Config) -> PaymentIntent:
         held = stock.hold(offer.id, order.quantity)
         if held is None:
             raise SoldOut
-        # Price, chain and sales may have changed since; what counts is what is held.
+        # Price, chain or sales may have changed in the meantime. Check the locked row again.
         _check_order(held, order)
         intent = _issue(tenant, held, order, _known_chains(tenant, held), config)
     intents.add_payment_details([intent])
@@ -134,11 +134,11 @@ def preflight(tenant: Tenant, order: Order, config: Config) -> PaymentIntent:
 
 
 def purchase(tenant_reference: str, intent_id: str, config: Config) -> PaymentIntent:
-    """Look at the chain now and settle; return the intent with its admissions.
+    """Read the chain now and settle the intent. Return it with its admissions.
 
-    It is confirmed or processing. A free order is confirmed. Admissions are issued once, however
-    often this is called. NotFound; PaymentRequired, IntentExpired, IntentCanceled and
-    IntentReversed, each with the `intent`; ChainUnavailable if the answer depends on a chain that
+    The result is confirmed or processing. A free order is confirmed. Repeated calls issue
+    admissions only once. NotFound. PaymentRequired, IntentExpired, IntentCanceled and
+    IntentReversed, each with the `intent`. ChainUnavailable if the result depends on a chain that
     cannot be read.
     """
     found = intents.get(tenant_reference, intent_id)
@@ -154,10 +154,10 @@ def purchase(tenant_reference: str, intent_id: str, config: Config) -> PaymentIn
 
 
 def cancel(tenant_reference: str, intent_id: str, config: Config) -> PaymentIntent:
-    """Release the hold of an intent that has received nothing. Again: nothing changes.
+    """Release the hold of an intent that has received nothing. A repeat changes nothing.
 
-    The chain is read once more before the hold is dropped. NotFound; IntentNotCancelable once
-    anything was received; ChainUnavailable if the chain cannot be read.
+    The chain is read once more before the release. NotFound; IntentNotCancelable if the intent has
+    received money; ChainUnavailable if the chain cannot be read.
     """
     intent = intents.get(tenant_reference, intent_id)
     if intent.status == IntentStatus.AWAITING_PAYMENT and intent.chain_id is not None:
@@ -174,14 +174,14 @@ def _find_offer(tenant: Tenant, order: Order) -> TicketType:
     found: Prepared[TicketType] = _offer_by_event_id if by_id else _offer_by_event_slug
     offer = found.first(tenant_id=tenant.id, event=order.event_id, ticket_id=order.ticket_id)
     if offer is None:
-        raise NotFound("There is no such ticket type.")
+        raise NotFound("This ticket type does not exist.")
     return offer
 
 
 def _known_chains(tenant: Tenant, held: TicketType) -> Mapping[int, ChainState]:
-    """Return what is known of the chain of a held ticket type. NotFound if its event has ended.
+    """Return the state of a held ticket type's chain. NotFound if its event is not published.
 
-    The ticket type is locked by now, so an event that is published stays so until the end.
+    The ticket type is locked, so a published event stays published until the commit.
     """
     if held.chain_id is not None:
         state = _chain_if_published.first(event_id=held.event_id, chain_id=held.chain_id)
@@ -203,7 +203,7 @@ def _settle(intent: PaymentIntent, config: Config) -> PaymentIntent:
 
 def _check_order(ticket_type: TicketType, order: Order) -> None:
     if ticket_type.status != Publication.PUBLISHED:
-        raise NotFound("There is no such ticket type.")
+        raise NotFound("This ticket type does not exist.")
     if ticket_type.requires_key and order.client:
         raise KeyRequired
     if order.chain_id is not None and order.chain_id != ticket_type.chain_id:
@@ -235,7 +235,7 @@ def _issue(
     else:
         chain_id = ticket_type.chain_id or 0
         chain = chains.payable(config.chains, known).get(chain_id)
-        # Nobody can have paid to the address in a block that was read before it was issued.
+        # Blocks that were read before this moment cannot contain a payment to the new address.
         read_to = known[chain_id].block_number if chain_id in known else None
         payment = _payment_terms(tenant, amount, chain, read_to)
         now = chains.now_on(chain_id, known)
@@ -264,10 +264,10 @@ def _issue(
 
 
 def _hold_of(ticket_type: TicketType, order: Order, config: Config) -> timedelta:
-    """Return how long an order is held.
+    """Return for how long an order is held.
 
-    It is shorter for a client without a credential, while others hold more than half of what is
-    unsold.
+    The hold is shorter for a client without a credential while orders hold more than half of the
+    unsold tickets.
     """
     if ticket_type.capacity is None or not order.client:
         return config.hold
@@ -279,7 +279,7 @@ def _hold_of(ticket_type: TicketType, order: Order, config: Config) -> timedelta
 def _payment_terms(
     tenant: Tenant, amount: int, chain: Chain | None, checked_block: int | None
 ) -> dict[str, Any]:
-    """Say where and in what the amount is to be paid."""
+    """Return where and with which token the amount must be paid."""
     if chain is None or chain.decimals is None:
         raise NotPayable("The chain of this ticket type is not enabled.")
     try:

@@ -1,6 +1,6 @@
-"""What is counted of all processes and hosts together, in the transaction that it happens in.
+"""Counters for all processes and hosts. They count in the transaction of the counted event.
 
-To count is to add a row: nobody waits for anybody. The worker puts the rows together.
+Each count adds a row, so that transactions do not wait for each other. The worker merges rows.
 """
 
 from collections import Counter, defaultdict
@@ -12,10 +12,10 @@ from ticketing.models.counters import CounterEntry
 from ticketing.models.prepared import prepared_insert
 
 ENTERED = "intents_entered"
-"""An intent entered the status of the label."""
+"""Counts intents that entered a status, the label."""
 
 UNSEEN = "chain_unseen"
-"""The chain of the label could not be looked at."""
+"""Counts failed reads of a chain, the label."""
 
 FEW, MANY = 100, 1000
 
@@ -23,17 +23,17 @@ _insert = prepared_insert(CounterEntry)
 
 
 def add(name: str, label: str, count: int = 1) -> None:
-    """Count it."""
+    """Add `count` to a counter."""
     _insert(CounterEntry(id=ids.new("tly_"), name=name, label=label, count=count))
 
 
 def read() -> dict[str, Counter[str]]:
-    """Return how often everything happened, by name, then by label."""
+    """Return all counters, by name, then by label."""
     return _added_up(CounterEntry.select())
 
 
 def put_together() -> None:
-    """Make few rows of many, so that `read` stays short."""
+    """Merge rows of the same counter, so that `read` stays fast."""
     some = [row.id for row in CounterEntry.select(CounterEntry.id).limit(MANY)]
     if len(some) <= FEW:
         return

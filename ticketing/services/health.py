@@ -1,4 +1,4 @@
-"""Whether the service can do its work."""
+"""Readiness: the database, its migrations, and the age of each chain's cursor."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from ticketing.services import chains
 
 @dataclass(frozen=True)
 class Cursor:
-    """How far a chain has been read, and when the worker last looked."""
+    """The last block of a chain that was read, and when the worker last read the chain."""
 
     chain_id: int
     block_number: int | None
@@ -26,7 +26,7 @@ class Cursor:
 
 @dataclass(frozen=True)
 class Readiness:
-    """What the service stands on, and whether it holds."""
+    """Whether the database responds and is migrated, and the cursors of the chains."""
 
     database: bool
     migrations: bool
@@ -34,17 +34,17 @@ class Readiness:
 
     @property
     def ready(self) -> bool:
-        """Whether requests can be answered."""
+        """Whether the service can handle requests."""
         return self.database and self.migrations
 
     @property
     def status(self) -> str:
-        """The same in one word."""
+        """`ready` or `not_ready`."""
         return "ready" if self.ready else "not_ready"
 
 
 def readiness(enabled: Mapping[int, Chain]) -> Readiness:
-    """Ask the database whether it is there and current, and how old each chain's cursor is."""
+    """Check the database and its migrations, and return them with the chains' cursors."""
     try:
         current = not migrate.pending()
         return Readiness(True, current, _cursors(enabled) if current else [])

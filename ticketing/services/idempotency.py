@@ -1,7 +1,7 @@
-"""Idempotency-Key: a request that is sent again gets the first one's answer, and no second effect.
+"""Idempotency-Key: a repeated request gets the first response and has no second effect.
 
-A request first claims its key. Its answer is then written in the transaction of its effect, so
-after a kill there are both or neither; a claim that was left behind lapses after a minute.
+A request first claims its key. Its response is stored in the transaction of its effect, so after
+a crash there are both or neither. An abandoned claim expires after a minute.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ DELETED_AT_ONCE = 1000
 
 @dataclass(frozen=True)
 class Claim:
-    """What a request is known by: its key and the whole of it, each digested."""
+    """The identity of a request: a digest of its key, and a digest of its content."""
 
     digest: str
     request_digest: str
@@ -28,21 +28,21 @@ class Claim:
 
 @dataclass(frozen=True)
 class Answer:
-    """A stored answer: a status and a JSON text."""
+    """A stored response: a status and a JSON text."""
 
     status: int
     body: str
 
 
 def claim(claims: Sequence[Claim]) -> Answer | None:
-    """Return the stored answer, or None once this request alone may run: it has all its claims.
+    """Claim a request. Return the stored response, or None if the request may run now.
 
-    There are two of them while there are two SECRET_KEYs, of which another host may have one.
-    KeyReused for another body, StillRunning while the first request has not been answered.
+    There are two claims while there are two SECRET_KEYs, because another host may know only one.
+    KeyReused for another body. StillRunning while the first request is running.
     """
     taken: list[str] = []
     try:
-        # In one order: of two requests that want the same two, one comes first.
+        # A fixed order prevents a deadlock between two requests with the same two claims.
         for each in sorted(claims, key=lambda each: each.digest):
             stored = _claim_one(each.digest, each.request_digest)
             if stored is not None:
@@ -90,7 +90,7 @@ def _claim_one(digest: str, request_digest: str) -> Answer | None:
 
 
 def keep(digests: Sequence[str], answer: Answer) -> None:
-    """Write down the answer of the request that holds these claims."""
+    """Store the response of the request that holds these claims."""
     (
         IdempotencyKey.update(status=answer.status, body=answer.body)
         .where(IdempotencyKey.digest.in_(digests))
@@ -99,7 +99,7 @@ def keep(digests: Sequence[str], answer: Answer) -> None:
 
 
 def give_up(digests: Sequence[str]) -> None:
-    """Let the request be tried again: it had no effect worth keeping."""
+    """Delete the claims, so that the request can be repeated. It had no effect."""
     if not digests:
         return
     (
@@ -110,7 +110,7 @@ def give_up(digests: Sequence[str]) -> None:
 
 
 def forget_old() -> None:
-    """Delete answers that nobody can ask for any more."""
+    """Delete responses that are older than the time for repeats."""
     old = (
         IdempotencyKey.select(IdempotencyKey.digest)
         .where(IdempotencyKey.created_at < clock.now() - KEPT_FOR)

@@ -1,4 +1,4 @@
-"""The figures of the whole service: what its database knows, for whoever watches it."""
+"""Metrics of the whole service, from its database, for monitoring."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -19,12 +19,12 @@ _ENTERED = [status for status in IntentStatus if status is not IntentStatus.AWAI
 
 @dataclass(frozen=True)
 class Metrics:
-    """Amounts are micro-units. `live`: intents that are not settled, by status.
+    """`live`: intents that are not settled, by status. Amounts are micro-units.
 
-    `entered`: how often intents entered each status, ever.
+    `entered`: how many intents entered each status so far.
 
-    Of each chain: `cursor_lag`, seconds from its last block that was read to now, `unseen`, how
-    often it could not be looked at, ever.
+    By chain: `cursor_lag` is the age of the last block that was read, in seconds. `rpc_errors`
+    counts the failed reads so far.
     """
 
     live: Mapping[str, int]
@@ -32,11 +32,11 @@ class Metrics:
     refunds_owed: int
     refund_due: int
     cursor_lag: Mapping[int, float]
-    unseen: Mapping[str, int]
+    rpc_errors: Mapping[str, int]
 
 
 def read(enabled: Mapping[int, Chain]) -> Metrics:
-    """Return the figures as of now."""
+    """Return the current metrics."""
     counted = counters.read()
     refunds: Any = (
         PaymentIntent.select(
@@ -57,12 +57,12 @@ def read(enabled: Mapping[int, Chain]) -> Metrics:
         refunds_owed=refunds.owed,
         refund_due=int(refunds.due or 0),
         cursor_lag={chain_id: (now - at).total_seconds() for chain_id, at in times.items()},
-        unseen={**{str(chain_id): 0 for chain_id in enabled}, **counted[counters.UNSEEN]},
+        rpc_errors={**{str(chain_id): 0 for chain_id in enabled}, **counted[counters.UNSEEN]},
     )
 
 
 def _live() -> dict[str, int]:
-    """Count by chain first, as the indexes on the few live intents are ordered."""
+    """Count live intents by status. Grouped by chain first, as in the partial indexes."""
     counted: Counter[str] = Counter()
     for some in (AWAITING, UNSETTLED):
         rows: Any = (

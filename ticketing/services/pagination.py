@@ -1,4 +1,4 @@
-"""Lists in pages: keyset cursors, signed so that only we can have made them."""
+"""Pages of lists, with signed keyset cursors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SIGNATURE_LENGTH = 32
 
 @dataclass(frozen=True)
 class Page(Generic[T]):
-    """Some rows of a list, and the cursor of those after them (None at the end)."""
+    """Rows of a list, and the cursor of the next page (None: this is the last page)."""
 
     data: Sequence[T]
     next_cursor: str | None
@@ -31,7 +31,7 @@ class Page(Generic[T]):
 
 @dataclass(frozen=True)
 class PageRequest:
-    """Which page of a list is asked for: at most `limit` rows after `cursor`."""
+    """The requested page of a list: at most `limit` rows after `cursor`."""
 
     limit: int
     cursor: str | None
@@ -46,10 +46,10 @@ def paginate(
     scope: str,
     descending: bool = False,
 ) -> Page[M]:
-    """Return one page of `query`, ordered by columns that together are unique.
+    """Return one page of `query`. The columns of `order` are unique together.
 
-    `scope` names the list with its filters: a cursor of another list is refused.
-    Invalid for a cursor that was tampered with.
+    `scope` identifies the list and its filters. Invalid for a cursor of another list, and for a
+    modified cursor.
     """
     scope = f"{scope} {[field.name for field in order]} {descending}"
     if request.cursor is not None:
@@ -80,9 +80,9 @@ def _open(cursor: str, scope: str, keyring: Keyring) -> list[str]:
     genuine = credentials.same_as_any(
         signature, [_sign(payload, scope, each) for each in keyring.accepted]
     )
-    # Base64 may have bits to spare at its end: of all ways to write them only ours is taken.
+    # The last character of base64 may have unused bits. Only the canonical form is accepted.
     if not genuine or _encode(text) != cursor:
-        raise Invalid({"cursor": ["Not a cursor of this list."]})
+        raise Invalid({"cursor": ["Must be a cursor of this list."]})
     values: list[str] = json.loads(payload)
     return values
 

@@ -1,4 +1,4 @@
-"""The wallet of a tenant: the extended public key its payment addresses come from."""
+"""Wallets: the extended public keys from which payment addresses are derived."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from ticketing.services import account_use, catalog_version
 
 @dataclass(frozen=True)
 class WalletView:
-    """A wallet. `first_address`, 0/0, is the organizer's own: for comparing, never issued.
+    """A wallet for its organizer. `first_address`, 0/0, is for comparison and never issued.
 
-    `unchecked_chains` are those that could not be seen when the wallet was set.
+    `unchecked_chains` could not be read when the wallet was set.
     """
 
     xpub: str
@@ -35,7 +35,7 @@ class WalletView:
 
 @dataclass(frozen=True)
 class IssuedAddress:
-    """An address that no intent had before, and where in the wallet it is."""
+    """A new payment address, with its wallet and index."""
 
     wallet_id: str
     index: int
@@ -44,9 +44,9 @@ class IssuedAddress:
 
 @dataclass(frozen=True)
 class SkippedAddresses:
-    """Indexes of a wallet that no intent will get: from `first` to before `next_index`.
+    """Indexes of a wallet that are not issued: from `first` to before `next_index`.
 
-    `tenants` are paid into it.
+    `tenants`: the tenants that use the wallet.
     """
 
     xpub: str
@@ -56,7 +56,7 @@ class SkippedAddresses:
 
 
 INDEXES = 2**31
-"""How many receiving addresses an account has (BIP-32: higher ones would need its private key)."""
+"""The number of addresses of an account (BIP-32: higher indexes need the private key)."""
 
 
 @Prepared
@@ -69,7 +69,7 @@ def _take_address(tenant_id: Any) -> ModelUpdate:
 
 
 def of_tenant(tenant_id: str) -> Wallet:
-    """Return the wallet a tenant is paid into. NotFound before there is one."""
+    """Return the tenant's wallet. NotFound if it has none."""
     wallet: Wallet | None = Wallet.select().join(Tenant).where(Tenant.id == tenant_id).first()
     if wallet is None:
         raise NotFound("This tenant has no wallet yet.")
@@ -77,11 +77,11 @@ def of_tenant(tenant_id: str) -> Wallet:
 
 
 def ensure_unused(xpub: str, enabled: Mapping[int, Chain]) -> list[int]:
-    """Make sure that an account is used for nothing else; return the chains that cannot be seen.
+    """Check that an account has no other use. Return the chains that could not be read.
 
-    An account that orders got addresses from before is not asked about. Call it outside of a write
-    transaction: it may take some seconds. Invalid for what is not an account's public key;
-    WalletInUse; ChainUnavailable while this process looks at another account.
+    An account that this service already uses is not checked. Call it outside of a write
+    transaction, because it may take some seconds. Invalid if `xpub` is not an account's public key;
+    WalletInUse; ChainUnavailable while too many requests wait for nodes.
     """
     public_key = _public_key(xpub)
     known: Wallet | None = Wallet.get_or_none(Wallet.public_key == public_key)
@@ -90,18 +90,18 @@ def ensure_unused(xpub: str, enabled: Mapping[int, Chain]) -> list[int]:
     found = account_use.used_on(xpub, enabled)
     if used := [chain_id for chain_id, is_used in found.items() if is_used]:
         raise WalletInUse(
-            f"This account is already in use on chain {used[0]}. Orders need an account of their"
-            " own: choose one that nothing was sent to or from."
+            f"This account is already in use on chain {used[0]}. Use a new account, which has no"
+            " transactions, for orders only."
         )
     return [chain_id for chain_id, is_used in found.items() if is_used is None]
 
 
 def replace(tenant_id: str, xpub: str) -> Wallet:
-    """Pay the tenant into the account `xpub` from now on.
+    """Set the account `xpub` as the tenant's wallet.
 
-    Addresses issued before stay with their intents and stay watched. A key that was used before,
-    by any tenant, continues after its last address. Invalid for what is not an account's public
-    key.
+    Addresses of the old wallet stay with their intents and are still watched. An account that was
+    used before, by any tenant, continues after its last address. Invalid if `xpub` is not an
+    account's public key.
     """
     public_key = _public_key(xpub)
     with write_transaction():
@@ -127,16 +127,15 @@ def _public_key(xpub: str) -> str:
 
 
 def view(wallet: Wallet, unchecked_chains: Sequence[int] = ()) -> WalletView:
-    """Return the wallet as its organizer sees it."""
+    """Return the wallet for its organizer."""
     first_address = xpubs.derive_address(wallet.xpub, 0)
     return WalletView(wallet.xpub, first_address, wallet.next_index, unchecked_chains)
 
 
 def issue_address(tenant_id: str) -> IssuedAddress:
-    """Take the next address of the tenant's wallet. NotPayable without a wallet.
+    """Issue the next address of the tenant's wallet. NotPayable without a wallet.
 
-    Call it inside the transaction that stores the intent: an address is issued with its intent
-    or not at all.
+    Call it in the transaction that stores the intent, so that both happen or neither.
     """
     wallet = _take_address.first(tenant_id=tenant_id)
     if wallet is None:
@@ -146,13 +145,13 @@ def issue_address(tenant_id: str) -> IssuedAddress:
 
 
 def skip(count: int) -> list[SkippedAddresses]:
-    """Pass over the next `count` addresses of every wallet, and return which these are.
+    """Skip the next `count` addresses of every wallet, and return them.
 
-    Invalid, and nothing changes, if a wallet has not as many left.
+    Invalid if a wallet has fewer addresses left. Then nothing changes.
     """
     with write_transaction():
         if Wallet.select().where(Wallet.next_index + count > INDEXES).exists():
-            raise Invalid({"skip": ["A wallet has fewer addresses left than that."]})
+            raise Invalid({"skip": ["A wallet has fewer addresses left."]})
         Wallet.update(next_index=Wallet.next_index + count).execute()
         return [
             SkippedAddresses(

@@ -1,1 +1,1 @@
-"""What every request passes, whichever surface answers it."""
+"""Request handling that all surfaces share: guards, limits, parsing, errors, caching, logging."""

@@ -1,4 +1,4 @@
-"""Changes through the admin surface go into the audit log, in the same transaction."""
+"""Write changes through the admin surface to the audit log, in the same transaction."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -19,10 +19,10 @@ View = Callable[..., Any]
 def audited(
     schema: type[BaseSchema], before: Callable[..., Any] | None = None
 ) -> Callable[[View], View]:
-    """Record what a view changes, as `schema` shows it, in the transaction of the change.
+    """Record in the audit log what a view changes, in the fields of `schema`.
 
-    `before` is the service's function that reads the subject, given the tenant's id and what else
-    the path names. Without it the view creates something.
+    `before` is the service function that reads the subject. Its arguments are the tenant's id and
+    the other parameters of the path. None: the view creates something.
     """
     shown = schema()
 
@@ -44,8 +44,8 @@ def audited(
 
 
 def actor() -> Actor:
-    """Return who changes something with this request, and by which operation."""
-    # Its operationId in the OpenAPI document.
+    """Return the caller and the operation of this request, for the audit log."""
+    # The operationId in the OpenAPI document.
     operation = str(request.endpoint).replace(".", "_")
     return Actor(caller().credential_id, operation, address(), request_id())
 

@@ -1,4 +1,7 @@
-"""Who may pass: every surface names its guard in its constructor, "nobody is asked" included."""
+"""Guards: they decide whether a request may use a surface.
+
+Every surface names its guard in its constructor, also if it is open to everybody.
+"""
 
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -25,15 +28,15 @@ BEARER: dict[str, list[str]] = {"jwt": []}
 API_KEY: dict[str, list[str]] = {"apiKey": []}
 CLIENT_SECRET: dict[str, list[str]] = {"clientSecret": []}
 
-_REFUSALS: list[type[TicketingError]] = [
+_ERRORS: list[type[TicketingError]] = [
     *(Unauthenticated, InsufficientRole, WrongTenant, TooManyRequests)
 ]
 
 
 class Counts(NamedTuple):
-    """The class that a request counts in (None: it is not counted), and the caller it counts for.
+    """The class in which a request counts (None: it does not count), and the caller.
 
-    Without a caller it counts for its address.
+    Without a caller, the request counts for its client address.
     """
 
     call_class: CallClass | None
@@ -41,47 +44,47 @@ class Counts(NamedTuple):
 
 
 class Guard(Protocol):
-    """Lets a request pass or raises; says what it asks for, for the documentation."""
+    """Lets a request pass or raises an error. Describes itself for the OpenAPI document."""
 
     def check(self) -> None:
-        """Look at the present request. Unauthenticated, WrongTenant, InsufficientRole."""
+        """Check the current request. Unauthenticated, WrongTenant, InsufficientRole."""
 
     def counts(self) -> Counts:
-        """Return what the checked request counts as."""
+        """Return how the checked request counts for the rate limits."""
 
     def security(self, method: str, view: str) -> Security:
         """Return OpenAPI's security requirements of one operation."""
 
-    def refusals(self, method: str, view: str) -> list[type[TicketingError]]:
+    def errors(self, method: str, view: str) -> list[type[TicketingError]]:
         """Return the errors this guard may raise for one operation."""
 
 
 @dataclass(frozen=True)
 class Open:
-    """Nobody is asked who they are."""
+    """Lets everybody pass, without a credential."""
 
     counts_as: CallClass
     uncounted_view: str | None = None
 
     def check(self) -> None:
-        """Let everybody pass."""
+        """Do nothing."""
 
     def counts(self) -> Counts:
-        """Return what every request of the surface counts as, except of one view."""
+        """Return the surface's class. Requests to `uncounted_view` do not count."""
         return Counts(None if _is_view(self.uncounted_view) else self.counts_as)
 
     def security(self, method: str, view: str) -> Security:
-        """Return that nothing is required."""
+        """Return an empty list: nothing is required."""
         return []
 
-    def refusals(self, method: str, view: str) -> list[type[TicketingError]]:
-        """Return why it may refuse."""
+    def errors(self, method: str, view: str) -> list[type[TicketingError]]:
+        """Return the errors that it may raise."""
         return [] if view == self.uncounted_view else [TooManyRequests]
 
 
 @dataclass(frozen=True)
 class Scraper:
-    """Whoever watches the service, by the token of METRICS_TOKEN; without it there is no door."""
+    """Lets monitoring pass with METRICS_TOKEN. Without that setting, the surface is not found."""
 
     def check(self) -> None:
         """Compare the token."""
@@ -93,41 +96,41 @@ class Scraper:
         g.is_scraper = True
 
     def counts(self) -> Counts:
-        """Count who does not have the token: they may be guessing it."""
+        """Count requests without the token, because the client may be guessing it."""
         return Counts(None if g.get("is_scraper") else CallClass.TOKEN)
 
     def security(self, method: str, view: str) -> Security:
-        """Return the one way to send the token."""
+        """Return how to send the token."""
         return [BEARER]
 
-    def refusals(self, method: str, view: str) -> list[type[TicketingError]]:
-        """Return why it may refuse."""
+    def errors(self, method: str, view: str) -> list[type[TicketingError]]:
+        """Return the errors that it may raise."""
         return [Unauthenticated, NotFound, TooManyRequests]
 
 
 @dataclass(frozen=True)
 class TenantRole:
-    """A credential of the tenant in the path: one role to read with, one to change things."""
+    """Requires a credential of the tenant in the path: one role for reads, one for writes."""
 
     reads: Role
     writes: Role
     counts_as: CallClass = CallClass.ADMIN
 
     def check(self) -> None:
-        """Find out who asks, and hold them to the tenant and the role."""
+        """Authenticate the caller, and check the tenant and the role."""
         _admit(_authenticated(), self._needed(request.method))
 
     def counts(self) -> Counts:
-        """Count a good credential for itself; who has none may be guessing one."""
+        """Count by credential if it is valid, else by address, because it may be a guess."""
         return _counts_for_credential(self.counts_as) or Counts(CallClass.TOKEN)
 
     def security(self, method: str, view: str) -> Security:
         """Return the two ways to send a credential."""
         return [BEARER, API_KEY]
 
-    def refusals(self, method: str, view: str) -> list[type[TicketingError]]:
-        """Return why it may refuse."""
-        return _REFUSALS
+    def errors(self, method: str, view: str) -> list[type[TicketingError]]:
+        """Return the errors that it may raise."""
+        return _ERRORS
 
     def _needed(self, method: str) -> Role:
         return self.reads if method in ("GET", "HEAD") else self.writes
@@ -135,16 +138,16 @@ class TenantRole:
 
 @dataclass(frozen=True)
 class Buyer:
-    """Everybody may begin; an intent is open to its client secret and to the `paywall` role."""
+    """Lets everybody open an intent. An intent requires its client secret or the role `paywall`."""
 
     open_view: str
 
     def check(self) -> None:
-        """Find out whether the request may begin, or act on the intent in its path.
+        """Check whether the request may open an intent, or use the intent in its path.
 
-        To begin, no credential is needed, but one that is sent has to be good.
+        To open an intent, a credential is optional, but an invalid one is an error.
         """
-        if self._begins():
+        if self._opens_intent():
             if _sends_credential():
                 _admit(_authenticated(), Role.PAYWALL)
             return
@@ -154,25 +157,25 @@ class Buyer:
             return
         intent_id = (request.view_args or {})["intent_id"]
         if not credentials.is_client_secret(config().keyring, intent_id, secret):
-            raise NotFound("There is no such intent.")
+            raise NotFound("This intent does not exist.")
         g.order = intent_id
 
     def counts(self) -> Counts:
-        """Count a good client secret for its order: many buyers share one address."""
+        """Count a valid client secret by its order, because many buyers can share one address."""
         if "order" in g:
             return Counts(CallClass.ORDER, g.order)
-        by_address = CallClass.PREFLIGHT if self._begins() else CallClass.CHECKOUT
+        by_address = CallClass.PREFLIGHT if self._opens_intent() else CallClass.CHECKOUT
         return _counts_for_credential(CallClass.ADMIN) or Counts(by_address)
 
     def security(self, method: str, view: str) -> Security:
-        """Return the ways to act on an intent; none is needed to begin."""
+        """Return the credentials that an intent accepts. To open one, none is required."""
         return [{}, BEARER, API_KEY] if view == self.open_view else [CLIENT_SECRET, BEARER, API_KEY]
 
-    def refusals(self, method: str, view: str) -> list[type[TicketingError]]:
-        """Return why it may refuse."""
-        return _REFUSALS if view == self.open_view else [*_REFUSALS, NotFound]
+    def errors(self, method: str, view: str) -> list[type[TicketingError]]:
+        """Return the errors that it may raise."""
+        return _ERRORS if view == self.open_view else [*_ERRORS, NotFound]
 
-    def _begins(self) -> bool:
+    def _opens_intent(self) -> bool:
         return _is_view(self.open_view)
 
 
@@ -197,7 +200,7 @@ def _sends_credential() -> bool:
 
 
 def _authenticated() -> Caller:
-    """Return who sends this request. Unauthenticated if no good credential came with it."""
+    """Return the caller of this request. Unauthenticated without a valid credential."""
     token = _bearer()
     if token is not None:
         return tokens.caller_of_jwt(token, config())
@@ -208,7 +211,7 @@ def _authenticated() -> Caller:
 
 
 def _bearer() -> str | None:
-    # werkzeug's own parser fails on some bytes, and lets `Bearer a=b` pass as if nothing were sent.
+    # werkzeug's parser fails on some bytes, and treats `Bearer a=b` as if the header were missing.
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else None
 

@@ -1,4 +1,4 @@
-"""What every surface is made of: a blueprint with a guard, strict bodies and documented errors."""
+"""The blueprint of every JSON surface: with a guard, strict parsing and documented errors."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -10,6 +10,7 @@ from schemas.base import BaseSchema
 from ticketing.conflicts import StillRunning
 from ticketing.constants import MAX_BODY_BYTES, CallClass
 from ticketing.errors import (
+    PROBLEM_CONTENT_TYPE,
     BadRequest,
     Invalid,
     KeyReused,
@@ -24,14 +25,14 @@ from ticketing.web.auth import Guard
 from ticketing.web.operation import describe
 from ticketing.web.operation import of as operation_of
 from ticketing.web.parsing import StrictParser
-from ticketing.web.problems import CONTENT_TYPE, example_of
+from ticketing.web.problems import example_of
 
 _IDEMPOTENCY_KEY = {
     "in": "header",
     "name": "Idempotency-Key",
     "description": (
-        "Sent again with the same key and body within 24 hours, the request gets the first"
-        " answer. Without a credential: 32 characters or more."
+        "A repeated request with the same key and body within 24 hours gets the first response."
+        " Without a credential, the key needs 32 characters or more."
     ),
     "schema": {"type": "string", "pattern": idempotency.PATTERN},
 }
@@ -40,10 +41,10 @@ VersionedView = Callable[..., Versioned[Any]]
 
 
 class ApiBlueprint(Blueprint):
-    """A blueprint that cannot be made without saying who may pass.
+    """A blueprint that requires a guard.
 
-    It adds to flask-smorest's decorators: examples from the schemas, the guard's part of the
-    documentation, and the errors of `raises`.
+    It adds to flask-smorest's decorators: examples from the schemas, and documentation of the
+    guard and of the errors in `raises`.
     """
 
     ARGUMENTS_PARSER = StrictParser()
@@ -54,7 +55,7 @@ class ApiBlueprint(Blueprint):
         self.before_request(self._check)
 
     def route(self, rule: str, **options: Any) -> Callable[[View], View]:
-        """Register a view and document it."""
+        """Register a view, and document it."""
         register = super().route(rule, **options)
         (method,) = options.get("methods", ["GET"])
 
@@ -67,7 +68,7 @@ class ApiBlueprint(Blueprint):
     def arguments(
         self, schema: type[BaseSchema], *, location: str = "json", **options: Any
     ) -> Callable[[View], View]:
-        """Read the JSON body, or the query, with `schema` and hand it to the view."""
+        """Parse the JSON body or the query with `schema`, and pass the result to the view."""
         is_body = location == "json"
         if is_body:
             options |= {"example": schema.example(), "required": not schema.MAY_BE_ABSENT}
@@ -84,7 +85,7 @@ class ApiBlueprint(Blueprint):
     def response(
         self, status_code: int, schema: Any = None, **options: Any
     ) -> Callable[[Callable[..., Any]], Callable[..., Response]]:
-        """Write what the view returns with `schema`, a class."""
+        """Serialize the view's result with `schema`, a class."""
         decorate: Callable[[Callable[..., Any]], Callable[..., Response]] = super().response(
             status_code, schema(), example=schema.example(), **options
         )
@@ -93,14 +94,14 @@ class ApiBlueprint(Blueprint):
     def alt_response(
         self, status_code: int, response: Any = None, *, schema: Any = None, **options: Any
     ) -> Callable[[View], View]:
-        """Document another answer of a view, written with `schema`, a class."""
+        """Document another response of a view. `schema` is a class."""
         decorate: Callable[[View], View] = super().alt_response(
             status_code, response, schema=schema, example=schema.example(), **options
         )
         return decorate
 
     def raises(self, *errors: type[TicketingError]) -> Callable[[View], View]:
-        """Document the domain errors that a view lets through."""
+        """Document the domain errors that a view can raise."""
 
         def decorate(view: View) -> View:
             describe(view, errors=errors)
@@ -111,12 +112,12 @@ class ApiBlueprint(Blueprint):
     def cached(
         self, schema: type[BaseSchema]
     ) -> Callable[[VersionedView], Callable[..., Response]]:
-        """Write what the view returns with `schema`, and keep the answer while it is fresh."""
+        """Serialize the view's result with `schema`, and cache the response while it is fresh."""
 
         def decorate(view: VersionedView) -> Callable[..., Response]:
-            answering = response_cache.cached(schema())(view)
-            describe(answering, is_cached=True)
-            return self.response(200, schema)(answering)
+            wrapped = response_cache.cached(schema())(view)
+            describe(wrapped, is_cached=True)
+            return self.response(200, schema)(wrapped)
 
         return decorate
 
@@ -132,12 +133,12 @@ class ApiBlueprint(Blueprint):
             finally:
                 rate_limit.count(*self.guard.counts())
         if any("\0" in part for part in (request.view_args or {}).values()):
-            raise NotFound  # Nothing has such an id, and Postgres cannot even be asked for it.
+            raise NotFound  # No id contains NUL, and Postgres rejects it in a parameter.
 
     def _document(self, view: Callable[..., Any], method: str) -> dict[str, Any]:
-        """Return what flask-smorest cannot find out of a view by itself."""
+        """Return the parts of the documentation that flask-smorest cannot derive from the view."""
         operation, name = operation_of(view), view.__name__
-        errors = [*operation.errors, *self.guard.refusals(method, name)]
+        errors = [*operation.errors, *self.guard.errors(method, name)]
         if method != "get":
             errors.append(PayloadTooLarge)
         if operation.has_body:
@@ -165,7 +166,7 @@ def _problem_response(errors: list[type[TicketingError]]) -> dict[str, Any]:
     return {
         "description": " or ".join(f"`{error.code}`" for error in errors),
         "content": {
-            CONTENT_TYPE: {
+            PROBLEM_CONTENT_TYPE: {
                 "schema": {"$ref": "#/components/schemas/Problem"},
                 "examples": {error.code: {"value": example_of(error)} for error in errors},
             }

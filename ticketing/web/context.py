@@ -1,4 +1,4 @@
-"""What a request carries with it: the configuration, its id, who asks."""
+"""Access to the current request's data: configuration, request id, address, caller, tenant."""
 
 import re
 from typing import Any
@@ -14,7 +14,7 @@ from ticketing.services.pagination import PageRequest
 from ticketing.web import client_ip
 
 _REQUEST_ID = "ticketing.request_id"
-_SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
+_VALID_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
 
 
 def config() -> Config:
@@ -29,39 +29,39 @@ def request_id() -> str:
 
 
 def request_id_of(environ: dict[str, Any]) -> str:
-    """Return the id of a request: the client's if it is sane, else one of ours."""
+    """Return the client's X-Request-ID if it is well-formed, else a new id."""
     found: str | None = environ.get(_REQUEST_ID)
     if found is None:
         offered = environ.get("HTTP_X_REQUEST_ID", "")
-        found = offered if _SANE_REQUEST_ID.fullmatch(offered) else ids.new("req_")
+        found = offered if _VALID_REQUEST_ID.fullmatch(offered) else ids.new("req_")
         environ[_REQUEST_ID] = found
     return found
 
 
 def address() -> str:
-    """Return the address that this request comes from."""
+    """Return the client's IPv4 address or IPv6 /64 network."""
     return client_ip.address(request.environ, config().trusted_proxies)
 
 
 def networks() -> tuple[str, ...]:
-    """Return what this request's client is counted as, from narrow to wide."""
+    """Return the client's networks, from narrow to wide, for limits."""
     return client_ip.networks(request.environ, config().trusted_proxies)
 
 
 def caller() -> Caller:
-    """Return who asks, on a surface whose guard wants a credential."""
+    """Return the caller, on a surface whose guard requires a credential."""
     found: Caller = g.caller
     return found
 
 
 def caller_or_none() -> Caller | None:
-    """Return who asks, None if no credential was sent to a surface that needs none."""
+    """Return the caller. None if the request has no credential and needs none."""
     found: Caller | None = g.get("caller")
     return found
 
 
 def tenant_of_path() -> Tenant:
-    """Return the tenant in the path, which is looked up once. NotFound."""
+    """Return the tenant in the path. It is looked up once per request. NotFound."""
     if "tenant" not in g:
         known = caller_or_none()
         g.tenant = known.tenant if known else tenants.find((request.view_args or {})["tenant"])
@@ -70,7 +70,7 @@ def tenant_of_path() -> Tenant:
 
 
 def page_request(query: dict[str, object]) -> PageRequest:
-    """Take the page out of a list's checked query; what is left are its filters."""
+    """Remove `limit` and `cursor` from a list's validated query, and return them."""
     limit, cursor = query.pop("limit"), query.pop("cursor")
     assert isinstance(limit, int) and (cursor is None or isinstance(cursor, str))
     return PageRequest(limit, cursor, config().keyring)

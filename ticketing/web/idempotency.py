@@ -1,4 +1,4 @@
-"""The Idempotency-Key header of the surfaces' POSTs (draft-ietf-httpapi-idempotency-key-header)."""
+"""The Idempotency-Key header of POST requests (draft-ietf-httpapi-idempotency-key-header)."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from flask import Response, json, jsonify, request
 
 from ticketing import credentials
 from ticketing.db.connection import write_transaction
-from ticketing.errors import Invalid, TicketingError
+from ticketing.errors import PROBLEM_CONTENT_TYPE, Invalid, TicketingError
 from ticketing.services import idempotency
 from ticketing.services.idempotency import Answer, Claim
 from ticketing.web.context import caller_or_none, config
@@ -22,32 +22,33 @@ MIN_ANONYMOUS_LENGTH = 32
 _BARE = "[!#-~]([ -~]{0,253}[!-~])?"
 _QUOTED = '"[!-~]([ -~]{0,253}[!-~])?"'
 PATTERN = f"^({_BARE}|{_QUOTED})$"
-"""What is published of a key; how long it must be without a credential is said in words."""
+"""The pattern in the OpenAPI document. The minimum length is in the description."""
 _KEY = re.compile(PATTERN)
 _NOT_STORED = {402, 409, 429}
 
 View = Callable[..., Response]
 
 
-class _Refused(Exception):
-    """Rolls a view's transaction back, and carries the answer out of it."""
+class _RolledBack(Exception):
+    """Rolls back a view's transaction, and carries the error response out of it."""
 
     def __init__(self, response: Response) -> None:
         self.response = response
 
 
 def idempotent(view: View) -> View:
-    """Answer a repeated request with what the first was answered; run it in one transaction.
+    """Run the view once per Idempotency-Key, in one transaction. Replay its response on a repeat.
 
-    Invalid for a key that is none, KeyReused, StillRunning.
+    Invalid for a malformed key, KeyReused, StillRunning.
     """
     return _decorate(view, write_transaction)
 
 
 def idempotent_outside_transaction(view: View) -> View:
-    """Do the same for a view that looks at a chain first, which no transaction may wait for.
+    """Do the same without a transaction, for a view that reads a blockchain first.
 
-    Such a view must by itself do nothing twice: a kill before its answer is kept runs it again.
+    Such a view must be idempotent itself: if the process is killed before the response is stored,
+    the view runs again.
     """
     return _decorate(view, nullcontext)
 
@@ -78,25 +79,25 @@ def _run(
     digests: Sequence[str],
     transaction: Callable[[], AbstractContextManager[None]],
 ) -> Response:
-    """Run the view and keep its answer, together or not at all."""
+    """Run the view and store its response in the same transaction."""
     try:
         with transaction():
             try:
                 response = view()
             except TicketingError as error:
-                raise _Refused(of_ticketing_error(error)) from error
+                raise _RolledBack(of_ticketing_error(error)) from error
             idempotency.keep(digests, _answer(response))
             return response
-    except _Refused as refused:
-        if refused.response.status_code in _NOT_STORED or refused.response.status_code >= 500:
+    except _RolledBack as error:
+        if error.response.status_code in _NOT_STORED or error.response.status_code >= 500:
             idempotency.give_up(digests)
         else:
-            idempotency.keep(digests, _answer(refused.response))
-        return refused.response
+            idempotency.keep(digests, _answer(error.response))
+        return error.response
 
 
 def _answer(response: Response) -> Answer:
-    """Return what is stored of an answer: never a secret that is shown once."""
+    """Return the response to be stored, without secrets that are shown once."""
     body = response.get_json(force=True)
     for secret in ("key", "client_secret"):
         if secret in body:
@@ -111,24 +112,24 @@ def _replay(stored: Answer) -> Response:
     response = jsonify(body)
     response.status_code = stored.status
     if stored.status >= 400:
-        response.content_type = "application/problem+json"
+        response.content_type = PROBLEM_CONTENT_TYPE
     response.headers["Idempotent-Replayed"] = "true"
     return response
 
 
 def _parse(header: str) -> str:
     if not _KEY.fullmatch(header):
-        raise Invalid({HEADER: ["1 to 255 printable characters, quoted or bare."]})
+        raise Invalid({HEADER: ["Must have 1 to 255 printable characters, quoted or bare."]})
     key = header[1:-1] if header.startswith('"') else header
     if caller_or_none() is None and len(key) < MIN_ANONYMOUS_LENGTH:
         raise Invalid(
-            {HEADER: [f"{MIN_ANONYMOUS_LENGTH} characters or more without a credential."]}
+            {HEADER: [f"Must have {MIN_ANONYMOUS_LENGTH} characters or more without a credential."]}
         )
     return key
 
 
 def _claims(key: str) -> list[Claim]:
-    """Return what the request is known by, under each SECRET_KEY."""
+    """Return the digests that identify the request, one pair per SECRET_KEY."""
     caller = caller_or_none()
     who = caller.credential_id if caller else "anonymous"
     name = "\n".join((who, request.method, request.path, key))

@@ -1,4 +1,7 @@
-"""Counts of requests. Under gunicorn each process has a file below PROMETHEUS_MULTIPROC_DIR."""
+"""Count requests for Prometheus.
+
+Under gunicorn, each process has a file in the folder PROMETHEUS_MULTIPROC_DIR.
+"""
 
 import logging
 import os
@@ -21,14 +24,14 @@ _seconds = Histogram(
 
 
 def record(method: str, route: str | None, status: int, seconds: float) -> None:
-    """Count a request to one of our routes; all others are one."""
+    """Count a request. All requests without a route count as one."""
     known = (method, route) if route else ("", "")
     try:
         count, duration = _of(*known, status)
         count.inc()
         duration.observe(seconds)
     except OSError as error:
-        # Its folder is gone, or the disk is full: no request fails for that.
+        # The folder is missing or the disk is full. That must not fail the request.
         log.warning("a request is not counted: %s", error.strerror)
 
 
@@ -38,7 +41,7 @@ def _of(method: str, route: str, status: int) -> tuple[Counter, Histogram]:
 
 
 def registry() -> CollectorRegistry:
-    """Return the counts: of all processes under gunicorn, else of this one."""
+    """Return the counts of all processes under gunicorn, else of this process."""
     if FILES not in os.environ:
         return _own
     found = CollectorRegistry()

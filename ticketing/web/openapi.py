@@ -1,4 +1,4 @@
-"""The OpenAPI document, the registry that it is made from, and the page that shows it."""
+"""The OpenAPI document, flask-smorest's registry for it, and the page that shows it."""
 
 import copy
 from typing import Any
@@ -8,7 +8,8 @@ from marshmallow.fields import Field
 from werkzeug import Response as AnyResponse
 
 from schemas.base import Bool, Instant, Int, OneOf, QueryInt, Text
-from ticketing.web.problems import CONTENT_TYPE, ProblemApi
+from ticketing.errors import PROBLEM_CONTENT_TYPE
+from ticketing.web.problems import ProblemApi
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
@@ -16,11 +17,12 @@ CONTENT_SECURITY_POLICY = (
 )
 
 _DESCRIPTION = """\
-Publish events and sell tickets for stablecoins, straight to a wallet the organizer alone controls.
+Publish events and sell tickets for stablecoins. Payments go to a wallet that only the organizer
+controls.
 
 Amounts are integers in micro-units (10^-6 of the token), written without a fraction. Times are
-RFC 3339, in the years 1970 to 9999, and answered in UTC. Errors are `application/problem+json`
-(RFC 9457) with a stable `code`. Lists are pages: pass `next_cursor` as `cursor` until it is null.
+RFC 3339, in the years 1970 to 9999, and are returned in UTC. Errors are `application/problem+json`
+(RFC 9457) with a stable `code`. Lists have pages: send `next_cursor` as `cursor` until it is null.
 """
 
 _SECURITY_SCHEMES: dict[str, dict[str, Any]] = {
@@ -29,13 +31,13 @@ _SECURITY_SCHEMES: dict[str, dict[str, Any]] = {
     "clientSecret": {
         "type": "http",
         "scheme": "bearer",
-        "description": "The `client_secret` that preflight answered with.",
+        "description": "The `client_secret` in the response to preflight.",
     },
 }
 
 _HEADERS: dict[str, dict[str, Any]] = {
     "X-Request-ID": {
-        "description": "The request's own, if it was 1 to 128 letters, digits, `.`, `_` and `-`.",
+        "description": "The request's own, if it has 1 to 128 letters, digits, `.`, `_` and `-`.",
         "required": True,
         "schema": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$"},
     },
@@ -45,7 +47,7 @@ _HEADERS: dict[str, dict[str, Any]] = {
 
 
 def make_api(app: Flask) -> ProblemApi:
-    """Return the registry to which the surfaces are added, and serve its document."""
+    """Return the registry for the surfaces' blueprints. Serve its document and the page."""
     app.config.update(API_TITLE="ticketing", API_VERSION="v1", OPENAPI_VERSION="3.1.0")
     api = ProblemApi(
         app,
@@ -66,24 +68,24 @@ def make_api(app: Flask) -> ProblemApi:
     api.ma_plugin.converter.add_attribute_function(_bounds)
     for name, scheme in _SECURITY_SCHEMES.items():
         api.spec.components.security_scheme(name, scheme)
-    # flask-smorest has named the schema already: it is ProblemApi.ERROR_SCHEMA.
+    # flask-smorest has registered the schema already: it is ProblemApi.ERROR_SCHEMA.
     api.spec.components.response(
         "Problem",
         {
             "description": "Any other problem",
             "headers": _headers_of("default"),
-            "content": {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+            "content": {PROBLEM_CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
         },
     )
     document = _Document(api)
     app.add_url_rule("/openapi.json", view_func=document.serve, endpoint="openapi")
-    app.add_url_rule("/docs", view_func=_show, endpoint="docs")
-    app.add_url_rule("/", view_func=_lead_to_docs, endpoint="home")
+    app.add_url_rule("/docs", view_func=_docs_page, endpoint="docs")
+    app.add_url_rule("/", view_func=_redirect_to_docs, endpoint="home")
     return api
 
 
 def _bounds(_: Any, field: Field[Any], *, ret: dict[str, Any], **__: Any) -> dict[str, Any]:
-    """Return what the generator does not see of a field: its own pattern, a narrowed enum."""
+    """Return what the generator does not know about a field: its pattern, a restricted enum."""
     if isinstance(field, OneOf):
         return {"enum": [*(str(each) for each in field.choices), *([None] * field.allow_none)]}
     pattern = getattr(field, "pattern", None)
@@ -93,13 +95,13 @@ def _bounds(_: Any, field: Field[Any], *, ret: dict[str, Any], **__: Any) -> dic
 _IF_NONE_MATCH = {
     "in": "header",
     "name": "If-None-Match",
-    "description": "The `ETag` of an answer that you have: 304 if it would be the same again.",
+    "description": "The `ETag` of an earlier response. 304 if the response would be the same.",
     "schema": {"type": "string"},
 }
 
 
 class _Document:
-    """The document, written out at the first request for it."""
+    """The document. It is generated at the first request."""
 
     def __init__(self, api: ProblemApi) -> None:
         self._api = api
@@ -107,23 +109,23 @@ class _Document:
 
     def serve(self) -> Response:
         if self._text is None:
-            self._text = json.dumps(_polished(self._api.spec.to_dict()), separators=(",", ":"))
+            self._text = json.dumps(_completed(self._api.spec.to_dict()), separators=(",", ":"))
         return Response(self._text, content_type="application/json")
 
 
-def _polished(generated: dict[str, Any]) -> dict[str, Any]:
-    """Return the document with what the generator has no option for."""
+def _completed(generated: dict[str, Any]) -> dict[str, Any]:
+    """Return the document with changes for which the generator has no option."""
     document = copy.deepcopy(generated)
     for tag in document["tags"]:
         tag["name"] = _title(tag["name"])
     document["components"]["headers"] = _HEADERS
     for schema in document["components"]["schemas"].values():
         for of in schema["properties"].values():
-            # None stands for what was not sent.
+            # Our default None means "not sent".
             if of.get("default", "") is None:
                 del of["default"]
     for item in document["paths"].values():
-        # Pages show those of the path after the operation's own.
+        # Documentation pages show parameters of the path after those of the operation.
         of_path = item.pop("parameters", [])
         for operation in item.values():
             for status, response in operation["responses"].items():
@@ -152,12 +154,12 @@ def _title(surface: str) -> str:
     return surface.replace("_", " ").replace("api", "API")
 
 
-def _lead_to_docs() -> AnyResponse:
+def _redirect_to_docs() -> AnyResponse:
     return redirect(url_for("docs"))
 
 
-def _show() -> Response:
-    """Show the document on a page that loads nothing from another host."""
+def _docs_page() -> Response:
+    """Return the page that shows the document. It loads nothing from other hosts."""
     page = current_app.send_static_file("docs.html")
     page.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
     return page

@@ -1,4 +1,4 @@
-"""What the decorators of a view say about it, for the OpenAPI document."""
+"""Facts about a view that its decorators collect for the OpenAPI document."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from ticketing.errors import TicketingError
 
 @dataclass(frozen=True)
 class Operation:
-    """What a view takes and answers besides its guard's part."""
+    """The inputs and errors of a view, without those of its guard."""
 
     errors: tuple[type[TicketingError], ...] = ()
     has_arguments: bool = False
@@ -19,11 +19,11 @@ class Operation:
 
 
 def of(view: Callable[..., Any]) -> Operation:
-    """Return what has been said about a view."""
+    """Return the facts about a view."""
     found: Operation = getattr(view, "operation", Operation())
     return found
 
 
 def describe(view: Callable[..., Any], **facts: Any) -> None:
-    """Add to what has been said about a view. functools.wraps hands it on to decorators above."""
+    """Add facts about a view. functools.wraps copies them to outer decorators."""
     view.operation = replace(of(view), **facts)  # type: ignore[attr-defined]

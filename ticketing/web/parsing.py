@@ -1,4 +1,4 @@
-"""How a request's JSON body and query are read: strictly, with errors as the domain's own."""
+"""Parse JSON bodies and query strings strictly. Errors are domain errors."""
 
 from typing import Any, NoReturn
 from urllib.parse import parse_qsl
@@ -14,23 +14,22 @@ from ticketing.errors import BadRequest, Invalid, UnsupportedMediaType
 
 
 class StrictParser(FlaskParser):
-    """Reads what webargs reads, and refuses what it lets pass.
+    """webargs' parser, with stricter rules.
 
-    UnsupportedMediaType for a body that is not declared as JSON, BadRequest for one that is not
-    JSON in UTF-8 (RFC 8259) or names a member twice, Invalid for fields that break a rule.
-    Unknown fields are refused everywhere.
+    UnsupportedMediaType for a body that is not declared as JSON. BadRequest for a body that is not
+    JSON in UTF-8 (RFC 8259) or repeats a member. Invalid for invalid and unknown fields.
     """
 
     DEFAULT_UNKNOWN_BY_LOCATION = {"json": None, "query": None}
 
     def load_json(self, req: Request, schema: Schema) -> Any:
-        """Read the body."""
+        """Parse the body."""
         if getattr(schema, "MAY_BE_ABSENT", False) and not req.get_data():
             return {}
         if not req.is_json:
             raise UnsupportedMediaType
         if req.headers.get("Content-Encoding", "identity").lower() != "identity":
-            # A few bytes of gzip unpack to gigabytes (RFC 9110, 15.5.16).
+            # A few bytes of gzip can unpack to gigabytes (RFC 9110, 15.5.16).
             raise UnsupportedMediaType("The body must not be compressed.")
         try:
             body = req.get_data()
@@ -39,14 +38,14 @@ class StrictParser(FlaskParser):
             return json.loads(
                 body.decode(),
                 object_pairs_hook=_without_repeats,
-                parse_constant=_refuse_constant,
+                parse_constant=_reject_constant,
             )
         except ValueError:
             raise BadRequest from None
 
     def load_querystring(self, req: Request, schema: Schema) -> Any:
-        """Read the query; a parameter that comes twice is refused."""
-        # Bytes that are not UTF-8 become lone surrogates, which no field takes.
+        """Parse the query. Invalid for a repeated parameter."""
+        # Bytes that are not UTF-8 become lone surrogates, which every field rejects.
         text = req.query_string.decode(errors="surrogateescape")
         given = MultiDict(parse_qsl(text, keep_blank_values=True, errors="surrogateescape"))
         repeated = [name for name, values in given.lists() if len(values) > 1]
@@ -63,13 +62,13 @@ class StrictParser(FlaskParser):
         error_status_code: int | None,
         error_headers: Any,
     ) -> NoReturn:
-        """Name every field at fault."""
+        """Raise Invalid with the messages of every invalid field."""
         (messages,) = error.normalized_messages().values()
         raise Invalid(_flat(messages))
 
 
 def _flat(messages: dict[Any, Any], path: str = "") -> dict[str, list[str]]:
-    """Turn marshmallow's tree of messages into one level, with dotted names."""
+    """Flatten marshmallow's tree of messages. Nested fields get dotted names."""
     flat: dict[str, list[str]] = {}
     for name, message in messages.items():
         field = path if name == "_schema" and path else f"{path}.{name}" if path else str(name)
@@ -83,9 +82,9 @@ def _flat(messages: dict[Any, Any], path: str = "") -> dict[str, list[str]]:
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise ValueError("a member is named twice")
+        raise ValueError("a member is repeated")
     return members
 
 
-def _refuse_constant(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")

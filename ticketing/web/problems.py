@@ -1,4 +1,4 @@
-"""The one place where what went wrong becomes an answer: problem+json (RFC 9457)."""
+"""Turn errors into problem+json responses (RFC 9457). No other module does that for a request."""
 
 import logging
 import re
@@ -12,17 +12,19 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 from schemas.problems import ProblemSchema
 from ticketing.db.connection import UNAVAILABLE, close_broken_connection
 from ticketing.errors import (
+    INTERNAL_ERROR_DETAIL,
+    PROBLEM_CONTENT_TYPE,
     DatabaseUnavailable,
     Invalid,
     NotFound,
     PayloadTooLarge,
     TicketingError,
     Unauthenticated,
+    problem_body,
 )
 from ticketing.web.context import request_id
 
-CONTENT_TYPE = "application/problem+json"
-_BETTER_KNOWN_AS: dict[int, type[TicketingError]] = {404: NotFound, 413: PayloadTooLarge}
+_DOMAIN_ERRORS: dict[int, type[TicketingError]] = {404: NotFound, 413: PayloadTooLarge}
 
 _SCHEMA = ProblemSchema()
 
@@ -30,25 +32,25 @@ log = logging.getLogger(__name__)
 
 
 class ProblemApi(Api):
-    """flask-smorest's registry, with errors as problem+json."""
+    """flask-smorest's registry, but its errors are problem+json."""
 
     ERROR_SCHEMA: type[Schema] = ProblemSchema  # type: ignore[assignment]
 
     def handle_http_exception(self, error: HTTPException) -> Response:
-        """Answer what werkzeug raises: unknown paths, wrong methods, bodies too large."""
+        """Return the response to werkzeug's errors: unknown path, wrong method, large body."""
         return of_http_exception(error)
 
 
 def register(app: Flask) -> None:
-    """Answer every error of the application as a problem."""
+    """Register the handlers for all errors of the application."""
     app.register_error_handler(TicketingError, of_ticketing_error)
     for error in UNAVAILABLE:
         app.register_error_handler(error, of_database_error)
-    app.register_error_handler(Exception, of_surprise)
+    app.register_error_handler(Exception, of_unexpected_error)
 
 
 def of_ticketing_error(error: TicketingError) -> Response:
-    """Answer a refusal of the domain."""
+    """Return the response to a domain error."""
     extensions = _SCHEMA.dump(error.extensions) if error.extensions else {}
     response = _problem(error.status, error.title, error.code, error.detail, **extensions)
     if isinstance(error, Unauthenticated):
@@ -59,10 +61,10 @@ def of_ticketing_error(error: TicketingError) -> Response:
 
 
 def of_http_exception(error: HTTPException) -> Response:
-    """Answer an error of HTTP itself, keeping the headers that belong to it."""
+    """Return the response to an error of HTTP, with its headers."""
     status = error.code or 500
-    if status in _BETTER_KNOWN_AS:
-        return of_ticketing_error(_BETTER_KNOWN_AS[status]())
+    if status in _DOMAIN_ERRORS:
+        return of_ticketing_error(_DOMAIN_ERRORS[status]())
     title = error.name
     code = re.sub(r"[^a-z]+", "_", title.lower()).strip("_")
     response = _problem(status, title, code, error.description or title)
@@ -72,40 +74,37 @@ def of_http_exception(error: HTTPException) -> Response:
 
 
 def of_database_error(error: Exception) -> Response:
-    """Answer a database that is away, locked, full, read-only or gone in the middle."""
+    """Return 503 if the database is unreachable, locked, full, read-only or disconnected."""
     log.error("database: %s", str(error).strip().splitlines()[0] if str(error) else error)
     close_broken_connection()
     return of_ticketing_error(DatabaseUnavailable())
 
 
-def of_surprise(error: Exception) -> Response:
-    """Answer an unexpected error: the trace goes to the log, nothing of it to the client."""
+def of_unexpected_error(error: Exception) -> Response:
+    """Return 500 for an unexpected error. Only the log has the stack trace."""
     if isinstance(error, HTTPException):
         return of_http_exception(error)
     log.exception("request %s failed", request_id())
-    return _problem(500, "Internal server error", "internal_error", "Something went wrong here.")
+    return _problem(500, "Internal server error", "internal_error", INTERNAL_ERROR_DETAIL)
 
 
 def example_of(error: type[TicketingError]) -> dict[str, Any]:
-    """Return what an error looks like, for the documentation."""
-    example = _body(error.status, error.title, error.code, error.detail, "req_06f3x5z8k2m1")
+    """Return an example of an error response, for the documentation."""
+    example = problem_body(
+        status=error.status,
+        title=error.title,
+        code=error.code,
+        detail=error.detail,
+        request_id="req_06f3x5z8k2m1",
+    )
     return {**example, "errors": ProblemSchema.example()["errors"]} if error is Invalid else example
 
 
 def _problem(status: int, title: str, code: str, detail: str, **extensions: Any) -> Response:
-    body = _body(status, title, code, detail, request_id()) | extensions
-    response = jsonify(body)
+    body = problem_body(
+        status=status, title=title, code=code, detail=detail, request_id=request_id()
+    )
+    response = jsonify(body | extensions)
     response.status_code = status
-    response.content_type = CONTENT_TYPE
+    response.content_type = PROBLEM_CONTENT_TYPE
     return response
-
-
-def _body(status: int, title: str, code: str, detail: str, request: str) -> dict[str, Any]:
-    return {
-        "type": f"urn:ticketing:problem:{code}",
-        "title": title,
-        "status": status,
-        "detail": detail,
-        "code": code,
-        "request_id": request,
-    }

@@ -1,4 +1,4 @@
-"""Each request is counted against its sender (draft-ietf-httpapi-ratelimit-headers-10)."""
+"""Count each request against its caller's limit (draft-ietf-httpapi-ratelimit-headers-10)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,20 +15,20 @@ from ticketing.web.context import config
 _ALLOWANCE = "ticketing.allowance"
 
 
-def watch(app: Flask) -> None:
-    """Count what no surface counts: other pages, files, and paths that do not exist."""
-    app.before_request(_count_the_rest)
+def register(app: Flask) -> None:
+    """Count requests outside the surfaces: pages, files, and unknown paths."""
+    app.before_request(_count_other_requests)
 
 
-def _count_the_rest() -> None:
+def _count_other_requests() -> None:
     if request.blueprint is None:
         count(CallClass.PUBLIC)
 
 
 def count(call_class: CallClass | None, caller: str | None = None) -> None:
-    """Count the present request once: as `caller`'s, or by its address. TooManyRequests.
+    """Count the current request once, for `caller` or for its address. TooManyRequests.
 
-    `call_class`: None if it is not to be counted.
+    `call_class` None: do not count it.
     """
     if call_class is None:
         return
@@ -36,13 +36,13 @@ def count(call_class: CallClass | None, caller: str | None = None) -> None:
     allowance: Allowance | None = environ.get(_ALLOWANCE)
     if allowance is None:
         allowance = spend(environ, current_app.extensions["limiter"], config(), call_class, caller)
-    _refuse_unless_granted(allowance)
+    _raise_unless_granted(allowance)
 
 
 def count_also(call_class: CallClass, caller: str) -> None:
-    """Count the present request as `caller`'s, too. TooManyRequests."""
+    """Count the current request for `caller` too. TooManyRequests."""
     limiter = current_app.extensions["limiter"]
-    _refuse_unless_granted(spend(request.environ, limiter, config(), call_class, caller))
+    _raise_unless_granted(spend(request.environ, limiter, config(), call_class, caller))
 
 
 def spend(
@@ -52,7 +52,7 @@ def spend(
     call_class: CallClass,
     caller: str | None = None,
 ) -> Allowance | None:
-    """Count a request of `caller`, None for its address. Return None where there is no limit."""
+    """Count a request for `caller` (None: for its address). Return None if there is no limit."""
     limit = config.rate_limits[call_class]
     if not limit:
         return None
@@ -63,7 +63,7 @@ def spend(
 
 
 def headers(environ: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the headers that say how many requests the caller has left."""
+    """Return the RateLimit headers: how many requests the caller has left."""
     allowance: Allowance | None = environ.get(_ALLOWANCE)
     if allowance is None:
         return []
@@ -74,6 +74,6 @@ def headers(environ: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _refuse_unless_granted(allowance: Allowance | None) -> None:
+def _raise_unless_granted(allowance: Allowance | None) -> None:
     if allowance is not None and not allowance.granted:
         raise TooManyRequests(retry_after=allowance.reset)

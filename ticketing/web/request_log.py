@@ -1,4 +1,4 @@
-"""What every request leaves behind: headers on its answer, a line in the log, a count."""
+"""For every request: common response headers, a log line, and a count in the metrics."""
 
 import logging
 import time
@@ -10,29 +10,29 @@ from ticketing.config import Config
 from ticketing.web import client_ip, metrics, rate_limit
 from ticketing.web.context import caller_or_none, config, request_id_of
 
-# A year (RFC 6797, 6.1.1).
+# One year (RFC 6797, 6.1.1).
 STRICT_TRANSPORT = "max-age=31536000"
 
 _OF_A_TENANT = (402, 409, 410)
-"""Statuses of refusals that only a tenant that exists can cause."""
+"""Error statuses that imply that the tenant exists."""
 
-_BEGAN = "ticketing.began"
+_STARTED = "ticketing.started"
 
 log = logging.getLogger("ticketing.requests")
 
 
-def watch(app: Flask) -> None:
-    """See every request that the application answers."""
+def register(app: Flask) -> None:
+    """Record every request that Flask handles."""
     app.after_request(_end)
 
 
 def begin(environ: dict[str, Any]) -> None:
-    """Note when a request came."""
-    environ[_BEGAN] = time.perf_counter()
+    """Store the start time of a request."""
+    environ[_STARTED] = time.perf_counter()
 
 
 def headers(environ: dict[str, Any], config: Config) -> list[tuple[str, str]]:
-    """Return the headers that every answer has."""
+    """Return the headers that every response has."""
     found = [
         ("X-Request-ID", request_id_of(environ)),
         ("X-Content-Type-Options", "nosniff"),
@@ -53,8 +53,11 @@ def record(
     tenant: str | None,
     credential: str | None,
 ) -> None:
-    """Count and log a request that is answered. Without a route its path may hold anything."""
-    seconds = time.perf_counter() - environ[_BEGAN]
+    """Count and log a finished request.
+
+    The log has the route, never the path: an unknown path may contain anything.
+    """
+    seconds = time.perf_counter() - environ[_STARTED]
     method = environ["REQUEST_METHOD"]
     metrics.record(method, route, status, seconds)
     if log.isEnabledFor(logging.INFO):
@@ -85,6 +88,6 @@ def _end(response: Response) -> Response:
 
 
 def _tenant(status: int) -> str | None:
-    """Return the tenant in the path, if it exists: anything else there may be a secret."""
+    """Return the tenant in the path if it exists. Otherwise the text might be a secret."""
     named: str | None = (request.view_args or {}).get("tenant")
     return named if status < 400 or status in _OF_A_TENANT else None

@@ -1,7 +1,8 @@
-"""Answers of the public surface, kept in this process and used while they are fresh.
+"""Cache responses of the public surface in this process while they are fresh.
 
-`Front` answers a request for one of them before Flask sees it. Clients keep answers too, and ask
-with the ETag whether there is a newer one (RFC 9110, 8.8.3 and 13.1.2).
+A cached response is fresh while its version is current (services/catalog_version.py). `Front`
+sends it without a call to Flask. Clients can cache responses too, and send the ETag to ask for a
+newer one (RFC 9110, 8.8.3 and 13.1.2).
 """
 
 import hashlib
@@ -22,21 +23,21 @@ from ticketing.services import catalog_version
 from ticketing.services.catalog_version import Version, Versioned
 from ticketing.web import cors, rate_limit, request_log
 
-KEPT_BYTES = 8 * 1024 * 1024
-"""Of one process. The answer that was not used for the longest time is dropped first."""
+MAX_BYTES = 8 * 1024 * 1024
+"""The size limit in one process. The least recently used response is dropped first."""
 
-KEPT_ANSWERS = 2000
-"""A URL may be longer than what it is answered with, and anybody can make up new ones."""
+MAX_RESPONSES = 2000
+"""A URL can be longer than its response, and anybody can invent new URLs."""
 
 STATE_ROW_BYTES = 160
-"""A version's state has a row for each ticket type that is sold out."""
+"""The state of a version has one row for each sold-out ticket type."""
 
 View = Callable[..., Response]
 Url = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class _Answer:
+class _Cached:
     version: Version
     body: bytes
     etag: str
@@ -45,7 +46,7 @@ class _Answer:
 
 
 def cached(schema: Schema) -> Callable[[Callable[..., Versioned[Any]]], View]:
-    """Answer with what a view returns, written with `schema`, and keep the answer."""
+    """Serialize the view's result with `schema`, and cache the response."""
 
     def decorate(view: Callable[..., Versioned[Any]]) -> View:
         @wraps(view)
@@ -54,8 +55,8 @@ def cached(schema: Schema) -> Callable[[Callable[..., Versioned[Any]]], View]:
             body = jsonify(schema.dump(found.value)).get_data()
             etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
             route = request.url_rule.rule if request.url_rule else ""
-            answer = _Answer(found.version, body, etag, route, path["tenant"])
-            _answers(current_app.extensions).keep(_url(request.environ), answer)
+            answer = _Cached(found.version, body, etag, route, path["tenant"])
+            _cache(current_app.extensions).keep(_url(request.environ), answer)
             status, headers, body = _respond(answer, request.environ)
             return Response(body, status, headers)
 
@@ -65,7 +66,7 @@ def cached(schema: Schema) -> Callable[[Callable[..., Versioned[Any]]], View]:
 
 
 class Front:
-    """The WSGI application around Flask (PEP 3333). It answers what is kept and fresh."""
+    """The WSGI application around Flask (PEP 3333). It sends fresh responses from the cache."""
 
     def __init__(self, app: Flask) -> None:
         self._flask = app.wsgi_app
@@ -73,7 +74,7 @@ class Front:
         self._config = app.extensions["ticketing"]
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        """Answer a request."""
+        """Send the cached response, or call Flask."""
         request_log.begin(environ)
         answer = self._find(environ)
         if answer is None:
@@ -88,11 +89,11 @@ class Front:
         start_response(status, headers)
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 
-    def _find(self, environ: dict[str, Any]) -> _Answer | None:
-        """Return a fresh answer, None if Flask has to answer or to refuse."""
+    def _find(self, environ: dict[str, Any]) -> _Cached | None:
+        """Return a fresh cached response. None if Flask must handle the request."""
         if environ["REQUEST_METHOD"] not in ("GET", "HEAD") or environ.get("CONTENT_LENGTH"):
             return None
-        answer = _answers(self._extensions).get(_url(environ))
+        answer = _cache(self._extensions).get(_url(environ))
         if answer is None:
             return None
         limiter = self._extensions["limiter"]
@@ -105,7 +106,7 @@ class Front:
             return None
 
 
-def _respond(answer: _Answer, environ: dict[str, Any]) -> tuple[str, list[tuple[str, str]], bytes]:
+def _respond(answer: _Cached, environ: dict[str, Any]) -> tuple[str, list[tuple[str, str]], bytes]:
     headers = [
         ("ETag", answer.etag),
         ("Cache-Control", "public, max-age=0, must-revalidate"),
@@ -122,26 +123,26 @@ def _url(environ: dict[str, Any]) -> Url:
     return environ["PATH_INFO"], environ["QUERY_STRING"]
 
 
-class _Answers:
-    """What is kept, by URL. Safe to share between threads."""
+class _Cache:
+    """The cached responses by URL. Threads may share it."""
 
     def __init__(self) -> None:
-        self._by_url: OrderedDict[Url, _Answer] = OrderedDict()
+        self._by_url: OrderedDict[Url, _Cached] = OrderedDict()
         self._bytes = 0
         self._lock = Lock()
 
-    def get(self, url: Url) -> _Answer | None:
+    def get(self, url: Url) -> _Cached | None:
         with self._lock:
             if url in self._by_url:
                 self._by_url.move_to_end(url)
             return self._by_url.get(url)
 
-    def keep(self, url: Url, answer: _Answer) -> None:
+    def keep(self, url: Url, answer: _Cached) -> None:
         with self._lock:
             self._forget(url)
             self._by_url[url] = answer
             self._bytes += _size(url, answer)
-            while self._bytes > KEPT_BYTES or len(self._by_url) > KEPT_ANSWERS:
+            while self._bytes > MAX_BYTES or len(self._by_url) > MAX_RESPONSES:
                 self._forget(next(iter(self._by_url)))
 
     def _forget(self, url: Url) -> None:
@@ -150,11 +151,11 @@ class _Answers:
             self._bytes -= _size(url, forgotten)
 
 
-def _size(url: Url, answer: _Answer) -> int:
+def _size(url: Url, answer: _Cached) -> int:
     version = len(answer.version.state) * STATE_ROW_BYTES
     return len(answer.body) + len(url[0]) + len(url[1]) + version
 
 
-def _answers(extensions: dict[str, Any]) -> _Answers:
-    kept: _Answers = extensions.get("cached") or extensions.setdefault("cached", _Answers())
+def _cache(extensions: dict[str, Any]) -> _Cache:
+    kept: _Cache = extensions.get("cached") or extensions.setdefault("cached", _Cache())
     return kept

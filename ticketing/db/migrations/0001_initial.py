@@ -1,4 +1,4 @@
-"""Everything the first release keeps."""
+"""The tables of the first release."""
 
 from peewee import Database
 from playhouse.migrate import SchemaMigrator

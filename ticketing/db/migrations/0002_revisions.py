@@ -1,4 +1,4 @@
-"""What tells that a public page has changed; indexes that a growing database asks for."""
+"""Add the tenants' revision, and indexes for a large database."""
 
 from peewee import Database
 from playhouse.migrate import SchemaMigrator
@@ -13,7 +13,7 @@ DROPPED = (
     "admissions_of_intent ON admissions (intent_id)",
     "payments_of_intent ON payments (intent_id)",
 )
-"""Of the step before; each is followed by a better one."""
+"""Indexes of the previous migration, which are replaced by better ones."""
 
 INDEXES = (
     "intents_deep ON payment_intents (chain_id, paid_block)"
@@ -26,13 +26,13 @@ INDEXES = (
     "events_by_type ON events (tenant_id, type, id)",
     "events_by_type_and_start ON events (tenant_id, type, start_at, id)",
     "ticket_types_of_tenant ON ticket_types (tenant_id, id)",
-    # SQLite would rather search all intents of a tenant than these few: it is not given the choice.
+    # With tenant_id itself, SQLite would choose the index on all intents of a tenant.
     "intents_flagged ON payment_intents (LOWER(tenant_id), id) WHERE flags <> 0",
     "intents_to_refund ON payment_intents (LOWER(tenant_id), id) WHERE refund_due > 0",
     "intents_of_event_flagged ON payment_intents (event_id, id) WHERE flags <> 0",
     "admissions_of_event_suspended ON admissions (event_id, id) WHERE status = 'suspended'",
     "admissions_suspended ON admissions (tenant_id, id) WHERE status = 'suspended'",
-    # These hold, besides what they are searched by, what an audit reads: it reads no row for it.
+    # These also contain the columns that a reconciliation reads, so it reads no table rows.
     "intents_of_tenant ON payment_intents (tenant_id, id, address)",
     "admissions_of_intent ON admissions (intent_id, status)",
     "payments_of_intent ON payments (intent_id, canonical, amount, dust, chain_id)",

@@ -1,4 +1,4 @@
-"""Two secrets of an API key while it is rotated; under which SECRET_KEY each digest was made."""
+"""Add the previous secret of an API key, and the SECRET_KEY of each digest."""
 
 from peewee import Database
 from playhouse.migrate import SchemaMigrator

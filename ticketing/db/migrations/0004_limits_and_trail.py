@@ -1,4 +1,4 @@
-"""How often callers asked, who holds what is unpaid, what is counted and who did what."""
+"""Add rate counts, the client of an unpaid order, counters and the audit log."""
 
 from peewee import Database, PostgresqlDatabase
 from playhouse.migrate import SchemaMigrator

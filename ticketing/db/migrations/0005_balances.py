@@ -1,4 +1,4 @@
-"""What an order owes, which late transfer was honoured, how far an address has been searched."""
+"""Add pending refunds, honoured late transfers, and how far an address was searched."""
 
 from peewee import Database, PostgresqlDatabase
 from playhouse.migrate import SchemaMigrator
@@ -27,7 +27,7 @@ def up(migrator: SchemaMigrator, db: Database) -> None:
     db.execute_sql(
         "UPDATE payment_intents SET ended_at = expires_at WHERE status IN ('expired', 'canceled')"
     )
-    # What an ended order was not honoured by so far is owed and stays owed.
+    # Expired orders have not accepted these payments so far. They stay due as refunds.
     db.execute_sql(
         "UPDATE payments SET honoured = FALSE WHERE canonical AND intent_id IN"
         " (SELECT id FROM payment_intents WHERE status = 'expired')"

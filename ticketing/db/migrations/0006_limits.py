@@ -1,4 +1,4 @@
-"""What one client ordered in a day, by /64 and /48; ticket types that need a credential."""
+"""Add order limits by /64 and /48, and ticket types that require a credential."""
 
 from peewee import Database
 from playhouse.migrate import SchemaMigrator

@@ -1,4 +1,4 @@
-"""The first address of a wallet, 0/0, is the organizer's own: it is not issued any more."""
+"""Reserve the first address of a wallet, 0/0, for its organizer. It is no longer issued."""
 
 from peewee import Database
 from playhouse.migrate import SchemaMigrator

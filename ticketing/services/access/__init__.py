@@ -1,1 +1,1 @@
-"""Who may do what: tenants, members, API keys, tokens, rate limits, the audit log."""
+"""Access: tenants, members, API keys, tokens, rate limits, the audit log."""

@@ -1,4 +1,4 @@
-"""An API key that is presented: whether it is good, by which secret, and that it was used."""
+"""Authenticate an API key: compare its digests, and record its use."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ticketing.models.tenants import Tenant
 NOTED_EVERY = timedelta(minutes=1)
 
 _NOBODYS_DIGEST = "0" * 64
-"""Compared in place of a digest that is not there: a refusal takes as long."""
+"""Compared if a digest is missing, so that every failed attempt takes the same time."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class PresentedKey:
-    """A good key, and until when the secret that it was presented by is good."""
+    """A valid key, and when the presented secret of it expires."""
 
     key: ApiKey
     generation: int
@@ -43,10 +43,10 @@ def _live_key(key_id: Any, now: Any) -> ModelSelect[ApiKey]:
 
 
 def present(plaintext: str, keyring: Keyring) -> PresentedKey | None:
-    """Return what this plaintext opens, None if it opens nothing: never why.
+    """Return the key with this plaintext. None if it is not valid.
 
-    What cannot be a key of ours is refused without asking the database. Of all others each takes
-    the same query, digests and comparisons.
+    A malformed key is rejected without a database query. Every other key takes the same query,
+    digests and comparisons, so the time does not show why it failed.
     """
     key_id = credentials.api_key_id(plaintext)
     if key_id is None:
@@ -64,23 +64,23 @@ def present(plaintext: str, keyring: Keyring) -> PresentedKey | None:
     ends_at = key.end_of(generation)
     if ends_at is None or ends_at <= now:
         return None
-    _note(key, digests[0], keyring, current=fits)
+    _record_use(key, digests[0], keyring, current=fits)
     return PresentedKey(key, generation, ends_at)
 
 
 def of_jwt(key_id: str, generation: int) -> ApiKey | None:
-    """Return the key that a JWT was made from, None if its secret of then is no longer good."""
+    """Return the key from which a JWT was made. None if that secret is no longer valid."""
     now = clock.now()
     key = _live_key.first(key_id=key_id, now=now)
     ends_at = key.end_of(generation) if key else None
     return key if ends_at is not None and ends_at > now else None
 
 
-def _note(key: ApiKey, digest: str, keyring: Keyring, *, current: bool) -> None:
-    """Note that the key is in use, at most once a minute: reading must not become writing.
+def _record_use(key: ApiKey, digest: str, keyring: Keyring, *, current: bool) -> None:
+    """Record that the key was used, at most once a minute, so that reads rarely write.
 
-    Its digest is then kept under the SECRET_KEY of now. A database that cannot be written at the
-    moment refuses nobody: the next use is noted.
+    The digest is then stored under the current SECRET_KEY. If the database cannot be written, the
+    request still succeeds, and the next use is recorded.
     """
     now = clock.now()
     if key.last_used_at is not None and key.last_used_at >= now - NOTED_EVERY:
@@ -96,10 +96,10 @@ def _note(key: ApiKey, digest: str, keyring: Keyring, *, current: bool) -> None:
         made_under: credentials.secret_key_id(keyring.current),
     }
     not_noted = ApiKey.last_used_at.is_null() | (ApiKey.last_used_at < now - NOTED_EVERY)
-    # If the key was rotated meanwhile, its new digest stays.
+    # If the key was rotated in the meantime, keep its new digest.
     same_secret = column == (key.digest if current else key.previous_digest)
     try:
         ApiKey.update(changes).where(ApiKey.id == key.id, same_secret, not_noted).execute()
     except (DatabaseError, InterfaceError) as error:
-        log.warning("the use of %s is not noted: %s", key.id, str(error).strip().split("\n")[0])
+        log.warning("use of %s is not recorded: %s", key.id, str(error).strip().split("\n")[0])
         close_broken_connection()

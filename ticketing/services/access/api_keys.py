@@ -16,12 +16,12 @@ MAX_NAME = 100
 
 
 def create(tenant_id: str, *, name: str, role: Role, ttl_seconds: int, keyring: Keyring) -> ApiKey:
-    """Make a key that lives `ttl_seconds`. Its `key` is the plaintext, which is kept nowhere.
+    """Create a key that expires after `ttl_seconds`. Its `key` is the plaintext, never stored.
 
-    Invalid for a name that breaks a rule.
+    Invalid for an invalid name.
     """
     if not 1 <= len(name) <= MAX_NAME:
-        raise Invalid({"name": [f"1 to {MAX_NAME} characters."]})
+        raise Invalid({"name": [f"Must have 1 to {MAX_NAME} characters."]})
     key_id = ids.new(ids.API_KEY)
     plaintext = credentials.new_api_key(key_id)
     now = clock.now()
@@ -40,7 +40,7 @@ def create(tenant_id: str, *, name: str, role: Role, ttl_seconds: int, keyring: 
 
 
 def list_page(tenant_id: str, status: KeyStatus | None, page: PageRequest) -> Page[ApiKey]:
-    """Return a tenant's keys in the order they were made."""
+    """Return a page of a tenant's keys, the oldest first."""
     query = ApiKey.select().where(ApiKey.tenant == tenant_id)
     now = clock.now()
     if status is KeyStatus.REVOKED:
@@ -53,7 +53,7 @@ def list_page(tenant_id: str, status: KeyStatus | None, page: PageRequest) -> Pa
 
 
 def list_all(tenant_id: str) -> list[ApiKey]:
-    """Return all keys of a tenant in the order they were made."""
+    """Return all keys of a tenant, the oldest first."""
     query = ApiKey.select(ApiKey, Tenant).join(Tenant).where(ApiKey.tenant == tenant_id)
     return list(query.order_by(ApiKey.id))
 
@@ -62,17 +62,17 @@ def get(tenant_id: str, key_id: str) -> ApiKey:
     """Return one key of a tenant. NotFound."""
     key = ApiKey.get_or_none(ApiKey.tenant == tenant_id, ApiKey.id == key_id)
     if key is None:
-        raise NotFound("There is no such API key.")
+        raise NotFound("This API key does not exist.")
     return key
 
 
 def rotate(
     tenant_id: str, key_id: str, *, overlap_seconds: int, ttl_seconds: int | None, keyring: Keyring
 ) -> ApiKey:
-    """Give a key a new secret, in `key`; the one before is good for `overlap_seconds` more.
+    """Give a key a new secret, in `key`. The previous one stays valid for `overlap_seconds`.
 
-    It then lives `ttl_seconds`, or as long as it would have. What came before those two ends at
-    once. NotFound, KeyNotActive.
+    The key then expires after `ttl_seconds`; None keeps its expiry. Older secrets end at once.
+    NotFound, KeyNotActive.
     """
     key = get(tenant_id, key_id)
     if key.status is not KeyStatus.ACTIVE:
@@ -82,7 +82,7 @@ def rotate(
     expires_at = key.expires_at
     if ttl_seconds is not None:
         expires_at = now + timedelta(seconds=ttl_seconds)
-    # Of rotations at once each ends what it finds: no secret but the last two stays good.
+    # Each of several concurrent rotations ends the secrets it finds: only the last two are valid.
     rotated = (
         ApiKey.update(
             digest=credentials.api_key_digest(keyring.current, plaintext),
@@ -104,7 +104,7 @@ def rotate(
 
 
 def revoke(tenant_id: str, key_id: str) -> ApiKey:
-    """End a key at once, and every JWT made from it. Again: nothing changes. NotFound."""
+    """Revoke a key and all its JWTs at once. A repeat changes nothing. NotFound."""
     (
         ApiKey.update(revoked_at=clock.now())
         .where(ApiKey.tenant == tenant_id, ApiKey.id == key_id, ApiKey.revoked_at.is_null())
@@ -114,7 +114,7 @@ def revoke(tenant_id: str, key_id: str) -> ApiKey:
 
 
 def revoke_all(tenant_id: str) -> list[str]:
-    """End every key of a tenant at once, and every JWT made from one. Return their ids."""
+    """Revoke all keys of a tenant and all their JWTs at once. Return the keys' ids."""
     revoked = (
         ApiKey.update(revoked_at=clock.now())
         .where(ApiKey.tenant == tenant_id, ApiKey.revoked_at.is_null())
@@ -124,14 +124,14 @@ def revoke_all(tenant_id: str) -> list[str]:
 
 
 def under_previous(keyring: Keyring) -> list[ApiKey]:
-    """Return the keys, of all tenants, with a secret that only SECRET_KEY_PREVIOUS knows.
+    """Return the keys of all tenants with a digest that was made under SECRET_KEY_PREVIOUS.
 
-    Among them are those of which nobody has written down which of the two knows them.
+    The result includes keys without a record of the SECRET_KEY that made their digest.
     """
     current, now = credentials.secret_key_id(keyring.current), clock.now()
 
     def is_lost(made_under: Any) -> Any:
-        # Without a previous secret those of which nobody knows are taken for good.
+        # Without SECRET_KEY_PREVIOUS, keys without a record count as made under SECRET_KEY.
         unknown = made_under.is_null() if keyring.previous is not None else False
         return (made_under != current) | unknown
 

@@ -1,4 +1,4 @@
-"""The trail of what was changed, by whom and from where. Written in the change's transaction."""
+"""The audit log: who changed what, and from where. Written in the transaction of the change."""
 
 import json
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from ticketing.services.pagination import Page, PageRequest, paginate
 _LEFT_OUT = frozenset(
     {"key", "updated_at", "last_used_at", "held", "sold", "available", "obstacles", "next_index"}
 )
-"""What is shown once is not kept, nor what follows from the rest or from what others do."""
+"""Fields that are not recorded: secrets that are shown once, and derived values."""
 
 
 @dataclass(frozen=True)
 class Actor:
-    """Whoever changes something, and how: a credential with its request, or the command line."""
+    """Who makes a change, and how: a credential with its request, or the command line."""
 
     name: str
     action: str
@@ -35,10 +35,10 @@ def record(
     before: dict[str, Any] | None,
     after: dict[str, Any],
 ) -> None:
-    """Write down a change. `before` and `after` are all fields that its subject shows.
+    """Record a change. `before` and `after` are all fields of the subject.
 
-    Only those that differ are kept; if none does and no secret was made (`key`), nothing was
-    changed. `before` None: it is new.
+    Only fields that differ are stored. If none differs and there is no new secret (`key`), nothing
+    is recorded. `before` None: the subject is new.
     """
     is_change = before is None or after.get("key") is not None
     after = {name: value for name, value in after.items() if name not in _LEFT_OUT}
@@ -63,9 +63,9 @@ def record(
 
 @contextmanager
 def changes(tenant_id: str) -> Iterator[None]:
-    """Run a change and the entry that tells of it in one transaction.
+    """Run a change and its audit log entry in one transaction.
 
-    The changes of a tenant are made one by one, so nothing happens between `before` and `after`.
+    Changes of a tenant run one at a time, so no other change comes between `before` and `after`.
     """
     with write_transaction():
         one_at_a_time(f"changes of {tenant_id}")
@@ -75,7 +75,7 @@ def changes(tenant_id: str) -> Iterator[None]:
 def list_page(
     tenant_id: str, actor: str | None, subject: str | None, page: PageRequest
 ) -> Page[AuditLogEntry]:
-    """Return a tenant's trail, the latest first."""
+    """Return a page of a tenant's audit log, the latest entry first."""
     query = AuditLogEntry.select().where(AuditLogEntry.tenant == tenant_id)
     if actor is not None:
         query = query.where(AuditLogEntry.actor == actor)

@@ -1,4 +1,4 @@
-"""Members: the organizer's own people."""
+"""Members: people of the organizer, who sign in with a password."""
 
 import re
 from collections.abc import Sequence
@@ -17,30 +17,30 @@ from ticketing.services.access.rate_limits import OneAtATime
 MIN_PASSWORD, MAX_PASSWORD = 12, 128
 MAX_EMAIL = 254
 
-# Loaded now: passlib's stand-in breaks when the backend comes between its lookup and its call.
+# Load the backend now: passlib loads it lazily, and that is not thread-safe.
 argon2.set_backend("argon2_cffi")
-# OWASP's least for argon2id: 19 MiB, so that a few sign-ins at once fit a small host.
+# OWASP's minimum for argon2id: 19 MiB. A small host has enough memory for a few at once.
 hasher = argon2.using(type="ID", memory_cost=19_456, time_cost=2, parallelism=1)
 
 _EMAIL = re.compile(r"[^@\s\0]+@[^@\s\0.]+(?:\.[^@\s\0.]+)+")
 
-# A verification takes 20 ms of a core: guessers must not have all of them.
+# A verification takes 20 ms of CPU. Password guessing must not use all cores.
 _hashing = OneAtATime(retry_after=1)
 
 _NOBODYS_HASH = (
     "$argon2id$v=19$m=19456,t=2,p=1$HKMUwtg7RyjlnDOm1DqHcA$"
     "HLxvtOWbxwEI/lBwCu0Csc4SeBV/GWtkjr96IvF4UzY"
 )
-"""Verified in place of a member who does not exist; of a random password that nobody kept."""
+"""The hash of a random password. It is verified if the member does not exist."""
 
 
 def add(tenant_id: str, email: str, role: Role, password: str) -> Member:
-    """Let a person of the tenant sign in. Invalid for a bad email or password; MemberExists."""
+    """Add a member, who may then sign in. Invalid for the email or password; MemberExists."""
     errors = {}
     if not _EMAIL.fullmatch(email) or len(email) > MAX_EMAIL:
-        errors["email"] = ["Not an email address."]
+        errors["email"] = ["Must be an email address."]
     if not MIN_PASSWORD <= len(password) <= MAX_PASSWORD or "\0" in password:
-        errors["password"] = [f"{MIN_PASSWORD} to {MAX_PASSWORD} characters."]
+        errors["password"] = [f"Must have {MIN_PASSWORD} to {MAX_PASSWORD} characters."]
     if errors:
         raise Invalid(errors)
     try:
@@ -57,22 +57,22 @@ def add(tenant_id: str, email: str, role: Role, password: str) -> Member:
 
 
 def list_all(tenant_id: str) -> Sequence[Member]:
-    """Return everybody who was ever added, in that order."""
+    """Return all members, disabled ones included, the oldest first."""
     return list(Member.select().where(Member.tenant == tenant_id).order_by(Member.id))
 
 
 def disable(tenant_id: str, email: str) -> Member:
-    """End a member's access at once, JWTs included. Again: nothing changes. NotFound."""
+    """End a member's access and JWTs at once. A repeat changes nothing. NotFound."""
     mine = (Member.tenant == tenant_id) & (Member.email == email.lower())
     Member.update(disabled_at=clock.now()).where(mine, Member.disabled_at.is_null()).execute()
     member = Member.get_or_none(mine)
     if member is None:
-        raise NotFound("There is no such member.")
+        raise NotFound("This member does not exist.")
     return member
 
 
 def sign_in(tenant_reference: str, email: str, password: str) -> Member | None:
-    """Return the member with this password, or None. Every refusal takes the same time.
+    """Return the member with this password, or None. Every failure takes the same time.
 
     TooManyRequests if another thread of this process is verifying a password.
     """

@@ -1,7 +1,7 @@
-"""How often one caller may ask, a minute.
+"""Rate limits: how many requests per minute one caller may make.
 
-Reading is counted in the process's memory, so that it writes nothing: each process lets its share
-of the limit through. Sign-in and preflight are counted in the database, for all processes and
+Most classes count in the memory of the process, so that reads write nothing. Each process then
+grants its share of the limit. Sign-in and preflight count in the database, for all processes and
 hosts together (constants.COUNTED_IN_DATABASE).
 """
 
@@ -25,16 +25,16 @@ from ticketing.models.rate_counts import RateCount
 
 SECONDS = 60
 KEPT_CALLERS = 50_000
-"""In one process and minute. Beyond, the count of the caller seen first is lost."""
+"""The most callers that a process counts in a minute. Beyond that, it drops the oldest count."""
 DELETED_AT_ONCE = 10_000
 
 log = logging.getLogger(__name__)
 
 
 class Allowance(NamedTuple):
-    """What a caller may still ask for: `remaining` requests of `limit`, for `reset` seconds.
+    """What is left for a caller: `remaining` requests of `limit`, for `reset` seconds.
 
-    `granted`: whether the counted request may be answered.
+    `granted`: whether the current request is within the limit.
     """
 
     granted: bool
@@ -46,7 +46,7 @@ class Allowance(NamedTuple):
 
 @Prepared
 def _take(caller: Any, minute: Any) -> ModelInsert:
-    # Another host's clock may be in the next minute already; one far ahead was wrong.
+    # Another host's clock may be in the next minute already. A clock far ahead was wrong.
     same = RateCount.minute.in_([minute, minute + 1])
     return (
         RateCount.insert(caller=caller, minute=minute, used=1)
@@ -62,10 +62,10 @@ def _take(caller: Any, minute: Any) -> ModelInsert:
 
 
 class Limiter:
-    """Counts what callers of this process ask for. Safe to share between threads."""
+    """Counts the requests of each caller. Threads may share it."""
 
     processes: ClassVar[int] = 1
-    """Of this host, as gunicorn.conf.py says: a client's requests are spread over them."""
+    """The number of processes on this host that share the limit. gunicorn.conf.py sets it."""
 
     def __init__(self) -> None:
         self._minute = 0
@@ -73,10 +73,10 @@ class Limiter:
         self._lock = threading.Lock()
 
     def spend(self, call_class: CallClass, callers: Sequence[str], limit: int) -> Allowance:
-        """Count one request of a caller, of whom `limit` a minute are answered.
+        """Count one request of a caller, with `limit` requests per minute.
 
-        `callers`: what the caller is known by, from narrow to wide. Every wider one has
-        WIDE_FACTOR times the limit. DatabaseUnavailable if the database has to count, and cannot.
+        `callers`: the caller's identifiers, from narrow to wide. Each wider one has WIDE_FACTOR
+        times the limit. DatabaseUnavailable if the class counts in the database, which is down.
         """
         seconds = clock.now().timestamp()
         minute = int(seconds // SECONDS)
@@ -90,7 +90,7 @@ class Limiter:
             most = quota * WIDE_FACTOR**place
             remaining = min(remaining, most - count(f"{call_class} {caller}", minute, most))
             if remaining < 0:
-                break  # what is refused is not taken from the neighbours' share
+                break  # a rejected request must not count against the wider network
         return Allowance(remaining >= 0, call_class, quota, max(0, remaining), reset)
 
     def _count_here(self, caller: str, minute: int, most: int) -> int:
@@ -98,7 +98,7 @@ class Limiter:
             return self._set(caller, minute, self._get(caller, minute) + 1)
 
     def _count_in_database(self, caller: str, minute: int, most: int) -> int:
-        """Return how often the caller asked. Who is over the limit costs no more queries."""
+        """Return the caller's number of requests. Over the limit, there are no more queries."""
         with self._lock:
             used = self._get(caller, minute)
         if used > most:
@@ -124,7 +124,7 @@ def _take_one(caller: str, minute: int) -> RateCount:
     try:
         counted = _take.first(caller=caller, minute=minute)
     except (DatabaseError, InterfaceError) as error:
-        log.error("requests cannot be counted: %s", str(error).strip().split("\n")[0])
+        log.error("cannot count requests: %s", str(error).strip().split("\n")[0])
         close_broken_connection()
         raise DatabaseUnavailable from None
     assert counted is not None
@@ -132,7 +132,7 @@ def _take_one(caller: str, minute: int) -> RateCount:
 
 
 class OneAtATime:
-    """Lets one thread of this process do something expensive; the others are refused at once."""
+    """Lets one thread of this process do something expensive. Others get TooManyRequests."""
 
     def __init__(self, *, retry_after: int) -> None:
         self._lock = threading.Lock()
@@ -140,7 +140,7 @@ class OneAtATime:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Do it now. TooManyRequests if another thread is doing it."""
+        """Run the block. TooManyRequests if another thread is running it."""
         if not self._lock.acquire(blocking=False):
             raise TooManyRequests(retry_after=self._retry_after)
         try:
@@ -150,9 +150,9 @@ class OneAtATime:
 
 
 def forget_old() -> None:
-    """Delete the counts of minutes that are over."""
+    """Delete the counts of past minutes."""
     minute = int(clock.now().timestamp() // SECONDS)
     over = RateCount.minute < minute - 1
     old = RateCount.select(RateCount.caller).where(over).limit(DELETED_AT_ONCE)
-    # The condition again, for a caller who asked meanwhile.
+    # Check the condition again, in case the caller made a request in the meantime.
     RateCount.delete().where(RateCount.caller.in_(old), over).execute()

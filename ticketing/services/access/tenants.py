@@ -1,4 +1,4 @@
-"""Tenants: making one, and finding the one that a path names."""
+"""Tenants: create one, and find the one in a path."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def _by_slug(slug: Any) -> ModelSelect[Tenant]:
 
 
 def create(slug: str, name: str, xpub: str | None) -> Tenant:
-    """Make a tenant, with a wallet if an account's `xpub` is given.
+    """Create a tenant, with a wallet if `xpub` is given.
 
-    Invalid for a slug, name or xpub that breaks a rule; SlugTaken.
+    Invalid for the slug, name or xpub; SlugTaken.
     """
     if not SLUG.fullmatch(slug) or len(slug) > MAX_SLUG:
-        raise Invalid({"slug": ["Lower-case letters and digits, in words joined by '-'."]})
+        raise Invalid({"slug": ["Must be lower-case letters and digits, in words joined by '-'."]})
     if not name.strip() or len(name) > MAX_NAME or "\0" in name:
-        raise Invalid({"name": [f"1 to {MAX_NAME} characters."]})
+        raise Invalid({"name": [f"Must have 1 to {MAX_NAME} characters."]})
     try:
         with write_transaction():
             tenant = Tenant.create(
@@ -60,5 +60,5 @@ def find(reference: str) -> Tenant:
     else:
         tenant = None
     if tenant is None:
-        raise NotFound("There is no such tenant.")
+        raise NotFound("This tenant does not exist.")
     return tenant

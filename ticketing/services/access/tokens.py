@@ -1,4 +1,4 @@
-"""The tokens that open the admin surfaces (RFC 7519), and who stands behind a credential."""
+"""JWTs for the admin surfaces (RFC 7519), and the caller behind a credential."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AUDIENCE = "ticketing-admin"
 _CLAIMS = ["iss", "aud", "sub", "tenant", "role", "iat", "exp", "jti"]
 
 _CLOCKS_APART = timedelta(minutes=1)
-"""How far the clocks of two hosts may differ."""
+"""How much the clocks of two hosts may differ."""
 
 
 @Prepared
@@ -40,7 +40,7 @@ def _active_member(member_id: Any) -> ModelSelect[Member]:
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks: a key or a member, its tenant, and what it may do."""
+    """An authenticated caller: an API key or a member, with its tenant and role."""
 
     credential_id: str
     tenant: Tenant
@@ -48,17 +48,17 @@ class Caller:
 
     @property
     def tenant_id(self) -> str:
-        """The id of its tenant."""
+        """The id of the tenant."""
         return str(self.tenant.id)
 
     def belongs_to(self, tenant_reference: str) -> bool:
-        """Tell whether `tenant_reference`, a slug or an id, names the caller's tenant."""
+        """Return whether `tenant_reference` is the slug or id of the caller's tenant."""
         return tenant_reference in (self.tenant.id, self.tenant.slug)
 
 
 @dataclass(frozen=True)
 class Token:
-    """A JWT and what its holder wants to know of it."""
+    """A JWT with its role and expiry."""
 
     access_token: str
     expires_in: int
@@ -68,9 +68,9 @@ class Token:
 
 
 def exchange_key(plaintext: str, config: Config) -> Token:
-    """Give a JWT for an API key; it never outlives the key. InvalidCredentials, never why.
+    """Return a JWT for an API key. InvalidCredentials, without a reason.
 
-    It ends with the secret that it was made from, also if that is rotated away later.
+    The JWT expires with the key or earlier. It also ends with the secret from which it was made.
     """
     use = api_key_auth.present(plaintext, config.keyring)
     if use is None:
@@ -79,7 +79,7 @@ def exchange_key(plaintext: str, config: Config) -> Token:
 
 
 def sign_in(tenant_reference: str, email: str, password: str, config: Config) -> Token:
-    """Give a JWT to a member. InvalidCredentials, never why, and always after as long."""
+    """Return a JWT for a member. InvalidCredentials, without a reason and in constant time."""
     member = members.sign_in(tenant_reference, email, password)
     if member is None:
         raise InvalidCredentials
@@ -87,7 +87,7 @@ def sign_in(tenant_reference: str, email: str, password: str, config: Config) ->
 
 
 def caller_of_key(plaintext: str, config: Config) -> Caller:
-    """Return who sends this API key. Unauthenticated."""
+    """Return the caller with this API key. Unauthenticated."""
     use = api_key_auth.present(plaintext, config.keyring)
     if use is None:
         raise Unauthenticated
@@ -95,10 +95,10 @@ def caller_of_key(plaintext: str, config: Config) -> Caller:
 
 
 def caller_of_jwt(token: str, config: Config) -> Caller:
-    """Return who sends this JWT, as the database knows them now. Unauthenticated.
+    """Return the caller with this JWT. Unauthenticated.
 
-    The role is the credential's present one; a revoked key, a secret that was rotated away and a
-    disabled member end here.
+    The role is the current one in the database. A JWT of a revoked key, a replaced secret or a
+    disabled member is not valid.
     """
     claims = _claims_of(token, config.keyring)
     if claims["iat"] > (clock.now() + _CLOCKS_APART).timestamp():
@@ -115,7 +115,7 @@ def caller_of_jwt(token: str, config: Config) -> Caller:
 
 
 def _claims_of(token: str, keyring: Keyring) -> dict[str, Any]:
-    """Return what a JWT says that one of our secrets has signed. Unauthenticated."""
+    """Return the claims of a JWT that a valid SECRET_KEY has signed. Unauthenticated."""
     for secret in keyring.accepted:
         try:
             claims: dict[str, Any] = jwt.decode(
@@ -124,7 +124,7 @@ def _claims_of(token: str, keyring: Keyring) -> dict[str, Any]:
                 algorithms=[ALGORITHM],
                 audience=AUDIENCE,
                 issuer=ISSUER,
-                # Another host's clock may be a little ahead; when it ends is what counts.
+                # Another host's clock may be a little ahead, so only the expiry is checked.
                 options={"require": _CLAIMS, "verify_iat": False},
             )
         except jwt.InvalidSignatureError:
@@ -136,7 +136,7 @@ def _claims_of(token: str, keyring: Keyring) -> dict[str, Any]:
 
 
 def _generation(claims: dict[str, Any]) -> int:
-    """Return which secret of its key a JWT was made from; one that does not say: from the first."""
+    """Return the generation of the secret from which a JWT was made. Default: the first."""
     return int(claims["jti"].partition(".")[2] or 0)
 
 

@@ -1,1 +1,1 @@
-"""What is on sale: events, ticket types, the public listing."""
+"""The catalog: events, ticket types, the public listing."""

@@ -44,16 +44,16 @@ def _by_id(tenant_id: Any, event_id: Any) -> ModelSelect[Event]:
 
 
 def create(tenant: Tenant, fields: dict[str, Any], config: Config) -> Event:
-    """Make an event. SlugTaken; Invalid if it ends before it starts.
+    """Create an event. SlugTaken; Invalid if it ends before it starts.
 
-    `fields` are the checked fields of the request. Without a slug, one is made from the title.
+    `fields` are the validated fields of the request. The default slug is made from the title.
     """
     _check_times(fields["start_at"], fields["end_at"])
     slug = fields.pop("slug", None)
     now = clock.now()
     for candidate in _slugs_from(fields["title"]) if slug is None else [slug]:
         try:
-            # What came before in the transaction survives a slug that is taken.
+            # A duplicate slug must roll back only the insert, not the whole transaction.
             with savepoint():
                 event = Event.create(
                     id=ids.new(ids.EVENT),
@@ -80,14 +80,14 @@ def list_page(
     q: str | None,
     sort: str,
 ) -> Page[Event]:
-    """Return a tenant's events. `q` is looked for in titles, whatever the case of ASCII letters."""
+    """Return a page of a tenant's events. `q`: text in the title, ASCII letters in any case."""
     query = Event.select().where(Event.tenant == tenant)
     if status is not None:
         query = query.where(Event.status == status)
     if type is not None:
         query = query.where(Event.type == type)
     if q is not None:
-        # SQLite knows the case of ASCII letters alone; so does Postgres in this collation.
+        # SQLite ignores the case of ASCII letters only. In this collation, Postgres does the same.
         title = Event.title if is_sqlite() else Event.title.collate('"C"')
         query = query.where(title.contains(q))
     found = paginate(
@@ -132,14 +132,14 @@ def change(tenant: Tenant, event_id: str, fields: dict[str, Any], config: Config
 
 
 def change_status(tenant: Tenant, event_id: str, status: Publication, config: Config) -> Event:
-    """Do what `set_status` does, and return the event with its obstacles."""
+    """Call `set_status`, and return the event with its obstacles."""
     return _with_obstacles(tenant, set_status(tenant.id, event_id, status), config)
 
 
 def set_status(tenant_id: str, event_id: str, status: Publication) -> Event:
-    """Publish, unpublish or cancel. The same status again: nothing changes.
+    """Publish, unpublish or cancel an event. The current status changes nothing.
 
-    NotFound, InvalidTransition; HasIntents for a way back to draft after somebody began to buy.
+    NotFound, InvalidTransition; HasIntents for a return to draft if there are payment intents.
     """
     with write_transaction():
         event = _lock(tenant_id, event_id)
@@ -148,7 +148,7 @@ def set_status(tenant_id: str, event_id: str, status: Publication) -> Event:
         if status not in PUBLICATION_MOVES[Publication(event.status)]:
             raise InvalidTransition
         if status == Publication.DRAFT:
-            # A preflight locks its ticket type first: none can be under way past this line.
+            # A preflight locks its ticket type first. So after this line, none is running.
             list(
                 locked(TicketType.select().where(TicketType.event == event).order_by(TicketType.id))
             )
@@ -178,7 +178,7 @@ def _save(event: Event) -> None:
 
 def _one(event: Event | None) -> Event:
     if event is None:
-        raise NotFound("There is no such event.")
+        raise NotFound("This event does not exist.")
     return event
 
 
@@ -188,7 +188,7 @@ def _check_times(start_at: datetime, end_at: datetime | None) -> None:
 
 
 def _slugs_from(title: str) -> Iterator[str]:
-    """Offer the title's slug, then the same with a random tail."""
+    """Yield the title's slug, then the same slug with random suffixes."""
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     slug = _NOT_IN_SLUG.sub("-", plain).strip("-") or "event"
     yield slug[:MAX_SLUG].strip("-")

@@ -1,4 +1,4 @@
-"""What keeps people from buying right now."""
+"""Obstacles: the reasons why nobody can buy right now."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PUBLIC_NAMES = {
 
 @dataclass(frozen=True)
 class Circumstances:
-    """What the answer depends on besides the event and its ticket types."""
+    """What the obstacles depend on, besides the event and its ticket types."""
 
     has_wallet: bool
     payable_chains: Container[int]
@@ -35,7 +35,7 @@ class Circumstances:
 
 
 def add_to_events(tenant: Tenant, found: Sequence[Event], config: Config) -> None:
-    """Set the `obstacles` of events of a tenant."""
+    """Set `obstacles` on events of a tenant."""
     circumstances = _circumstances(tenant, config)
     by_event = _ticket_types_of(found)
     for event in found:
@@ -45,7 +45,7 @@ def add_to_events(tenant: Tenant, found: Sequence[Event], config: Config) -> Non
 def add_to_ticket_types(
     tenant: Tenant, event: Event, found: Sequence[TicketType], config: Config
 ) -> None:
-    """Set the `obstacles` of an event's ticket types."""
+    """Set `obstacles` on an event's ticket types."""
     circumstances = _circumstances(tenant, config)
     for ticket_type in found:
         ticket_type.obstacles = of_ticket_type(ticket_type, event, circumstances)
@@ -54,7 +54,7 @@ def add_to_ticket_types(
 def of_ticket_type(
     ticket_type: TicketType, event: Event, circumstances: Circumstances
 ) -> list[Obstacle]:
-    """Return why nobody can buy this ticket type; empty when it is on sale."""
+    """Return why nobody can buy this ticket type. Empty if it is on sale."""
     now = circumstances.now
     paid = ticket_type.price_amount > 0
     available = ticket_type.available
@@ -79,9 +79,9 @@ def of_ticket_type(
 def of_event(
     event: Event, of_it: Sequence[TicketType], circumstances: Circumstances
 ) -> list[Obstacle]:
-    """Return why nobody can buy anything of this event.
+    """Return why nobody can buy any ticket of this event.
 
-    As long as one published ticket type is on sale, the others' obstacles do not count.
+    If one published ticket type is on sale, the obstacles of the others are ignored.
     """
     found: set[Obstacle] = set()
     if event.status != Publication.PUBLISHED:
@@ -101,7 +101,7 @@ def of_event(
 
 
 def availability(obstacles: Sequence[Obstacle]) -> Availability:
-    """Say to the public in one word what the organizer is told in detail."""
+    """Return one word for the public, from the detailed obstacles."""
     if not obstacles:
         return Availability.ON_SALE
     return _PUBLIC_NAMES.get(obstacles[0], Availability.UNAVAILABLE)
@@ -113,7 +113,7 @@ def _of_event(event_id: Any) -> ModelSelect[TicketType]:
 
 
 def _ticket_types_of(found: Sequence[Event]) -> dict[str, list[TicketType]]:
-    """Return the ticket types of events, by event id, in the order they were made."""
+    """Return the ticket types of events by event id, the oldest first."""
     if len(found) == 1:
         return {found[0].id: _of_event.rows(event_id=found[0].id)}
     by_event: dict[str, list[TicketType]] = {event.id: [] for event in found}

@@ -1,4 +1,4 @@
-"""What anybody may see: published events and their published ticket types."""
+"""The public listing: published events and their published ticket types."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _published_by_slug(tenant_id: Any, slug: Any) -> ModelSelect[Event]:
 
 
 def list_events(tenant: Tenant, page: PageRequest) -> Versioned[Page[Event]]:
-    """Return a tenant's published events, soonest first."""
+    """Return a page of a tenant's published events, the earliest first."""
     version = catalog_version.of_tenant(tenant, clock.now())
     order = [Event.start_at, Event.id]
     found = paginate(_published_events(tenant.id), order, page, scope=f"public {tenant.id}")
@@ -60,14 +60,14 @@ def find_event(tenant: Tenant, event_reference: str) -> Event:
     else:
         event = None
     if event is None:
-        raise NotFound("There is no such event.")
+        raise NotFound("This event does not exist.")
     return event
 
 
 def list_ticket_types(
     tenant: Tenant, event_reference: str, page: PageRequest, config: Config
 ) -> Versioned[Page[TicketType]]:
-    """Return the published ticket types of a published event, as made. NotFound."""
+    """Return a page of a published event's published ticket types, oldest first. NotFound."""
     now = clock.now()
     with snapshot():
         event = find_event(tenant, event_reference)

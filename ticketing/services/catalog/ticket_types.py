@@ -40,7 +40,7 @@ _by_id: Prepared[TicketType] = Prepared(_select)
 
 
 def create(tenant: Tenant, event_id: str, fields: dict[str, Any], config: Config) -> TicketType:
-    """Make a ticket type of an event. NotFound; Invalid where two fields contradict each other."""
+    """Create a ticket type of an event. NotFound; Invalid if two fields contradict each other."""
     event = events.get(tenant.id, event_id)
     now = clock.now()
     ticket_type = TicketType(
@@ -59,7 +59,7 @@ def create(tenant: Tenant, event_id: str, fields: dict[str, Any], config: Config
 
 
 def list_page(tenant: Tenant, event_id: str, page: PageRequest, config: Config) -> Page[TicketType]:
-    """Return a page of an event's ticket types in the order they were made. NotFound."""
+    """Return a page of an event's ticket types, the oldest first. NotFound."""
     event = events.get(tenant.id, event_id)
     query = TicketType.select().where(TicketType.event == event)
     found = paginate(query, [TicketType.id], page, scope=f"tickets {event.id}")
@@ -73,7 +73,7 @@ def read(tenant: Tenant, event_id: str, ticket_id: str, config: Config) -> Ticke
 
 
 def get(tenant_id: str, event_id: str, ticket_id: str) -> TicketType:
-    """Return one ticket type, its event beside it. NotFound."""
+    """Return one ticket type with its event. NotFound."""
     found = _by_id.first(tenant_id=tenant_id, event_id=event_id, ticket_id=ticket_id)
     return _one(found)
 
@@ -81,9 +81,9 @@ def get(tenant_id: str, event_id: str, ticket_id: str) -> TicketType:
 def change(
     tenant: Tenant, event_id: str, ticket_id: str, fields: dict[str, Any], config: Config
 ) -> TicketType:
-    """Change the given fields. Open intents keep the price and chain they were shown.
+    """Change the given fields. Open intents keep their price and chain.
 
-    NotFound, CapacityTooLow; Invalid where two fields contradict each other.
+    NotFound, CapacityTooLow; Invalid if two fields contradict each other.
     """
     with write_transaction():
         ticket_type = _lock(tenant.id, event_id, ticket_id)
@@ -99,9 +99,9 @@ def change(
 def set_status(
     tenant: Tenant, event_id: str, ticket_id: str, status: Publication, config: Config
 ) -> TicketType:
-    """Publish, unpublish or cancel. The same status again: nothing changes.
+    """Publish, unpublish or cancel a ticket type. The current status changes nothing.
 
-    NotFound, InvalidTransition; HasIntents for a way back to draft after somebody began to buy.
+    NotFound, InvalidTransition; HasIntents for a return to draft if there are payment intents.
     """
     with write_transaction():
         if status == Publication.CANCELED:
@@ -120,7 +120,7 @@ def set_status(
 
 
 def _end_sale(ticket_type: TicketType) -> None:
-    """Cancel the live orders of a ticket type that may be canceled, before it is locked itself."""
+    """Cancel the ticket type's live orders that can be canceled, before it is locked itself."""
     if Publication.CANCELED in PUBLICATION_MOVES[Publication(ticket_type.status)]:
         settlement.cancel_sale(TicketType.id == ticket_type.id)
 
@@ -142,15 +142,15 @@ def _save(ticket_type: TicketType) -> None:
 
 def _one(ticket_type: TicketType | None) -> TicketType:
     if ticket_type is None:
-        raise NotFound("There is no such ticket type.")
+        raise NotFound("This ticket type does not exist.")
     return ticket_type
 
 
 def _check(ticket_type: TicketType) -> None:
-    """Refuse what is wrong only in combination."""
+    """Check fields that depend on each other. Invalid."""
     errors: dict[str, list[str]] = {}
     if ticket_type.price_amount > 0 and ticket_type.chain_id is None:
-        errors["chain_id"] = ["Required unless price_amount is 0."]
+        errors["chain_id"] = ["Required if price_amount is not 0."]
     if ticket_type.min_per_order > ticket_type.max_per_order:
         errors["min_per_order"] = ["Must not be above max_per_order."]
     start: datetime | None = ticket_type.sales_start_at

@@ -1,1 +1,1 @@
-"""What a buyer orders: intents, stock, admissions."""
+"""Orders: intents, stock, admissions, limits for clients."""

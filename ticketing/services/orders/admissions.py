@@ -1,4 +1,4 @@
-"""Admissions: issued when an intent is confirmed, suspended while its payment is gone."""
+"""Admissions: issued when an intent is confirmed, suspended while its payment is missing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _of_intent(intent_id: Any) -> ModelSelect[Admission]:
 
 
 def issue(intent: PaymentIntent) -> None:
-    """Issue one admission per seat, each with a code of its own.
+    """Issue one admission per seat, each with its own code.
 
     Call it in the transaction that confirms the intent.
     """
@@ -51,21 +51,21 @@ def set_status(intent: PaymentIntent, status: AdmissionStatus) -> None:
 
 
 def of_intent(intent: PaymentIntent) -> Sequence[Admission]:
-    """Return an intent's admissions; none before it was confirmed."""
+    """Return an intent's admissions. Empty before it is confirmed."""
     return _of_intent.rows(intent_id=intent.id)
 
 
 def list_page(
     tenant_id: str, page: PageRequest, *, event_id: str | None, status: AdmissionStatus | None
 ) -> Page[Admission]:
-    """Return a tenant's admissions in the order they were issued."""
+    """Return a page of a tenant's admissions, the oldest first."""
     query = Admission.select()
     if event_id is None:
         query = query.where(Admission.tenant == tenant_id)
     else:
         query = query.where(Admission.event == only_event(tenant_id, event_id))
     if status is not None:
-        # Most are valid; for the few that are not there are indexes on these alone.
+        # Most admissions are valid. Partial indexes exist for the few others.
         query = query.where(Admission.status == literal(status))
     scope = f"admissions {tenant_id} {event_id} {status}"
     return paginate(query, [Admission.id], page, scope=scope)

@@ -1,4 +1,4 @@
-"""What one client without a credential may order: unpaid seats, free seats, orders a day."""
+"""Order limits for a client without a credential: unpaid seats, free seats, orders per day."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ _QUERIES: tuple[Prepared[PaymentIntent], ...] = (_used_by, _used_by_site)
 def check(
     client: Sequence[str], event_id: str, quantity: int, config: Config, *, is_free: bool
 ) -> None:
-    """Hold a client to what it may order, with this order of `quantity` seats included.
+    """Check a client's limits, with this order of `quantity` seats included.
 
     `client`: digests of its networks, from narrow to wide. The wider one has WIDE_FACTOR times the
-    limits. One order of unpaid seats may be larger than that limit. Call it in the order's
-    transaction. TooMuchUnpaid, TooManyOrders, TooManyFree.
+    limits. A single order may exceed the limit of unpaid seats. Call it in the transaction of the
+    order. TooMuchUnpaid, TooManyOrders, TooManyFree.
     """
     limits = config.unpaid_per_address, config.orders_per_client, config.free_per_client
     if not any(limits):

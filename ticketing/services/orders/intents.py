@@ -1,4 +1,4 @@
-"""Payment intents: finding and listing them."""
+"""Payment intents: find and list them."""
 
 from __future__ import annotations
 
@@ -60,9 +60,10 @@ def list_page(
     event_id: str | None,
     flag: Flag | None,
 ) -> Page[PaymentIntent]:
-    """Return a tenant's intents in the order they were made."""
+    """Return a page of a tenant's intents, the oldest first."""
     if event_id is not None:
-        # An event's intents are its tenant's: said twice, all the tenant's might be searched.
+        # An event's intents belong to its tenant. With the tenant in the condition too, the
+        # database might search all intents of the tenant.
         query = PaymentIntent.select().where(PaymentIntent.event == only_event(tenant_id, event_id))
     elif flag is not None:
         query = few_of_tenant(tenant_id)
@@ -79,10 +80,10 @@ def list_page(
 
 
 def few_of_tenant(tenant_id: str) -> ModelSelect[PaymentIntent]:
-    """Select the intents of a tenant, to be held to a condition that few fulfil.
+    """Select the intents of a tenant, for a further condition that few of them meet.
 
-    The indexes on such few know the tenant by this expression, and those on all intents do not:
-    so none of those is taken in their place.
+    The partial indexes for such conditions contain this expression. The indexes on all intents do
+    not, so the database cannot choose them.
     """
     return PaymentIntent.select().where(fn.LOWER(PaymentIntent.tenant) == tenant_id)
 
@@ -93,19 +94,19 @@ def get(tenant_reference: str, intent_id: str) -> PaymentIntent:
     found: Prepared[PaymentIntent] = _of_tenant_id if by_id else _of_tenant_slug
     intent = found.first(tenant=tenant_reference, intent_id=intent_id)
     if intent is None:
-        raise NotFound("There is no such intent.")
+        raise NotFound("This intent does not exist.")
     return intent
 
 
 def read(tenant_reference: str, intent_id: str) -> PaymentIntent:
-    """Return one intent with how to pay it. NotFound."""
+    """Return one intent with its payment details. NotFound."""
     intent = get(tenant_reference, intent_id)
     add_payment_details([intent])
     return intent
 
 
 def read_all(tenant_id: str, intent_id: str) -> PaymentIntent:
-    """Return one intent with how to pay it, its payments and its admissions. NotFound."""
+    """Return one intent with its payment details, payments and admissions. NotFound."""
     intent = read(tenant_id, intent_id)
     intent.payments = payments_of(intent)
     intent.admissions = admissions.of_intent(intent)
@@ -113,9 +114,9 @@ def read_all(tenant_id: str, intent_id: str) -> PaymentIntent:
 
 
 def oldest(chain_id: int) -> PaymentIntent | None:
-    """Return the first intent that was ever made to be paid on a chain."""
-    # All there are, in three parts: each has an index by chain. In the order of ids all intents of
-    # all chains might be walked to find one.
+    """Return the oldest intent on a chain, None if there is none."""
+    # Search the intents in three parts, because each part has an index by chain. Ordered by id
+    # only, the search might read the intents of all chains.
     parts = (AWAITING, UNSETTLED, PaymentIntent.watch_until.is_null(False))
     of_chain = PaymentIntent.select().where(PaymentIntent.chain_id == chain_id)
     firsts = [of_chain.where(part).order_by(PaymentIntent.created_at).first() for part in parts]
@@ -124,12 +125,12 @@ def oldest(chain_id: int) -> PaymentIntent | None:
 
 
 def payments_of(intent: PaymentIntent) -> Sequence[Payment]:
-    """Return every transfer seen for an intent, canonical or not, in the chain's order."""
+    """Return every transfer to an intent, canonical or not, in the order of the chain."""
     return _payments_of.rows(intent_id=intent.id)
 
 
 def add_payment_details(found: Sequence[PaymentIntent]) -> None:
-    """Set how each intent can be paid, and how many confirmations its payment has."""
+    """Set the payment details and confirmations of each intent."""
     paid = any(intent.paid_block is not None for intent in found)
     heads = {each.chain_id: each.block_number for each in chains.states().values()} if paid else {}
     for intent in found:
@@ -150,5 +151,5 @@ def _add_payment_details(intent: PaymentIntent, head: int | None) -> None:
     if intent.paid_block is not None:
         intent.confirmations = max(0, (head or 0) - intent.paid_block + 1)
     if intent.status == IntentStatus.CONFIRMED:
-        # A purchase may have looked further than the worker has read.
+        # A purchase may have read newer blocks than the worker.
         intent.confirmations = max(intent.confirmations, terms.required_confirmations)

@@ -1,4 +1,4 @@
-"""The stock of a ticket type. Every change is one conditional UPDATE whose row count is checked."""
+"""The stock of a ticket type. Each change is one conditional UPDATE. Its row count is checked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ticketing.models.ticket_types import TicketType
 
 
 class StockMoved(Exception):
-    """The books and the stock disagree: what is to be released or sold was not held."""
+    """The stock is inconsistent: the quantity to release or sell was not held."""
 
 
 @Prepared
@@ -42,7 +42,7 @@ def _sell(ticket_type_id: Any, quantity: Any) -> ModelUpdate:
 
 
 def hold(ticket_type_id: str, quantity: int) -> TicketType | None:
-    """Set `quantity` aside if that many are left; return the ticket type as it is now.
+    """Hold `quantity` if that many are left, and return the updated ticket type.
 
     None if fewer are left.
     """
@@ -50,12 +50,12 @@ def hold(ticket_type_id: str, quantity: int) -> TicketType | None:
 
 
 def release(ticket_type_id: str, quantity: int) -> None:
-    """Give back what was held. StockMoved."""
+    """Release held tickets. StockMoved."""
     _move(_release, ticket_type_id, quantity)
 
 
 def sell(ticket_type_id: str, quantity: int) -> None:
-    """Turn what was held into sold. StockMoved."""
+    """Turn held tickets into sold ones. StockMoved."""
     _move(_sell, ticket_type_id, quantity)
 
 

@@ -1,1 +1,1 @@
-"""Money: payments, balances, settlement, refunds, reconciliation."""
+"""Payments, balances, settlement, refunds, reconciliation."""

@@ -1,4 +1,4 @@
-"""The blocks that were read, kept so far back as a reorganization may reach."""
+"""The blocks that were read, as far back as a reorganization can reach."""
 
 from collections.abc import Sequence
 
@@ -6,14 +6,14 @@ from ticketing.chain.answers import Block
 from ticketing.models.chains import ChainBlock
 
 KEPT = 512
-"""Blocks of a chain; each is the last one of a range, so they reach back at least as far."""
+"""The number of blocks per chain. Each is the last of a range, so they reach further back."""
 
 MOST_BLOCKS_BACK = KEPT // 2
-"""How far a worker goes back by itself: a single wrong answer must not undo more."""
+"""The most blocks that a worker goes back by itself. One wrong response must not undo more."""
 
 
 def remember(chain_id: int, block: Block) -> None:
-    """Keep a block that was read, and forget those too old to matter."""
+    """Store a block that was read, and delete blocks that are too old to matter."""
     columns = {"hash": block.hash, "time": block.time}
     (
         ChainBlock.insert(chain_id=chain_id, number=block.number, **columns)
@@ -28,12 +28,12 @@ def remember(chain_id: int, block: Block) -> None:
 
 
 def forget_after(chain_id: int, number: int) -> None:
-    """Forget the blocks after `number`: they are not on the chain any more."""
+    """Delete the blocks after `number`: they are no longer on the chain."""
     ChainBlock.delete().where(ChainBlock.chain_id == chain_id, ChainBlock.number > number).execute()
 
 
 def newest_first(chain_id: int) -> Sequence[Block]:
-    """Return the blocks that are kept of a chain, the newest first."""
+    """Return the stored blocks of a chain, the newest first."""
     kept = (
         ChainBlock.select()
         .where(ChainBlock.chain_id == chain_id)
@@ -43,7 +43,7 @@ def newest_first(chain_id: int) -> Sequence[Block]:
 
 
 def has(chain_id: int, block: Block) -> bool:
-    """Tell whether a block is kept, with this hash."""
+    """Return whether this block is stored with the same hash."""
     found: bool = (
         ChainBlock.select()
         .where(

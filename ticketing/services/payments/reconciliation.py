@@ -1,8 +1,8 @@
-"""The audit: what must always hold of stock and money, asked of the database itself.
+"""Reconciliation: rules that must always hold for stock and money, checked in the database.
 
-A rule is one statement. It therefore sees one moment of the books, and is right while buyers buy
-and the worker books. Before the rules are asked one by one, a walk over the ticket types and one
-over the intents find those that any rule could tell of: mostly there are none.
+Each rule is one SQL statement. It sees one consistent state, so it is correct while buyers order
+and the worker writes. First, one query over the ticket types and one over the intents find the
+rows that may violate a rule. Usually there are none. Then the rules check only these rows.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from ticketing.models.payment_intents import Payment, PaymentIntent, Refund
 from ticketing.models.ticket_types import TicketType
 
 BREACHES_PER_RULE = 100
-"""No more of one rule are told: who reads them mends the cause, not the rows."""
+"""The most breaches per rule. The reader needs examples to find the cause, not every row."""
 
 Found = Iterable[tuple[list[str], str]]
-"""Breaches of one rule: the ids of what is wrong, and a sentence on it."""
+"""Breaches of one rule: the ids of the inconsistent rows, and a description."""
 
 Owned = TicketType | PaymentIntent
-"""What belongs to a tenant."""
+"""Models that belong to a tenant."""
 
 
 @dataclass(frozen=True)
 class Breach:
-    """A rule that does not hold, for what it does not hold, and what was found instead."""
+    """A violation of a rule: the rule, the ids of the inconsistent rows, and what was found."""
 
     rule: str
     ids: list[str]
@@ -40,9 +40,9 @@ class Breach:
 
 @dataclass(frozen=True)
 class Scope:
-    """What is looked at: the books of one tenant, or of all (None).
+    """What to check: one tenant, or all (None).
 
-    `ticket_types` and `intents` are the only ones that can be wrong; None: any can.
+    `ticket_types` and `intents`: the only rows that may be inconsistent. None: all may be.
     """
 
     tenant_id: str | None
@@ -51,7 +51,7 @@ class Scope:
 
 
 def reconcile(tenant_id: str | None) -> list[Breach]:
-    """Return where the books are wrong, of one tenant or of all; an empty list: nowhere."""
+    """Return the breaches of one tenant, or of all (None). Empty: everything is consistent."""
     scope = Scope(
         tenant_id,
         _doubtful(TicketType, _stock_is_doubtful(), tenant_id),
@@ -65,7 +65,7 @@ def reconcile(tenant_id: str | None) -> list[Breach]:
 
 
 def count_intents(tenant_id: str | None) -> int:
-    """Return how many intents an audit speaks for."""
+    """Return how many intents the reconciliation covers."""
     return int(_of_tenant(PaymentIntent.select(), PaymentIntent, tenant_id).count())
 
 
@@ -83,7 +83,7 @@ _DUST_PER_MICRO_UNIT = Case(
 _ENDED = PaymentIntent.status.in_([IntentStatus.EXPIRED, IntentStatus.CANCELED])
 _KEPT = PaymentIntent.amount_received - PaymentIntent.refunded
 _BEYOND = _KEPT - Case(None, [(_ENDED, 0)], PaymentIntent.amount)
-# Nothing is due where a reorganization took away more than is left, or what was given back.
+# No refund is due if a reorganization removed more than is left, or removed the refund.
 _REFUND_DUE = Case(None, [(_BEYOND > 0, _BEYOND)], 0)
 _UNACCOUNTED = (
     (PaymentIntent.refund_due != _REFUND_DUE)
@@ -108,7 +108,7 @@ def _stock_is_doubtful() -> Any:
 def _intent_is_doubtful() -> Any:
     of = PaymentIntent.id
     strange = fn.SUM(Case(None, [(Admission.status == _ADMISSION_STATUS, 0)], 1))
-    # A status, not an id, is counted: it is in the index, and no row is read for it.
+    # Count a status instead of an id: it is in the index, so no table row is read.
     seats = Case(None, [(strange > 0, -1)], fn.COUNT(Admission.status))
     abroad = fn.SUM(Case(None, [(Payment.chain_id == PaymentIntent.chain_id, 0)], 1))
     received = Case(None, [(abroad > 0, -1)], _received())
@@ -123,7 +123,7 @@ def _intent_is_doubtful() -> Any:
 
 
 def _doubtful(model: type[Owned], doubt: Any, tenant_id: str | None) -> Sequence[str] | None:
-    """Return which rows of `model` are in doubt; None if too many to be named one by one."""
+    """Return the ids of doubtful rows of `model`. None if there are too many to list."""
     query = _of_tenant(model.select(model.id).where(doubt), model, tenant_id)
     found = [row.id for row in query.limit(BREACHES_PER_RULE + 1)]
     return found if len(found) <= BREACHES_PER_RULE else None
@@ -155,7 +155,7 @@ def _stock_differs(
 
 
 def _bought(statuses: Sequence[IntentStatus]) -> Any:
-    """Add up, for a ticket type, the seats of its intents with one of the statuses."""
+    """Return the SQL sum of a ticket type's seats in intents with one of the statuses."""
     of_it = PaymentIntent.ticket_type == TicketType.id
     quantities = PaymentIntent.select(fn.SUM(PaymentIntent.quantity)).where(
         of_it, PaymentIntent.status.in_(statuses)
@@ -224,7 +224,7 @@ def _every_unit_accounted(scope: Scope) -> Found:
 
 
 def _one_address_one_intent(scope: Scope) -> Found:
-    # The database itself refuses the same spelling; an address is the same in any.
+    # A unique index rejects equal texts, but an address is the same in any case of letters.
     address = fn.LOWER(PaymentIntent.address)
     first, last = fn.MIN(PaymentIntent.id), fn.MAX(PaymentIntent.id)
     query = (
@@ -261,29 +261,29 @@ RULES: dict[str, Callable[[Scope], Found]] = {
     "one_address_one_intent": _one_address_one_intent,
     "payments_fit_intents": _payments_fit_intents,
 }
-"""Each rule by its name, which stays what it is."""
+"""The rules by name. Names are stable."""
 
 
 def _received() -> Any:
-    """Add up the payments that count, in micro-units."""
+    """Return the SQL sum of canonical payments, in micro-units."""
     counts = Payment.canonical == True  # noqa: E712
     amount = _total(Case(None, [(counts, Payment.amount)], 0))
     return amount + _total(Case(None, [(counts, Payment.dust)], 0)) / _DUST_PER_MICRO_UNIT
 
 
 def _refunded() -> Any:
-    """Add up the refunds that count, in micro-units."""
+    """Return the SQL sum of canonical refunds, in micro-units."""
     counts = Refund.canonical == True  # noqa: E712
     return _total(Case(None, [(counts, Refund.amount)], 0))
 
 
 def _total(column: Any) -> Any:
-    # Postgres makes a numeric of a sum of bigints, whose division would not be a whole number.
+    # In Postgres a sum of bigints is numeric, and its division would not be an integer division.
     return fn.COALESCE(fn.SUM(column), 0).cast("BIGINT")
 
 
 def _first(query: ModelSelect[Any], model: type[Owned], scope: Scope) -> Iterable[Any]:
-    """Return the first rows as tuples, by the id of `model`, of those in doubt alone."""
+    """Return the first rows as tuples, ordered by the id of `model`. Only doubtful rows."""
     doubtful = scope.ticket_types if model is TicketType else scope.intents
     if doubtful == []:
         return []
@@ -296,5 +296,5 @@ def _first(query: ModelSelect[Any], model: type[Owned], scope: Scope) -> Iterabl
 def _of_tenant(
     query: ModelSelect[Any], model: type[Owned], tenant_id: str | None
 ) -> ModelSelect[Any]:
-    """Keep the rows of `model` that belong to a tenant, if one is given."""
+    """Restrict the query to rows of `model` that belong to a tenant, if one is given."""
     return query if tenant_id is None else query.where(model.tenant == tenant_id)

@@ -1,4 +1,4 @@
-"""Refunds owed: listed, and marked paid once their transfer is seen. We never send money."""
+"""Refunds that are due: list them, and mark them as paid. The service never sends money."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,19 +22,19 @@ from ticketing.services.payments import settlement
 
 @dataclass(frozen=True)
 class RefundOwed:
-    """What is due back for one intent, and the addresses that its payments came from."""
+    """The refund that is due for one intent, and the senders of its payments."""
 
     intent: PaymentIntent
     senders: Sequence[str]
 
     @property
     def amount(self) -> int:
-        """What can be sent back now, in micro-units: what is pending waits for its depth."""
+        """The amount that can be refunded now, in micro-units, without pending payments."""
         return int(self.intent.refund_due - self.intent.refund_pending)
 
 
 def list_page(tenant_id: str, page: PageRequest) -> Page[RefundOwed]:
-    """Return the refunds that a tenant owes, in the order of their intents."""
+    """Return a page of the refunds that a tenant owes, in the order of their intents."""
     query = intents.few_of_tenant(tenant_id).where(TO_REFUND)
     found = paginate(query, [PaymentIntent.id], page, scope=f"refunds {tenant_id}")
     return Page([_owed(intent) for intent in found.data], found.next_cursor)
@@ -43,10 +43,10 @@ def list_page(tenant_id: str, page: PageRequest) -> Page[RefundOwed]:
 def settle(
     tenant_id: str, intent_id: str, tx_hash: str, enabled: Mapping[int, Chain], by: Actor
 ) -> RefundOwed:
-    """Mark what is due back as paid by the transaction `tx_hash`. Again: nothing changes.
+    """Mark the refund as paid by the transaction `tx_hash`. A repeat changes nothing.
 
-    It must have sent at least what is due, of the same token, to an address that paid, and lie
-    as deep as a payment must. NotFound, NoRefundDue, RefundNotSeen, ChainUnavailable.
+    The transaction must send at least the refund, in the same token, to an address that paid. It
+    must be final, like a payment. NotFound, NoRefundDue, RefundNotSeen, ChainUnavailable.
     """
     intent = intents.get(tenant_id, intent_id)
     settled = Refund.select().where(
@@ -58,10 +58,10 @@ def settle(
         return _owed(intent)
     if intent.refund_due == intent.refund_pending:
         raise NoRefundDue
-    seen = _transfers_back(intent, tx_hash, enabled)
+    transfers = _transfers_back(intent, tx_hash, enabled)
 
     def book(intent: PaymentIntent) -> int:
-        booked = _book(intent, seen, intent.refund_due - intent.refund_pending)
+        booked = _book(intent, transfers, intent.refund_due - intent.refund_pending)
         if booked:
             after = {"refunded": intent.refunded + booked, "tx_hash": tx_hash}
             before = {"refunded": intent.refunded}
@@ -79,11 +79,11 @@ def _owed(intent: PaymentIntent) -> RefundOwed:
 def _transfers_back(
     intent: PaymentIntent, tx_hash: str, enabled: Mapping[int, Chain]
 ) -> list[Transfer]:
-    """Return the transfers of a final transaction to whoever paid the intent."""
+    """Return the transfers of a final transaction to addresses that paid the intent."""
     terms = intent.terms
     chain = enabled.get(terms.chain_id)
     if chain is None:
-        raise ChainUnavailable("The chain of this intent is not enabled any more.")
+        raise ChainUnavailable("The chain of this intent is no longer enabled.")
     with node_places.place(intent.id):
         head, sent = _read(chain, tx_hash, terms.token_address)
     final_up_to = head.number - terms.required_confirmations + 1
@@ -100,10 +100,10 @@ def _read(chain: Chain, tx_hash: str, token_address: str) -> tuple[Block, list[T
         raise ChainUnavailable from None
 
 
-def _book(intent: PaymentIntent, seen: Sequence[Transfer], due: int) -> int:
-    """Write down the transfers that cover what is due; return it. RefundNotSeen."""
+def _book(intent: PaymentIntent, transfers: Sequence[Transfer], due: int) -> int:
+    """Record the transfers that cover `due`, and return it. RefundNotSeen."""
     left = due
-    for transfer in seen:
+    for transfer in transfers:
         amount, _ = units.from_atomic(transfer.atomic_amount, intent.terms.decimals)
         counted = min(amount, left)
         if counted:
@@ -115,10 +115,10 @@ def _book(intent: PaymentIntent, seen: Sequence[Transfer], due: int) -> int:
 
 
 def _write(intent: PaymentIntent, transfer: Transfer, amount: int) -> None:
-    """Write down a refund, or that one which a reorganization took back is there again.
+    """Record a refund, or mark one as canonical again after a reorganization.
 
-    RefundNotSeen if the transfer was counted already. It may have been another tenant's: that is
-    not shown.
+    RefundNotSeen if the transfer is already recorded. The other refund may belong to another
+    tenant, so the error does not show it.
     """
     columns = {
         Refund.intent: intent.id,

@@ -1,4 +1,4 @@
-"""Every address that was ever issued for a tenant, what it holds now, and what may be swept."""
+"""Export every address of a tenant's intents, with its balance and whether it may be swept."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ ENDED = (IntentStatus.EXPIRED, IntentStatus.CANCELED)
 
 
 class Sweep(StrEnum):
-    """Whether an address may be swept: YES, or why not yet."""
+    """Whether an address may be swept: YES, or the reason why not."""
 
     YES = "yes"
     LIVE = "live"
@@ -33,11 +33,11 @@ class Sweep(StrEnum):
 
 @dataclass(frozen=True)
 class ExportedAddress:
-    """An intent's address; its fields, in their order, are the columns of the export.
+    """An intent's address. Its fields, in their order, are the columns of the export.
 
-    `derivation_path` begins at the key of the account. `balance` and `booked`, what the intent's
-    payments add up to, are in the token's own units; `balance` is None where the chain is not
-    enabled. `ended_at` is when an order expired or was canceled, None for all others.
+    `derivation_path` starts at the account's key. `balance` and `booked`, the sum of the intent's
+    payments, are in atomic units of the token. `balance` is None if the chain is not enabled.
+    `ended_at` is when the order expired or was canceled, None for other orders.
     """
 
     address: str
@@ -53,10 +53,10 @@ class ExportedAddress:
 
 
 def addresses(tenant_id: str, enabled: Mapping[int, Chain]) -> Iterator[ExportedAddress]:
-    """Yield the addresses of a tenant's intents, by intent id, reading a page at a time.
+    """Yield the addresses of a tenant's intents, ordered by intent id. Reads page by page.
 
-    Those of wallets that were replaced since are among them; a free order has none.
-    ChainUnavailable if an enabled chain cannot be seen.
+    Addresses of replaced wallets are included. Free orders have no address. ChainUnavailable if an
+    enabled chain cannot be read.
     """
     after = ""
     while page := _page(tenant_id, after):
@@ -95,10 +95,10 @@ def _sweep(intent: PaymentIntent, balance: int | None, booked: int, now: datetim
 
 
 def _is_as_booked(intent: PaymentIntent, balance: int, booked: int) -> bool:
-    """Tell whether an address holds what the books say.
+    """Return whether the balance of an address matches the recorded payments.
 
-    The books do not know what its owner took away, but the balance that the worker found last,
-    once it had booked everything up to then.
+    Withdrawals by the owner are not recorded. But `swept_balance` is the balance at a time when
+    the worker had recorded all payments.
     """
     known = booked if intent.swept_balance is None else min(booked, int(intent.swept_balance))
     return balance == known
@@ -112,9 +112,9 @@ def _ended_at(intent: PaymentIntent) -> datetime | None:
 def _book_found(
     page: list[PaymentIntent], held: Mapping[str, int], enabled: Mapping[int, Chain]
 ) -> list[PaymentIntent]:
-    """Search the logs of ended intents that hold more than is known; return the page as it is then.
+    """Search for payments to ended intents whose balance is too high. Return the updated page.
 
-    What lies above the worker's cursor is the worker's.
+    Only blocks up to the worker's cursor are searched. The worker reads newer ones.
     """
     ended: dict[int, list[PaymentIntent]] = defaultdict(list)
     for intent in page:
@@ -136,11 +136,11 @@ def _search(chain: Chain, intents: list[PaymentIntent], cursor: Block) -> None:
         for intent in payments.intents_of([each.id for each in unexplained]):
             address_search.go_on(node, intent)
     except RpcError as error:
-        raise ChainUnavailable(f"chain {chain.chain_id} cannot be seen: {error}") from None
+        raise ChainUnavailable(f"chain {chain.chain_id} cannot be read: {error}") from None
 
 
 def _booked(intents: Sequence[PaymentIntent]) -> dict[str, int]:
-    """Return what the canonical payments of each intent add up to, in the token's own units."""
+    """Return the sum of each intent's canonical payments, in atomic units of the token."""
     decimals = {intent.id: intent.terms.decimals for intent in intents}
     canonical = Payment.select().where(
         Payment.intent.in_(list(decimals)),
@@ -167,7 +167,7 @@ def _page(tenant_id: str, after: str) -> list[PaymentIntent]:
 
 
 def _balances(intents: Sequence[PaymentIntent], enabled: Mapping[int, Chain]) -> dict[str, int]:
-    """Return what lies at the addresses of intents, as far as their chains are enabled."""
+    """Return the balances of the intents' addresses on enabled chains, in atomic units."""
     holders: dict[tuple[int, str], list[str]] = defaultdict(list)
     for intent in intents:
         terms = intent.terms
@@ -184,9 +184,9 @@ def _ask(chain: Chain, token_address: str, holders: Sequence[str]) -> list[int]:
         node = connect(chain)
         facts = node.token_facts(token_address)
         if facts.chain_id != chain.chain_id:
-            raise RpcError(f"the node answers for chain {facts.chain_id}")
+            raise RpcError(f"the node serves chain {facts.chain_id}, not {chain.chain_id}")
         if facts.decimals is None:
             raise RpcError(f"there is no token at {token_address}")
         return node.balances(token_address, holders)
     except RpcError as error:
-        raise ChainUnavailable(f"chain {chain.chain_id} cannot be seen: {error}") from None
+        raise ChainUnavailable(f"chain {chain.chain_id} cannot be read: {error}") from None
