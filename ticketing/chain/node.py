@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
+from typing import Any
 
 from ticketing.chain import multicall
 from ticketing.chain.answers import (
@@ -20,7 +21,7 @@ from ticketing.chain.answers import (
 )
 from ticketing.chain.endpoint import Call
 from ticketing.chain.errors import ChainMoved, RpcError, RpcRefused
-from ticketing.chain.headers import HEAD_CALL, blocks_of, read_block, read_blocks
+from ticketing.chain.headers import HEAD_CALL, blocks_of, header_call, read_header
 from ticketing.chain.keccak import keccak256
 from ticketing.chain.registry import Chain
 from ticketing.chain.rpc import CHAIN_ID_CALL, RpcClient
@@ -49,18 +50,32 @@ class Node:
 
     def head(self) -> Block:
         """Return the newest block. RpcError if the node answers for another chain."""
-        chain_id, head = self._rpc.batch([CHAIN_ID_CALL, HEAD_CALL])
-        if self._chain_id is not None and parse_quantity(chain_id) != self._chain_id:
-            raise RpcError(f"the node answers for chain {parse_quantity(chain_id)}")
+        (head,) = self._ask_chain([HEAD_CALL])
         return parse_block(head)
 
     def blocks(self, numbers: Sequence[int]) -> list[Block | None]:
-        """Return the blocks with these numbers, None where the node has none."""
-        return read_blocks(self._rpc, numbers)
+        """Return the blocks with these numbers, None where the node has none.
+
+        RpcError if the node answers for another chain: a hash that differs takes payments out.
+        """
+        if not numbers:
+            return []
+        found = self._ask_chain([header_call(number) for number in numbers])
+        return [read_header(*each) for each in zip(numbers, found, strict=True)]
 
     def block(self, number: int) -> Block:
         """Return the block with this number. ChainMoved if the node has none."""
-        return read_block(self._rpc, number)
+        (block,) = self.blocks([number])
+        if block is None:
+            raise ChainMoved(f"the node does not have block {number}")
+        return block
+
+    def _ask_chain(self, calls: Sequence[Call]) -> list[Any]:
+        """Ask together with the chain's id. RpcError if it is not this chain's."""
+        chain_id, *answers = self._rpc.batch([CHAIN_ID_CALL, *calls])
+        if self._chain_id is not None and parse_quantity(chain_id) != self._chain_id:
+            raise RpcError(f"the node answers for chain {parse_quantity(chain_id)}")
+        return answers
 
     def first_block_since(self, time: datetime, head: Block) -> int:
         """Return the number of the first block whose time is `time` or later, head's + 1 if none.

@@ -179,7 +179,9 @@ class Watcher:
         known = block_history.newest_first(self.chain.chain_id)
         if head.number < cursor.number and self._lags(known, cursor, head):
             raise ChainMoved(f"the node is at block {head.number}, behind {cursor.number}")
-        ancestor = self._common_ancestor(known) or self._before(known, cursor, head)
+        shared = self._common_ancestor(known)
+        self._check_depth(known, cursor, shared)
+        ancestor = shared or self._before(known, cursor, head)
         if ancestor == cursor:
             raise ChainMoved("the node contradicts itself")
         log.warning(
@@ -191,18 +193,20 @@ class Watcher:
         booking.rewind(self.chain, cursor, ancestor, there)
         return ancestor
 
-    def _before(self, kept: Sequence[Block], cursor: Block, head: Block) -> Block:
-        """Return a block before all that are kept, if that is not too far back."""
-        oldest = kept[-1] if kept else cursor
-        if (
-            cursor.number - oldest.number >= block_history.MOST_BLOCKS_BACK
-            and not self._accept_reorganization
-        ):
+    def _check_depth(self, kept: Sequence[Block], cursor: Block, shared: Block | None) -> None:
+        """Refuse to go back further than MOST_BLOCKS_BACK. `shared`: the newest block in common."""
+        reached = shared or (kept[-1] if kept else cursor)
+        depth = cursor.number - reached.number
+        if depth > block_history.MOST_BLOCKS_BACK and not self._accept_reorganization:
             raise ReorganizedTooDeep(
                 f"the node has none of the last {block_history.MOST_BLOCKS_BACK} blocks that were"
                 " read: it may answer for another chain. Nothing was changed. If the chain was"
                 " reorganized so deeply, run `worker --once --accept-reorganization`"
             )
+
+    def _before(self, kept: Sequence[Block], cursor: Block, head: Block) -> Block:
+        """Return a block before all that are kept."""
+        oldest = kept[-1] if kept else cursor
         return self._node.block(
             max(0, min(oldest.number, head.number) - block_history.MOST_BLOCKS_BACK)
         )
