@@ -12,6 +12,10 @@ MOST_BLOCKS_BACK = KEPT // 2
 """How far a worker goes back by itself: a single wrong answer must not undo more."""
 
 
+RECENT = 128
+"""How deep a block is asked for again at least. Some nodes keep no headers further back."""
+
+
 def remember(chain_id: int, block: Block) -> None:
     """Keep a block that was read, and forget those too old to matter."""
     columns = {"hash": block.hash, "time": block.time}

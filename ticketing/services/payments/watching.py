@@ -11,6 +11,7 @@ from ticketing import clock
 from ticketing.chain.answers import Block
 from ticketing.constants import LIVE, WATCH_AFTER_END, IntentStatus
 from ticketing.db.connection import write_transaction
+from ticketing.models.base import literal
 from ticketing.models.payment_intents import AWAITING, UNSETTLED, PaymentIntent
 from ticketing.services.payments import block_history, payments
 
@@ -58,7 +59,7 @@ def to_sweep(chain_id: int, now: datetime) -> list[PaymentIntent]:
     swept_before = now - SWEEP_EVERY
     of_chain = PaymentIntent.select().where(PaymentIntent.chain_id == chain_id)
     canceled = of_chain.where(
-        PaymentIntent.status == IntentStatus.CANCELED,
+        PaymentIntent.status == literal(IntentStatus.CANCELED),
         PaymentIntent.ended_at > now - WATCH_AFTER_END,
         PaymentIntent.swept_at.is_null() | (PaymentIntent.swept_at <= swept_before),
     )
