@@ -72,3 +72,13 @@ def test_a_node_without_old_headers_does_not_stop_an_order_that_is_paid_again(wo
     assert books() == ("confirmed", 901, 1, 1)
     run(world, ("mine", 1), LOOK)
     assert books() == ("confirmed", 901, 1, 0)
+
+
+def test_a_payment_whose_logs_are_left_out_for_hours_is_found_in_the_end(world):
+    run(world, *ORDER, ("set_node", False, [("omit_logs", (), {})]), pay(ALL), *EXPIRE, LOOK)
+    assert books() == ("expired", 0, 0, 0)
+    for _ in range(5):
+        run(world, ("pass_time", 3600, True), LOOK)
+    run(world, ("set_node", False, []), ("pass_time", 3600, True), LOOK)
+    run(world, ("pass_time", 3600, True), LOOK)
+    assert books() == ("confirmed", 900, 0, 0)

@@ -191,12 +191,14 @@ class World:
     def heal(self) -> None:
         """Let everything work again, and the worker see all there is."""
         self.set_node(False, [])
+        self._workers = [None] * 3
         self.do(("pass_time", (120, True)))
         self.do(("mine", (self.settings.confirmations,)))
         for _ in range(2):
             self.do(("look_after_silence", (0,)))
-        # Addresses of ended intents are looked at once a minute, few at a time.
-        for _ in range(len(PaymentIntent.select()) // 2 + 1):
+        # Addresses of ended intents are looked at once a minute, few at a time. What a search
+        # that was under way did not find is searched for again.
+        for _ in range(len(PaymentIntent.select()) + 3):
             self.do(("pass_time", (120, True)))
             self.do(("look_after_silence", (0,)))
         self.model.check_against(self.chain)

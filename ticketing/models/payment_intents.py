@@ -57,7 +57,8 @@ class PaymentIntent(BaseModel):
     `refund_pending` is the part of `refund_due` that lies in blocks not yet deep enough.
 
     The address's logs are read until `watch_until`, then its balance is compared: `swept_balance`
-    is the balance at `swept_at`, in atomic units. Every transfer up to `checked_block` is known;
+    is the balance at `swept_at`, in atomic units, `swept_surplus` by how much it was above what was
+    booked; below 0 it is what the owner had taken. Every transfer up to `checked_block` is known;
     `search_to` is the block up to which its logs are to be read again, None if they need not be.
     `held_by` is a digest of the address (of IPv6: of the /64) that asked for the order without a
     credential, `held_by_site` one of the IPv6 /48.
@@ -103,6 +104,7 @@ class PaymentIntent(BaseModel):
     search_to = BigIntegerField(null=True)
     swept_at = UtcDateTimeField(null=True)
     swept_balance = TextField(null=True)
+    swept_surplus = TextField(null=True)
 
     # No columns: set on one instance for whoever shows it.
     atomic_amount: int | None
