@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -20,7 +19,7 @@ from hypothesis.stateful import (
 
 from tests.support.anvil_chain import AnvilChain
 from tests.support.payments_world import World
-from tests.support.worlds import chain_id_of, fake_chain, worlds
+from tests.support.worlds import chain_id_of, fake_chain
 from tools.anvil import Anvil
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
@@ -46,8 +45,28 @@ cancelations = event("cancel", who)
 mining = event("mine", st.integers(1, 4))
 reorganizations = event("reorganize", depths, places, st.integers(0, 2))
 times = event("pass_time", seconds, st.booleans())
-nodes = st.sampled_from([(False, 0, 1000)] * 3 + [(True, 0, 1000), (False, 1, 2), (False, 2, 1000)])
-nodes = nodes.map(lambda how: ("set_node", how))
+faults = st.sampled_from(
+    [
+        *(("lag_head", (blocks,), {}) for blocks in (1, 2)),
+        *(("scatter", (blocks,), {"every": every}) for blocks in (1, 3) for every in (2, 3)),
+        *(("omit_tip_logs", (blocks,), {}) for blocks in (1, 3)),
+        *(("omit_logs", (), {"every": every}) for every in (1, 2)),
+        ("omit_new_logs", (), {}),
+        *(("max_batch", (most,), {"how": how}) for most in (1, 3) for how in ("error", "items")),
+        *(("max_range", (2,), {"how": how}) for how in ("error", "results", "504", "silence")),
+        *(
+            ("prune", (blocks,), {"headers": how})
+            for blocks in (4, 20)
+            for how in ("null", "error")
+        ),
+        ("prune_state", (), {}),
+        *(("max_rate", (5,), {"seconds": 4, "how": how}) for how in ("http", "items")),
+        *(("misroute", (), {"every": n, "items": items}) for n in (3, 7) for items in (0, 1)),
+    ]
+)
+nodes = event("set_node", st.just(False), st.lists(faults, max_size=2)) | event(
+    "set_node", st.just(True), st.just([])
+)
 looks = event("look_after_silence", st.integers(0, 1))
 anything = st.one_of(
     event("look_after_silence", st.just(2)),
@@ -178,12 +197,6 @@ def run(machine: type[Payments], examples: int, steps: int) -> None:
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
         ),
     )
-
-
-@pytest.fixture
-def new_world(database_url):
-    with worlds(database_url) as new_world:
-        yield new_world
 
 
 def test_the_books_hold_on_a_fake_chain(new_world):

@@ -1,6 +1,7 @@
 """What the books of payments must say: worked out in plain Python from rows and from the chain."""
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -11,6 +12,9 @@ LIVE = {"awaiting_payment", "processing"}
 SOLD = {"confirmed", "reversed"}
 ENDED = {"expired", "canceled"}
 TABLES = ("ticket_types", "payment_intents", "payments", "admissions", "refunds", "chains")
+
+LEAVES_OUT = {"lag", "omit_logs", "omit_tip_logs", "omit_new_logs"}
+"""What a provider does that hides payments for longer than a look."""
 
 Row = dict[str, Any]
 
@@ -37,6 +41,7 @@ class Model:
         self._books: dict[str, dict[str, Row]] = {table: {} for table in TABLES}
         self._codes: dict[str, set[str]] = {}
         self._ever_final: Counter[str] = Counter()
+        self._is_blind = self._is_misled = False
         self.deepest = 0
         """The depth of the deepest reorganization so far."""
 
@@ -49,6 +54,12 @@ class Model:
     def owes(self) -> bool:
         """Whether anything is to be given back."""
         return any(row["refund_due"] for row in self._books["payment_intents"].values())
+
+    def suspect(self, faults: Iterable[str]) -> None:
+        """Remember that the provider leaves things out, or answers for another chain at times."""
+        for fault in faults:
+            self._is_blind |= fault in LEAVES_OUT
+            self._is_misled |= fault == "misroute"
 
     def see(self, chain: Any) -> None:
         """Remember how much was ever final at each address: it alone may be sold for."""
@@ -199,7 +210,8 @@ class Model:
             assert self._ever_final[intent["address"].lower()] >= needed, "sold, but never final"
         elif after == "reversed":
             assert before == "confirmed"
-            assert self.deepest >= self._confirmations or intent["refunded"], "reversed in vain"
+            is_cause = self.deepest >= self._confirmations or self._is_misled
+            assert is_cause or intent["refunded"], "reversed in vain"
         assert before not in SOLD or after in SOLD
         assert before != "canceled"
 
@@ -220,7 +232,7 @@ class Model:
             price = intent["amount"] if status == "confirmed" else 0
             left = price + intent["refund_due"] + intent["refunded"]
             assert status == "awaiting_payment" or received // self._scale == left
-            paid_in_time = in_time >= amount and status != "canceled"
+            paid_in_time = in_time >= amount and status != "canceled" and not self._is_blind
             assert not paid_in_time or status == "confirmed", "paid in time, not served"
 
     def _check_refunds(self, chain: Any, of_address: dict[str, Any]) -> None:

@@ -10,9 +10,10 @@ from peewee import OperationalError, sort_models
 from tests.support.factories import new_xpub
 from tests.support.fake_chain import Send
 from tests.support.payments_model import Model
+from tests.support.provider import Provider, answers_of
 from tests.support.tripwire import Killed, Tripwire
+from tests.support.world_node import Fault, Pool
 from ticketing import ids
-from ticketing.chain.endpoint import Call
 from ticketing.chain.errors import RpcError
 from ticketing.config import Config
 from ticketing.constants import MICRO_UNIT_DECIMALS, Publication
@@ -28,7 +29,7 @@ from ticketing.services import chains, checkout, wallets
 from ticketing.services.access.audit_log import Actor
 from ticketing.services.payments import refunds, settlement
 from ticketing.services.payments.booking import CursorMoved
-from ticketing.worker.watcher import Watcher
+from ticketing.worker.watcher import ChainRefused, Watcher
 
 PRICE = 900
 SLUG = "acme"
@@ -54,8 +55,9 @@ class World:
         self.chain = chain
         self.now = datetime.fromtimestamp(chain.head[2], UTC)
         self._skew = skew
-        self.cut = False
         self.tripwire = Tripwire()
+        provider = Provider(answers_of(chain.batch), lambda: self.now.timestamp())
+        self.pool = Pool(provider, self.tripwire.passed)
         self._workers: list[Watcher | None] = [None] * 3
         self.refunds_sent: list[str] = []
         self.model = Model(self.settings.confirmations, 10 ** (chain.decimals - 6))
@@ -67,13 +69,6 @@ class World:
         """The service's time: it never stands still."""
         self.now += timedelta(microseconds=1)
         return self.now
-
-    def batch(self, calls: Sequence[Call]) -> list[Any]:
-        """What the node answers the service."""
-        self.tripwire.passed()
-        if self.cut:
-            raise RpcError("the node cannot be reached")
-        return self.chain.batch(calls)
 
     # What buyers and the organizer do.
 
@@ -152,9 +147,10 @@ class World:
         self.chain.include_dropped(self._chain_time())
         self.model.see(self.chain)
 
-    def set_node(self, cut: bool, lag: int, widest_range: int) -> None:
-        """Cut the node off, or let it lag behind, or refuse wide ranges; or heal it."""
-        self.cut, self.chain.lag, self.chain.widest_range = cut, lag, widest_range
+    def set_node(self, is_cut: bool, faults: Sequence[Fault]) -> None:
+        """Cut the node off, or let its provider misbehave in these ways; or heal it."""
+        self.pool.set(is_cut=is_cut, faults=faults)
+        self.model.suspect(name for name, *_ in faults)
 
     def look(self, which: int) -> None:
         """Let one of the workers look."""
@@ -163,7 +159,7 @@ class World:
         try:
             watcher.look()
             watcher.sweep()
-        except (RpcError, CursorMoved):
+        except (RpcError, CursorMoved, ChainRefused):
             return
 
     def look_after_silence(self, which: int) -> None:
@@ -194,13 +190,15 @@ class World:
 
     def heal(self) -> None:
         """Let everything work again, and the worker see all there is."""
-        self.set_node(False, 0, 1000)
+        self.set_node(False, [])
+        self._workers = [None] * 3
         self.do(("pass_time", (120, True)))
         self.do(("mine", (self.settings.confirmations,)))
         for _ in range(2):
             self.do(("look_after_silence", (0,)))
-        # Addresses of ended intents are looked at once a minute, few at a time.
-        for _ in range(len(PaymentIntent.select()) // 2 + 1):
+        # Addresses of ended intents are looked at once a minute, few at a time. What a search
+        # that was under way did not find is searched for again.
+        for _ in range(len(PaymentIntent.select()) + 3):
             self.do(("pass_time", (120, True)))
             self.do(("look_after_silence", (0,)))
         self.model.check_against(self.chain)

@@ -1,13 +1,16 @@
 """Worlds on one database, one after the other; the service's clock and node are theirs."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.support.fake_chain import FakeChain
 from tests.support.payments_world import World
+from tests.support.world_node import WorldClient
 from ticketing.chain.node import connect
 from ticketing.config import load
 from ticketing.db.connection import database, open_database
@@ -27,20 +30,14 @@ def fake_chain(decimals: int) -> FakeChain:
     return FakeChain(chain_id_of(decimals), TOKEN_ADDRESS, decimals, START)
 
 
-class Client:
-    """Stands where RpcClient does: the world of the moment answers."""
-
-    world: World
-
-    def __init__(self, urls: Sequence[str], chain_id: int) -> None:
-        self.batch = self.world.batch
-
-
 @contextmanager
 def worlds(database_url: str) -> Iterator[Callable[..., World]]:
     """Yield what makes a world of a chain, confirmations, a capacity and a chain's skew."""
 
+    world: World | None = None
+
     def new_world(chain: Any, *, confirmations: int, capacity: int, skew: int = 0) -> World:
+        nonlocal world
         connect.cache_clear()
         open_database(database_url)
         if database_url.startswith("sqlite"):
@@ -53,15 +50,24 @@ def worlds(database_url: str) -> Iterator[Callable[..., World]]:
             f"TOKEN_ADDRESS_{chain_id}": TOKEN_ADDRESS,
             f"CONFIRMATIONS_{chain_id}": str(confirmations),
         }
-        Client.world = World(load(environ), chain, capacity=capacity, skew=skew)
-        Client.world.found()
-        return Client.world
+        world = World(load(environ), chain, capacity=capacity, skew=skew)
+        WorldClient.pool = world.pool
+        world.found()
+        return world
+
+    def now() -> datetime:
+        assert world is not None
+        return world.clock()
+
+    def monotonic() -> float:
+        return world.now.timestamp() if world is not None else 0.0
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ticketing.chain.node.RpcClient", Client)
+        patch.setattr("ticketing.chain.node.RpcClient", WorldClient)
+        patch.setattr("ticketing.chain.endpoint.time", SimpleNamespace(monotonic=monotonic))
         patch.setattr("ticketing.chain.transfers.BLOCKS_PER_RANGE", 4)
         patch.setattr("ticketing.services.payments.watching.COLD_ADDRESSES_PER_SWEEP", 2)
-        patch.setattr("ticketing.clock.now", lambda: Client.world.clock())
+        patch.setattr("ticketing.clock.now", now)
         try:
             yield new_world
         finally:

@@ -56,7 +56,8 @@ class PaymentIntent(BaseModel):
     `refund_pending` is the part of `refund_due` in blocks that are not final yet.
 
     The worker reads the address's logs until `watch_until`. After that, it compares the balance:
-    `swept_balance` is the balance at `swept_at`, in atomic units. All transfers up to
+    `swept_balance` is the balance at `swept_at`, in atomic units. `swept_surplus` is the balance
+    less what was booked; below 0, the owner had taken that much. All transfers up to
     `checked_block` are known. `search_to` is the block up to which the logs must be read again, or
     None. For an order without a credential, `held_by` is a digest of the client's IPv4 address or
     IPv6 /64, and `held_by_site` one of its IPv6 /48.
@@ -102,6 +103,7 @@ class PaymentIntent(BaseModel):
     search_to = BigIntegerField(null=True)
     swept_at = UtcDateTimeField(null=True)
     swept_balance = TextField(null=True)
+    swept_surplus = TextField(null=True)
 
     # No columns: services set these on an instance for its response.
     atomic_amount: int | None

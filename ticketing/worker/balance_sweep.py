@@ -18,7 +18,7 @@ RANGES_PER_PASS = 8
 """How many questions for logs one pass asks for all searches together."""
 
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(hours=1)
-"""How long a search that failed waits before it is tried again; doubled each time."""
+"""How long a search that failed, or explained nothing, waits for the next; doubled each time."""
 
 log = logging.getLogger(__name__)
 
@@ -30,8 +30,8 @@ class BalanceSweep:
         self._chain = chain
         self._node = node
         self._swept_at: datetime | None = None
-        self._failed: dict[str, tuple[datetime, timedelta]] = {}
-        """Of each search that failed: when, and how long it then waits."""
+        self._searched: dict[str, tuple[datetime, timedelta]] = {}
+        """Of each search that failed or ended: when, and how long the next one waits."""
 
     def before_expiry(self, intent_ids: list[str], cursor: Block) -> list[str]:
         """Return which intents may expire: the others' addresses hold more than is booked.
@@ -39,9 +39,10 @@ class BalanceSweep:
         Their logs are searched first. RpcError if the balances cannot be seen.
         """
         found = address_search.balances(self._node, payments.intents_of(intent_ids), cursor)
-        explained = [each for each in found if each[1] <= payments.booked_atomic(each[0])]
+        booked = payments.booked_atomic([intent for intent, _ in found])
+        explained = [(*each, booked[each[0].id]) for each in found if each[1] <= booked[each[0].id]]
         watching.note_balances(explained, cursor)
-        may_expire = [intent.id for intent, _ in explained]
+        may_expire = [intent.id for intent, _, _ in explained]
         for intent, balance in found:
             if intent.id in may_expire:
                 continue
@@ -49,14 +50,16 @@ class BalanceSweep:
                 log.error("intent %s holds more than its logs show; it expires", intent.id)
                 may_expire.append(intent.id)
             elif intent.search_to is None:
-                address_search.begin(intent, balance, cursor)
+                address_search.begin(intent, balance, booked[intent.id], cursor)
         return may_expire
 
     def run(self, cursor: Block) -> None:
         """Compare the balances of cold addresses once a minute; go on with searches. RpcError."""
         if not clock.is_within(watching.SWEEP_EVERY, self._swept_at):
             swept = watching.to_sweep(self._chain.chain_id, cursor.time)
-            address_search.compare(self._node, swept, cursor)
+            unexplained = address_search.compare(self._node, swept, cursor)
+            for intent in {each.id for each in swept} - {each.id for each in unexplained}:
+                self._searched.pop(intent, None)
             self._swept_at = clock.now()
         self._search()
 
@@ -64,15 +67,18 @@ class BalanceSweep:
         """Go on with searches, some ranges in all. One that cannot be read stops no other."""
         left = RANGES_PER_PASS
         for intent in watching.to_search(self._chain.chain_id):
-            failed_at, pause = self._failed.get(intent.id, (None, FIRST_PAUSE / 2))
-            if left == 0 or clock.is_within(pause, failed_at):
+            searched_at, pause = self._searched.get(intent.id, (None, FIRST_PAUSE / 2))
+            if left == 0 or clock.is_within(pause, searched_at):
                 continue
+            next_pause = min(2 * pause, LONGEST_PAUSE)
             try:
-                left -= address_search.go_on(self._node, intent, left)
-                self._failed.pop(intent.id, None)
+                read = address_search.go_on(self._node, intent, left)
+                if read < left:
+                    self._searched[intent.id] = (clock.now(), next_pause)
+                left -= read
             except (RpcLimited, RpcSilent):
                 raise
             except RpcError as error:
                 log.warning("the logs of intent %s cannot be read: %s", intent.id, error)
-                self._failed[intent.id] = (clock.now(), min(2 * pause, LONGEST_PAUSE))
+                self._searched[intent.id] = (clock.now(), next_pause)
                 left -= 1

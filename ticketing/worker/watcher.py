@@ -239,9 +239,14 @@ class Watcher:
             moved |= settlement.settle_again(chain_id, past) > 0
 
     def _settle_deep(self, cursor: Block) -> int:
-        """Settle what is final by depth, once its blocks are known to be on the chain still."""
+        """Settle what is final by depth, once its blocks are known to be on the chain still.
+
+        Old blocks are not asked for: the blocks read since were proved to follow them. Nor are
+        blocks above the cursor, where nothing is final.
+        """
         final = settlement.deep_enough(self.chain.chain_id, cursor)
-        numbers = payments.blocks_of(final)
+        old = cursor.number - max(block_history.RECENT, self.chain.confirmations)
+        numbers = {each for each in payments.blocks_of(final) if old < each <= cursor.number}
         hashes = self._hashes(numbers)
         if len(hashes) < len(numbers):
             raise ChainMoved("the node lacks a block that holds a payment")

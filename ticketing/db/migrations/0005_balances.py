@@ -18,6 +18,7 @@ def up(migrator: SchemaMigrator, db: Database) -> None:
         ("payment_intents", f"ended_at {instant}"),
         ("payment_intents", "checked_block BIGINT"),
         ("payment_intents", "search_to BIGINT"),
+        ("payment_intents", "swept_surplus TEXT"),
         ("payments", "honoured BOOLEAN"),
         ("refunds", "block_number BIGINT"),
         ("refunds", "block_hash TEXT"),
@@ -40,7 +41,10 @@ def down(migrator: SchemaMigrator, db: Database) -> None:
     for index in INDEXES:
         db.execute_sql(f"DROP INDEX {index.split()[0]}")
     for table, columns in (
-        ("payment_intents", ("refund_pending", "ended_at", "checked_block", "search_to")),
+        (
+            "payment_intents",
+            ("refund_pending", "ended_at", "checked_block", "search_to", "swept_surplus"),
+        ),
         ("payments", ("honoured",)),
         ("refunds", ("block_number", "block_hash", "canonical")),
     ):

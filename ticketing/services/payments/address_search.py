@@ -8,7 +8,7 @@ from ticketing.chain.answers import Block
 from ticketing.chain.node import Node
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains
-from ticketing.services.payments import booking, watching
+from ticketing.services.payments import booking, payments, watching
 
 log = logging.getLogger(__name__)
 
@@ -34,21 +34,24 @@ def compare(node: Node, intents: Sequence[PaymentIntent], at: Block) -> list[Pay
     Return those that hold something unexplained: their logs are to be searched.
     """
     found = balances(node, intents, at)
-    explained = [each for each in found if watching.is_explained(*each)]
+    booked = payments.booked_atomic([intent for intent, _ in found])
+    with_booked = [(*each, booked[each[0].id]) for each in found]
+    explained = [each for each in with_booked if watching.is_explained(*each)]
     watching.note_balances(explained, at)
-    known = {intent.id for intent, _ in explained}
-    to_search = [each for each in found if each[0].id not in known]
-    for intent, balance in to_search:
-        begin(intent, balance, at)
+    known = {intent.id for intent, _, _ in explained}
+    to_search = [each for each in with_booked if each[0].id not in known]
+    for intent, balance, of_intent in to_search:
+        begin(intent, balance, of_intent, at)
         # What arrived in this moment lies above the cursor: it is found by its log.
         watching.watch_again(intent, at.time)
-    return [intent for intent, _ in to_search]
+    return [intent for intent, _, _ in to_search]
 
 
-def begin(intent: PaymentIntent, balance: int, at: Block) -> None:
+def begin(intent: PaymentIntent, balance: int, booked: int, at: Block) -> None:
     """Note that an intent's logs up to a block are to be searched."""
-    log.warning("intent %s holds more than its logs showed: they are read again", intent.id)
-    watching.note_unexplained(intent, balance, at)
+    if intent.search_to is None:
+        log.warning("intent %s holds more than its logs showed: they are read again", intent.id)
+    watching.note_unexplained(intent, balance, booked, at)
 
 
 def go_on(node: Node, intent: PaymentIntent, most_ranges: int | None = None) -> int:

@@ -144,13 +144,16 @@ def undecided(payments: Sequence[Payment]) -> list[Payment]:
 def covering(intent: PaymentIntent, payments: Sequence[Payment]) -> Payment | None:
     """Return the first undecided transfer that covers the whole amount of an ended order.
 
-    None if the order owes anything else before it: what is owed stays owed.
+    None if the order owes anything else before it: what is owed stays owed. None as well if the
+    order is unpaid with that transfer, because more was sent back than it has received.
     """
-    if not has_ended(intent):
+    decimals = intent.terms.decimals
+    canonical = [payment for payment in payments if payment.canonical]
+    received = units.from_atomic(sum(_atomic(each, decimals) for each in canonical), decimals)[0]
+    if not has_ended(intent) or received - intent.refunded < intent.amount:
         return None
     new = undecided(payments)
-    decimals = intent.terms.decimals
-    before = [payment for payment in payments if payment.canonical and payment not in new]
+    before = [payment for payment in canonical if payment not in new]
     owed = sum(_atomic(payment, decimals) for payment in before)
     for payment in new:
         owes = units.from_atomic(owed, decimals)[0] > intent.refunded

@@ -12,6 +12,10 @@ MOST_BLOCKS_BACK = KEPT // 2
 """The most blocks that a worker goes back by itself. One wrong response must not undo more."""
 
 
+RECENT = 128
+"""How deep a block is asked for again at least. Some nodes keep no headers further back."""
+
+
 def remember(chain_id: int, block: Block) -> None:
     """Store a block that was read, and delete blocks that are too old to matter."""
     columns = {"hash": block.hash, "time": block.time}

@@ -52,9 +52,11 @@ def book_range(
         booked = payments.blocks_after(chain.chain_id, after.number)
         if any(number <= last.number and number not in now for number in booked):
             raise CursorMoved(f"chain {chain.chain_id}: a purchase has booked a payment meanwhile")
-        touched |= payments.take_out_replaced(chain.chain_id, now)
-        for intent in lock(touched):
+        lost = payments.take_out_replaced(chain.chain_id, now)
+        for intent in lock(touched | lost):
             settle(intent, last)
+            if intent.id in lost:
+                watching.watch_again(intent, last.time)
         _move_cursor(chain.chain_id, last)
 
 
@@ -140,7 +142,7 @@ def book_view(intent: PaymentIntent, view: ChainView, *, to_drop: bool = False) 
         settle(intent, as_of)
         drops = intent.status == IntentStatus.EXPIRED != before
         if (drops or to_drop) and (
-            view.balance is None or view.balance > payments.booked_atomic(intent)
+            view.balance is None or view.balance > payments.booked_atomic([intent])[intent.id]
         ):
             raise ChainUnavailable
         return intent

@@ -81,11 +81,13 @@ def intents_of(intent_ids: Collection[str]) -> list[PaymentIntent]:
     return list(query.order_by(PaymentIntent.id))
 
 
-def booked_atomic(intent: PaymentIntent) -> int:
-    """Return what an intent's canonical payments add up to, in the token's own units."""
-    decimals = intent.terms.decimals
-    booked = Payment.select().where(Payment.intent == intent, _CANONICAL)
-    return sum(units.to_atomic(each.amount, decimals) + each.dust for each in booked)
+def booked_atomic(intents: Sequence[PaymentIntent]) -> dict[str, int]:
+    """Return what the canonical payments of each intent add up to, in its token's own units."""
+    decimals = {intent.id: intent.terms.decimals for intent in intents}
+    booked = dict.fromkeys(decimals, 0)
+    for each in Payment.select().where(Payment.intent.in_(list(decimals)), _CANONICAL):
+        booked[each.intent_id] += units.to_atomic(each.amount, decimals[each.intent_id]) + each.dust
+    return booked
 
 
 def blocks_after(chain_id: int, number: int) -> set[int]:

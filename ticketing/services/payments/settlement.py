@@ -163,8 +163,10 @@ def settle(intent: PaymentIntent, as_of: Block) -> None:
 
 def _cancel_with_sale(intent: PaymentIntent, cursor: Block | None) -> None:
     owed = {}
-    if intent.chain_id is not None and cursor is not None:
-        balance = balances.add_up(intent, intents.payments_of(intent), cursor)
+    if intent.chain_id is not None:
+        # Before the first look at a chain no payment on it is deep enough.
+        as_of = cursor or Block(0, "", clock.now())
+        balance = balances.add_up(intent, intents.payments_of(intent), as_of)
         owed = {
             "amount_received": balance.received,
             "refund_due": balance.due(IntentStatus.CANCELED),

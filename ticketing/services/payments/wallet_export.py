@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from ticketing.chain import units
 from ticketing.chain.answers import Block
 from ticketing.chain.errors import RpcError
 from ticketing.chain.node import connect
 from ticketing.chain.registry import Chain
 from ticketing.constants import LIVE, WATCH_AFTER_END, IntentStatus
 from ticketing.errors import ChainUnavailable
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains
 from ticketing.services.payments import address_search, payments, watching
 
@@ -62,7 +61,7 @@ def addresses(tenant_id: str, enabled: Mapping[int, Chain]) -> Iterator[Exported
     while page := _page(tenant_id, after):
         held = _balances(page, enabled)
         page = _book_found(page, held, enabled)
-        booked = _booked(page)
+        booked = payments.booked_atomic(page)
         known = chains.states()
         for intent in page:
             terms = intent.terms
@@ -97,11 +96,11 @@ def _sweep(intent: PaymentIntent, balance: int | None, booked: int, now: datetim
 def _is_as_booked(intent: PaymentIntent, balance: int, booked: int) -> bool:
     """Return whether the balance of an address matches the recorded payments.
 
-    Withdrawals by the owner are not recorded. But `swept_balance` is the balance at a time when
-    the worker had recorded all payments.
+    Withdrawals by the owner are not recorded. But the worker keeps the balance that it found last,
+    and how far that was below the recorded payments.
     """
-    known = booked if intent.swept_balance is None else min(booked, int(intent.swept_balance))
-    return balance == known
+    is_as_found = str(balance) == intent.swept_balance
+    return balance <= booked and (is_as_found or balance - booked == int(intent.swept_surplus or 0))
 
 
 def _ended_at(intent: PaymentIntent) -> datetime | None:
@@ -117,10 +116,13 @@ def _book_found(
     Only blocks up to the worker's cursor are searched. The worker reads newer ones.
     """
     ended: dict[int, list[PaymentIntent]] = defaultdict(list)
+    booked = payments.booked_atomic(page)
     for intent in page:
         balance = held.get(intent.terms.address)
         is_over = intent.status not in LIVE
-        if is_over and balance is not None and not watching.is_explained(intent, balance):
+        if balance is None or not is_over:
+            continue
+        if not watching.is_explained(intent, balance, booked[intent.id]):
             ended[intent.terms.chain_id].append(intent)
     for chain_id, intents in ended.items():
         cursor = chains.cursor(chain_id)
@@ -137,20 +139,6 @@ def _search(chain: Chain, intents: list[PaymentIntent], cursor: Block) -> None:
             address_search.go_on(node, intent)
     except RpcError as error:
         raise ChainUnavailable(f"chain {chain.chain_id} cannot be read: {error}") from None
-
-
-def _booked(intents: Sequence[PaymentIntent]) -> dict[str, int]:
-    """Return the sum of each intent's canonical payments, in atomic units of the token."""
-    decimals = {intent.id: intent.terms.decimals for intent in intents}
-    canonical = Payment.select().where(
-        Payment.intent.in_(list(decimals)),
-        Payment.canonical == True,  # noqa: E712
-    )
-    booked = dict.fromkeys(decimals, 0)
-    for payment in canonical:
-        atomic = units.to_atomic(payment.amount, decimals[payment.intent_id])
-        booked[payment.intent_id] += atomic + payment.dust
-    return booked
 
 
 def _page(tenant_id: str, after: str) -> list[PaymentIntent]:

@@ -11,8 +11,9 @@ from ticketing import clock
 from ticketing.chain.answers import Block
 from ticketing.constants import LIVE, WATCH_AFTER_END, IntentStatus
 from ticketing.db.connection import write_transaction
+from ticketing.models.base import literal
 from ticketing.models.payment_intents import AWAITING, UNSETTLED, PaymentIntent
-from ticketing.services.payments import block_history, payments
+from ticketing.services.payments import block_history
 
 SWEEP_EVERY = timedelta(minutes=1)
 COLD_ADDRESSES_PER_SWEEP = 1000
@@ -58,7 +59,7 @@ def to_sweep(chain_id: int, now: datetime) -> list[PaymentIntent]:
     swept_before = now - SWEEP_EVERY
     of_chain = PaymentIntent.select().where(PaymentIntent.chain_id == chain_id)
     canceled = of_chain.where(
-        PaymentIntent.status == IntentStatus.CANCELED,
+        PaymentIntent.status == literal(IntentStatus.CANCELED),
         PaymentIntent.ended_at > now - WATCH_AFTER_END,
         PaymentIntent.swept_at.is_null() | (PaymentIntent.swept_at <= swept_before),
     )
@@ -69,28 +70,36 @@ def to_sweep(chain_id: int, now: datetime) -> list[PaymentIntent]:
     return list({each.id: each for each in [*canceled, *cold[:COLD_ADDRESSES_PER_SWEEP]]}.values())
 
 
-def is_explained(intent: PaymentIntent, balance: int) -> bool:
-    """Tell whether what is booked, or was found before, explains an address's balance.
+def is_explained(intent: PaymentIntent, balance: int, booked: int) -> bool:
+    """Tell whether what is booked explains an address's balance. Both are in the token's own units.
 
-    `balance` is in the token's own units. Less than before is money that its owner took.
+    A balance above what is booked is never explained: its logs are searched until they show it.
+    One below is, if its owner took all, or if nothing else changed since it was looked at last.
     """
-    if intent.swept_balance is None:
-        return balance <= payments.booked_atomic(intent)
-    return balance in (0, int(intent.swept_balance))
+    surplus = balance - booked
+    if surplus > 0 or intent.swept_balance is None:
+        return surplus <= 0
+    before = int(intent.swept_surplus or 0)
+    took_all = surplus < before and balance in (0, int(intent.swept_balance))
+    return surplus == before or took_all
 
 
-def note_balances(found: Sequence[tuple[PaymentIntent, int]], at: Block) -> None:
-    """Keep balances that are explained: every transfer up to `at` is known, if none is sought."""
-    of_balance: dict[str, list[str]] = defaultdict(list)
-    for intent, balance in found:
-        of_balance[str(balance)].append(intent.id)
+def note_balances(found: Sequence[tuple[PaymentIntent, int, int]], at: Block) -> None:
+    """Keep balances that are explained: every transfer up to `at` is known, if none is sought.
+
+    `found` has the balance of each intent's address, and what is booked of it.
+    """
+    of_balance: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for intent, balance, booked in found:
+        of_balance[str(balance), str(balance - booked)].append(intent.id)
     checked = Case(None, [(PaymentIntent.search_to.is_null(), at.number)], None)
     with write_transaction():
-        for balance_text, intent_ids in of_balance.items():
+        for (balance_text, surplus), intent_ids in of_balance.items():
             (
                 PaymentIntent.update(
                     swept_at=at.time,
                     swept_balance=balance_text,
+                    swept_surplus=surplus,
                     checked_block=fn.COALESCE(checked, PaymentIntent.checked_block),
                 )
                 .where(PaymentIntent.id.in_(intent_ids))
@@ -98,18 +107,19 @@ def note_balances(found: Sequence[tuple[PaymentIntent, int]], at: Block) -> None
             )
 
 
-def note_unexplained(intent: PaymentIntent, balance: int, at: Block) -> None:
+def note_unexplained(intent: PaymentIntent, balance: int, booked: int, at: Block) -> None:
     """Keep a balance that nothing explains, and that the logs up to `at` are to be read again.
 
-    They are read from so far back as a reorganization may have moved a payment to.
+    They are read from so far back as a reorganization may have moved a payment to. If the balance
+    was unexplained before, or explained by what was taken out since, all of them are read. A
+    search for the same balance that has not ended goes on.
     """
-    known = intent.checked_block
-    columns = {
-        "swept_at": at.time,
-        "swept_balance": str(balance),
-        "search_to": at.number,
-        "checked_block": None if known is None else max(-1, known - block_history.MOST_BLOCKS_BACK),
-    }
+    is_same = intent.swept_balance == str(balance)
+    columns: dict[str, Any] = {"swept_at": at.time, "swept_surplus": str(balance - booked)}
+    if not is_same or intent.search_to is None:
+        known = None if is_same else intent.checked_block
+        back = None if known is None else max(-1, known - block_history.MOST_BLOCKS_BACK)
+        columns |= {"swept_balance": str(balance), "search_to": at.number, "checked_block": back}
     PaymentIntent.update(columns).where(PaymentIntent.id == intent.id).execute()
 
 
