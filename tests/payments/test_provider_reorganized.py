@@ -1,4 +1,4 @@
-"""Reorganizations while ranges are read, answers of another chain, and how far a worker goes back."""
+"""Reorganizations while ranges are read, other chains, and how far a worker goes back."""
 
 import pytest
 
