@@ -1,4 +1,4 @@
-"""Reorganizations while ranges are read, answers of another chain, and how far a worker goes back."""
+"""Reorganizations during a catch-up, answers of another chain, how far a worker goes back."""
 
 import pytest
 
