@@ -1,4 +1,4 @@
-"""Reorganizations while ranges are read, other chains, and how far a worker goes back."""
+"""Reorganizations during a catch-up, other chains, how far a worker goes back."""
 
 import pytest
 

@@ -104,16 +104,23 @@ class Provider(ProviderCore):
 
     # Limits.
 
-    def max_batch(self, most: int, *, how: TooMany = "error", status: int = 413) -> None:
+    def max_batch(
+        self,
+        most: int,
+        *,
+        how: TooMany = "error",
+        status: int = 413,
+        message: str = "batch of too many requests is not allowed",
+        code: int = -32600,
+    ) -> None:
         """Refuse larger batches: by one error, by an error for each item, or by HTTP status."""
-        message = f"batch of more than {most} requests is not allowed"
 
         def gate(questions: Sequence[Question]) -> Response | None:
             if len(questions) <= most:
                 return None
             return {
-                "error": error({"id": None}, message, -32600),
-                "items": [error(question, message, -32600) for question in questions],
+                "error": error({"id": None}, message, code),
+                "items": [error(question, message, code) for question in questions],
                 "http": HttpFailure(status, message.encode()),
             }[how]
 

@@ -118,7 +118,8 @@ class Endpoint:
         answers = self._post(questions if is_batch else questions[0], is_batch)
         if isinstance(answers, dict):
             if is_batch:
-                self._check_limit(answers)
+                if not self._is_of_batches(answers):
+                    self._check_limit(answers)
                 raise _BatchRefused
             answers = [answers]
         if not isinstance(answers, list) or not all(isinstance(a, dict) for a in answers):
@@ -127,17 +128,21 @@ class Endpoint:
 
     def _results(self, answers: list[dict[str, Any]], count: int) -> list[Any]:
         refused = [answer for answer in answers if answer.get("error") is not None]
+        is_all = count > 1 and 0 < len(refused) == len(answers)
+        if is_all and self._is_of_batches(refused[0]):
+            raise _BatchRefused
         for answer in refused:
             self._check_limit(answer)
         if refused:
-            message = _message(refused[0], self._url)
-            if count > 1 and len(refused) == len(answers) and "batch" in message.lower():
-                raise _BatchRefused
-            raise RpcRefused(f"the node refused: {message}")
+            raise RpcRefused(f"the node refused: {_message(refused[0], self._url)}")
         results = {answer["id"]: answer for answer in answers if type(answer.get("id")) is int}
         if set(results) != set(range(count)) or not all("result" in a for a in answers):
             raise RpcError("the node did not answer every question")
         return [results[number]["result"] for number in range(count)]
+
+    def _is_of_batches(self, answer: dict[str, Any]) -> bool:
+        """Tell whether an error is about the size of a batch, whatever code it has."""
+        return "batch" in _message(answer, self._url).lower()
 
     def _check_limit(self, answer: dict[str, Any]) -> None:
         """Raise RpcLimited if an error says that too much was asked in too short a time."""

@@ -46,10 +46,10 @@ class BalanceSweep:
         for intent, balance in found:
             if intent.id in may_expire:
                 continue
-            if intent.swept_balance == str(balance) and intent.search_to is None:
+            if intent.swept_balance == str(balance):
                 log.error("intent %s holds more than its logs show; it expires", intent.id)
                 may_expire.append(intent.id)
-            elif intent.search_to is None:
+            else:
                 address_search.begin(intent, balance, booked[intent.id], cursor)
         return may_expire
 

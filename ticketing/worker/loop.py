@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ticketing.chain.errors import RpcError
 from ticketing.config import Config
-from ticketing.db.connection import UNAVAILABLE, close_broken_connection
+from ticketing.db.connection import UNAVAILABLE, close_broken_connection, database
 from ticketing.services import counters, idempotency
 from ticketing.services.access import rate_limits
 from ticketing.services.payments import settlement
@@ -98,3 +98,4 @@ class Worker:
                 self._failed = True
                 self._stop.set()
             self._stop.wait(self._config.poll_seconds)
+        database.close()  # this thread's connection

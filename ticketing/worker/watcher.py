@@ -8,10 +8,11 @@ from datetime import datetime, timedelta
 from ticketing import clock
 from ticketing.chain import units
 from ticketing.chain.answers import Block, TokenFacts
-from ticketing.chain.errors import ChainMoved, NotLinked, RpcError
+from ticketing.chain.errors import ChainMoved, NotLinked, RpcError, RpcRefused
 from ticketing.chain.node import connect
 from ticketing.chain.registry import Chain
 from ticketing.chain.transfers import Range
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains, counters
 from ticketing.services.orders import intents
 from ticketing.services.payments import (
@@ -131,13 +132,21 @@ class Watcher:
     def _start(self, head: Block) -> Block:
         """Begin at the head, or before the first intent that somebody may have paid already."""
         oldest = intents.oldest(self.chain.chain_id)
-        number = head.number
-        if oldest is not None:
-            since = oldest.created_at - chains.CLOCK_SKEW
-            number = max(0, self._node.first_block_since(since, head) - 1)
-        start = self._node.block(number)
+        if oldest is None:
+            start = self._node.block(head.number)
+        else:
+            start = self._before_first(oldest, head)
         booking.start_reading(self.chain, start)
         return start
+
+    def _before_first(self, oldest: PaymentIntent, head: Block) -> Block:
+        """Return the block to begin at, so that no payment since the oldest intent is missed."""
+        first = self._node.first_block_since(oldest.created_at - chains.CLOCK_SKEW, head)
+        try:
+            return self._node.block(max(0, first - 1))
+        except (ChainMoved, RpcRefused):
+            # It is pruned. The blocks up to the cursor that are not deep enough are read again.
+            return self._node.block(min(first - 1 + self.chain.confirmations, head.number))
 
     def _read(self, cursor: Block, head: Block) -> Block:
         """Read the blocks after the cursor, and those before it that are not deep enough again.

@@ -1,7 +1,8 @@
 """Booking: writing down what was read of a chain, and settling the orders it concerns.
 
 Each function is one transaction. What is read only adds; what is taken out is what lay in blocks
-that were replaced (payments.take_out_replaced). Locks: see settlement.
+that were replaced (payments.take_out_replaced). A hold is dropped only where the address was asked
+for its balance: by book_view, and by settlement.settle_again. Locks: see settlement.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -54,7 +55,7 @@ def book_range(
             raise CursorMoved(f"chain {chain.chain_id}: a purchase has booked a payment meanwhile")
         lost = payments.take_out_replaced(chain.chain_id, now)
         for intent in lock(touched | lost):
-            settle(intent, last)
+            settle(intent, last, may_expire=False)
             if intent.id in lost:
                 watching.watch_again(intent, last.time)
         _move_cursor(chain.chain_id, last)
@@ -68,7 +69,7 @@ def book_found(chain: Chain, cursor: Block, transfers: Sequence[Transfer]) -> No
         _lock_at(chain, cursor)
         touched = payments.record(chain.chain_id, chain.token_address, transfers)
         for intent in lock(touched):
-            settle(intent, cursor)
+            settle(intent, cursor, may_expire=False)
 
 
 def book_search(intent: PaymentIntent, transfers: Sequence[Transfer], searched_to: int) -> None:
@@ -80,7 +81,7 @@ def book_search(intent: PaymentIntent, transfers: Sequence[Transfer], searched_t
         if cursor is not None:
             known = [each for each in transfers if each.block.number <= cursor.number]
             payments.record(terms.chain_id, terms.token_address, known, of_one=True)
-            settle(intent, cursor)
+            settle(intent, cursor, may_expire=False)
         watching.note_searched(intent, searched_to)
 
 
@@ -96,7 +97,7 @@ def rewind(chain: Chain, cursor: Block, ancestor: Block, hashes: Hashes) -> None
         # Time does not go back: a grace is counted from when the payment was last seen there.
         as_of = replace(ancestor, time=max(ancestor.time, cursor.time))
         for intent in lock(touched):
-            settle(intent, as_of)
+            settle(intent, as_of, may_expire=False)
             # What it lost may come back in any block: from now on its logs are read again.
             watching.watch_again(intent, as_of.time)
         block_history.forget_after(chain.chain_id, ancestor.number)
@@ -114,7 +115,7 @@ def settle_deep(chain: Chain, cursor: Block, intent_ids: Collection[str], hashes
         moved = 0
         for intent in lock({*touched, *intent_ids}):
             before = intent.status
-            settle(intent, cursor)
+            settle(intent, cursor, may_expire=False)
             moved += intent.status != before
         return moved
 

@@ -115,8 +115,9 @@ def deep_enough(chain_id: int, cursor: Block) -> list[str]:
 
 
 def past_deadline(chain_id: int, cursor: Block) -> list[str]:
-    """Return some intents whose deadline has passed unpaid."""
-    return _ids(chain_id, AWAITING & (PaymentIntent.expires_at < cursor.time))
+    """Return some unpaid intents whose deadline has passed, and whose logs are not searched."""
+    is_past = AWAITING & (PaymentIntent.expires_at < cursor.time)
+    return _ids(chain_id, is_past & PaymentIntent.search_to.is_null())
 
 
 def expire_free() -> int:
@@ -137,14 +138,19 @@ def _ids(chain_id: int, condition: Expression) -> list[str]:
     return [intent.id for intent in query.limit(INTENTS_PER_TRANSACTION)]
 
 
-def settle(intent: PaymentIntent, as_of: Block) -> None:
-    """Bring one locked intent to the state that its payments give it. Call it in a transaction."""
+def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> None:
+    """Bring one locked intent to the state that its payments give it. Call it in a transaction.
+
+    `may_expire` False keeps a hold whose deadline has passed: the balance was not compared.
+    """
     found = intents.payments_of(intent)
     transfer = balances.covering(intent, found)
     if transfer is not None and late_orders.take_seats(intent, transfer):
         payments.decide([transfer], honoured=transfer)
     balance = balances.add_up(intent, found, as_of)
     status = balance.status
+    if status is IntentStatus.EXPIRED and intent.status in LIVE and not may_expire:
+        status = IntentStatus.AWAITING_PAYMENT
     if status is IntentStatus.EXPIRED or balances.has_ended(intent):
         payments.decide(balances.undecided(found), honoured=None)
     _enter(

@@ -1,0 +1,108 @@
+"""A node that hangs, or rests: what buyers get, and what everyone else sees of a real server."""
+
+import itertools
+import statistics
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.support.bad_node import BadNode, is_unavailable
+from tests.support.processes import variables_of
+from tests.support.remote import eventually
+from ticketing.chain import endpoint
+from ticketing.chain.node import connect
+from ticketing.constants import LOOKS_AT_ONCE
+from tools.client import Client
+
+PURCHASES, PROCESSES, ASKED = 32, 2, 40
+MOST = 50
+"""So many times as long as beside a good node may others wait. Without a bound it was 29,000."""
+
+
+@pytest.fixture
+def bad_node(node):
+    """What the service asks instead of the node."""
+    with BadNode(node.url) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def variables(database_url, bad_node):
+    return variables_of(database_url, bad_node.url, WEB_CONCURRENCY=str(PROCESSES))
+
+
+def seconds_seen(stack, remote):
+    """What others wait for `/healthz` and for a public page, in the middle."""
+    client, seen = Client(stack.url), []
+    paths = itertools.cycle(["/healthz", f"{remote.public}/events"])
+    for path in itertools.islice(paths, ASKED):
+        start = time.monotonic()
+        assert client.send("GET", path).status == 200
+        seen.append(time.monotonic() - start)
+    return statistics.median(seen)
+
+
+@pytest.mark.parametrize("orders", [1, PURCHASES])
+def test_a_node_that_hangs_stops_nobody_else(stack, remote, bad_node, orders):
+    ticket = remote.ticket(capacity=None)
+    intents = [remote.preflight(ticket).json for _ in range(orders)]
+    asked = list(itertools.islice(itertools.cycle(intents), PURCHASES))
+    most_waiting = PROCESSES * (1 if orders == 1 else LOOKS_AT_ONCE)
+    with ThreadPoolExecutor(PURCHASES) as pool:
+        good = [pool.submit(remote.purchase, intent) for intent in asked]
+        beside_good = seconds_seen(stack, remote)
+        assert {each.result().status for each in good} == {402}
+        bad_node.hang()
+        bad_node.requests = 0
+        hanging = [pool.submit(remote.purchase, intent) for intent in asked]
+        eventually(lambda: sum(each.done() for each in hanging) >= PURCHASES - most_waiting)
+        assert seconds_seen(stack, remote) < MOST * beside_good
+        bad_node.well()
+        statuses = [each.result().status for each in hanging]
+    # Who got no place to wait gets the order as it is; who waited hears that the chain is away.
+    assert set(statuses) == {402, 503}
+    assert statuses.count(503) == bad_node.requests <= most_waiting
+
+
+@pytest.fixture
+def at_rest(monkeypatch):
+    """The clock that a node's rest is measured by; it goes on only where a test says so."""
+
+    class Time:
+        now = 1000.0
+
+        def monotonic(self):
+            return self.now
+
+    monkeypatch.setattr(endpoint, "time", Time())
+    connect.cache_clear()
+    return endpoint.time
+
+
+@pytest.fixture
+def shop(environ, bad_node, request):
+    environ["RPC_URL_31337"] = bad_node.url
+    return request.getfixturevalue("acme")
+
+
+@pytest.mark.parametrize("trouble", ["hangs up", "hangs"])
+def test_while_a_node_rests_the_answer_is_503_without_a_question(
+    at_rest, bad_node, shop, monkeypatch, trouble
+):
+    monkeypatch.setattr(endpoint, "TIMEOUT_SECONDS", 0.3)
+    buyers = [shop.buyer(shop.ticket(capacity=None)) for _ in range(2)]
+    bad_node.requests = 0
+    if trouble == "hangs":
+        bad_node.hang()
+    bad_node.hangs_up = trouble == "hangs up"
+    assert is_unavailable(buyers[0].purchase())
+    assert bad_node.requests == 1
+    bad_node.well()
+    at_rest.now += endpoint.SILENT_SECONDS - 0.1
+    for buyer in buyers:
+        assert is_unavailable(buyer.purchase())
+        assert is_unavailable(buyer.cancel())
+    assert bad_node.requests == 1
+    at_rest.now += 0.2
+    assert buyers[0].purchase().status_code == 402

@@ -1,0 +1,266 @@
+"""Nodes that keep little: what needs old blocks waits by itself, and everything else goes on."""
+
+from contextlib import suppress
+from unittest.mock import Mock
+
+import pytest
+
+from tests.support.bad_node import BadNode, cursor
+from tests.support.factories import CHAIN, worker_once
+from tests.support.stopped_clock import StoppedClock
+from ticketing import clock
+from ticketing.chain.errors import RpcError
+from ticketing.chain.node import connect
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.services import chains
+from ticketing.services.payments import address_search, block_history, watching
+from ticketing.worker import balance_sweep
+from ticketing.worker.watcher import Watcher
+from tools.anvil import TOKEN_ADDRESS
+
+KEPT = 40
+HEADERS = pytest.mark.parametrize("headers", ["null", "error"])
+
+
+@pytest.fixture
+def bad_node(environ, node):
+    """What the app asks instead of the node."""
+    with BadNode(node.url) as proxy:
+        environ["RPC_URL_31337"] = proxy.url
+        yield proxy
+
+
+@pytest.fixture
+def old_chain(node, monkeypatch):
+    """A chain of a day and more, a block in five minutes; its newest 36 blocks are three hours."""
+    node.rpc("anvil_setBlockTimestampInterval", 300)
+    node.rpc("anvil_mine", hex(400))
+    head = int(node.rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16)
+    # The service's clock is the chain's.
+    return StoppedClock(monkeypatch, clock.now().fromtimestamp(head, clock.now().tzinfo))
+
+
+def worker(acme):
+    return Watcher(acme.app.extensions["ticketing"].chains[CHAIN])
+
+
+def look(watcher):
+    with suppress(RpcError):
+        watcher.look()
+        watcher.sweep()
+
+
+@HEADERS
+def test_a_first_start_needs_no_old_header(old_chain, bad_node, acme, node, headers):
+    bad_node.prune(KEPT, headers=headers)
+    buyer = acme.buyer(acme.ticket())
+    buyer.pay(node)
+    worker_once(acme.app)
+    assert buyer.now()["status"] == "confirmed"
+
+
+@HEADERS
+def test_a_first_purchase_needs_no_old_header(old_chain, bad_node, acme, node, headers):
+    bad_node.prune(KEPT, headers=headers)
+    buyer = acme.buyer(acme.ticket())
+    assert buyer.purchase().status_code == 402
+    buyer.pay(node)
+    assert buyer.purchase().status_code == 200
+
+
+@HEADERS
+def test_a_first_start_begins_with_what_is_left_where_the_rest_is_pruned(
+    three_deep, bad_node, acme, node, headers
+):
+    node.rpc("anvil_mine", hex(400))  # all younger than the hour that is looked back
+    buyer = acme.buyer(acme.ticket())
+    buyer.pay(node)
+    node.rpc("anvil_mine", hex(140))
+    bad_node.prune(140, headers=headers)  # its block is the oldest one that is left
+    worker_once(acme.app)
+    assert buyer.now()["status"] == "confirmed"
+
+
+@HEADERS
+def test_orders_expire(old_chain, bad_node, acme, node, headers):
+    ticket = acme.ticket()
+    buyer = acme.buyer(ticket)
+    worker_once(acme.app)
+    node.rpc("anvil_mine", hex(20))
+    bad_node.prune(KEPT, headers=headers)
+    worker_once(acme.app)
+    assert buyer.now()["status"] == "expired"
+    assert acme.stock(ticket) == (0, 0)
+
+
+@HEADERS
+def test_one_order_whose_logs_cannot_be_read_stops_no_other(
+    old_chain, bad_node, acme, node, headers
+):
+    ticket = acme.ticket(capacity=None)
+    watcher = worker(acme)
+    watcher.look()
+    lost, unpaid = acme.buyer(ticket), acme.buyer(ticket)
+    bad_node.omit_logs()
+    lost.pay(node)
+    for _ in range(2):
+        node.rpc("anvil_mine", "0x1")
+        watcher.look()
+    bad_node.well()
+    bad_node.prune(1, headers=headers)
+    for _ in range(20):
+        node.rpc("anvil_mine", "0x1")
+        old_chain.forward(minutes=5)
+        look(watcher)
+    assert cursor() == int(node.rpc("eth_blockNumber"), 16)
+    assert (lost.now()["status"], unpaid.now()["status"]) == ("awaiting_payment", "expired")
+    late = acme.buyer(ticket)
+    late.pay(node)
+    look(watcher)
+    assert late.now()["status"] == "confirmed"
+    bad_node.well()
+    old_chain.forward(hours=2)
+    for _ in range(20):  # narrow ranges at first: that is what was learned while it refused
+        look(watcher)
+        assert lost.now()["status"] in ("awaiting_payment", "confirmed")
+    assert lost.now()["status"] == "confirmed"
+
+
+def test_many_orders_whose_logs_cannot_be_read_stop_no_other(bad_node, acme, node, monkeypatch):
+    monkeypatch.setattr("ticketing.services.payments.settlement.INTENTS_PER_TRANSACTION", 2)
+    ticket = acme.ticket(capacity=None)
+    watcher = worker(acme)
+    watcher.look()
+    lost, unpaid = [acme.buyer(ticket) for _ in range(3)], acme.buyer(ticket)
+    bad_node.omit_logs()
+    for buyer in lost:
+        buyer.pay(node)
+    for _ in range(3):
+        node.rpc("anvil_mine", "0x1")
+        watcher.look()
+    bad_node.well()
+    search = "ticketing.services.payments.address_search.go_on"
+    monkeypatch.setattr(search, Mock(side_effect=RpcError("the logs are pruned")))
+    node.rpc("evm_increaseTime", 1000)
+    for _ in range(3):
+        node.rpc("anvil_mine", "0x1")
+        look(watcher)
+    assert {buyer.now()["status"] for buyer in lost} == {"awaiting_payment"}
+    assert unpaid.now()["status"] == "expired"
+
+
+def test_a_search_that_fails_stops_no_other(bad_node, acme, node, monkeypatch):
+    ticket = acme.ticket(capacity=None)
+    watcher = worker(acme)
+    watcher.look()
+    lost, found = (acme.buyer(ticket) for _ in range(2))
+    bad_node.omit_logs()
+    for buyer in (lost, found):
+        buyer.pay(node)
+    for _ in range(2):
+        node.rpc("anvil_mine", "0x1")
+        watcher.look()
+    bad_node.well()
+    go_on = address_search.go_on
+
+    def fail_for_one(node, intent, most_ranges):
+        if intent.id == lost.intent["id"]:
+            raise RpcError("the logs are pruned")
+        return go_on(node, intent, most_ranges)
+
+    monkeypatch.setattr(address_search, "go_on", fail_for_one)
+    node.rpc("evm_increaseTime", 1000)
+    node.rpc("anvil_mine", "0x1")
+    watcher.look()
+    watcher.sweep()
+    assert [each.now()["status"] for each in (lost, found)] == ["awaiting_payment", "confirmed"]
+
+
+@pytest.fixture
+def old_order(bad_node, acme, node, monkeypatch):
+    """An order that expired long ago, on a node that is asked for 16 blocks at a time."""
+    monkeypatch.setattr("ticketing.chain.transfers.BLOCKS_PER_RANGE", 16)
+    monkeypatch.setattr("ticketing.chain.endpoint.SILENT_SECONDS", 0.0)
+    connect.cache_clear()
+    buyer = acme.buyer(acme.ticket())
+    watcher = worker(acme)
+    watcher.look()
+    node.rpc("evm_increaseTime", 3000)
+    node.rpc("anvil_mine", "0x1")
+    watcher.look()
+    assert buyer.now()["status"] == "expired"
+    node.rpc("evm_increaseTime", 2 * 86_400)
+    node.rpc("anvil_mine", hex(300))
+    look(watcher)
+    watcher.leave()
+    assert not watching.watched_addresses(CHAIN, TOKEN_ADDRESS, chains.cursor(CHAIN))
+    return buyer
+
+
+def sweep(acme):
+    """Let a worker that has just been started look and sweep once."""
+    watcher = worker(acme)
+    try:
+        watcher.look()
+        watcher.sweep()
+    finally:
+        watcher.leave()
+
+
+def dust(node, buyer):
+    """Send next to nothing to an old address, and let 300 blocks follow."""
+    buyer.pay(node, 1)
+    node.rpc("evm_increaseTime", 120)
+    node.rpc("anvil_mine", hex(300))
+
+
+def searched():
+    """How far a search has come, and where it ends."""
+    intent = PaymentIntent.get()
+    return intent.checked_block, intent.search_to
+
+
+def test_dust_on_an_old_address_is_searched_in_bounded_slices_that_keep_their_progress(
+    old_order, bad_node, acme, node
+):
+    PaymentIntent.update(checked_block=2).execute()  # as if its balance had never been compared
+    bad_node.asked_ranges.clear()
+    dust(node, old_order)
+    sweep(acme)
+    assert searched()[1] == cursor()
+    reached, asked, passes = [], list(bad_node.asked_ranges), 1
+    while searched()[1] is not None and passes < 20:
+        bad_node.asked_ranges.clear()
+        bad_node.rules = [lambda _, answer, turn=passes: fail(bad_node, turn, answer)]
+        with suppress(RpcError):
+            sweep(acme)
+        bad_node.well()
+        assert len(bad_node.asked_ranges) <= balance_sweep.RANGES_PER_PASS
+        asked += bad_node.asked_ranges
+        reached.append(searched()[0])
+        passes += 1
+    assert passes > 4
+    assert reached == sorted(reached)
+    assert old_order.now()["refund_due"] == 1
+    # 600 blocks in ranges of 16, and what failed: nothing is read from the beginning again.
+    assert len(asked) <= 600 // 16 + 2 * passes
+
+
+def fail(bad_node, turn, answer):
+    """In every other pass, hang up after three ranges."""
+    bad_node.hangs_up = turn % 2 == 0 and len(bad_node.asked_ranges) > 3
+    return answer
+
+
+def test_dust_is_searched_from_where_the_balance_was_last_right(
+    old_order, bad_node, acme, node, monkeypatch
+):
+    monkeypatch.setattr(block_history, "MOST_BLOCKS_BACK", 16)
+    known = searched()[0]
+    assert known > 290
+    dust(node, old_order)
+    bad_node.asked_ranges.clear()
+    for _ in range(5):
+        sweep(acme)
+    assert old_order.now()["refund_due"] == 1
+    assert min(first for first, _ in bad_node.asked_ranges) >= known - 16

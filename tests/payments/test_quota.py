@@ -1,0 +1,202 @@
+"""What a running worker asks its provider: counted, with its clock moved by the test."""
+
+import json
+import signal
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support.bad_node import BadNode
+from tests.support.remote import PATIENCE_SECONDS, eventually
+from tests.support.stopped_clock import StoppedClock
+from ticketing import clock
+from ticketing.chain import multicall
+from ticketing.chain.node import connect
+from ticketing.db.connection import database
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.worker.loop import Worker
+from ticketing.worker.watcher import Watcher
+from tools import anvil
+
+POLL_SECONDS, QUIET_POLL_SECONDS = 2, 6
+BLOCK_SECONDS = 12
+CODE = Path(anvil.__file__).parent / "contracts" / "TestMulticall.json"
+
+
+@pytest.fixture
+def bad_node(environ, node):
+    """What the app asks instead of the node: it counts."""
+    with BadNode(node.url) as proxy:
+        environ["RPC_URL_31337"] = proxy.url
+        yield proxy
+
+
+class Running:
+    """A worker's process, in which time passes as the test says, poll by poll."""
+
+    def __init__(self, node, clock, polls, poll_seconds):
+        self._node, self._clock, self._polls = node, clock, polls
+        self._poll_seconds = poll_seconds
+        self._seconds = 0
+
+    def pass_poll(self):
+        """Let the seconds of a poll pass, a block be mined if it is time, and every task run."""
+        self._seconds += self._poll_seconds
+        self._clock.forward(seconds=self._poll_seconds)
+        if self._seconds % BLOCK_SECONDS == 0:
+            self._node.rpc("evm_setNextBlockTimestamp", int(self._clock.now.timestamp()))
+            self._node.rpc("anvil_mine", "0x1")
+        # The second of two ends began after the clock was moved.
+        aims = {task: ended + 2 for task, ended in self._polls.items()}
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while any(self._polls[task] < aim for task, aim in aims.items()):
+            assert time.monotonic() < deadline
+            time.sleep(0.002)
+
+    def pass_minutes(self, minutes):
+        for _ in range(minutes * 60 // self._poll_seconds):
+            self.pass_poll()
+
+    def skip(self, seconds):
+        """Let much time pass at once, and then a block be mined and seen."""
+        self._clock.forward(seconds=seconds)
+        for _ in range(BLOCK_SECONDS // self._poll_seconds + 1):
+            self.pass_poll()
+
+
+@pytest.fixture
+def running(node, monkeypatch):
+    """Run the worker of an application in this process."""
+    connect.cache_clear()
+    polls = {"look_if_due": 0, "sweep": 0}
+    for task in polls:
+        count_ends(monkeypatch, polls, task)
+    head = int(node.rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16)
+    stopped = StoppedClock(monkeypatch, clock.now().fromtimestamp(head + 1, clock.now().tzinfo))
+
+    @contextmanager
+    def run(app, poll_seconds=QUIET_POLL_SECONDS):
+        handlers = []
+        monkeypatch.setattr(signal, "signal", lambda _, handler: handlers.append(handler))
+        worker = Worker(replace(app.extensions["ticketing"], poll_seconds=0.01))
+        thread = threading.Thread(target=run_and_close, args=(worker,))
+        thread.start()
+        try:
+            eventually(lambda: all(polls.values()))
+            yield Running(node, stopped, polls, poll_seconds)
+        finally:
+            handlers[0]()
+            thread.join()
+
+    return run
+
+
+def count_ends(monkeypatch, polls, task):
+    before = getattr(Watcher, task)
+
+    def counting(self):
+        try:
+            before(self)
+        finally:
+            polls[task] += 1
+
+    monkeypatch.setattr(Watcher, task, counting)
+
+
+def run_and_close(worker):
+    try:
+        worker.run()
+    finally:
+        database.close()
+
+
+def calls_a_minute(bad_node, running, minutes=2):
+    before = bad_node.calls.total()
+    running.pass_minutes(minutes)
+    return (bad_node.calls.total() - before) / minutes
+
+
+def test_a_shop_without_orders_asks_little(bad_node, acme, running):
+    acme.ticket()
+    with running(acme.app) as worker:
+        assert 1 <= calls_a_minute(bad_node, worker) <= 5
+
+
+def test_a_shop_with_expired_orders_asks_at_most_ten_questions_a_minute(
+    three_deep, bad_node, acme, node, running
+):
+    ticket = acme.ticket(capacity=None)
+    expired, canceled, _ = (acme.buyer(ticket) for _ in range(3))
+    assert canceled.cancel().status_code == 200
+    with running(acme.app) as worker:
+        worker.skip(1000)
+        eventually(lambda: expired.now()["status"] == "expired")
+        worker.pass_minutes(1)
+        assert 1 <= calls_a_minute(bad_node, worker) <= 10
+
+
+@pytest.mark.parametrize("takes_numbers", [True, False])
+def test_a_shop_with_cold_addresses_asks_at_most_ten_questions_a_minute(
+    bad_node, acme, node, running, takes_numbers
+):
+    code = json.loads(CODE.read_text())["runtime"]
+    node.rpc("anvil_setCode", multicall.ADDRESS, code)
+    acme.buyer(acme.ticket(capacity=None))
+    with running(acme.app) as worker:
+        worker.skip(1000)
+        eventually(lambda: PaymentIntent.get().status == "expired")
+        copy_intent(1500)
+        if not takes_numbers:
+            bad_node.prune_state()
+        worker.skip(3 * 86_400)
+        worker.pass_minutes(1)
+        assert 1 <= calls_a_minute(bad_node, worker) <= 10
+        swept = PaymentIntent.select().where(PaymentIntent.swept_at.is_null(False)).count()
+        assert swept == 1501
+
+
+def copy_intent(times):
+    """Make so many more orders like the only one there is, with addresses of their own."""
+    columns = [field.column_name for field in PaymentIntent._meta.sorted_fields]
+    values = {name: name for name in columns}
+    values |= {"id": "id || ?", "address": "?", "address_index": "address_index + ?"}
+    names, sources = ", ".join(columns), ", ".join(values.values())
+    sql = f"INSERT INTO payment_intents ({names}) SELECT {sources} FROM payment_intents LIMIT 1"
+    order = [name for name in columns if "?" in values[name]]
+    mark = database.obj.param
+    with database.atomic():
+        for number in range(1, times + 1):
+            given = {
+                "id": str(number),
+                "address": f"0x{number:040x}",
+                "address_index": number,
+            }
+            database.execute_sql(sql.replace("?", mark), [given[name] for name in order])
+
+
+def test_an_order_is_noticed_within_one_poll(bad_node, acme, node, running):
+    ticket = acme.ticket()
+    with running(acme.app, POLL_SECONDS) as worker:
+        worker.pass_minutes(1)
+        buyer = acme.buyer(ticket)
+        buyer.pay(node)
+        worker.pass_poll()
+        assert buyer.now()["status"] == "confirmed"
+
+
+def test_with_an_order_open_each_block_is_read_once(three_deep, bad_node, acme, node, running):
+    ticket = acme.ticket()
+    with running(acme.app, POLL_SECONDS) as worker:
+        acme.buyer(ticket)
+        worker.pass_poll()
+        bad_node.calls.clear()
+        minutes = 2
+        worker.pass_minutes(minutes)
+        looks = bad_node.calls["eth_chainId"]
+        assert looks <= 2 * minutes * 60 / POLL_SECONDS + 2
+        assert bad_node.calls["eth_getLogs"] <= minutes * 60 / BLOCK_SECONDS + 1
+        assert bad_node.calls["eth_call"] == 0
