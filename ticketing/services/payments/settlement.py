@@ -218,7 +218,7 @@ def _end(
     # The balance tells enough of an address that nobody paid and whose order was given up.
     given_up = status is IntentStatus.CANCELED and not intent.amount_received
     ended: dict[str, Any] = {"watch_until": now if given_up else now + WATCH_AFTER_END}
-    if intent.ended_at is None and status is IntentStatus.CANCELED:
+    if status is IntentStatus.CANCELED:
         ended["ended_at"] = now
     elif intent.ended_at is None and status is IntentStatus.EXPIRED:
         ended["ended_at"] = columns.get("expires_at", intent.expires_at)
