@@ -212,8 +212,7 @@ class World:
         self.do(("mine", (self.settings.confirmations,)))
         for _ in range(2):
             self.do(("look_after_silence", (0,)))
-        # Addresses of ended intents are looked at once a minute, few at a time. What a search
-        # that was under way did not find is searched for again.
+        # Addresses are compared few at a time, and searched again where a search found nothing.
         for _ in range(len(PaymentIntent.select()) + 3):
             self.do(("pass_time", (120, True)))
             self.do(("look_after_silence", (0,)))
