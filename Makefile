@@ -26,7 +26,7 @@ test: .venv/tests lint ## Lint, check types, run all tests except the long ones
 	@$(PYTEST) -m "not long" -n 4  # on two cores: many tests wait for processes
 
 test-long: .venv/tests ## Run the long tests: kills in a loop, fuzzing, long property runs
-	@HYPOTHESIS_PROFILE=long $(PYTEST) -m long -n 4
+	@$(PYTEST) -m long -n 4
 
 lint: .venv/tests ## Check style and types
 	@$(BIN)/ruff check .

@@ -1,12 +1,13 @@
 """Whatever happens, in whatever order: the books hold, and in the end they are what the chain says.
 
-HYPOTHESIS_PROFILE=long looks for minutes, at other sequences each time.
+Those that take long look at other sequences each time; NO_SHRINK=1 leaves what fails as it is.
 """
 
 import os
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -18,11 +19,10 @@ from hypothesis.stateful import (
 )
 
 from tests.support.anvil_chain import AnvilChain
-from tests.support.payments_world import World
+from tests.support.payments_world import PRICE, World
 from tests.support.worlds import chain_id_of, fake_chain
 from tools.anvil import Anvil
 
-LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 # A failing sequence takes minutes to be made short: not while hunting for many.
 PHASES = [Phase.generate, *([Phase.shrink] if "NO_SHRINK" not in os.environ else [])]
 
@@ -67,10 +67,13 @@ faults = st.sampled_from(
 nodes = event("set_node", st.just(False), st.lists(faults, max_size=2)) | event(
     "set_node", st.just(True), st.just([])
 )
+prices = st.sampled_from([PRICE - 100, PRICE, PRICE + 100])
+terms = event("change_terms", prices, st.sampled_from([None, None, 1, 700, 5000]))
 looks = event("look_after_silence", st.integers(0, 1))
 anything = st.one_of(
     event("look_after_silence", st.just(2)),
-    *(preflights, payments, purchases, cancelations, mining, reorganizations, times, nodes),
+    *(preflights, payments, purchases, cancelations, mining, reorganizations, times, nodes, terms),
+    event("end_sale", st.booleans()),
 )
 ends = st.one_of(event("kill"), event("lose_connection"))
 mishaps = st.tuples(
@@ -166,6 +169,17 @@ class Payments(RuleBasedStateMachine):
     def set_node(self, event: Any) -> None:
         self.world.do(event)
 
+    @rule(event=terms)
+    def change_terms(self, event: Any) -> None:
+        self.world.do(event)
+
+    @precondition(lambda self: self.world.model.has_intents)
+    @rule(event=event("end_sale", st.booleans()), is_wanted=st.integers(0, 3), mishap=maybe)
+    def end_sale(self, event: Any, is_wanted: int, mishap: Any) -> None:
+        """Seldom: afterwards nothing is sold in this world."""
+        if is_wanted == 3:
+            self.world.do(event, mishap)
+
     @precondition(lambda self: self.world.model.owes)
     @rule(event=event("send_refund", who, st.booleans()))
     def send_refund(self, event: Any) -> None:
@@ -181,16 +195,16 @@ class Payments(RuleBasedStateMachine):
             self.world.heal()
 
 
-def run(machine: type[Payments], examples: int, steps: int) -> None:
+def run(machine: type[Payments], examples: int, *, is_long: bool = False) -> None:
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=examples * 40 if LONG else examples,
-            stateful_step_count=steps,
-            derandomize=not LONG,
+            max_examples=examples,
+            stateful_step_count=25,
+            derandomize=not is_long,
             database=None,
             deadline=None,
-            print_blob=LONG,
+            print_blob=is_long,
             phases=PHASES,
             report_multiple_bugs=False,
             # A world takes a moment to be made, and teardown heals it: slow by design.
@@ -199,15 +213,15 @@ def run(machine: type[Payments], examples: int, steps: int) -> None:
     )
 
 
-def test_the_books_hold_on_a_fake_chain(new_world):
+def on_fake_chain(new_world):
     class OnFake(Payments):
         def open_world(self, decimals, **settings):
             return new_world(fake_chain(decimals), **settings)
 
-    run(OnFake, examples=100, steps=int(os.environ.get("STEPS", 25)))
+    return OnFake
 
 
-def test_the_books_hold_on_a_real_node(new_world, starts_processes):
+def on_real_node(new_world):
     class OnAnvil(Payments):
         def open_world(self, decimals, **settings):
             self.node = Anvil(chain_id=chain_id_of(decimals))
@@ -219,4 +233,22 @@ def test_the_books_hold_on_a_real_node(new_world, starts_processes):
             finally:
                 self.node.stop()
 
-    run(OnAnvil, examples=15, steps=int(os.environ.get("STEPS", 25)))
+    return OnAnvil
+
+
+def test_the_books_hold_on_a_fake_chain(new_world):
+    run(on_fake_chain(new_world), examples=50)
+
+
+def test_the_books_hold_on_a_real_node(new_world, starts_processes):
+    run(on_real_node(new_world), examples=10)
+
+
+@pytest.mark.long
+def test_the_books_hold_on_a_fake_chain_for_long(new_world):
+    run(on_fake_chain(new_world), examples=1000, is_long=True)
+
+
+@pytest.mark.long
+def test_the_books_hold_on_a_real_node_for_long(new_world, starts_processes):
+    run(on_real_node(new_world), examples=150, is_long=True)

@@ -11,7 +11,15 @@ from ticketing.services.payments.reconciliation import reconcile
 LIVE = {"awaiting_payment", "processing"}
 SOLD = {"confirmed", "reversed"}
 ENDED = {"expired", "canceled"}
-TABLES = ("ticket_types", "payment_intents", "payments", "admissions", "refunds", "chains")
+TABLES = (
+    "events",
+    "ticket_types",
+    "payment_intents",
+    "payments",
+    "admissions",
+    "refunds",
+    "chains",
+)
 
 LEAVES_OUT = {"lag", "omit_logs", "omit_tip_logs", "omit_new_logs"}
 """What a provider does that hides payments for longer than a look."""
@@ -82,7 +90,7 @@ class Model:
         self._check_sums(intents)
         self._check_admissions(intents)
         for intent in intents.values():
-            self._check_move(intent, self._was.get(intent["id"]))
+            self._check_move(intent, self._was.get(intent["id"]), before)
         self._check_owed(before)
         self._was = intents
 
@@ -187,8 +195,11 @@ class Model:
             sent_back = now["refunded"] - was["refunded"]
             assert was["refund_due"] - now["refund_due"] <= sent_back + lost[key], "sold"
 
-    def _check_late(self, intent: Row) -> None:
-        """An order that had expired is kept by one transfer of its whole amount, in a day."""
+    def _check_late(self, intent: Row, before: dict[str, dict[str, Row]]) -> None:
+        """An order that had expired is kept by one transfer of its whole amount, in a day.
+
+        It is as on sale as a new order would be, before what just happened or after it.
+        """
         (kept_by,) = (
             each
             for each in self._books["payments"].values()
@@ -197,14 +208,28 @@ class Model:
         assert kept_by["amount"] >= intent["amount"]
         late = _moment(kept_by["block_time"]) - _moment(intent["ended_at"])
         assert late <= timedelta(hours=24)
+        kind = intent["ticket_type_id"]
+        assert any(
+            row["price_amount"] <= intent["unit_amount"]
+            and (ends is None or kept_by["block_time"] < ends)
+            for row in (before["ticket_types"][kind], self._books["ticket_types"][kind])
+            for ends in [row["sales_end_at"]]
+        )
 
-    def _check_move(self, intent: Row, was: Row | None) -> None:
+    def _check_move(
+        self, intent: Row, was: Row | None, books_before: dict[str, dict[str, Row]]
+    ) -> None:
         """Nobody is served for what was never final, or loses a seat without a cause."""
         after, before = intent["status"], was and was["status"]
         if after == before or not intent["address"]:
             return
         if before == "expired":
-            self._check_late(intent)
+            self._check_late(intent, books_before)
+        if books_before["ticket_types"] and after != "canceled" and before != "reversed":
+            event = books_before["events"][intent["event_id"]]
+            kind = books_before["ticket_types"][intent["ticket_type_id"]]
+            gone = "canceled" in (event["status"], kind["status"])
+            assert not gone or after in ("expired", "reversed"), "sold after the end of the sale"
         if after == "confirmed":
             needed = (intent["amount"] + intent["refunded"]) * self._scale
             assert self._ever_final[intent["address"].lower()] >= needed, "sold, but never final"

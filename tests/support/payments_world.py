@@ -27,6 +27,7 @@ from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains, checkout, wallets
 from ticketing.services.access.audit_log import Actor
+from ticketing.services.catalog import events, ticket_types
 from ticketing.services.payments import refunds, settlement
 from ticketing.services.payments.booking import CursorMoved
 from ticketing.worker.watcher import ChainRefused, Watcher
@@ -76,7 +77,7 @@ class World:
         """Ask for some seats."""
         wanted = self._free if free else self._paid
         order = checkout.Order(wanted.event_id, wanted.id, quantity)
-        with _refused("sold_out", "not_payable"):
+        with _refused("sold_out", "not_payable", "sales_ended", "not_found"):
             checkout.preflight(self._tenant, order, self.config)
 
     def purchase(self, who: int) -> None:
@@ -123,6 +124,21 @@ class World:
             by = Actor("cli", "settle")
             with _refused("no_refund_due", "refund_not_seen", "chain_unavailable"):
                 refunds.settle(self._tenant.id, intent.id, tx_hash, self.config.chains, by)
+
+    def change_terms(self, price: int, ends_in: int | None) -> None:
+        """Ask for another price from now on, and end the sale in some seconds."""
+        ends = None if ends_in is None else self.now + timedelta(seconds=ends_in)
+        fields, sold = {"price_amount": price, "sales_end_at": ends}, self._paid
+        ticket_types.change(self._tenant, sold.event_id, sold.id, fields, self.config)
+
+    def end_sale(self, of_event: bool) -> None:
+        """Cancel the event, or the ticket type that costs something."""
+        sold, to = self._paid, Publication.CANCELED
+        with _refused("invalid_transition"):
+            if of_event:
+                events.set_status(self._tenant.id, sold.event_id, to)
+            else:
+                ticket_types.set_status(self._tenant, sold.event_id, sold.id, to, self.config)
 
     # What chain, clock and workers do.
 
@@ -196,8 +212,7 @@ class World:
         self.do(("mine", (self.settings.confirmations,)))
         for _ in range(2):
             self.do(("look_after_silence", (0,)))
-        # Addresses of ended intents are looked at once a minute, few at a time. What a search
-        # that was under way did not find is searched for again.
+        # Addresses are compared few at a time, and searched again where a search found nothing.
         for _ in range(len(PaymentIntent.select()) + 3):
             self.do(("pass_time", (120, True)))
             self.do(("look_after_silence", (0,)))

@@ -33,6 +33,14 @@ def up(migrator: SchemaMigrator, db: Database) -> None:
         "UPDATE payments SET honoured = FALSE WHERE canonical AND intent_id IN"
         " (SELECT id FROM payment_intents WHERE status = 'expired')"
     )
+    # The worker works out how much of it is deep enough.
+    db.execute_sql(
+        "UPDATE payment_intents SET refund_pending = refund_due WHERE refund_due > 0 AND EXISTS"
+        " (SELECT 1 FROM payments JOIN chains ON chains.chain_id = payments.chain_id"
+        " WHERE payments.intent_id = payment_intents.id AND payments.canonical"
+        " AND payments.block_number + payment_intents.required_confirmations - 1"
+        " > chains.block_number)"
+    )
     for index in INDEXES:
         db.execute_sql(f"CREATE INDEX {index}")
 

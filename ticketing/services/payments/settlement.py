@@ -2,7 +2,7 @@
 
 An order's amounts, status and flags follow from its payments through `settle`, under its lock,
 whether the worker, a purchase or a cancelation asks for it. To settle again changes nothing.
-Locks are taken in one order: the chain, intents by id, ticket types.
+Locks are taken in one order: the event, the chain, intents by id, ticket types.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -18,6 +18,7 @@ from ticketing.constants import LIVE, WATCH_AFTER_END, AdmissionStatus, IntentSt
 from ticketing.db.connection import locked, write_transaction
 from ticketing.errors import ChainUnavailable
 from ticketing.models.chains import ChainState
+from ticketing.models.events import Event
 from ticketing.models.payment_intents import (
     AWAITING,
     REFUND_PENDING,
@@ -35,6 +36,7 @@ INTENTS_PER_TRANSACTION = 100
 def confirm_free(intent_id: str) -> PaymentIntent:
     """Confirm an order of nothing to pay, or expire it if its hold has ended."""
     with write_transaction():
+        _keep_event_of(intent_id)
         (intent,) = lock([intent_id])
         if intent.status == IntentStatus.AWAITING_PAYMENT:
             expired = clock.now() > intent.expires_at
@@ -46,6 +48,7 @@ def confirm_free(intent_id: str) -> PaymentIntent:
 def cancel(intent_id: str) -> PaymentIntent:
     """Cancel an intent and release its hold. Again: nothing changes. IntentNotCancelable."""
     with write_transaction():
+        _keep_event_of(intent_id)
         (intent,) = lock([intent_id])
         if intent.status == IntentStatus.CANCELED:
             return intent
@@ -61,6 +64,8 @@ def cancel_sale(of: Expression) -> None:
     `of` selects the ticket types. Call it in the transaction that ends the sale, before that locks
     anything. No order can be made or settled from then until the transaction ends.
     """
+    events = Event.id.in_(TicketType.select(TicketType.event).where(of))
+    list(locked(Event.select(Event.id).where(events)))
     cursors = {state.chain_id: chains.cursor_of(state) for state in _lock_all_chains()}
     ticket_types = TicketType.select(TicketType.id).where(of)
     live = PaymentIntent.ticket_type.in_(ticket_types) & PaymentIntent.status.in_(LIVE)
@@ -219,7 +224,7 @@ def _end(
     # The balance tells enough of an address that nobody paid and whose order was given up.
     given_up = status is IntentStatus.CANCELED and not intent.amount_received
     ended: dict[str, Any] = {"watch_until": now if given_up else now + WATCH_AFTER_END}
-    if intent.ended_at is None and status is IntentStatus.CANCELED:
+    if status is IntentStatus.CANCELED:
         ended["ended_at"] = now
     elif intent.ended_at is None and status is IntentStatus.EXPIRED:
         ended["ended_at"] = columns.get("expires_at", intent.expires_at)
@@ -258,6 +263,12 @@ def lock_chain(chain_id: int, *, shared: bool = False) -> ChainState | None:
         ChainState.select().where(ChainState.chain_id == chain_id), shared=shared
     ).first()
     return state
+
+
+def _keep_event_of(intent_id: str) -> None:
+    """Keep the event of an order from being canceled, where no chain is locked that does so."""
+    of_intent = PaymentIntent.select(PaymentIntent.event).where(PaymentIntent.id == intent_id)
+    list(locked(Event.select(Event.id).where(Event.id.in_(of_intent)), shared=True))
 
 
 def _lock_all_chains() -> Sequence[ChainState]:
