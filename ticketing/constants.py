@@ -75,7 +75,7 @@ class KeyStatus(StrEnum):
 
 
 class EventType(StrEnum):
-    """How people attend."""
+    """The form of an event."""
 
     ONLINE = "online"
     IN_PERSON = "in_person"
@@ -116,7 +116,7 @@ SOLD = (IntentStatus.CONFIRMED, IntentStatus.REVERSED)
 
 
 class Flag(StrEnum):
-    """What is unusual about how an intent was paid."""
+    """Irregularities in the payment of an intent."""
 
     UNDERPAID = "underpaid"
     OVERPAID = "overpaid"
@@ -126,7 +126,7 @@ class Flag(StrEnum):
 
 
 class AdmissionStatus(StrEnum):
-    """Whether an admission opens the door."""
+    """Whether an admission allows entry."""
 
     VALID = "valid"
     SUSPENDED = "suspended"

@@ -61,7 +61,7 @@ def written(text: str) -> str:
 
 
 def main() -> None:
-    """Write the table into both pages."""
+    """Write the table into each page."""
     for page in PAGES:
         page.write_text(written(page.read_text()))
 

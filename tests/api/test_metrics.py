@@ -1,4 +1,4 @@
-"""What Prometheus reads: right across processes, and for nobody without the token."""
+"""Metrics for Prometheus: correct across processes, and only with the token."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -222,7 +222,7 @@ def test_a_first_look_at_nonsense_starts_nowhere(bad_node, acme, node, log):
     for fields in BLOCKS:
         bad_node.well()
         bad_node.answer("eth_getBlockByNumber", bent_blocks(fields))
-        assert "cannot be seen" in cli(acme.app, "worker", "--once", exit_code=1), fields
+        assert "cannot be read" in cli(acme.app, "worker", "--once", exit_code=1), fields
     bad_node.well()
     worker_once(acme.app)
     assert cursor() == int(node.rpc("eth_blockNumber"), 16)

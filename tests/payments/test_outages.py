@@ -191,7 +191,7 @@ def test_a_node_that_refuses_even_one_block_is_told(bad_node, acme, node, log):
     before = cursor()
     node.rpc("anvil_mine", "0x9")
     bad_node.max_range(0)
-    assert "the node refused: exceed maximum block range" in sentence(acme)
+    assert "the node returned an error: exceed maximum block range" in sentence(acme)
     assert cursor() == before
 
 

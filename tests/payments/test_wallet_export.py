@@ -102,7 +102,7 @@ def test_a_tenant_without_a_wallet_has_a_header_and_one_unknown_is_refused(app):
 def test_an_unreachable_chain_is_told_in_one_sentence_without_its_url(app, acme):
     acme.buyer(acme.ticket())
     said = cli(app, "wallet", "export", "acme", exit_code=1)
-    assert said.startswith("Error: chain 31337 cannot be seen: the node ")
+    assert said.startswith("Error: chain 31337 cannot be read: the node ")
     assert len(said.splitlines()) == 1 and "127.0.0.1" not in said
 
 
@@ -112,7 +112,7 @@ def test_a_chain_that_is_not_enabled_any_more_leaves_the_balance_empty(environ, 
     here, elsewhere = acme.buyer(acme.ticket()), acme.buyer(acme.ticket(chain_id=1))
     here.pay(node)
     command = ("--app", "app", "wallet", "export", "acme")
-    assert "chain 1 cannot be seen" in run(environ, "flask", *command).stderr
+    assert "chain 1 cannot be read" in run(environ, "flask", *command).stderr
     done = run({**environ, "RPC_URL_1": node.url}, "flask", *command)
     assert "chain 1 cannot be read: the node serves chain 31337" in done.stderr
     del environ["RPC_URL_1"]

@@ -168,7 +168,7 @@ def test_a_token_of_18_decimals_is_converted_exactly(coarse_token, acme):
 @pytest.mark.parametrize(
     ("variables", "sentence"),
     [
-        ({"RPC_URL_1": "node"}, "the node answers for chain 31337"),
+        ({"RPC_URL_1": "node"}, "the node serves chain 31337"),
         ({"TOKEN_ADDRESS_31337": "18 decimals"}, "its token has 18 decimals, not 6"),
         ({"TOKEN_ADDRESS_31337": "nothing"}, "there is no token at"),
     ],
@@ -214,6 +214,6 @@ def test_a_second_worker_that_has_read_the_same_range_changes_nothing(acme, node
 
 def test_an_unreachable_chain_is_told_in_one_sentence_without_its_url(acme):
     said = cli(acme.app, "worker", "--once", exit_code=1)
-    assert "chain 31337 cannot be seen" in said
+    assert "chain 31337 cannot be read" in said
     assert "127.0.0.1" not in said
     assert "Traceback" not in said

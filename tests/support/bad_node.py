@@ -144,7 +144,7 @@ def cursor() -> int:
 def sentence(acme: Organizer) -> str:
     """What a look that fails says: one sentence, without the node's URL."""
     said = cli(acme.app, "worker", "--once", exit_code=1)
-    assert said.startswith(f"Error: chain {CHAIN} cannot be seen: ")
+    assert said.startswith(f"Error: chain {CHAIN} cannot be read: ")
     assert said.count("\n") == 1
     assert "127.0.0.1" not in said
     assert SECRET not in said

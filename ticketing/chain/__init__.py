@@ -1,1 +1,1 @@
-"""What the service knows of EVM chains. Nothing here knows of a database or of HTTP requests."""
+"""EVM chains: registry, addresses, node client. Uses neither the database nor web code."""

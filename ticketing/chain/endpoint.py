@@ -1,4 +1,4 @@
-"""One JSON-RPC 2.0 endpoint: how it is asked, and what it has shown that it can take."""
+"""One JSON-RPC 2.0 endpoint of a node. It adapts batch sizes and pauses to the node."""
 
 import json
 import time
@@ -11,17 +11,17 @@ from ticketing import nesting
 from ticketing.chain.errors import RpcError, RpcLimited, RpcRefused, RpcSilent
 
 TIMEOUT_SECONDS = 10.0
-"""How long a whole answer may take."""
+"""The time limit for a complete response."""
 
 SILENT_SECONDS = 5.0
-"""How long an endpoint that did not answer is not asked again."""
+"""How long an endpoint that did not respond gets no requests."""
 
 AVOIDED_SECONDS = 60.0
-"""How long an endpoint that failed is the last to be tried, where there are several."""
+"""How long an endpoint that failed is tried last, if there are several."""
 
 LARGEST_BATCH = 100
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
-"""How long to wait after a rate limit that names no time: doubled each time it is met again."""
+"""How long to wait after a rate limit without a time. The wait doubles each time."""
 
 LONGEST_RETRY_AFTER_SECONDS = 600
 
@@ -36,11 +36,11 @@ _WIDTH_WORDS = ("range", "results", "more than", "too large", "blocks", "size")
 
 
 class _BatchRefused(Exception):
-    """The endpoint takes no batch of this size."""
+    """The endpoint rejects a batch of this size."""
 
 
 class Endpoint:
-    """One URL of a node. Safe to share between threads."""
+    """One URL of a node. Threads may share it."""
 
     def __init__(self, url: str, pool: urllib3.PoolManager) -> None:
         self._url = url
@@ -51,29 +51,29 @@ class Endpoint:
         self._failed_at = -AVOIDED_SECONDS
         self._silent_at = -SILENT_SECONDS
         self.chain_id: int | None = None
-        """The chain that it said it answers for, None before it was asked or after it failed."""
+        """The chain id that it reported. None before the first check and after a failure."""
 
     @property
     def is_avoided(self) -> bool:
-        """Whether it failed lately."""
+        """Whether it failed recently."""
         return time.monotonic() < self._failed_at + AVOIDED_SECONDS
 
     @property
     def is_paused(self) -> bool:
-        """Whether it is not asked at all at the moment."""
+        """Whether it gets no requests at the moment."""
         now = time.monotonic()
         return now < self._limited_until or now < self._silent_at + SILENT_SECONDS
 
     def avoid(self) -> None:
-        """Let it be the last to be tried for a while, where there are several."""
+        """Try it last for a while, if there are several endpoints."""
         self._failed_at = time.monotonic()
         self.chain_id = None
 
     def ask(self, calls: Sequence[Call]) -> list[Any]:
-        """Return the results of `calls`, in their order, in as few requests as are taken.
+        """Return the results of `calls`, in their order, with as few requests as possible.
 
-        A refused batch is sent again in halves; the size that passed is remembered. RpcLimited
-        and RpcSilent are raised at once, without a request, until the endpoint may be asked again.
+        A rejected batch is sent again in halves. The size that worked is remembered. During a
+        pause, RpcLimited and RpcSilent are raised at once, without a request.
         """
         self._check_pause()
         before, results = self._batch_size, list[Any]()
@@ -97,7 +97,7 @@ class Endpoint:
         if now < self._limited_until:
             raise RpcLimited(self._limited_until - now)
         if now < self._silent_at + SILENT_SECONDS:
-            raise RpcSilent("the node did not answer a moment ago")
+            raise RpcSilent("the node did not respond a moment ago")
 
     def _note_failure(self, error: RpcError) -> None:
         now = time.monotonic()
@@ -109,7 +109,7 @@ class Endpoint:
             self.avoid()
 
     def _ask_together(self, calls: Sequence[Call]) -> list[Any]:
-        """Ask in one HTTP request. _BatchRefused for a batch that is refused as a whole."""
+        """Send one HTTP request. _BatchRefused if the node rejects the whole batch."""
         questions = [
             {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
             for number, (method, params) in enumerate(calls)
@@ -123,7 +123,7 @@ class Endpoint:
                 raise _BatchRefused
             answers = [answers]
         if not isinstance(answers, list) or not all(isinstance(a, dict) for a in answers):
-            raise RpcError("the node's answer is not JSON-RPC")
+            raise RpcError("the node's response is not JSON-RPC")
         return self._results(answers, len(calls))
 
     def _results(self, answers: list[dict[str, Any]], count: int) -> list[Any]:
@@ -134,10 +134,10 @@ class Endpoint:
         for answer in refused:
             self._check_limit(answer)
         if refused:
-            raise RpcRefused(f"the node refused: {_message(refused[0], self._url)}")
+            raise RpcRefused(f"the node returned an error: {_message(refused[0], self._url)}")
         results = {answer["id"]: answer for answer in answers if type(answer.get("id")) is int}
         if set(results) != set(range(count)) or not all("result" in a for a in answers):
-            raise RpcError("the node did not answer every question")
+            raise RpcError("the node did not return a result for every call")
         return [results[number]["result"] for number in range(count)]
 
     def _is_of_batches(self, answer: dict[str, Any]) -> bool:
@@ -145,11 +145,11 @@ class Endpoint:
         return "batch" in _message(answer, self._url).lower()
 
     def _check_limit(self, answer: dict[str, Any]) -> None:
-        """Raise RpcLimited if an error says that too much was asked in too short a time."""
+        """Raise RpcLimited if the error is about the rate of requests."""
         error = answer.get("error")
         code = error.get("code") if isinstance(error, dict) else None
         message = _message(answer, self._url).lower()
-        # Some providers refuse wide ranges with the code that others keep for rates.
+        # Some providers use the code of rate limits for ranges that are too wide.
         is_width = any(word in message for word in _WIDTH_WORDS)
         if (
             code == 429
@@ -181,9 +181,9 @@ class Endpoint:
                 while chunk := response.read1(_CHUNK_BYTES):
                     body += chunk
                     if len(body) > MAX_ANSWER_BYTES:
-                        raise RpcError("the node's answer is too large")
+                        raise RpcError("the node's response is too large")
                     if time.monotonic() > deadline:
-                        raise RpcSilent("the node's answer takes too long")
+                        raise RpcSilent("the node's response takes too long")
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise RpcSilent(f"the node cannot be reached ({type(error).__name__})") from None
         if response.status == 429:
@@ -195,11 +195,11 @@ class Endpoint:
         except ValueError:
             if is_batch and response.status in (400, 413):
                 raise _BatchRefused from None
-            raise RpcError(f"the node's answer is not JSON (HTTP {response.status})") from None
+            raise RpcError(f"the node's response is not JSON (HTTP {response.status})") from None
 
 
 def _message(answer: dict[str, Any], url: str) -> str:
-    """Return what a node says of its refusal: in one short line, without its own URL."""
+    """Return the message of a node's error, in one short line and without its URL."""
     error = answer.get("error")
     text = str(error.get("message") if isinstance(error, dict) else error)[:2000]
     return " ".join(text.replace(url, "(its URL)").split())[:200]

@@ -1,26 +1,26 @@
-"""What can go wrong when a node is asked.
+"""The errors of a node client.
 
-    RpcError                    the question has no answer that can be believed
-    ├── RpcRefused              the node answered with a JSON-RPC error
-    ├── RpcLimited              the node's rate limit is reached; it is left alone for a while
-    ├── RpcSilent               the node does not answer; it is left alone for some seconds
-    └── ChainMoved              the chain changed, or the node lags, while it was being read
+    RpcError                    the node has no valid response
+    ├── RpcRefused              the node returned a JSON-RPC error
+    ├── RpcLimited              the node's rate limit is reached: no requests for a while
+    ├── RpcSilent               the node does not respond: no requests for some seconds
+    └── ChainMoved              the chain changed, or the node lagged, during a read
         └── NotLinked           a block does not follow the block that was read before it
 
-No message carries a node's URL: URLs hold keys.
+No message contains the URL of a node, because URLs contain keys.
 """
 
 
 class RpcError(Exception):
-    """The question has no answer that can be believed."""
+    """The node has no valid response."""
 
 
 class RpcRefused(RpcError):
-    """The node understood the question and answered with an error."""
+    """The node returned a JSON-RPC error."""
 
 
 class RpcLimited(RpcError):
-    """The node's rate limit is reached. It is not asked again for `retry_after` seconds."""
+    """The node's rate limit is reached. It gets no requests for `retry_after` seconds."""
 
     def __init__(self, retry_after: float) -> None:
         super().__init__(f"the node's rate limit is reached; wait {retry_after:.0f} s")
@@ -28,12 +28,12 @@ class RpcLimited(RpcError):
 
 
 class RpcSilent(RpcError):
-    """The node cannot be reached or does not answer in time."""
+    """The node cannot be reached, or does not respond in time."""
 
 
 class ChainMoved(RpcError):
-    """The chain changed, or the node lags behind another one, while it was being read."""
+    """The chain changed, or the node lagged behind another one, during a read."""
 
 
 class NotLinked(ChainMoved):
-    """A block does not follow the block that was read before it: the chain was reorganized."""
+    """A block does not follow the block that was read before: the chain was reorganized."""

@@ -1,4 +1,4 @@
-"""What the service asks of a chain: its head, headers, a token's facts, transfers to addresses."""
+"""Read a chain: its head, headers, a token's facts, balances, transfers to addresses."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -30,7 +30,7 @@ from ticketing.chain.transfers import Range, TransferReader
 _CALLS_PER_MULTICALL = 500
 
 _LAG_BLOCKS = 128
-"""A header that is missing this near to the head is not pruned: another node lags behind."""
+"""A header missing this near to the head is not pruned: another node behind the URL lags."""
 
 _DECIMALS_CALL = "0x" + keccak256(b"decimals()")[:4].hex()
 _SYMBOL_CALL = "0x" + keccak256(b"symbol()")[:4].hex()
@@ -41,7 +41,7 @@ class Node:
     """Reads one chain. Every method may raise RpcError."""
 
     def __init__(self, rpc: RpcClient, chain_id: int | None = None) -> None:
-        """Read through `rpc`; with a `chain_id`, believe no head of another chain (EIP-155)."""
+        """Read with `rpc`. With a `chain_id` (EIP-155), reject heads of other chains."""
         self._rpc = rpc
         self._chain_id = chain_id
         self._multicall: bool | None = None
@@ -49,14 +49,14 @@ class Node:
         self._old_reader = TransferReader(rpc)
 
     def head(self) -> Block:
-        """Return the newest block. RpcError if the node answers for another chain."""
+        """Return the newest block. RpcError if the node serves another chain."""
         (head,) = self._ask_chain([HEAD_CALL])
         return parse_block(head)
 
     def blocks(self, numbers: Sequence[int]) -> list[Block | None]:
-        """Return the blocks with these numbers, None where the node has none.
+        """Return the blocks with these numbers. None for each that the node does not have.
 
-        RpcError if the node answers for another chain: a hash that differs takes payments out.
+        RpcError if the node serves another chain: its different hashes would remove payments.
         """
         if not numbers:
             return []
@@ -64,17 +64,17 @@ class Node:
         return [read_header(*each) for each in zip(numbers, found, strict=True)]
 
     def block(self, number: int) -> Block:
-        """Return the block with this number. ChainMoved if the node has none."""
+        """Return the block with this number. ChainMoved if the node does not have it."""
         (block,) = self.blocks([number])
         if block is None:
             raise ChainMoved(f"the node does not have block {number}")
         return block
 
     def _ask_chain(self, calls: Sequence[Call]) -> list[Any]:
-        """Ask together with the chain's id. RpcError if it is not this chain's."""
+        """Return the results of `calls`. The same batch checks the chain id. RpcError."""
         chain_id, *answers = self._rpc.batch([CHAIN_ID_CALL, *calls])
         if self._chain_id is not None and parse_quantity(chain_id) != self._chain_id:
-            raise RpcError(f"the node answers for chain {parse_quantity(chain_id)}")
+            raise RpcError(f"the node serves chain {parse_quantity(chain_id)}")
         return answers
 
     def first_block_since(self, time: datetime, head: Block) -> int:
@@ -107,7 +107,7 @@ class Node:
         return block is not None and block.time >= time
 
     def token_facts(self, token_address: str) -> TokenFacts:
-        """Ask for the chain's id and the token's decimals and symbol."""
+        """Return the node's chain id, and the token's decimals and symbol."""
         chain_id, decimals, symbol = self._rpc.batch(
             [
                 ("eth_chainId", []),
@@ -122,17 +122,17 @@ class Node:
         )
 
     def transfers_of(self, tx_hash: str, token_address: str) -> list[Transfer]:
-        """Return the transfers of a token in one transaction; none if it failed or is unknown."""
+        """Return a token's transfers in one transaction. Empty if it failed or is unknown."""
         (receipt,) = self._rpc.batch([("eth_getTransactionReceipt", [tx_hash])])
         logs = parse_receipt(receipt, token_address)
         blocks = blocks_of(self._rpc, logs)
         return [log.in_block(blocks[log.block_number]) for log in logs]
 
     def balances_at(self, block: Block, token_address: str, addresses: Sequence[str]) -> list[int]:
-        """Return what each address held of a token after `block`, in the token's own units.
+        """Return the token balance of each address after `block`, in atomic units.
 
-        A node that cannot look at a given block is asked for the present balances, once it has
-        shown that it does not lag behind that block.
+        If the node cannot read the state of a given block, the current balances are read, after a
+        check that the node does not lag behind that block.
         """
         try:
             return self.balances(token_address, addresses, at=hex(block.number))
@@ -144,9 +144,9 @@ class Node:
     def balances(
         self, token_address: str, addresses: Sequence[str], *, at: str = "latest"
     ) -> list[int]:
-        """Return what each address holds of a token, in the token's own units.
+        """Return the token balance of each address, in atomic units.
 
-        Many are asked for in one call where the chain has Multicall3, else one by one in batches.
+        One call reads many balances if the chain has Multicall3, else they are read in batches.
         """
         calls = [_balance_data(each) for each in addresses]
         if not (calls and self._has_multicall()):
@@ -181,17 +181,17 @@ class Node:
     def old_transfers(
         self, token_address: str, recipients: Iterable[str], first: int, last: Block
     ) -> Iterator[Range]:
-        """Read blocks of the past; what the node refuses there narrows no other reading."""
+        """Read old blocks. Failures there do not narrow the ranges of other reads."""
         return self._old_reader.read(token_address, recipients, first, last)
 
     @property
     def range_width(self) -> int:
-        """How many blocks the node takes in one question for logs, as far as is known."""
+        """How many blocks the node accepts in one request for logs, as far as known."""
         return self._reader.width.blocks
 
     def is_used(self, token_address: str, addresses: Sequence[str]) -> bool:
-        """Tell whether one of the addresses has sent a transaction or holds the token."""
-        self.head()  # it answers for this chain
+        """Return whether one of the addresses has sent a transaction or holds the token."""
+        self.head()  # checks the chain id
         answers = self._rpc.batch(
             [
                 *(("eth_getTransactionCount", [each, "latest"]) for each in addresses),
@@ -204,7 +204,7 @@ class Node:
 
 @lru_cache
 def connect(chain: Chain) -> Node:
-    """Return the node of a chain; one per process, so that connections are kept open."""
+    """Return the node of a chain. There is one per process, to keep connections open."""
     return Node(RpcClient(chain.rpc_urls, chain.chain_id), chain.chain_id)
 
 

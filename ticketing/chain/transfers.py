@@ -1,4 +1,4 @@
-"""Reading a token's transfers to many addresses, in ranges that the node takes."""
+"""Read a token's transfers to many addresses, in ranges that the node accepts."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from ticketing.chain.headers import blocks_of, header_call, read_block, read_hea
 from ticketing.chain.rpc import RpcClient
 
 ADDRESSES_PER_FILTER = 1000
-"""geth takes no more alternatives in one topic position."""
+"""The maximum number of alternatives in one topic position in geth."""
 
 FILTERS_PER_REQUEST = 10
-"""10,000 addresses are 700 KB. anvil takes requests of 2 MB, geth of 5 MB."""
+"""10,000 addresses are 700 KB. anvil accepts requests of 2 MB, geth of 5 MB."""
 
 BLOCKS_PER_RANGE = 2000
 
 WIDER_AFTER = 8
-"""A range is made twice as wide after so many that passed."""
+"""After so many successful ranges, the width is doubled."""
 
 
 @dataclass(frozen=True)
@@ -30,27 +30,27 @@ class Range:
 
 
 class RangeWidth:
-    """How many blocks one question covers: halved when it fails, grows while it passes."""
+    """How many blocks one request covers. Failures halve it, successes double it."""
 
     def __init__(self) -> None:
         self.blocks = BLOCKS_PER_RANGE
         self._passed = 0
 
     def passed(self) -> None:
-        """Note that a range of full width passed."""
+        """Record that a range of full width succeeded."""
         self._passed += 1
         if self._passed >= WIDER_AFTER:
             self.blocks = min(2 * self.blocks, BLOCKS_PER_RANGE)
             self._passed = 0
 
     def failed(self, blocks: int) -> None:
-        """Note that a range of so many blocks did not pass."""
+        """Record that a range of so many blocks failed."""
         self.blocks = max(1, blocks // 2)
         self._passed = 0
 
 
 class TransferReader:
-    """Reads ranges of one chain. What it learns about their width is kept."""
+    """Reads ranges of one chain. It remembers the width that works."""
 
     def __init__(self, rpc: RpcClient) -> None:
         self._rpc = rpc
@@ -65,7 +65,7 @@ class TransferReader:
         *,
         after: Block | None = None,
     ) -> Iterator[Range]:
-        """Read blocks `first`..`head`; yield a Range for each answer, in order.
+        """Read blocks `first` to `head`. Yield a Range for each response, in order.
 
         With `after`, the block that was read before: the block that follows it is proved to be
         its child, and so is every further range. NotLinked if it is not; blocks up to `after` are
@@ -159,7 +159,7 @@ def _check_asked_for(
             and log.recipient in known
             and first <= log.block_number <= last.number
         ):
-            raise RpcError("the node sent a log that was not asked for")
+            raise RpcError("the node sent a log that was not requested")
 
 
 def _topic(recipient: str) -> str:

@@ -51,6 +51,6 @@ class ApiKey(BaseModel):
         return credentials.api_key_prefix(self.id)
 
     def end_of(self, generation: int) -> datetime | None:
-        """When the secret of a generation expires. None if a later rotation has ended it."""
+        """Return when the secret of a generation expires. None if a rotation has ended it."""
         ends = {self.generation: self.expires_at, self.generation - 1: self.previous_expires_at}
         return ends.get(generation)

@@ -1,1 +1,1 @@
-"""How bytes become requests: gunicorn's worker, made so that no client holds a thread."""
+"""A gunicorn worker class in which a slow client never blocks a thread."""

@@ -1,4 +1,4 @@
-"""How many requests of one process may wait for nodes: a node that hangs must not stop the rest."""
+"""Limit how many requests of a process wait for nodes, so that a slow node blocks no others."""
 
 import threading
 from collections.abc import Iterator

@@ -1,1 +1,1 @@
-"""The process that watches the chains."""
+"""The worker: the process that reads the chains."""

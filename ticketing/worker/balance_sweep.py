@@ -1,7 +1,7 @@
-"""Comparing balances where logs may not tell all: before a hold is dropped, and long afterwards.
+"""Compare balances, because a node's logs may be incomplete: before a hold ends, and later.
 
-Balances are cheap to ask for. The logs of an address that holds more than is known are read again,
-from where they were last known to be complete, some ranges at a time.
+Balances are cheap to read. If an address holds more than is recorded, its logs are read again, from
+the block up to which they were complete, some ranges at a time.
 """
 
 import logging
@@ -15,28 +15,28 @@ from ticketing.chain.registry import Chain
 from ticketing.services.payments import address_search, payments, watching
 
 RANGES_PER_PASS = 8
-"""How many questions for logs one pass asks for all searches together."""
+"""How many requests for logs one pass sends for all searches together."""
 
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(hours=1)
-"""How long a search that failed, or explained nothing, waits for the next; doubled each time."""
+"""How long to wait after a search that failed or found nothing. The wait doubles each time."""
 
 log = logging.getLogger(__name__)
 
 
 class BalanceSweep:
-    """Asks one chain for the balances of payment addresses, and searches logs where they differ."""
+    """Reads balances of payment addresses on one chain, and searches logs if they differ."""
 
     def __init__(self, chain: Chain, node: Node) -> None:
         self._chain = chain
         self._node = node
         self._swept_at: datetime | None = None
         self._searched: dict[str, tuple[datetime, timedelta]] = {}
-        """Of each search that failed or ended: when, and how long the next one waits."""
+        """For each search that failed or ended: when, and how long the next one waits."""
 
     def before_expiry(self, intent_ids: list[str], cursor: Block) -> list[str]:
-        """Return which intents may expire: the others' addresses hold more than is booked.
+        """Return which intents may expire. The addresses of the others hold more than is recorded.
 
-        Their logs are searched first. RpcError if the balances cannot be seen.
+        Their logs are searched first. RpcError if the balances cannot be read.
         """
         found = address_search.balances(self._node, payments.intents_of(intent_ids), cursor)
         booked = payments.booked_atomic([intent for intent, _ in found])
@@ -54,7 +54,7 @@ class BalanceSweep:
         return may_expire
 
     def run(self, cursor: Block) -> None:
-        """Compare the balances of cold addresses once a minute; go on with searches. RpcError."""
+        """Compare balances of ended intents once a minute, and continue searches. RpcError."""
         if not clock.is_within(watching.SWEEP_EVERY, self._swept_at):
             swept = watching.to_sweep(self._chain.chain_id, cursor.time)
             unexplained = address_search.compare(self._node, swept, cursor)
@@ -64,7 +64,7 @@ class BalanceSweep:
         self._search()
 
     def _search(self) -> None:
-        """Go on with searches, some ranges in all. One that cannot be read stops no other."""
+        """Continue searches, some ranges in total. A failed search does not stop the others."""
         left = RANGES_PER_PASS
         for intent in watching.to_search(self._chain.chain_id):
             searched_at, pause = self._searched.get(intent.id, (None, FIRST_PAUSE / 2))

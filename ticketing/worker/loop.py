@@ -1,4 +1,4 @@
-"""The worker's loop: a thread per chain, so that one that cannot be seen delays no other."""
+"""The worker's loop. Each chain has its own thread, so that one failed node delays no other."""
 
 import logging
 import signal
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 def _keep_house() -> None:
-    """Do what belongs to no chain."""
+    """Run the periodic tasks that belong to no chain."""
     settlement.expire_free()
     idempotency.forget_old()
     rate_limits.forget_old()
@@ -26,9 +26,9 @@ def _keep_house() -> None:
 
 
 def look_once(config: Config, *, accept_reorganization: bool = False) -> list[str]:
-    """Look at every enabled chain once; return a sentence for each that could not be watched.
+    """Read every enabled chain once. Return a sentence for each that failed.
 
-    `accept_reorganization`: go back further than the blocks that are kept, if a node says so.
+    `accept_reorganization`: go back further than the stored blocks, if a node requires it.
     """
     _keep_house()
     troubles = []
@@ -40,14 +40,14 @@ def look_once(config: Config, *, accept_reorganization: bool = False) -> list[st
         except (ChainRefused, CursorMoved) as error:
             troubles.append(str(error))
         except RpcError as error:
-            troubles.append(f"chain {chain.chain_id} cannot be seen: {error}")
+            troubles.append(f"chain {chain.chain_id} cannot be read: {error}")
         finally:
             watcher.leave()
     return troubles
 
 
 class Worker:
-    """Repeats every task until SIGTERM or SIGINT; a task that dies of a bug ends the process."""
+    """Repeats every task until SIGTERM or SIGINT. An unexpected error ends the process."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -55,12 +55,12 @@ class Worker:
         self._failed = False
 
     def run(self) -> bool:
-        """Watch all enabled chains. Return whether it ended because it was asked to."""
+        """Run all tasks. Return whether a signal ended it."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self._stop.set())
         watchers = [Watcher(chain) for chain in self._config.chains.values()]
         if not watchers:
-            log.warning("no chain is enabled: there is nothing to watch")
+            log.warning("no chain is enabled: nothing to watch")
         tasks: dict[str, Callable[[], object]] = {}
         for watcher in watchers:
             tasks[f"chain {watcher.chain.chain_id}"] = watcher.look_if_due
@@ -77,7 +77,9 @@ class Worker:
             for watcher in watchers:
                 watcher.leave()
         except UNAVAILABLE:
-            log.warning("the database is away: the next worker waits until the lease lapses")
+            log.warning(
+                "the database is unavailable: the next worker waits until the lease expires"
+            )
         return not self._failed
 
     def _repeat(self, name: str, task: Callable[[], object]) -> None:
@@ -89,9 +91,9 @@ class Worker:
             except CursorMoved as error:
                 log.info("%s", error)
             except RpcError as error:
-                log.warning("%s cannot be seen: %s", name, error)
+                log.warning("%s cannot be read: %s", name, error)
             except UNAVAILABLE as error:
-                log.error("%s: the database: %s", name, str(error).strip().split("\n")[0])
+                log.error("%s: database: %s", name, str(error).strip().split("\n")[0])
                 close_broken_connection()
             except Exception:
                 log.exception("%s", name)

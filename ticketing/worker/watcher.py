@@ -1,4 +1,4 @@
-"""Watching one chain: check it, read its new blocks, book what they hold, settle what is due."""
+"""Watch one chain: check it, read new blocks, record payments, and settle orders."""
 
 import logging
 import uuid
@@ -26,7 +26,7 @@ from ticketing.services.payments.booking import CursorMoved, Hashes
 from ticketing.worker.balance_sweep import BalanceSweep
 
 QUIET = timedelta(minutes=1)
-"""How often a chain is looked at while no order is open on it."""
+"""How often a chain without open orders is read."""
 
 _HEADERS_AT_ONCE = 32
 
@@ -34,18 +34,18 @@ log = logging.getLogger(__name__)
 
 
 class ChainRefused(Exception):
-    """The chain is not what the registry says: nothing may be sold on it."""
+    """The chain differs from the registry, so nothing may be sold on it."""
 
 
 class ReorganizedTooDeep(RpcError):
-    """The node shows a chain that shares none of the blocks that were kept."""
+    """The node's chain has none of the stored blocks."""
 
 
 class Watcher:
-    """Watches one chain. Each look is complete in itself and may be broken off anywhere."""
+    """Watches one chain. Each `look` is independent and may be interrupted at any point."""
 
     def __init__(self, chain: Chain, *, accept_reorganization: bool = False) -> None:
-        """Watch a chain. `accept_reorganization`: go back further than blocks are kept."""
+        """Watch a chain. `accept_reorganization`: go back further than the stored blocks."""
         self.chain = chain
         self._accept_reorganization = accept_reorganization
         self._holder = uuid.uuid4().hex
@@ -58,7 +58,7 @@ class Watcher:
     def look_if_due(self) -> None:
         """Look if an order is open on the chain, or if the last look was QUIET ago.
 
-        The lease is kept meanwhile. Errors: see `look`.
+        The lease is renewed in any case. Errors: see `look`.
         """
         if clock.is_within(QUIET, self._looked_at) and not (
             self._take_lease() and watching.has_open_orders(self.chain.chain_id)
@@ -67,10 +67,10 @@ class Watcher:
         self.look()
 
     def look(self) -> None:
-        """Take one look at the chain, unless another worker has the lease on it.
+        """Read the chain once, unless another worker holds its lease.
 
-        RpcError if it cannot be seen, ChainRefused if it differs from the registry, CursorMoved
-        if something was booked meanwhile.
+        RpcError if it cannot be read, ChainRefused if it differs from the registry, CursorMoved
+        if another process recorded something in the meantime.
         """
         try:
             self._look()
@@ -79,16 +79,16 @@ class Watcher:
             raise
 
     def sweep(self) -> None:
-        """Compare the balances of cold addresses, and search the logs of those that differ.
+        """Compare the balances of ended intents, and search the logs of those that differ.
 
-        It is done by the worker that has the lease. RpcError if the chain cannot be seen.
+        Only the worker with the lease does it. RpcError if the chain cannot be read.
         """
         cursor = chains.cursor(self.chain.chain_id)
         if self._in_charge and cursor is not None:
             self._balance_sweep.run(cursor)
 
     def leave(self) -> None:
-        """Let another worker go on at once."""
+        """Release the lease, so that another worker can continue at once."""
         chains.give_lease_back(self.chain.chain_id, self._holder)
 
     def _look(self) -> None:
@@ -103,7 +103,7 @@ class Watcher:
         self._looked_at = clock.now()
 
     def _take_lease(self) -> bool:
-        """Take or renew the lease, and log where that changes who is in charge."""
+        """Take or renew the lease, and log a change."""
         taken = chains.take_lease(self.chain.chain_id, self._holder)
         if taken != self._in_charge:
             doing = "watching" if taken else "standing by for"
@@ -119,7 +119,7 @@ class Watcher:
             raise ChainRefused(f"chain {self.chain.chain_id} is refused: {refusal}")
 
     def _follow(self, head: Block) -> Block:
-        """Read up to the head, going back first if the chain was reorganized. Return the cursor."""
+        """Read up to the head. After a reorganization, go back first. Return the cursor."""
         cursor = chains.cursor(self.chain.chain_id) or self._start(head)
         if head.number < cursor.number or (head.number == cursor.number and head != cursor):
             cursor = self._rewind(cursor, head)
@@ -130,7 +130,7 @@ class Watcher:
             return self._read(self._rewind(cursor, head), head)
 
     def _start(self, head: Block) -> Block:
-        """Begin at the head, or before the first intent that somebody may have paid already."""
+        """Start at the head, or before the oldest intent that may have been paid already."""
         oldest = intents.oldest(self.chain.chain_id)
         if oldest is None:
             start = self._node.block(head.number)
@@ -184,7 +184,7 @@ class Watcher:
         booking.book_range(self.chain, cursor, found.last, found.transfers, hashes)
 
     def _rewind(self, cursor: Block, head: Block) -> Block:
-        """Go back to the newest block that we have read and that the chain still has."""
+        """Go back to the newest stored block that the chain still has."""
         known = block_history.newest_first(self.chain.chain_id)
         if head.number < cursor.number and self._lags(known, cursor, head):
             raise ChainMoved(f"the node is at block {head.number}, behind {cursor.number}")
@@ -214,7 +214,7 @@ class Watcher:
             )
 
     def _before(self, kept: Sequence[Block], cursor: Block, head: Block) -> Block:
-        """Return a block before all that are kept."""
+        """Return a block before all stored ones."""
         oldest = kept[-1] if kept else cursor
         return self._node.block(
             max(0, min(oldest.number, head.number) - block_history.MOST_BLOCKS_BACK)
@@ -230,7 +230,7 @@ class Watcher:
         return None
 
     def _lags(self, known: Sequence[Block], cursor: Block, head: Block) -> bool:
-        """Tell whether a head below the cursor is only a node's that lags behind."""
+        """Return whether a head below the cursor comes from a lagging node."""
         below = [block for block in known if block.number <= head.number]
         if not below:
             # Below all that is kept only the time can tell: what replaced our blocks is newer.
@@ -267,9 +267,9 @@ class Watcher:
 
 
 def _difference(chain: Chain, facts: TokenFacts) -> str | None:
-    """Say how a chain differs from what is known of it, None if it does not."""
+    """Return how a chain differs from its configuration. None if it does not."""
     if facts.chain_id != chain.chain_id:
-        return f"the node answers for chain {facts.chain_id}"
+        return f"the node serves chain {facts.chain_id}"
     if facts.decimals is None or facts.symbol is None:
         return f"there is no token at {chain.token_address}"
     if chain.decimals is None and not 0 <= facts.decimals <= units.MAX_DECIMALS:

@@ -1,1 +1,1 @@
-"""The steps from an empty database to the present one, applied in order by db.upgrade."""
+"""Migrations from an empty database to the current one. migrate.upgrade applies them in order."""

@@ -1,4 +1,4 @@
-"""Comparing the balances of payment addresses, and searching the logs of those that hold more."""
+"""Compare balances of payment addresses, and search the logs of those that hold more."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 def balances(
     node: Node, intents: Iterable[PaymentIntent], at: Block
 ) -> list[tuple[PaymentIntent, int]]:
-    """Return what the address of each intent held after a block, in its token's units. RpcError."""
+    """Return the balance of each intent's address after a block, in atomic units. RpcError."""
     by_token: dict[str, list[PaymentIntent]] = {}
     for intent in intents:
         by_token.setdefault(intent.terms.token_address, []).append(intent)
@@ -29,9 +29,9 @@ def balances(
 
 
 def compare(node: Node, intents: Sequence[PaymentIntent], at: Block) -> list[PaymentIntent]:
-    """Compare the balances of ended intents' addresses with what is known of them. RpcError.
+    """Compare the balances of ended intents' addresses with the recorded payments. RpcError.
 
-    Return those that hold something unexplained: their logs are to be searched.
+    Return those with an unexplained balance. Their logs must be searched.
     """
     found = balances(node, intents, at)
     booked = payments.booked_atomic([intent for intent, _ in found])
@@ -42,22 +42,22 @@ def compare(node: Node, intents: Sequence[PaymentIntent], at: Block) -> list[Pay
     to_search = [each for each in with_booked if each[0].id not in known]
     for intent, balance, of_intent in to_search:
         begin(intent, balance, of_intent, at)
-        # What arrived in this moment lies above the cursor: it is found by its log.
+        # A payment that arrived just now is above the cursor. The worker finds it by its log.
         watching.watch_again(intent, at.time)
     return [intent for intent, _, _ in to_search]
 
 
 def begin(intent: PaymentIntent, balance: int, booked: int, at: Block) -> None:
-    """Note that an intent's logs up to a block are to be searched."""
+    """Store that an intent's logs up to a block must be searched."""
     if intent.search_to is None:
-        log.warning("intent %s holds more than its logs showed: they are read again", intent.id)
+        log.warning("intent %s holds more than its logs showed: reading them again", intent.id)
     watching.note_unexplained(intent, balance, booked, at)
 
 
 def go_on(node: Node, intent: PaymentIntent, most_ranges: int | None = None) -> int:
-    """Search some ranges of an intent's logs, book what they hold, and keep how far that came.
+    """Search some ranges of an intent's logs, record their payments, and store the progress.
 
-    `most_ranges` None: up to the end of the search. Return how many ranges were read. RpcError.
+    `most_ranges` None: search to the end. Return how many ranges were read. RpcError.
     """
     terms, to = intent.terms, node.block(intent.search_to or 0)
     if intent.checked_block is None:

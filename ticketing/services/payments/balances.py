@@ -4,10 +4,10 @@
     counted    received - refunded
     kept       0 once the order has ended; its amount while it is live or sold
     due        max(0, counted - kept), owed to the buyer
-    pending    the part of what is due that lies in blocks not yet deep enough
+    pending    the part of due in blocks that are not final yet
 
-A live order is paid when counted >= amount. What is due shrinks only by a settled refund or by the
-removal of the payments it came from. Amounts are micro-units.
+A live order is paid when counted >= amount. Only a recorded refund, or the removal of its payments,
+reduces what is due. Amounts are micro-units.
 """
 
 from collections.abc import Sequence
@@ -22,11 +22,11 @@ from ticketing.models.payment_intents import Payment, PaymentIntent
 
 @dataclass(frozen=True)
 class Balance:
-    """The sums of one order as of the block `as_of`, and what follows from them.
+    """The sums of one order as of the block `as_of`, and their consequences.
 
-    `final` is the part of `received` that lies deep enough. `paid_block` is the block of the
-    payment that completed the amount. `is_honoured`: a late transfer keeps an order that had
-    ended. `deadline` and `grace_until` are the order's as they must be now.
+    `final` is the part of `received` that is final. `paid_block` is the block of the payment that
+    completed the amount. `is_honoured`: a late transfer paid for an order that had ended.
+    `deadline` and `grace_until` are the new values for the order.
     """
 
     intent: PaymentIntent
@@ -41,18 +41,18 @@ class Balance:
 
     @property
     def counted(self) -> int:
-        """What was received and not sent back."""
+        """The amount that was received and not refunded."""
         return self.received - self.intent.refunded
 
     @property
     def is_paid(self) -> bool:
-        """Whether the order may have its tickets: one that had ended only by a late transfer."""
+        """Whether the order is paid. An order that had ended needs a late transfer."""
         has_enough: bool = self.counted >= self.intent.amount
         return has_enough and (self.is_honoured or not has_ended(self.intent))
 
     @property
     def is_final(self) -> bool:
-        """Whether what pays the order lies so deep that it stays."""
+        """Whether the payments for the order are final."""
         return self.final - self.intent.refunded >= self.intent.amount
 
     @property
@@ -71,11 +71,11 @@ class Balance:
         return IntentStatus.AWAITING_PAYMENT
 
     def due(self, status: IntentStatus) -> int:
-        """Return what is owed to the buyer in `status`."""
+        """Return the refund that is due in `status`."""
         return max(0, self.counted - self._kept(status))
 
     def pending(self, status: IntentStatus) -> int:
-        """Return the part of what is due in `status` that is not yet deep enough."""
+        """Return the part of the refund due in `status` that is not final yet."""
         final = max(0, self.final - self.intent.refunded - self._kept(status))
         return max(0, self.due(status) - final)
 
@@ -85,7 +85,7 @@ class Balance:
 
 
 def add_up(intent: PaymentIntent, payments: Sequence[Payment], as_of: Block) -> Balance:
-    """Add up an order's payments, given in the chain's order, canonical or not."""
+    """Compute the balance from an order's payments, in the order of the chain, canonical or not."""
     terms = intent.terms
     price = units.to_atomic(intent.amount, terms.decimals)
     final_up_to = as_of.number - terms.required_confirmations + 1
@@ -125,15 +125,15 @@ def add_up(intent: PaymentIntent, payments: Sequence[Payment], as_of: Block) -> 
 
 
 def has_ended(intent: PaymentIntent) -> bool:
-    """Tell whether an order is kept by a late transfer at most: it expired, or did once."""
+    """Return whether an order has expired, now or earlier: only a late transfer can pay for it."""
     expired_once = intent.status in LIVE and intent.ended_at is not None
     return expired_once or intent.status == IntentStatus.EXPIRED
 
 
 def undecided(payments: Sequence[Payment]) -> list[Payment]:
-    """Return the transfers to an ended order on which nothing was decided yet.
+    """Return the transfers to an ended order that are not decided yet.
 
-    There are none while one that was honoured is on the chain: what comes beside it is surplus.
+    Empty while an honoured transfer is on the chain: all others are surplus.
     """
     canonical = [payment for payment in payments if payment.canonical]
     if any(payment.honoured for payment in canonical):
@@ -142,10 +142,10 @@ def undecided(payments: Sequence[Payment]) -> list[Payment]:
 
 
 def covering(intent: PaymentIntent, payments: Sequence[Payment]) -> Payment | None:
-    """Return the first undecided transfer that covers the whole amount of an ended order.
+    """Return the first undecided transfer that covers the full amount of an ended order.
 
-    None if the order owes anything else before it: what is owed stays owed. None as well if the
-    order is unpaid with that transfer, because more was sent back than it has received.
+    None if the order owes an earlier refund, which stays due. None also if the order is unpaid
+    even with that transfer, because more was refunded than received.
     """
     decimals = intent.terms.decimals
     canonical = [payment for payment in payments if payment.canonical]
@@ -170,7 +170,7 @@ def _atomic(payment: Payment, decimals: int) -> int:
 def _deadline(
     intent: PaymentIntent, canonical: Sequence[Payment], completed: Payment | None
 ) -> datetime:
-    """Hold an order longer, once, when its first payment came in time and was half or more."""
+    """Extend the hold once, if the first payment was in time and at least half of the amount."""
     deadline: datetime = intent.hold_until
     first = canonical[0] if canonical else None
     if first is None or first is completed or first.block_time > deadline:
@@ -179,7 +179,7 @@ def _deadline(
 
 
 def _grace(intent: PaymentIntent, received: int, as_of: Block) -> datetime | None:
-    """Give an order time for its payment to come back, from when it was taken away."""
+    """Give a removed payment time to return, starting when it was removed."""
     granted: datetime | None = intent.grace_until
     if intent.status in LIVE and received < min(intent.amount, intent.amount_received):
         return as_of.time + REORG_GRACE

@@ -1,8 +1,8 @@
-"""Booking: writing down what was read of a chain, and settling the orders it concerns.
+"""Record what was read from a chain, and settle the orders concerned.
 
-Each function is one transaction. What is read only adds; what is taken out is what lay in blocks
-that were replaced (payments.take_out_replaced). A hold is dropped only where the address was asked
-for its balance: by book_view, and by settlement.settle_again. Locks: see settlement.
+Each function is one transaction. Reads only add payments. Payments are removed only if their block
+was replaced (payments.take_out_replaced). A hold is dropped only after the address was asked for
+its balance: by book_view, and by settlement.settle_again. Locks: see settlement.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -22,15 +22,15 @@ from ticketing.services.payments.looking import ChainView
 from ticketing.services.payments.settlement import lock, lock_chain, settle
 
 Hashes = Mapping[int, str]
-"""The hashes of blocks as the chain has them now, by number."""
+"""The current hashes of blocks on the chain, by number."""
 
 
 class CursorMoved(Exception):
-    """Something was booked in the meantime: read again from where the chain was read to."""
+    """Another process recorded something in the meantime. Read again from the cursor."""
 
 
 def start_reading(chain: Chain, cursor: Block) -> None:
-    """Begin to read a chain after `cursor`, unless it is being read already."""
+    """Set the first cursor of a chain, if it has none."""
     with write_transaction():
         state = lock_chain(chain.chain_id)
         if chains.cursor_of(state) is None:
@@ -40,10 +40,10 @@ def start_reading(chain: Chain, cursor: Block) -> None:
 def book_range(
     chain: Chain, after: Block, last: Block, transfers: Sequence[Transfer], hashes: Hashes
 ) -> None:
-    """Book transfers in blocks up to `last`, and move the cursor there from `after`.
+    """Record transfers in blocks up to `last`, and move the cursor there from `after`.
 
-    `hashes` are those of the blocks after `after` that held a payment already. CursorMoved if the
-    cursor is not at `after`, or if a payment was booked meanwhile in a block that is not in
+    `hashes` are those of the blocks after `after` with recorded payments. CursorMoved if the cursor
+    is not at `after`, or if a payment was recorded in the meantime in a block that is not in
     `hashes`.
     """
     with write_transaction():
@@ -52,7 +52,7 @@ def book_range(
         touched = payments.record(chain.chain_id, chain.token_address, transfers)
         booked = payments.blocks_after(chain.chain_id, after.number)
         if any(number <= last.number and number not in now for number in booked):
-            raise CursorMoved(f"chain {chain.chain_id}: a purchase has booked a payment meanwhile")
+            raise CursorMoved(f"chain {chain.chain_id}: a purchase has recorded a payment")
         lost = payments.take_out_replaced(chain.chain_id, now)
         for intent in lock(touched | lost):
             settle(intent, last, may_expire=False)
@@ -62,7 +62,7 @@ def book_range(
 
 
 def book_found(chain: Chain, cursor: Block, transfers: Sequence[Transfer]) -> None:
-    """Book transfers that lie at or below the cursor and were not known. CursorMoved."""
+    """Record unknown transfers at or below the cursor. CursorMoved."""
     if not transfers:
         return
     with write_transaction():
@@ -73,7 +73,7 @@ def book_found(chain: Chain, cursor: Block, transfers: Sequence[Transfer]) -> No
 
 
 def book_search(intent: PaymentIntent, transfers: Sequence[Transfer], searched_to: int) -> None:
-    """Book what a search of one intent's logs found, and keep how far the search came."""
+    """Record what a search of one intent's logs found, and the progress of the search."""
     terms = intent.terms
     with write_transaction():
         cursor = chains.cursor_of(lock_chain(terms.chain_id, shared=True))
@@ -86,19 +86,19 @@ def book_search(intent: PaymentIntent, transfers: Sequence[Transfer], searched_t
 
 
 def rewind(chain: Chain, cursor: Block, ancestor: Block, hashes: Hashes) -> None:
-    """Go back to the last block that a reorganization left, and take out what it replaced.
+    """After a reorganization, go back to the last common block, and remove replaced payments.
 
-    `hashes` are those of the blocks after `ancestor` that held a payment, as far as the chain has
-    blocks of these numbers now. A payment whose block is still on the chain stays. CursorMoved.
+    `hashes` are the current ones of the blocks after `ancestor` with payments, if the chain still
+    has blocks of these numbers. A payment whose block is still on the chain stays. CursorMoved.
     """
     with write_transaction():
         _lock_at(chain, cursor)
         touched = payments.take_out_replaced(chain.chain_id, hashes)
-        # Time does not go back: a grace is counted from when the payment was last seen there.
+        # Time does not go back: the grace period starts when the payment was last seen.
         as_of = replace(ancestor, time=max(ancestor.time, cursor.time))
         for intent in lock(touched):
             settle(intent, as_of, may_expire=False)
-            # What it lost may come back in any block: from now on its logs are read again.
+            # The payment may return in any block, so read the intent's logs again.
             watching.watch_again(intent, as_of.time)
         block_history.forget_after(chain.chain_id, ancestor.number)
         _move_cursor(chain.chain_id, ancestor)
@@ -107,7 +107,7 @@ def rewind(chain: Chain, cursor: Block, ancestor: Block, hashes: Hashes) -> None
 def settle_deep(chain: Chain, cursor: Block, intent_ids: Collection[str], hashes: Hashes) -> int:
     """Settle intents whose payments may be final, if their blocks are still on the chain.
 
-    `hashes` are those of the blocks of their payments. Return how many have another status now.
+    `hashes` are those of the blocks of their payments. Return how many have a new status.
     """
     with write_transaction():
         _lock_at(chain, cursor)
@@ -121,10 +121,10 @@ def settle_deep(chain: Chain, cursor: Block, intent_ids: Collection[str], hashes
 
 
 def book_view(intent: PaymentIntent, view: ChainView, *, to_drop: bool = False) -> PaymentIntent:
-    """Bring the books of one intent to what was just seen of it, and settle it.
+    """Record the view of one intent, and settle the intent.
 
-    If the worker has gone back since, nothing that was seen counts. ChainUnavailable if the hold
-    would be dropped, now or by the caller (`to_drop`), while its address holds more than is booked.
+    If the worker has gone back since, the view is ignored. ChainUnavailable if the hold would be
+    dropped, now or by the caller (`to_drop`), while the address holds more than is recorded.
     """
     with write_transaction():
         terms = intent.terms
@@ -150,7 +150,7 @@ def book_view(intent: PaymentIntent, view: ChainView, *, to_drop: bool = False) 
 
 
 def _is_outdated(chain_id: int, view: ChainView, cursor: Block | None) -> bool:
-    """Tell whether the worker has gone back behind where the view began, or begun to read."""
+    """Return whether the worker has gone back before the view's start, or has just started."""
     if view.after == cursor:
         return False
     return view.after is None or not block_history.has(chain_id, view.after)

@@ -1,8 +1,8 @@
-"""Whether an order that had expired is honoured by a transfer that came late.
+"""Decide whether a late transfer pays for an expired order.
 
-The buyer gets what a new order at the transfer's time would have got: within a day, at a price that
-has not risen, while the ticket type was on sale, and if the seats can be taken. Otherwise the money
-is owed. This is decided once for each transfer.
+It does if a new order at the time of the transfer would have succeeded: within a day, at a price
+that has not risen, while the ticket type was on sale, and with enough seats. Otherwise a refund is
+due. The decision is made once for each transfer.
 """
 
 from datetime import datetime
@@ -15,9 +15,9 @@ from ticketing.services.orders import stock
 
 
 def take_seats(intent: PaymentIntent, transfer: Payment) -> bool:
-    """Hold the seats of a locked order again if `transfer` may still buy them.
+    """Hold the seats of a locked order again if `transfer` can still pay for them.
 
-    The seats of an order that lost its late payment are still held. Return whether they are held.
+    Return whether they are held. An order that lost its late payment still holds its seats.
     """
     if intent.status in LIVE:
         ticket_type = locked(
@@ -34,7 +34,7 @@ def take_seats(intent: PaymentIntent, transfer: Payment) -> bool:
 
 
 def _may_buy(intent: PaymentIntent, ticket_type: TicketType, paid_at: datetime) -> bool:
-    """Tell whether the order's ticket type was on sale at `paid_at` and is at its price now."""
+    """Return whether the ticket type was on sale at `paid_at`, and its price has not risen."""
     event = ticket_type.event
     starts, ends = ticket_type.sales_start_at, ticket_type.sales_end_at
     return (

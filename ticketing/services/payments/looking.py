@@ -1,6 +1,6 @@
-"""Looking at a chain for one order, while its buyer waits.
+"""Read a chain for one order, while its buyer waits.
 
-It reads a bounded number of blocks. What lies further back is the worker's.
+It reads a limited number of blocks. The worker reads older ones.
 """
 
 import logging
@@ -18,18 +18,18 @@ from ticketing.services import chains, counters
 from ticketing.services.payments import payments
 
 RANGES_PER_LOOK = 4
-"""How many questions for logs one look may ask."""
+"""How many requests for logs one call may send."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class ChainView:
-    """What was seen of one order: transfers to its address in the newest blocks, up to `as_of`.
+    """The chain's data for one order: transfers to its address in the newest blocks, up to `as_of`.
 
-    `after` is the cursor that the worker had then. `hashes` are those of the blocks that hold its
-    booked payments, as they are now. `balance` is what its address holds in atomic units. It is
-    asked for where a hold may be dropped, and None where nothing could be read.
+    `after` is the worker's cursor at that time. `hashes` are the current ones of the blocks with
+    its recorded payments. `balance` is the balance of its address in atomic units. It is read if
+    the hold may be dropped, and None if nothing could be read.
     """
 
     after: Block | None
@@ -40,15 +40,14 @@ class ChainView:
 
 
 def look(intent: PaymentIntent, enabled: Mapping[int, Chain], *, to_drop: bool) -> ChainView:
-    """Read the newest transfers to one order's address, and check the blocks of those booked.
+    """Read the newest transfers to one order's address, and check the blocks of recorded ones.
 
-    `to_drop` says that its hold is to be dropped. Nothing is read while the chain does not have
-    the block that the worker has read last: going back is the worker's. ChainUnavailable if the
-    chain cannot be seen.
+    `to_drop`: the caller will drop the hold. Nothing is read while the chain does not have the last
+    block of the worker: only the worker goes back. ChainUnavailable if the chain cannot be read.
     """
     chain = enabled.get(intent.terms.chain_id)
     if chain is None:
-        raise ChainUnavailable("The chain of this intent is not enabled any more.")
+        raise ChainUnavailable("The chain of this intent is no longer enabled.")
     try:
         return _look(connect(chain), chain, intent, to_drop)
     except RpcError as error:
@@ -66,9 +65,9 @@ def _look(node: Node, chain: Chain, intent: PaymentIntent, to_drop: bool) -> Cha
     if after is None:
         first = max(first, node.first_block_since(intent.created_at - chains.CLOCK_SKEW, head))
     else:
-        # Logs near the tip come late from some nodes: the newest blocks are read again.
+        # Some nodes return logs near the head late, so the newest blocks are read again.
         first = max(first, after.number + 1 - chain.confirmations)
-    # Blocks that lie after a gap cannot be proved to follow the cursor.
+    # It cannot be proved that blocks after a gap follow the cursor.
     link = after if after is not None and first <= after.number + 1 else None
     transfers: list[Transfer] = []
     ranges = node.transfers(terms.token_address, [terms.address], first, head, after=link)

@@ -1,7 +1,7 @@
-"""Payments: transfers seen on a chain, each known by its place there.
+"""Payments: transfers on a chain, each identified by its position there.
 
-What is read only ever adds payments. One leaves the books only if its block is no longer on the
-chain, which is when the block with its number has another hash.
+Reads only add payments. A payment is removed only if its block is no longer on the chain: the block
+with its number has another hash.
 """
 
 import logging
@@ -18,23 +18,22 @@ from ticketing.models.payment_intents import Payment, PaymentIntent, Refund
 M = TypeVar("M", Payment, Refund)
 
 LARGEST_AMOUNT = 2**62
-"""Micro-units that one intent may receive: what the column holds. No real token has as much."""
+"""The most micro-units that one intent may receive: the limit of the column."""
 
 log = logging.getLogger(__name__)
 
 _CANONICAL = Payment.canonical == True  # noqa: E712
-_STANDS = Refund.canonical == True  # noqa: E712
+_CANONICAL_REFUND = Refund.canonical == True  # noqa: E712
 
 
 def record(
     chain_id: int, token_address: str, transfers: Sequence[Transfer], *, of_one: bool = False
 ) -> set[str]:
-    """Write down transfers, or that they are canonical again; return the intents concerned.
+    """Record transfers, or mark them as canonical again. Return the intents concerned.
 
-    A transfer of nothing, of another token than the intent was shown, or to an address that is
-    not ours is passed over. A reorganization moves a transaction's logs, so that one transfer may
-    stand where another stood. It takes its place; where that one was another intent's and counted,
-    not if the caller settles `of_one` intent only.
+    Transfers of 0, of another token than the intent's, or to unknown addresses are ignored. After a
+    reorganization, a transfer can have the position of another one. Then it replaces that one,
+    except if the caller settles only `of_one` intent and the other counted for another intent.
     """
     recipients = {transfer.recipient for transfer in transfers}
     paid = {
@@ -60,7 +59,7 @@ def record(
             continue
         amount, dust = units.from_atomic(transfer.atomic_amount, intent.terms.decimals)
         if received[intent.id] + amount > LARGEST_AMOUNT:
-            log.error("transfer %s is of an impossible amount: not booked", transfer.tx_hash)
+            log.error("transfer %s is too large: not recorded", transfer.tx_hash)
         elif amount or dust:
             _write(chain_id, intent, transfer, amount, dust)
             received[intent.id] += amount
@@ -69,20 +68,20 @@ def record(
 
 
 def decide(undecided: Iterable[Payment], honoured: Payment | None) -> None:
-    """Write down that `honoured` keeps an ended order, and that the other transfers do not."""
+    """Record that `honoured` pays for an ended order, and that the other transfers do not."""
     for payment in undecided:
         payment.honoured = honoured is not None and payment.id == honoured.id
         payment.save(only=[Payment.honoured])
 
 
 def intents_of(intent_ids: Collection[str]) -> list[PaymentIntent]:
-    """Return intents by their ids, in the order of these."""
+    """Return the intents with these ids, in the same order."""
     query = PaymentIntent.select().where(PaymentIntent.id.in_(list(intent_ids)))
     return list(query.order_by(PaymentIntent.id))
 
 
 def booked_atomic(intents: Sequence[PaymentIntent]) -> dict[str, int]:
-    """Return what the canonical payments of each intent add up to, in its token's own units."""
+    """Return the sum of each intent's canonical payments, in atomic units."""
     decimals = {intent.id: intent.terms.decimals for intent in intents}
     booked = dict.fromkeys(decimals, 0)
     for each in Payment.select().where(Payment.intent.in_(list(decimals)), _CANONICAL):
@@ -91,7 +90,7 @@ def booked_atomic(intents: Sequence[PaymentIntent]) -> dict[str, int]:
 
 
 def blocks_after(chain_id: int, number: int) -> set[int]:
-    """Return the blocks after `number` that hold a payment or a settled refund."""
+    """Return the blocks after `number` with a payment or a recorded refund."""
     return _blocks(
         (Payment.chain_id == chain_id) & (Payment.block_number > number),
         (Refund.chain_id == chain_id) & (Refund.block_number > number),
@@ -99,7 +98,7 @@ def blocks_after(chain_id: int, number: int) -> set[int]:
 
 
 def blocks_of(intent_ids: Collection[str]) -> set[int]:
-    """Return the blocks that hold a payment of these intents, or a settled refund."""
+    """Return the blocks with a payment or a recorded refund of these intents."""
     wanted = list(intent_ids)
     return _blocks(Payment.intent.in_(wanted), Refund.intent.in_(wanted))
 
@@ -108,7 +107,7 @@ def _blocks(of_payments: Expression, of_refunds: Expression) -> set[int]:
     found: Iterable[Any] = (
         *Payment.select(Payment.block_number).where(of_payments, _CANONICAL).tuples(),
         *Refund.select(Refund.block_number)
-        .where(of_refunds, _STANDS, Refund.block_number.is_null(False))
+        .where(of_refunds, _CANONICAL_REFUND, Refund.block_number.is_null(False))
         .tuples(),
     )
     return {number for (number,) in found}
@@ -117,10 +116,10 @@ def _blocks(of_payments: Expression, of_refunds: Expression) -> set[int]:
 def take_out_replaced(
     chain_id: int, hashes: Mapping[int, str], *, only: str | None = None
 ) -> set[str]:
-    """Take out payments and refunds whose block was replaced; return the intents concerned.
+    """Remove payments and refunds whose block was replaced. Return the intents concerned.
 
-    `hashes` are those of the blocks that are on the chain now, by number. `only`: the one intent
-    whose payments may be touched, None for all.
+    `hashes` are the current hashes of blocks, by number. `only`: change only payments of this
+    intent. None: all.
     """
     payments = _replaced(Payment, chain_id, hashes, only)
     refunds = _replaced(Refund, chain_id, hashes, only)
@@ -146,13 +145,13 @@ def _replaced(
 
 
 def _take_out(gone: Sequence[Payment]) -> None:
-    # What was decided on a late transfer is decided again if it comes back.
+    # If a late transfer returns, the decision on it is made again.
     columns = {Payment.canonical: False, Payment.honoured: None}
     Payment.update(columns).where(Payment.id.in_([each.id for each in gone])).execute()
 
 
 def _take_back(gone: Sequence[Refund]) -> None:
-    """Let refunds that are not on the chain any more count no longer."""
+    """Mark refunds that are no longer on the chain as not canonical."""
     Refund.update(canonical=False).where(Refund.id.in_([each.id for each in gone])).execute()
     for refund in gone:
         (
@@ -163,7 +162,7 @@ def _take_back(gone: Sequence[Refund]) -> None:
 
 
 def _canonical_of(chain_id: int, tx_hashes: Collection[str]) -> dict[tuple[str, int], Payment]:
-    """Return the canonical payments of some transactions, by their place there."""
+    """Return the canonical payments of some transactions, by their position."""
     written = Payment.select().where(
         Payment.chain_id == chain_id, Payment.tx_hash.in_(list(tx_hashes)), _CANONICAL
     )
@@ -173,10 +172,10 @@ def _canonical_of(chain_id: int, tx_hashes: Collection[str]) -> dict[tuple[str, 
 def _take_out_moved(
     transfers: Sequence[Transfer], counted: Iterable[Payment], only: Collection[str] | None
 ) -> set[str]:
-    """Take out payments whose transaction is in another block now, at another place there.
+    """Remove payments whose transaction is now in another block, at another position.
 
-    A transaction is in one block. `only`: the addresses whose payments may be touched, None for
-    all. Return the intents concerned.
+    A transaction is in one block only. `only`: change only payments to these addresses. None: all.
+    Return the intents concerned.
     """
     blocks = {transfer.tx_hash: transfer.block.hash for transfer in transfers}
     places = {(transfer.tx_hash, transfer.log_index) for transfer in transfers}
@@ -205,7 +204,7 @@ def _write(
         Payment.block_time: transfer.block.time,
         Payment.canonical: True,
     }
-    # What was decided on a transfer to another intent is not decided on this one.
+    # A decision on a transfer to another intent does not hold for this one.
     same_intent = Payment.intent == intent.id
     Payment.insert(
         {

@@ -83,7 +83,7 @@ _DUST_PER_MICRO_UNIT = Case(
 _ENDED = PaymentIntent.status.in_([IntentStatus.EXPIRED, IntentStatus.CANCELED])
 _KEPT = PaymentIntent.amount_received - PaymentIntent.refunded
 _BEYOND = _KEPT - Case(None, [(_ENDED, 0)], PaymentIntent.amount)
-# No refund is due if a reorganization removed more than is left, or removed the refund.
+# Negative if a reorganization removed payments, refunded ones too. Then no refund is due.
 _REFUND_DUE = Case(None, [(_BEYOND > 0, _BEYOND)], 0)
 _UNACCOUNTED = (
     (PaymentIntent.refund_due != _REFUND_DUE)

@@ -1,8 +1,8 @@
 """Settlement: the state of an order follows from its payments.
 
-An order's amounts, status and flags follow from its payments through `settle`, under its lock,
-whether the worker, a purchase or a cancelation asks for it. To settle again changes nothing.
-Locks are taken in one order: the event, the chain, intents by id, ticket types.
+`settle` computes an order's amounts, status and flags from its payments, under a lock. The worker,
+purchase and cancel all use it. To settle again changes nothing. The order of locks is fixed: the
+event, the chain, intents by id, ticket types.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -34,7 +34,7 @@ INTENTS_PER_TRANSACTION = 100
 
 
 def confirm_free(intent_id: str) -> PaymentIntent:
-    """Confirm an order of nothing to pay, or expire it if its hold has ended."""
+    """Confirm a free order, or expire it if its hold has ended."""
     with write_transaction():
         _keep_event_of(intent_id)
         (intent,) = lock([intent_id])
@@ -46,7 +46,7 @@ def confirm_free(intent_id: str) -> PaymentIntent:
 
 
 def cancel(intent_id: str) -> PaymentIntent:
-    """Cancel an intent and release its hold. Again: nothing changes. IntentNotCancelable."""
+    """Cancel an intent and release its hold. A repeat changes nothing. IntentNotCancelable."""
     with write_transaction():
         _keep_event_of(intent_id)
         (intent,) = lock([intent_id])
@@ -59,10 +59,10 @@ def cancel(intent_id: str) -> PaymentIntent:
 
 
 def cancel_sale(of: Expression) -> None:
-    """Cancel the live intents of ticket types that are not sold any more; what they got is owed.
+    """Cancel the live intents of ticket types that are no longer sold. Received money is due back.
 
-    `of` selects the ticket types. Call it in the transaction that ends the sale, before that locks
-    anything. No order can be made or settled from then until the transaction ends.
+    `of` selects the ticket types. Call it first in the transaction that ends the sale, before other
+    locks. From then until the transaction ends, no order can be created or settled.
     """
     events = Event.id.in_(TicketType.select(TicketType.event).where(of))
     list(locked(Event.select(Event.id).where(events)))
@@ -71,30 +71,30 @@ def cancel_sale(of: Expression) -> None:
     live = PaymentIntent.ticket_type.in_(ticket_types) & PaymentIntent.status.in_(LIVE)
     lock_where(live)
     list(locked(TicketType.select().where(of).order_by(TicketType.id)))
-    # An order that was being made when the first lock was taken is there by now.
+    # An order that was being created at the time of the first lock is visible now.
     for intent in lock_where(live):
         _cancel_with_sale(intent, cursors.get(intent.chain_id or 0))
 
 
 def send_back(intent: PaymentIntent, book: Callable[[PaymentIntent], int]) -> PaymentIntent:
-    """Book a refund under the intent's lock and settle it.
+    """Record a refund under the intent's lock, and settle the intent.
 
-    `book` is given the intent as it is now, and returns what it has written down, in micro-units.
+    `book` gets the locked intent, records the refund, and returns its amount in micro-units.
     """
     with write_transaction():
         cursor = chains.cursor_of(lock_chain(intent.terms.chain_id, shared=True))
         (intent,) = lock([intent.id])
         if cursor is None:
-            raise ChainUnavailable("The worker has not looked at this chain yet.")
+            raise ChainUnavailable("The worker has not read this chain yet.")
         _write_changes(intent, {"refunded": intent.refunded + book(intent)})
         settle(intent, cursor)
         return intent
 
 
 def settle_again(chain_id: int, intent_ids: Collection[str]) -> int:
-    """Settle intents whose place in time may have changed, as of the cursor.
+    """Settle intents as of the cursor, because blocks were added or a deadline passed.
 
-    Return how many have another status now.
+    Return how many have a new status.
     """
     moved = 0
     with write_transaction():
@@ -108,7 +108,7 @@ def settle_again(chain_id: int, intent_ids: Collection[str]) -> int:
 
 
 def deep_enough(chain_id: int, cursor: Block) -> list[str]:
-    """Return some intents whose payment is final by now, or whose money owed may be."""
+    """Return some intents whose payment or pending refund may be final now."""
     counted = PaymentIntent.amount_received - PaymentIntent.refunded
     paid = _ids(
         chain_id,
@@ -126,7 +126,7 @@ def past_deadline(chain_id: int, cursor: Block) -> list[str]:
 
 
 def expire_free() -> int:
-    """Expire orders of nothing to pay whose hold has ended. Return how many."""
+    """Expire free orders whose hold has ended. Return how many."""
     past = PaymentIntent.select(PaymentIntent.id).where(
         PaymentIntent.chain_id.is_null(), AWAITING, PaymentIntent.expires_at < clock.now()
     )
@@ -144,7 +144,7 @@ def _ids(chain_id: int, condition: Expression) -> list[str]:
 
 
 def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> None:
-    """Bring one locked intent to the state that its payments give it. Call it in a transaction.
+    """Set the state of one locked intent from its payments. Call it in a transaction.
 
     `may_expire` False keeps a hold whose deadline has passed: the balance was not compared.
     """
@@ -175,7 +175,7 @@ def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> N
 def _cancel_with_sale(intent: PaymentIntent, cursor: Block | None) -> None:
     owed = {}
     if intent.chain_id is not None:
-        # Before the first look at a chain no payment on it is deep enough.
+        # Before the first read of a chain, no payment on it is final.
         as_of = cursor or Block(0, "", clock.now())
         balance = balances.add_up(intent, intents.payments_of(intent), as_of)
         owed = {
@@ -187,7 +187,7 @@ def _cancel_with_sale(intent: PaymentIntent, cursor: Block | None) -> None:
 
 
 def _enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns: Any) -> None:
-    """Write a locked intent with its new status, and what the move causes."""
+    """Write a locked intent with its new status, and the consequences of the transition."""
     before = IntentStatus(intent.status)
     columns["status"] = status
     if status is IntentStatus.CONFIRMED and intent.confirmed_at is None:
@@ -218,10 +218,10 @@ def _enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns
 def _end(
     intent: PaymentIntent, status: IntentStatus, now: datetime, columns: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return what is noted of an intent that ends or is sold: when, and how long it is watched."""
+    """Return the columns of an intent that ends or is sold: when, and how long to watch it."""
     if intent.chain_id is None:
         return {}
-    # The balance tells enough of an address that nobody paid and whose order was given up.
+    # For an unpaid and canceled order, the balance is enough.
     given_up = status is IntentStatus.CANCELED and not intent.amount_received
     ended: dict[str, Any] = {"watch_until": now if given_up else now + WATCH_AFTER_END}
     if status is IntentStatus.CANCELED:
@@ -232,7 +232,7 @@ def _end(
 
 
 def _write_changes(intent: PaymentIntent, columns: dict[str, Any]) -> None:
-    """Write what differs in one UPDATE, guarded by the status that the decision was made on."""
+    """Write the changes in one UPDATE, with the old status as a condition."""
     changes = {name: value for name, value in columns.items() if getattr(intent, name) != value}
     if not changes:
         return
@@ -253,12 +253,12 @@ def lock(intent_ids: Iterable[str]) -> Sequence[PaymentIntent]:
 
 
 def lock_where(condition: Expression) -> Sequence[PaymentIntent]:
-    """Lock the intents that fulfil a condition in the order of their ids."""
+    """Lock the intents that meet a condition, in the order of their ids."""
     return list(locked(PaymentIntent.select().where(condition).order_by(PaymentIntent.id)))
 
 
 def lock_chain(chain_id: int, *, shared: bool = False) -> ChainState | None:
-    """Lock what is known of a chain; a `shared` lock keeps the cursor where it is."""
+    """Lock the state of a chain. A `shared` lock prevents moves of the cursor."""
     state: ChainState | None = locked(
         ChainState.select().where(ChainState.chain_id == chain_id), shared=shared
     ).first()

@@ -1,4 +1,4 @@
-"""Which addresses are watched, and how: by their logs, or by their balance once they are cold."""
+"""Select the addresses to watch: by logs, or by balance some time after the order ended."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -23,13 +23,13 @@ _LIVE = AWAITING | (UNSETTLED & (PaymentIntent.status == IntentStatus.PROCESSING
 
 
 def has_open_orders(chain_id: int) -> bool:
-    """Tell whether somebody may pay, or wait for a payment, on a chain now."""
+    """Return whether a buyer may pay on a chain, or waits for a payment, now."""
     found: bool = PaymentIntent.select().where(PaymentIntent.chain_id == chain_id, _LIVE).exists()
     return found
 
 
 def watched_addresses(chain_id: int, token_address: str, since: Block) -> frozenset[str]:
-    """Return the addresses whose logs are read after `since`: of live and just ended intents."""
+    """Return the addresses to read logs of after `since`: live and recently ended intents."""
     query = PaymentIntent.select(PaymentIntent.address).where(
         PaymentIntent.chain_id == chain_id,
         PaymentIntent.token_address == token_address,
@@ -50,7 +50,7 @@ def watch_again(intent: PaymentIntent, now: datetime) -> None:
 
 
 def to_sweep(chain_id: int, now: datetime) -> list[PaymentIntent]:
-    """Return ended intents whose balance is to be compared, at most once in SWEEP_EVERY each.
+    """Return ended intents whose balance must be compared, each at most once in SWEEP_EVERY.
 
     Those canceled within a day come all: their logs are not read. Of the others come those that
     were not swept for longest, COLD_ADDRESSES_PER_SWEEP at most. An address that was swept once
@@ -85,9 +85,9 @@ def is_explained(intent: PaymentIntent, balance: int, booked: int) -> bool:
 
 
 def note_balances(found: Sequence[tuple[PaymentIntent, int, int]], at: Block) -> None:
-    """Keep balances that are explained: every transfer up to `at` is known, if none is sought.
+    """Store explained balances. All transfers up to `at` are known, unless a search is running.
 
-    `found` has the balance of each intent's address, and what is booked of it.
+    `found` has for each intent the balance of its address and the sum of its recorded payments.
     """
     of_balance: dict[tuple[str, str], list[str]] = defaultdict(list)
     for intent, balance, booked in found:
@@ -124,7 +124,7 @@ def note_unexplained(intent: PaymentIntent, balance: int, booked: int, at: Block
 
 
 def to_search(chain_id: int) -> list[PaymentIntent]:
-    """Return the intents whose logs are to be read again, in the order they were made."""
+    """Return the intents whose logs must be read again, the oldest first."""
     query = PaymentIntent.select().where(
         PaymentIntent.chain_id == chain_id, PaymentIntent.search_to.is_null(False)
     )
@@ -132,7 +132,7 @@ def to_search(chain_id: int) -> list[PaymentIntent]:
 
 
 def note_searched(intent: PaymentIntent, to: int) -> None:
-    """Keep that an intent's logs were read up to a block; the search ends at its `search_to`."""
+    """Store that an intent's logs were read up to a block. The search ends at `search_to`."""
     ends = Case(None, [(PaymentIntent.search_to > to, PaymentIntent.search_to)], None)
     (
         PaymentIntent.update(checked_block=to, search_to=ends)
