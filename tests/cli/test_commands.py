@@ -211,7 +211,7 @@ def test_migrating_twice_finds_nothing_to_do_and_goes_down_and_up_again(environ_
     assert migrate("downgrade", stdin="n\n").returncode == 1
     for _ in first.stdout.splitlines():
         assert migrate("downgrade", "--yes").stdout.startswith("reverted ")
-    assert migrate("downgrade", "--yes").stdout.strip() == "nothing there"
+    assert migrate("downgrade", "--yes").stdout.strip() == "nothing to revert"
     assert migrate("upgrade").stdout == first.stdout
 
 

@@ -86,7 +86,7 @@ def test_a_wrong_account_number_is_refused(offline, account):
 
 def test_without_a_terminal_nothing_is_asked(offline):
     done = run(offline, "tools.xpub", stdin=PHRASE)
-    assert done.returncode == 1 and "typed at a terminal" in done.stderr
+    assert done.returncode == 1 and "at a terminal" in done.stderr
     assert PHRASE not in done.stdout + done.stderr
 
 

@@ -143,7 +143,7 @@ def test_a_damaged_database_is_told_and_leaves_no_backup(database_url, tmp_path,
     with path.open("r+b") as file:
         file.seek(-4096, 2)
         file.write(b"\xa5" * 4096)
-    with pytest.raises(StackFailed, match="Error: the copy is damaged, and so may the database be"):
+    with pytest.raises(StackFailed, match="Error: the copy is damaged; check the database too"):
         Stack(variables_of(database_url)).flask("db", "backup", str(tmp_path / "copy"))
     assert not (tmp_path / "copy").exists()
 

@@ -181,7 +181,9 @@ def test_what_is_begun_at_one_host_is_paid_and_purchased_at_the_other(hosts, pai
     intent = at_a.preflight(ticket).json
     pay(hosts, intent)
     answers = [*everywhere(lambda: at_b.purchase(intent)), at_a.purchase(intent)]
-    assert statuses(answers) == {200}
+    # Few requests of a process wait for the node at a time; the others are asked to come again.
+    assert 200 in statuses(answers) <= {200, 503}
+    answers = [at_b.purchase(intent), *(each for each in answers if each.status == 200)]
     assert len({answer.json["admissions"][0]["code"] for answer in answers}) == 1
     assert at_a.read(ticket)["sold"] == at_b.read(ticket)["sold"] == 1
 

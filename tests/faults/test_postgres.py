@@ -161,9 +161,7 @@ def test_a_database_that_is_read_only_for_a_moment_goes_on_being_read(stack, ser
                 remote.send("POST", path, event_body()),
             ):
                 assert (answer.status, answer.json["code"]) == (503, "database_unavailable")
-        eventually(
-            lambda: "housekeeping: the database: cannot execute" in stack.log_path.read_text()
-        )
+        eventually(lambda: "housekeeping: database: cannot execute" in stack.log_path.read_text())
         stack.check()
     finally:
         sql(server.url, "ALTER DATABASE faults RESET default_transaction_read_only")

@@ -225,7 +225,7 @@ def test_sigterm_while_the_database_is_away_ends_the_worker_all_the_same(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name]
         )
         try:
-            eventually(lambda: "the database:" in stack.log_path.read_text())
+            eventually(lambda: " database: " in stack.log_path.read_text())
             assert stack.terminate("worker")(PATIENCE_SECONDS) == 0
         finally:
             other.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')

@@ -109,11 +109,11 @@ def test_money_that_the_worker_books_at_that_moment_is_owed(acme, node, monkeypa
         buyer.pay(node, PRICE - 1)
     act, cancelation = getattr(booking, which), canceling(acme, ticket)
 
-    def act_beside(*arguments):
+    def act_beside(*arguments, **options):
         if cancelation.ident is None:
             cancelation.start()
             cancelation.join(A_MOMENT)
-        return act(*arguments)
+        return act(*arguments, **options)
 
     monkeypatch.setattr(booking, which, act_beside)
     worker_once(acme.app)

@@ -52,7 +52,8 @@ def test_a_node_that_hangs_stops_nobody_else(stack, remote, bad_node, orders):
     with ThreadPoolExecutor(PURCHASES) as pool:
         good = [pool.submit(remote.purchase, intent) for intent in asked]
         beside_good = seconds_seen(stack, remote)
-        assert {each.result().status for each in good} == {402}
+        # While others wait for the node, a purchase is asked to come again.
+        assert 402 in {each.result().status for each in good} <= {402, 503}
         bad_node.hang()
         bad_node.requests = 0
         hanging = [pool.submit(remote.purchase, intent) for intent in asked]
@@ -60,9 +61,9 @@ def test_a_node_that_hangs_stops_nobody_else(stack, remote, bad_node, orders):
         assert seconds_seen(stack, remote) < MOST * beside_good
         bad_node.well()
         statuses = [each.result().status for each in hanging]
-    # Who got no place to wait gets the order as it is; who waited hears that the chain is away.
-    assert set(statuses) == {402, 503}
-    assert statuses.count(503) == bad_node.requests <= most_waiting
+    # Few wait for the node at a time; the others are asked to come again at once.
+    assert set(statuses) == {503}
+    assert bad_node.requests <= most_waiting
 
 
 @pytest.fixture

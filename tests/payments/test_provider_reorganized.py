@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.support.bad_node import BadNode, cursor, sentence
-from tests.support.factories import PRICE, cli, worker_once
+from tests.support.bad_node import BadNode, checked_watcher, cursor, sentence
+from tests.support.factories import CHAIN, PRICE, cli, worker_once
 from ticketing.chain.node import connect
 from ticketing.models.chains import ChainState
 from ticketing.services.payments import block_history
@@ -149,3 +149,10 @@ def test_a_reorganization_within_the_limit_needs_nobody(bad_node, acme, node, de
 def test_accepting_goes_with_one_look(acme):
     said = cli(acme.app, "worker", "--accept-reorganization", exit_code=2)
     assert "--once" in said
+
+
+def test_accepting_says_so_if_another_worker_watches(acme, node):
+    watcher = checked_watcher(acme.app)
+    said = cli(acme.app, "worker", "--once", "--accept-reorganization", exit_code=1)
+    assert said == f"Error: another worker watches chain {CHAIN}: stop it first\n"
+    watcher.leave()

@@ -150,9 +150,9 @@ def test_a_wallet_replaced_in_between_is_refused_unless_it_is_passed_over(offlin
         (lambda text: text.replace(str(PRICE), "-1"), "row 2 of"),
         (lambda text: text.replace(",yes", ",perhaps"), "row 2 of"),
         (lambda text: text.replace(",yes", ",live"), "all addresses with a balance on chain 31337"),
-        (lambda text: text.replace(",31337,", ",1,"), "holds anything on chain 31337"),
+        (lambda text: text.replace(",31337,", ",1,"), "has a balance on chain 31337"),
         (lambda text: text.replace(anvil.TOKEN_ADDRESS, SAFE), "--to is the token's own contract"),
-        (lambda text: text, "typed at a terminal, and there is none"),
+        (lambda text: text, "at a terminal: there is none"),
     ],
 )
 def test_a_wrong_export_is_refused_before_the_phrase_is_asked_for(
@@ -211,7 +211,7 @@ def test_an_address_that_was_ever_issued_is_no_destination(offline, exported, ap
     terms = ("--chain-id", "8453", "--token-name", "x", "--token-version", "2")
     done = run(offline, "tools.sweep", str(path), "--to", unpaid, *terms)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("Error: --to was issued to an order")
+    assert done.stderr.startswith("Error: --to is the address of an order")
 
 
 def test_the_organizers_own_address_is_a_destination(offline, exported):

@@ -48,7 +48,7 @@ def web(server, nginx):
 def requests_of(web):
     """How many requests the service has answered or refused."""
     log = web.log_path.read_text()
-    return log.count("ticketing.requests: request ") + log.count("refused a request of")
+    return log.count("ticketing.requests: request ") + log.count("rejected a request of")
 
 
 @pytest.mark.parametrize("shape", sorted({*AMBIGUOUS, *OTHERS} - NEVER_ENDS))

@@ -100,7 +100,7 @@ def test_a_refusal_repeats_nothing_of_the_request_in_the_log(web):
     web.one(b"GET /?secret HTTP/1.1\r\nHost: x\r\nAuthorization: secret\0\r\n\r\n")
     web.one(b"GET /?secret\r\n\r\n")
     log = web.log_path.read_text()
-    assert "refused a request of 127.0.0.1: InvalidHeader" in log and "secret" not in log
+    assert "rejected a request of 127.0.0.1: InvalidHeader" in log and "secret" not in log
 
 
 @pytest.mark.parametrize("head", [POST, POST + b"Expect: 100-continue\r\n"])

@@ -158,12 +158,21 @@ def answers(received: bytes) -> list[RawAnswer]:
     return found
 
 
+ESTABLISHED = "01"
+"""The state of an open connection in /proc/net/tcp."""
+
+
 def is_read(clients: Iterable[socket.socket]) -> bool:
     """Whether the server has read all that these sockets have sent: none of it is on the way."""
-    ports = {f":{sock.getsockname()[1]:04X}" for sock in clients}
+    ports = [{sock.getsockname()[1], sock.getpeername()[1]} for sock in clients]
     lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
-    told = [line.split()[1:5] for line in lines]
-    ends = [queues for here, there, _, queues in told if {here[-5:], there[-5:]} & ports]
+    shown = [line.split()[1:5] for line in lines]
+    # Another connection may have one of the ports too, or have had both.
+    ends = [
+        queues
+        for here, there, state, queues in shown
+        if {int(here[-4:], 16), int(there[-4:], 16)} in ports and state == ESTABLISHED
+    ]
     return len(ends) == 2 * len(ports) and set(ends) == {"00000000:00000000"}
 
 

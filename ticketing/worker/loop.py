@@ -37,6 +37,8 @@ def look_once(config: Config, *, accept_reorganization: bool = False) -> list[st
         try:
             watcher.look()
             watcher.sweep()
+            if accept_reorganization and not watcher.is_in_charge:
+                troubles.append(f"another worker watches chain {chain.chain_id}: stop it first")
         except (ChainRefused, CursorMoved) as error:
             troubles.append(str(error))
         except RpcError as error:

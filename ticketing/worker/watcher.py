@@ -55,6 +55,11 @@ class Watcher:
         self._in_charge: bool | None = None
         self._looked_at: datetime | None = None
 
+    @property
+    def is_in_charge(self) -> bool:
+        """Whether this worker had the lease at the last look."""
+        return bool(self._in_charge)
+
     def look_if_due(self) -> None:
         """Look if an order is open on the chain, or if the last look was QUIET ago.
 
