@@ -10,7 +10,7 @@ from tests.support import fuzzing
 from tests.support.fuzzing import IN_WORDS, open_shop
 from ticketing.constants import Role
 
-SECONDS = int(os.environ.get("FUZZ_SECONDS", "600"))
+SECONDS = int(os.environ.get("FUZZ_SECONDS", "300"))
 """How long the long fuzz looks in all."""
 
 CREDENTIALS = [*(role.value for role in Role), "client secret", "none"]
