@@ -138,6 +138,7 @@ def accepts(port):
 
 
 def test_a_web_process_that_is_killed_is_replaced_while_the_other_serves_on(stack, remote, seat):
+    eventually(lambda: len(family(stack.pid())) == 3)
     before = family(stack.pid())[1:]
     victim = before[0]
     with Load(stack.url, reading_and_buying(remote, seat), clients=8) as load:
