@@ -98,9 +98,14 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         return {
             "number": hex(number),
-            "hash": "0x" + hashlib.sha256(str(number).encode()).hexdigest(),
+            "hash": _hash(number),
+            "parentHash": _hash(number - 1),
             "timestamp": hex(self.first_time + number * BLOCK_SECONDS),
         }
+
+
+def _hash(number: int) -> str:
+    return "0x" + hashlib.sha256(str(number).encode()).hexdigest()
 
 
 def main() -> None:
