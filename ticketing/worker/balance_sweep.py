@@ -58,8 +58,8 @@ class BalanceSweep:
         if not clock.is_within(watching.SWEEP_EVERY, self._swept_at):
             swept = watching.to_sweep(self._chain.chain_id, cursor.time)
             unexplained = address_search.compare(self._node, swept, cursor)
-            for intent in {each.id for each in swept} - {each.id for each in unexplained}:
-                self._searched.pop(intent, None)
+            for intent_id in {each.id for each in swept} - {each.id for each in unexplained}:
+                self._searched.pop(intent_id, None)
             self._swept_at = clock.now()
         self._search()
 

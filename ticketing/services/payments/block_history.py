@@ -11,9 +11,8 @@ KEPT = 512
 MOST_BLOCKS_BACK = KEPT // 2
 """The most blocks that a worker goes back by itself. One wrong response must not undo more."""
 
-
 RECENT = 128
-"""How deep a block is asked for again at least. Some nodes keep no headers further back."""
+"""Blocks this near to the cursor are asked for again. Some nodes keep no older headers."""
 
 
 def remember(chain_id: int, block: Block) -> None:
