@@ -14,8 +14,10 @@ from ticketing.chain.registry import Chain
 from ticketing.constants import (
     DEFAULT_FREE_PER_CLIENT,
     DEFAULT_ORDERS_PER_CLIENT,
+    DEFAULT_PERSONAL_DATA_DAYS,
     DEFAULT_RATE_LIMITS,
     DEFAULT_UNPAID_PER_ADDRESS,
+    MAX_PERSONAL_DATA_DAYS,
     MAX_SAFE_INTEGER,
     CallClass,
 )
@@ -30,7 +32,9 @@ MAX_RATE = 1_000_000
 
 Number = TypeVar("Number", int, float)
 
-_OURS = re.compile(r"SECRET_KEY(_PREVIOUS)?|DATABASE_URL|(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_.*")
+_OURS = re.compile(
+    r"SECRET_KEY(_PREVIOUS)?|DATABASE_URL|PUBLIC_URL|(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_.*"
+)
 _METRICS_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{16,}", re.ASCII)
 _CHAIN_VARIABLE = re.compile(r"(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_(.*)")
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
@@ -60,6 +64,8 @@ class Config:
     unpaid_per_address: int
     orders_per_client: int
     free_per_client: int
+    public_url: str | None
+    personal_data_days: int
     chains: Mapping[int, Chain]
 
 
@@ -88,6 +94,10 @@ def load(environ: Mapping[str, str]) -> Config:
             environ, "ORDERS_PER_CLIENT", DEFAULT_ORDERS_PER_CLIENT, 0, MAX_RATE
         ),
         free_per_client=_integer(environ, "FREE_PER_CLIENT", DEFAULT_FREE_PER_CLIENT, 0, MAX_RATE),
+        public_url=_public_url(environ),
+        personal_data_days=_integer(
+            environ, "PERSONAL_DATA_DAYS", DEFAULT_PERSONAL_DATA_DAYS, 1, MAX_PERSONAL_DATA_DAYS
+        ),
         chains=MappingProxyType(_chains(environ)),
     )
 
@@ -134,6 +144,18 @@ def _metrics_token(environ: Mapping[str, str]) -> str | None:
     if value is not None and not _METRICS_TOKEN.fullmatch(value):
         raise ConfigError("METRICS_TOKEN must have 16 or more of the characters A-Za-z0-9._~+/=-")
     return value
+
+
+def _public_url(environ: Mapping[str, str]) -> str | None:
+    """Return the origin that people see, without a slash at the end. None if it is not set."""
+    value = environ.get("PUBLIC_URL")
+    if value is None:
+        return None
+    url = _split_url("PUBLIC_URL", value)
+    is_origin = value.removesuffix("/") == f"{url.scheme}://{url.netloc}" and "@" not in url.netloc
+    if url.scheme not in ("http", "https") or not url.hostname or not is_origin:
+        raise ConfigError("PUBLIC_URL must be an origin, such as https://tickets.example.org")
+    return value.removesuffix("/")
 
 
 def _trusted_proxies(environ: Mapping[str, str]) -> tuple[IPv4Network | IPv6Network, ...]:

@@ -59,6 +59,10 @@ DEFAULT_ORDERS_PER_CLIENT = 500
 DEFAULT_FREE_PER_CLIENT = 10
 """Free seats of one event per day."""
 
+DEFAULT_PERSONAL_DATA_DAYS = 90
+MAX_PERSONAL_DATA_DAYS = 3650
+"""Days after the end of an event. Then names and email addresses are erased."""
+
 WIDE_FACTOR = 3
 """The limit of an IPv6 /48 network is that of a /64 times this factor."""
 
@@ -126,10 +130,11 @@ class Flag(StrEnum):
 
 
 class AdmissionStatus(StrEnum):
-    """Whether an admission allows entry."""
+    """Whether an admission allows entry. Only a suspended one becomes valid again."""
 
     VALID = "valid"
     SUSPENDED = "suspended"
+    VOID = "void"
 
 
 class Obstacle(StrEnum):
@@ -176,6 +181,9 @@ MAX_BODY_BYTES = 64 * 1024
 
 DEFAULT_PAGE = 25
 MAX_PAGE = 100
+
+DOORS_BEFORE_START = timedelta(hours=2)
+"""How long before its start the doors of an event open by default."""
 
 PART_EXTENSION = timedelta(minutes=10)
 """How much longer an order is held, once, if at least half of its price arrived in time."""

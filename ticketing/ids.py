@@ -18,6 +18,11 @@ INTENT = "pi_"
 PAYMENT = "pay_"
 ADMISSION = "adm_"
 REFUND = "ref_"
+REFUND_ADDRESS = "rad_"
+WAIVER = "wvr_"
+TRANSFER = "xfr_"
+DOOR_DEVICE = "dev_"
+SCAN = "scn_"
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _RANDOM_BITS = 74

@@ -4,22 +4,25 @@ import pytest
 
 from ticketing.db import migrate
 from ticketing.db.connection import database
-from ticketing.models.admissions import Admission
+from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.audit_log import AuditLogEntry
 from ticketing.models.chains import ChainBlock, ChainState
 from ticketing.models.counters import CounterEntry
+from ticketing.models.door import DoorDevice, EventDoor, Scan, TicketKey
 from ticketing.models.events import Event
 from ticketing.models.idempotency import IdempotencyKey
 from ticketing.models.members import Member
-from ticketing.models.payment_intents import Payment, PaymentIntent, Refund
+from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.models.rate_counts import RateCount
+from ticketing.models.refunds import Refund, RefundAddress, Waiver
 from ticketing.models.tenants import Tenant, Wallet
-from ticketing.models.ticket_types import TicketType
+from ticketing.models.ticket_types import EventStock, TicketType
 
 MODELS = (
     *(Admission, ApiKey, ChainState, Event, IdempotencyKey, Member, Payment, PaymentIntent),
     *(ChainBlock, RateCount, Refund, CounterEntry, Tenant, TicketType, AuditLogEntry, Wallet),
+    *(DoorDevice, EventDoor, EventStock, RefundAddress, Scan, TicketKey, Transfer, Waiver),
 )
 
 

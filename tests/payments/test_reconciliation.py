@@ -49,8 +49,8 @@ PAID_ADDRESS = "SELECT address FROM payment_intents WHERE id = '{paid}'"
 BROKEN = [
     ("held_is_live", "ticket", change("ticket", "held = held + 1")),
     ("held_is_live", "ticket", change("ticket", "held = 0")),
-    ("sold_is_confirmed", "ticket", change("ticket", "sold = sold - 1")),
-    ("sold_is_confirmed", "ticket", change("ticket", "sold = 0")),
+    ("sold_is_admitted", "ticket", change("ticket", "sold = sold - 1")),
+    ("sold_is_admitted", "ticket", change("ticket", "sold = 0")),
     ("admissions_match", "paid", "DELETE FROM admissions WHERE id = '{admission}'"),
     ("admissions_match", "paid", one_more_admission("paid", "valid")),
     ("admissions_match", "live", one_more_admission("live", "suspended")),

@@ -1,6 +1,6 @@
-"""Admissions: one per seat."""
+"""Admissions, one per seat, and the offers to transfer them."""
 
-from peewee import ForeignKeyField, TextField
+from peewee import BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
 
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.events import Event
@@ -10,19 +10,71 @@ from ticketing.models.ticket_types import TicketType
 
 
 class Admission(BaseModel):
-    """The right to enter once. `code` is the secret that the holder shows at the door."""
+    """The right to enter once.
+
+    `code` is the secret that manages the admission, `qr` is what the door reads. A transfer or a
+    reissue starts a new `generation` with a new code, and the old code and QR end. `qr` is None
+    until it is first asked for. A guest's admission has no intent.
+
+    `named_at`: when the holder was last named by a holder's call. `transferred_at`: when the
+    current holder accepted it. `redeemed_by` is the scan that let the holder in. `void_refund`:
+    its unit price became owed when it was voided.
+
+    `change_number` orders the changes of one event for the manifest. Each change that a door must
+    know sets it to None. services.door numbers the committed rows.
+    """
 
     id = TextField(primary_key=True)
     tenant = ForeignKeyField(Tenant)
+    tenant_id: str
     event = ForeignKeyField(Event)
     event_id: str
     ticket_type = ForeignKeyField(TicketType)
     ticket_type_id: str
-    intent = ForeignKeyField(PaymentIntent)
-    intent_id: str
+    intent = ForeignKeyField(PaymentIntent, null=True)
+    intent_id: str | None
     code = TextField(unique=True)
     status = TextField()
+    generation = IntegerField(default=1)
+    holder_name = TextField(null=True)
+    holder_email = TextField(null=True)
+    named_at = UtcDateTimeField(null=True)
+    transferred_at = UtcDateTimeField(null=True)
+    redeemed_at = UtcDateTimeField(null=True)
+    redeemed_gate = TextField(null=True)
+    redeemed_by = TextField(null=True)
+    voided_at = UtcDateTimeField(null=True)
+    void_reason = TextField(null=True)
+    void_refund = BooleanField(default=False)
+    qr = TextField(null=True)
+    change_number = BigIntegerField(null=True)
     created_at = UtcDateTimeField()
 
     class Meta:
         table_name = "admissions"
+
+    @property
+    def holder(self) -> dict[str, str | None]:
+        """The holder's name and email address, if known."""
+        return {"name": self.holder_name, "email": self.holder_email}
+
+
+class Transfer(BaseModel):
+    """An offer to transfer one generation of an admission. The secret offer is derived from the id.
+
+    The holder is the person named by the sender. It ends when it is accepted, canceled or replaced.
+    """
+
+    id = TextField(primary_key=True)
+    admission = ForeignKeyField(Admission)
+    admission_id: str
+    generation = IntegerField()
+    holder_name = TextField(null=True)
+    holder_email = TextField(null=True)
+    created_at = UtcDateTimeField()
+    expires_at = UtcDateTimeField()
+    accepted_at = UtcDateTimeField(null=True)
+    ended_at = UtcDateTimeField(null=True)
+
+    class Meta:
+        table_name = "transfers"

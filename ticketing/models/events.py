@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
-from peewee import ForeignKeyField, ModelSelect, TextField
+from peewee import BigIntegerField, ForeignKeyField, ModelSelect, TextField
 
-from ticketing.constants import Obstacle
+from ticketing.constants import DOORS_BEFORE_START, Obstacle
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.tenants import Tenant
 
 
 class Event(BaseModel):
-    """An event of a tenant."""
+    """An event of a tenant.
+
+    `capacity` limits all its ticket types together (None: no limit). EventStock counts them.
+    """
 
     id = TextField(primary_key=True)
     tenant = ForeignKeyField(Tenant)
@@ -26,6 +30,9 @@ class Event(BaseModel):
     end_at = UtcDateTimeField(null=True)
     timezone = TextField()
     online_join_url = TextField(null=True)
+    capacity = BigIntegerField(null=True)
+    doors_open_at = UtcDateTimeField(null=True)
+    transfers_end_at = UtcDateTimeField(null=True)
     status = TextField()
     created_at = UtcDateTimeField()
     updated_at = UtcDateTimeField()
@@ -34,6 +41,18 @@ class Event(BaseModel):
 
     class Meta:
         table_name = "events"
+
+    @property
+    def doors_open(self) -> datetime:
+        """When the doors open: as set, or some time before the start."""
+        opens: datetime = self.doors_open_at or self.start_at - DOORS_BEFORE_START
+        return opens
+
+    @property
+    def transfers_end(self) -> datetime:
+        """When transfers end: as set, or when the doors open."""
+        ends: datetime = self.transfers_end_at or self.doors_open
+        return ends
 
 
 def only_event(tenant_id: str, event_id: str) -> ModelSelect[Event]:

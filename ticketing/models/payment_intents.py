@@ -1,4 +1,4 @@
-"""Payment intents, their payments, and refunds."""
+"""Payment intents and their payments."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -53,7 +53,9 @@ class PaymentIntent(BaseModel):
     `expires_at` is the effective deadline. `ended_at` is when the intent was canceled, or the
     deadline at which it first expired. A late payment does not change it.
 
-    `refund_pending` is the part of `refund_due` in blocks that are not final yet.
+    `refund_pending` is the part of `refund_due` in blocks that are not final yet. `waived` is what
+    the organizer wrote off. `seats_refunded` counts the seats that were voided with a refund.
+    `refund_address` is the last one that the buyer stated.
 
     The worker reads the address's logs until `watch_until`. After that, it compares the balance:
     `swept_balance` is the balance at `swept_at`, in atomic units. `swept_surplus` is the balance
@@ -79,6 +81,9 @@ class PaymentIntent(BaseModel):
     refund_due = BigIntegerField(default=0)
     refund_pending = BigIntegerField(default=0)
     refunded = BigIntegerField(default=0)
+    waived = BigIntegerField(default=0)
+    seats_refunded = IntegerField(default=0)
+    refund_address = TextField(null=True)
     currency = TextField()
     chain_id = BigIntegerField(null=True)
     wallet = ForeignKeyField(Wallet, null=True)
@@ -145,7 +150,8 @@ class PaymentIntent(BaseModel):
     def amount_due(self) -> int:
         """The amount still to be paid, in micro-units. 0 once the intent has ended."""
         is_open = self.status in LIVE and self.ended_at is None
-        return max(0, self.amount - self.amount_received + self.refunded) if is_open else 0
+        counted = self.amount_received - self.refunded - self.waived
+        return max(0, self.amount - counted) if is_open else 0
 
 
 AWAITING = PaymentIntent.status == literal(IntentStatus.AWAITING_PAYMENT)
@@ -194,28 +200,4 @@ class Payment(BaseModel):
 
     class Meta:
         table_name = "payments"
-        indexes = ((("chain_id", "tx_hash", "log_index"), True),)
-
-
-class Refund(BaseModel):
-    """One token transfer on a chain that paid a refund to a buyer.
-
-    Only a canonical refund counts. Its block is None in rows from versions that did not store it.
-    """
-
-    id = TextField(primary_key=True)
-    intent = ForeignKeyField(PaymentIntent)
-    intent_id: str
-    chain_id = BigIntegerField()
-    tx_hash = TextField()
-    log_index = IntegerField()
-    recipient = TextField()
-    amount = BigIntegerField()
-    block_number = BigIntegerField(null=True)
-    block_hash = TextField(null=True)
-    canonical = BooleanField(default=True)
-    created_at = UtcDateTimeField()
-
-    class Meta:
-        table_name = "refunds"
         indexes = ((("chain_id", "tx_hash", "log_index"), True),)

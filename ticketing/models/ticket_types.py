@@ -48,3 +48,19 @@ class TicketType(BaseModel):
     def available(self) -> int | None:
         """How many tickets can still be held. None: unlimited."""
         return None if self.capacity is None else self.capacity - self.held - self.sold
+
+
+class EventStock(BaseModel):
+    """The stock of an event that has a capacity of its own, over all its ticket types.
+
+    Lock it before the rows of its ticket types.
+    """
+
+    event = ForeignKeyField(Event, primary_key=True)
+    event_id: str
+    capacity = BigIntegerField()
+    held = BigIntegerField()
+    sold = BigIntegerField()
+
+    class Meta:
+        table_name = "event_stock"

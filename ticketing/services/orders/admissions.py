@@ -38,6 +38,8 @@ def issue(intent: PaymentIntent) -> None:
                 "intent": intent.id,
                 "code": credentials.new_admission_code(),
                 "status": AdmissionStatus.VALID,
+                "holder_name": intent.buyer_name,
+                "holder_email": intent.buyer_email,
                 "created_at": now,
             }
             for _ in range(intent.quantity)
@@ -45,9 +47,19 @@ def issue(intent: PaymentIntent) -> None:
     ).execute()
 
 
-def set_status(intent: PaymentIntent, status: AdmissionStatus) -> None:
-    """Suspend an intent's admissions, or make them valid again."""
-    Admission.update(status=status).where(Admission.intent == intent).execute()
+def suspend(intent: PaymentIntent) -> None:
+    """Suspend an intent's valid admissions."""
+    _change_status(intent, AdmissionStatus.VALID, AdmissionStatus.SUSPENDED)
+
+
+def restore(intent: PaymentIntent) -> None:
+    """Make an intent's suspended admissions valid again."""
+    _change_status(intent, AdmissionStatus.SUSPENDED, AdmissionStatus.VALID)
+
+
+def _change_status(intent: PaymentIntent, before: AdmissionStatus, after: AdmissionStatus) -> None:
+    changed = Admission.update(status=after, change_number=None)
+    changed.where(Admission.intent == intent, Admission.status == before).execute()
 
 
 def of_intent(intent: PaymentIntent) -> Sequence[Admission]:

@@ -1,16 +1,18 @@
 """The balance of an order: what it received, keeps and owes. Pure arithmetic on its payments.
 
     received   its canonical payments
-    counted    received - refunded
-    kept       0 once the order has ended; its amount while it is live or sold
+    waived     what the organizer wrote off, while the payments of that time are on the chain
+    counted    received - refunded - waived
+    kept       0 once the order has ended; its amount while it is live; once it is sold, the price
+               of the seats that were not voided with a refund
     due        max(0, counted - kept), owed to the buyer
     pending    the part of due in blocks that are not final yet
 
-A live order is paid when counted >= amount. Only a recorded refund, or the removal of its payments,
-reduces what is due. Amounts are micro-units.
+A live order is paid when counted >= amount. Only a recorded refund, a waiver, or the removal of its
+payments reduces what is due. Amounts are micro-units.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -18,14 +20,16 @@ from ticketing.chain import units
 from ticketing.chain.answers import Block
 from ticketing.constants import LIVE, PART_EXTENSION, REORG_GRACE, SOLD, Flag, IntentStatus
 from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.refunds import Waiver
 
 
 @dataclass(frozen=True)
 class Balance:
     """The sums of one order as of the block `as_of`, and their consequences.
 
-    `final` is the part of `received` that is final. `paid_block` is the block of the payment that
-    completed the amount. `is_honoured`: a late transfer paid for an order that had ended.
+    `final` is the part of `received` that is final. `waived` is in effect. `paid_block` is the
+    block of the payment that completed what the order needs. `is_honoured`: a late transfer paid
+    for an order that had ended.
     `deadline` and `grace_until` are the new values for the order.
     """
 
@@ -33,6 +37,7 @@ class Balance:
     as_of: Block
     received: int
     final: int
+    waived: int
     is_honoured: bool
     paid_block: int | None
     flags: frozenset[Flag]
@@ -41,19 +46,19 @@ class Balance:
 
     @property
     def counted(self) -> int:
-        """The amount that was received and not refunded."""
-        return self.received - self.intent.refunded
+        """The amount that was received, and neither refunded nor waived."""
+        return self.received - self.intent.refunded - self.waived
 
     @property
     def is_paid(self) -> bool:
         """Whether the order is paid. An order that had ended needs a late transfer."""
-        has_enough: bool = self.counted >= self.intent.amount
+        has_enough = self.counted >= _needed(self.intent)
         return has_enough and (self.is_honoured or not has_ended(self.intent))
 
     @property
     def is_final(self) -> bool:
         """Whether the payments for the order are final."""
-        return self.final - self.intent.refunded >= self.intent.amount
+        return self._counted_final >= _needed(self.intent)
 
     @property
     def status(self) -> IntentStatus:
@@ -72,24 +77,39 @@ class Balance:
 
     def due(self, status: IntentStatus) -> int:
         """Return the refund that is due in `status`."""
-        return max(0, self.counted - self._kept(status))
+        return max(0, self.counted - kept(self.intent, status))
 
     def pending(self, status: IntentStatus) -> int:
         """Return the part of the refund due in `status` that is not final yet."""
-        final = max(0, self.final - self.intent.refunded - self._kept(status))
+        final = max(0, self._counted_final - kept(self.intent, status))
         return max(0, self.due(status) - final)
 
-    def _kept(self, status: IntentStatus) -> int:
-        ended = status in (IntentStatus.EXPIRED, IntentStatus.CANCELED)
-        return 0 if ended else int(self.intent.amount)
+    @property
+    def _counted_final(self) -> int:
+        return self.final - self.intent.refunded - self.waived
 
 
-def add_up(intent: PaymentIntent, payments: Sequence[Payment], as_of: Block) -> Balance:
+def kept(intent: PaymentIntent, status: IntentStatus) -> int:
+    """Return what an order keeps in `status`, in micro-units."""
+    if status in LIVE:
+        return int(intent.amount)
+    if status in SOLD:
+        return int(intent.unit_amount * (intent.quantity - intent.seats_refunded))
+    return 0
+
+
+def add_up(
+    intent: PaymentIntent,
+    payments: Sequence[Payment],
+    as_of: Block,
+    waivers: Sequence[Waiver] = (),
+) -> Balance:
     """Compute the balance from an order's payments, in the order of the chain, canonical or not."""
     terms = intent.terms
     price = units.to_atomic(intent.amount, terms.decimals)
     final_up_to = as_of.number - terms.required_confirmations + 1
     canonical = [payment for payment in payments if payment.canonical]
+    waived = _waived(waivers, canonical, terms.decimals)
     received = final = at_completion = 0
     completed: Payment | None = None
     for payment in canonical:
@@ -116,8 +136,9 @@ def add_up(intent: PaymentIntent, payments: Sequence[Payment], as_of: Block) -> 
         as_of=as_of,
         received=whole,
         final=units.from_atomic(final, terms.decimals)[0],
+        waived=waived,
         is_honoured=any(payment.honoured for payment in canonical),
-        paid_block=completed.block_number if completed else None,
+        paid_block=_paid_block(intent, canonical, waived),
         flags=frozenset(flag for flag, is_set in flags.items() if is_set),
         deadline=deadline,
         grace_until=grace_until,
@@ -141,7 +162,9 @@ def undecided(payments: Sequence[Payment]) -> list[Payment]:
     return [payment for payment in canonical if payment.honoured is None]
 
 
-def covering(intent: PaymentIntent, payments: Sequence[Payment]) -> Payment | None:
+def covering(
+    intent: PaymentIntent, payments: Sequence[Payment], waivers: Sequence[Waiver] = ()
+) -> Payment | None:
     """Return the first undecided transfer that covers the full amount of an ended order.
 
     None if the order owes an earlier refund, which stays due. None also if the order is unpaid
@@ -149,17 +172,55 @@ def covering(intent: PaymentIntent, payments: Sequence[Payment]) -> Payment | No
     """
     decimals = intent.terms.decimals
     canonical = [payment for payment in payments if payment.canonical]
-    received = units.from_atomic(sum(_atomic(each, decimals) for each in canonical), decimals)[0]
-    if not has_ended(intent) or received - intent.refunded < intent.amount:
+    received = received_up_to(None, canonical, decimals)
+    gone = intent.refunded + _waived(waivers, canonical, decimals)
+    if not has_ended(intent) or received - gone < intent.amount:
         return None
     new = undecided(payments)
     before = [payment for payment in canonical if payment not in new]
     owed = sum(_atomic(payment, decimals) for payment in before)
     for payment in new:
-        owes = units.from_atomic(owed, decimals)[0] > intent.refunded
+        owes = units.from_atomic(owed, decimals)[0] > gone
         if payment.amount >= intent.amount and not owes:
             return payment
         owed += _atomic(payment, decimals)
+    return None
+
+
+def received_up_to(block: int | None, payments: Iterable[Payment], decimals: int) -> int:
+    """Return the sum of the canonical payments in blocks up to `block` (None: all)."""
+    counted = (
+        _atomic(payment, decimals)
+        for payment in payments
+        if payment.canonical and (block is None or payment.block_number <= block)
+    )
+    return units.from_atomic(sum(counted), decimals)[0]
+
+
+def _waived(waivers: Sequence[Waiver], canonical: Sequence[Payment], decimals: int) -> int:
+    """Return what is waived while its payments are on the chain."""
+    in_effect = 0
+    for waiver in waivers:
+        removed = waiver.received - received_up_to(waiver.block_number, canonical, decimals)
+        in_effect += max(0, waiver.amount - max(0, removed))
+    return in_effect
+
+
+def _needed(intent: PaymentIntent) -> int:
+    """Return the amount for which an order becomes, or stays, sold."""
+    status = IntentStatus(intent.status)
+    return kept(intent, status) if status in SOLD else int(intent.amount)
+
+
+def _paid_block(intent: PaymentIntent, canonical: Sequence[Payment], waived: int) -> int | None:
+    """Return the block of the payment that completed what the order needs. None: not complete."""
+    decimals = intent.terms.decimals
+    target = units.to_atomic(_needed(intent) + intent.refunded + waived, decimals)
+    received = 0
+    for payment in canonical:
+        received += _atomic(payment, decimals)
+        if received >= target:
+            return int(payment.block_number)
     return None
 
 

@@ -13,7 +13,8 @@ from peewee import Case, Expression
 from ticketing import clock, ids
 from ticketing.chain import units
 from ticketing.chain.answers import Transfer
-from ticketing.models.payment_intents import Payment, PaymentIntent, Refund
+from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.refunds import Refund
 
 M = TypeVar("M", Payment, Refund)
 

@@ -16,7 +16,8 @@ from peewee import JOIN, Case, Field, ModelSelect, fn
 from ticketing.chain import units
 from ticketing.constants import LIVE, MICRO_UNIT_DECIMALS, SOLD, AdmissionStatus, IntentStatus
 from ticketing.models.admissions import Admission
-from ticketing.models.payment_intents import Payment, PaymentIntent, Refund
+from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.refunds import Refund
 from ticketing.models.ticket_types import TicketType
 
 BREACHES_PER_RULE = 100
@@ -74,6 +75,7 @@ _CONFIRMED = PaymentIntent.status == IntentStatus.CONFIRMED
 _SEATS_DUE = Case(None, [(PaymentIntent.confirmed_at.is_null(), 0)], PaymentIntent.quantity)
 _UNMARKED = PaymentIntent.status.in_(SOLD) & PaymentIntent.confirmed_at.is_null()
 _ADMISSION_STATUS = Case(None, [(_CONFIRMED, AdmissionStatus.VALID)], AdmissionStatus.SUSPENDED)
+_FITS = (Admission.status == _ADMISSION_STATUS) | (Admission.status == AdmissionStatus.VOID)
 
 _DECIMALS = range(MICRO_UNIT_DECIMALS + 1, units.MAX_DECIMALS + 1)
 _DUST_PER_MICRO_UNIT = Case(
@@ -81,15 +83,17 @@ _DUST_PER_MICRO_UNIT = Case(
 )
 
 _ENDED = PaymentIntent.status.in_([IntentStatus.EXPIRED, IntentStatus.CANCELED])
-_KEPT = PaymentIntent.amount_received - PaymentIntent.refunded
-_BEYOND = _KEPT - Case(None, [(_ENDED, 0)], PaymentIntent.amount)
+_COUNTED = PaymentIntent.amount_received - PaymentIntent.refunded - PaymentIntent.waived
+_SOLD_FOR = PaymentIntent.unit_amount * (PaymentIntent.quantity - PaymentIntent.seats_refunded)
+_KEPT = Case(None, [(_ENDED, 0), (PaymentIntent.status.in_(SOLD), _SOLD_FOR)], PaymentIntent.amount)
+_BEYOND = _COUNTED - _KEPT
 # Negative if a reorganization removed payments, refunded ones too. Then no refund is due.
 _REFUND_DUE = Case(None, [(_BEYOND > 0, _BEYOND)], 0)
 _UNACCOUNTED = (
     (PaymentIntent.refund_due != _REFUND_DUE)
     | (PaymentIntent.refund_pending < 0)
     | (PaymentIntent.refund_pending > PaymentIntent.refund_due)
-    | (_CONFIRMED & (PaymentIntent.amount > _KEPT))
+    | (_CONFIRMED & (_COUNTED < _KEPT))
 )
 
 
@@ -101,13 +105,13 @@ _OUT_OF_BOUNDS = (
 
 
 def _stock_is_doubtful() -> Any:
-    held, sold = _bought(LIVE), _bought(SOLD)
+    held, sold = _ordered(), _admitted()
     return _OUT_OF_BOUNDS | (TicketType.held != held) | (TicketType.sold != sold)
 
 
 def _intent_is_doubtful() -> Any:
     of = PaymentIntent.id
-    strange = fn.SUM(Case(None, [(Admission.status == _ADMISSION_STATUS, 0)], 1))
+    strange = fn.SUM(Case(None, [(_FITS, 0)], 1))
     # Count a status instead of an id: it is in the index, so no table row is read.
     seats = Case(None, [(strange > 0, -1)], fn.COUNT(Admission.status))
     abroad = fn.SUM(Case(None, [(Payment.chain_id == PaymentIntent.chain_id, 0)], 1))
@@ -119,6 +123,7 @@ def _intent_is_doubtful() -> Any:
         | (Admission.select(seats).where(Admission.intent == of) != _SEATS_DUE)
         | (Payment.select(received).where(Payment.intent == of) != PaymentIntent.amount_received)
         | (Refund.select(refunded).where(Refund.intent == of) != PaymentIntent.refunded)
+        | (_voided_with_refund() != PaymentIntent.seats_refunded)
     )
 
 
@@ -137,30 +142,35 @@ def _stock_within_capacity(scope: Scope) -> Found:
 
 
 def _held_is_live(scope: Scope) -> Found:
-    for ticket_type, held, live in _stock_differs(TicketType.held, LIVE, scope):
+    for ticket_type, held, live in _stock_differs(TicketType.held, _ordered(), scope):
         yield [ticket_type], f"{held} are held, but live intents hold {live}"
 
 
-def _sold_is_confirmed(scope: Scope) -> Found:
-    for ticket_type, sold, confirmed in _stock_differs(TicketType.sold, SOLD, scope):
-        yield [ticket_type], f"{sold} are sold, but confirmed intents bought {confirmed}"
+def _sold_is_admitted(scope: Scope) -> Found:
+    for ticket_type, sold, admitted in _stock_differs(TicketType.sold, _admitted(), scope):
+        yield [ticket_type], f"{sold} are sold, but {admitted} admissions are valid or suspended"
 
 
-def _stock_differs(
-    column: Field[Any], statuses: Sequence[IntentStatus], scope: Scope
-) -> Iterable[Any]:
-    expected = _bought(statuses)
+def _stock_differs(column: Field[Any], expected: Any, scope: Scope) -> Iterable[Any]:
     query = TicketType.select(TicketType.id, column, expected).where(column != expected)
     return _first(query, TicketType, scope)
 
 
-def _bought(statuses: Sequence[IntentStatus]) -> Any:
-    """Return the SQL sum of a ticket type's seats in intents with one of the statuses."""
+def _ordered() -> Any:
+    """Return the SQL sum of a ticket type's seats in live intents."""
     of_it = PaymentIntent.ticket_type == TicketType.id
     quantities = PaymentIntent.select(fn.SUM(PaymentIntent.quantity)).where(
-        of_it, PaymentIntent.status.in_(statuses)
+        of_it, PaymentIntent.status.in_(LIVE)
     )
     return fn.COALESCE(quantities, 0)
+
+
+def _admitted() -> Any:
+    """Return the SQL count of a ticket type's admissions that are not void."""
+    seats = (AdmissionStatus.VALID, AdmissionStatus.SUSPENDED)
+    return Admission.select(fn.COUNT(Admission.status)).where(
+        Admission.ticket_type == TicketType.id, Admission.status.in_(seats)
+    )
 
 
 def _admissions_match(scope: Scope) -> Found:
@@ -179,7 +189,7 @@ def _admissions_valid_while_confirmed(scope: Scope) -> Found:
     query = (
         Admission.select(Admission.id, Admission.status, PaymentIntent.id, PaymentIntent.status)
         .join(PaymentIntent)
-        .where(Admission.status != _ADMISSION_STATUS)
+        .where(~_FITS)
     )
     for admission, status, intent, of in _first(query, PaymentIntent, scope):
         yield [admission, intent], f"the admission is {status}, its intent {of}"
@@ -207,6 +217,15 @@ def _refunded_is_refunds(scope: Scope) -> Found:
     )
     for intent, refunded, sum_ in _first(query, PaymentIntent, scope):
         yield [intent], f"refunded is {refunded}, its refunds add up to {sum_}"
+
+
+def _refunded_seats_are_void(scope: Scope) -> Found:
+    voided = _voided_with_refund()
+    query = PaymentIntent.select(PaymentIntent.id, PaymentIntent.seats_refunded, voided).where(
+        PaymentIntent.seats_refunded != voided
+    )
+    for intent, seats, count in _first(query, PaymentIntent, scope):
+        yield [intent], f"seats_refunded is {seats}, but {count} were voided with a refund"
 
 
 def _every_unit_accounted(scope: Scope) -> Found:
@@ -252,11 +271,12 @@ def _payments_fit_intents(scope: Scope) -> Found:
 RULES: dict[str, Callable[[Scope], Found]] = {
     "stock_within_capacity": _stock_within_capacity,
     "held_is_live": _held_is_live,
-    "sold_is_confirmed": _sold_is_confirmed,
+    "sold_is_admitted": _sold_is_admitted,
     "admissions_match": _admissions_match,
     "admissions_valid_while_confirmed": _admissions_valid_while_confirmed,
     "received_is_payments": _received_is_payments,
     "refunded_is_refunds": _refunded_is_refunds,
+    "refunded_seats_are_void": _refunded_seats_are_void,
     "every_unit_accounted": _every_unit_accounted,
     "one_address_one_intent": _one_address_one_intent,
     "payments_fit_intents": _payments_fit_intents,
@@ -275,6 +295,14 @@ def _refunded() -> Any:
     """Return the SQL sum of canonical refunds, in micro-units."""
     counts = Refund.canonical == True  # noqa: E712
     return _total(Case(None, [(counts, Refund.amount)], 0))
+
+
+def _voided_with_refund() -> Any:
+    """Return the SQL count of an intent's admissions that were voided with a refund."""
+    return Admission.select(fn.COUNT(Admission.id)).where(
+        Admission.intent == PaymentIntent.id,
+        Admission.void_refund == True,  # noqa: E712
+    )
 
 
 def _total(column: Any) -> Any:

@@ -11,7 +11,8 @@ from ticketing.chain.node import connect
 from ticketing.chain.registry import Chain
 from ticketing.conflicts import NoRefundDue, RefundNotSeen
 from ticketing.errors import ChainUnavailable
-from ticketing.models.payment_intents import TO_REFUND, PaymentIntent, Refund
+from ticketing.models.payment_intents import TO_REFUND, PaymentIntent
+from ticketing.models.refunds import Refund
 from ticketing.services import counters, node_places
 from ticketing.services.access import audit_log
 from ticketing.services.access.audit_log import Actor

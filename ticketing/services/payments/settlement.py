@@ -2,7 +2,7 @@
 
 `settle` computes an order's amounts, status and flags from its payments, under a lock. The worker,
 purchase and cancel all use it. To settle again changes nothing. The order of locks is fixed: the
-event, the chain, intents by id, ticket types.
+event, the chain, intents by id, admissions, the event's stock, ticket types, wallets, tenants.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -14,7 +14,7 @@ from peewee import Expression
 from ticketing import clock
 from ticketing.chain.answers import Block
 from ticketing.conflicts import IntentNotCancelable
-from ticketing.constants import LIVE, WATCH_AFTER_END, AdmissionStatus, IntentStatus
+from ticketing.constants import LIVE, WATCH_AFTER_END, Flag, IntentStatus
 from ticketing.db.connection import locked, write_transaction
 from ticketing.errors import ChainUnavailable
 from ticketing.models.chains import ChainState
@@ -25,6 +25,7 @@ from ticketing.models.payment_intents import (
     UNSETTLED,
     PaymentIntent,
 )
+from ticketing.models.refunds import Waiver
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains, counters
 from ticketing.services.orders import admissions, intents, stock
@@ -109,11 +110,12 @@ def settle_again(chain_id: int, intent_ids: Collection[str]) -> int:
 
 def deep_enough(chain_id: int, cursor: Block) -> list[str]:
     """Return some intents whose payment or pending refund may be final now."""
-    counted = PaymentIntent.amount_received - PaymentIntent.refunded
+    counted = PaymentIntent.amount_received - PaymentIntent.refunded - PaymentIntent.waived
+    kept = PaymentIntent.unit_amount * (PaymentIntent.quantity - PaymentIntent.seats_refunded)
     paid = _ids(
         chain_id,
         UNSETTLED
-        & (counted >= PaymentIntent.amount)
+        & (counted >= kept)
         & (PaymentIntent.paid_block + PaymentIntent.required_confirmations - 1 <= cursor.number),
     )
     return paid or _ids(chain_id, REFUND_PENDING)
@@ -149,10 +151,11 @@ def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> N
     `may_expire` False keeps a hold whose deadline has passed: the balance was not compared.
     """
     found = intents.payments_of(intent)
-    transfer = balances.covering(intent, found)
+    waivers = waivers_of(intent)
+    transfer = balances.covering(intent, found, waivers)
     if transfer is not None and late_orders.take_seats(intent, transfer):
         payments.decide([transfer], honoured=transfer)
-    balance = balances.add_up(intent, found, as_of)
+    balance = balances.add_up(intent, found, as_of, waivers)
     status = balance.status
     if status is IntentStatus.EXPIRED and intent.status in LIVE and not may_expire:
         status = IntentStatus.AWAITING_PAYMENT
@@ -163,6 +166,7 @@ def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> N
         status,
         max(as_of.time, clock.now()),
         amount_received=balance.received,
+        waived=balance.waived,
         refund_due=balance.due(status),
         refund_pending=balance.pending(status),
         paid_block=balance.paid_block,
@@ -172,14 +176,22 @@ def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> N
     )
 
 
+def waivers_of(intent: PaymentIntent) -> Sequence[Waiver]:
+    """Return the waivers of an intent. A removal of payments sets a flag, and may end them."""
+    if not intent.waived and Flag.REORGED not in intent.flags:
+        return []
+    return list(Waiver.select().where(Waiver.intent == intent).order_by(Waiver.id))
+
+
 def _cancel_with_sale(intent: PaymentIntent, cursor: Block | None) -> None:
     owed = {}
     if intent.chain_id is not None:
         # Before the first read of a chain, no payment on it is final.
         as_of = cursor or Block(0, "", clock.now())
-        balance = balances.add_up(intent, intents.payments_of(intent), as_of)
+        balance = balances.add_up(intent, intents.payments_of(intent), as_of, waivers_of(intent))
         owed = {
             "amount_received": balance.received,
+            "waived": balance.waived,
             "refund_due": balance.due(IntentStatus.CANCELED),
             "refund_pending": balance.pending(IntentStatus.CANCELED),
         }
@@ -210,9 +222,9 @@ def _enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns
         ):
             stock.release(intent.ticket_type_id, intent.quantity)
         case IntentStatus.CONFIRMED, IntentStatus.REVERSED:
-            admissions.set_status(intent, AdmissionStatus.SUSPENDED)
+            admissions.suspend(intent)
         case IntentStatus.REVERSED, IntentStatus.CONFIRMED:
-            admissions.set_status(intent, AdmissionStatus.VALID)
+            admissions.restore(intent)
 
 
 def _end(
