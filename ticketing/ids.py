@@ -25,7 +25,7 @@ DOOR_DEVICE = "dev_"
 SCAN = "scn_"
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-_RANDOM_BITS = 74
+RANDOM_BITS = 74
 _LENGTH = 26
 _BODY = re.compile(rf"[{ALPHABET}]{{{_LENGTH}}}")
 
@@ -37,8 +37,12 @@ def base32(number: int, length: int) -> str:
 
 def new(prefix: str) -> str:
     """Make an id with this prefix."""
-    microseconds = time.time_ns() // 1000
-    return prefix + base32(microseconds << _RANDOM_BITS | secrets.randbits(_RANDOM_BITS), _LENGTH)
+    return make(prefix, time.time_ns() // 1000, secrets.randbits(RANDOM_BITS))
+
+
+def make(prefix: str, microseconds: int, random_bits: int) -> str:
+    """Return the id of a time since 1970 and of RANDOM_BITS bits."""
+    return prefix + base32(microseconds << RANDOM_BITS | random_bits, _LENGTH)
 
 
 def is_id(prefix: str, text: str) -> bool:
