@@ -5,7 +5,6 @@ from threading import Barrier, Event
 
 import pytest
 
-from tests.support.bad_node import BadNode
 from tests.support.factories import cli, new_organizer, new_xpub
 from ticketing.chain import xpub as xpubs
 from ticketing.constants import LOOKS_AT_ONCE
@@ -17,14 +16,6 @@ from tools.anvil import Anvil
 
 PATIENCE_SECONDS = 30
 NOBODY = "http://127.0.0.1:9"
-
-
-@pytest.fixture
-def bad_node(environ, node):
-    """What the app asks instead of the node."""
-    with BadNode(node.url) as proxy:
-        environ["RPC_URL_31337"] = proxy.url
-        yield proxy
 
 
 def put(organizer, xpub):

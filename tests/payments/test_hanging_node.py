@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.support.bad_node import BadNode, is_unavailable
+from tests.support.bad_node import is_unavailable
 from tests.support.processes import variables_of
 from tests.support.remote import eventually
 from ticketing.chain import endpoint
@@ -18,13 +18,6 @@ from tools.client import Client
 PURCHASES, PROCESSES, ASKED = 32, 2, 40
 MOST = 50
 """So many times as long as beside a good node may others wait. Without a bound it was 29,000."""
-
-
-@pytest.fixture
-def bad_node(node):
-    """What the service asks instead of the node."""
-    with BadNode(node.url) as proxy:
-        yield proxy
 
 
 @pytest.fixture
@@ -81,18 +74,12 @@ def at_rest(monkeypatch):
     return endpoint.time
 
 
-@pytest.fixture
-def shop(environ, bad_node, request):
-    environ["RPC_URL_31337"] = bad_node.url
-    return request.getfixturevalue("acme")
-
-
 @pytest.mark.parametrize("trouble", ["hangs up", "hangs"])
 def test_while_a_node_rests_the_answer_is_503_without_a_question(
-    at_rest, bad_node, shop, monkeypatch, trouble
+    at_rest, bad_node, acme, monkeypatch, trouble
 ):
     monkeypatch.setattr(endpoint, "TIMEOUT_SECONDS", 0.3)
-    buyers = [shop.buyer(shop.ticket(capacity=None)) for _ in range(2)]
+    buyers = [acme.buyer(acme.ticket(capacity=None)) for _ in range(2)]
     bad_node.requests = 0
     if trouble == "hangs":
         bad_node.hang()

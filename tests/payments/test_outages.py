@@ -6,7 +6,6 @@ from itertools import pairwise
 import pytest
 
 from tests.support.bad_node import (
-    BadNode,
     assert_no_url,
     checked_watcher,
     cursor,
@@ -22,14 +21,6 @@ from tools.anvil import Anvil, ensure_token
 NOBODY = "http://127.0.0.1:9"
 
 pytestmark = pytest.mark.usefixtures("unforgetting")
-
-
-@pytest.fixture
-def bad_node(environ, node):
-    """What the app asks instead of the node."""
-    with BadNode(node.url) as proxy:
-        environ["RPC_URL_31337"] = proxy.url
-        yield proxy
 
 
 @pytest.fixture

@@ -4,21 +4,13 @@ from contextlib import suppress
 
 import pytest
 
-from tests.support.bad_node import BadNode, cursor, is_unavailable
+from tests.support.bad_node import cursor, is_unavailable
 from tests.support.factories import CHAIN, PRICE
 from ticketing.chain.errors import RpcError, RpcLimited
 from ticketing.chain.node import connect
 from ticketing.chain.transfers import BLOCKS_PER_RANGE
 from ticketing.services.payments import looking
 from ticketing.worker.watcher import Watcher
-
-
-@pytest.fixture
-def bad_node(environ, node):
-    """What the app asks instead of the node."""
-    with BadNode(node.url) as proxy:
-        environ["RPC_URL_31337"] = proxy.url
-        yield proxy
 
 
 @pytest.fixture
