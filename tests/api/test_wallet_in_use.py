@@ -6,6 +6,7 @@ from threading import Barrier, Event
 import pytest
 
 from tests.support.factories import cli, new_organizer, new_xpub
+from tests.support.remote import PATIENCE_SECONDS
 from ticketing.chain import xpub as xpubs
 from ticketing.constants import LOOKS_AT_ONCE
 from ticketing.db import migrate
@@ -14,7 +15,6 @@ from ticketing.services import account_use
 from tools import anvil
 from tools.anvil import Anvil
 
-PATIENCE_SECONDS = 30
 NOBODY = "http://127.0.0.1:9"
 
 

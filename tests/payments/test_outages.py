@@ -9,6 +9,7 @@ from tests.support.bad_node import (
     cursor,
     is_unavailable,
     sentence,
+    short_timeout,
 )
 from tests.support.factories import worker_once
 from ticketing.chain.errors import RpcError
@@ -16,11 +17,6 @@ from ticketing.chain.node import connect
 from ticketing.services.payments import block_history, looking
 
 pytestmark = pytest.mark.usefixtures("unforgetting")
-
-
-@pytest.fixture
-def hasty(monkeypatch):
-    monkeypatch.setattr("ticketing.chain.endpoint.TIMEOUT_SECONDS", 0.3)
 
 
 def pass_time(node, seconds):
@@ -47,7 +43,7 @@ TROUBLES = {
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)
-def test_nothing_is_passed_unread_expired_or_lost(hasty, bad_node, acme, node, log, trouble):
+def test_nothing_is_passed_unread_expired_or_lost(bad_node, acme, node, log, trouble):
     ticket = acme.ticket()
     paying, idle = acme.buyer(ticket), acme.buyer(ticket)
     watcher = checked_watcher(acme.app)
@@ -59,12 +55,13 @@ def test_nothing_is_passed_unread_expired_or_lost(hasty, bad_node, acme, node, l
 
     TROUBLES[trouble](bad_node, node)
 
-    with pytest.raises(RpcError):
-        watcher.look()
-    watcher.leave()
-    sentence(acme)
-    assert is_unavailable(paying.purchase())
-    assert is_unavailable(idle.cancel())
+    with short_timeout():
+        with pytest.raises(RpcError):
+            watcher.look()
+        watcher.leave()
+        sentence(acme)
+        assert is_unavailable(paying.purchase())
+        assert is_unavailable(idle.cancel())
     assert cursor() == before
     assert [buyer.now()["status"] for buyer in (paying, idle)] == ["awaiting_payment"] * 2
     assert acme.stock(ticket) == (2, 0)

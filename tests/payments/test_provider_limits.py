@@ -14,10 +14,9 @@ from ticketing.worker.watcher import Watcher
 
 
 @pytest.fixture
-def hasty(monkeypatch):
-    """Half a second of silence is enough, and a node that was silent is asked again at once."""
-    monkeypatch.setattr("ticketing.chain.endpoint.TIMEOUT_SECONDS", 0.5)
-    monkeypatch.setattr("ticketing.chain.endpoint.SILENT_SECONDS", 0.0)
+def hasty(unforgetting, monkeypatch):
+    """Three seconds of silence are enough: a good response takes less, even on a slow machine."""
+    monkeypatch.setattr("ticketing.chain.endpoint.TIMEOUT_SECONDS", 3.0)
     monkeypatch.setattr("ticketing.chain.endpoint.MAX_ANSWER_BYTES", 4096 * 1024)
 
 
@@ -116,7 +115,9 @@ def test_the_width_grows_again(narrow, bad_node, acme, node, watcher):
     assert cursor() == head(node)
 
 
-def test_progress_is_kept_when_a_catch_up_fails_halfway(hasty, bad_node, acme, node, watcher):
+def test_progress_is_kept_when_a_catch_up_fails_halfway(
+    unforgetting, bad_node, acme, node, watcher
+):
     acme.buyer(acme.ticket())
     mine(node, 200)
     bad_node.max_range(60)
