@@ -61,7 +61,14 @@ ALLOWED = {
         r" then looks at (actor|subject)"
     ),
     "Nearly all admissions are valid; the others have an index of their own.": (
-        r"intents\.list_admissions searches admissions_of_\w+, then looks at status"
+        r"admissions\.list_admissions searches admissions_\w+, then looks at (redeemed_at )?status"
+    ),
+    "The admissions of one tenant, or of one event: a part of a name has no index.": (
+        r"admissions\.list_admissions searches admissions_\w+, then looks at holder_email"
+        r" holder_name( redeemed_at)?( status)?"
+    ),
+    "Some of a tenant's admissions, or of an event's, were never used: the others have an index.": (
+        r"admissions\.list_admissions searches admissions_\w+, then looks at redeemed_at"
     ),
     "An audit walks over all that one tenant has; its addresses are sorted to be compared.": (
         r"reconciliation\.get_reconciliation"
@@ -152,7 +159,7 @@ class Drive:
             if "{event_id}" in path:
                 api, here = self.fair, path.format(tenant="fair", event_id=self.crowded.id)
             known = {"event_id": [self.hit.id], "q": ["night"]}
-            known |= {"actor": ["cli"], "subject": [self.key.id]}
+            known |= {"actor": ["cli"], "subject": [self.key.id], "redeemed": ["true", "false"]}
             filters = {
                 name: [None, *(schema.get("enum") or known[name])]
                 for name, schema in query.items()
