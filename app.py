@@ -10,6 +10,7 @@ from flask.helpers import get_load_dotenv
 
 from ticketing import cli, logs
 from ticketing.blueprints import (
+    admissions,
     api_keys,
     audit_log,
     chains,
@@ -33,8 +34,8 @@ from ticketing.web import openapi, problems, rate_limit, request_log
 from ticketing.web.response_cache import Front
 
 SURFACES = (
-    *(tokens, api_keys, wallets, events, ticket_types, intents, refunds, reconciliation, audit_log),
-    *(public, checkout, chains, system),
+    *(tokens, api_keys, wallets, events, ticket_types, intents, admissions, refunds),
+    *(reconciliation, audit_log, public, checkout, chains, system),
 )
 
 

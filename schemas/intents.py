@@ -1,7 +1,8 @@
-"""Schemas of payment intents, payments and admissions. Amounts are micro-units."""
+"""Schemas of payment intents and payments. Amounts are micro-units."""
 
 from marshmallow import fields, validate
 
+from schemas.admissions import AdmissionSchema, HeldAdmissionSchema
 from schemas.base import (
     EXAMPLE_ADDRESS,
     EXAMPLE_PAYER,
@@ -16,11 +17,11 @@ from schemas.base import (
     documented,
     one_of,
 )
+from schemas.people import PersonSchema
 from ticketing.constants import (
     CURRENCY,
     MAX_PER_ORDER,
     MAX_SAFE_INTEGER,
-    AdmissionStatus,
     Flag,
     IntentStatus,
 )
@@ -28,18 +29,8 @@ from ticketing.constants import (
 _ID = "01hq3v5m8r2t6w9y1a4c7e0g3j"
 
 
-class BuyerSchema(BaseSchema):
+class BuyerSchema(PersonSchema):
     """What the buyer says about themselves. All fields are optional."""
-
-    email = Text(
-        allow_none=True,
-        validate=[validate.Length(3, 254), validate.Email()],
-        metadata={
-            **documented("ada@example.org", "An email address."),
-            "pattern": "^[^\\u0000]+@[^\\u0000]+$",
-        },
-    )
-    name = Text(allow_none=True, validate=validate.Length(1, 200), metadata=documented("Ada"))
 
 
 class PreflightSchema(BaseSchema):
@@ -125,25 +116,6 @@ class NewIntentSchema(IntentSchema):
     )
 
 
-class AdmissionSchema(BaseSchema):
-    """An admission without its code."""
-
-    id = an_id("adm_")
-    event_id = an_id("evt_")
-    ticket_id = an_id("tkt_", attribute="ticket_type_id")
-    intent_id = an_id("pi_")
-    status = one_of(AdmissionStatus, required=True)
-    created_at = Instant(required=True)
-
-
-class HeldAdmissionSchema(AdmissionSchema):
-    """An admission as its holder sees it."""
-
-    code = fields.String(
-        required=True, metadata=documented("5m8r2t6w9y1a4c7e0g3j", "Secret. Shown at the door.")
-    )
-
-
 class PurchaseSchema(IntentSchema):
     """A purchase: the intent and, once it is confirmed, the buyer's admissions."""
 
@@ -189,10 +161,3 @@ class IntentListQuery(PageQuery):
     status = one_of(IntentStatus, load_default=None, allow_none=False)
     event_id = Text(load_default=None, allow_none=False, validate=validate.Length(1, 80))
     flag = one_of(Flag, load_default=None, allow_none=False)
-
-
-class AdmissionListQuery(PageQuery):
-    """Filters of the list of admissions."""
-
-    event_id = Text(load_default=None, allow_none=False, validate=validate.Length(1, 80))
-    status = one_of(AdmissionStatus, load_default=None, allow_none=False)

@@ -88,7 +88,13 @@ QUERIES = {
     },
     "/refunds": PAGE,
     "/audit-log": {**PAGE, "actor": NAMED, "subject": NAMED},
-    "/admissions": {**PAGE, "event_id": ID, "status": option("valid", "suspended")},
+    "/admissions": {
+        **PAGE,
+        "event_id": ID,
+        "status": option("valid", "suspended", "void"),
+        "redeemed": (["true", "false"], ["", "True", "1", "0", "no", "a\0b"]),
+        "q": (["x", "x" * 200, FOUR_BYTES, "%_\\'"], ["", "x" * 201, "a\0b"]),
+    },
 }
 PUBLIC_QUERIES = {"/events": PAGE, "/events/{event_id}/tickets": PAGE}
 

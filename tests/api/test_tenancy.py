@@ -17,7 +17,7 @@ IN_BODIES = {"event_id", "ticket_id"}
 IN_QUERIES = {"event_id": "event_id", "subject": "event_id", "actor": "key_id"}
 """Where ids of ours are taken, and of what; `chain_id` is none."""
 
-NO_IDS = {"limit", "cursor", "sort", "status", "type", "flag", "q"}
+NO_IDS = {"limit", "cursor", "sort", "status", "type", "flag", "q", "redeemed"}
 
 
 class World:

@@ -101,7 +101,7 @@ class Drive:
             if "{event_id}" in path:
                 api, here = self.fair, path.format(tenant="fair", event_id=self.crowded.id)
             known = {"event_id": [self.hit.id], "q": ["night"]}
-            known |= {"actor": ["cli"], "subject": [self.key.id]}
+            known |= {"actor": ["cli"], "subject": [self.key.id], "redeemed": ["true", "false"]}
             filters = {
                 name: [None, *(schema.get("enum") or known[name])]
                 for name, schema in query.items()

@@ -1,20 +1,13 @@
-"""The surface on which organizers read payment intents and admissions."""
+"""The surface on which organizers read payment intents."""
 
 from typing import Any
 
 from schemas.base import page_of
-from schemas.intents import (
-    AdminIntentDetailSchema,
-    AdminIntentSchema,
-    AdmissionListQuery,
-    AdmissionSchema,
-    IntentListQuery,
-)
+from schemas.intents import AdminIntentDetailSchema, AdminIntentSchema, IntentListQuery
 from ticketing.constants import Role
 from ticketing.errors import NotFound
-from ticketing.models.admissions import Admission
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.services.orders import admissions, intents
+from ticketing.services.orders import intents
 from ticketing.services.pagination import Page
 from ticketing.web import auth
 from ticketing.web.blueprint import ApiBlueprint
@@ -25,7 +18,7 @@ blp = ApiBlueprint(
     __name__,
     url_prefix="/v1/admin/tenants/<tenant>",
     guard=auth.TenantRole(reads=Role.READ, writes=Role.WRITE),
-    description="The buyers' orders, payments and admissions.",
+    description="The buyers' orders and payments.",
 )
 
 
@@ -43,11 +36,3 @@ def list_intents(query: dict[str, Any], tenant: str) -> Page[PaymentIntent]:
 def get_intent(tenant: str, intent_id: str) -> PaymentIntent:
     """Read one payment intent with its payments and admissions."""
     return intents.read_all(caller().tenant_id, intent_id)
-
-
-@blp.get("/admissions")
-@blp.arguments(AdmissionListQuery, location="query")
-@blp.response(200, page_of(AdmissionSchema))
-def list_admissions(query: dict[str, Any], tenant: str) -> Page[Admission]:
-    """List the tenant's admissions, without their codes."""
-    return admissions.list_page(caller().tenant_id, page_request(query), **query)

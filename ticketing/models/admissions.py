@@ -58,6 +58,11 @@ class Admission(BaseModel):
         """The holder's name and email address, if known."""
         return {"name": self.holder_name, "email": self.holder_email}
 
+    @property
+    def transferred(self) -> bool:
+        """Whether a transfer was ever accepted."""
+        return self.transferred_at is not None
+
 
 class Transfer(BaseModel):
     """An offer to transfer one generation of an admission. The secret offer is derived from the id.

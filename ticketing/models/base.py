@@ -1,10 +1,13 @@
 """The base class of all models, and columns that behave the same on SQLite and Postgres."""
 
+from __future__ import annotations
+
 from datetime import UTC, datetime
+from typing import Any
 
-from peewee import SQL, AnyField, Model
+from peewee import SQL, AnyField, Expression, Field, Model
 
-from ticketing.db.connection import database
+from ticketing.db.connection import database, is_sqlite
 
 
 class UtcDateTimeField(AnyField):
@@ -38,6 +41,14 @@ def literal(constant: str | int) -> SQL:
     parameter has no value yet at that time.
     """
     return SQL(f"'{constant}'" if isinstance(constant, str) else str(constant))
+
+
+def holds_text(column: Field[Any], text: str) -> Expression:
+    """Return the condition that a column contains a text, ASCII letters in any case."""
+    # SQLite ignores the case of ASCII letters only. In this collation, Postgres does the same.
+    compared = column if is_sqlite() else column.collate('"C"')
+    found: Expression = compared.contains(text)
+    return found
 
 
 class BaseModel(Model):

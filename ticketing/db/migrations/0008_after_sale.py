@@ -145,6 +145,8 @@ INDEXES = (
     "admissions_unnumbered ON admissions (event_id) WHERE change_number IS NULL",
     "admissions_of_event_void ON admissions (event_id, id) WHERE status = 'void'",
     "admissions_void ON admissions (tenant_id, id) WHERE status = 'void'",
+    "admissions_of_event_redeemed ON admissions (event_id, id) WHERE redeemed_at IS NOT NULL",
+    "admissions_redeemed ON admissions (tenant_id, id) WHERE redeemed_at IS NOT NULL",
     "admissions_of_ticket_type ON admissions (ticket_type_id, status)",
     "transfers_of_admission ON transfers (admission_id, id)",
     "refund_addresses_of_intent ON refund_addresses (intent_id, id)",

@@ -14,8 +14,9 @@ from ticketing import clock, ids
 from ticketing.config import Config
 from ticketing.conflicts import HasIntents, InvalidTransition, SlugFixed, SlugTaken
 from ticketing.constants import PUBLICATION_MOVES, EventType, Publication
-from ticketing.db.connection import is_sqlite, locked, savepoint, write_transaction
+from ticketing.db.connection import locked, savepoint, write_transaction
 from ticketing.errors import Invalid, NotFound
+from ticketing.models.base import holds_text
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
@@ -87,9 +88,7 @@ def list_page(
     if type is not None:
         query = query.where(Event.type == type)
     if q is not None:
-        # SQLite ignores the case of ASCII letters only. In this collation, Postgres does the same.
-        title = Event.title if is_sqlite() else Event.title.collate('"C"')
-        query = query.where(title.contains(q))
+        query = query.where(holds_text(Event.title, q))
     found = paginate(
         query,
         _SORTS[sort.removeprefix("-")],

@@ -10,7 +10,7 @@ from peewee import ModelSelect
 from ticketing import clock, credentials, ids
 from ticketing.constants import AdmissionStatus
 from ticketing.models.admissions import Admission
-from ticketing.models.base import literal
+from ticketing.models.base import holds_text, literal
 from ticketing.models.events import only_event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
@@ -68,9 +68,18 @@ def of_intent(intent: PaymentIntent) -> Sequence[Admission]:
 
 
 def list_page(
-    tenant_id: str, page: PageRequest, *, event_id: str | None, status: AdmissionStatus | None
+    tenant_id: str,
+    page: PageRequest,
+    *,
+    event_id: str | None,
+    status: AdmissionStatus | None,
+    redeemed: bool | None,
+    q: str | None,
 ) -> Page[Admission]:
-    """Return a page of a tenant's admissions, the oldest first."""
+    """Return a page of a tenant's admissions, the oldest first.
+
+    `q`: text in the holder's name or email address, ASCII letters in any case.
+    """
     query = Admission.select()
     if event_id is None:
         query = query.where(Admission.tenant == tenant_id)
@@ -79,5 +88,12 @@ def list_page(
     if status is not None:
         # Most admissions are valid. Partial indexes exist for the few others.
         query = query.where(Admission.status == literal(status))
-    scope = f"admissions {tenant_id} {event_id} {status}"
+    if redeemed is not None:
+        # Partial indexes exist for the redeemed ones.
+        query = query.where(Admission.redeemed_at.is_null(not redeemed))
+    if q is not None:
+        query = query.where(
+            holds_text(Admission.holder_name, q) | holds_text(Admission.holder_email, q)
+        )
+    scope = f"admissions {tenant_id} {event_id} {status} {redeemed} {q!r}"
     return paginate(query, [Admission.id], page, scope=scope)

@@ -1,0 +1,72 @@
+"""Schemas of admissions and their holders."""
+
+from marshmallow import fields, validate
+
+from schemas.base import BaseSchema, Instant, PageQuery, Text, an_id, documented, one_of
+from schemas.people import PersonSchema
+from ticketing.constants import AdmissionStatus
+
+
+class HolderSchema(PersonSchema):
+    """The person an admission belongs to. All fields are optional."""
+
+
+class AdmissionSchema(BaseSchema):
+    """An admission as its organizer sees it, without its code."""
+
+    id = an_id("adm_")
+    event_id = an_id("evt_")
+    ticket_id = an_id("tkt_", attribute="ticket_type_id")
+    intent_id = fields.String(
+        required=True,
+        allow_none=True,
+        metadata=documented("pi_01hq3v5m8r2t6w9y1a4c7e0g3j", "Null for a guest."),
+    )
+    status = one_of(AdmissionStatus, required=True)
+    generation = fields.Integer(
+        required=True,
+        metadata=documented(1, "1, and one more after each transfer and each reissue."),
+    )
+    holder = fields.Nested(HolderSchema, required=True)
+    transferred = fields.Boolean(
+        required=True, metadata=documented(False, "Whether a transfer was ever accepted.")
+    )
+    redeemed_at = Instant(required=True, allow_none=True)
+    redeemed_gate = fields.String(required=True, allow_none=True)
+    voided_at = Instant(required=True, allow_none=True)
+    void_reason = fields.String(required=True, allow_none=True)
+    created_at = Instant(required=True)
+
+
+class HeldAdmissionSchema(BaseSchema):
+    """An admission as its buyer sees it."""
+
+    id = an_id("adm_")
+    event_id = an_id("evt_")
+    ticket_id = an_id("tkt_", attribute="ticket_type_id")
+    intent_id = an_id("pi_")
+    status = one_of(AdmissionStatus, required=True)
+    created_at = Instant(required=True)
+    code = fields.String(
+        required=True, metadata=documented("5m8r2t6w9y1a4c7e0g3j", "Secret. Shown at the door.")
+    )
+
+
+class AdmissionListQuery(PageQuery):
+    """Filters of the list of admissions."""
+
+    event_id = Text(load_default=None, allow_none=False, validate=validate.Length(1, 80))
+    status = one_of(AdmissionStatus, load_default=None, allow_none=False)
+    redeemed = fields.Boolean(
+        load_default=None,
+        allow_none=False,
+        truthy={"true"},
+        falsy={"false"},
+        metadata={"description": "Whether its holder has entered."},
+    )
+    q = Text(
+        load_default=None,
+        allow_none=False,
+        validate=validate.Length(1, 200),
+        metadata={"description": "Text to search for in holders' names and email addresses."},
+    )
