@@ -30,7 +30,6 @@ BIG, FAIR, HIT = 0, 1, 0
 """The indexes of the tenant `big`, of the tenant `fair`, and of the large event."""
 
 WORDS = ("Launch", "Summer", "Night", "Jazz", "Open Air", "Workshop", "Gala", "Reading")
-HOLDERS = ("Some Buyer", "Night Owl")
 TYPES = ("in_person", "online", "hybrid", "in_person")
 STATUSES = ("published",) * 17 + ("draft", "canceled", "canceled")
 

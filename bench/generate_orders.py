@@ -26,6 +26,8 @@ from ticketing.chain.registry import REGISTRY
 from ticketing.constants import LIVE, SOLD, AdmissionStatus, IntentStatus
 from ticketing.models.payment_intents import flag_bits
 
+HOLDERS = ("Some Buyer", "Night Owl")
+
 
 class Orders:
     """Creates the orders of one database. `tenants` and `wallets` belong together by index."""
@@ -120,7 +122,8 @@ class Orders:
 
     def _admit(self, intent: str, to: Sold, seats: int, at: float, valid: bool) -> None:
         status = AdmissionStatus.VALID if valid else AdmissionStatus.SUSPENDED
-        for _ in range(seats):
+        for seat in range(seats):
+            redeemed_at = text(at + HOUR) if self._random.random() < 1 / 3 else None
             self._sink.add(
                 *(
                     "admissions",
@@ -128,5 +131,6 @@ class Orders:
                     self._tenants[to.tenant],
                     to.event_id,
                 ),
-                *(to.id, intent, credentials.new_admission_code(), status, text(at)),
+                *(to.id, intent, credentials.new_admission_code(), status),
+                *(HOLDERS[seat % 2], "somebody@example.org", redeemed_at, text(at)),
             )

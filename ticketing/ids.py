@@ -28,6 +28,9 @@ ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 RANDOM_BITS = 74
 _LENGTH = 26
 _BODY = re.compile(rf"[{ALPHABET}]{{{_LENGTH}}}")
+_BYTES = 16
+_VALUES = {character: value for value, character in enumerate(ALPHABET)}
+_CONFUSED = str.maketrans("ilo", "110", " -")
 
 
 def base32(number: int, length: int) -> str:
@@ -48,3 +51,24 @@ def make(prefix: str, microseconds: int, random_bits: int) -> str:
 def is_id(prefix: str, text: str) -> bool:
     """Return whether `text` has the format of an id with this prefix."""
     return text.startswith(prefix) and _BODY.fullmatch(text, len(prefix)) is not None
+
+
+def typed(text: str) -> str:
+    """Return base32 that a person typed in its standard form (Crockford's rules).
+
+    Upper case counts as lower case, o as 0, i and l as 1. Spaces and hyphens are removed.
+    """
+    return text.lower().translate(_CONFUSED)
+
+
+def to_bytes(an_id: str) -> bytes:
+    """Return an id without its prefix as 16 bytes, big endian."""
+    number = 0
+    for character in an_id[-_LENGTH:]:
+        number = number << 5 | _VALUES[character]
+    return number.to_bytes(_BYTES, "big")
+
+
+def from_bytes(prefix: str, data: bytes) -> str:
+    """Return the id with this prefix whose bytes are `data`."""
+    return prefix + base32(int.from_bytes(data, "big"), _LENGTH)

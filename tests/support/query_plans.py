@@ -43,7 +43,14 @@ ALLOWED = {
         r" then looks at (actor|subject)"
     ),
     "Nearly all admissions are valid; the others have an index of their own.": (
-        r"intents\.list_admissions searches admissions_of_\w+, then looks at status"
+        r"admissions\.list_admissions searches admissions_\w+, then looks at (redeemed_at )?status"
+    ),
+    "The admissions of one tenant, or of one event: a part of a name has no index.": (
+        r"admissions\.list_admissions searches admissions_\w+, then looks at holder_email"
+        r" holder_name( redeemed_at)?( status)?"
+    ),
+    "Some of a tenant's admissions, or of an event's, were never used: the others have an index.": (
+        r"admissions\.list_admissions searches admissions_\w+, then looks at redeemed_at"
     ),
     "An audit walks over all that one tenant has; its addresses are sorted to be compared.": (
         r"reconciliation\.get_reconciliation"
