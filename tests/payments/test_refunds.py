@@ -35,7 +35,8 @@ def test_it_lists_what_is_due_to_whom_for_which_intent(acme, node, overpaid):
         "currency": "USDC",
         "chain_id": 31337,
         "token_address": anvil.TOKEN_ADDRESS,
-        "senders": [anvil.BUYER],
+        "status": "due", "waived": 0, "refund_address": None,
+        "payers": [{"sender": anvil.BUYER, "amount": PRICE + 7}],
     }
 
 
