@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.refunds import overpay
 from tests.support.worlds import worlds
 
 
@@ -17,3 +18,9 @@ def new_world(database_url):
     """What makes a small world: see tests/support/worlds.py."""
     with worlds(database_url) as new_world:
         yield new_world
+
+
+@pytest.fixture
+def overpaid(acme, node):
+    """A buyer who paid 7 too much."""
+    return overpay(acme, node)
