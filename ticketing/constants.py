@@ -138,6 +138,14 @@ class AdmissionStatus(StrEnum):
     VOID = "void"
 
 
+class RefundStatus(StrEnum):
+    """What became of the money that an order owes or owed."""
+
+    DUE = "due"
+    WAIVED = "waived"
+    SETTLED = "settled"
+
+
 class Obstacle(StrEnum):
     """Why nobody can buy right now, as the organizer sees it."""
 
@@ -194,6 +202,9 @@ LATE_PAYMENT = timedelta(hours=24)
 
 REORG_GRACE = timedelta(minutes=15)
 """How long an order is held after a reorganization removed its payment."""
+
+REFUND_ADDRESS_OVERLAP = timedelta(hours=72)
+"""For how long a refund may still go to the earlier address: the payer's, or a replaced one."""
 
 WATCH_AFTER_END = timedelta(days=1)
 """For how long the worker still reads the logs of an ended intent's address."""

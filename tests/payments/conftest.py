@@ -5,6 +5,7 @@ import logging
 import pytest
 
 from tests.support.bad_node import assert_no_url
+from tests.support.refunds import overpay
 from tests.support.worlds import worlds
 
 
@@ -28,3 +29,9 @@ def log(caplog, bad_node):
     caplog.set_level(logging.DEBUG)
     yield caplog
     assert_no_url(caplog, bad_node)
+
+
+@pytest.fixture
+def overpaid(acme, node):
+    """A buyer who paid 7 too much."""
+    return overpay(acme, node)

@@ -28,7 +28,7 @@ from ticketing.models.payment_intents import TO_REFUND, PaymentIntent
 from ticketing.services import chains, checkout
 from ticketing.services.access.audit_log import Actor
 from ticketing.services.catalog import events, ticket_types
-from ticketing.services.payments import refunds, settlement
+from ticketing.services.payments import refund_settlement, refunds, settlement
 from ticketing.services.payments.booking import CursorMoved
 from ticketing.worker.watcher import ChainRefused, Watcher
 
@@ -109,7 +109,9 @@ class World:
             return
         intent = owed[who % owed.count()]
         amount = self._atomic(intent.refund_due - intent.refund_pending - short)
-        (buyer, *_) = refunds._owed(intent).senders or self.chain.buyers
+        buyer = next(
+            (each.sender for each in refunds.owed_for(intent).payers), self.chain.buyers[0]
+        )
         self.refunds_sent += self.chain.send(
             [Send(self.chain.organizer, buyer, amount)], self._chain_time()
         )
@@ -121,7 +123,9 @@ class World:
             tx_hash = self.refunds_sent[which % len(self.refunds_sent)]
             by = Actor("cli", "settle")
             with _refused("no_refund_due", "refund_not_seen", "chain_unavailable"):
-                refunds.settle(self._tenant.id, intent.id, tx_hash, self.config.chains, by)
+                refund_settlement.settle(
+                    self._tenant.id, intent.id, tx_hash, None, self.config.chains, by
+                )
 
     def change_terms(self, price: int, ends_in: int | None) -> None:
         """Ask for another price from now on, and end the sale in some seconds."""

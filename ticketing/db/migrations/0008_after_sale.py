@@ -151,6 +151,9 @@ INDEXES = (
     "transfers_of_admission ON transfers (admission_id, id)",
     "refund_addresses_of_intent ON refund_addresses (intent_id, id)",
     "waivers_of_intent ON waivers (intent_id)",
+    "intents_waived ON payment_intents (LOWER(tenant_id), id) WHERE refund_due = 0 AND waived > 0",
+    "intents_refunded ON payment_intents (LOWER(tenant_id), id)"
+    " WHERE refund_due = 0 AND waived = 0 AND refunded > 0",
     "door_devices_of_event ON door_devices (event_id, id)",
     "scans_of_event ON scans (event_id, id)",
     "scans_of_admission ON scans (admission_id, id)",
