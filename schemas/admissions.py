@@ -2,7 +2,18 @@
 
 from marshmallow import fields, validate
 
-from schemas.base import BaseSchema, Instant, PageQuery, Text, an_id, documented, one_of
+from schemas.base import (
+    NOT_BLANK,
+    BaseSchema,
+    Bool,
+    Instant,
+    PageQuery,
+    Text,
+    Written,
+    an_id,
+    documented,
+    one_of,
+)
 from schemas.people import PersonSchema
 from ticketing.constants import AdmissionStatus
 
@@ -35,7 +46,33 @@ class AdmissionSchema(BaseSchema):
     redeemed_gate = fields.String(required=True, allow_none=True)
     voided_at = Instant(required=True, allow_none=True)
     void_reason = fields.String(required=True, allow_none=True)
+    void_refund = fields.Boolean(
+        required=True,
+        metadata=documented(False, "Whether its price became owed to the order with the void."),
+    )
     created_at = Instant(required=True)
+
+
+class VoidSchema(BaseSchema):
+    """Why an admission is taken back, and whether its price is owed to the order."""
+
+    reason = Text(
+        required=True,
+        validate=[validate.Length(1, 500), Written(NOT_BLANK)],
+        metadata=documented("Asked for by the holder."),
+    )
+    refund = Bool(
+        required=True,
+        metadata={"description": "Whether its price becomes owed to the order's buyer."},
+    )
+    transferred = Bool(
+        load_default=False,
+        metadata=documented(False, "Void it although it was transferred to another holder."),
+    )
+    force = Bool(
+        load_default=False,
+        metadata=documented(False, "Void it although a door device has scans not sent yet."),
+    )
 
 
 class HeldAdmissionSchema(BaseSchema):

@@ -152,3 +152,37 @@ class RefundNotSeen(Conflict):
         "This transaction does not send the refund to an address that paid, is not final yet, or"
         " is already recorded for another refund."
     )
+
+
+class AdmissionVoid(Conflict):
+    """The admission was taken back."""
+
+    code = "admission_void"
+    detail = "This admission is void."
+
+
+class AlreadyRedeemed(Conflict):
+    """The holder has entered."""
+
+    code = "already_redeemed"
+    detail = "The holder of this admission has already entered."
+
+
+class WasTransferred(Conflict):
+    """The admission has another holder than the buyer, and the refund would go to the buyer."""
+
+    code = "was_transferred"
+    detail = (
+        "This admission was transferred. A refund goes to the buyer of the order, not to the"
+        " holder. Send transferred: true to void it."
+    )
+
+
+class DoorsUnsynced(Conflict):
+    """A door device has scans that it has not sent yet, so the holder may be inside."""
+
+    code = "doors_unsynced"
+    detail = (
+        "A door device has scans that it has not sent yet, so the holder may be inside."
+        " Send force: true to void the admission."
+    )

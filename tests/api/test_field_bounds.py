@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.factories import new_xpub
 from tests.support.field_values import (
+    BOOLEAN,
     EMAIL,
     EPOCH,
     EVENT,
@@ -51,6 +52,12 @@ CASES = {
     "Login": {"tenant": text(1, 100), "email": text(1, 254), "password": text(1, 128)},
     "RefundSettle": {
         "tx_hash": text(66, 66, free=False, good=("0x" + "ab" * 32,), bad=("x" * 66,))
+    },
+    "Void": {
+        "reason": text(1, 500, bad=(" ", "\n")),
+        "refund": BOOLEAN,
+        "transferred": BOOLEAN,
+        "force": BOOLEAN,
     },
     "WalletSet": {"xpub": text(1, 200, free=False, good=(new_xpub(),), bad=("x", "xpub6" * 20))},
 }
@@ -142,6 +149,12 @@ def door(organizer, schema):
         ),
         "RefundSettle": lambda: Door(
             "POST", f"{organizer.path}/refunds/{ids.INTENT}{'0' * 26}/settle", {}, 404
+        ),
+        "Void": lambda: Door(
+            "POST",
+            f"{organizer.path}/admissions/{ids.ADMISSION}{'0' * 26}/void",
+            {"reason": "r", "refund": False},
+            404,
         ),
         "WalletSet": lambda: Door("PUT", f"{organizer.path}/wallet", {}),
     }[schema]()

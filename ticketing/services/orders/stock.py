@@ -11,7 +11,7 @@ from ticketing.models.ticket_types import TicketType
 
 
 class StockMoved(Exception):
-    """The stock is inconsistent: the quantity to release or sell was not held."""
+    """The stock is inconsistent: the quantity to move was not held or not sold."""
 
 
 @Prepared
@@ -41,6 +41,13 @@ def _sell(ticket_type_id: Any, quantity: Any) -> ModelUpdate:
     ).where(TicketType.id == ticket_type_id, TicketType.held >= quantity)
 
 
+@Prepared
+def _take_back(ticket_type_id: Any, quantity: Any) -> ModelUpdate:
+    return TicketType.update(sold=TicketType.sold - quantity).where(
+        TicketType.id == ticket_type_id, TicketType.sold >= quantity
+    )
+
+
 def hold(ticket_type_id: str, quantity: int) -> TicketType | None:
     """Hold `quantity` if that many are left, and return the updated ticket type.
 
@@ -59,6 +66,11 @@ def sell(ticket_type_id: str, quantity: int) -> None:
     _move(_sell, ticket_type_id, quantity)
 
 
+def take_back(ticket_type_id: str, quantity: int) -> None:
+    """Put sold tickets on sale again. StockMoved."""
+    _move(_take_back, ticket_type_id, quantity)
+
+
 def _move(change: Prepared[TicketType], ticket_type_id: str, quantity: int) -> None:
     if change.run(ticket_type_id=ticket_type_id, quantity=quantity) != 1:
-        raise StockMoved(f"{ticket_type_id} does not hold {quantity}")
+        raise StockMoved(f"{ticket_type_id} has fewer than {quantity} to move")
