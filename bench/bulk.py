@@ -25,7 +25,8 @@ COLUMNS = {
     "payments": "id intent_id chain_id tx_hash log_index block_number block_hash block_time sender"
     " amount dust canonical seen_at",
     "refunds": "id intent_id chain_id tx_hash log_index recipient amount created_at",
-    "admissions": "id tenant_id event_id ticket_type_id intent_id code status created_at",
+    "admissions": "id tenant_id event_id ticket_type_id intent_id code status holder_name"
+    " holder_email redeemed_at created_at",
     "chains": "chain_id token_address decimals symbol refusal block_number block_hash block_time"
     " looked_at lease_holder lease_until",
     "chain_blocks": "chain_id number hash time",

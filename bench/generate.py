@@ -45,6 +45,7 @@ BIG, FAIR, HIT = 0, 1, 0
 """The indexes of the tenant `big`, of the tenant `fair`, and of the large event."""
 
 WORDS = ("Launch", "Summer", "Night", "Jazz", "Open Air", "Workshop", "Gala", "Reading")
+HOLDERS = ("Some Buyer", "Night Owl")
 TYPES = ("in_person", "online", "hybrid", "in_person")
 STATUSES = ("published",) * 17 + ("draft", "canceled", "canceled")
 
@@ -219,10 +220,12 @@ class Generator:
 
     def _admit(self, intent: str, to: Sold, seats: int, at: float, valid: bool) -> None:
         status = AdmissionStatus.VALID if valid else AdmissionStatus.SUSPENDED
-        for _ in range(seats):
+        for seat in range(seats):
+            redeemed_at = text(at + HOUR) if self._random.random() < 1 / 3 else None
             self._sink.add(
                 *("admissions", self._id(ids.ADMISSION, at), self._tenants[to.tenant], to.event_id),
-                *(to.id, intent, credentials.new_admission_code(), status, text(at)),
+                *(to.id, intent, credentials.new_admission_code(), status),
+                *(HOLDERS[seat % 2], "somebody@example.org", redeemed_at, text(at)),
             )
 
     def _write_ticket_type(self, made: Sold) -> None:

@@ -20,7 +20,7 @@ from ticketing.web import auth
 from ticketing.web.audited import audited
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller, config, page_request
-from ticketing.web.idempotency import idempotent
+from ticketing.web.idempotency import idempotent, never_stored
 
 blp = ApiBlueprint(
     "api_keys",
@@ -44,6 +44,7 @@ def list_api_keys(query: dict[str, Any], tenant: str) -> Page[ApiKey]:
 @blp.arguments(ApiKeyCreateSchema)
 @blp.response(201, NewApiKeySchema)
 @audited(NewApiKeySchema)
+@never_stored("key")
 def create_api_key(body: dict[str, Any], tenant: str) -> ApiKey:
     """Create an API key. Only this response contains its plaintext."""
     return api_keys.create(caller().tenant_id, keyring=config().keyring, **body)
@@ -62,6 +63,7 @@ def get_api_key(tenant: str, key_id: str) -> ApiKey:
 @blp.arguments(ApiKeyRotateSchema)
 @blp.response(200, NewApiKeySchema)
 @audited(NewApiKeySchema, before=api_keys.get)
+@never_stored("key")
 @blp.raises(NotFound, KeyNotActive)
 def rotate_api_key(body: dict[str, Any], tenant: str, key_id: str) -> ApiKey:
     """Give an API key a new secret. Only this response contains its plaintext.

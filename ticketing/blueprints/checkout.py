@@ -34,7 +34,7 @@ from ticketing.services.orders import intents
 from ticketing.web import auth, cors
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller_or_none, config, networks, tenant_of_path
-from ticketing.web.idempotency import idempotent, idempotent_outside_transaction
+from ticketing.web.idempotency import idempotent, idempotent_outside_transaction, never_stored
 
 blp = ApiBlueprint(
     "checkout",
@@ -44,6 +44,11 @@ blp = ApiBlueprint(
     description="Order tickets, pay for them, and get admissions.",
 )
 cors.open_to_all(blp)
+
+
+def _client_secret_again(stored: dict[str, Any]) -> dict[str, Any]:
+    secret = credentials.client_secret(config().keyring.current, stored["id"])
+    return {"client_secret": secret}
 
 
 @blp.post("/preflight")
@@ -64,6 +69,7 @@ cors.open_to_all(blp)
     TooManyOrders,
     TooManyFree,
 )
+@never_stored("client_secret", shown_again=_client_secret_again)
 def preflight(body: dict[str, Any], tenant: str) -> PaymentIntent:
     """Hold the tickets, fix the price, and issue a payment address."""
     buyer = body.pop("buyer")

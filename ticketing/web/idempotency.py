@@ -1,7 +1,7 @@
 """The Idempotency-Key header of POST requests (draft-ietf-httpapi-idempotency-key-header)."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from typing import Any
@@ -15,6 +15,7 @@ from ticketing.services import idempotency
 from ticketing.services.idempotency import Answer, Claim
 from ticketing.web.context import caller_or_none, config
 from ticketing.web.operation import describe
+from ticketing.web.operation import of as operation_of
 from ticketing.web.problems import of_ticketing_error
 
 HEADER = "Idempotency-Key"
@@ -27,6 +28,7 @@ _KEY = re.compile(PATTERN)
 _NOT_STORED = {402, 409, 429}
 
 View = Callable[..., Response]
+ShownAgain = Callable[[dict[str, Any]], Mapping[str, Any]]
 
 
 class _RolledBack(Exception):
@@ -53,6 +55,22 @@ def idempotent_outside_transaction(view: View) -> View:
     return _decorate(view, nullcontext)
 
 
+def never_stored(
+    *names: str, shown_again: ShownAgain | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare members of a view's successful response that are not stored. Put it below the others.
+
+    They are secrets, and what may have changed since. In a repeat they are null, or what
+    `shown_again` returns for the stored body.
+    """
+
+    def decorate(view: Callable[..., Any]) -> Callable[..., Any]:
+        describe(view, never_stored=names, shown_again=shown_again)
+        return view
+
+    return decorate
+
+
 def _decorate(view: View, transaction: Callable[[], AbstractContextManager[None]]) -> View:
     @wraps(view)
     def wrapper(*args: Any, **kwargs: Any) -> Response:
@@ -62,10 +80,10 @@ def _decorate(view: View, transaction: Callable[[], AbstractContextManager[None]
         claims = _claims(_parse(key))
         stored = idempotency.claim(claims)
         if stored is not None:
-            return _replay(stored)
+            return _replay(stored, view)
         digests = [each.digest for each in claims]
         try:
-            return _run(lambda: view(*args, **kwargs), digests, transaction)
+            return _run(view, args, kwargs, digests, transaction)
         except BaseException:
             idempotency.give_up(digests)
             raise
@@ -75,7 +93,9 @@ def _decorate(view: View, transaction: Callable[[], AbstractContextManager[None]
 
 
 def _run(
-    view: Callable[[], Response],
+    view: View,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
     digests: Sequence[str],
     transaction: Callable[[], AbstractContextManager[None]],
 ) -> Response:
@@ -83,32 +103,32 @@ def _run(
     try:
         with transaction():
             try:
-                response = view()
+                response = view(*args, **kwargs)
             except TicketingError as error:
                 raise _RolledBack(of_ticketing_error(error)) from error
-            idempotency.keep(digests, _answer(response))
+            idempotency.keep(digests, _answer(response, view))
             return response
     except _RolledBack as error:
         if error.response.status_code in _NOT_STORED or error.response.status_code >= 500:
             idempotency.give_up(digests)
         else:
-            idempotency.keep(digests, _answer(error.response))
+            idempotency.keep(digests, _answer(error.response, view))
         return error.response
 
 
-def _answer(response: Response) -> Answer:
-    """Return the response to be stored, without secrets that are shown once."""
+def _answer(response: Response, view: View) -> Answer:
+    """Return the response to be stored, without what its view declares as never stored."""
     body = response.get_json(force=True)
-    for secret in ("key", "client_secret"):
-        if secret in body:
-            body[secret] = None
+    if response.status_code < 400:
+        body.update(dict.fromkeys(operation_of(view).never_stored))
     return Answer(response.status_code, json.dumps(body))
 
 
-def _replay(stored: Answer) -> Response:
+def _replay(stored: Answer, view: View) -> Response:
     body = json.loads(stored.body)
-    if "client_secret" in body:
-        body["client_secret"] = credentials.client_secret(config().keyring.current, body["id"])
+    shown_again = operation_of(view).shown_again
+    if stored.status < 400 and shown_again is not None:
+        body.update(shown_again(body))
     response = jsonify(body)
     response.status_code = stored.status
     if stored.status >= 400:

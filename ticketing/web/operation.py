@@ -1,6 +1,6 @@
 """Facts about a view that its decorators collect for the OpenAPI document."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,8 @@ class Operation:
     has_body: bool = False
     is_idempotent: bool = False
     is_cached: bool = False
+    never_stored: tuple[str, ...] = ()
+    shown_again: Callable[[dict[str, Any]], Mapping[str, Any]] | None = None
 
 
 def of(view: Callable[..., Any]) -> Operation:

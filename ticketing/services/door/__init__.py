@@ -1,0 +1,1 @@
+"""The door: signed QR codes, devices, scans."""
