@@ -186,3 +186,17 @@ class DoorsUnsynced(Conflict):
         "A door device has scans that it has not sent yet, so the holder may be inside."
         " Send force: true to void the admission."
     )
+
+
+class MailNotConfigured(Conflict):
+    """The service cannot send mail."""
+
+    code = "mail_not_configured"
+    detail = "This service cannot send mail yet. Leave out the email address to get the code here."
+
+
+class SaleCanceled(Conflict):
+    """The event or the ticket type was canceled."""
+
+    code = "sale_canceled"
+    detail = "This event or ticket type was canceled."

@@ -59,6 +59,14 @@ CASES = {
         "transferred": BOOLEAN,
         "force": BOOLEAN,
     },
+    "Reissue": {"email": EMAIL},
+    "GuestList": {
+        "holders": (
+            [[{}], [{"name": "Ada"}] * 100, [{"name": None, "email": "a@b.io"}]],
+            [None, {}, "Ada", 1, True, [], [{}] * 101],
+        ),
+        "reason": text(1, 500, bad=(" ", "\n"), null=True),
+    },
     "WalletSet": {"xpub": text(1, 200, free=False, good=(new_xpub(),), bad=("x", "xpub6" * 20))},
 }
 
@@ -155,6 +163,15 @@ def door(organizer, schema):
             f"{organizer.path}/admissions/{ids.ADMISSION}{'0' * 26}/void",
             {"reason": "r", "refund": False},
             404,
+        ),
+        "Reissue": lambda: Door(
+            "POST", f"{organizer.path}/admissions/{ids.ADMISSION}{'0' * 26}/reissue", {}, 404
+        ),
+        "GuestList": lambda: Door(
+            "POST",
+            f"{tickets}/{organizer.ticket(of, capacity=None)['id']}/admissions",
+            {"holders": [{}]},
+            201,
         ),
         "WalletSet": lambda: Door("PUT", f"{organizer.path}/wallet", {}),
     }[schema]()

@@ -56,3 +56,16 @@ def void(organizer: Organizer, admission: Admission | str, **fields: Any) -> Tes
     body = {"reason": "Asked for.", "refund": True, **fields}
     api = organizer.with_headers({"X-API-Key": organizer.admin_key})
     return api.post(f"{organizer.path}/admissions/{admission_id}/void", body)
+
+
+def reissue(organizer: Organizer, admission: Admission, body: Any = None) -> TestResponse:
+    """What the organizer is answered who asks for a new code."""
+    api = organizer.with_headers({"X-API-Key": organizer.admin_key})
+    return api.post(f"{organizer.path}/admissions/{admission.id}/reissue", body)
+
+
+def invite(organizer: Organizer, ticket: dict[str, Any], *holders: dict[str, Any]) -> TestResponse:
+    """What the organizer is answered who puts holders on the guest list."""
+    api = organizer.with_headers({"X-API-Key": organizer.admin_key})
+    path = f"{organizer.path}/events/{ticket['event_id']}/tickets/{ticket['id']}/admissions"
+    return api.post(path, {"holders": list(holders), "reason": "Press."})

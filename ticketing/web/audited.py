@@ -20,12 +20,14 @@ def audited(
     schema: type[BaseSchema],
     before: Callable[..., Any] | None = None,
     details: Sequence[str] = (),
+    each: str | None = None,
 ) -> Callable[[View], View]:
     """Record in the audit log what a view changes, in the fields of `schema`.
 
     `before` is the service function that reads the subject. Its arguments are the tenant's id and
-    the other parameters of the path. None: the view creates something, or a list of things.
-    `details` are fields of the request that are recorded too, if they were sent.
+    the other parameters of the path. None: the view creates something. `details` are fields of the
+    request that are recorded too, if they were sent. `each`: the view returns several subjects,
+    in the member of this name.
     """
     shown = schema()
 
@@ -37,8 +39,8 @@ def audited(
                 old = None if before is None else _read(shown, before, tenant_id, path)
                 changed = view(*args, **path)
                 sent = {name: args[0][name] for name in details if name in args[0]}
-                for each in changed if isinstance(changed, list) else [changed]:
-                    new = shown.dump(each)
+                for one in [changed] if each is None else changed[each]:
+                    new = shown.dump(one)
                     subject = new.get("id", "wallet")
                     audit_log.record(
                         tenant_id, actor(), subject, before=old, after=new, details=sent

@@ -14,15 +14,16 @@ class StockMoved(Exception):
     """The stock is inconsistent: the quantity to move was not held or not sold."""
 
 
+def _is_left(quantity: Any) -> Any:
+    taken = TicketType.held + TicketType.sold + quantity
+    return TicketType.capacity.is_null() | (taken <= TicketType.capacity)
+
+
 @Prepared
 def _hold(ticket_type_id: Any, quantity: Any) -> ModelUpdate:
     return (
         TicketType.update(held=TicketType.held + quantity)
-        .where(
-            TicketType.id == ticket_type_id,
-            TicketType.capacity.is_null()
-            | (TicketType.held + TicketType.sold + quantity <= TicketType.capacity),
-        )
+        .where(TicketType.id == ticket_type_id, _is_left(quantity))
         .returning(TicketType)
     )
 
@@ -48,6 +49,13 @@ def _take_back(ticket_type_id: Any, quantity: Any) -> ModelUpdate:
     )
 
 
+@Prepared
+def _admit(ticket_type_id: Any, quantity: Any) -> ModelUpdate:
+    return TicketType.update(sold=TicketType.sold + quantity).where(
+        TicketType.id == ticket_type_id, _is_left(quantity)
+    )
+
+
 def hold(ticket_type_id: str, quantity: int) -> TicketType | None:
     """Hold `quantity` if that many are left, and return the updated ticket type.
 
@@ -64,6 +72,11 @@ def release(ticket_type_id: str, quantity: int) -> None:
 def sell(ticket_type_id: str, quantity: int) -> None:
     """Turn held tickets into sold ones. StockMoved."""
     _move(_sell, ticket_type_id, quantity)
+
+
+def admit(ticket_type_id: str, quantity: int) -> bool:
+    """Count tickets for guests as sold. Return whether that many were left."""
+    return _admit.run(ticket_type_id=ticket_type_id, quantity=quantity) == 1
 
 
 def take_back(ticket_type_id: str, quantity: int) -> None:
