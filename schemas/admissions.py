@@ -2,9 +2,20 @@
 
 from marshmallow import fields, validate
 
-from schemas.base import BaseSchema, Instant, PageQuery, Text, an_id, documented, one_of
+from schemas.base import (
+    NOT_BLANK,
+    BaseSchema,
+    Bool,
+    Instant,
+    PageQuery,
+    Text,
+    Written,
+    an_id,
+    documented,
+    one_of,
+)
 from schemas.people import PersonSchema
-from ticketing.constants import AdmissionStatus
+from ticketing.constants import MAX_GUESTS, AdmissionStatus
 
 
 class HolderSchema(PersonSchema):
@@ -35,7 +46,81 @@ class AdmissionSchema(BaseSchema):
     redeemed_gate = fields.String(required=True, allow_none=True)
     voided_at = Instant(required=True, allow_none=True)
     void_reason = fields.String(required=True, allow_none=True)
+    void_refund = fields.Boolean(
+        required=True,
+        metadata=documented(False, "Whether its price became owed to the order with the void."),
+    )
     created_at = Instant(required=True)
+
+
+class VoidSchema(BaseSchema):
+    """Why an admission is taken back, and whether its price is owed to the order."""
+
+    reason = Text(
+        required=True,
+        validate=[validate.Length(1, 500), Written(NOT_BLANK)],
+        metadata=documented("Asked for by the holder."),
+    )
+    refund = Bool(
+        required=True,
+        metadata={"description": "Whether its price becomes owed to the order's buyer."},
+    )
+    transferred = Bool(
+        load_default=False,
+        metadata=documented(False, "Void it although it was transferred to another holder."),
+    )
+    force = Bool(
+        load_default=False,
+        metadata=documented(False, "Void it although a door device has scans not sent yet."),
+    )
+
+
+class ReissueSchema(PersonSchema):
+    """Where the new code is sent. Without an address, the response shows it."""
+
+    MAY_BE_ABSENT = True
+
+    class Meta:
+        exclude = ("name",)
+
+
+class ReissuedAdmissionSchema(AdmissionSchema):
+    """An admission with its new code. Only the response that makes the code contains it."""
+
+    code = fields.String(
+        required=True,
+        allow_none=True,
+        metadata=documented("5m8r2t6w9y1a4c7e0g3j", "Secret. Null in a repeated response."),
+    )
+
+
+class GuestListSchema(BaseSchema):
+    """The holders of new admissions that cost nothing."""
+
+    holders = fields.List(
+        fields.Nested(HolderSchema), required=True, validate=validate.Length(1, MAX_GUESTS)
+    )
+    reason = Text(
+        load_default=None,
+        allow_none=True,
+        validate=[validate.Length(1, 500), Written(NOT_BLANK)],
+        metadata=documented("Press.", "It is kept in the audit log."),
+    )
+
+
+class GuestsSchema(BaseSchema):
+    """The new admissions of a guest list."""
+
+    admissions = fields.List(fields.Nested(AdmissionSchema), required=True)
+    codes = fields.List(
+        fields.String(),
+        required=True,
+        allow_none=True,
+        metadata=documented(
+            ["5m8r2t6w9y1a4c7e0g3j"],
+            "The secret code of each admission, in the same order. Null in a repeated response.",
+        ),
+    )
 
 
 class HeldAdmissionSchema(BaseSchema):

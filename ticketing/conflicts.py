@@ -159,3 +159,51 @@ class AmountChanged(Conflict):
 
     code = "amount_changed"
     detail = "The amount is not what is due now. Read the refund again."
+
+
+class AdmissionVoid(Conflict):
+    """The admission was taken back."""
+
+    code = "admission_void"
+    detail = "This admission is void."
+
+
+class AlreadyRedeemed(Conflict):
+    """The holder has entered."""
+
+    code = "already_redeemed"
+    detail = "The holder of this admission has already entered."
+
+
+class WasTransferred(Conflict):
+    """The admission has another holder than the buyer, and the refund would go to the buyer."""
+
+    code = "was_transferred"
+    detail = (
+        "This admission was transferred. A refund goes to the buyer of the order, not to the"
+        " holder. Send transferred: true to void it."
+    )
+
+
+class DoorsUnsynced(Conflict):
+    """A door device has scans that it has not sent yet, so the holder may be inside."""
+
+    code = "doors_unsynced"
+    detail = (
+        "A door device has scans that it has not sent yet, so the holder may be inside."
+        " Send force: true to void the admission."
+    )
+
+
+class MailNotConfigured(Conflict):
+    """The service cannot send mail."""
+
+    code = "mail_not_configured"
+    detail = "This service cannot send mail yet. Leave out the email address to get the code here."
+
+
+class SaleCanceled(Conflict):
+    """The event or the ticket type was canceled."""
+
+    code = "sale_canceled"
+    detail = "This event or ticket type was canceled."

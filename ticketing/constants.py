@@ -178,6 +178,9 @@ MAX_PRICE = 10**15
 MAX_PER_ORDER = 100
 DEFAULT_MAX_PER_ORDER = 10
 
+MAX_GUESTS = 100
+"""Admissions that one request may put on a guest list."""
+
 MIN_KEY_TTL = 60
 MAX_KEY_TTL = 31_536_000
 DEFAULT_KEY_TTL = 7_776_000

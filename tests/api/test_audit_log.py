@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from peewee import DatabaseError
 
+from tests.support.admissions import FREE, admissions_of, given, void
 from tests.support.endpoints import endpoints
 from tests.support.factories import cli, event_body, new_xpub, ticket_body, worker_once
 from ticketing.db.connection import database, write_transaction
@@ -55,6 +56,10 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     me.post(f"{path}/apikeys/{key}/rotate", {})
     me.post(f"{path}/apikeys/{key}/revoke")
     me.put(f"{path}/wallet", {"xpub": new_xpub()})
+    guest = admissions_of(given(acme, acme.ticket(event, **FREE)))[0]
+    me.post(f"{path}/admissions/{guest.id}/reissue")
+    assert void(acme, guest).status_code == 200
+    me.post(f"{tickets}/{ticket['id']}/admissions", {"holders": [{"name": "Ada"}]})
     buyer = acme.buyer(ticket)
     worker_once(app)
     buyer.pay(node, buyer.intent["amount"] + 7)

@@ -90,11 +90,13 @@ def environ(environ):
 @pytest.fixture
 def real(acme):
     """The ids of one thing of each kind that acme has."""
-    intent = acme.buyer(acme.ticket(price_amount=0)).intent
+    buyer = acme.buyer(acme.ticket(price_amount=0))
+    intent, served = buyer.intent, buyer.purchase().json
     return {
         "event_id": intent["event_id"],
         "ticket_id": intent["ticket_id"],
         "intent_id": intent["id"],
+        "admission_id": served["admissions"][0]["id"],
         "key_id": "key_" + acme.admin_key.split("_")[1],
     }
 

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.factories import new_xpub
 from tests.support.field_values import (
+    BOOLEAN,
     EMAIL,
     EPOCH,
     EVENT,
@@ -51,6 +52,20 @@ CASES = {
     "Login": {"tenant": text(1, 100), "email": text(1, 254), "password": text(1, 128)},
     "RefundSettle": {
         "tx_hash": text(66, 66, free=False, good=("0x" + "ab" * 32,), bad=("x" * 66,))
+    },
+    "Void": {
+        "reason": text(1, 500, bad=(" ", "\n")),
+        "refund": BOOLEAN,
+        "transferred": BOOLEAN,
+        "force": BOOLEAN,
+    },
+    "Reissue": {"email": EMAIL},
+    "GuestList": {
+        "holders": (
+            [[{}], [{"name": "Ada"}] * 100, [{"name": None, "email": "a@b.io"}]],
+            [None, {}, "Ada", 1, True, [], [{}] * 101],
+        ),
+        "reason": text(1, 500, bad=(" ", "\n"), null=True),
     },
     "WalletSet": {"xpub": text(1, 200, free=False, good=(new_xpub(),), bad=("x", "xpub6" * 20))},
 }
@@ -142,6 +157,21 @@ def door(organizer, schema):
         ),
         "RefundSettle": lambda: Door(
             "POST", f"{organizer.path}/refunds/{ids.INTENT}{'0' * 26}/settle", {}, 404
+        ),
+        "Void": lambda: Door(
+            "POST",
+            f"{organizer.path}/admissions/{ids.ADMISSION}{'0' * 26}/void",
+            {"reason": "r", "refund": False},
+            404,
+        ),
+        "Reissue": lambda: Door(
+            "POST", f"{organizer.path}/admissions/{ids.ADMISSION}{'0' * 26}/reissue", {}, 404
+        ),
+        "GuestList": lambda: Door(
+            "POST",
+            f"{tickets}/{organizer.ticket(of, capacity=None)['id']}/admissions",
+            {"holders": [{}]},
+            201,
         ),
         "WalletSet": lambda: Door("PUT", f"{organizer.path}/wallet", {}),
     }[schema]()

@@ -38,12 +38,13 @@ class World:
         self.draft_ticket = organizer.ticket(self.event, status="draft")
         organizer.buyer(self.ticket)
         buyer = organizer.buyer(self.ticket, quantity=2)
-        buyer.purchase()
+        self.admission = buyer.purchase().json["admissions"][0]
         self.key = self.admin.post(f"{organizer.path}/apikeys", {"name": "k", "role": "read"}).json
         self.ids = {
             "event_id": self.event["id"],
             "ticket_id": self.ticket["id"],
             "intent_id": buyer.intent["id"],
+            "admission_id": self.admission["id"],
             "key_id": self.key["id"],
         }
 

@@ -1,16 +1,38 @@
-"""The surface on which organizers read admissions."""
+"""The surface on which organizers read admissions, issue them to guests, and take them back."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from schemas.admissions import AdmissionListQuery, AdmissionSchema
+from schemas.admissions import (
+    AdmissionListQuery,
+    AdmissionSchema,
+    GuestListSchema,
+    GuestsSchema,
+    ReissuedAdmissionSchema,
+    ReissueSchema,
+    VoidSchema,
+)
 from schemas.base import page_of
+from ticketing.conflicts import (
+    AdmissionVoid,
+    AlreadyRedeemed,
+    DoorsUnsynced,
+    MailNotConfigured,
+    SaleCanceled,
+    SoldOut,
+    WasTransferred,
+)
 from ticketing.constants import Role
+from ticketing.errors import NotFound
 from ticketing.models.admissions import Admission
-from ticketing.services.orders import admissions
+from ticketing.services.orders import admissions, guest_list, reissues
 from ticketing.services.pagination import Page
+from ticketing.services.payments import voids
 from ticketing.web import auth
+from ticketing.web.audited import audited
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller, page_request
+from ticketing.web.idempotency import idempotent, never_stored
 
 blp = ApiBlueprint(
     "admissions",
@@ -27,3 +49,41 @@ blp = ApiBlueprint(
 def list_admissions(query: dict[str, Any], tenant: str) -> Page[Admission]:
     """List the tenant's admissions, without their codes."""
     return admissions.list_page(caller().tenant_id, page_request(query), **query)
+
+
+@blp.post("/admissions/<admission_id>/void")
+@idempotent
+@blp.arguments(VoidSchema)
+@blp.response(200, AdmissionSchema)
+@audited(AdmissionSchema, before=admissions.get, details=("refund", "transferred", "force"))
+@blp.raises(NotFound, AdmissionVoid, AlreadyRedeemed, WasTransferred, DoorsUnsynced)
+def void_admission(body: dict[str, Any], tenant: str, admission_id: str) -> Admission:
+    """Take back an admission. Its seat goes back on sale. A repeat changes nothing."""
+    return voids.void(caller().tenant_id, admission_id, **body)
+
+
+@blp.post("/admissions/<admission_id>/reissue")
+@idempotent
+@blp.arguments(ReissueSchema)
+@blp.response(200, ReissuedAdmissionSchema)
+@audited(AdmissionSchema, before=admissions.get)
+@never_stored("code")
+@blp.raises(NotFound, AdmissionVoid, AlreadyRedeemed, MailNotConfigured)
+def reissue_admission(body: dict[str, Any], tenant: str, admission_id: str) -> Admission:
+    """Give an admission a new code. The old code and QR end. Only this response shows the code."""
+    return reissues.reissue(caller().tenant_id, admission_id, email=body.get("email"))
+
+
+@blp.post("/events/<event_id>/tickets/<ticket_id>/admissions")
+@idempotent
+@blp.arguments(GuestListSchema)
+@blp.response(201, GuestsSchema)
+@audited(AdmissionSchema, details=("reason",), each="admissions")
+@never_stored("codes")
+@blp.raises(NotFound, SoldOut, SaleCanceled)
+def add_guests(
+    body: dict[str, Any], tenant: str, event_id: str, ticket_id: str
+) -> dict[str, Sequence[Any]]:
+    """Issue admissions to guests, all or none. They cost nothing and need no order."""
+    guests = guest_list.add(caller().tenant_id, event_id, ticket_id, body["holders"])
+    return {"admissions": guests, "codes": [guest.code for guest in guests]}

@@ -1,6 +1,6 @@
 """Write changes through the admin surface to the audit log, in the same transaction."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
@@ -17,12 +17,17 @@ View = Callable[..., Any]
 
 
 def audited(
-    schema: type[BaseSchema], before: Callable[..., Any] | None = None
+    schema: type[BaseSchema],
+    before: Callable[..., Any] | None = None,
+    details: Sequence[str] = (),
+    each: str | None = None,
 ) -> Callable[[View], View]:
     """Record in the audit log what a view changes, in the fields of `schema`.
 
     `before` is the service function that reads the subject. Its arguments are the tenant's id and
-    the other parameters of the path. None: the view creates something.
+    the other parameters of the path. None: the view creates something. `details` are fields of the
+    request that are recorded too, if they were sent. `each`: the view returns several subjects,
+    in the member of this name.
     """
     shown = schema()
 
@@ -33,9 +38,13 @@ def audited(
             with audit_log.changes(tenant_id):
                 old = None if before is None else _read(shown, before, tenant_id, path)
                 changed = view(*args, **path)
-                new = shown.dump(changed)
-                subject = new.get("id", "wallet")
-                audit_log.record(tenant_id, actor(), subject, before=old, after=new)
+                sent = {name: args[0][name] for name in details if name in args[0]}
+                for one in [changed] if each is None else changed[each]:
+                    new = shown.dump(one)
+                    subject = new.get("id", "wallet")
+                    audit_log.record(
+                        tenant_id, actor(), subject, before=old, after=new, details=sent
+                    )
             return changed
 
         return wrapper

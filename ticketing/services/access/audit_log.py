@@ -1,7 +1,7 @@
 """The audit log: who changed what, and from where. Written in the transaction of the change."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -34,19 +34,20 @@ def record(
     *,
     before: dict[str, Any] | None,
     after: dict[str, Any],
+    details: Mapping[str, Any] | None = None,
 ) -> None:
     """Record a change. `before` and `after` are all fields of the subject.
 
     Only fields that differ are stored. If none differs and there is no new secret (`key`), nothing
-    is recorded. `before` None: the subject is new.
+    is recorded. `before` None: the subject is new. `details` are always recorded, in `after`.
     """
     is_change = before is None or after.get("key") is not None
     after = {name: value for name, value in after.items() if name not in _LEFT_OUT}
     if before is not None:
         after = {name: value for name, value in after.items() if before.get(name) != value}
         before = {name: before[name] for name in after if name in before}
-        if not (after or is_change):
-            return
+    if before is not None and not (after or details or is_change):
+        return
     AuditLogEntry.insert(
         id=ids.new("trl_"),
         tenant=tenant_id,
@@ -57,7 +58,7 @@ def record(
         action=by.action,
         subject=subject,
         before=None if before is None else json.dumps(before),
-        after=json.dumps(after),
+        after=json.dumps({**after, **(details or {})}),
     ).execute()
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from peewee import ModelSelect
+from peewee import Expression, ModelSelect
 
 from ticketing import clock, credentials, ids
 from ticketing.constants import AdmissionStatus
-from ticketing.models.admissions import Admission
+from ticketing.errors import NotFound
+from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.base import holds_text, literal
 from ticketing.models.events import only_event
 from ticketing.models.payment_intents import PaymentIntent
@@ -20,6 +21,11 @@ from ticketing.services.pagination import Page, PageRequest, paginate
 @Prepared
 def _of_intent(intent_id: Any) -> ModelSelect[Admission]:
     return Admission.select().where(Admission.intent == intent_id).order_by(Admission.id)
+
+
+@Prepared
+def _of_tenant(tenant_id: Any, admission_id: Any) -> ModelSelect[Admission]:
+    return Admission.select().where(Admission.tenant == tenant_id, Admission.id == admission_id)
 
 
 def issue(intent: PaymentIntent) -> None:
@@ -60,6 +66,21 @@ def restore(intent: PaymentIntent) -> None:
 def _change_status(intent: PaymentIntent, before: AdmissionStatus, after: AdmissionStatus) -> None:
     changed = Admission.update(status=after, change_number=None)
     changed.where(Admission.intent == intent, Admission.status == before).execute()
+
+
+def get(tenant_id: str, admission_id: str) -> Admission:
+    """Return one admission of a tenant. NotFound."""
+    found = _of_tenant.first(tenant_id=tenant_id, admission_id=admission_id)
+    if found is None:
+        raise NotFound("This admission does not exist.")
+    return found
+
+
+def end_transfers(of: Expression) -> None:
+    """End the open offers of the admissions that meet a condition. Lock the admissions first."""
+    offered = Transfer.admission.in_(Admission.select(Admission.id).where(of))
+    is_open = Transfer.accepted_at.is_null() & Transfer.ended_at.is_null()
+    Transfer.update(ended_at=clock.now()).where(offered, is_open).execute()
 
 
 def of_intent(intent: PaymentIntent) -> Sequence[Admission]:

@@ -288,10 +288,20 @@ def lock_chain(chain_id: int, *, shared: bool = False) -> ChainState | None:
     return state
 
 
+def final_as_of(chain_id: int) -> Block:
+    """Keep a chain's cursor in place, and return it. Payments are final as of this block."""
+    return _cursor_or_none(lock_chain(chain_id, shared=True))
+
+
 def _keep_event_of(intent_id: str) -> None:
     """Keep the event of an order from being canceled, where no chain is locked that does so."""
     of_intent = PaymentIntent.select(PaymentIntent.event).where(PaymentIntent.id == intent_id)
     list(locked(Event.select(Event.id).where(Event.id.in_(of_intent)), shared=True))
+
+
+def _cursor_or_none(state: ChainState | None) -> Block:
+    """Return a chain's cursor. Before the first read of a chain, no payment on it is final."""
+    return chains.cursor_of(state) or Block(0, "", clock.now())
 
 
 def _lock_all_chains() -> Sequence[ChainState]:

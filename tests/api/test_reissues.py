@@ -1,0 +1,67 @@
+"""The organizer gives an admission a new code, for a link that was lost or leaked."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.support.admissions import FREE, admissions_of, change, given, redeem, reissue, void
+from ticketing.models.admissions import Admission
+
+
+@pytest.fixture
+def admission(acme):
+    """The admission of a free order."""
+    (found,) = admissions_of(given(acme, acme.ticket(**FREE)))
+    return found
+
+
+def test_the_new_code_is_shown_once_and_the_old_one_ends(acme, admission):
+    change(admission, qr="T1:OLD", change_number=7)
+    answer = reissue(acme, admission)
+    assert answer.status_code == 200
+    now = Admission.get_by_id(admission.id)
+    assert answer.json["code"] == now.code != admission.code
+    assert (answer.json["generation"], now.generation) == (2, 2)
+    assert (now.qr, now.change_number, now.status) == (None, None, "valid")
+    assert now.holder == admission.holder
+    shown = acme.api().get(f"{acme.path}/admissions").json["data"][0]
+    assert "code" not in shown and shown["generation"] == 2
+
+
+def test_a_repeat_with_the_same_idempotency_key_has_no_code(acme, admission):
+    path, key = f"{acme.path}/admissions/{admission.id}/reissue", {"Idempotency-Key": "again"}
+    first, again = (acme.api().post(path, {}, headers=key) for _ in range(2))
+    # Each JWT belongs to the same key, so the second request is a repeat.
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert again.json == {**first.json, "code": None}
+    assert Admission.get_by_id(admission.id).generation == 2
+
+
+def test_a_code_cannot_be_mailed_yet(acme, admission):
+    refused = reissue(acme, admission, {"email": "ada@example.org"})
+    assert (refused.status_code, refused.json["code"]) == (409, "mail_not_configured")
+    assert Admission.get_by_id(admission.id).code == admission.code
+
+
+def test_who_is_inside_or_void_gets_none(acme, admission):
+    assert redeem(admission)
+    refused = reissue(acme, admission)
+    assert (refused.status_code, refused.json["code"]) == (409, "already_redeemed")
+    change(admission, redeemed_at=None)
+    assert void(acme, admission).status_code == 200
+    refused = reissue(acme, admission)
+    assert (refused.status_code, refused.json["code"]) == (409, "admission_void")
+
+
+def test_a_suspended_one_stays_suspended(acme, admission):
+    change(admission, status="suspended", transferred_at=datetime.now(UTC))
+    answer = reissue(acme, admission)
+    assert (answer.json["status"], answer.json["transferred"]) == ("suspended", True)
+
+
+def test_it_is_in_the_audit_log_without_the_code(acme, admission):
+    code = reissue(acme, admission).json["code"]
+    query = {"subject": admission.id}
+    (entry,) = acme.api().get(f"{acme.path}/audit-log", query_string=query).json["data"]
+    assert (entry["before"], entry["after"]) == ({"generation": 1}, {"generation": 2})
+    assert code not in str(entry)

@@ -1,0 +1,61 @@
+"""The guest list: admissions that belong to no order and cost nothing."""
+
+from collections.abc import Mapping, Sequence
+
+from ticketing import clock, credentials, ids
+from ticketing.conflicts import SaleCanceled, SoldOut
+from ticketing.constants import AdmissionStatus, Publication
+from ticketing.db.connection import locked, write_transaction
+from ticketing.errors import NotFound
+from ticketing.models.admissions import Admission
+from ticketing.models.events import Event
+from ticketing.models.ticket_types import TicketType
+from ticketing.services.orders import stock
+
+
+def add(
+    tenant_id: str, event_id: str, ticket_id: str, holders: Sequence[Mapping[str, str | None]]
+) -> list[Admission]:
+    """Issue one admission to each holder, all or none. Return them with their codes.
+
+    `holders` have a `name` and an `email`, both optional. The event may be a draft. NotFound.
+    SoldOut. SaleCanceled if the event or the ticket type was canceled.
+    """
+    with write_transaction():
+        event = _keep_event(tenant_id, event_id)
+        ticket_type = TicketType.get_or_none(
+            TicketType.event == event_id, TicketType.id == ticket_id
+        )
+        if ticket_type is None:
+            raise NotFound("This ticket type does not exist.")
+        if Publication.CANCELED in (event.status, ticket_type.status):
+            raise SaleCanceled
+        if not stock.admit(ticket_id, len(holders)):
+            raise SoldOut
+        now = clock.now()
+        guests = [
+            Admission(
+                id=ids.new(ids.ADMISSION),
+                tenant=tenant_id,
+                event=event_id,
+                ticket_type=ticket_id,
+                intent=None,
+                code=credentials.new_admission_code(),
+                status=AdmissionStatus.VALID,
+                holder_name=holder.get("name"),
+                holder_email=holder.get("email"),
+                created_at=now,
+            )
+            for holder in holders
+        ]
+        Admission.bulk_create(guests)
+        return guests
+
+
+def _keep_event(tenant_id: str, event_id: str) -> Event:
+    """Keep an event, and its ticket types, from being canceled until the transaction ends."""
+    query = Event.select().where(Event.tenant == tenant_id, Event.id == event_id)
+    event: Event | None = locked(query, shared=True).first()
+    if event is None:
+        raise NotFound("This event does not exist.")
+    return event

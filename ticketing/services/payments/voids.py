@@ -1,0 +1,130 @@
+"""Void admissions: one, or all of a canceled event. Their price may become owed to the orders.
+
+A void admission stays void: a payment that returns after a reorganization restores only suspended
+ones. The order of locks is that of settlement.
+"""
+
+from ticketing import clock
+from ticketing.chain.answers import Block
+from ticketing.conflicts import AdmissionVoid, AlreadyRedeemed, DoorsUnsynced, WasTransferred
+from ticketing.constants import AdmissionStatus
+from ticketing.db.connection import locked, write_transaction
+from ticketing.models.admissions import Admission
+from ticketing.models.door import DoorDevice
+from ticketing.models.events import Event
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.services.orders import admissions, stock
+from ticketing.services.payments import settlement
+
+
+def void(
+    tenant_id: str,
+    admission_id: str,
+    *,
+    reason: str,
+    refund: bool,
+    transferred: bool = False,
+    force: bool = False,
+) -> Admission:
+    """Take back one admission. Its seat is on sale again. A repeat changes nothing.
+
+    `refund`: its unit price becomes owed to the order; a guest or a free order is owed nothing.
+    `transferred` allows it for an admission with a new holder. `force` ignores door devices.
+
+    NotFound. AdmissionVoid if it is void for another reason, or differs in `refund`.
+    AlreadyRedeemed. WasTransferred. DoorsUnsynced if doors are open and a device has unsent scans.
+    """
+    found = admissions.get(tenant_id, admission_id)
+    with write_transaction():
+        event = _keep_event(found.event_id)
+        order = _lock_order(found)
+        admission = _lock(found)
+        if admission.status == AdmissionStatus.VOID:
+            if (admission.void_reason, admission.void_refund) != (reason, refund):
+                raise AdmissionVoid
+            return admission
+        _check(admission, event, transferred=transferred, force=force)
+        _write(admission, reason=reason, refund=refund)
+        admissions.end_transfers(Admission.id == admission.id)
+        if order is not None and refund:
+            _owe_seat(*order)
+        stock.take_back(admission.ticket_type_id, 1)
+        return admission
+
+
+def _keep_event(event_id: str) -> Event:
+    """Keep the event from being canceled until the transaction ends."""
+    return locked(Event.select().where(Event.id == event_id), shared=True).get()
+
+
+def _lock_order(admission: Admission) -> tuple[PaymentIntent, Block | None] | None:
+    """Lock the order of an admission. Return it with its chain's cursor. None for a guest."""
+    if admission.intent_id is None:
+        return None
+    chain_id = PaymentIntent.get_by_id(admission.intent_id).chain_id
+    as_of = None if chain_id is None else settlement.final_as_of(chain_id)
+    (intent,) = settlement.lock([admission.intent_id])
+    return intent, as_of
+
+
+def _lock(found: Admission) -> Admission:
+    """Lock an admission with all others of its order, and return it as it is now."""
+    together = Admission.id == found.id
+    if found.intent_id is not None:
+        together = Admission.intent == found.intent_id
+    rows = locked(Admission.select().where(together).order_by(Admission.id))
+    return next(each for each in rows if each.id == found.id)
+
+
+def _check(admission: Admission, event: Event, *, transferred: bool, force: bool) -> None:
+    if admission.redeemed_at is not None:
+        raise AlreadyRedeemed
+    if admission.transferred_at is not None and not transferred:
+        raise WasTransferred
+    if not force and clock.now() >= event.doors_open and _has_unsent_scans(event):
+        raise DoorsUnsynced
+
+
+def _has_unsent_scans(event: Event) -> bool:
+    found: bool = (
+        DoorDevice.select()
+        .where(
+            DoorDevice.event == event,
+            DoorDevice.paired_at.is_null(False),
+            DoorDevice.revoked_at.is_null(),
+            DoorDevice.unsynced > 0,
+        )
+        .exists()
+    )
+    return found
+
+
+def _write(admission: Admission, *, reason: str, refund: bool) -> None:
+    changes = {
+        "status": AdmissionStatus.VOID,
+        "voided_at": clock.now(),
+        "void_reason": reason,
+        "void_refund": refund,
+        "change_number": None,
+    }
+    written = (
+        Admission.update(changes)
+        .where(
+            Admission.id == admission.id,
+            Admission.status != AdmissionStatus.VOID,
+            Admission.redeemed_at.is_null(),
+        )
+        .execute()
+    )
+    if written != 1:
+        raise AssertionError(f"{admission.id} was not locked")
+    for name, value in changes.items():
+        setattr(admission, name, value)
+
+
+def _owe_seat(intent: PaymentIntent, as_of: Block | None) -> None:
+    """Make the price of one more seat owed to a locked order."""
+    intent.seats_refunded += 1
+    intent.save(only=[PaymentIntent.seats_refunded])
+    if as_of is not None:
+        settlement.settle(intent, as_of)
