@@ -20,9 +20,10 @@ EVENT_STARTS_IN = timedelta(days=2)
 
 
 def empty_database() -> None:
-    """Delete all rows, also those of the audit log, which a trigger protects."""
-    trigger = "trail_stays_delete" if is_sqlite() else "trail_stays ON trail"
-    database.execute_sql(f"DROP TRIGGER IF EXISTS {trigger}")
+    """Delete all rows, also those of the audit log and the scans, which triggers protect."""
+    for table, trigger in (("trail", "trail_stays"), ("scans", "scans_stay")):
+        name = f"{trigger}_delete" if is_sqlite() else f"{trigger} ON {table}"
+        database.execute_sql(f"DROP TRIGGER IF EXISTS {name}")
     # Only the database knows the reference from ChainBlock.
     for model in [ChainBlock, *reversed(sort_models(BaseModel.__subclasses__()))]:
         model.delete().execute()
