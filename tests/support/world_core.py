@@ -1,0 +1,197 @@
+"""The core of the property test's world: a chain, a clock, workers, a node, and mishaps.
+
+What people do there is in world_sales, world_refunds and world_admissions.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from peewee import OperationalError
+
+from tests.support.fake_chain import Send
+from tests.support.payments_catalog import (
+    SLUG,
+    create_event,
+    create_tenant,
+    create_ticket_type,
+    empty_database,
+)
+from tests.support.payments_model import Model
+from tests.support.provider import Provider, answers_of
+from tests.support.tripwire import Killed, Tripwire
+from tests.support.world_node import Fault, Pool
+from ticketing.chain.errors import RpcError
+from ticketing.config import Config
+from ticketing.constants import MICRO_UNIT_DECIMALS, Publication
+from ticketing.db.connection import database
+from ticketing.errors import TicketingError
+from ticketing.models.payment_intents import TO_REFUND, PaymentIntent
+from ticketing.services import chains, checkout
+from ticketing.services.access.audit_log import Actor
+from ticketing.services.catalog import events, ticket_types
+from ticketing.services.payments import refund_settlement, refunds, settlement
+from ticketing.services.payments.booking import CursorMoved
+from ticketing.worker.watcher import ChainRefused, Watcher
+
+PRICE = 900
+TICK = timedelta(seconds=3)
+ENDS = {"kill": Killed, "lose_connection": OperationalError}
+
+Happening = tuple[str, tuple[Any, ...]]
+"""Something that happens: the name of a method of World, and its arguments."""
+
+Mishap = tuple[int, Sequence[Happening]]
+"""What happens in the middle of something else, and at which point there."""
+
+
+class Core:
+    """What can happen is a method. Each leaves the books in order, or an assertion fails."""
+
+    def __init__(self, config: Config, chain: Any, *, capacity: int, skew: int) -> None:
+        self.config = config
+        (self.settings,) = config.chains.values()
+        self.chain = chain
+        self.now = datetime.fromtimestamp(chain.head[2], UTC)
+        self._skew = skew
+        self.tripwire = Tripwire()
+        provider = Provider(answers_of(chain.batch), lambda: self.now.timestamp())
+        self.pool = Pool(provider, self.tripwire.passed)
+        self._workers: list[Watcher | None] = [None] * 3
+        self.refunds_sent: list[str] = []
+        self.model = Model(self.settings.confirmations, 10 ** (chain.decimals - 6))
+        self._capacity = capacity
+        self.whole = True
+        """Whether nothing has gone wrong in this world: then it can be healed."""
+
+    def clock(self) -> datetime:
+        """The service's time: it never stands still."""
+        self.now += timedelta(microseconds=1)
+        return self.now
+
+    # What chain, clock and workers do.
+
+    def mine(self, blocks: int) -> None:
+        """Let empty blocks be mined."""
+        self.chain.mine(blocks, self.chain_time())
+        self.model.see(self.chain)
+
+    def pass_time(self, seconds: int, mined: bool) -> None:
+        """Let time pass; the chain learns of it with its next block."""
+        self.now += timedelta(seconds=seconds)
+        if mined:
+            self.mine(1)
+
+    def reorganize(self, depth: int, places: Sequence[int | None], extra: int) -> None:
+        """Let the chain change its mind about its last blocks."""
+        self.model.deepest = max(self.model.deepest, self.chain.reorganize(depth, places, extra))
+        self.model.see(self.chain)
+
+    def include_dropped(self) -> None:
+        """Mine what reorganizations dropped."""
+        self.chain.include_dropped(self.chain_time())
+        self.model.see(self.chain)
+
+    def set_node(self, is_cut: bool, faults: Sequence[Fault]) -> None:
+        """Cut the node off, or let its provider misbehave in these ways; or heal it."""
+        self.pool.set(is_cut=is_cut, faults=faults)
+        self.model.suspect(name for name, *_ in faults)
+
+    def look(self, which: int) -> None:
+        """Let one of the workers look."""
+        settlement.expire_free()
+        watcher = self._workers[which] = self._workers[which] or Watcher(self.settings)
+        try:
+            watcher.look()
+            watcher.sweep()
+        except (RpcError, CursorMoved, ChainRefused):
+            return
+
+    def look_after_silence(self, which: int) -> None:
+        """Let one of the workers look when the other has been silent for long."""
+        self.now += chains.LEASE + TICK
+        self.look(which)
+
+    # How it is put together.
+
+    def do(self, event: Happening, mishap: Mishap | None = None) -> None:
+        """Let something happen, with something else in the middle of it."""
+        name, arguments = event
+        point, mishaps = mishap or (0, [])
+        self.now += TICK
+        self.whole = False
+        ends_in = next((ENDS[name] for name, _ in mishaps if name in ENDS), None)
+        with self.tripwire.armed(point, lambda: [self.do(each) for each in mishaps], ends_in):
+            getattr(self, name)(*arguments)
+        if ends_in is Killed and name.startswith("look"):
+            self._workers[arguments[0]] = None
+        self.check()
+        self.whole = True
+
+    def check(self) -> None:
+        """Hold the books to what must hold at every moment."""
+        assert not database.in_transaction()
+        self.model.check(self.tenant.id)
+
+    def heal(self) -> None:
+        """Let everything work again, and the worker see all there is."""
+        self.set_node(False, [])
+        self._workers = [None] * 3
+        self.do(("pass_time", (120, True)))
+        self.do(("mine", (self.settings.confirmations,)))
+        for _ in range(2):
+            self.do(("look_after_silence", (0,)))
+        # Addresses are compared few at a time, and searched again where a search found nothing.
+        for _ in range(len(PaymentIntent.select()) + 3):
+            self.do(("pass_time", (120, True)))
+            self.do(("look_after_silence", (0,)))
+        self.model.check_against(self.chain)
+
+    def found(self) -> None:
+        """Empty the database, and create an organizer with something to sell."""
+        empty_database()
+        self.tenant = create_tenant(self.now)
+        event = create_event(self.tenant, self.now)
+        self.paid, self.free = (
+            create_ticket_type(event, price, self.settings.chain_id, self._capacity)
+            for price in (PRICE, 0)
+        )
+        self.tripwire.watch_database()
+
+    def intent(self, who: int, *, paid: bool = False) -> PaymentIntent | None:
+        query = PaymentIntent.select().order_by(PaymentIntent.id)
+        if paid:
+            query = query.where(PaymentIntent.chain_id.is_null(False))
+        found = list(query)
+        return found[who % len(found)] if found else None
+
+    def amount(self, intent: PaymentIntent, how_much: str) -> int:
+        whole = self.atomic(intent.amount)
+        paid = sum(
+            seen.send.amount
+            for seen in self.chain.transfers()
+            if seen.send.to.lower() == intent.terms.address.lower()
+        )
+        return {
+            "all": whole,
+            "part": whole // 3,
+            "rest": max(1, whole - paid),
+            "too much": whole + self.atomic(7),
+            "mote": 1,
+        }[how_much]
+
+    def atomic(self, amount: int) -> int:
+        return amount * 10 ** (self.chain.decimals - MICRO_UNIT_DECIMALS)
+
+    def chain_time(self) -> int:
+        return int(self.now.timestamp()) + self._skew
+
+
+@contextmanager
+def refused(*codes: str) -> Iterator[None]:
+    """Pass over refusals that may come in a good world."""
+    try:
+        yield
+    except TicketingError as error:
+        assert error.code in codes, error
