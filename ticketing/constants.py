@@ -137,6 +137,12 @@ class AdmissionStatus(StrEnum):
     VOID = "void"
 
 
+class RefundRecipient(StrEnum):
+    """Who gets the money back if an admission is voided with a refund."""
+
+    ORDER_BUYER = "order_buyer"
+
+
 class Obstacle(StrEnum):
     """Why nobody can buy right now, as the organizer sees it."""
 
@@ -196,6 +202,12 @@ LATE_PAYMENT = timedelta(hours=24)
 
 REORG_GRACE = timedelta(minutes=15)
 """How long an order is held after a reorganization removed its payment."""
+
+OFFER_LIVES = timedelta(hours=48)
+"""For how long a transfer's offer can be accepted."""
+
+TRANSFERS_PER_DAY = 3
+"""How often one admission can be offered in 24 hours."""
 
 WATCH_AFTER_END = timedelta(days=1)
 """For how long the worker still reads the logs of an ended intent's address."""

@@ -45,6 +45,7 @@ class World:
             "ticket_id": self.ticket["id"],
             "intent_id": buyer.intent["id"],
             "key_id": self.key["id"],
+            "admission_id": buyer.purchase().json["admissions"][0]["id"],
         }
 
     def books(self):

@@ -18,6 +18,7 @@ UNKNOWN = {
     "ticket_id": f"{ids.TICKET_TYPE}{'0' * 26}",
     "intent_id": f"{ids.INTENT}{'0' * 26}",
     "key_id": f"{ids.API_KEY}{'0' * 26}",
+    "admission_id": f"{ids.ADMISSION}{'0' * 26}",
 }
 """An id that was never given to anything, for each kind that a path may have."""
 
