@@ -30,17 +30,24 @@ def void_all(event_id: str, *, refund: bool) -> None:
     orders = (PaymentIntent.event == event_id) & PaymentIntent.status.in_(SOLD)
     _lock_rows(PaymentIntent.select(PaymentIntent.id).where(orders).order_by(PaymentIntent.id))
     _lock_rows(Admission.select(Admission.id).where(of_event).order_by(Admission.id))
-    Admission.update(
+    voided = Admission.update(
         status=AdmissionStatus.VOID,
         voided_at=clock.now(),
         void_reason=REASON,
+        void_refund=refund,
         change_number=None,
-    ).where(of_event, Admission.status != AdmissionStatus.VOID).execute()
+    ).where(of_event, Admission.status != AdmissionStatus.VOID)
+    changed = voided.execute()
     admissions.end_transfers(of_event)
     if refund:
-        voided_here = of_event & (Admission.void_reason == REASON)
-        Admission.update(void_refund=True).where(voided_here).execute()
-        _owe(orders)
+        made_up = Admission.update(void_refund=True).where(
+            of_event,
+            Admission.void_reason == REASON,
+            Admission.void_refund == False,  # noqa: E712
+        )
+        changed += made_up.execute()
+        if changed:
+            _owe(orders)
     TicketType.update(sold=0).where(TicketType.event == event_id).execute()
 
 
