@@ -4,10 +4,15 @@ import hashlib
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from random import Random
 
+from ticketing import ids
 from ticketing.chain.xpub import parse
 from ticketing.constants import Flag, IntentStatus
 from tools.anvil import DEMO_XPUB
+
+YEAR, DAY, HOUR, HOLD = 365 * 86_400, 86_400, 3_600, 900
+"""Seconds. HOLD is how long an order is held."""
 
 BLOCK_SECONDS = 2
 PUBLIC_KEY = parse(DEMO_XPUB).public_key
@@ -65,6 +70,11 @@ class Sold:
     status: str
     held: int = 0
     sold: int = 0
+
+
+def id_at(random: Random, prefix: str, at: float) -> str:
+    """Return an id that was made at a time."""
+    return ids.make(prefix, int(at * 1_000_000), random.getrandbits(ids.RANDOM_BITS))
 
 
 def text(at: float | None) -> str | None:

@@ -13,39 +13,23 @@ import json
 import random
 import secrets
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from itertools import accumulate
 
 from bench.bulk import Sink, filling
-from bench.fiction import (
-    OPEN,
-    OUTCOMES,
-    PUBLIC_KEY,
-    Outcome,
-    Sold,
-    Wallet,
-    address,
-    block,
-    text,
-    xpub,
-)
-from ticketing import credentials, ids
+from bench.fiction import DAY, HOUR, PUBLIC_KEY, YEAR, Sold, Wallet, block, id_at, text, xpub
+from bench.generate_orders import Orders
+from ticketing import ids
 from ticketing.chain.registry import REGISTRY
-from ticketing.constants import LIVE, SOLD, AdmissionStatus, IntentStatus
 from ticketing.db.connection import open_database
 from ticketing.db.migrate import upgrade
-from ticketing.models.payment_intents import flag_bits
 from ticketing.models.tenants import Tenant
 from ticketing.services.payments import block_history
 
 CHAINS = (31337, 8453)
-YEAR, DAY, HOUR, HOLD = 365 * 86_400, 86_400, 3_600, 900
 BIG, FAIR, HIT = 0, 1, 0
 """The indexes of the tenant `big`, of the tenant `fair`, and of the large event."""
 
 WORDS = ("Launch", "Summer", "Night", "Jazz", "Open Air", "Workshop", "Gala", "Reading")
-HOLDERS = ("Some Buyer", "Night Owl")
 TYPES = ("in_person", "online", "hybrid", "in_person")
 STATUSES = ("published",) * 17 + ("draft", "canceled", "canceled")
 
@@ -81,7 +65,8 @@ class Generator:
         """Create everything, in the order of time."""
         self._make_tenants()
         self._make_events()
-        self._make_intents()
+        orders = Orders(self._sink, self._random, self._now, self._tenants, self._wallets)
+        orders.make(self._types, self._weights, self._scale.intents)
         for ticket_type in self._types:
             self._write_ticket_type(ticket_type)
         for wallet in self._wallets:
@@ -97,13 +82,16 @@ class Generator:
         for place in range(self._scale.tenants):
             at = start + place * YEAR / self._scale.tenants
             slug = {BIG: "big", FAIR: "fair"}.get(place, f"tenant-{place}")
-            tenant, wallet = self._id(ids.TENANT, at), Wallet(self._id(ids.WALLET, at))
+            tenant, wallet = (
+                id_at(self._random, ids.TENANT, at),
+                Wallet(id_at(self._random, ids.WALLET, at)),
+            )
             self._tenants.append(tenant)
             self._wallets.append(wallet)
             self._sink.add("tenants", tenant, slug, slug.title(), wallet.id, text(at))
             for key in range(self._scale.crowd if place == BIG else 2):
                 revoked = text(at + DAY) if key % 3 == 1 else None
-                made = self._id(ids.API_KEY, at + key)
+                made = id_at(self._random, ids.API_KEY, at + key)
                 self._keys.append((tenant, at + key, made))
                 self._sink.add(
                     *("api_keys", made, tenant, f"key {key}", "read"),
@@ -120,7 +108,7 @@ class Generator:
         owners[HIT], owners[1] = BIG, FAIR
         for place, owner in enumerate(owners):
             at = self._now - 1.1 * YEAR + place * YEAR / events
-            event, tenant = self._id(ids.EVENT, at), self._tenants[owner]
+            event, tenant = id_at(self._random, ids.EVENT, at), self._tenants[owner]
             status = STATUSES[place % len(STATUSES)]
             start = at + (1 + place % 50) * 10 * DAY
             self._sink.add(
@@ -133,100 +121,11 @@ class Generator:
                 is_free = number == 1 and place % 10 == 0
                 price = 0 if is_free else (1 + place % 40) * 500_000
                 chain_id = None if is_free else CHAINS[place % 10 == 9]
-                made = self._id(ids.TICKET_TYPE, at + number)
+                made = id_at(self._random, ids.TICKET_TYPE, at + number)
                 self._types.append(Sold(made, owner, event, price, chain_id, at + number, status))
                 # The event's orders: none for a draft, a third of the tenant's for the hit.
                 share = max(1, events // 30) if place == HIT else int(number < 2)
                 self._weights.append(0 if status == "draft" else share)
-
-    def _make_intents(self) -> None:
-        count = self._scale.intents
-        being_paid = min(count, max(10, count // 200))
-        ended = count - being_paid
-        for place, ticket_type in enumerate(self._drawn_types(count)):
-            if place < ended:
-                at = self._now - HOUR - YEAR * (1 - place / ended)
-                (outcome,) = self._random.choices(OUTCOMES, [each.weight for each in OUTCOMES])
-            else:
-                at = self._now - (HOLD - 60) * (count - place) / being_paid
-                (outcome,) = self._random.choices(OPEN, [each.weight for each in OPEN])
-            self._make_intent(max(at, ticket_type.created + 1), ticket_type, outcome)
-
-    def _drawn_types(self, count: int) -> Iterator[Sold]:
-        cumulative = list(accumulate(self._weights))
-        for start in range(0, count, 10_000):
-            some = min(10_000, count - start)
-            yield from self._random.choices(self._types, cum_weights=cumulative, k=some)
-
-    def _make_intent(self, at: float, ticket_type: Sold, outcome: Outcome) -> None:
-        status, quantity = outcome.status, self._random.choice((1, 1, 1, 2, 2, 4))
-        if ticket_type.chain_id is None:
-            # A free order has no payment: it is confirmed at once, or expires.
-            status = IntentStatus.CONFIRMED if status in SOLD else status
-            status = IntentStatus.AWAITING_PAYMENT if status in LIVE else status
-            outcome = Outcome(0, status)
-        intent = self._id(ids.INTENT, at)
-        tenant = self._tenants[ticket_type.tenant]
-        amount = quantity * ticket_type.price
-        stays = status != IntentStatus.REVERSED
-        received = sum(outcome.paid) * amount // 100 * stays
-        refunded = outcome.back * amount // 100
-        sold = amount if status in SOLD or status in LIVE else 0
-        due = max(0, received - sold - refunded)
-        paid_at = at + (HOLD + 300 if outcome.late else 120)
-        chain_id = ticket_type.chain_id
-        terms = self._terms(ticket_type) if chain_id is not None else (None,) * 6
-        is_paid = stays and sum(outcome.paid) >= 100
-        end = None if status in LIVE else paid_at + 60 if outcome.paid else at + HOLD
-        watch_until = end + DAY if end is not None and chain_id is not None else None
-        swept = self._now - self._random.random() * HOUR / 2
-        is_cold = watch_until is not None and watch_until < swept
-        confirmed_at = end or at if status in SOLD else None
-        hold_until = text(at + HOLD)
-        self._sink.add(
-            *("payment_intents", intent, tenant, ticket_type.event_id, ticket_type.id, status),
-            *(flag_bits(outcome.flags), quantity, ticket_type.price, amount, received, due),
-            *(refunded, "USDC", chain_id, *terms, block(paid_at) if is_paid else None),
-            *("somebody@example.org", "Some Buyer", text(at), hold_until, None),
-            *(hold_until, text(confirmed_at), text(watch_until)),
-            *((text(swept), str(received)) if is_cold else (None, None)),
-        )
-        for number, percent in enumerate(outcome.paid):
-            self._pay(intent, chain_id, number, paid_at, percent * amount // 100, stays)
-        if refunded:
-            self._sink.add(
-                *("refunds", self._id(ids.REFUND, at + DAY), intent, chain_id),
-                *("0x" + secrets.token_hex(32), 0, address(), refunded, text(at + DAY)),
-            )
-        if status in SOLD:
-            self._admit(intent, ticket_type, quantity, confirmed_at or at, stays)
-        ticket_type.held += quantity * (status in LIVE)
-        ticket_type.sold += quantity * (status in SOLD)
-
-    def _terms(self, ticket_type: Sold) -> tuple[str | int | None, ...]:
-        chain, wallet = REGISTRY[ticket_type.chain_id or 0], self._wallets[ticket_type.tenant]
-        wallet.next_index += 1
-        place = (wallet.id, wallet.next_index - 1, address())
-        return (*place, chain.token_address, chain.decimals, chain.confirmations)
-
-    def _pay(
-        self, intent: str, chain_id: int | None, number: int, at: float, amount: int, stays: bool
-    ) -> None:
-        self._sink.add(
-            *("payments", self._id(ids.PAYMENT, at), intent, chain_id),
-            *("0x" + secrets.token_hex(32), number, block(at), "0x" + secrets.token_hex(32)),
-            *(text(at), address(), amount, 0, stays, text(at + 1)),
-        )
-
-    def _admit(self, intent: str, to: Sold, seats: int, at: float, valid: bool) -> None:
-        status = AdmissionStatus.VALID if valid else AdmissionStatus.SUSPENDED
-        for seat in range(seats):
-            redeemed_at = text(at + HOUR) if self._random.random() < 1 / 3 else None
-            self._sink.add(
-                *("admissions", self._id(ids.ADMISSION, at), self._tenants[to.tenant], to.event_id),
-                *(to.id, intent, credentials.new_admission_code(), status),
-                *(HOLDERS[seat % 2], "somebody@example.org", redeemed_at, text(at)),
-            )
 
     def _write_ticket_type(self, made: Sold) -> None:
         at, capacity = text(made.created), made.held + made.sold + 1_000
@@ -260,7 +159,7 @@ class Generator:
         count = self._scale.intents // 20
         for place in range(count):
             at = text(self._now - DAY * (1 - place / count))
-            body = json.dumps({"id": self._id(ids.INTENT, self._now), "text": "x" * 700})
+            body = json.dumps({"id": id_at(self._random, ids.INTENT, self._now), "text": "x" * 700})
             self._sink.add(
                 *("idempotency_keys", secrets.token_hex(32), secrets.token_hex(32)),
                 *(at, at, 201, body),
@@ -269,7 +168,7 @@ class Generator:
     def _make_trail(self) -> None:
         for tenant, at, key in self._keys:
             for later, action in enumerate(("keys create", "keys rotate")):
-                entry = self._id("trl_", at + later)
+                entry = id_at(self._random, "trl_", at + later)
                 self._sink.add(
                     *("trail", entry, tenant, text(at + later), "cli", None, None, action),
                     *(key, None, "{}"),
@@ -279,11 +178,6 @@ class Generator:
         for place in range(self._scale.tenants):
             minute = int(self._now // 60) - place % 2
             self._sink.add("rate_counts", f"public 192.0.2.{place}", minute, 10)
-
-    def _id(self, prefix: str, at: float) -> str:
-        bits = ids._RANDOM_BITS
-        number = int(at * 1_000_000) << bits | self._random.getrandbits(bits)
-        return prefix + ids.base32(number, ids._LENGTH)
 
 
 def fill(scale: Scale, sink: Sink | None = None) -> None:

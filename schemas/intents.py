@@ -18,6 +18,7 @@ from schemas.base import (
     one_of,
 )
 from schemas.people import PersonSchema
+from schemas.refunds import PaidRefundSchema
 from ticketing.constants import (
     CURRENCY,
     MAX_PER_ORDER,
@@ -76,6 +77,16 @@ class IntentSchema(BaseSchema):
     refund_due = fields.Integer(required=True, metadata=documented(0))
     refund_pending = fields.Integer(
         required=True, metadata=documented(0, "The part of `refund_due` that is not final yet.")
+    )
+    refund_address = fields.String(
+        required=True,
+        allow_none=True,
+        metadata=documented(None, "Where the buyer wants money back."),
+    )
+    refunds = fields.List(
+        fields.Nested(PaidRefundSchema),
+        required=True,
+        metadata=documented([], "The refunds that were paid."),
     )
     currency = fields.String(required=True, metadata=documented(CURRENCY))
     chain_id = fields.Integer(required=True, allow_none=True, metadata=documented(8453))

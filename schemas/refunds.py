@@ -1,29 +1,55 @@
 """Schemas of refunds. Amounts are micro-units."""
 
-from marshmallow import fields
+from marshmallow import fields, validate
 
 from schemas.base import (
     EXAMPLE_PAYER,
     EXAMPLE_TOKEN,
     EXAMPLE_TX_HASH,
+    NOT_BLANK,
     BaseSchema,
+    Instant,
+    Int,
+    PageQuery,
     Text,
     Written,
     an_id,
     documented,
+    one_of,
 )
-from ticketing.constants import CURRENCY
+from ticketing.constants import CURRENCY, MAX_SAFE_INTEGER, RefundStatus
+
+ADDRESS = Written(r"^0x[0-9a-fA-F]{40}$")
+
+
+class PayerSchema(BaseSchema):
+    """An address that paid, and what it sent. An exchange's address is not the buyer's."""
+
+    sender = fields.String(required=True, metadata=documented(EXAMPLE_PAYER))
+    amount = fields.Integer(required=True, metadata=documented(55_000_000))
 
 
 class RefundSchema(BaseSchema):
-    """The refund that is due for one intent."""
+    """The refund that is, or was, due for one intent."""
 
     intent_id = an_id("pi_", attribute="intent.id")
-    amount = fields.Integer(required=True, metadata=documented(5_000_000))
+    status = one_of(
+        RefundStatus,
+        required=True,
+        metadata={"description": "`due` while something is owed."},
+    )
+    amount = fields.Integer(
+        required=True, metadata=documented(5_000_000, "What is due from final payments.")
+    )
     refunded = fields.Integer(
         required=True,
         attribute="intent.refunded",
         metadata=documented(0, "The amount that was paid back already."),
+    )
+    waived = fields.Integer(
+        required=True,
+        attribute="intent.waived",
+        metadata=documented(0, "The amount that was written off."),
     )
     currency = fields.String(
         required=True, attribute="intent.currency", metadata=documented(CURRENCY)
@@ -32,21 +58,71 @@ class RefundSchema(BaseSchema):
     token_address = fields.String(
         required=True, attribute="intent.token_address", metadata=documented(EXAMPLE_TOKEN)
     )
-    senders = fields.List(
-        fields.String(),
+    payers = fields.List(fields.Nested(PayerSchema), required=True)
+    refund_address = fields.String(
         required=True,
-        metadata=documented(
-            [EXAMPLE_PAYER],
-            "The senders of the payments. An exchange's address is not the buyer's.",
-        ),
+        allow_none=True,
+        attribute="intent.refund_address",
+        metadata=documented(EXAMPLE_PAYER, "Where the buyer wants the money. Null: ask the buyer."),
     )
 
 
+class RefundListQuery(PageQuery):
+    """Filters of the list of refunds."""
+
+    status = one_of(RefundStatus, load_default=RefundStatus.DUE, allow_none=False)
+
+
 class RefundSettleSchema(BaseSchema):
-    """The transaction that paid the refund."""
+    """The transaction that paid the refund, or a part of it."""
 
     tx_hash = Text(
         required=True,
         validate=Written(r"^0x[0-9a-f]{64}$"),
         metadata=documented(EXAMPLE_TX_HASH),
     )
+    recipient = Text(
+        load_default=None,
+        allow_none=True,
+        validate=ADDRESS,
+        metadata=documented(
+            None,
+            "An address that received the refund, although it neither paid nor was stated by the"
+            " buyer. It is recorded in the audit log.",
+        ),
+    )
+
+
+class RefundWaiveSchema(BaseSchema):
+    """An amount that is written off. It must be what is due now."""
+
+    amount = Int(
+        required=True,
+        validate=validate.Range(1, MAX_SAFE_INTEGER),
+        metadata=documented(5_000_000),
+    )
+    reason = Text(
+        required=True,
+        validate=[validate.Length(1, 500), Written(NOT_BLANK)],
+        metadata=documented("Less than the network fee"),
+    )
+
+
+class RefundAddressSchema(BaseSchema):
+    """Where the buyer wants money back."""
+
+    address = Text(
+        required=True,
+        validate=ADDRESS,
+        metadata=documented(EXAMPLE_PAYER, "EIP-55, or all lower case."),
+    )
+
+
+class PaidRefundSchema(BaseSchema):
+    """A transfer that was counted as a refund."""
+
+    tx_hash = fields.String(required=True, metadata=documented(EXAMPLE_TX_HASH))
+    log_index = fields.Integer(required=True, metadata=documented(12))
+    amount = fields.Integer(required=True, metadata=documented(5_000_000))
+    recipient = fields.String(required=True, metadata=documented(EXAMPLE_PAYER))
+    created_at = Instant(required=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app import create_app
+from tests.support.bad_node import BadNode
 from tests.support.factories import Api, Organizer, new_organizer
 from ticketing.config import load
 from ticketing.constants import CallClass
@@ -86,6 +87,14 @@ def node(environ: dict[str, str], starts_processes: None) -> Iterator[Anvil]:
         ensure_token(chain.rpc)
         environ["RPC_URL_31337"] = chain.url
         yield chain
+
+
+@pytest.fixture
+def bad_node(environ: dict[str, str], node: Anvil) -> Iterator[BadNode]:
+    """A proxy that the app asks instead of the node: it counts, and misbehaves on request."""
+    with BadNode(node.url) as proxy:
+        environ["RPC_URL_31337"] = proxy.url
+        yield proxy
 
 
 @pytest.fixture

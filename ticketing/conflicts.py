@@ -145,13 +145,20 @@ class NoRefundDue(Conflict):
 
 
 class RefundNotSeen(Conflict):
-    """The transaction does not pay the refund, or is not final yet."""
+    """The transaction pays nothing of the refund, or is not final yet."""
 
     code = "refund_not_seen"
     detail = (
-        "This transaction does not send the refund to an address that paid, is not final yet, or"
-        " is already recorded for another refund."
+        "This transaction sends nothing of what is due to an address that may receive it, is older"
+        " than the payments, is not final yet, or is already counted for other refunds."
     )
+
+
+class AmountChanged(Conflict):
+    """The amount that is due now is not the one that the caller waives."""
+
+    code = "amount_changed"
+    detail = "The amount is not what is due now. Read the refund again."
 
 
 class AdmissionVoid(Conflict):

@@ -48,7 +48,8 @@ DEFAULT_RATE_LIMITS: dict[CallClass, int] = {
 """Requests per minute."""
 
 COUNTED_IN_DATABASE = frozenset({CallClass.PREFLIGHT, CallClass.TOKEN, CallClass.LOGIN})
-"""Counted for all processes together. Each process counts the other classes in its memory."""
+"""Counted for all processes together, except for the first requests of a caller in a minute. Each
+process counts the other classes in its memory."""
 
 DEFAULT_UNPAID_PER_ADDRESS = 100
 """Seats. One order may have as many."""
@@ -137,6 +138,14 @@ class AdmissionStatus(StrEnum):
     VOID = "void"
 
 
+class RefundStatus(StrEnum):
+    """What became of the money that an order owes or owed."""
+
+    DUE = "due"
+    WAIVED = "waived"
+    SETTLED = "settled"
+
+
 class Obstacle(StrEnum):
     """Why nobody can buy right now, as the organizer sees it."""
 
@@ -196,6 +205,9 @@ LATE_PAYMENT = timedelta(hours=24)
 
 REORG_GRACE = timedelta(minutes=15)
 """How long an order is held after a reorganization removed its payment."""
+
+REFUND_ADDRESS_OVERLAP = timedelta(hours=72)
+"""For how long a refund may still go to the earlier address: the payer's, or a replaced one."""
 
 WATCH_AFTER_END = timedelta(days=1)
 """For how long the worker still reads the logs of an ended intent's address."""

@@ -25,9 +25,12 @@ DOOR_DEVICE = "dev_"
 SCAN = "scn_"
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-_RANDOM_BITS = 74
+RANDOM_BITS = 74
 _LENGTH = 26
 _BODY = re.compile(rf"[{ALPHABET}]{{{_LENGTH}}}")
+_BYTES = 16
+_VALUES = {character: value for value, character in enumerate(ALPHABET)}
+_CONFUSED = str.maketrans("ilo", "110", " -")
 
 
 def base32(number: int, length: int) -> str:
@@ -37,10 +40,35 @@ def base32(number: int, length: int) -> str:
 
 def new(prefix: str) -> str:
     """Make an id with this prefix."""
-    microseconds = time.time_ns() // 1000
-    return prefix + base32(microseconds << _RANDOM_BITS | secrets.randbits(_RANDOM_BITS), _LENGTH)
+    return make(prefix, time.time_ns() // 1000, secrets.randbits(RANDOM_BITS))
+
+
+def make(prefix: str, microseconds: int, random_bits: int) -> str:
+    """Return the id of a time since 1970 and of RANDOM_BITS bits."""
+    return prefix + base32(microseconds << RANDOM_BITS | random_bits, _LENGTH)
 
 
 def is_id(prefix: str, text: str) -> bool:
     """Return whether `text` has the format of an id with this prefix."""
     return text.startswith(prefix) and _BODY.fullmatch(text, len(prefix)) is not None
+
+
+def typed(text: str) -> str:
+    """Return base32 that a person typed in its standard form (Crockford's rules).
+
+    Upper case counts as lower case, o as 0, i and l as 1. Spaces and hyphens are removed.
+    """
+    return text.lower().translate(_CONFUSED)
+
+
+def to_bytes(an_id: str) -> bytes:
+    """Return an id without its prefix as 16 bytes, big endian."""
+    number = 0
+    for character in an_id[-_LENGTH:]:
+        number = number << 5 | _VALUES[character]
+    return number.to_bytes(_BYTES, "big")
+
+
+def from_bytes(prefix: str, data: bytes) -> str:
+    """Return the id with this prefix whose bytes are `data`."""
+    return prefix + base32(int.from_bytes(data, "big"), _LENGTH)

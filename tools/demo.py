@@ -5,7 +5,6 @@ Exits with 1 if the result of a step is not as specified.
 
 import argparse
 import json
-import re
 import secrets
 import sys
 import tempfile
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tools import ToolMissing, anvil
-from tools.client import Answer, Client
+from tools.demo_steps import Demo, NotAsSpecified, require
 from tools.stack import Stack, StackFailed, free_port
 
 TENANT = "demo"
@@ -24,69 +23,6 @@ PRICE = 5_000_000
 CONFIRMATIONS = 2
 JOIN_URL = "https://meet.example.org/launch"
 CONFIRM_SECONDS = 30
-_LONG = 150
-"""A string longer than this is a JWT."""
-
-
-class NotAsSpecified(Exception):
-    """The result of a step is not as specified."""
-
-
-class Demo:
-    """Runs the steps, prints each, and checks the responses."""
-
-    def __init__(self, stack: Stack) -> None:
-        self._client = Client(stack.url)
-
-    def step(
-        self,
-        what: str,
-        method: str,
-        path: str,
-        body: Any = None,
-        *,
-        credential: str | None = None,
-        expect: int,
-        show: tuple[str, ...],
-        **fields: Any,
-    ) -> Any:
-        """Send one request, check the response, and return its JSON.
-
-        If the status is as expected, only the fields in `show` are printed.
-        """
-        headers = {"Authorization": f"Bearer {credential}"} if credential else {}
-        start = time.monotonic()
-        answer = self._client.send(method, path, body, headers)
-        seconds = time.monotonic() - start
-        shown = show if answer.status == expect else None
-        self.print_step(what, f"{method} {path}", body, answer, seconds, shown)
-        require(answer.status == expect, f"{what}: {answer.status}, not {expect}")
-        for name, value in fields.items():
-            got = answer.json.get(name)
-            require(got == value, f"{what}: {name} is {got!r}, not {value!r}")
-        return answer.json
-
-    def print_step(
-        self,
-        what: str,
-        request: str,
-        body: Any,
-        answer: Answer,
-        seconds: float,
-        shown: tuple[str, ...] | None,
-    ) -> None:
-        """Print a request and the fields `shown` of its response. None: all fields."""
-        print(f"\n{what}\n  > {request}")
-        if body is not None:
-            print(f"  > {_short(body)}")
-        fields = _short(answer.json if shown is None else _picked(answer.json, shown))
-        print(f"  < {answer.status} in {seconds * 1000:.0f} ms {fields}", flush=True)
-
-
-def require(holds: bool, otherwise: str) -> None:
-    """Raise NotAsSpecified if `holds` is false."""
-    if not holds:
-        raise NotAsSpecified(otherwise)
 
 
 def main() -> None:
@@ -280,7 +216,7 @@ def _buy(demo: Demo, node: anvil.Anvil, event_id: str, ticket_id: str) -> None:
 
 def _purchase_until_confirmed(demo: Demo, path: str, secret: str) -> Any:
     """Send purchase until the payment is final: 202 before, 200 after."""
-    client = demo._client
+    client = demo.client
     headers = {"Authorization": f"Bearer {secret}"}
     start = time.monotonic()
     while time.monotonic() < start + CONFIRM_SECONDS:
@@ -326,17 +262,6 @@ def _look_behind(demo: Demo, token: str, event_id: str, ticket_id: str) -> None:
     )
     require([each["status"] for each in admissions["data"]] == ["valid"], "not one valid admission")
     require("code" not in admissions["data"][0], "the organizer's list shows a code")
-
-
-def _picked(answer: Any, names: tuple[str, ...]) -> Any:
-    """Return these fields of a resource, or of each item of a list."""
-    if "data" in answer:
-        return {"data": [_picked(each, names) for each in answer["data"]]}
-    return {name: answer.get(name) for name in names}
-
-
-def _short(body: Any) -> str:
-    return re.sub(rf'"([^"]{{40}})[^"]{{{_LONG - 40},}}"', r'"\1..."', json.dumps(body))
 
 
 if __name__ == "__main__":

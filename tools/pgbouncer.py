@@ -1,25 +1,18 @@
 """A real PgBouncer in front of a Postgres, in transaction mode, for tests."""
 
-import os
 import re
-import shutil
-import socket
 import subprocess
-import tempfile
-import time
 from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from tools import Running, debian
-from tools.postgres import UNPRIVILEGED_USER, readable
-from tools.stack import free_port
+from tools import debian
+from tools.daemon import Daemon
 
-START_SECONDS = 30
 _PREPARES_SINCE = (1, 21)
 """The first version that supports prepared statements of clients. Here they are disabled."""
 
 
-class PgBouncer(Running):
+class PgBouncer(Daemon):
     """A running pooler for the server of `server_url`. A context manager.
 
     Each database gets `pool_size` connections. A client has one for one transaction at a time.
@@ -27,53 +20,13 @@ class PgBouncer(Running):
 
     def __init__(self, server_url: str, *, pool_size: int = 4) -> None:
         """Start it on a free port of 127.0.0.1. ToolMissing."""
-        program = find()
-        self._folder = Path(tempfile.mkdtemp(prefix="ticketing-pgbouncer-"))
-        self._folder.chmod(0o755)
-        # PgBouncer does not run as root.
-        user = UNPRIVILEGED_USER if os.geteuid() == 0 else None
-        if user:
-            program = readable(program.parent, self._folder) / program.name
-        self.port = free_port()
-        settings = self._folder / "pgbouncer.ini"
-        settings.write_text(_settings(server_url, self.port, pool_size, version(program)))
-        settings.chmod(0o644)
-        self._log = self._folder / "log"
-        with self._log.open("w") as output:
-            self._process = subprocess.Popen(
-                [program, settings],
-                user=user,
-                cwd="/",
-                env=debian.environ(program),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        self._wait()
+        super().__init__(find())
+        self._start(_settings(server_url, self.port, pool_size, version(self._program)))
 
     def url_of(self, database_url: str) -> str:
         """Return the URL of a database through the pooler."""
         place = f"postgres@127.0.0.1:{self.port}"
         return urlunsplit(urlsplit(database_url)._replace(netloc=place))
-
-    def stop(self) -> None:
-        """Stop it at once: it has no data."""
-        self._process.kill()
-        self._process.wait()
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-    def _wait(self) -> None:
-        deadline = time.monotonic() + START_SECONDS
-        while self._process.poll() is None and time.monotonic() < deadline:
-            try:
-                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
-                return
-            except OSError:
-                time.sleep(0.02)
-        said = self._log.read_text()[-500:]
-        self.stop()
-        raise RuntimeError(f"PgBouncer did not start: {said}")
 
 
 def find() -> Path:

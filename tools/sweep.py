@@ -10,41 +10,36 @@ with `yes` in the column `sweep`. It skips addresses of live orders, of orders t
 24 hours before the export, and addresses whose balance differs from the recorded payments. `--to`
 must not be the address of an order: money that arrives there belongs to the buyer.
 
-It makes no network connection, and needs neither the server nor other files of this repository.
+It makes no network connection. Of this repository it needs only tools/sweep*.py, and no server.
 Run it on a machine where you may type your seed phrase. The account that submits the calldata to
 the token's contract pays the gas. It cannot change the recipient, or use an authorization twice.
 """
 
 import argparse
-import csv
 import json
-import re
 import secrets
 import sys
 import time
-import warnings
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from getpass import GetPassWarning, getpass
 from pathlib import Path
 from typing import Any
 
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
-from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-COLUMNS = (
-    *("address", "derivation_path", "chain_id", "token_address", "balance", "intent_id"),
-    *("status", "ended_at", "booked", "sweep"),
+from tools.sweep_export import (
+    Holding,
+    choose,
+    parse_address,
+    parse_number,
+    parse_small_number,
+    read_export,
 )
-LEFT_OUT = {"live", "ended_recently", "not_as_booked", "not_seen"}
-SWEPT = "yes"
-DAY = 86400
-FIRST_HARDENED_INDEX = 2**31
-NOBODY = "0x" + "0" * 40
+from tools.sweep_keys import Refused, ask_phrase, derive_key
 
+DAY = 86400
 TYPES = {
     "TransferWithAuthorization": [
         {"name": "from", "type": "address"},
@@ -60,25 +55,6 @@ SELECTOR = keccak(
     "address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)"
 )[:4]
 
-_PATH = re.compile(r"0/([0-9]{1,10})")
-_NUMBER = re.compile(r"[0-9]{1,78}")
-
-
-class Refused(Exception):
-    """Nothing is signed. The message is one sentence with the reason, never the phrase."""
-
-
-@dataclass(frozen=True)
-class Holding:
-    """An address with its token balance and its path below the account."""
-
-    address: str
-    index: int
-    token: str
-    value: int
-    chain_id: int
-    sweep: str
-
 
 @dataclass(frozen=True)
 class Terms:
@@ -91,89 +67,6 @@ class Terms:
     valid_before: int
 
 
-def read_export(path: Path) -> list[Holding]:
-    """Read all rows of an export. Refused if it is not one."""
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.reader(file, strict=True))
-    except OSError as error:
-        raise Refused(f"cannot read {path}: {error.strerror}") from None
-    except (ValueError, csv.Error) as error:
-        raise Refused(f"cannot read {path}: {error}") from None
-    if not rows or tuple(rows[0]) != COLUMNS:
-        raise Refused(f"{path} is not an export: its first line must be {','.join(COLUMNS)}")
-    holdings = []
-    for number, row in enumerate(rows[1:], start=2):
-        try:
-            holdings.append(_parse(row))
-        except ValueError:
-            raise Refused(f"row {number} of {path} is not a row of an export") from None
-    return holdings
-
-
-def choose(holdings: list[Holding], chain_id: int, to: str) -> list[Holding]:
-    """Return the holdings to sweep on a chain, and print what is skipped. Refused."""
-    if any(holding.address == to for holding in holdings):
-        raise Refused(
-            "--to is the address of an order: money that arrives there belongs to its buyer"
-        )
-    funded = [each for each in holdings if each.chain_id == chain_id and each.value > 0]
-    if not funded:
-        raise Refused(f"no address of the export has a balance on chain {chain_id}")
-    if any(holding.token == to for holding in funded):
-        raise Refused("--to is the token's own contract: the money would be lost")
-    reasons = Counter(holding.sweep for holding in funded if holding.sweep != SWEPT)
-    for reason, count in sorted(reasons.items()):
-        print(f"skipped ({reason.replace('_', ' ')}): {count}", file=sys.stderr)
-    chosen = [holding for holding in funded if holding.sweep == SWEPT]
-    if not chosen:
-        raise Refused(f"all addresses with a balance on chain {chain_id} are skipped")
-    return chosen
-
-
-def _parse(row: list[str]) -> Holding:
-    address, path, chain_id, token, balance, _, _, _, _, sweep = row
-    relative = _PATH.fullmatch(path)
-    if relative is None or int(relative[1]) >= FIRST_HARDENED_INDEX:
-        raise ValueError("not a path below an account")
-    # The balance is empty if the chain was not enabled.
-    value = _number(balance or "0")
-    if sweep not in {SWEPT, *LEFT_OUT}:
-        raise ValueError("not a value of the column `sweep`")
-    addresses = parse_address(address), parse_address(token)
-    return Holding(addresses[0], int(relative[1]), addresses[1], value, _number(chain_id), sweep)
-
-
-def _number(text: str) -> int:
-    if not _NUMBER.fullmatch(text) or int(text) >= 2**256:
-        raise ValueError("not a number")
-    return int(text)
-
-
-def _small(text: str) -> int:
-    if _number(text) >= FIRST_HARDENED_INDEX:
-        raise ValueError("too large a number")
-    return int(text)
-
-
-def parse_address(text: str) -> str:
-    """Parse an address with its EIP-55 checksum. ValueError."""
-    if to_checksum_address(text) != text or text == NOBODY:
-        raise ValueError("not an address with its EIP-55 checksum")
-    return text
-
-
-def ask_phrase() -> str:
-    """Ask for the seed phrase without echo. Refused if there is no terminal."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", GetPassWarning)
-            phrase = getpass("Seed phrase (not shown): ")
-    except (GetPassWarning, EOFError):
-        raise Refused("type the seed phrase at a terminal: there is none") from None
-    return " ".join(phrase.split())
-
-
 def find_accounts(
     phrase: str, account: int, holdings: list[Holding], *, skip_others: bool
 ) -> Iterator[tuple[Holding, LocalAccount]]:
@@ -181,7 +74,7 @@ def find_accounts(
 
     Refused if a holding does not belong to the phrase; with `skip_others`, only if none does.
     """
-    pairs = [(holding, _derive(phrase, account, holding.index)) for holding in holdings]
+    pairs = [(holding, derive_key(phrase, account, holding.index)) for holding in holdings]
     strange = [holding for holding, key in pairs if key.address != holding.address]
     if strange and not (skip_others and len(strange) < len(holdings)):
         raise Refused(
@@ -189,16 +82,6 @@ def find_accounts(
             f" phrase; the first one is {strange[0].address}"
         )
     return ((holding, key) for holding, key in pairs if key.address == holding.address)
-
-
-def _derive(phrase: str, account: int, index: int) -> LocalAccount:
-    try:
-        path = f"m/44'/60'/{account}'/0/{index}"
-        key: LocalAccount = Account.from_mnemonic(phrase, account_path=path)
-    except Exception:
-        # The library's message may contain the phrase.
-        raise Refused("this is not a valid seed phrase") from None
-    return key
 
 
 def authorize(holding: Holding, key: LocalAccount, terms: Terms) -> dict[str, Any]:
@@ -265,11 +148,26 @@ def main() -> None:
     add = parser.add_argument
     add("csv", type=Path, help="the file of 'flask --app app wallet export'")
     add("--to", required=True, type=_argument(parse_address), help="the recipient (EIP-55)")
-    add("--chain-id", required=True, type=_argument(_number), help="the chain of the rows to sign")
+    add(
+        "--chain-id",
+        required=True,
+        type=_argument(parse_number),
+        help="the chain of the rows to sign",
+    )
     add("--token-name", required=True, help="the result of the token's name()")
     add("--token-version", required=True, help="the result of the token's version()")
-    add("--valid-seconds", type=_argument(_small), default=DAY, help="default: %(default)s")
-    add("--account", type=_argument(_small), default=0, help="N of m/44'/60'/N', default 0")
+    add(
+        "--valid-seconds",
+        type=_argument(parse_small_number),
+        default=DAY,
+        help="default: %(default)s",
+    )
+    add(
+        "--account",
+        type=_argument(parse_small_number),
+        default=0,
+        help="N of m/44'/60'/N', default 0",
+    )
     add("--skip-others", action="store_true", help="skip addresses of other wallets")
     add("--output", type=Path, help="the file to write; default: standard output")
     options = parser.parse_args()

@@ -5,7 +5,7 @@ r"""Derive, offline, the extended public key (xpub) of a new account from a seed
 
 Use it for wallets that do not show an xpub, such as MetaMask. It asks for the seed phrase, and
 prints the xpub of m/44'/60'/7' and its first address. It makes no network connection. Run it on a
-machine where you may type your seed phrase. It needs only tools/sweep.py of this repository.
+machine where you may type your seed phrase. It needs only tools/sweep_keys.py of this repository.
 
 The account must have no other use. MetaMask, Trezor and most others use only account 0
 (m/44'/60'/0'/0/i). Ledger Live numbers its accounts from 0 (m/44'/60'/i'/0/0). Choose a number that
@@ -27,7 +27,7 @@ from Crypto.Hash import RIPEMD160
 from eth_account.hdaccount import seed_from_mnemonic
 from eth_keys.datatypes import PrivateKey
 
-from tools.sweep import FIRST_HARDENED_INDEX, Refused, ask_phrase
+from tools.sweep_keys import FIRST_HARDENED_INDEX, Refused, ask_phrase
 
 PURPOSE, ETHER = 44, 60
 DEFAULT_ACCOUNT = 7

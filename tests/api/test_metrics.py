@@ -8,6 +8,7 @@ import urllib3
 from app import create_app
 from tests.conftest import SECRET_KEY
 from tests.support.factories import Buyer, cli, worker_once
+from tests.support.remote import PATIENCE_SECONDS
 from ticketing.config import load
 from ticketing.models.counters import CounterEntry
 from ticketing.services import counters
@@ -74,7 +75,7 @@ def test_the_figures_of_the_shop_follow_it(app, api, acme, node):
     assert found['ticketing_intents_entered_total{status="canceled"}'] == 1
     assert found["ticketing_refunds_owed"] == 1
     assert found["ticketing_refund_due_micro_units"] == 7
-    assert abs(found['ticketing_cursor_lag_seconds{chain_id="31337"}']) < 30
+    assert abs(found['ticketing_cursor_lag_seconds{chain_id="31337"}']) < PATIENCE_SECONDS
 
 
 def test_a_chain_that_is_not_seen_is_counted(app, api, acme, node):

@@ -5,8 +5,8 @@ from threading import Barrier, Event
 
 import pytest
 
-from tests.support.bad_node import BadNode
 from tests.support.factories import cli, new_organizer, new_xpub
+from tests.support.remote import PATIENCE_SECONDS
 from ticketing.chain import xpub as xpubs
 from ticketing.constants import LOOKS_AT_ONCE
 from ticketing.db import migrate
@@ -15,16 +15,7 @@ from ticketing.services import account_use
 from tools import anvil
 from tools.anvil import Anvil
 
-PATIENCE_SECONDS = 30
 NOBODY = "http://127.0.0.1:9"
-
-
-@pytest.fixture
-def bad_node(environ, node):
-    """What the app asks instead of the node."""
-    with BadNode(node.url) as proxy:
-        environ["RPC_URL_31337"] = proxy.url
-        yield proxy
 
 
 def put(organizer, xpub):

@@ -2,8 +2,6 @@
 
 import dataclasses
 import itertools
-import subprocess
-import sys
 from datetime import timedelta
 
 import pytest
@@ -14,7 +12,6 @@ from tests.support.factories import run
 from ticketing.chain.registry import REGISTRY
 from ticketing.config import ConfigError, load
 from ticketing.constants import CallClass
-from tools.stack import ROOT
 
 SECRET = "hunter2"
 GOOD = {
@@ -260,43 +257,3 @@ def test_a_wrong_web_concurrency_stops_the_start(command, value):
 def test_without_any_variable_the_start_says_how_to_make_a_secret_key(command):
     line = refusal(command)
     assert "SECRET_KEY" in line and "secrets.token_urlsafe" in line
-
-
-@pytest.fixture
-def elsewhere(tmp_path, starts_processes):
-    """Run Python in a folder that has nothing but .env, with no variable but these."""
-    (tmp_path / ".env").write_text(f"SECRET_KEY={SECRET_KEY}\nDATABASE_URL=sqlite:///x.db\n")
-
-    def start(*arguments, **variables):
-        return subprocess.run(
-            [sys.executable, *arguments],
-            cwd=tmp_path,
-            env={"PYTHONPATH": str(ROOT), **variables},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    return start
-
-
-FLASK_HELP = ("-m", "flask", "--app", "app", "--help")
-
-
-def test_help_reads_the_env_file_as_every_command_does(elsewhere):
-    done = elsewhere(*FLASK_HELP)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert " tenants " in done.stdout
-
-
-def test_help_without_a_configuration_is_one_line(elsewhere, tmp_path):
-    skipped = elsewhere(*FLASK_HELP, FLASK_SKIP_DOTENV="1")
-    (tmp_path / ".env").unlink()
-    for done in (skipped, elsewhere(*FLASK_HELP)):
-        assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr.startswith("ticketing: SECRET_KEY") and done.stderr.count("\n") == 1
-
-
-def test_what_is_no_command_reads_no_env_file(elsewhere):
-    done = elsewhere("-c", "import app; app.create_app()")
-    assert done.returncode == 1 and "SECRET_KEY" in done.stderr

@@ -1,7 +1,11 @@
 """Fixtures of the tests that bend a node's answers."""
 
+import logging
+
 import pytest
 
+from tests.support.bad_node import assert_no_url
+from tests.support.refunds import overpay
 from tests.support.worlds import worlds
 
 
@@ -17,3 +21,17 @@ def new_world(database_url):
     """What makes a small world: see tests/support/worlds.py."""
     with worlds(database_url) as new_world:
         yield new_world
+
+
+@pytest.fixture
+def log(caplog, bad_node):
+    """What is logged, at every level. It must never name the node."""
+    caplog.set_level(logging.DEBUG)
+    yield caplog
+    assert_no_url(caplog, bad_node)
+
+
+@pytest.fixture
+def overpaid(acme, node):
+    """A buyer who paid 7 too much."""
+    return overpay(acme, node)

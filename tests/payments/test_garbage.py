@@ -1,30 +1,14 @@
 """A node that answers nonsense: it is told from an answer, whatever the nonsense is."""
 
 import json
-import logging
 import sys
 
 import pytest
 
-from tests.support.bad_node import BadNode, assert_no_url, checked_watcher, cursor, is_unavailable
+from tests.support.bad_node import checked_watcher, cursor, is_unavailable
 from tests.support.factories import PRICE, cli, worker_once
 from ticketing.chain.errors import RpcError
 from ticketing.models.payment_intents import Payment
-
-
-@pytest.fixture
-def bad_node(environ, node):
-    """What the app asks instead of the node."""
-    with BadNode(node.url) as proxy:
-        environ["RPC_URL_31337"] = proxy.url
-        yield proxy
-
-
-@pytest.fixture
-def log(caplog, bad_node):
-    caplog.set_level(logging.DEBUG)
-    yield caplog
-    assert_no_url(caplog, bad_node)
 
 
 def each(data, **fields):

@@ -1,46 +1,24 @@
 """A node that hangs, or rests: what buyers get, and what everyone else sees of a real server."""
 
 import itertools
-import statistics
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.support.bad_node import BadNode, is_unavailable
+from tests.support.bad_node import is_unavailable, short_timeout
 from tests.support.processes import variables_of
 from tests.support.remote import eventually
+from tests.support.waits import assert_wait_little, usual_seconds
 from ticketing.chain import endpoint
 from ticketing.chain.node import connect
 from ticketing.constants import LOOKS_AT_ONCE
-from tools.client import Client
 
-PURCHASES, PROCESSES, ASKED = 32, 2, 40
-MOST = 50
-"""So many times as long as beside a good node may others wait. Without a bound it was 29,000."""
-
-
-@pytest.fixture
-def bad_node(node):
-    """What the service asks instead of the node."""
-    with BadNode(node.url) as proxy:
-        yield proxy
+PURCHASES, PROCESSES = 32, 2
 
 
 @pytest.fixture
 def variables(database_url, bad_node):
     return variables_of(database_url, bad_node.url, WEB_CONCURRENCY=str(PROCESSES))
-
-
-def seconds_seen(stack, remote):
-    """What others wait for `/healthz` and for a public page, in the middle."""
-    client, seen = Client(stack.url), []
-    paths = itertools.cycle(["/healthz", f"{remote.public}/events"])
-    for path in itertools.islice(paths, ASKED):
-        start = time.monotonic()
-        assert client.send("GET", path).status == 200
-        seen.append(time.monotonic() - start)
-    return statistics.median(seen)
 
 
 @pytest.mark.parametrize("orders", [1, PURCHASES])
@@ -51,14 +29,14 @@ def test_a_node_that_hangs_stops_nobody_else(stack, remote, bad_node, orders):
     most_waiting = PROCESSES * (1 if orders == 1 else LOOKS_AT_ONCE)
     with ThreadPoolExecutor(PURCHASES) as pool:
         good = [pool.submit(remote.purchase, intent) for intent in asked]
-        beside_good = seconds_seen(stack, remote)
+        beside_good = usual_seconds(stack.url, f"{remote.public}/events")
         # While others wait for the node, a purchase is asked to come again.
         assert 402 in {each.result().status for each in good} <= {402, 503}
         bad_node.hang()
         bad_node.requests = 0
         hanging = [pool.submit(remote.purchase, intent) for intent in asked]
         eventually(lambda: sum(each.done() for each in hanging) >= PURCHASES - most_waiting)
-        assert seconds_seen(stack, remote) < MOST * beside_good
+        assert_wait_little(stack.url, f"{remote.public}/events", beside_good)
         bad_node.well()
         statuses = [each.result().status for each in hanging]
     # Few wait for the node at a time; the others are asked to come again at once.
@@ -81,23 +59,15 @@ def at_rest(monkeypatch):
     return endpoint.time
 
 
-@pytest.fixture
-def shop(environ, bad_node, request):
-    environ["RPC_URL_31337"] = bad_node.url
-    return request.getfixturevalue("acme")
-
-
 @pytest.mark.parametrize("trouble", ["hangs up", "hangs"])
-def test_while_a_node_rests_the_answer_is_503_without_a_question(
-    at_rest, bad_node, shop, monkeypatch, trouble
-):
-    monkeypatch.setattr(endpoint, "TIMEOUT_SECONDS", 0.3)
-    buyers = [shop.buyer(shop.ticket(capacity=None)) for _ in range(2)]
+def test_while_a_node_rests_the_answer_is_503_without_a_question(at_rest, bad_node, acme, trouble):
+    buyers = [acme.buyer(acme.ticket(capacity=None)) for _ in range(2)]
     bad_node.requests = 0
     if trouble == "hangs":
         bad_node.hang()
     bad_node.hangs_up = trouble == "hangs up"
-    assert is_unavailable(buyers[0].purchase())
+    with short_timeout():
+        assert is_unavailable(buyers[0].purchase())
     assert bad_node.requests == 1
     bad_node.well()
     at_rest.now += endpoint.SILENT_SECONDS - 0.1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.bad_node import BadNode
+from tests.support.bad_node import BadNode, short_timeout
 from tests.support.fake_chain import TRANSFER, FakeChain, Send
 from tests.support.provider import Provider, answers_of
 from tests.support.responses import GATEWAY_TIMEOUT, SILENCE
@@ -200,7 +200,6 @@ HEAD = ("eth_getBlockByNumber", ["latest", False])
 
 
 def test_over_http_it_is_as_in_memory(node, monkeypatch):
-    monkeypatch.setattr("ticketing.chain.endpoint.TIMEOUT_SECONDS", 0.3)
     monkeypatch.setattr("ticketing.chain.endpoint.SILENT_SECONDS", 0.0)
     with BadNode(node.url) as bad_node:
         client = RpcClient([bad_node.url])
@@ -214,6 +213,6 @@ def test_over_http_it_is_as_in_memory(node, monkeypatch):
         ):
             bad_node.well()
             misbehave()
-            with pytest.raises(RpcError):
+            with short_timeout(), pytest.raises(RpcError):
                 client.batch([("eth_getLogs", [{"fromBlock": "0x1", "toBlock": "0x2"}])])
         assert bad_node.batches == [2, 2, 1, 1, 1, 1, 1]

@@ -2,20 +2,11 @@
 
 import pytest
 
-from tests.support.bad_node import BadNode
 from tests.support.factories import PRICE, worker_once
 from ticketing.models.payment_intents import Payment
 from tools import anvil
 
 pytestmark = pytest.mark.usefixtures("unforgetting", "three_deep")
-
-
-@pytest.fixture
-def bad_node(environ, node):
-    """What the app asks instead of the node."""
-    with BadNode(node.url) as proxy:
-        environ["RPC_URL_31337"] = proxy.url
-        yield proxy
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from tests.support.bad_node import BadNode, cursor
+from tests.support.bad_node import cursor
 from tests.support.factories import CHAIN, worker_once
 from tests.support.stopped_clock import StoppedClock
 from ticketing import clock
@@ -20,14 +20,6 @@ from tools.anvil import TOKEN_ADDRESS
 
 KEPT = 40
 HEADERS = pytest.mark.parametrize("headers", ["null", "error"])
-
-
-@pytest.fixture
-def bad_node(environ, node):
-    """What the app asks instead of the node."""
-    with BadNode(node.url) as proxy:
-        environ["RPC_URL_31337"] = proxy.url
-        yield proxy
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.bad_node import BadNode
 from tests.support.remote import PATIENCE_SECONDS, eventually
 from tests.support.stopped_clock import StoppedClock
 from ticketing import clock
@@ -25,14 +24,6 @@ from tools import anvil
 POLL_SECONDS, QUIET_POLL_SECONDS = 2, 6
 BLOCK_SECONDS = 12
 CODE = Path(anvil.__file__).parent / "contracts" / "TestMulticall.json"
-
-
-@pytest.fixture
-def bad_node(environ, node):
-    """What the app asks instead of the node: it counts."""
-    with BadNode(node.url) as proxy:
-        environ["RPC_URL_31337"] = proxy.url
-        yield proxy
 
 
 class Running:

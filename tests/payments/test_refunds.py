@@ -3,39 +3,35 @@
 import pytest
 
 from tests.support.factories import PRICE, worker_once
+from tests.support.refunds import (
+    FRIEND_ADDRESS,
+    STRANGER,
+    account,
+    give_back,
+    listed,
+    settle,
+    settled,
+    state,
+    waive,
+)
 from tools import anvil
-
-
-@pytest.fixture
-def overpaid(acme, node):
-    buyer = acme.buyer(acme.ticket())
-    worker_once(acme.app)
-    buyer.pay(node, PRICE + 7)
-    worker_once(acme.app)
-    return buyer
-
-
-def settle(organizer, buyer, tx_hash, role="admin"):
-    path = f"{organizer.path}/refunds/{buyer.intent['id']}/settle"
-    return organizer.api(role).post(path, {"tx_hash": tx_hash})
-
-
-def give_back(node, amount, to=anvil.BUYER):
-    anvil.mint(node.rpc, anvil.TOKEN_ADDRESS, node.rpc("eth_accounts")[5], amount)
-    return anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, to, amount, sender=5)["transactionHash"]
 
 
 def test_it_lists_what_is_due_to_whom_for_which_intent(acme, node, overpaid):
     acme.buyer(acme.ticket())
-    (refund,) = acme.api("read").get(f"{acme.path}/refunds").json["data"]
+    state(overpaid, FRIEND_ADDRESS)
+    (refund,) = listed(acme)
     assert refund == {
         "intent_id": overpaid.intent["id"],
+        "status": "due",
         "amount": 7,
         "refunded": 0,
+        "waived": 0,
         "currency": "USDC",
         "chain_id": 31337,
         "token_address": anvil.TOKEN_ADDRESS,
-        "senders": [anvil.BUYER],
+        "payers": [{"sender": anvil.BUYER, "amount": PRICE + 7}],
+        "refund_address": FRIEND_ADDRESS,
     }
 
 
@@ -44,22 +40,70 @@ def test_a_transfer_that_is_seen_settles_it_once_and_for_good(acme, node, overpa
     first, again = settle(acme, overpaid, tx_hash), settle(acme, overpaid, tx_hash)
     assert first.status_code == again.status_code == 200
     assert first.json == again.json
-    assert (first.json["amount"], first.json["refunded"]) == (0, 7)
-    assert acme.api("read").get(f"{acme.path}/refunds").json["data"] == []
+    assert (first.json["status"], first.json["amount"], first.json["refunded"]) == ("settled", 0, 7)
+    assert listed(acme) == []
     assert overpaid.now()["refund_due"] == 0
     other = settle(acme, overpaid, give_back(node, 7))
     assert (other.status_code, other.json["code"]) == (409, "no_refund_due")
     overpaid.pay(node, 5)
     worker_once(acme.app)
     assert overpaid.now()["refund_due"] == 5
+    assert settle(acme, overpaid, tx_hash).json["amount"] == 5
+
+
+def test_each_refund_is_listed_under_one_status(acme, node, overpaid):
+    tickets = acme.ticket()
+    orders = {"due": overpaid}
+    for status in ("waived", "settled", "both"):
+        orders[status] = acme.buyer(tickets)
+        orders[status].pay(node, PRICE + 7)
+    acme.buyer(tickets).pay(node)
+    worker_once(acme.app)
+    settle(acme, orders["settled"], give_back(node, 7))
+    settle(acme, orders["both"], give_back(node, 5))
+    waive(acme, orders["both"], 2)
+    waive(acme, orders["waived"], 7)
+    found = {
+        status: [(each["intent_id"], each["status"]) for each in listed(acme, status)]
+        for status in ("due", "waived", "settled")
+    }
+    assert found == {
+        "due": [(overpaid.intent["id"], "due")],
+        "waived": [(orders[name].intent["id"], "waived") for name in ("waived", "both")],
+        "settled": [(orders["settled"].intent["id"], "settled")],
+    }
+    assert listed(acme) == listed(acme, "due")
+
+
+def test_a_part_is_settled_and_the_rest_stays_due(acme, node, overpaid):
+    first, second = give_back(node, 3), give_back(node, 6)
+    part = settle(acme, overpaid, first).json
+    assert (part["status"], part["amount"], part["refunded"]) == ("due", 4, 3)
+    rest = settle(acme, overpaid, second).json
+    assert (rest["status"], rest["amount"], rest["refunded"]) == ("settled", 0, 7)
+
+
+def test_an_order_shows_its_refunds(acme, node, overpaid):
+    assert (overpaid.now()["refund_address"], overpaid.now()["refunds"]) == (None, [])
+    state(overpaid, FRIEND_ADDRESS)
+    hashes = [give_back(node, 3), give_back(node, 4, to=FRIEND_ADDRESS)]
+    for tx_hash in hashes:
+        settle(acme, overpaid, tx_hash)
+    intent = overpaid.now()
+    assert intent["refund_address"] == FRIEND_ADDRESS
+    shown = [{**each, "created_at": None} for each in intent["refunds"]]
+    given = zip(hashes, (3, 4), (anvil.BUYER, FRIEND_ADDRESS), strict=True)
+    names = ("tx_hash", "amount", "recipient", "log_index", "created_at")
+    assert shown == [dict(zip(names, (*each, 0, None), strict=True)) for each in given]
+    path = f"{acme.path}/intents/{intent['id']}"
+    assert acme.api("read").get(path).json["refunds"] == intent["refunds"]
+    assert overpaid.purchase().json["refunds"] == intent["refunds"]
 
 
 def test_what_does_not_give_it_back_settles_nothing(acme, node, overpaid):
-    stranger = node.rpc("eth_accounts")[7]
     for tx_hash in (
         "0x" + "12" * 32,
-        give_back(node, 6),
-        give_back(node, 7, to=stranger),
+        give_back(node, 7, to=account(node, STRANGER)),
         overpaid.pay(node, 1),
     ):
         answer = settle(acme, overpaid, tx_hash)
@@ -68,29 +112,29 @@ def test_what_does_not_give_it_back_settles_nothing(acme, node, overpaid):
     assert overpaid.now()["refund_due"] == 8
 
 
-def test_one_transfer_settles_one_refund(acme, node, overpaid):
-    ticket = acme.ticket()
-    other = acme.buyer(ticket)
-    other.pay(node, PRICE + 7)
+def test_a_transfer_must_be_as_deep_as_a_payment(three_deep, acme, node):
+    buyer = acme.buyer(acme.ticket())
+    worker_once(acme.app)
+    buyer.pay(node, PRICE + 7)
+    node.rpc("anvil_mine", "0x2")
     worker_once(acme.app)
     tx_hash = give_back(node, 7)
-    assert settle(acme, overpaid, tx_hash).status_code == 200
-    answer = settle(acme, other, tx_hash)
-    assert (answer.status_code, answer.json["code"]) == (409, "refund_not_seen")
-    assert other.now()["refund_due"] == 7
+    node.rpc("anvil_mine", "0x1")
+    assert settled(acme, buyer, tx_hash) == 0
+    node.rpc("anvil_mine", "0x1")
+    assert settled(acme, buyer, tx_hash) == 7
 
 
-def test_a_transfer_that_another_tenant_counted_is_answered_like_one_that_gives_too_little(
-    acme, neighbour, node, overpaid
-):
-    theirs = neighbour.buyer(neighbour.ticket())
-    theirs.pay(node, PRICE + 7)
+def test_what_is_not_final_is_neither_listed_nor_settled(three_deep, acme, node):
+    buyer = acme.buyer(acme.ticket())
     worker_once(acme.app)
-    counted, too_little = give_back(node, 7), give_back(node, 6)
-    assert settle(acme, overpaid, counted).status_code == 200
-    answers = [settle(neighbour, theirs, tx_hash).json for tx_hash in (counted, too_little)]
-    told = [{**answer, "request_id": None} for answer in answers]
-    assert told[0] == told[1] and told[0]["code"] == "refund_not_seen"
+    buyer.pay(node, PRICE + 7)
+    worker_once(acme.app)
+    assert (buyer.now()["refund_due"], buyer.now()["refund_pending"]) == (7, 7)
+    assert listed(acme) == []
+    answer = settle(acme, buyer, give_back(node, 7))
+    assert (answer.status_code, answer.json["code"]) == (409, "no_refund_due")
+    assert waive(acme, buyer, 7).json["code"] == "amount_changed"
 
 
 def test_a_late_payment_that_was_given_back_is_not_sold_by_a_later_one(acme, node):
@@ -115,11 +159,35 @@ def test_a_late_payment_that_was_given_back_is_not_sold_by_a_later_one(acme, nod
     assert acme.stock(ticket) == (0, 0)
 
 
+def test_a_refund_whose_block_leaves_the_chain_is_taken_back(acme, node, overpaid):
+    # The node has blocks to go back to.
+    node.rpc("anvil_mine", "0x3")
+    tx_hash = give_back(node, 7)
+    assert settled(acme, overpaid, tx_hash) == 7
+    worker_once(acme.app)
+    transaction = node.rpc("eth_getRawTransactionByHash", tx_hash)
+    node.rpc("anvil_reorg", 1, [])
+    worker_once(acme.app)
+    assert (overpaid.now()["refund_due"], overpaid.now()["refunds"]) == (7, [])
+    assert settled(acme, overpaid, tx_hash) == 0
+    node.rpc("eth_sendRawTransaction", transaction)
+    node.rpc("anvil_mine", "0x1")
+    assert settled(acme, overpaid, tx_hash) == 7
+    assert [each["tx_hash"] for each in overpaid.now()["refunds"]] == [tx_hash]
+
+
 def test_only_an_admin_settles_and_only_their_own(acme, neighbour, node, overpaid):
     tx_hash = give_back(node, 7)
     assert settle(acme, overpaid, tx_hash, role="write").status_code == 403
     assert settle(neighbour, overpaid, tx_hash).status_code == 404
-    assert neighbour.api().get(f"{neighbour.path}/refunds").json["data"] == []
+    assert listed(neighbour) == []
+
+
+def test_a_free_order_owes_nothing(acme, node):
+    free = acme.buyer(acme.ticket(price_amount=0, chain_id=None))
+    free.purchase()
+    assert settle(acme, free, "0x" + "12" * 32).json["code"] == "no_refund_due"
+    assert waive(acme, free, 1).json["code"] == "amount_changed"
 
 
 @pytest.mark.parametrize(

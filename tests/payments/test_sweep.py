@@ -8,7 +8,8 @@ import time
 import pytest
 
 from tests.support.factories import PRICE, cli, new_organizer, new_xpub, run, worker_once
-from tests.support.terminal import PATIENCE_SECONDS, offline_environ, type_phrase
+from tests.support.remote import PATIENCE_SECONDS
+from tests.support.terminal import offline_environ, type_phrase
 from ticketing.chain.node import Node
 from ticketing.chain.rpc import RpcClient
 from ticketing.chain.xpub import derive_address

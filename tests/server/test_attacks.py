@@ -1,13 +1,7 @@
-"""Whole requests that are expensive: what everybody else sees beside them.
+"""Requests that are expensive: what all others see beside them."""
 
-A bound is a multiple of what they see beside as many clients who send ordinary requests: 50 times.
-Each of these attacks made it thousands.
-"""
-
-import itertools
 import json
 import shutil
-import statistics
 import threading
 import time
 from contextlib import contextmanager
@@ -19,12 +13,12 @@ from tests.conftest import NO_LIMITS
 from tests.support.factories import new_xpub
 from tests.support.raw_http import RawServer
 from tests.support.remote import RemoteOrganizer
+from tests.support.waits import assert_wait_little, usual_seconds
 from tools.client import Client
 
 pytestmark = pytest.mark.usefixtures("starts_processes")
 
-MOST = 50
-ASKED = 40
+PAGE = "/v1/public/tenants/acme/events"
 GUESSERS = 24
 
 
@@ -42,19 +36,6 @@ def web(sqlite_template, tmp_path_factory):
 @pytest.fixture(scope="module")
 def acme(web):
     return RemoteOrganizer(web, "acme", new_xpub())
-
-
-def seconds_seen(web, acme):
-    """What others wait for `/healthz` and for a public page, in the middle."""
-    http = urllib3.PoolManager(retries=False, timeout=60)
-    seen = []
-    for path in itertools.islice(
-        itertools.cycle(["/healthz", "/v1/public/tenants/acme/events"]), ASKED
-    ):
-        start = time.monotonic()
-        assert http.request("GET", web.url + path).status == 200
-        seen.append(time.monotonic() - start)
-    return statistics.median(seen)
 
 
 @contextmanager
@@ -91,10 +72,9 @@ def others_notice_nothing(web, acme, attack, attackers):
         return clients[number].send("POST", "/v1/auth/token", {"api_key": "x"}).status
 
     with beside(ask, attackers):
-        usual = seconds_seen(web, acme)
+        usual = usual_seconds(web.url, PAGE)
     with beside(attack, attackers) as statuses:
-        seen = seconds_seen(web, acme)
-    assert seen < MOST * usual, (seen, usual)
+        assert_wait_little(web.url, PAGE, usual)
     return set(statuses)
 
 

@@ -1,5 +1,6 @@
 """Requests that wait for a thread: not for ever, and not for a client that is gone."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -7,14 +8,12 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import time
-from contextlib import contextmanager
 
 import pytest
 
 from tests.support.factories import new_xpub
 from tests.support.raw_http import GOOD, RawServer, answers, read_all
-from tests.support.remote import RemoteOrganizer, eventually
+from tests.support.remote import PATIENCE_SECONDS, RemoteOrganizer, eventually
 from ticketing.server import supported
 from tools import ToolMissing
 from tools.nginx import Nginx
@@ -23,19 +22,34 @@ from tools.stack import ROOT, free_port
 pytestmark = pytest.mark.usefixtures("starts_processes")
 
 THREADS = 4
-QUEUE, GONE = 2.0, 0.1
 
 
 @pytest.fixture(scope="module")
-def web(sqlite_template, tmp_path_factory):
-    """A server of one process that loses patience soon. Its database can be locked."""
-    folder = tmp_path_factory.mktemp("web")
-    path = folder / "ticketing.db"
-    shutil.copy(sqlite_template, path)
-    numbers = {"QUEUE_SECONDS": QUEUE, "GONE_SECONDS": GONE}
-    with RawServer(f"sqlite:///{path}", folder / "log", numbers, WEB_CONCURRENCY="1") as server:
-        server.database = path
-        yield server
+def serve(sqlite_template, tmp_path_factory):
+    """Start a server of one process with other numbers. Its database can be locked."""
+    with contextlib.ExitStack() as running:
+
+        def serve(**numbers):
+            folder = tmp_path_factory.mktemp("web")
+            path = folder / "ticketing.db"
+            shutil.copy(sqlite_template, path)
+            server = RawServer(f"sqlite:///{path}", folder / "log", numbers, WEB_CONCURRENCY="1")
+            server.database = path
+            return running.enter_context(server)
+
+        yield serve
+
+
+@pytest.fixture(scope="module")
+def web(serve):
+    """A server that loses patience soon."""
+    return serve(QUEUE_SECONDS=2.0)
+
+
+@pytest.fixture(scope="module")
+def patient(serve):
+    """A server that lets requests wait. Before it runs one, it checks for its client."""
+    return serve(QUEUE_SECONDS=PATIENCE_SECONDS, GONE_SECONDS=0.0)
 
 
 @pytest.fixture(scope="module")
@@ -61,14 +75,16 @@ def titles(acme):
     }
 
 
-@contextmanager
+@contextlib.contextmanager
 def all_threads_busy(web, acme, name):
     """Keep every thread waiting for the database, until the block ends."""
     assert len(titles(acme)) >= 0  # the key's use is noted before the lock
     lock = sqlite3.connect(web.database, isolation_level=None)
     lock.execute("BEGIN IMMEDIATE")
+    others = web.clients()
     busy = [web.connect(write(acme, f"{name} {n}")) for n in range(THREADS)]
     try:
+        eventually(lambda: len(web.clients() - others) == THREADS)
         yield
     finally:
         lock.execute("ROLLBACK")
@@ -91,10 +107,10 @@ def test_a_request_that_waits_too_long_for_a_thread_gets_503_and_is_not_carried_
 
 
 @pytest.fixture(scope="module")
-def nginx(web):
-    """None where nginx cannot be had: the summary of the run says so."""
+def nginx(patient):
+    """None if there is no nginx: the summary of the run says so."""
     try:
-        running = Nginx(web.port)
+        running = Nginx(patient.port)
     except ToolMissing:
         yield None
         return
@@ -103,35 +119,37 @@ def nginx(web):
 
 
 @pytest.fixture(params=["direct", "behind nginx"])
-def entry(request, web, nginx):
-    """Clients come by themselves, or through a proxy, which hangs up when they do."""
+def entry(request, patient, nginx):
+    """Clients connect directly, or through a proxy, which hangs up when they do."""
     behind = request.param == "behind nginx" and nginx is not None
-    web.entry = nginx.port if behind else web.port
+    patient.entry = nginx.port if behind else patient.port
     yield request.param
-    web.entry = web.port
+    patient.entry = patient.port
 
 
-def test_a_request_whose_client_is_gone_is_dropped_before_it_is_carried_out(web, acme, entry):
-    said = web.log_path.read_text().count("the client has disconnected")
-    with all_threads_busy(web, acme, f"occupied {entry}"):
-        stays = web.connect(write(acme, f"stays {entry}"))
-        gone = [web.connect(write(acme, f"is gone {entry}")) for _ in range(2)]
-        time.sleep(QUEUE / 4)  # so that nginx has passed them on
+def test_a_request_whose_client_is_gone_is_dropped_before_it_is_carried_out(patient, entry):
+    acme = RemoteOrganizer(patient, entry.replace(" ", "-"), new_xpub())
+    said = patient.log_path.read_text().count("the client has disconnected")
+    with all_threads_busy(patient, acme, "busy"):
+        others = patient.clients()
+        stays = patient.connect(write(acme, "stays"))
+        gone = [patient.connect(write(acme, "is gone")) for _ in range(2)]
+        eventually(lambda: len(patient.clients() - others) == 3)
         # With a linger time of 0 a reset is sent.
         gone[0].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0" + b"\0" * 4)
         for sock in gone:
             sock.close()
-        last = web.connect(write(acme, f"last {entry}"))
-        time.sleep(QUEUE / 4)
+        eventually(lambda: len(patient.clients() - others) == 1)
+        last = patient.connect(write(acme, "last"))
+        eventually(lambda: len(patient.clients() - others) == 2)
     for sock in (stays, last):
         (answer,) = answers(read_all(sock))
         assert answer.status == 201
         sock.close()
-    if web.entry == web.port:
-        eventually(
-            lambda: web.log_path.read_text().count("the client has disconnected") == said + 2
-        )
-    assert f"is gone {entry}" not in titles(acme)
+    eventually(
+        lambda: patient.log_path.read_text().count("the client has disconnected") == said + 2
+    )
+    assert titles(acme) == {*(f"busy {n}" for n in range(THREADS)), "stays", "last"}
 
 
 def test_many_who_wait_are_all_answered(web, acme):
@@ -157,7 +175,7 @@ def start(before, *arguments):
         env={**os.environ, "SECRET_KEY": "x" * 32, "PORT": str(free_port())},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
     assert done.returncode != 0

@@ -2,7 +2,8 @@
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -170,3 +171,11 @@ def assert_no_url(caplog: pytest.LogCaptureFixture, bad_node: BadNode) -> None:
     assert SECRET not in said
     assert f"127.0.0.1:{bad_node.port}" not in said
     assert not any(record.exc_info for record in records)
+
+
+@contextmanager
+def short_timeout() -> Iterator[None]:
+    """Give up on a silent node soon, until the block ends. No good response is expected in it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ticketing.chain.endpoint.TIMEOUT_SECONDS", 0.3)
+        yield

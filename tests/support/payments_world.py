@@ -5,39 +5,37 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from peewee import OperationalError, sort_models
+from peewee import OperationalError
 
-from tests.support.factories import new_xpub
 from tests.support.fake_chain import Send
+from tests.support.payments_catalog import (
+    SLUG,
+    create_event,
+    create_tenant,
+    create_ticket_type,
+    empty_database,
+)
 from tests.support.payments_model import Model
 from tests.support.provider import Provider, answers_of
 from tests.support.tripwire import Killed, Tripwire
 from tests.support.world_node import Fault, Pool
-from ticketing import ids
 from ticketing.chain.errors import RpcError
 from ticketing.config import Config
 from ticketing.constants import MICRO_UNIT_DECIMALS, Publication
-from ticketing.db.connection import database, is_sqlite
+from ticketing.db.connection import database
 from ticketing.errors import TicketingError
-from ticketing.models.base import BaseModel
-from ticketing.models.chains import ChainBlock
-from ticketing.models.events import Event
 from ticketing.models.payment_intents import TO_REFUND, PaymentIntent
-from ticketing.models.tenants import Tenant
-from ticketing.models.ticket_types import TicketType
-from ticketing.services import chains, checkout, wallets
+from ticketing.services import chains, checkout
 from ticketing.services.access.audit_log import Actor
 from ticketing.services.catalog import events, ticket_types
-from ticketing.services.payments import refunds, settlement
+from ticketing.services.payments import refund_settlement, refunds, settlement
 from ticketing.services.payments.booking import CursorMoved
 from ticketing.worker.watcher import ChainRefused, Watcher
 
 PRICE = 900
-SLUG = "acme"
 NOT_PAID = ("payment_required", "intent_expired", "intent_canceled", "intent_reversed")
 """What a purchase may be refused with."""
 TICK = timedelta(seconds=3)
-EVENT_STARTS_IN = timedelta(days=2)
 ENDS = {"kill": Killed, "lose_connection": OperationalError}
 
 Happening = tuple[str, tuple[Any, ...]]
@@ -111,7 +109,9 @@ class World:
             return
         intent = owed[who % owed.count()]
         amount = self._atomic(intent.refund_due - intent.refund_pending - short)
-        (buyer, *_) = refunds._owed(intent).senders or self.chain.buyers
+        buyer = next(
+            (each.sender for each in refunds.owed_for(intent).payers), self.chain.buyers[0]
+        )
         self.refunds_sent += self.chain.send(
             [Send(self.chain.organizer, buyer, amount)], self._chain_time()
         )
@@ -123,7 +123,9 @@ class World:
             tx_hash = self.refunds_sent[which % len(self.refunds_sent)]
             by = Actor("cli", "settle")
             with _refused("no_refund_due", "refund_not_seen", "chain_unavailable"):
-                refunds.settle(self._tenant.id, intent.id, tx_hash, self.config.chains, by)
+                refund_settlement.settle(
+                    self._tenant.id, intent.id, tx_hash, None, self.config.chains, by
+                )
 
     def change_terms(self, price: int, ends_in: int | None) -> None:
         """Ask for another price from now on, and end the sale in some seconds."""
@@ -219,46 +221,12 @@ class World:
         self.model.check_against(self.chain)
 
     def found(self) -> None:
-        """Empty the database, and make an organizer with something to sell."""
-        # It would keep the trail of the world before.
-        trigger = "trail_stays_delete" if is_sqlite() else "trail_stays ON trail"
-        database.execute_sql(f"DROP TRIGGER IF EXISTS {trigger}")
-        # The reference from ChainBlock is known to the database alone.
-        for model in [ChainBlock, *reversed(sort_models(BaseModel.__subclasses__()))]:
-            model.delete().execute()
-        at = {"created_at": self.now, "updated_at": self.now}
-        status = Publication.PUBLISHED
-        self._tenant = Tenant.create(
-            id=ids.new(ids.TENANT), slug=SLUG, name="Acme", created_at=self.now
-        )
-        # Not the demo wallet: at its addresses a real node has accounts of its own.
-        wallets.replace(self._tenant.id, new_xpub())
-        event = Event.create(
-            id=ids.new(ids.EVENT),
-            tenant=self._tenant,
-            slug="launch",
-            **dict.fromkeys(("title", "description"), "Launch"),
-            type="in_person",
-            start_at=self.now + EVENT_STARTS_IN,
-            timezone="Europe/Berlin",
-            status=status,
-            **at,
-        )
+        """Empty the database, and create an organizer with something to sell."""
+        empty_database()
+        self._tenant = create_tenant(self.now)
+        event = create_event(self._tenant, self.now)
         self._paid, self._free = (
-            TicketType.create(
-                id=ids.new(ids.TICKET_TYPE),
-                tenant=self._tenant,
-                event=event,
-                name="Admission",
-                price_amount=price,
-                chain_id=self.settings.chain_id if price else None,
-                transferable=False,
-                status=status,
-                capacity=self._capacity,
-                min_per_order=1,
-                max_per_order=10,
-                **at,
-            )
+            create_ticket_type(event, price, self.settings.chain_id, self._capacity)
             for price in (PRICE, 0)
         )
         self.tripwire.watch_database()

@@ -98,6 +98,16 @@ class RawServer(Stack):
         assert self.one(GOOD).status == 200
         return time.monotonic() - start
 
+    def clients(self) -> set[int]:
+        """The ports of connected clients from which the server has read all that they sent."""
+        found = set()
+        for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+            here, there, state, queues = line.split()[1:5]
+            is_ours = int(here[-4:], 16) == self.port and state == ESTABLISHED
+            if is_ours and queues == NOTHING_QUEUED:
+                found.add(int(there[-4:], 16))
+        return found
+
     def _is_up(self) -> bool:
         with contextlib.suppress(urllib3.exceptions.HTTPError):
             return urllib3.request("GET", f"{self.url}/readyz", retries=False).status == 200
@@ -160,6 +170,8 @@ def answers(received: bytes) -> list[RawAnswer]:
 
 ESTABLISHED = "01"
 """The state of an open connection in /proc/net/tcp."""
+NOTHING_QUEUED = "00000000:00000000"
+"""What is neither received nor read, in /proc/net/tcp."""
 
 
 def is_read(clients: Iterable[socket.socket]) -> bool:
@@ -173,7 +185,7 @@ def is_read(clients: Iterable[socket.socket]) -> bool:
         for here, there, state, queues in shown
         if {int(here[-4:], 16), int(there[-4:], 16)} in ports and state == ESTABLISHED
     ]
-    return len(ends) == 2 * len(ports) and set(ends) == {"00000000:00000000"}
+    return len(ends) == 2 * len(ports) and set(ends) == {NOTHING_QUEUED}
 
 
 @contextlib.contextmanager

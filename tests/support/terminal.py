@@ -10,9 +10,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.support.remote import PATIENCE_SECONDS
 from tools.stack import ROOT
-
-PATIENCE_SECONDS = 30
 
 
 def type_phrase(

@@ -1,8 +1,9 @@
-"""The checkout surface: preflight, purchase, cancel."""
+"""The checkout surface: preflight, purchase, cancel, and where a refund shall go."""
 
 from typing import Any
 
 from schemas.intents import IntentSchema, NewIntentSchema, PreflightSchema, PurchaseSchema
+from schemas.refunds import RefundAddressSchema
 from ticketing import credentials
 from ticketing.conflicts import (
     AboveMaximum,
@@ -20,6 +21,7 @@ from ticketing.constants import IntentStatus
 from ticketing.errors import (
     ChainUnavailable,
     IntentExpired,
+    Invalid,
     KeyRequired,
     NotFound,
     PaymentRequired,
@@ -31,6 +33,7 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import checkout
 from ticketing.services.checkout import Order
 from ticketing.services.orders import intents
+from ticketing.services.payments import refund_addresses
 from ticketing.web import auth, cors
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller_or_none, config, networks, tenant_of_path
@@ -40,7 +43,7 @@ blp = ApiBlueprint(
     "checkout",
     __name__,
     url_prefix="/v1/checkout/tenants/<tenant>",
-    guard=auth.Buyer(open_view="preflight"),
+    guard=auth.Buyer(open_view="preflight", secret_views=frozenset({"state_refund_address"})),
     description="Order tickets, pay for them, and get admissions.",
 )
 cors.open_to_all(blp)
@@ -108,6 +111,16 @@ def purchase(tenant: str, intent_id: str) -> tuple[PaymentIntent, int]:
 def cancel(tenant: str, intent_id: str) -> PaymentIntent:
     """Cancel an intent that has received nothing, and release its tickets."""
     return checkout.cancel(tenant, intent_id, config())
+
+
+@blp.post("/intents/<intent_id>/refund-address")
+@idempotent
+@blp.arguments(RefundAddressSchema)
+@blp.response(200, IntentSchema)
+@blp.raises(NotFound, Invalid)
+def state_refund_address(body: dict[str, Any], tenant: str, intent_id: str) -> PaymentIntent:
+    """State where money that is owed shall go. An earlier address still counts for 72 hours."""
+    return refund_addresses.state(tenant, intent_id, body["address"])
 
 
 def _digest(network: str) -> str:

@@ -4,6 +4,7 @@ from typing import Any
 
 from schemas.base import PageQuery, page_of
 from schemas.events import PublicEventSchema
+from schemas.ticket_keys import TicketKeysSchema
 from schemas.ticket_types import PublicTicketTypeSchema
 from ticketing.constants import CallClass
 from ticketing.errors import NotFound
@@ -11,9 +12,11 @@ from ticketing.models.events import Event
 from ticketing.models.ticket_types import TicketType
 from ticketing.services.catalog import public_listing
 from ticketing.services.catalog_version import Versioned
+from ticketing.services.door import ticket_signing
 from ticketing.services.pagination import Page
 from ticketing.web import auth, cors
 from ticketing.web.blueprint import ApiBlueprint
+from ticketing.web.conditional import conditional
 from ticketing.web.context import config, page_request, tenant_of_path
 
 blp = ApiBlueprint(
@@ -54,3 +57,13 @@ def list_public_ticket_types(
     return public_listing.list_ticket_types(
         tenant_of_path(), event_id, page_request(query), config()
     )
+
+
+@blp.get("/ticket-keys")
+@conditional
+@blp.response(200, TicketKeysSchema)
+@blp.raises(NotFound)
+def list_ticket_keys(tenant: str) -> dict[str, Any]:
+    """Read the public keys that check QR codes, as a JWK set (RFC 8037)."""
+    keys = ticket_signing.keys_of(tenant_of_path().id, config().keyring)
+    return {"keys": ticket_signing.jwks(keys)}

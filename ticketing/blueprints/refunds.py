@@ -1,20 +1,25 @@
-"""The refunds surface: list refunds that are due, and mark them as paid."""
+"""The refunds surface: list refunds, count what was paid back, write off what is not."""
 
 from typing import Any
 
-from schemas.base import PageQuery, page_of
-from schemas.refunds import RefundSchema, RefundSettleSchema
-from ticketing.conflicts import NoRefundDue, RefundNotSeen
+from schemas.base import page_of
+from schemas.refunds import (
+    RefundListQuery,
+    RefundSchema,
+    RefundSettleSchema,
+    RefundWaiveSchema,
+)
+from ticketing.conflicts import AmountChanged, NoRefundDue, RefundNotSeen
 from ticketing.constants import Role
-from ticketing.errors import ChainUnavailable, NotFound
+from ticketing.errors import ChainUnavailable, Invalid, NotFound
 from ticketing.services.pagination import Page
-from ticketing.services.payments import refunds
+from ticketing.services.payments import refund_settlement, refunds
 from ticketing.services.payments.refunds import RefundOwed
 from ticketing.web import auth
 from ticketing.web.audited import actor
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller, config, page_request
-from ticketing.web.idempotency import idempotent_outside_transaction
+from ticketing.web.idempotency import idempotent, idempotent_outside_transaction
 
 blp = ApiBlueprint(
     "refunds",
@@ -26,18 +31,34 @@ blp = ApiBlueprint(
 
 
 @blp.get("")
-@blp.arguments(PageQuery, location="query")
+@blp.arguments(RefundListQuery, location="query")
 @blp.response(200, page_of(RefundSchema))
 def list_refunds(query: dict[str, Any], tenant: str) -> Page[RefundOwed]:
-    """List the refunds that are due."""
-    return refunds.list_page(caller().tenant_id, page_request(query))
+    """List the refunds that are due, or with `status` those that were waived or settled."""
+    return refunds.list_page(caller().tenant_id, page_request(query), **query)
 
 
 @blp.post("/<intent_id>/settle")
 @idempotent_outside_transaction
 @blp.arguments(RefundSettleSchema)
 @blp.response(200, RefundSchema)
-@blp.raises(NotFound, NoRefundDue, RefundNotSeen, ChainUnavailable)
+@blp.raises(NotFound, NoRefundDue, RefundNotSeen, ChainUnavailable, Invalid)
 def settle_refund(body: dict[str, Any], tenant: str, intent_id: str) -> RefundOwed:
-    """Mark a refund as paid. Its transfer must be final on the chain."""
-    return refunds.settle(caller().tenant_id, intent_id, body["tx_hash"], config().chains, actor())
+    """Count a transaction as a refund, or a part of it. It must be final on the chain.
+
+    Transfers count to the stated refund address, to a payer up to what it sent, and to `recipient`.
+    A transfer pays what is owed from payments before it. One transfer may pay several orders.
+    """
+    return refund_settlement.settle(
+        caller().tenant_id, intent_id, **body, enabled=config().chains, by=actor()
+    )
+
+
+@blp.post("/<intent_id>/waive")
+@idempotent
+@blp.arguments(RefundWaiveSchema)
+@blp.response(200, RefundSchema)
+@blp.raises(NotFound, AmountChanged, ChainUnavailable)
+def waive_refund(body: dict[str, Any], tenant: str, intent_id: str) -> RefundOwed:
+    """Write off a refund that cannot or need not be sent back."""
+    return refunds.waive(caller().tenant_id, intent_id, **body, by=actor())

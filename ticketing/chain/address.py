@@ -4,6 +4,9 @@ import re
 
 from ticketing.chain.keccak import keccak256
 
+ZERO = "0x" + "0" * 40
+"""The sender of new tokens, and the recipient of burned ones. Nobody has its key."""
+
 _HEX_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
 

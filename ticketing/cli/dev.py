@@ -26,7 +26,7 @@ from ticketing.chain.rpc import RpcClient
 from ticketing.cli.base import command, config
 from ticketing.constants import MAX_SAFE_INTEGER, IntentStatus
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.services.orders import intents
+from ticketing.services.payments import refunds
 
 DEEPEST_REORG = 64
 MINED_SECONDS = 10
@@ -84,15 +84,20 @@ def pay(intent_id: str, amount: int | None, late: bool, twice: bool, wrong_token
 @click.argument("intent_id")
 @command
 def refund(intent_id: str) -> None:
-    """Pay the refund for INTENT_ID, from the funded account to its first payer."""
+    """Pay the refund for INTENT_ID, from the funded account.
+
+    It goes to the address that the buyer stated, else to the first payer.
+    """
     intent = _find(intent_id)
-    senders = [each.sender for each in intents.payments_of(intent) if each.canonical]
-    if intent.refund_due == 0 or not senders:
+    owed = refunds.owed_for(intent)
+    payees = [intent.refund_address, *(payer.sender for payer in owed.payers)]
+    payee = next(filter(None, payees), None)
+    if intent.refund_due == 0 or payee is None:
         raise click.ClickException(f"no refund is due: the intent is {intent.status}")
     terms = intent.terms
     atomic = units.to_atomic(intent.refund_due, terms.decimals)
-    sent = _transfer(_connect(), terms.token_address, senders[0], atomic)
-    click.echo(f"refunded {intent.refund_due} micro-units to {senders[0]} {sent}")
+    sent = _transfer(_connect(), terms.token_address, payee, atomic)
+    click.echo(f"refunded {intent.refund_due} micro-units to {payee} {sent}")
     path = f"/v1/admin/tenants/{intent.tenant.slug}/refunds/{intent_id}/settle"
     click.echo(f"next: POST {path} with that tx_hash, {terms.required_confirmations} deep")
 

@@ -111,4 +111,4 @@ class Scan(BaseModel):
 
     class Meta:
         table_name = "scans"
-        indexes = ((("event", "credential", "nonce"), True),)
+        indexes = ((("event", "nonce", "credential"), True),)

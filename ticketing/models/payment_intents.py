@@ -114,6 +114,7 @@ class PaymentIntent(BaseModel):
     atomic_amount: int | None
     payment_uri: str | None
     confirmations: int
+    refunds: Sequence[Any]
     client_secret: str
     online_join_url: str | None
     payments: Sequence["Payment"]
@@ -172,6 +173,12 @@ REFUND_PENDING = PaymentIntent.refund_pending > literal(0)
 
 TO_REFUND = OWING & (PaymentIntent.refund_due > PaymentIntent.refund_pending)
 """Intents with a refund that can be paid now."""
+
+
+NOT_OWING = PaymentIntent.refund_due == literal(0)
+WAIVED = NOT_OWING & (PaymentIntent.waived > literal(0))
+REFUNDED = NOT_OWING & (PaymentIntent.waived == literal(0)) & (PaymentIntent.refunded > literal(0))
+"""The few intents whose refund was waived or paid. Each has a partial index."""
 
 
 class Payment(BaseModel):

@@ -138,9 +138,13 @@ class TenantRole:
 
 @dataclass(frozen=True)
 class Buyer:
-    """Lets everybody open an intent. An intent requires its client secret or the role `paywall`."""
+    """Lets everybody open an intent. An intent requires its client secret or the role `paywall`.
+
+    The `secret_views` accept only the client secret, whatever the role of another credential.
+    """
 
     open_view: str
+    secret_views: frozenset[str] = frozenset()
 
     def check(self) -> None:
         """Check whether the request may open an intent, or use the intent in its path.
@@ -154,6 +158,8 @@ class Buyer:
         secret = _bearer()
         if secret is None or _looks_like_jwt(secret):
             _admit(_authenticated(), Role.PAYWALL)
+            if any(map(_is_view, self.secret_views)):
+                raise InsufficientRole
             return
         intent_id = (request.view_args or {})["intent_id"]
         if not credentials.is_client_secret(config().keyring, intent_id, secret):
@@ -169,6 +175,8 @@ class Buyer:
 
     def security(self, method: str, view: str) -> Security:
         """Return the credentials that an intent accepts. To open one, none is required."""
+        if view in self.secret_views:
+            return [CLIENT_SECRET]
         return [{}, BEARER, API_KEY] if view == self.open_view else [CLIENT_SECRET, BEARER, API_KEY]
 
     def errors(self, method: str, view: str) -> list[type[TicketingError]]:

@@ -1,6 +1,6 @@
 """Add what happens after the sale: holders, transfers, voids, refunds in parts, and the door."""
 
-from peewee import Database
+from peewee import Database, PostgresqlDatabase
 from playhouse.migrate import SchemaMigrator
 
 COLUMNS = {
@@ -113,7 +113,7 @@ TABLES = {
         received_at TIMESTAMPTZ NOT NULL,
         first_at TIMESTAMPTZ,
         first_gate TEXT,
-        UNIQUE (event_id, credential, nonce)
+        UNIQUE (event_id, nonce, credential)
     """,
 }
 
@@ -151,10 +151,27 @@ INDEXES = (
     "transfers_of_admission ON transfers (admission_id, id)",
     "refund_addresses_of_intent ON refund_addresses (intent_id, id)",
     "waivers_of_intent ON waivers (intent_id)",
+    "intents_waived ON payment_intents (LOWER(tenant_id), id) WHERE refund_due = 0 AND waived > 0",
+    "intents_refunded ON payment_intents (LOWER(tenant_id), id)"
+    " WHERE refund_due = 0 AND waived = 0 AND refunded > 0",
     "door_devices_of_event ON door_devices (event_id, id)",
     "scans_of_event ON scans (event_id, id)",
     "scans_of_admission ON scans (admission_id, id)",
     "scans_undoing ON scans (undoes) WHERE undoes IS NOT NULL",
+    "scans_in_conflict ON scans (event_id, id) WHERE outcome = 'conflict'",
+)
+
+_POSTGRES_SCANS_STAY = (
+    "CREATE FUNCTION scans_stay() RETURNS trigger LANGUAGE plpgsql AS"
+    " $$ BEGIN RAISE EXCEPTION 'scans are append-only'; END $$",
+    "CREATE TRIGGER scans_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON scans"
+    " FOR EACH STATEMENT EXECUTE FUNCTION scans_stay()",
+)
+
+_SQLITE_SCANS_STAY = tuple(
+    f"CREATE TRIGGER scans_stay_{what} BEFORE {what} ON scans"
+    " BEGIN SELECT RAISE(ABORT, 'scans are append-only'); END"
+    for what in ("UPDATE", "DELETE")
 )
 
 
@@ -170,6 +187,9 @@ def up(migrator: SchemaMigrator, db: Database) -> None:
     _rebuild_refunds(db, "UNIQUE (intent_id, chain_id, tx_hash, log_index)")
     for index in INDEXES:
         db.execute_sql(f"CREATE INDEX {index}")
+    is_postgres = isinstance(db, PostgresqlDatabase)
+    for statement in _POSTGRES_SCANS_STAY if is_postgres else _SQLITE_SCANS_STAY:
+        db.execute_sql(statement)
     for column in ("name", "email"):
         db.execute_sql(
             f"UPDATE admissions SET holder_{column} = (SELECT buyer_{column} FROM payment_intents"
@@ -183,6 +203,8 @@ def down(migrator: SchemaMigrator, db: Database) -> None:
     _rebuild_refunds(db, "UNIQUE (chain_id, tx_hash, log_index)")
     for table in reversed(TABLES):
         db.execute_sql(f"DROP TABLE {table}")
+    if isinstance(db, PostgresqlDatabase):
+        db.execute_sql("DROP FUNCTION scans_stay")
     for table, columns in COLUMNS.items():
         for column in columns:
             db.execute_sql(f"ALTER TABLE {table} DROP COLUMN {column.split()[0]}")

@@ -1,1 +1,1 @@
-"""The door: signed QR codes, devices, scans."""
+"""The door of an event: signed QR codes, paired devices, the manifest, scans and counts."""

@@ -1,18 +1,198 @@
-"""The QR text of an admission. A stub, until the signature is there."""
+"""The QR code of an admission: its text, and the keys that sign it (docs/door.md).
 
-from ticketing.credentials import Keyring, keyed_digest
+A key pair belongs to a tenant and is derived from SECRET_KEY. Its public part is stored with a
+number, so that QR codes outlive a changed SECRET_KEY. The private part is never stored.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from Crypto.PublicKey import ECC
+from Crypto.Signature import eddsa
+from peewee import ModelSelect, fn
+
+from ticketing import clock, credentials, ids
+from ticketing.credentials import Keyring
+from ticketing.db.connection import write_transaction
 from ticketing.models.admissions import Admission
+from ticketing.models.door import TicketKey
+from ticketing.models.prepared import Prepared
+from ticketing.services.door import base45
+
+PREFIX = "T1:"
+VERSION = 1
+MAX_KEYS = 255
+"""The key number is one byte."""
+
+_SIGNED = struct.Struct(">BB16s16sH")
+_SIGNATURE_BYTES = 64
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """What the text of a QR code says. It is not checked yet: see `is_genuine`."""
+
+    key_number: int
+    admission_id: str
+    event_id: str
+    generation: int
+    signed: bytes
+    signature: bytes
+
+
+@Prepared
+def _keys_of(tenant_id: Any) -> ModelSelect[TicketKey]:
+    return TicketKey.select().where(TicketKey.tenant == tenant_id).order_by(TicketKey.number)
+
+
+@Prepared
+def _set_qr(qr: Any, admission_id: Any, generation: Any) -> Any:
+    this = (Admission.id == admission_id) & (Admission.generation == generation)
+    return Admission.update(qr=qr).where(this, Admission.qr.is_null())
 
 
 def qr_of(admission: Admission, keyring: Keyring) -> str:
-    """Return the text of the admission's QR code. It is the same for one generation."""
+    """Return the text of the admission's QR code. It is stored when first asked for.
+
+    The text of one generation never changes. If the admission has a newer generation by now, the
+    text of the older one is returned, but not stored.
+    """
     if admission.qr is None:
-        text = f"{admission.id} {admission.generation}"
-        qr = "T1:" + keyed_digest(keyring.current, "qr", text).upper()
-        Admission.update(qr=qr).where(
-            Admission.id == admission.id,
-            Admission.generation == admission.generation,
-            Admission.qr.is_null(),
-        ).execute()
-        admission.qr = qr
+        key = _current(keys_of(admission.tenant_id, keyring), keyring)
+        admission.qr = _sign(admission, key.number, keyring.current)
+        with write_transaction():
+            changed = _set_qr.run(
+                qr=admission.qr, admission_id=admission.id, generation=admission.generation
+            )
+            if not changed:
+                stored = Admission.get_by_id(admission.id)
+                if stored.generation == admission.generation and stored.qr is not None:
+                    admission.qr = stored.qr
     return str(admission.qr)
+
+
+def keys_of(tenant_id: str, keyring: Keyring) -> Sequence[TicketKey]:
+    """Return a tenant's public keys by number, with that of the current SECRET_KEY.
+
+    The last one is the newest. A key that does not exist yet is created.
+    """
+    keys: Sequence[TicketKey] = _keys_of.rows(tenant_id=tenant_id)
+    if _find(keys, keyring) is None:
+        _create(tenant_id, keyring)
+        keys = _keys_of.rows(tenant_id=tenant_id)
+    return keys
+
+
+def jwks(keys: Sequence[TicketKey]) -> list[dict[str, Any]]:
+    """Return public keys as JWKs (RFC 8037). The last key is the newest."""
+    return [
+        {
+            "kty": "OKP",
+            "crv": "Ed25519",
+            "alg": "EdDSA",
+            "use": "sig",
+            "kid": str(key.number),
+            "x": key.public_key,
+            "newest": key.number == keys[-1].number,
+        }
+        for key in keys
+    ]
+
+
+def read(text: str) -> Ticket | None:
+    """Return what the text of a QR code says. None if it is not one of ours."""
+    if not text.startswith(PREFIX):
+        return None
+    try:
+        data = base45.decode(text.removeprefix(PREFIX))
+    except ValueError:
+        return None
+    if len(data) != _SIGNED.size + _SIGNATURE_BYTES:
+        return None
+    signed, signature = data[: _SIGNED.size], data[_SIGNED.size :]
+    version, number, admission, event, generation = _SIGNED.unpack(signed)
+    if version != VERSION:
+        return None
+    admission_id = ids.from_bytes(ids.ADMISSION, admission)
+    event_id = ids.from_bytes(ids.EVENT, event)
+    return Ticket(number, admission_id, event_id, generation, signed, signature)
+
+
+def is_genuine(ticket: Ticket, keys: Sequence[TicketKey]) -> bool:
+    """Return whether one of these keys has signed the ticket."""
+    for key in keys:
+        if key.number == ticket.key_number:
+            public = eddsa.import_public_key(_decode(key.public_key))
+            try:
+                eddsa.new(public, "rfc8032").verify(_message(ticket.signed), ticket.signature)
+            except ValueError:
+                return False
+            return True
+    return False
+
+
+def _sign(admission: Admission, number: int, secret_key: str) -> str:
+    signed = _SIGNED.pack(
+        VERSION,
+        number,
+        ids.to_bytes(admission.id),
+        ids.to_bytes(admission.event_id),
+        admission.generation,
+    )
+    private = _private_key(secret_key, admission.tenant_id)
+    signature = eddsa.new(private, "rfc8032").sign(_message(signed))
+    return PREFIX + base45.encode(signed + signature)
+
+
+def _message(signed: bytes) -> bytes:
+    return PREFIX.encode() + signed
+
+
+def _private_key(secret_key: str, tenant_id: str) -> ECC.EccKey:
+    seed = bytes.fromhex(credentials.keyed_digest(secret_key, "ticket-signing", tenant_id))
+    # The stubs of pycryptodome know only curves whose seed is a number.
+    return ECC.construct(curve="Ed25519", seed=seed)  # type: ignore[arg-type]
+
+
+def _find(keys: Sequence[TicketKey], keyring: Keyring) -> TicketKey | None:
+    made_by = credentials.secret_key_id(keyring.current)
+    return next((key for key in keys if key.secret_key_id == made_by), None)
+
+
+def _current(keys: Sequence[TicketKey], keyring: Keyring) -> TicketKey:
+    found = _find(keys, keyring)
+    assert found is not None
+    return found
+
+
+def _create(tenant_id: str, keyring: Keyring) -> None:
+    """Store the public key of the current SECRET_KEY under the next number.
+
+    Another process may store it, or take the number, at the same time.
+    """
+    public = _private_key(keyring.current, tenant_id).public_key()
+    while _find(_keys_of.rows(tenant_id=tenant_id), keyring) is None:
+        last = TicketKey.select(fn.MAX(TicketKey.number)).where(TicketKey.tenant == tenant_id)
+        number = (last.scalar() or 0) + 1
+        if number > MAX_KEYS:
+            raise RuntimeError(f"{tenant_id} has used all {MAX_KEYS} numbers of ticket keys")
+        TicketKey.insert(
+            tenant=tenant_id,
+            number=number,
+            public_key=_encode(public.export_key(format="raw")),
+            secret_key_id=credentials.secret_key_id(keyring.current),
+            created_at=clock.now(),
+        ).on_conflict_ignore().as_rowcount().execute()
+
+
+def _encode(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def _decode(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

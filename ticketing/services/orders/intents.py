@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from peewee import ModelSelect, fn
@@ -21,6 +22,7 @@ from ticketing.models.payment_intents import (
     flag_bits,
 )
 from ticketing.models.prepared import Prepared
+from ticketing.models.refunds import Refund
 from ticketing.models.tenants import Tenant
 from ticketing.services import chains
 from ticketing.services.orders import admissions
@@ -130,14 +132,27 @@ def payments_of(intent: PaymentIntent) -> Sequence[Payment]:
 
 
 def add_payment_details(found: Sequence[PaymentIntent]) -> None:
-    """Set the payment details and confirmations of each intent."""
+    """Set the payment details, confirmations and refunds of each intent."""
     paid = any(intent.paid_block is not None for intent in found)
     heads = {each.chain_id: each.block_number for each in chains.states().values()} if paid else {}
+    refunds = _refunds_of([intent.id for intent in found if intent.refunded])
     for intent in found:
         intent.atomic_amount = intent.payment_uri = None
         intent.confirmations = 0
+        intent.refunds = refunds[intent.id]
         if intent.chain_id is not None:
             _add_payment_details(intent, heads.get(intent.chain_id))
+
+
+def _refunds_of(intent_ids: Sequence[str]) -> Mapping[str, Sequence[Refund]]:
+    """Return the refunds that were paid for each intent, the oldest first."""
+    found: dict[str, list[Refund]] = defaultdict(list)
+    if intent_ids:
+        counts = Refund.canonical == True  # noqa: E712
+        paid = Refund.select().where(Refund.intent.in_(list(intent_ids)), counts)
+        for refund in paid.order_by(Refund.id):
+            found[refund.intent_id].append(refund)
+    return found
 
 
 def _add_payment_details(intent: PaymentIntent, head: int | None) -> None:

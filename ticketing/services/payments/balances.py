@@ -22,6 +22,9 @@ from ticketing.constants import LIVE, PART_EXTENSION, REORG_GRACE, SOLD, Flag, I
 from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.models.refunds import Waiver
 
+Position = tuple[int, int]
+"""A place on a chain: block number and log index."""
+
 
 @dataclass(frozen=True)
 class Balance:
@@ -197,13 +200,20 @@ def received_up_to(block: int | None, payments: Iterable[Payment], decimals: int
     return units.from_atomic(sum(counted), decimals)[0]
 
 
+def received_before(position: Position, payments: Iterable[Payment], decimals: int) -> int:
+    """Return the sum of the canonical payments that lie before a place on the chain."""
+    before = (each for each in payments if (each.block_number, each.log_index) < position)
+    return received_up_to(None, before, decimals)
+
+
+def in_effect(waiver: Waiver, payments: Iterable[Payment], decimals: int) -> int:
+    """Return the part of a waiver whose payments are still on the chain."""
+    removed = waiver.received - received_up_to(waiver.block_number, payments, decimals)
+    return int(max(0, waiver.amount - max(0, removed)))
+
+
 def _waived(waivers: Sequence[Waiver], canonical: Sequence[Payment], decimals: int) -> int:
-    """Return what is waived while its payments are on the chain."""
-    in_effect = 0
-    for waiver in waivers:
-        removed = waiver.received - received_up_to(waiver.block_number, canonical, decimals)
-        in_effect += max(0, waiver.amount - max(0, removed))
-    return in_effect
+    return sum(in_effect(waiver, canonical, decimals) for waiver in waivers)
 
 
 def _needed(intent: PaymentIntent) -> int:

@@ -26,6 +26,7 @@ from ticketing.models.payment_intents import (
     PaymentIntent,
 )
 from ticketing.models.refunds import Waiver
+from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains, counters
 from ticketing.services.orders import admissions, intents, stock
@@ -77,19 +78,29 @@ def cancel_sale(of: Expression) -> None:
         _cancel_with_sale(intent, cursors.get(intent.chain_id or 0))
 
 
-def send_back(intent: PaymentIntent, book: Callable[[PaymentIntent], int]) -> PaymentIntent:
-    """Record a refund under the intent's lock, and settle the intent.
+def reduce_due(
+    intent: PaymentIntent, book: Callable[[PaymentIntent, Block], dict[str, int]]
+) -> PaymentIntent:
+    """Record what reduces the refund due, under the intent's lock, and settle the intent.
 
-    `book` gets the locked intent, records the refund, and returns its amount in micro-units.
+    `book` gets the locked intent, settled as of the cursor, and the cursor. It returns the new
+    value of `refunded` or `waived`, in micro-units. ChainUnavailable before the chain's first read.
     """
     with write_transaction():
         cursor = chains.cursor_of(lock_chain(intent.terms.chain_id, shared=True))
         (intent,) = lock([intent.id])
         if cursor is None:
             raise ChainUnavailable("The worker has not read this chain yet.")
-        _write_changes(intent, {"refunded": intent.refunded + book(intent)})
-        settle(intent, cursor)
+        # This also takes all other locks, because `book` may lock the tenant, which is the last.
+        settle(intent, cursor, may_expire=False)
+        _write_changes(intent, book(intent, cursor))
+        settle(intent, cursor, may_expire=False)
         return intent
+
+
+def lock_tenant(tenant_id: str) -> None:
+    """Lock a tenant until the transaction ends. It is the last lock in the order."""
+    list(locked(Tenant.select(Tenant.id).where(Tenant.id == tenant_id)))
 
 
 def settle_again(chain_id: int, intent_ids: Collection[str]) -> int:

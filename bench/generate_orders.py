@@ -1,0 +1,136 @@
+"""Orders for the generator: payment intents, with their payments, refunds and admissions."""
+
+import secrets
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from random import Random
+
+from bench.bulk import Sink
+from bench.fiction import (
+    DAY,
+    HOLD,
+    HOUR,
+    OPEN,
+    OUTCOMES,
+    YEAR,
+    Outcome,
+    Sold,
+    Wallet,
+    address,
+    block,
+    id_at,
+    text,
+)
+from ticketing import credentials, ids
+from ticketing.chain.registry import REGISTRY
+from ticketing.constants import LIVE, SOLD, AdmissionStatus, IntentStatus
+from ticketing.models.payment_intents import flag_bits
+
+HOLDERS = ("Some Buyer", "Night Owl")
+
+
+class Orders:
+    """Creates the orders of one database. `tenants` and `wallets` belong together by index."""
+
+    def __init__(
+        self, sink: Sink, random: Random, now: float, tenants: list[str], wallets: list[Wallet]
+    ) -> None:
+        self._sink, self._random, self._now = sink, random, now
+        self._tenants, self._wallets = tenants, wallets
+
+    def make(self, types: Sequence[Sold], weights: Sequence[int], count: int) -> None:
+        """Create `count` orders of ticket types, in the order of time.
+
+        `weights`: the probability of each type, relative to the others. Their stock is updated.
+        """
+        being_paid = min(count, max(10, count // 200))
+        ended = count - being_paid
+        for place, ticket_type in enumerate(self._draw(types, weights, count)):
+            if place < ended:
+                at = self._now - HOUR - YEAR * (1 - place / ended)
+                (outcome,) = self._random.choices(OUTCOMES, [each.weight for each in OUTCOMES])
+            else:
+                at = self._now - (HOLD - 60) * (count - place) / being_paid
+                (outcome,) = self._random.choices(OPEN, [each.weight for each in OPEN])
+            self._make_one(max(at, ticket_type.created + 1), ticket_type, outcome)
+
+    def _draw(self, types: Sequence[Sold], weights: Sequence[int], count: int) -> Iterator[Sold]:
+        cumulative = list(accumulate(weights))
+        for start in range(0, count, 10_000):
+            some = min(10_000, count - start)
+            yield from self._random.choices(types, cum_weights=cumulative, k=some)
+
+    def _make_one(self, at: float, ticket_type: Sold, outcome: Outcome) -> None:
+        status, quantity = outcome.status, self._random.choice((1, 1, 1, 2, 2, 4))
+        if ticket_type.chain_id is None:
+            # A free order has no payment: it is confirmed at once, or expires.
+            status = IntentStatus.CONFIRMED if status in SOLD else status
+            status = IntentStatus.AWAITING_PAYMENT if status in LIVE else status
+            outcome = Outcome(0, status)
+        intent = id_at(self._random, ids.INTENT, at)
+        tenant = self._tenants[ticket_type.tenant]
+        amount = quantity * ticket_type.price
+        stays = status != IntentStatus.REVERSED
+        received = sum(outcome.paid) * amount // 100 * stays
+        refunded = outcome.back * amount // 100
+        sold = amount if status in SOLD or status in LIVE else 0
+        due = max(0, received - sold - refunded)
+        paid_at = at + (HOLD + 300 if outcome.late else 120)
+        chain_id = ticket_type.chain_id
+        terms = self._terms(ticket_type) if chain_id is not None else (None,) * 6
+        is_paid = stays and sum(outcome.paid) >= 100
+        end = None if status in LIVE else paid_at + 60 if outcome.paid else at + HOLD
+        watch_until = end + DAY if end is not None and chain_id is not None else None
+        swept = self._now - self._random.random() * HOUR / 2
+        is_cold = watch_until is not None and watch_until < swept
+        confirmed_at = end or at if status in SOLD else None
+        hold_until = text(at + HOLD)
+        self._sink.add(
+            *("payment_intents", intent, tenant, ticket_type.event_id, ticket_type.id, status),
+            *(flag_bits(outcome.flags), quantity, ticket_type.price, amount, received, due),
+            *(refunded, "USDC", chain_id, *terms, block(paid_at) if is_paid else None),
+            *("somebody@example.org", "Some Buyer", text(at), hold_until, None),
+            *(hold_until, text(confirmed_at), text(watch_until)),
+            *((text(swept), str(received)) if is_cold else (None, None)),
+        )
+        for number, percent in enumerate(outcome.paid):
+            self._pay(intent, chain_id, number, paid_at, percent * amount // 100, stays)
+        if refunded:
+            self._sink.add(
+                *("refunds", id_at(self._random, ids.REFUND, at + DAY), intent, chain_id),
+                *("0x" + secrets.token_hex(32), 0, address(), refunded, text(at + DAY)),
+            )
+        if status in SOLD:
+            self._admit(intent, ticket_type, quantity, confirmed_at or at, stays)
+        ticket_type.held += quantity * (status in LIVE)
+        ticket_type.sold += quantity * (status in SOLD)
+
+    def _terms(self, ticket_type: Sold) -> tuple[str | int | None, ...]:
+        chain, wallet = REGISTRY[ticket_type.chain_id or 0], self._wallets[ticket_type.tenant]
+        wallet.next_index += 1
+        place = (wallet.id, wallet.next_index - 1, address())
+        return (*place, chain.token_address, chain.decimals, chain.confirmations)
+
+    def _pay(
+        self, intent: str, chain_id: int | None, number: int, at: float, amount: int, stays: bool
+    ) -> None:
+        self._sink.add(
+            *("payments", id_at(self._random, ids.PAYMENT, at), intent, chain_id),
+            *("0x" + secrets.token_hex(32), number, block(at), "0x" + secrets.token_hex(32)),
+            *(text(at), address(), amount, 0, stays, text(at + 1)),
+        )
+
+    def _admit(self, intent: str, to: Sold, seats: int, at: float, valid: bool) -> None:
+        status = AdmissionStatus.VALID if valid else AdmissionStatus.SUSPENDED
+        for seat in range(seats):
+            redeemed_at = text(at + HOUR) if self._random.random() < 1 / 3 else None
+            self._sink.add(
+                *(
+                    "admissions",
+                    id_at(self._random, ids.ADMISSION, at),
+                    self._tenants[to.tenant],
+                    to.event_id,
+                ),
+                *(to.id, intent, credentials.new_admission_code(), status),
+                *(HOLDERS[seat % 2], "somebody@example.org", redeemed_at, text(at)),
+            )

@@ -1,0 +1,123 @@
+"""Where a buyer wants money back: stated with the client secret alone."""
+
+import pytest
+
+from tests.support.factories import Api
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.refunds import RefundAddress
+from tools import anvil
+
+ADDRESS = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
+OTHER = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65"
+
+
+@pytest.fixture
+def buyer(acme):
+    return acme.buyer(acme.ticket())
+
+
+def state(buyer, address, api=None):
+    return (api or buyer.api).post(f"{buyer.path}/refund-address", {"address": address})
+
+
+def history(buyer):
+    rows = RefundAddress.select().order_by(RefundAddress.id)
+    return [
+        (row.address, row.replaced_at is None)
+        for row in rows
+        if row.intent_id == buyer.intent["id"]
+    ]
+
+
+def test_it_is_shown_by_the_order(buyer):
+    assert buyer.now()["refund_address"] is None
+    answer = state(buyer, ADDRESS)
+    assert (answer.status_code, answer.json["refund_address"]) == (200, ADDRESS)
+    assert buyer.now() == answer.json
+
+
+def test_the_last_one_counts_and_the_history_is_kept(buyer):
+    for address in (ADDRESS, OTHER, ADDRESS):
+        state(buyer, address)
+    assert buyer.now()["refund_address"] == ADDRESS
+    assert history(buyer) == [(ADDRESS, False), (OTHER, False), (ADDRESS, True)]
+    first, second, _ = RefundAddress.select().order_by(RefundAddress.id)
+    assert first.replaced_at == second.stated_at
+
+
+def test_the_same_address_again_changes_nothing(buyer):
+    first = state(buyer, ADDRESS)
+    assert state(buyer, ADDRESS).json == first.json
+    assert state(buyer, ADDRESS.lower()).json == first.json
+    assert history(buyer) == [(ADDRESS, True)]
+
+
+@pytest.mark.parametrize("address", [ADDRESS, ADDRESS.lower(), "0x" + ADDRESS[2:].upper()])
+def test_an_address_is_taken_with_its_checksum_or_in_one_case(buyer, address):
+    assert state(buyer, address).json["refund_address"] == ADDRESS
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        ADDRESS[:-1] + "7",
+        ADDRESS.replace("F7", "f7"),
+        "0x" + "0" * 40,
+        anvil.TOKEN_ADDRESS,
+        anvil.TOKEN_ADDRESS.lower(),
+        ADDRESS[2:],
+        ADDRESS + "00",
+        "",
+        1,
+        None,
+        [ADDRESS],
+    ],
+)
+def test_what_can_receive_no_refund_is_refused(buyer, address):
+    answer = state(buyer, address)
+    assert answer.status_code == 422
+    assert answer.json["errors"].keys() == {"address"}
+    assert history(buyer) == []
+
+
+def test_an_address_that_was_issued_to_anybody_is_refused(acme, neighbour, buyer):
+    """Money that arrives there counts as a payment for another order."""
+    others = (acme.buyer(acme.ticket()), neighbour.buyer(neighbour.ticket()))
+    for issued in (buyer, *others):
+        for address in (issued.intent["address"], issued.intent["address"].lower()):
+            answer = state(buyer, address)
+            assert answer.status_code == 422
+            assert answer.json["errors"] == {
+                "address": ["Must not be the payment address of an order."]
+            }
+    assert buyer.now()["refund_address"] is None
+
+
+@pytest.mark.parametrize("role", ["read", "paywall", "write", "admin"])
+def test_no_role_states_it_for_the_buyer(acme, buyer, role):
+    for headers in ({"X-API-Key": acme.key(role)}, acme.api(role).headers):
+        answer = state(buyer, ADDRESS, acme.with_headers(headers))
+        assert (answer.status_code, answer.json["code"]) == (403, "insufficient_role")
+    assert buyer.now()["refund_address"] is None
+
+
+def test_nobody_states_it_for_another_order(app, acme, neighbour, buyer):
+    other = acme.buyer(acme.ticket())
+    theirs = neighbour.buyer(neighbour.ticket())
+    assert state(buyer, ADDRESS, Api(app.test_client())).status_code == 401
+    for stranger in (other, theirs):
+        assert state(buyer, ADDRESS, stranger.api).status_code == 404
+    path = f"{neighbour.checkout}/intents/{buyer.intent['id']}/refund-address"
+    assert buyer.api.post(path, {"address": ADDRESS}).status_code == 404
+    assert PaymentIntent.select().where(PaymentIntent.refund_address.is_null(False)).count() == 0
+
+
+def test_a_replay_with_its_key_states_it_once(buyer):
+    headers = {"Idempotency-Key": "0123456789abcdef0123456789abcdef"}
+    path = f"{buyer.path}/refund-address"
+    first = buyer.api.post(path, {"address": ADDRESS}, headers=headers)
+    state(buyer, OTHER)
+    again = buyer.api.post(path, {"address": ADDRESS}, headers=headers)
+    assert (again.status_code, again.json) == (200, first.json)
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert buyer.now()["refund_address"] == OTHER

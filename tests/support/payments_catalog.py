@@ -1,0 +1,71 @@
+"""What the small world of the property test begins with: an organizer and something to sell."""
+
+from datetime import datetime, timedelta
+
+from peewee import sort_models
+
+from tests.support.factories import new_xpub
+from ticketing import ids
+from ticketing.constants import Publication
+from ticketing.db.connection import database, is_sqlite
+from ticketing.models.base import BaseModel
+from ticketing.models.chains import ChainBlock
+from ticketing.models.events import Event
+from ticketing.models.tenants import Tenant
+from ticketing.models.ticket_types import TicketType
+from ticketing.services import wallets
+
+SLUG = "acme"
+EVENT_STARTS_IN = timedelta(days=2)
+
+
+def empty_database() -> None:
+    """Delete all rows, also those of the audit log, which a trigger protects."""
+    trigger = "trail_stays_delete" if is_sqlite() else "trail_stays ON trail"
+    database.execute_sql(f"DROP TRIGGER IF EXISTS {trigger}")
+    # Only the database knows the reference from ChainBlock.
+    for model in [ChainBlock, *reversed(sort_models(BaseModel.__subclasses__()))]:
+        model.delete().execute()
+
+
+def create_tenant(now: datetime) -> Tenant:
+    """Create the organizer, with a wallet."""
+    tenant = Tenant.create(id=ids.new(ids.TENANT), slug=SLUG, name="Acme", created_at=now)
+    # Not the demo wallet: a real node has accounts of its own at those addresses.
+    wallets.replace(tenant.id, new_xpub())
+    return tenant
+
+
+def create_event(tenant: Tenant, now: datetime) -> Event:
+    """Create a published event."""
+    return Event.create(
+        id=ids.new(ids.EVENT),
+        tenant=tenant,
+        slug="launch",
+        **dict.fromkeys(("title", "description"), "Launch"),
+        type="in_person",
+        start_at=now + EVENT_STARTS_IN,
+        timezone="Europe/Berlin",
+        status=Publication.PUBLISHED,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def create_ticket_type(event: Event, price: int, chain_id: int, capacity: int) -> TicketType:
+    """Create a published ticket type. It is paid on `chain_id`, unless its price is 0."""
+    return TicketType.create(
+        id=ids.new(ids.TICKET_TYPE),
+        tenant=event.tenant,
+        event=event,
+        name="Admission",
+        price_amount=price,
+        chain_id=chain_id if price else None,
+        transferable=False,
+        status=Publication.PUBLISHED,
+        capacity=capacity,
+        min_per_order=1,
+        max_per_order=10,
+        created_at=event.created_at,
+        updated_at=event.created_at,
+    )

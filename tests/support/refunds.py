@@ -1,0 +1,89 @@
+"""What buyers and organizers do about refunds, through the API and on the local chain."""
+
+from typing import Any
+
+from tests.support.factories import Buyer, Organizer, worker_once
+from tools import anvil
+
+PAYER, FRIEND, STRANGER, GIVER = 1, 3, 4, 5
+"""The node's accounts: who pays for tickets, two others, and who gives money back."""
+
+HOUR = 3600
+
+
+FRIEND_ADDRESS = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
+STRANGER_ADDRESS = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65"
+"""As the API writes them."""
+
+
+def account(node: anvil.Anvil, index: int) -> str:
+    """The address of one of the node's accounts."""
+    return str(node.rpc("eth_accounts")[index])
+
+
+def overpay(organizer: Organizer, node: anvil.Anvil, surplus: int = 7, **order: Any) -> Buyer:
+    """A buyer who paid too much, and is owed the surplus."""
+    buyer = organizer.buyer(organizer.ticket(), **order)
+    worker_once(organizer.app)
+    buyer.pay(node, buyer.intent["amount"] + surplus)
+    worker_once(organizer.app)
+    assert buyer.now()["refund_due"] == surplus
+    return buyer
+
+
+def pay_from(node: anvil.Anvil, index: int, buyer: Buyer, amount: int) -> str:
+    """Pay for an order from an account that has no tokens yet."""
+    anvil.mint(node.rpc, anvil.TOKEN_ADDRESS, account(node, index), amount)
+    address = buyer.intent["address"]
+    sent = anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, address, amount, sender=index)
+    return str(sent["transactionHash"])
+
+
+def give_back(node: anvil.Anvil, amount: int, to: str = anvil.BUYER) -> str:
+    """Send money to somebody; return the transaction's hash."""
+    anvil.mint(node.rpc, anvil.TOKEN_ADDRESS, account(node, GIVER), amount)
+    sent = anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, to, amount, sender=GIVER)
+    return str(sent["transactionHash"])
+
+
+def state(buyer: Buyer, address: str) -> Any:
+    """State where the money shall go."""
+    return buyer.api.post(f"{buyer.path}/refund-address", {"address": address})
+
+
+def settle(
+    organizer: Organizer, buyer: Buyer, tx_hash: Any, role: str = "admin", **fields: Any
+) -> Any:
+    """Say that a transaction gave the money back."""
+    path = f"{organizer.path}/refunds/{buyer.intent['id']}/settle"
+    return organizer.api(role).post(path, {"tx_hash": tx_hash, **fields})
+
+
+def settled(organizer: Organizer, buyer: Buyer, tx_hash: str, **fields: Any) -> int:
+    """How much has been given back after a settle. 0 if it was refused as not seen."""
+    answer = settle(organizer, buyer, tx_hash, **fields)
+    if answer.status_code == 200:
+        return int(answer.json["refunded"])
+    assert (answer.status_code, answer.json["code"]) == (409, "refund_not_seen"), answer.json
+    return 0
+
+
+def waive(organizer: Organizer, buyer: Buyer, amount: Any, role: str = "admin") -> Any:
+    """Write the refund off."""
+    path = f"{organizer.path}/refunds/{buyer.intent['id']}/waive"
+    return organizer.api(role).post(path, {"amount": amount, "reason": "less than the fee"})
+
+
+def listed(organizer: Organizer, status: str | None = None) -> list[dict[str, Any]]:
+    """The refunds of a tenant with a status, those that are due by default."""
+    query = {} if status is None else {"status": status}
+    answer = organizer.api("read").get(f"{organizer.path}/refunds", query_string=query)
+    assert answer.status_code == 200, answer.json
+    found: list[dict[str, Any]] = answer.json["data"]
+    return found
+
+
+def pass_hours(node: anvil.Anvil, hours: float) -> None:
+    """Move the chain's clock."""
+    node.rpc("evm_increaseTime", int(hours * HOUR))
+    node.rpc("anvil_mine", "0x1")

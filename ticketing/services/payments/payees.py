@@ -1,0 +1,99 @@
+"""Who may receive a refund, and how much of one transfer counts. Pure rules, without a database.
+
+A transfer to an address that the buyer stated counts, until 72 h after the address was replaced.
+A transfer to a payer counts until 72 h after the first statement, up to what this payer sent and
+has not got back. A transfer to the organizer's `recipient` counts.
+
+A transfer pays only what is owed from payments that lie before it on the chain. So an older
+transfer pays no newer debt, and newer payments do not hinder it. Times are those of the transfer's
+block. Amounts are micro-units.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from ticketing.chain import address
+from ticketing.chain.answers import Transfer
+from ticketing.constants import REFUND_ADDRESS_OVERLAP
+from ticketing.models.payment_intents import Payment
+from ticketing.models.refunds import RefundAddress
+from ticketing.services.payments.balances import Position, received_before
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A refund or waiver that counts already, and its place on the chain. A waiver has no payee."""
+
+    position: Position
+    amount: int
+    payee: str | None = None
+
+
+@dataclass(frozen=True)
+class Debts:
+    """What one order received, keeps, and gave back or waived; and who may get the rest.
+
+    `payments` are canonical, `stated` are the buyer's addresses, `recipient` is the organizer's.
+    """
+
+    payments: Sequence[Payment]
+    decimals: int
+    kept: int
+    reductions: Sequence[Reduction]
+    stated: Sequence[RefundAddress]
+    recipient: str | None
+
+
+def position_of(transfer: Transfer) -> Position:
+    """Return the place of a transfer on its chain."""
+    return transfer.block.number, transfer.log_index
+
+
+def countable(debts: Debts, transfer: Transfer) -> int:
+    """Return the most that a transfer may count as a refund of an order, whatever its value."""
+    position, time, payee = position_of(transfer), transfer.block.time, transfer.recipient
+    owed = _room(position, debts.payments, debts.reductions, debts.decimals, debts.kept)
+    if payee == debts.recipient or _is_stated(payee, time, debts.stated):
+        return owed
+    if payee == address.ZERO or not _payers_count(time, debts.stated):
+        return 0
+    sent = [payment for payment in debts.payments if payment.sender == payee]
+    got_back = [each for each in debts.reductions if each.payee == payee]
+    return min(owed, _room(position, sent, got_back, debts.decimals, kept=0))
+
+
+def _room(
+    position: Position,
+    payments: Sequence[Payment],
+    reductions: Sequence[Reduction],
+    decimals: int,
+    kept: int,
+) -> int:
+    """Return how much can be given back at `position`.
+
+    What was given back up to any place must be owed from payments before that place. This must
+    stay true for the later reductions too.
+    """
+    later = [each.position for each in reductions if each.position > position]
+    return max(
+        0,
+        min(
+            max(0, received_before(place, payments, decimals) - kept)
+            - sum(each.amount for each in reductions if each.position <= place)
+            for place in (position, *later)
+        ),
+    )
+
+
+def _is_stated(payee: str, time: datetime, stated: Sequence[RefundAddress]) -> bool:
+    return any(
+        each.address == payee
+        and (each.replaced_at is None or time < each.replaced_at + REFUND_ADDRESS_OVERLAP)
+        for each in stated
+    )
+
+
+def _payers_count(time: datetime, stated: Sequence[RefundAddress]) -> bool:
+    first = min((each.stated_at for each in stated), default=None)
+    return first is None or time < first + REFUND_ADDRESS_OVERLAP

@@ -1,0 +1,63 @@
+"""Where a buyer wants money back: they state an address, and may change it."""
+
+from collections.abc import Sequence
+
+from ticketing import clock, ids
+from ticketing.chain import address as addresses
+from ticketing.db.connection import write_transaction
+from ticketing.errors import Invalid
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.refunds import RefundAddress
+from ticketing.services.orders import intents
+from ticketing.services.payments import settlement
+
+
+def state(tenant_reference: str, intent_id: str, address: str) -> PaymentIntent:
+    """Set the address for an intent's refunds. The same address again changes nothing.
+
+    The address before still counts for some time: see payees. NotFound. Invalid: see `parse`.
+    """
+    found = intents.get(tenant_reference, intent_id)
+    address = parse(address, found, "address")
+    with write_transaction():
+        (intent,) = settlement.lock([found.id])
+        if intent.refund_address != address:
+            _replace(intent, address)
+    intents.add_payment_details([intent])
+    return intent
+
+
+def parse(text: str, intent: PaymentIntent, field: str) -> str:
+    """Return an address that may receive an intent's refund, with its EIP-55 checksum.
+
+    Invalid, with the name of the `field`: for a wrong checksum, the zero address, the token's own
+    address, and every address that this service issued, because money there belongs to its buyer.
+    """
+    try:
+        address = addresses.parse(text)
+    except ValueError:
+        raise Invalid({field: ["Must be an address with a valid EIP-55 checksum."]}) from None
+    if address == addresses.ZERO:
+        raise Invalid({field: ["Must not be the zero address."]})
+    if address.lower() == (intent.token_address or "").lower():
+        raise Invalid({field: ["Must not be the address of the token."]})
+    if PaymentIntent.select().where(PaymentIntent.address == address).exists():
+        raise Invalid({field: ["Must not be the payment address of an order."]})
+    return address
+
+
+def stated_for(intent: PaymentIntent) -> Sequence[RefundAddress]:
+    """Return every address that the buyer has stated for an intent, the oldest first."""
+    of_intent = RefundAddress.select().where(RefundAddress.intent == intent)
+    return list(of_intent.order_by(RefundAddress.id))
+
+
+def _replace(intent: PaymentIntent, address: str) -> None:
+    now = clock.now()
+    current = (RefundAddress.intent == intent) & RefundAddress.replaced_at.is_null()
+    RefundAddress.update(replaced_at=now).where(current).execute()
+    RefundAddress.insert(
+        id=ids.new(ids.REFUND_ADDRESS), intent=intent.id, address=address, stated_at=now
+    ).execute()
+    PaymentIntent.update(refund_address=address).where(PaymentIntent.id == intent.id).execute()
+    intent.refund_address = address

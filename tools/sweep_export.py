@@ -1,0 +1,111 @@
+"""For tools.sweep: read the file of `flask --app app wallet export` and choose what to sweep."""
+
+import csv
+import re
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from eth_utils.address import to_checksum_address
+
+from tools.sweep_keys import FIRST_HARDENED_INDEX, Refused
+
+COLUMNS = (
+    *("address", "derivation_path", "chain_id", "token_address", "balance", "intent_id"),
+    *("status", "ended_at", "booked", "sweep"),
+)
+LEFT_OUT = {"live", "ended_recently", "not_as_booked", "not_seen"}
+SWEPT = "yes"
+NOBODY = "0x" + "0" * 40
+
+_PATH = re.compile(r"0/([0-9]{1,10})")
+_NUMBER = re.compile(r"[0-9]{1,78}")
+
+
+@dataclass(frozen=True)
+class Holding:
+    """An address with its token balance and its path below the account."""
+
+    address: str
+    index: int
+    token: str
+    value: int
+    chain_id: int
+    sweep: str
+
+
+def read_export(path: Path) -> list[Holding]:
+    """Read all rows of an export. Refused if it is not one."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.reader(file, strict=True))
+    except OSError as error:
+        raise Refused(f"cannot read {path}: {error.strerror}") from None
+    except (ValueError, csv.Error) as error:
+        raise Refused(f"cannot read {path}: {error}") from None
+    if not rows or tuple(rows[0]) != COLUMNS:
+        raise Refused(f"{path} is not an export: its first line must be {','.join(COLUMNS)}")
+    holdings = []
+    for number, row in enumerate(rows[1:], start=2):
+        try:
+            holdings.append(_parse(row))
+        except ValueError:
+            raise Refused(f"row {number} of {path} is not a row of an export") from None
+    return holdings
+
+
+def choose(holdings: list[Holding], chain_id: int, to: str) -> list[Holding]:
+    """Return the holdings to sweep on a chain, and print what is skipped. Refused."""
+    if any(holding.address == to for holding in holdings):
+        raise Refused(
+            "--to is the address of an order: money that arrives there belongs to its buyer"
+        )
+    funded = [each for each in holdings if each.chain_id == chain_id and each.value > 0]
+    if not funded:
+        raise Refused(f"no address of the export has a balance on chain {chain_id}")
+    if any(holding.token == to for holding in funded):
+        raise Refused("--to is the token's own contract: the money would be lost")
+    reasons = Counter(holding.sweep for holding in funded if holding.sweep != SWEPT)
+    for reason, count in sorted(reasons.items()):
+        print(f"skipped ({reason.replace('_', ' ')}): {count}", file=sys.stderr)
+    chosen = [holding for holding in funded if holding.sweep == SWEPT]
+    if not chosen:
+        raise Refused(f"all addresses with a balance on chain {chain_id} are skipped")
+    return chosen
+
+
+def _parse(row: list[str]) -> Holding:
+    address, path, chain_id, token, balance, _, _, _, _, sweep = row
+    relative = _PATH.fullmatch(path)
+    if relative is None or int(relative[1]) >= FIRST_HARDENED_INDEX:
+        raise ValueError("not a path below an account")
+    # The balance is empty if the chain was not enabled.
+    value = parse_number(balance or "0")
+    if sweep not in {SWEPT, *LEFT_OUT}:
+        raise ValueError("not a value of the column `sweep`")
+    addresses = parse_address(address), parse_address(token)
+    return Holding(
+        addresses[0], int(relative[1]), addresses[1], value, parse_number(chain_id), sweep
+    )
+
+
+def parse_number(text: str) -> int:
+    """Parse a whole number below 2**256. ValueError."""
+    if not _NUMBER.fullmatch(text) or int(text) >= 2**256:
+        raise ValueError("not a number")
+    return int(text)
+
+
+def parse_small_number(text: str) -> int:
+    """Parse a whole number below 2**31. ValueError."""
+    if parse_number(text) >= FIRST_HARDENED_INDEX:
+        raise ValueError("too large a number")
+    return int(text)
+
+
+def parse_address(text: str) -> str:
+    """Parse an address with its EIP-55 checksum. ValueError."""
+    if to_checksum_address(text) != text or text == NOBODY:
+        raise ValueError("not an address with its EIP-55 checksum")
+    return text
