@@ -1,6 +1,6 @@
 """Statuses and their transitions, roles, and limits."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 
@@ -193,6 +193,9 @@ MAX_BODY_BYTES = 64 * 1024
 
 DEFAULT_PAGE = 25
 MAX_PAGE = 100
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+"""The earliest time that the service accepts and shows."""
 
 DOORS_BEFORE_START = timedelta(hours=2)
 """How long before its start the doors of an event open by default."""

@@ -60,6 +60,9 @@ def instant(*, good=(), null=False):
     return [*GOOD_TIMES, *good] + [None] * null, [*BAD_TIMES] + [None] * (not null)
 
 
+SHOWN_AS_DEFAULT = {"doors_open_at", "transfers_end_at"}
+"""Times that are never shown as null: null stands for a default."""
+
 BOOLEAN = [True, False], ["true", "false", "", 0, 1, 1.0, [], {}, None]
 TITLE = text(1, 200, bad=(" ", "\n\t", "\u2003" * 3, "\x1c", "\x85", "\ufeff"))
 SLUG = text(
@@ -97,6 +100,8 @@ PUBLIC_EVENT = {
     "start_at": instant(good=[EPOCH]),
     "end_at": instant(null=True),
     "timezone": ZONE,
+    "doors_open_at": instant(null=True),
+    "transfers_end_at": instant(null=True),
 }
 """What an organizer says of an event, and everybody may read."""
 
