@@ -10,6 +10,7 @@ from schemas.base import (
     NOT_BLANK,
     SLUG,
     BaseSchema,
+    Bool,
     Fields,
     Instant,
     PageQuery,
@@ -127,6 +128,17 @@ class StatusSchema(BaseSchema):
     """The new status."""
 
     status = one_of(Publication, required=True)
+
+
+class EventStatusSchema(StatusSchema):
+    """The new status of an event."""
+
+    refund = Bool(
+        metadata={
+            "description": "Only with `canceled`: whether the prices of all admissions become owed"
+            " to their orders. Default: true."
+        }
+    )
 
 
 class PublicEventSchema(BaseSchema):

@@ -30,6 +30,7 @@ CASES = {
     "TicketTypeCreate": {**TICKET_TYPE, "status": NEW_STATUS},
     "TicketTypeChange": TICKET_TYPE,
     "Status": {"status": choice("draft", "published", "canceled")},
+    "EventStatus": {"status": choice("draft", "published", "canceled"), "refund": BOOLEAN},
     "Preflight": {
         "event_id": text(1, 80),
         "ticket_id": text(1, 80),
@@ -145,7 +146,10 @@ def door(organizer, schema):
         "TicketTypeChange": lambda: Door(
             "PATCH", f"{tickets}/{organizer.ticket(of)['id']}", ticket
         ),
-        "Status": lambda: Door("POST", f"{here}/status", {}),
+        "Status": lambda: Door(
+            "POST", f"{tickets}/{organizer.ticket(of, status='draft')['id']}/status", {}
+        ),
+        "EventStatus": lambda: Door("POST", f"{here}/status", {"status": "canceled"}),
         "Preflight": lambda: Door("POST", f"{organizer.checkout}/preflight", nothing, 404),
         "ApiKeyCreate": lambda: Door(
             "POST", f"{organizer.path}/apikeys", {"name": "k", "role": "read"}, 201

@@ -25,7 +25,7 @@ from ticketing.models.ticket_types import TicketType
 from ticketing.services import catalog_version
 from ticketing.services.catalog import obstacles
 from ticketing.services.pagination import Page, PageRequest, paginate
-from ticketing.services.payments import settlement
+from ticketing.services.payments import event_voids, settlement
 
 MAX_SLUG = 80
 _TIMES = ("start_at", "end_at", "doors_open_at", "transfers_end_at")
@@ -131,18 +131,31 @@ def change(tenant: Tenant, event_id: str, fields: dict[str, Any], config: Config
     return _with_obstacles(tenant, event, config)
 
 
-def change_status(tenant: Tenant, event_id: str, status: Publication, config: Config) -> Event:
+def change_status(
+    tenant: Tenant, event_id: str, status: Publication, config: Config, *, refund: bool | None
+) -> Event:
     """Call `set_status`, and return the event with its obstacles."""
-    return _with_obstacles(tenant, set_status(tenant.id, event_id, status), config)
+    return _with_obstacles(tenant, set_status(tenant.id, event_id, status, refund=refund), config)
 
 
-def set_status(tenant_id: str, event_id: str, status: Publication) -> Event:
+def set_status(
+    tenant_id: str, event_id: str, status: Publication, *, refund: bool | None = None
+) -> Event:
     """Publish, unpublish or cancel an event. The current status changes nothing.
 
-    NotFound, InvalidTransition; HasIntents for a return to draft if there are payment intents.
+    A cancelation voids all admissions. With `refund` (None: True) their prices become owed to their
+    orders. A second call with `refund` does so for an event that was canceled without refunds.
+
+    NotFound, InvalidTransition; HasIntents for a return to draft if there are payment intents;
+    Invalid for a `refund` with another status.
     """
+    is_end = status == Publication.CANCELED
+    if refund is not None and not is_end:
+        raise Invalid({"refund": ["Only an event that is canceled is refunded."]})
     with write_transaction():
         event = _lock(tenant_id, event_id)
+        if is_end:
+            _end(event, refund=refund is not False)
         if event.status == status:
             return event
         if status not in PUBLICATION_MOVES[Publication(event.status)]:
@@ -154,11 +167,17 @@ def set_status(tenant_id: str, event_id: str, status: Publication) -> Event:
             )
             if PaymentIntent.select().where(PaymentIntent.event == event).exists():
                 raise HasIntents
-        if status == Publication.CANCELED:
-            settlement.cancel_sale(TicketType.event == event)
         event.status = status
         _save(event)
         return event
+
+
+def _end(event: Event, *, refund: bool) -> None:
+    """Cancel the live orders of a locked event, and void its admissions."""
+    if event.status == Publication.CANCELED and not refund:
+        return
+    settlement.cancel_sale(TicketType.event == event)
+    event_voids.void_all(event.id, refund=refund)
 
 
 def _with_obstacles(tenant: Tenant, event: Event, config: Config) -> Event:
