@@ -1,4 +1,4 @@
-"""The trail: who changed what, when and from where; nothing can change it."""
+"""The audit log: who changed what, when and from where. Nothing can change it."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Every endpoint with every kind of credential; one that is added later is in here by itself."""
+"""Every endpoint with every kind of credential. New endpoints are included automatically."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +25,7 @@ NEEDED = {
     "reconciliation": (Role.ADMIN, Role.ADMIN),
     "audit-log": (Role.ADMIN, Role.ADMIN),
 }
-"""What the contract says; a resource that is added later says it here."""
+"""What the contract says. A new resource needs a line here."""
 
 Due = tuple[int, str] | None
 PASSES: Due = None
@@ -81,11 +81,11 @@ ROWS: dict[type, Callable[[Endpoint, Kind | Role], Due]] = {
     auth.Holder: _of_holder,
     auth.Scraper: _of_scraper,
 }
-"""What each kind of guard answers each kind of credential."""
+"""How each kind of guard answers each kind of credential."""
 
 
 def due(endpoint: Endpoint, kind: Kind | Role) -> Due:
-    """The refusal that is due, None if it passes. A guard that has no row is a KeyError."""
+    """The expected refusal. None if it passes. A guard without a row is a KeyError."""
     return ROWS[type(endpoint.guard)](endpoint, kind)
 
 
@@ -100,7 +100,7 @@ def environ(environ):
 
 @pytest.fixture
 def real(acme):
-    """The ids of one thing of each kind that acme has."""
+    """The ids of one resource of each kind that acme has."""
     buyer = acme.buyer(acme.ticket(price_amount=0))
     intent = buyer.intent
     return {
@@ -165,7 +165,7 @@ def test_every_endpoint_answers_every_credential_as_its_guard_says(app, acme, ne
                 answer = send(app, endpoint, credential.headers, tenant=acme.slug)
                 assert answer.status_code not in (401, 403, 500), case
                 continue
-            # What is there and what is not, the tenant included: nobody is told which.
+            # Nobody learns what exists and what does not, the tenant included.
             for known in ({}, real):
                 answer = send(app, endpoint, credential.headers, tenant=acme.slug, **known)
                 assert answer.status_code == refusal[0], (case, answer.text)

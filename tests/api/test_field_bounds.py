@@ -1,4 +1,4 @@
-"""Every field of every request: what its bounds let in, what they keep out, and by which name."""
+"""Every field of every request: which values its bounds accept and reject, and the error's name."""
 
 import json
 from typing import Any, NamedTuple
@@ -117,7 +117,7 @@ PUBLIC_QUERIES = {"/events": PAGE, "/events/{event_id}/tickets": PAGE}
 
 
 class Door(NamedTuple):
-    """Where a field is tried, beside which other fields, and what a good one is answered."""
+    """Where a field is tried, with which other fields, and the response to a valid value."""
 
     method: str
     path: str
@@ -126,7 +126,7 @@ class Door(NamedTuple):
 
 
 def key_of(organizer):
-    """The id of another key than its own."""
+    """The id of another key than the one in use."""
     return "key_" + organizer.key("read").split("_")[1]
 
 

@@ -1,4 +1,4 @@
-"""The OpenAPI document: whole, true to the service, and shown without leaving the host."""
+"""The OpenAPI document: complete, correct, and shown without other hosts."""
 
 import re
 
@@ -202,7 +202,7 @@ def test_a_pattern_says_the_same_to_python_and_to_javascript(document):
     assert len(patterns) > 5
     for pattern in patterns:
         assert pattern.startswith("^") and pattern.endswith("$"), pattern
-        # Of these JavaScript knows nothing, or means more or less by them than Python.
+        # JavaScript does not know these, or they mean something else than in Python.
         assert not re.search(r"\\[AZdDwWS]|\(\?", pattern), pattern
 
 

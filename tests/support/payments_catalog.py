@@ -1,4 +1,4 @@
-"""What the small world of the property test begins with: an organizer and something to sell."""
+"""The initial data of the property test's world: an organizer and something to sell."""
 
 from datetime import datetime, timedelta
 
