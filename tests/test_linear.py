@@ -40,7 +40,7 @@ HOSTILE = {
         ("", "RPC_URL_", "\n"),
     ],
     "ticketing/config.py: -?[0-9]+(\\.[0-9]+)?": [("", "1", "!"), ("1.", "1", "!")],
-    "ticketing/config.py: SECRET_KEY(_PREVIOUS)?|DATABASE_URL"
+    "ticketing/config.py: SECRET_KEY(_PREVIOUS)?|DATABASE_URL|PUBLIC_URL"
     "|(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_.*": [("RPC_URL_", "a", "\n")],
     "ticketing/config.py: [1-9][0-9]{0,15}": [("", "1", "!")],
     "ticketing/config.py: [A-Za-z0-9._~+/=-]{16,}": [("", "a", "!")],
@@ -98,9 +98,10 @@ HOSTILE = {
     ],
     f"schemas/events.py: {SLUG}": SLUGS,
     "schemas/refunds.py: ^0x[0-9a-f]{64}$": [("0x", "a", "")],
+    "schemas/refunds.py: ^0x[0-9a-fA-F]{40}$": [("0x", "a", "")],
 }
-"""For each regular expression: the start, the repeated part and the end of its worst text."""
-for where in ("events", "ticket_types"):
+"""Of each regular expression: what its worst text begins with, repeats and ends with."""
+for where in ("events", "refunds", "ticket_types"):
     blank = "\\s\\u001c-\\u001f\\u0085\\u180e\\ufeff"
     pattern = f"^[{blank}]*[^\\u0000{blank}][^\\u0000]*$"
     HOSTILE[f"schemas/{where}.py: {pattern}"] = [("", "a", "\0"), SPACES, ("", " a", "\0")]

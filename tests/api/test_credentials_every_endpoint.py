@@ -57,6 +57,8 @@ def _of_buyer(endpoint: Endpoint, kind: Kind | Role) -> Due:
         return UNAUTHENTICATED
     if kind is Kind.NEIGHBOUR:
         return 403, "wrong_tenant"
+    if endpoint.view in guard.secret_views:
+        return 403, "insufficient_role"
     return PASSES if kind.holds(Role.PAYWALL) else (403, "insufficient_role")
 
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.conftest import SECRET_KEY
 from tests.support.factories import new_xpub
 from tests.support.field_values import (
     BOOLEAN,
@@ -21,8 +22,11 @@ from tests.support.field_values import (
     integer,
     text,
 )
-from ticketing import ids
+from ticketing import credentials, ids
 
+ADDRESS = "0x" + "ab" * 20
+TX_HASH = {"tx_hash": "0x" + "ab" * 32}
+NOWHERE = ids.INTENT + "0" * 26
 NEW_STATUS = choice("draft", "published")
 CASES = {
     "EventCreate": {**EVENT, "status": NEW_STATUS},
@@ -53,7 +57,8 @@ CASES = {
     "KeyExchange": {"api_key": text(1, 200)},
     "Login": {"tenant": text(1, 100), "email": text(1, 254), "password": text(1, 128)},
     "RefundSettle": {
-        "tx_hash": text(66, 66, free=False, good=("0x" + "ab" * 32,), bad=("x" * 66,))
+        "tx_hash": text(66, 66, free=False, good=("0x" + "ab" * 32,), bad=("x" * 66,)),
+        "recipient": text(42, 42, null=True, free=False, good=(ADDRESS,), bad=("x" * 42,)),
     },
     "Void": {
         "reason": text(1, 500, bad=(" ", "\n")),
@@ -69,6 +74,8 @@ CASES = {
         ),
         "reason": text(1, 500, bad=(" ", "\n"), null=True),
     },
+    "RefundWaive": {"amount": integer(1, 2**53 - 1), "reason": text(1, 500)},
+    "RefundAddress": {"address": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,))},
     "WalletSet": {"xpub": text(1, 200, free=False, good=(new_xpub(),), bad=("x", "xpub6" * 20))},
 }
 
@@ -103,7 +110,7 @@ QUERIES = {
         "event_id": ID,
         "flag": option("underpaid", "overpaid", "paid_late", "duplicate", "reorged"),
     },
-    "/refunds": PAGE,
+    "/refunds": {**PAGE, "status": option("due", "waived", "settled")},
     "/audit-log": {**PAGE, "actor": NAMED, "subject": NAMED},
     "/admissions": {
         **PAGE,
@@ -123,6 +130,7 @@ class Door(NamedTuple):
     path: str
     body: dict[str, Any]
     status: int = 200
+    secret: str | None = None
 
 
 def key_of(organizer):
@@ -162,7 +170,20 @@ def door(organizer, schema):
             "POST", "/v1/auth/login", {"tenant": "t", "email": "e@x.io", "password": "p"}, 401
         ),
         "RefundSettle": lambda: Door(
-            "POST", f"{organizer.path}/refunds/{ids.INTENT}{'0' * 26}/settle", {}, 404
+            "POST", f"{organizer.path}/refunds/{NOWHERE}/settle", TX_HASH, 404
+        ),
+        "RefundWaive": lambda: Door(
+            "POST",
+            f"{organizer.path}/refunds/{NOWHERE}/waive",
+            {"amount": 1, "reason": "x"},
+            404,
+        ),
+        "RefundAddress": lambda: Door(
+            "POST",
+            f"{organizer.checkout}/intents/{NOWHERE}/refund-address",
+            {},
+            404,
+            credentials.client_secret(SECRET_KEY, NOWHERE),
         ),
         "Void": lambda: Door(
             "POST",
@@ -191,6 +212,8 @@ def send(organizer, to, fields):
         body[outer] = {**body.get(outer, {}), inner: value} if inner else value
     text = json.dumps(body).replace(f'"{EXPONENT}"', "1e3")
     headers = {"X-API-Key": organizer.admin_key, "Content-Type": "application/json"}
+    if to.secret is not None:
+        headers["Authorization"] = f"Bearer {to.secret}"
     return organizer.app.test_client().open(to.path, method=to.method, headers=headers, data=text)
 
 

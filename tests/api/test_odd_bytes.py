@@ -57,11 +57,13 @@ class Door:
             "event_id": draft["id"],
             "ticket_id": organizer.ticket(draft)["id"],
         }
+        buyer = organizer.buyer(ticket)
+        self.secret = {"Authorization": f"Bearer {buyer.intent['client_secret']}"}
         self.ids = {
             "tenant": organizer.slug,
             "event_id": ticket["event_id"],
             "ticket_id": ticket["id"],
-            "intent_id": organizer.buyer(ticket).intent["id"],
+            "intent_id": buyer.intent["id"],
             "key_id": "key_" + organizer.key("read").split("_")[1],
         }
 
@@ -91,10 +93,12 @@ class Door:
     def send(self, field, body):
         # A change is tried on a draft: after publication the slug is fixed.
         ids = {**self.ids, **(self.draft_ids if field.method == "PATCH" else {})}
+        security = self.document["paths"][field.path][field.method.lower()]["security"]
+        headers = self.secret if security == [{"clientSecret": []}] else self.headers
         return self.client.open(
             field.path.format(**ids),
             method=field.method,
-            headers={**self.headers, "Content-Type": "application/json"},
+            headers={**headers, "Content-Type": "application/json"},
             data=body,
         )
 

@@ -197,9 +197,12 @@ class Drive:
         assert (late.now()["status"], idle.now()["status"]) == ("expired", "expired")
 
     def give_back(self):
-        """Refund an overpayment."""
+        """Give back what was paid too much, and write off the rest."""
         buyer = self.acme.buyer(self.ticket)
-        buyer.pay(self.node, PRICE + 7)
+        for account in (2, 3):
+            address = {"address": self.node.rpc("eth_accounts")[account]}
+            assert post_twice(buyer.api, f"{buyer.path}/refund-address", address).status_code == 200
+        buyer.pay(self.node, PRICE + 9)
         self._work()
         sender = self.node.rpc("eth_accounts")[5]
         anvil.mint(self.node.rpc, anvil.TOKEN_ADDRESS, sender, 7)
@@ -207,6 +210,12 @@ class Drive:
         path = f"{self.acme.path}/refunds/{buyer.intent['id']}/settle"
         body = {"tx_hash": sent["transactionHash"]}
         assert post_twice(self._key_of("acme"), path, body).status_code == 200
+        assert self._key_of("acme").post(path, body).status_code == 200
+        path = f"{self.acme.path}/refunds/{buyer.intent['id']}/waive"
+        body = {"amount": 2, "reason": "less than the fee"}
+        assert post_twice(self._key_of("acme"), path, body).status_code == 200
+        assert len(buyer.now()["refunds"]) == 1
+        self._work()
 
     def look_at_the_rest(self):
         """Request what belongs to no tenant, and the reconciliation of a large tenant."""
@@ -249,6 +258,7 @@ def test_nothing_but_what_is_asked_for_is_read(app, node, monkeypatch):
     # Without any of these, a plan is wrong.
     for index in (
         *("events_by_start", "intents_deep", "payments_of_block", "refunds_of_intent"),
+        *("refunds_of_log", "refund_addresses_of_intent", "intents_waived", "intents_refunded"),
         *("intents_refund_pending", "intents_to_search", "intents_canceled", "refunds_of_block"),
     ):
         database.execute_sql(f"DROP INDEX {index}")

@@ -7,7 +7,7 @@ from typing import Any
 from flask import Flask
 
 from ticketing import ids
-from ticketing.web.auth import Guard
+from ticketing.web.auth import Buyer, Guard
 from ticketing.web.blueprint import ApiBlueprint
 
 OUTSIDE_SURFACES = {"static", "openapi", "docs", "home"}
@@ -38,6 +38,11 @@ class Endpoint:
     def reads(self) -> bool:
         """Whether it changes nothing (RFC 9110, 9.2.1)."""
         return self.method in ("GET", "HEAD")
+
+    @property
+    def needs_secret(self) -> bool:
+        """Whether no role opens it, but an order's client secret."""
+        return isinstance(self.guard, Buyer) and self.view in self.guard.secret_views
 
     @property
     def ids(self) -> list[str]:

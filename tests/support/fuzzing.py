@@ -40,6 +40,11 @@ Known = dict[str, list[Any]]
 
 PASSWORD = "correct horse battery staple"
 OUT_OF_RANGE = "Must be in the years 1970 to 9999 in UTC."
+NO_PAYEE = {
+    "Must be an address with a valid EIP-55 checksum.",
+    "Must not be the zero address.",
+    "Must not be the payment address of an order.",
+}
 IN_WORDS = {
     "cursor": {"Must be a cursor of this list."},
     "timezone": {"Not an IANA time zone name."},
@@ -53,6 +58,8 @@ IN_WORDS = {
     },
     "buyer.email": {"Not a valid email address."},
     "xpub": {"Not an extended public key: its checksum is wrong."},
+    "address": NO_PAYEE,
+    "recipient": NO_PAYEE,
     "Idempotency-Key": {"32 characters or more without a credential."},
 }
 """Rejections of values that JSON Schema allows. The document describes each of them in words.
@@ -100,7 +107,9 @@ def open_shop(acme: Organizer, node: anvil.Anvil) -> Shop:
     guest = acme.buyer(free, quantity=2)
     worker_once(acme.app)
     paid.pay(node)
-    too_much.pay(node, PRICE + 7)
+    more = [acme.buyer(seat, buyer=ada) for _ in range(3)]
+    for each in (too_much, *more):
+        each.pay(node, PRICE + 7)
     worker_once(acme.app)
     given_up.cancel()
     guest.purchase()
@@ -115,7 +124,7 @@ def open_shop(acme: Organizer, node: anvil.Anvil) -> Shop:
         "path.event_id": [sale["id"], draft["id"], gone["id"], "on-sale"],
         "path.ticket_id": [each["id"] for each in tickets],
         "path.intent_id": [
-            each.intent["id"] for each in (waiting, paid, too_much, given_up, guest)
+            each.intent["id"] for each in (waiting, paid, too_much, *more, given_up, guest)
         ],
         "path.key_id": key_ids,
         "query.event_id": [sale["id"], draft["id"]],
@@ -126,6 +135,9 @@ def open_shop(acme: Organizer, node: anvil.Anvil) -> Shop:
         "body.online_join_url": ["https://meet.example.org/launch", "http://[::1]:8443/a?b=c#d"],
         "body.xpub": [new_xpub(), new_xpub()],
         "body.tx_hash": [refund["transactionHash"]],
+        "body.recipient": [node.rpc("eth_accounts")[6]],
+        "body.address": [node.rpc("eth_accounts")[6], anvil.BUYER],
+        "body.amount": [7],
         "body.api_key": keys,
         "body.tenant": [acme.slug],
         "body.email": [ada["email"]],
