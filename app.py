@@ -16,6 +16,7 @@ from ticketing.blueprints import (
     chains,
     checkout,
     events,
+    holders,
     intents,
     metrics,
     public,
@@ -24,6 +25,7 @@ from ticketing.blueprints import (
     system,
     ticket_types,
     tokens,
+    transfers,
     wallets,
 )
 from ticketing.config import Config, ConfigError, load
@@ -35,7 +37,7 @@ from ticketing.web.response_cache import Front
 
 SURFACES = (
     *(tokens, api_keys, wallets, events, ticket_types, intents, admissions, refunds),
-    *(reconciliation, audit_log, public, checkout, chains, system),
+    *(reconciliation, audit_log, public, checkout, holders, transfers, chains, system),
 )
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from marshmallow import Schema, ValidationError, fields, missing, validate
 
-from ticketing.constants import DEFAULT_PAGE, MAX_PAGE, Publication
+from ticketing.constants import DEFAULT_PAGE, EPOCH, MAX_PAGE, Publication
 
 # These patterns are published. They mean the same in Python and in JavaScript (ECMA-262).
 SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
@@ -28,7 +28,6 @@ EXAMPLE_TOKEN = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 EXAMPLE_TX_HASH = "0x" + "ab" * 32
 
 _RFC3339 = re.compile(RFC3339)
-_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class BaseSchema(Schema):
@@ -167,7 +166,7 @@ class Instant(fields.DateTime):
             instant = instant.astimezone(UTC)
         except OverflowError:
             raise self.make_error("range") from None
-        if instant < _EARLIEST:
+        if instant < EPOCH:
             raise self.make_error("range")
         return instant
 

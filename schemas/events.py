@@ -10,6 +10,7 @@ from schemas.base import (
     NOT_BLANK,
     SLUG,
     BaseSchema,
+    Bool,
     Fields,
     Instant,
     PageQuery,
@@ -64,8 +65,32 @@ PUBLIC_FIELDS: Fields = {
         validate=[validate.Length(1, 64), _check_timezone],
         metadata=documented("Europe/Berlin", "An IANA time zone name."),
     ),
+    "doors_open_at": Instant(
+        load_default=None,
+        allow_none=True,
+        metadata=documented(
+            "2026-12-01T17:00:00Z", "Not after `end_at`. Default: two hours before `start_at`."
+        ),
+    ),
+    "transfers_end_at": Instant(
+        load_default=None,
+        allow_none=True,
+        metadata=documented(
+            "2026-12-01T17:00:00Z", "Not after `end_at`. Default: `doors_open_at`."
+        ),
+    ),
 }
 """The fields that organizers set and the public sees."""
+
+EFFECTIVE_TIMES: Fields = {
+    "doors_open_at": Instant(
+        required=True, attribute="doors_open", metadata=documented("2026-12-01T17:00:00Z")
+    ),
+    "transfers_end_at": Instant(
+        required=True, attribute="transfers_end", metadata=documented("2026-12-01T17:00:00Z")
+    ),
+}
+"""The same two times in a response: as set, or the default."""
 
 FIELDS: Fields = {
     **PUBLIC_FIELDS,
@@ -105,13 +130,24 @@ class StatusSchema(BaseSchema):
     status = one_of(Publication, required=True)
 
 
+class EventStatusSchema(StatusSchema):
+    """The new status of an event."""
+
+    refund = Bool(
+        metadata={
+            "description": "Only with `canceled`: whether the prices of all admissions become owed"
+            " to their orders. Default: true."
+        }
+    )
+
+
 class PublicEventSchema(BaseSchema):
     """A published event as the public sees it."""
 
     id = an_id("evt_")
 
     class Meta:
-        include = shown(PUBLIC_FIELDS)
+        include = shown(PUBLIC_FIELDS) | EFFECTIVE_TIMES
 
 
 class EventSchema(BaseSchema):
@@ -128,7 +164,7 @@ class EventSchema(BaseSchema):
     updated_at = Instant(required=True)
 
     class Meta:
-        include = shown(FIELDS)
+        include = shown(FIELDS) | EFFECTIVE_TIMES
 
 
 class EventListQuery(PageQuery):

@@ -1,6 +1,6 @@
 """Statuses and their transitions, roles, and limits."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 
@@ -146,6 +146,12 @@ class RefundStatus(StrEnum):
     SETTLED = "settled"
 
 
+class RefundRecipient(StrEnum):
+    """Who gets the money back if an admission is voided with a refund."""
+
+    ORDER_BUYER = "order_buyer"
+
+
 class Obstacle(StrEnum):
     """Why nobody can buy right now, as the organizer sees it."""
 
@@ -194,6 +200,9 @@ MAX_BODY_BYTES = 64 * 1024
 DEFAULT_PAGE = 25
 MAX_PAGE = 100
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+"""The earliest time that the service accepts and shows."""
+
 DOORS_BEFORE_START = timedelta(hours=2)
 """How long before its start the doors of an event open by default."""
 
@@ -208,6 +217,12 @@ REORG_GRACE = timedelta(minutes=15)
 
 REFUND_ADDRESS_OVERLAP = timedelta(hours=72)
 """For how long a refund may still go to the earlier address: the payer's, or a replaced one."""
+
+OFFER_LIVES = timedelta(hours=48)
+"""For how long a transfer's offer can be accepted."""
+
+TRANSFERS_PER_DAY = 3
+"""How often one admission can be offered in 24 hours."""
 
 WATCH_AFTER_END = timedelta(days=1)
 """For how long the worker still reads the logs of an ended intent's address."""

@@ -20,6 +20,8 @@ _RANDOM_BITS, _RANDOM_LENGTH = 170, 34
 _CHECKSUM_LENGTH = 7
 
 CLIENT_SECRET_PREFIX = "cs_"
+_OFFER_PREFIX, _OFFER_DIGITS = "to_", 40
+_OFFER_SHAPE = re.compile(rf"{_OFFER_PREFIX}([{ids.ALPHABET}]{{26}})_[0-9a-f]{{{_OFFER_DIGITS}}}")
 _CODE_BITS, _CODE_LENGTH = 100, 20
 
 
@@ -83,6 +85,25 @@ def client_secret(secret_key: str, intent_id: str) -> str:
 def is_client_secret(keyring: Keyring, intent_id: str, offered: str) -> bool:
     """Return whether `offered` is the client secret of this intent."""
     return same_as_any(offered, [client_secret(each, intent_id) for each in keyring.accepted])
+
+
+def transfer_offer(secret_key: str, transfer_id: str) -> str:
+    """Return the secret that accepts one transfer: `to_`, the transfer's id, `_`, 160 bits in hex.
+
+    It is derived and never stored.
+    """
+    digest = keyed_digest(secret_key, "transfer-offer", transfer_id)[:_OFFER_DIGITS]
+    return f"{_OFFER_PREFIX}{transfer_id.removeprefix(ids.TRANSFER)}_{digest}"
+
+
+def offered_transfer(keyring: Keyring, offer: str) -> str | None:
+    """Return the id of the transfer that this offer accepts. None for a wrong offer."""
+    match = _OFFER_SHAPE.fullmatch(offer)
+    if match is None:
+        return None
+    transfer_id = ids.TRANSFER + match[1]
+    genuine = [transfer_offer(each, transfer_id) for each in keyring.accepted]
+    return transfer_id if same_as_any(offer, genuine) else None
 
 
 def new_admission_code() -> str:

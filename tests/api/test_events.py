@@ -1,4 +1,4 @@
-"""Events: creating, reading, changing, publishing, canceling and listing them."""
+"""Events: create, read, change, publish, cancel and list them."""
 
 import pytest
 
@@ -119,6 +119,8 @@ def test_each_field_can_be_changed_alone(acme, admin, path):
         "description": "New.",
         "type": "hybrid",
         "venue": "Roof",
+        "transfers_end_at": "2030-12-30T00:00:00Z",
+        "doors_open_at": "2030-12-31T00:00:00Z",
         "start_at": "2031-05-01T10:00:00Z",
         "end_at": "2031-05-01T12:00:00Z",
         "timezone": "Asia/Tokyo",
@@ -177,6 +179,46 @@ def test_an_event_ends_after_it_starts(acme, admin, path):
         admin.patch(here, {"start_at": "2032-01-01T00:00:00Z", "end_at": None}).json["end_at"]
         is None
     )
+
+
+def test_doors_open_two_hours_before_the_start_and_end_transfers_by_default(acme, admin, path):
+    event = acme.event(start_at="2031-03-01T10:00:00Z")
+    here, public = f"{path}/{event['id']}", f"{acme.public}/events/{event['id']}"
+
+    def times():
+        shown, seen = admin.get(here).json, admin.get(public).json
+        names = ("doors_open_at", "transfers_end_at")
+        assert [shown[name] for name in names] == [seen[name] for name in names]
+        return [shown[name][11:16] for name in names]
+
+    assert times() == ["08:00", "08:00"]
+    steps = (
+        ({"doors_open_at": "2031-03-01T09:00:00Z"}, ["09:00", "09:00"]),
+        ({"transfers_end_at": "2031-03-01T07:00:00Z"}, ["09:00", "07:00"]),
+        ({"start_at": "2031-03-01T12:00:00Z"}, ["09:00", "07:00"]),
+        ({"doors_open_at": None}, ["10:00", "07:00"]),
+        ({"transfers_end_at": None}, ["10:00", "10:00"]),
+    )
+    for change, expected in steps:
+        assert admin.patch(here, change).status_code == 200
+        assert times() == expected
+    assert acme.event(start_at="1970-01-01T01:00:00Z")["doors_open_at"] == "1970-01-01T00:00:00Z"
+
+
+def test_doors_and_transfers_do_not_wait_until_after_the_end(acme, admin, path):
+    end = "2031-03-01T12:00:00Z"
+    late = dict.fromkeys(("doors_open_at", "transfers_end_at"), "2031-03-01T12:00:01Z")
+    body = {**event_body(), "start_at": "2031-03-01T10:00:00Z", "end_at": end}
+    refused = admin.post(path, {**body, **late})
+    assert refused.status_code == 422 and refused.json["errors"].keys() == set(late)
+    for name, value in late.items():
+        made = admin.post(path, {**body, name: end})
+        assert (made.status_code, made.json[name]) == (201, end)
+        here = f"{path}/{made.json['id']}"
+        for change in ({name: value}, {"end_at": "2031-03-01T11:00:00Z"}):
+            refused = admin.patch(here, change)
+            assert refused.status_code == 422 and refused.json["errors"].keys() == {name}
+        assert admin.patch(here, {name: value, "end_at": None}).json[name] == value
 
 
 def test_the_list_is_filtered_by_status_type_and_title(acme, admin, path):

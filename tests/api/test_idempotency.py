@@ -1,4 +1,4 @@
-"""Idempotency-Key: a request that is sent again has no second effect."""
+"""Idempotency-Key: a repeated request has no second effect."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -43,7 +43,7 @@ def test_quoted_and_bare_are_the_same_key(acme):
 def test_what_is_no_key_is_refused(acme, key):
     answer = acme.api("write").post(f"{acme.path}/events", EVENT, **keyed(key))
     if key == " leading":
-        # HTTP strips white space around a value, so this is the key "leading".
+        # HTTP strips white space around a value, so the key is "leading".
         assert answer.status_code in (201, 422)
     else:
         assert answer.status_code == 422
@@ -69,7 +69,7 @@ def test_a_key_is_bound_to_credential_method_and_path(acme, neighbour):
 def test_a_replayed_key_creation_never_carries_the_secret_again(acme):
     body = {"name": "x", "role": "read"}
     first = acme.api().post(f"{acme.path}/apikeys", body, **keyed("k"))
-    # The second client is the same credential: acme's one admin key.
+    # The second client uses the same credential: acme's only admin key.
     second = acme.api().post(f"{acme.path}/apikeys", body, **keyed("k"))
     assert second.json == {**first.json, "key": None}
     assert first.json["key"] not in IdempotencyKey.get().body

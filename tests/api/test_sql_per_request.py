@@ -1,4 +1,4 @@
-"""Which statements a request runs, in their order."""
+"""Which SQL statements a request runs, and in which order."""
 
 import re
 from contextlib import contextmanager
@@ -19,12 +19,12 @@ _KIND = re.compile(
 
 
 def kind(sql):
-    """What a statement does, and to which table."""
+    """Return what a statement does, and to which table."""
     return " ".join(part for part in _KIND.match(sql).groups() if part)
 
 
 class Recording:
-    """A cursor that writes down what it executes."""
+    """A cursor that records what it executes."""
 
     def __init__(self, cursor, statements):
         self._cursor, self._statements = cursor, statements
@@ -39,7 +39,7 @@ class Recording:
 
 @contextmanager
 def statements():
-    """All statements of this thread until the block ends, those of transactions included."""
+    """Record all statements of this thread in a block, including those of transactions."""
     found, db = [], database.obj
     with pytest.MonkeyPatch.context() as patch:
         cursor = db.cursor
@@ -50,7 +50,7 @@ def statements():
 @pytest.fixture
 def ticket(acme):
     found = acme.ticket(capacity=None)
-    # The worker has looked at the chain, and the key's use has been noted in this minute.
+    # The worker has read the chain, and the key's use is stored for this minute.
     ChainState.create(
         chain_id=31337, token_address="0x5FbDB2315678afecb367f032d93F642f64180aa3", decimals=6
     )

@@ -4,8 +4,17 @@ import threading
 
 import pytest
 
-from tests.support.admissions import FREE, admissions_of, given, redeem, sold, void
-from tests.support.factories import PRICE, worker_once
+from tests.support.admissions import (
+    FREE,
+    admissions_of,
+    given,
+    invite,
+    redeem,
+    reissue,
+    sold,
+    void,
+)
+from tests.support.factories import PRICE, Buyer, worker_once
 from ticketing.db.connection import database
 from ticketing.models.admissions import Admission
 from ticketing.services.payments import reconciliation
@@ -77,4 +86,32 @@ def test_a_void_beside_the_worker_leaves_the_books_right(acme, node, is_gone):
     assert statuses == ["void", "suspended" if is_gone else "valid"]
     assert buyer.now()["refund_due"] == (0 if is_gone else PRICE + 7)
     assert acme.stock(ticket) == (0, 1)
+    assert reconciliation.reconcile(None) == []
+
+
+def test_a_canceled_event_has_no_valid_admission_whatever_else_happens(acme):
+    """Orders, free purchases, guests, reissues and voids come at the moment of the cancelation."""
+    ticket = acme.ticket(**FREE, capacity=None)
+    served, waiting = given(acme, ticket, quantity=2), [acme.buyer(ticket) for _ in range(3)]
+    first, second = admissions_of(served)
+    status = f"{acme.path}/events/{ticket['event_id']}/status"
+    api = acme.with_headers({"X-API-Key": acme.admin_key})
+
+    def order():
+        answer = acme.preflight(ticket)
+        return Buyer(acme, answer.json).purchase() if answer.status_code == 201 else answer
+
+    answers = at_once(
+        lambda: api.post(status, {"status": "canceled"}),
+        *(buyer.purchase for buyer in waiting),
+        *(order for _ in range(3)),
+        lambda: invite(acme, ticket, {}, {}),
+        lambda: reissue(acme, first),
+        lambda: void(acme, second),
+    )
+    assert answers[0].status_code == 200
+    assert {answer.status_code for answer in answers} <= {200, 201, 404, 409}
+    assert {each.status for each in Admission.select()} == {"void"}
+    assert acme.stock(ticket) == (0, 0)
+    assert {buyer.now()["status"] for buyer in waiting} <= {"confirmed", "canceled"}
     assert reconciliation.reconcile(None) == []

@@ -1,4 +1,4 @@
-"""What the small world of the property test begins with: an organizer and something to sell."""
+"""The initial data of the property test's world: an organizer and something to sell."""
 
 from datetime import datetime, timedelta
 
@@ -46,6 +46,8 @@ def create_event(tenant: Tenant, now: datetime) -> Event:
         **dict.fromkeys(("title", "description"), "Launch"),
         type="in_person",
         start_at=now + EVENT_STARTS_IN,
+        doors_open_at=now,
+        transfers_end_at=now + EVENT_STARTS_IN,
         timezone="Europe/Berlin",
         status=Publication.PUBLISHED,
         created_at=now,
@@ -62,7 +64,7 @@ def create_ticket_type(event: Event, price: int, chain_id: int, capacity: int) -
         name="Admission",
         price_amount=price,
         chain_id=chain_id if price else None,
-        transferable=False,
+        transferable=True,
         status=Publication.PUBLISHED,
         capacity=capacity,
         min_per_order=1,

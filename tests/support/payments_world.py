@@ -6,4 +6,4 @@ from tests.support.world_sales import Sales
 
 
 class World(Sales, Refunds, Admissions):
-    """What can happen is a method. Each leaves the books in order, or an assertion fails."""
+    """Each possible event is a method. Afterwards the books are right, or an assertion fails."""

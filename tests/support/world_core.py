@@ -1,6 +1,6 @@
-"""The core of the property test's world: a chain, a clock, workers, a node, and mishaps.
+"""The core of the property test's world: a chain, a clock, workers, a node, and faults.
 
-What people do there is in world_sales, world_refunds and world_admissions.
+World adds the events of people: world_sales, world_refunds, world_admissions.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,6 @@ from typing import Any
 
 from peewee import OperationalError
 
-from tests.support.fake_chain import Send
 from tests.support.payments_catalog import (
     SLUG,
     create_event,
@@ -24,14 +23,12 @@ from tests.support.tripwire import Killed, Tripwire
 from tests.support.world_node import Fault, Pool
 from ticketing.chain.errors import RpcError
 from ticketing.config import Config
-from ticketing.constants import MICRO_UNIT_DECIMALS, Publication
+from ticketing.constants import MICRO_UNIT_DECIMALS
 from ticketing.db.connection import database
 from ticketing.errors import TicketingError
-from ticketing.models.payment_intents import TO_REFUND, PaymentIntent
-from ticketing.services import chains, checkout
-from ticketing.services.access.audit_log import Actor
-from ticketing.services.catalog import events, ticket_types
-from ticketing.services.payments import refund_settlement, refunds, settlement
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.services import chains
+from ticketing.services.payments import settlement
 from ticketing.services.payments.booking import CursorMoved
 from ticketing.worker.watcher import ChainRefused, Watcher
 
@@ -40,14 +37,14 @@ TICK = timedelta(seconds=3)
 ENDS = {"kill": Killed, "lose_connection": OperationalError}
 
 Happening = tuple[str, tuple[Any, ...]]
-"""Something that happens: the name of a method of World, and its arguments."""
+"""An event: the name of a method of World, and its arguments."""
 
 Mishap = tuple[int, Sequence[Happening]]
-"""What happens in the middle of something else, and at which point there."""
+"""Events in the middle of another one, and at which point of it."""
 
 
 class Core:
-    """What can happen is a method. Each leaves the books in order, or an assertion fails."""
+    """Each possible event is a method. Afterwards the books are right, or an assertion fails."""
 
     def __init__(self, config: Config, chain: Any, *, capacity: int, skew: int) -> None:
         self.config = config
@@ -63,43 +60,43 @@ class Core:
         self.model = Model(self.settings.confirmations, 10 ** (chain.decimals - 6))
         self._capacity = capacity
         self.whole = True
-        """Whether nothing has gone wrong in this world: then it can be healed."""
+        """Whether nothing has failed in this world: then it can be healed."""
 
     def clock(self) -> datetime:
-        """The service's time: it never stands still."""
+        """Return the service's time. It always moves forward."""
         self.now += timedelta(microseconds=1)
         return self.now
 
-    # What chain, clock and workers do.
+    # Events of the chain, the clock and the workers.
 
     def mine(self, blocks: int) -> None:
-        """Let empty blocks be mined."""
+        """Mine empty blocks."""
         self.chain.mine(blocks, self.chain_time())
         self.model.see(self.chain)
 
     def pass_time(self, seconds: int, mined: bool) -> None:
-        """Let time pass; the chain learns of it with its next block."""
+        """Move the clock. The chain sees it with its next block."""
         self.now += timedelta(seconds=seconds)
         if mined:
             self.mine(1)
 
     def reorganize(self, depth: int, places: Sequence[int | None], extra: int) -> None:
-        """Let the chain change its mind about its last blocks."""
+        """Replace the last blocks of the chain."""
         self.model.deepest = max(self.model.deepest, self.chain.reorganize(depth, places, extra))
         self.model.see(self.chain)
 
     def include_dropped(self) -> None:
-        """Mine what reorganizations dropped."""
+        """Mine the transactions that reorganizations dropped."""
         self.chain.include_dropped(self.chain_time())
         self.model.see(self.chain)
 
     def set_node(self, is_cut: bool, faults: Sequence[Fault]) -> None:
-        """Cut the node off, or let its provider misbehave in these ways; or heal it."""
+        """Disconnect the node, give its provider these faults, or heal it."""
         self.pool.set(is_cut=is_cut, faults=faults)
         self.model.suspect(name for name, *_ in faults)
 
     def look(self, which: int) -> None:
-        """Let one of the workers look."""
+        """Run a look of one worker."""
         settlement.expire_free()
         watcher = self._workers[which] = self._workers[which] or Watcher(self.settings)
         try:
@@ -109,14 +106,14 @@ class Core:
             return
 
     def look_after_silence(self, which: int) -> None:
-        """Let one of the workers look when the other has been silent for long."""
+        """Run a look of one worker after the other was silent for long."""
         self.now += chains.LEASE + TICK
         self.look(which)
 
-    # How it is put together.
+    # How events are combined.
 
     def do(self, event: Happening, mishap: Mishap | None = None) -> None:
-        """Let something happen, with something else in the middle of it."""
+        """Run an event, with other events in the middle of it."""
         name, arguments = event
         point, mishaps = mishap or (0, [])
         self.now += TICK
@@ -130,23 +127,25 @@ class Core:
         self.whole = True
 
     def check(self) -> None:
-        """Hold the books to what must hold at every moment."""
+        """Check what must be true at every moment."""
         assert not database.in_transaction()
         self.model.check(self.tenant.id)
 
     def heal(self) -> None:
-        """Let everything work again, and the worker see all there is."""
+        """Heal everything, and let the worker see all there is."""
         self.set_node(False, [])
         self._workers = [None] * 3
         self.do(("pass_time", (120, True)))
         self.do(("mine", (self.settings.confirmations,)))
         for _ in range(2):
             self.do(("look_after_silence", (0,)))
-        # Addresses are compared few at a time, and searched again where a search found nothing.
+        # Only a few addresses are compared at a time, and searched again after a search without a
+        # result.
         for _ in range(len(PaymentIntent.select()) + 3):
             self.do(("pass_time", (120, True)))
             self.do(("look_after_silence", (0,)))
         self.model.check_against(self.chain)
+        self.do(("give_all_back", ()))
 
     def found(self) -> None:
         """Empty the database, and create an organizer with something to sell."""
@@ -160,6 +159,7 @@ class Core:
         self.tripwire.watch_database()
 
     def intent(self, who: int, *, paid: bool = False) -> PaymentIntent | None:
+        """Return one order, the newest one for -1. `paid`: only of those that cost something."""
         query = PaymentIntent.select().order_by(PaymentIntent.id)
         if paid:
             query = query.where(PaymentIntent.chain_id.is_null(False))
@@ -167,6 +167,7 @@ class Core:
         return found[who % len(found)] if found else None
 
     def amount(self, intent: PaymentIntent, how_much: str) -> int:
+        """Return how much to send to an order, in atomic units."""
         whole = self.atomic(intent.amount)
         paid = sum(
             seen.send.amount
@@ -182,15 +183,17 @@ class Core:
         }[how_much]
 
     def atomic(self, amount: int) -> int:
+        """Convert micro-units to atomic units."""
         return amount * 10 ** (self.chain.decimals - MICRO_UNIT_DECIMALS)
 
     def chain_time(self) -> int:
+        """Return the time of the next block."""
         return int(self.now.timestamp()) + self._skew
 
 
 @contextmanager
 def refused(*codes: str) -> Iterator[None]:
-    """Pass over refusals that may come in a good world."""
+    """Ignore refusals that are normal."""
     try:
         yield
     except TicketingError as error:

@@ -1,4 +1,4 @@
-"""What buyers and the organizer do about refunds in the property test's world."""
+"""Events of buyers and the organizer about refunds, in the property test's world."""
 
 from collections.abc import Sequence
 
@@ -17,14 +17,14 @@ class Refunds(Core):
     refunds_sent: list[str]
 
     def state_address(self, who: int, which: int) -> None:
-        """Say where one order's money shall go."""
+        """State where the money of one order shall go."""
         intent = self._owed(who) or self.intent(who, paid=True)
         if intent is not None:
             addresses = [*self.chain.buyers, self.chain.friend]
             refund_addresses.state(SLUG, intent.id, addresses[which % len(addresses)])
 
     def send_refunds(self, whom: Sequence[tuple[int, str, str]], apart: bool) -> None:
-        """Give money back to some orders in one block: in a transaction for each, or in one."""
+        """Send money back for some orders in one block: in a transaction for each, or in one."""
         owed = [(self._owed(who), to, how_much) for who, to, how_much in whom]
         sends = [
             Send(self.chain.organizer, self._payee(intent, to), amount)
@@ -36,7 +36,7 @@ class Refunds(Core):
             self.model.see(self.chain)
 
     def settle_refund(self, who: int, which: int, named: bool) -> None:
-        """Claim that one of the refunds sent was for this order, the newest one being the 0th."""
+        """Record one of the sent refunds for an order. 0 is the newest one."""
         intent = self._owed(who) or self.intent(who, paid=True)
         if self.refunds_sent and intent is not None:
             tx_hash = self.refunds_sent[-1 - which % len(self.refunds_sent)]
@@ -47,14 +47,14 @@ class Refunds(Core):
                 self._settle(intent, tx_hash, recipient)
 
     def waive(self, who: int, off_by: int) -> None:
-        """Write off what is due to one order, or another amount, which is refused."""
+        """Write off what is due to one order. Another amount is refused."""
         if intent := self._owed(who):
             amount = refunds.due_now(intent) + off_by
             with refused("amount_changed", "chain_unavailable"):
                 refunds.waive(self.tenant.id, intent.id, amount, "less than the fee", BY)
 
     def give_all_back(self) -> None:
-        """Pay everything that is owed. In a world that works, nothing is owed afterwards."""
+        """Pay everything that is owed. If everything works, nothing is owed afterwards."""
         owed = list(PaymentIntent.select().where(OWING).order_by(PaymentIntent.id))
         if not owed:
             return
@@ -91,4 +91,5 @@ class Refunds(Core):
 
     def _refund(self, intent: PaymentIntent, how_much: str) -> int:
         due = refunds.due_now(intent)
-        return self.atomic({"all": due, "half": due // 2, "short": due - 1, "double": 2 * due}[how_much])
+        amounts = {"all": due, "half": due // 2, "short": due - 1, "double": 2 * due}
+        return self.atomic(amounts[how_much])

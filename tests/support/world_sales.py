@@ -1,4 +1,4 @@
-"""What buyers and the organizer do about orders in the property test's world."""
+"""Events of buyers and the organizer about orders, in the property test's world."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -10,33 +10,33 @@ from ticketing.services import checkout
 from ticketing.services.catalog import events, ticket_types
 
 NOT_PAID = ("payment_required", "intent_expired", "intent_canceled", "intent_reversed")
-"""What a purchase may be refused with."""
+"""The codes with which a purchase may be refused."""
 
 
 class Sales(Core):
     """Orders, payments, and the end of a sale."""
 
     def preflight(self, free: bool, quantity: int) -> None:
-        """Ask for some seats."""
+        """Order some seats."""
         wanted = self.free if free else self.paid
         order = checkout.Order(wanted.event_id, wanted.id, quantity)
         with refused("sold_out", "not_payable", "sales_ended", "not_found"):
             checkout.preflight(self.tenant, order, self.config)
 
     def purchase(self, who: int) -> None:
-        """Ask to be served."""
+        """Purchase an order."""
         if intent := self.intent(who):
             with refused("chain_unavailable", *NOT_PAID):
                 checkout.purchase(SLUG, intent.id, self.config)
 
     def cancel(self, who: int) -> None:
-        """Step back."""
+        """Cancel an order."""
         if intent := self.intent(who):
             with refused("chain_unavailable", "intent_not_cancelable"):
                 checkout.cancel(SLUG, intent.id, self.config)
 
     def pay(self, whom: Sequence[tuple[int, str]], apart: bool) -> None:
-        """Send money to some intents in one block: in a transaction for each, or in one."""
+        """Pay some intents in one block: in a transaction for each, or in one."""
         sends = []
         for who, how_much in whom:
             intent = self.intent(who, paid=True)
@@ -48,16 +48,16 @@ class Sales(Core):
             self.model.see(self.chain)
 
     def change_terms(self, price: int, ends_in: int | None) -> None:
-        """Ask for another price from now on, and end the sale in some seconds."""
+        """Change the price, and end the sale in some seconds."""
         ends = None if ends_in is None else self.now + timedelta(seconds=ends_in)
         fields, sold = {"price_amount": price, "sales_end_at": ends}, self.paid
         ticket_types.change(self.tenant, sold.event_id, sold.id, fields, self.config)
 
-    def end_sale(self, of_event: bool) -> None:
-        """Cancel the event, or the ticket type that costs something."""
+    def end_sale(self, of_event: bool, refund: bool | None) -> None:
+        """Cancel the event, or the paid ticket type."""
         sold, to = self.paid, Publication.CANCELED
         with refused("invalid_transition"):
             if of_event:
-                events.set_status(self.tenant.id, sold.event_id, to)
+                events.set_status(self.tenant.id, sold.event_id, to, refund=refund)
             else:
                 ticket_types.set_status(self.tenant, sold.event_id, sold.id, to, self.config)

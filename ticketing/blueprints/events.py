@@ -8,10 +8,10 @@ from schemas.events import (
     EventCreateSchema,
     EventListQuery,
     EventSchema,
-    StatusSchema,
+    EventStatusSchema,
 )
 from ticketing.conflicts import HasIntents, InvalidTransition, SlugFixed, SlugTaken
-from ticketing.constants import Role
+from ticketing.constants import Publication, Role
 from ticketing.errors import NotFound
 from ticketing.models.events import Event
 from ticketing.services.catalog import events
@@ -70,10 +70,17 @@ def change_event(body: dict[str, Any], tenant: str, event_id: str) -> Event:
 
 @blp.post("/<event_id>/status")
 @idempotent
-@blp.arguments(StatusSchema)
+@blp.arguments(EventStatusSchema)
 @blp.response(200, EventSchema)
-@audited(EventSchema, before=events.get)
+@audited(EventSchema, before=events.get, details=("refund",))
 @blp.raises(NotFound, InvalidTransition, HasIntents)
 def set_event_status(body: dict[str, Any], tenant: str, event_id: str) -> Event:
-    """Publish an event, take it back to draft, or cancel it."""
-    return events.change_status(tenant_of_path(), event_id, body["status"], config())
+    """Publish an event, take it back to draft, or cancel it.
+
+    A cancelation voids all admissions. Their prices become owed unless `refund` is false.
+    """
+    if body["status"] == Publication.CANCELED:
+        body.setdefault("refund", True)  # so that the audit log says it
+    return events.change_status(
+        tenant_of_path(), event_id, body["status"], config(), refund=body.get("refund")
+    )

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from peewee import BigIntegerField, ForeignKeyField, ModelSelect, TextField
 
-from ticketing.constants import DOORS_BEFORE_START, Obstacle
+from ticketing.constants import DOORS_BEFORE_START, EPOCH, Obstacle
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.tenants import Tenant
 
@@ -45,7 +45,7 @@ class Event(BaseModel):
     @property
     def doors_open(self) -> datetime:
         """When the doors open: as set, or some time before the start."""
-        opens: datetime = self.doors_open_at or self.start_at - DOORS_BEFORE_START
+        opens: datetime = self.doors_open_at or max(EPOCH, self.start_at - DOORS_BEFORE_START)
         return opens
 
     @property

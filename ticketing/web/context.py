@@ -60,6 +60,12 @@ def caller_or_none() -> Caller | None:
     return found
 
 
+def admission_code() -> str | None:
+    """Return the admission's code that the guard has accepted. None for other credentials."""
+    found: str | None = g.get("admission_code")
+    return found
+
+
 def tenant_of_path() -> Tenant:
     """Return the tenant in the path. It is looked up once per request. NotFound."""
     if "tenant" not in g:

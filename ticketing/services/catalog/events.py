@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -25,9 +25,10 @@ from ticketing.models.ticket_types import TicketType
 from ticketing.services import catalog_version
 from ticketing.services.catalog import obstacles
 from ticketing.services.pagination import Page, PageRequest, paginate
-from ticketing.services.payments import settlement
+from ticketing.services.payments import event_voids, settlement
 
 MAX_SLUG = 80
+_TIMES = ("start_at", "end_at", "doors_open_at", "transfers_end_at")
 _NOT_IN_SLUG = re.compile(r"[^a-z0-9]+")
 _SORTS: dict[str, list[Field[Any]]] = {
     "created_at": [Event.id],
@@ -45,11 +46,11 @@ def _by_id(tenant_id: Any, event_id: Any) -> ModelSelect[Event]:
 
 
 def create(tenant: Tenant, fields: dict[str, Any], config: Config) -> Event:
-    """Create an event. SlugTaken; Invalid if it ends before it starts.
+    """Create an event. SlugTaken; Invalid if it ends before it starts, or before the doors open.
 
     `fields` are the validated fields of the request. The default slug is made from the title.
     """
-    _check_times(fields["start_at"], fields["end_at"])
+    _check_times(fields)
     slug = fields.pop("slug", None)
     now = clock.now()
     for candidate in _slugs_from(fields["title"]) if slug is None else [slug]:
@@ -113,7 +114,7 @@ def get(tenant_id: str, event_id: str) -> Event:
 def change(tenant: Tenant, event_id: str, fields: dict[str, Any], config: Config) -> Event:
     """Change the given fields.
 
-    NotFound, SlugTaken, SlugFixed; Invalid if it ends before it starts.
+    NotFound, SlugTaken, SlugFixed; Invalid if it ends before it starts, or before the doors open.
     """
     try:
         with write_transaction():
@@ -123,25 +124,38 @@ def change(tenant: Tenant, event_id: str, fields: dict[str, Any], config: Config
                 raise SlugFixed
             for name, value in fields.items():
                 setattr(event, name, value)
-            _check_times(event.start_at, event.end_at)
+            _check_times({name: getattr(event, name) for name in _TIMES})
             _save(event)
     except IntegrityError:
         raise SlugTaken from None
     return _with_obstacles(tenant, event, config)
 
 
-def change_status(tenant: Tenant, event_id: str, status: Publication, config: Config) -> Event:
+def change_status(
+    tenant: Tenant, event_id: str, status: Publication, config: Config, *, refund: bool | None
+) -> Event:
     """Call `set_status`, and return the event with its obstacles."""
-    return _with_obstacles(tenant, set_status(tenant.id, event_id, status), config)
+    return _with_obstacles(tenant, set_status(tenant.id, event_id, status, refund=refund), config)
 
 
-def set_status(tenant_id: str, event_id: str, status: Publication) -> Event:
+def set_status(
+    tenant_id: str, event_id: str, status: Publication, *, refund: bool | None = None
+) -> Event:
     """Publish, unpublish or cancel an event. The current status changes nothing.
 
-    NotFound, InvalidTransition; HasIntents for a return to draft if there are payment intents.
+    A cancelation voids all admissions. With `refund` (None: True) their prices become owed to their
+    orders. A second call with `refund` does so for an event that was canceled without refunds.
+
+    NotFound, InvalidTransition; HasIntents for a return to draft if there are payment intents;
+    Invalid for a `refund` with another status.
     """
+    is_end = status == Publication.CANCELED
+    if refund is not None and not is_end:
+        raise Invalid({"refund": ["Only an event that is canceled is refunded."]})
     with write_transaction():
         event = _lock(tenant_id, event_id)
+        if is_end:
+            _end(event, refund=refund is not False)
         if event.status == status:
             return event
         if status not in PUBLICATION_MOVES[Publication(event.status)]:
@@ -153,11 +167,17 @@ def set_status(tenant_id: str, event_id: str, status: Publication) -> Event:
             )
             if PaymentIntent.select().where(PaymentIntent.event == event).exists():
                 raise HasIntents
-        if status == Publication.CANCELED:
-            settlement.cancel_sale(TicketType.event == event)
         event.status = status
         _save(event)
         return event
+
+
+def _end(event: Event, *, refund: bool) -> None:
+    """Cancel the live orders of a locked event, and void its admissions."""
+    if event.status == Publication.CANCELED and not refund:
+        return
+    settlement.cancel_sale(TicketType.event == event)
+    event_voids.void_all(event.id, refund=refund)
 
 
 def _with_obstacles(tenant: Tenant, event: Event, config: Config) -> Event:
@@ -181,9 +201,20 @@ def _one(event: Event | None) -> Event:
     return event
 
 
-def _check_times(start_at: datetime, end_at: datetime | None) -> None:
-    if end_at is not None and end_at <= start_at:
-        raise Invalid({"end_at": ["Must be after start_at."]})
+def _check_times(times: Mapping[str, datetime | None]) -> None:
+    end_at = times["end_at"]
+    if end_at is None:
+        return
+    faults = {
+        name: ["Must not be after end_at."]
+        for name in ("doors_open_at", "transfers_end_at")
+        if (time := times[name]) is not None and time > end_at
+    }
+    start_at = times["start_at"]
+    if start_at is not None and end_at <= start_at:
+        faults["end_at"] = ["Must be after start_at."]
+    if faults:
+        raise Invalid(faults)
 
 
 def _slugs_from(title: str) -> Iterator[str]:

@@ -1,0 +1,87 @@
+"""Void all admissions of a canceled event. A few statements do it, however many there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from peewee import Case, Expression, ModelSelect, fn
+
+from ticketing import clock
+from ticketing.constants import SOLD, AdmissionStatus
+from ticketing.db.connection import locked
+from ticketing.models.admissions import Admission
+from ticketing.models.chains import ChainState
+from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.ticket_types import TicketType
+from ticketing.services.orders import admissions
+
+REASON = "event_canceled"
+"""The void_reason of these admissions."""
+
+
+def void_all(event_id: str, *, refund: bool) -> None:
+    """Void the admissions of an event, those of people inside included. A repeat changes nothing.
+
+    `refund`: their prices become owed to their orders, also for those that an earlier call voided
+    without a refund. Call it after settlement.cancel_sale, in the same transaction: until that
+    ends, no order of the event is settled, and no guest is added.
+    """
+    of_event = Admission.event == event_id
+    orders = (PaymentIntent.event == event_id) & PaymentIntent.status.in_(SOLD)
+    _lock_rows(PaymentIntent.select(PaymentIntent.id).where(orders).order_by(PaymentIntent.id))
+    _lock_rows(Admission.select(Admission.id).where(of_event).order_by(Admission.id))
+    voided = Admission.update(
+        status=AdmissionStatus.VOID,
+        voided_at=clock.now(),
+        void_reason=REASON,
+        void_refund=refund,
+        change_number=None,
+    ).where(of_event, Admission.status != AdmissionStatus.VOID)
+    changed = voided.execute()
+    admissions.end_transfers(of_event)
+    if refund:
+        made_up = Admission.update(void_refund=True).where(
+            of_event,
+            Admission.void_reason == REASON,
+            Admission.void_refund == False,  # noqa: E712
+        )
+        changed += made_up.execute()
+        if changed:
+            _owe(orders)
+    TicketType.update(sold=0).where(TicketType.event == event_id).execute()
+
+
+def _lock_rows(ids: ModelSelect[Any]) -> None:
+    """Lock rows in the order of the query, without reading them all into memory."""
+    rows = locked(ids).alias("locked_rows")
+    ids.model.select(fn.COUNT(rows.c.id)).from_(rows).scalar()
+
+
+def _owe(orders: Expression) -> None:
+    """Make the prices of all seats voided with a refund owed to these orders."""
+    seats = Admission.select(fn.COUNT(Admission.id)).where(
+        Admission.intent == PaymentIntent.id,
+        Admission.void_refund == True,  # noqa: E712
+    )
+    PaymentIntent.update(seats_refunded=seats).where(orders).execute()
+    counted = PaymentIntent.amount_received - PaymentIntent.refunded - PaymentIntent.waived
+    kept = PaymentIntent.unit_amount * (PaymentIntent.quantity - PaymentIntent.seats_refunded)
+    due = Case(None, [(counted > kept, counted - kept)], 0)
+    # If any payment is not final, all of it is pending. The worker corrects that when it settles.
+    pending = Case(None, [(_has_pending_payment(), due)], 0)
+    PaymentIntent.update(refund_due=due, refund_pending=pending).where(orders).execute()
+
+
+def _has_pending_payment() -> Any:
+    """Return the SQL condition that a payment of an order is not final by its chain's cursor."""
+    of_cursor = ChainState.select(
+        ChainState.block_number - PaymentIntent.required_confirmations + 1
+    ).where(ChainState.chain_id == PaymentIntent.chain_id)
+    final_up_to = fn.COALESCE(of_cursor, -1)
+    return fn.EXISTS(
+        Payment.select(Payment.id).where(
+            Payment.intent == PaymentIntent.id,
+            Payment.canonical == True,  # noqa: E712
+            Payment.block_number > final_up_to,
+        )
+    )
