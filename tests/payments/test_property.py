@@ -18,69 +18,14 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from tests.support import payments_events as draw
 from tests.support.anvil_chain import AnvilChain
-from tests.support.payments_world import PRICE, World
+from tests.support.payments_world import World
 from tests.support.worlds import chain_id_of, fake_chain
 from tools.anvil import Anvil
 
 # It takes minutes to shorten a failing sequence: not useful while looking for many.
 PHASES = [Phase.generate, *([Phase.shrink] if "NO_SHRINK" not in os.environ else [])]
-
-who = st.integers(0, 4)
-seats = st.integers(1, 3)
-depths = st.integers(1, 6)
-places = st.lists(st.none() | st.integers(0, 6), max_size=3)
-amounts = st.sampled_from(["all", "all", "part", "rest", "too much", "mote"])
-seconds = st.sampled_from([1, 61, 700, 1000, 5000, 100_000, 300_000])
-
-
-def event(name: str, *arguments: Any) -> Any:
-    return st.tuples(st.just(name), st.tuples(*arguments))
-
-
-preflights = event("preflight", st.sampled_from([False, False, False, True]), seats)
-payments = event("pay", st.lists(st.tuples(who, amounts), min_size=1, max_size=3), st.booleans())
-purchases = event("purchase", who)
-cancelations = event("cancel", who)
-mining = event("mine", st.integers(1, 4))
-reorganizations = event("reorganize", depths, places, st.integers(0, 2))
-times = event("pass_time", seconds, st.booleans())
-faults = st.sampled_from(
-    [
-        *(("lag_head", (blocks,), {}) for blocks in (1, 2)),
-        *(("scatter", (blocks,), {"every": every}) for blocks in (1, 3) for every in (2, 3)),
-        *(("omit_tip_logs", (blocks,), {}) for blocks in (1, 3)),
-        *(("omit_logs", (), {"every": every}) for every in (1, 2)),
-        ("omit_new_logs", (), {}),
-        *(("max_batch", (most,), {"how": how}) for most in (1, 3) for how in ("error", "items")),
-        *(("max_range", (2,), {"how": how}) for how in ("error", "results", "504", "silence")),
-        *(
-            ("prune", (blocks,), {"headers": how})
-            for blocks in (4, 20)
-            for how in ("null", "error")
-        ),
-        ("prune_state", (), {}),
-        *(("max_rate", (5,), {"seconds": 4, "how": how}) for how in ("http", "items")),
-        *(("misroute", (), {"every": n, "items": items}) for n in (3, 7) for items in (0, 1)),
-    ]
-)
-nodes = event("set_node", st.just(False), st.lists(faults, max_size=2)) | event(
-    "set_node", st.just(True), st.just([])
-)
-prices = st.sampled_from([PRICE - 100, PRICE, PRICE + 100])
-terms = event("change_terms", prices, st.sampled_from([None, None, 1, 700, 5000]))
-looks = event("look_after_silence", st.integers(0, 1))
-anything = st.one_of(
-    event("look_after_silence", st.just(2)),
-    *(preflights, payments, purchases, cancelations, mining, reorganizations, times, nodes, terms),
-    event("end_sale", st.booleans()),
-)
-ends = st.one_of(event("kill"), event("lose_connection"))
-mishaps = st.tuples(
-    st.integers(1, 15) | st.integers(1, 40),
-    st.lists(ends, min_size=1, max_size=1) | st.lists(anything, min_size=1, max_size=3),
-)
-maybe = st.none() | mishaps
 
 
 class Payments(RuleBasedStateMachine):
@@ -93,7 +38,7 @@ class Payments(RuleBasedStateMachine):
         capacity=st.integers(1, 4),
         decimals=st.sampled_from([6, 6, 18]),
         skew=st.sampled_from([0, -1200, 7200]),
-        orders=st.lists(preflights, max_size=2),
+        orders=st.lists(draw.preflights, max_size=2),
         looked=st.sampled_from([True, True, False]),
     )
     def begin(self, orders: Any, looked: bool, **settings: int) -> None:
@@ -101,27 +46,29 @@ class Payments(RuleBasedStateMachine):
         for event in [("look", (0,))] * looked + orders:
             self.world.do(event)
 
-    @rule(event=preflights, mishap=maybe)
+    @rule(event=draw.preflights, mishap=draw.maybe)
     def preflight(self, event: Any, mishap: Any) -> None:
         self.world.do(event, mishap)
 
     @precondition(lambda self: self.world.model.has_intents)
-    @rule(event=payments)
+    @rule(event=draw.payments)
     def pay(self, event: Any) -> None:
         self.world.do(event)
 
     @precondition(lambda self: self.world.model.has_intents)
     @rule(
-        payment=payments,
-        looks=st.lists(st.one_of(looks, purchases), max_size=1),
-        reorganization=reorganizations,
-        rest=st.lists(st.one_of(mining, looks, purchases, cancelations), max_size=3),
+        payment=draw.payments,
+        looks=st.lists(st.one_of(draw.looks, draw.purchases), max_size=1),
+        reorganization=draw.reorganizations,
+        rest=st.lists(
+            st.one_of(draw.mining, draw.looks, draw.purchases, draw.cancelations), max_size=3
+        ),
     )
     def lose_sight_of_a_payment(
         self, payment: Any, looks: Any, reorganization: Any, rest: Any
     ) -> None:
         """A sequence that is unlikely by chance: paid, seen, gone, requested again."""
-        for event in [payment, *looks, reorganization, *rest]:
+        for event in [payment, *draw.looks, reorganization, *rest]:
             self.world.do(event)
 
     @rule()
@@ -130,33 +77,33 @@ class Payments(RuleBasedStateMachine):
         for event in [("pass_time", (100_000, True)), ("look_after_silence", (0,))]:
             self.world.do(event)
 
-    @rule(event=event("look", st.integers(0, 1)), mishap=maybe)
+    @rule(event=draw.event("look", st.integers(0, 1)), mishap=draw.maybe)
     def look(self, event: Any, mishap: Any) -> None:
         self.world.do(event, mishap)
 
-    @rule(event=looks, mishap=maybe)
+    @rule(event=draw.looks, mishap=draw.maybe)
     def look_after_silence(self, event: Any, mishap: Any) -> None:
         self.world.do(event, mishap)
 
     @precondition(lambda self: self.world.model.has_intents)
-    @rule(event=purchases, mishap=maybe)
+    @rule(event=draw.purchases, mishap=draw.maybe)
     def purchase(self, event: Any, mishap: Any) -> None:
         self.world.do(event, mishap)
 
     @precondition(lambda self: self.world.model.has_intents)
-    @rule(event=cancelations, mishap=maybe)
+    @rule(event=draw.cancelations, mishap=draw.maybe)
     def cancel(self, event: Any, mishap: Any) -> None:
         self.world.do(event, mishap)
 
-    @rule(event=mining)
+    @rule(event=draw.mining)
     def mine(self, event: Any) -> None:
         self.world.do(event)
 
-    @rule(event=times)
+    @rule(event=draw.times)
     def pass_time(self, event: Any) -> None:
         self.world.do(event)
 
-    @rule(event=reorganizations)
+    @rule(event=draw.reorganizations)
     def reorganize(self, event: Any) -> None:
         self.world.do(event)
 
@@ -165,30 +112,63 @@ class Payments(RuleBasedStateMachine):
     def include_dropped(self) -> None:
         self.world.do(("include_dropped", ()))
 
-    @rule(event=nodes)
+    @rule(event=draw.nodes)
     def set_node(self, event: Any) -> None:
         self.world.do(event)
 
-    @rule(event=terms)
+    @rule(event=draw.terms)
     def change_terms(self, event: Any) -> None:
         self.world.do(event)
 
     @precondition(lambda self: self.world.model.has_intents)
-    @rule(event=event("end_sale", st.booleans()), is_wanted=st.integers(0, 3), mishap=maybe)
+    @rule(event=draw.ends_of_sale, is_wanted=st.integers(0, 3), mishap=draw.maybe)
     def end_sale(self, event: Any, is_wanted: int, mishap: Any) -> None:
         """Rare: after this, nothing is sold in this world."""
         if is_wanted == 3:
             self.world.do(event, mishap)
 
-    @precondition(lambda self: self.world.model.owes)
-    @rule(event=event("send_refund", who, st.booleans()))
-    def send_refund(self, event: Any) -> None:
-        self.world.do(event)
+    @rule(
+        order=draw.preflights,
+        rest=st.lists(draw.of_admissions, max_size=3),
+        mishap=draw.maybe,
+    )
+    def sell(self, order: Any, rest: Any, mishap: Any) -> None:
+        """Confirm an order, and use its admissions: unlikely by chance."""
+        confirmations = self.world.settings.confirmations
+        payment = [("pay", ([(-1, "all")], True)), ("mine", (confirmations,))]
+        for event in [order, *payment, ("look_after_silence", (0,)), ("purchase", (-1,))]:
+            self.world.do(event)
+        for event in rest:
+            self.world.do(event, mishap)
 
-    @precondition(lambda self: self.world.refunds_sent)
-    @rule(event=event("settle_refund", who, who), mishap=maybe)
-    def settle_refund(self, event: Any, mishap: Any) -> None:
+    @precondition(lambda self: self.world.model.has_admissions)
+    @rule(event=draw.of_admissions, mishap=draw.maybe)
+    def use_admission(self, event: Any, mishap: Any) -> None:
         self.world.do(event, mishap)
+
+    @rule(event=draw.invitations | draw.sizes, mishap=draw.maybe)
+    def organize(self, event: Any, mishap: Any) -> None:
+        self.world.do(event, mishap)
+
+    @precondition(lambda self: self.world.model.owes)
+    @rule(event=draw.of_refunds, mishap=draw.maybe)
+    def refund(self, event: Any, mishap: Any) -> None:
+        self.world.do(event, mishap)
+
+    @precondition(lambda self: self.world.model.owes)
+    @rule(
+        before=st.lists(draw.statements | draw.times, max_size=2),
+        sent=draw.sent_back,
+        settled=st.lists(draw.settlements | draw.reorganizations, min_size=1, max_size=4),
+        mishap=draw.maybe,
+    )
+    def give_back(self, before: Any, sent: Any, settled: Any, mishap: Any) -> None:
+        """Send refunds, wait until they are final, and record them."""
+        rest = [("mine", (self.world.settings.confirmations,)), ("look_after_silence", (0,))]
+        for event in [*before, sent, *rest]:
+            self.world.do(event)
+        for event in settled:
+            self.world.do(event, mishap)
 
     def teardown(self) -> None:
         if hasattr(self, "world") and self.world.whole:

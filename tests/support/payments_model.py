@@ -1,42 +1,29 @@
 """The expected books of payments, calculated in plain Python from rows and from the chain."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
-from ticketing.db.connection import database
-from ticketing.services.payments.reconciliation import reconcile
-
-LIVE = {"awaiting_payment", "processing"}
-SOLD = {"confirmed", "reversed"}
-ENDED = {"expired", "canceled"}
-TABLES = (
-    "events",
-    "ticket_types",
-    "payment_intents",
-    "payments",
-    "admissions",
-    "refunds",
-    "chains",
+from tests.support.model_admissions import AdmissionRules
+from tests.support.model_refunds import RefundRules
+from tests.support.model_rows import (
+    SOLD,
+    TABLES,
+    Books,
+    Place,
+    Row,
+    kept,
+    moment,
+    of_intent,
+    read_books,
+    received,
+    waived,
 )
+from ticketing.services.payments.reconciliation import reconcile
 
 LEAVES_OUT = {"lag", "omit_logs", "omit_tip_logs", "omit_new_logs"}
 """Faults of a provider that hide payments for longer than one look."""
-
-Row = dict[str, Any]
-
-
-class Place(NamedTuple):
-    """One payment, in the books or on the chain."""
-
-    tx_hash: str
-    log_index: int
-    block_number: int
-    block_hash: str
-    time: datetime
-    intent: str
-    amount: int
 
 
 class Model:
@@ -46,8 +33,9 @@ class Model:
         self._confirmations = confirmations
         self._scale = atomic_per_unit
         self._was: dict[str, Row] = {}
-        self._books: dict[str, dict[str, Row]] = {table: {} for table in TABLES}
-        self._codes: dict[str, set[str]] = {}
+        self._books: Books = {table: {} for table in TABLES}
+        self._admissions = AdmissionRules()
+        self._refunds = RefundRules(atomic_per_unit)
         self._ever_final: Counter[str] = Counter()
         self._is_blind = self._is_misled = False
         self.deepest = 0
@@ -63,6 +51,15 @@ class Model:
         """Return whether a refund is due."""
         return any(row["refund_due"] for row in self._books["payment_intents"].values())
 
+    @property
+    def has_admissions(self) -> bool:
+        """Return whether there is an admission."""
+        return bool(self._books["admissions"])
+
+    def name_recipient(self, intent_id: str, address: str) -> None:
+        """Record that the organizer answers for a recipient of a refund."""
+        self._refunds.name_recipient(intent_id, address)
+
     def suspect(self, faults: Iterable[str]) -> None:
         """Record that the provider omits data, or answers for another chain at times."""
         for fault in faults:
@@ -70,7 +67,8 @@ class Model:
             self._is_misled |= fault == "misroute"
 
     def see(self, chain: Any) -> None:
-        """Record how much was ever final at each address: only that may be sold for."""
+        """Record transfers, and how much was ever final at each address."""
+        self._refunds.see(chain)
         final_up_to = chain.head[0] - self._confirmations + 1
         now: Counter[str] = Counter()
         for seen in chain.transfers():
@@ -80,15 +78,15 @@ class Model:
 
     def check(self, tenant_id: str) -> None:
         """Check what must be true at every moment."""
-        books = {table: _rows(table) for table in TABLES}
+        books = read_books()
         if books == self._books:
             return
         before, self._books = self._books, books
         assert reconcile(tenant_id) == []
         intents = books["payment_intents"]
-        self._check_stock(intents)
         self._check_sums(intents)
-        self._check_admissions(intents)
+        self._admissions.check(before, books)
+        self._refunds.check(before, books)
         for intent in intents.values():
             self._check_move(intent, self._was.get(intent["id"]), before)
         self._check_owed(before)
@@ -121,7 +119,7 @@ class Model:
                 row["log_index"],
                 row["block_number"],
                 row["block_hash"],
-                _moment(row["block_time"]),
+                moment(row["block_time"]),
                 row["intent_id"],
                 row["amount"] * self._scale + row["dust"],
             )
@@ -130,40 +128,30 @@ class Model:
         ]
         lost, invented = Counter(there) - Counter(booked), Counter(booked) - Counter(there)
         assert (lost, invented) == (Counter(), Counter()), "the books are not what the chain says"
-        received: Counter[str] = Counter()
+        arrived: Counter[str] = Counter()
         in_time: Counter[str] = Counter()
         for each in there:
-            received[each.intent] += each.amount
-            if each.time <= _moment(intents[each.intent]["hold_until"]):
+            arrived[each.intent] += each.amount
+            if each.time <= moment(intents[each.intent]["hold_until"]):
                 in_time[each.intent] += each.amount
         for intent in intents.values():
-            self._check_end(intent, received[intent["id"]], in_time[intent["id"]], chain.head[2])
-        self._check_refunds(chain, of_address)
-
-    def _check_stock(self, intents: dict[str, Row]) -> None:
-        held: Counter[str] = Counter()
-        sold: Counter[str] = Counter()
-        for intent in intents.values():
-            held[intent["ticket_type_id"]] += intent["quantity"] * (intent["status"] in LIVE)
-            sold[intent["ticket_type_id"]] += intent["quantity"] * (intent["status"] in SOLD)
-        for key, kind in self._books["ticket_types"].items():
-            assert (kind["held"], kind["sold"]) == (held[key], sold[key])
-            assert held[key] + sold[key] <= kind["capacity"]
+            self._check_end(intent, arrived[intent["id"]], in_time[intent["id"]], chain.head[2])
+        self._refunds.check_against(chain, self._books)
 
     def _check_sums(self, intents: dict[str, Row]) -> None:
-        received: Counter[str] = Counter()
-        for payment in self._books["payments"].values():
-            assert payment["intent_id"] in intents
-            if payment["canonical"]:
-                received[payment["intent_id"]] += payment["amount"] * self._scale + payment["dust"]
-        refunded: Counter[str] = Counter()
-        for refund in self._books["refunds"].values():
-            refunded[refund["intent_id"]] += refund["amount"] * bool(refund["canonical"])
+        """Check the books of each order: section 6 of the contract."""
+        books = self._books
+        assert {row["intent_id"] for row in books["payments"].values()} <= intents.keys()
         for key, intent in intents.items():
-            assert intent["amount_received"] == received[key] // self._scale
-            assert intent["refunded"] == refunded[key]
-            price = intent["amount"] if intent["status"] not in ENDED else 0
-            beyond = intent["amount_received"] - price - intent["refunded"]
+            refunds = [row for row in of_intent(books["refunds"], key) if row["canonical"]]
+            arrived = received(of_intent(books["payments"], key), self._scale)
+            assert intent["amount_received"] == arrived
+            assert intent["refunded"] == sum(row["amount"] for row in refunds)
+            assert intent["waived"] == waived(books, key, self._scale)
+            beyond = arrived - intent["refunded"] - intent["waived"] - kept(books, intent)
+            if not intent["address"]:
+                assert (beyond, intent["refund_due"]) == (-kept(books, intent), 0)
+                continue
             assert intent["refund_due"] == max(0, beyond)
             assert 0 <= intent["refund_pending"] <= intent["refund_due"]
             if intent["status"] == "confirmed":
@@ -171,31 +159,18 @@ class Model:
         issued = [intent["address"].lower() for intent in intents.values() if intent["address"]]
         assert len(issued) == len(set(issued))
 
-    def _check_admissions(self, intents: dict[str, Row]) -> None:
-        codes: dict[str, set[str]] = defaultdict(set)
-        for admission in self._books["admissions"].values():
-            codes[admission["intent_id"]].add(admission["code"])
-            is_confirmed = intents[admission["intent_id"]]["status"] == "confirmed"
-            assert admission["status"] == ("valid" if is_confirmed else "suspended")
-        for key, intent in intents.items():
-            once_confirmed = intent["status"] in SOLD or key in self._codes
-            assert len(codes[key]) == (intent["quantity"] if once_confirmed else 0)
-            assert self._codes.get(key, codes[key]) == codes[key]
-            if once_confirmed:
-                self._codes[key] = codes[key]
-
-    def _check_owed(self, before: dict[str, dict[str, Row]]) -> None:
-        """Check that a due refund decreases only by a refund, or when its payments are removed."""
+    def _check_owed(self, before: Books) -> None:
+        """Check that a due refund decreases only by a refund, a waiver, or with its payments."""
         lost: Counter[str] = Counter()
         for key, payment in before["payments"].items():
             if payment["canonical"] and not self._books["payments"][key]["canonical"]:
                 lost[payment["intent_id"]] += payment["amount"] + 1  # with its smallest part
         for key, was in before["payment_intents"].items():
             now = self._books["payment_intents"][key]
-            sent_back = now["refunded"] - was["refunded"]
-            assert was["refund_due"] - now["refund_due"] <= sent_back + lost[key], "sold"
+            reduced = sum(max(0, now[each] - was[each]) for each in ("refunded", "waived"))
+            assert was["refund_due"] - now["refund_due"] <= reduced + lost[key], "sold"
 
-    def _check_late(self, intent: Row, before: dict[str, dict[str, Row]]) -> None:
+    def _check_late(self, intent: Row, before: Books) -> None:
         """Check that an expired order is honoured only by one full transfer within a day.
 
         It must be as available as a new order would be, before the last event or after it.
@@ -206,7 +181,7 @@ class Model:
             if each["intent_id"] == intent["id"] and each["canonical"] and each["honoured"]
         )
         assert kept_by["amount"] >= intent["amount"]
-        late = _moment(kept_by["block_time"]) - _moment(intent["ended_at"])
+        late = moment(kept_by["block_time"]) - moment(intent["ended_at"])
         assert late <= timedelta(hours=24)
         kind = intent["ticket_type_id"]
         assert any(
@@ -216,9 +191,7 @@ class Model:
             for ends in [row["sales_end_at"]]
         )
 
-    def _check_move(
-        self, intent: Row, was: Row | None, books_before: dict[str, dict[str, Row]]
-    ) -> None:
+    def _check_move(self, intent: Row, was: Row | None, books_before: Books) -> None:
         """Check that nobody is served without a final payment, or loses a seat without a reason."""
         after, before = intent["status"], was and was["status"]
         if after == before or not intent["address"]:
@@ -231,56 +204,35 @@ class Model:
             gone = "canceled" in (event["status"], kind["status"])
             assert not gone or after in ("expired", "reversed"), "sold after the end of the sale"
         if after == "confirmed":
-            needed = (intent["amount"] + intent["refunded"]) * self._scale
-            assert self._ever_final[intent["address"].lower()] >= needed, "sold, but never final"
+            needed = kept(self._books, intent) + intent["refunded"] + intent["waived"]
+            final = self._ever_final[intent["address"].lower()]
+            assert final >= needed * self._scale, "sold, but never final"
         elif after == "reversed":
             assert before == "confirmed"
             is_cause = self.deepest >= self._confirmations or self._is_misled
-            assert is_cause or intent["refunded"], "reversed in vain"
+            assert is_cause, "reversed in vain"
         assert before not in SOLD or after in SOLD
         assert before != "canceled"
 
-    def _check_end(self, intent: Row, received: int, in_time: int, time: int) -> None:
+    def _check_end(self, intent: Row, arrived: int, in_time: int, time: int) -> None:
         status, amount = intent["status"], intent["amount"] * self._scale
         if not intent["address"]:
             return
-        kept = received - intent["refunded"] * self._scale
+        gone = intent["refunded"] + intent["waived"]
+        counted = arrived - gone * self._scale
+        keeps = kept(self._books, intent)
         assert status != "processing"
+        assert intent["refund_pending"] == 0
         if status == "awaiting_payment":
-            assert kept < amount or intent["ended_at"]
-            assert _moment(intent["expires_at"]) >= datetime.fromtimestamp(time, UTC)
+            assert counted < amount or intent["ended_at"]
+            assert moment(intent["expires_at"]) >= datetime.fromtimestamp(time, UTC)
         elif status == "confirmed":
-            assert kept >= amount
+            assert counted >= keeps * self._scale
         elif status == "reversed":
-            assert kept < amount
+            assert counted < keeps * self._scale
         if not self.deepest:
-            price = intent["amount"] if status == "confirmed" else 0
-            left = price + intent["refund_due"] + intent["refunded"]
-            assert status == "awaiting_payment" or received // self._scale == left
+            price = keeps if status == "confirmed" else 0
+            left = price + intent["refund_due"] + gone
+            assert status == "awaiting_payment" or arrived // self._scale == left
             paid_in_time = in_time >= amount and status != "canceled" and not self._is_blind
             assert not paid_in_time or status == "confirmed", "paid in time, not served"
-
-    def _check_refunds(self, chain: Any, of_address: dict[str, Any]) -> None:
-        """Check that only real refunds count, unless one was reverted after it was final."""
-        if self.deepest >= self._confirmations:
-            return
-        back = sum(
-            seen.send.amount
-            for seen in chain.transfers()
-            if seen.send.to.lower() not in of_address
-            and seen.send.sender.lower() == chain.organizer.lower()
-        )
-        counted = [each for each in self._books["refunds"].values() if each["canonical"]]
-        refunded = sum(each["amount"] for each in counted)
-        assert refunded * self._scale <= back
-
-
-def _rows(table: str) -> dict[str, Row]:
-    """Return the rows of a table by their first column, as the database returns them."""
-    cursor = database.execute_sql(f"SELECT * FROM {table}")
-    names = [column[0] for column in cursor.description]
-    return {row[0]: dict(zip(names, row, strict=True)) for row in cursor.fetchall()}
-
-
-def _moment(value: str | datetime) -> datetime:
-    return datetime.fromisoformat(value) if isinstance(value, str) else value

@@ -11,7 +11,6 @@ from typing import Any
 from peewee import OperationalError
 
 from tests.support.payments_catalog import (
-    SLUG,
     create_event,
     create_tenant,
     create_ticket_type,

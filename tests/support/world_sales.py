@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from tests.support.fake_chain import Send
-from tests.support.world_core import SLUG, Core, refused
+from tests.support.payments_catalog import SLUG
+from tests.support.world_core import Core, refused
 from ticketing.constants import Publication
 from ticketing.services import checkout
 from ticketing.services.catalog import events, ticket_types
@@ -61,3 +62,8 @@ class Sales(Core):
                 events.set_status(self.tenant.id, sold.event_id, to, refund=refund)
             else:
                 ticket_types.set_status(self.tenant, sold.event_id, sold.id, to, self.config)
+
+    def set_capacity(self, capacity: int | None) -> None:
+        """Limit the seats of the whole event, or remove the limit."""
+        with refused("capacity_too_low"):
+            events.change(self.tenant, self.paid.event_id, {"capacity": capacity}, self.config)

@@ -1,0 +1,94 @@
+"""The rows that the property test's model reads, and sums over them in plain Python."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from ticketing.db.connection import database
+
+LIVE = {"awaiting_payment", "processing"}
+SOLD = {"confirmed", "reversed"}
+ENDED = {"expired", "canceled"}
+TABLES = (
+    "events",
+    "event_stock",
+    "ticket_types",
+    "payment_intents",
+    "payments",
+    "admissions",
+    "transfers",
+    "scans",
+    "refunds",
+    "refund_addresses",
+    "waivers",
+    "chains",
+)
+
+Row = dict[str, Any]
+Books = dict[str, dict[str, Row]]
+"""The rows of each table by their first column."""
+
+
+class Place(NamedTuple):
+    """One payment, in the books or on the chain."""
+
+    tx_hash: str
+    log_index: int
+    block_number: int
+    block_hash: str
+    time: datetime
+    intent: str
+    amount: int
+
+
+def read_books() -> Books:
+    """Return all rows that the model needs."""
+    return {table: _rows(table) for table in TABLES}
+
+
+def moment(value: str | datetime) -> datetime:
+    """Return a time as the database returns it."""
+    return datetime.fromisoformat(value) if isinstance(value, str) else value
+
+
+def of_intent(rows: dict[str, Row], intent_id: str) -> list[Row]:
+    """Return the rows of one order."""
+    return [row for row in rows.values() if row["intent_id"] == intent_id]
+
+
+def seats_refunded(books: Books, intent_id: str) -> int:
+    """Count the seats of an order that were voided with a refund."""
+    return sum(bool(row["void_refund"]) for row in of_intent(books["admissions"], intent_id))
+
+
+def kept(books: Books, intent: Row) -> int:
+    """Return what an order keeps, in micro-units (contract, section 6)."""
+    if intent["status"] in ENDED:
+        return 0
+    if intent["status"] in LIVE:
+        return int(intent["amount"])
+    seats = intent["quantity"] - seats_refunded(books, intent["id"])
+    return int(intent["unit_amount"] * seats)
+
+
+def received(payments: Iterable[Row], scale: int) -> int:
+    """Return the sum of canonical payments in whole micro-units."""
+    atomic = sum(row["amount"] * scale + row["dust"] for row in payments if row["canonical"])
+    return int(atomic // scale)
+
+
+def waived(books: Books, intent_id: str, scale: int) -> int:
+    """Return what is written off: a waiver ends with the payments that it was about."""
+    payments = of_intent(books["payments"], intent_id)
+    left = 0
+    for waiver in of_intent(books["waivers"], intent_id):
+        up_to = [row for row in payments if row["block_number"] <= waiver["block_number"]]
+        gone = max(0, waiver["received"] - received(up_to, scale))
+        left += max(0, waiver["amount"] - gone)
+    return left
+
+
+def _rows(table: str) -> dict[str, Row]:
+    cursor = database.execute_sql(f"SELECT * FROM {table}")
+    names = [column[0] for column in cursor.description]
+    return {row[0]: dict(zip(names, row, strict=True)) for row in cursor.fetchall()}

@@ -1,0 +1,102 @@
+"""What can happen in the property test's world, drawn by hypothesis: see payments_world."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.support.world_core import PRICE
+
+who = st.integers(0, 4)
+seats = st.integers(1, 3)
+depths = st.integers(1, 6)
+places = st.lists(st.none() | st.integers(0, 6), max_size=3)
+amounts = st.sampled_from(["all", "all", "part", "rest", "too much", "mote"])
+seconds = st.sampled_from([1, 61, 700, 1000, 5000, 100_000, 300_000])
+
+
+def event(name: str, *arguments: Any) -> Any:
+    """Draw the arguments of an event."""
+    return st.tuples(st.just(name), st.tuples(*arguments))
+
+
+# Orders.
+
+preflights = event("preflight", st.sampled_from([False, False, False, True]), seats)
+payments = event("pay", st.lists(st.tuples(who, amounts), min_size=1, max_size=3), st.booleans())
+purchases = event("purchase", who)
+cancelations = event("cancel", who)
+prices = st.sampled_from([PRICE - 100, PRICE, PRICE + 100])
+terms = event("change_terms", prices, st.sampled_from([None, None, 1, 700, 5000]))
+ends_of_sale = event("end_sale", st.booleans(), st.sampled_from([None, True, False]))
+sizes = event("set_capacity", st.none() | st.integers(0, 6))
+
+# Admissions.
+
+which = st.sampled_from([0, 0, 0, 1, 2])
+voids = event("void", who, st.sampled_from([True, True, False]), st.booleans())
+reissues = event("reissue", who)
+invitations = event("invite", st.booleans(), seats)
+names = event("name_holder", who, st.sampled_from(["Ada", "Bob", None]))
+offers = event("offer", who)
+canceled_offers = event("cancel_offer", who)
+acceptances = event("accept", which)
+of_admissions = st.one_of(
+    *(voids, voids, reissues, names, offers, offers, canceled_offers, acceptances, acceptances)
+)
+
+# Refunds.
+
+statements = event("state_address", who, st.integers(0, 3))
+kinds = st.sampled_from(["payer", "payer", "stated", "friend"])
+shares = st.sampled_from(["all", "all", "half", "short", "double"])
+sent_back = event(
+    "send_refunds",
+    st.lists(st.tuples(who, kinds, shares), min_size=1, max_size=2),
+    st.booleans(),
+)
+settlements = event("settle_refund", who, which, st.sampled_from([False, False, True]))
+waivers = event("waive", who, st.sampled_from([0, 0, 0, 1, -1]))
+of_refunds = st.one_of(statements, sent_back, settlements, settlements, waivers)
+
+# The chain, the node and the workers.
+
+mining = event("mine", st.integers(1, 4))
+reorganizations = event("reorganize", depths, places, st.integers(0, 2))
+times = event("pass_time", seconds, st.booleans())
+faults = st.sampled_from(
+    [
+        *(("lag_head", (blocks,), {}) for blocks in (1, 2)),
+        *(("scatter", (blocks,), {"every": every}) for blocks in (1, 3) for every in (2, 3)),
+        *(("omit_tip_logs", (blocks,), {}) for blocks in (1, 3)),
+        *(("omit_logs", (), {"every": every}) for every in (1, 2)),
+        ("omit_new_logs", (), {}),
+        *(("max_batch", (most,), {"how": how}) for most in (1, 3) for how in ("error", "items")),
+        *(("max_range", (2,), {"how": how}) for how in ("error", "results", "504", "silence")),
+        *(
+            ("prune", (blocks,), {"headers": how})
+            for blocks in (4, 20)
+            for how in ("null", "error")
+        ),
+        ("prune_state", (), {}),
+        *(("max_rate", (5,), {"seconds": 4, "how": how}) for how in ("http", "items")),
+        *(("misroute", (), {"every": n, "items": items}) for n in (3, 7) for items in (0, 1)),
+    ]
+)
+nodes = event("set_node", st.just(False), st.lists(faults, max_size=2)) | event(
+    "set_node", st.just(True), st.just([])
+)
+looks = event("look_after_silence", st.integers(0, 1))
+
+# Events in the middle of another one.
+
+anything = st.one_of(
+    event("look_after_silence", st.just(2)),
+    *(preflights, payments, purchases, cancelations, mining, reorganizations, times, nodes, terms),
+    *(ends_of_sale, invitations, of_admissions, of_refunds),
+)
+interruptions = st.one_of(event("kill"), event("lose_connection"))
+mishaps = st.tuples(
+    st.integers(1, 15) | st.integers(1, 40),
+    st.lists(interruptions, min_size=1, max_size=1) | st.lists(anything, min_size=1, max_size=3),
+)
+maybe = st.none() | mishaps
