@@ -15,9 +15,12 @@ from ticketing.blueprints import (
     audit_log,
     chains,
     checkout,
+    door,
+    door_devices,
     events,
     intents,
     metrics,
+    pairing,
     public,
     reconciliation,
     refunds,
@@ -36,6 +39,7 @@ from ticketing.web.response_cache import Front
 SURFACES = (
     *(tokens, api_keys, wallets, events, ticket_types, intents, admissions, refunds),
     *(reconciliation, audit_log, public, checkout, chains, system),
+    *(door_devices, pairing, door),
 )
 
 
