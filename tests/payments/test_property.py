@@ -35,7 +35,7 @@ class Payments(RuleBasedStateMachine):
 
     @initialize(
         confirmations=st.integers(1, 3),
-        capacity=st.integers(1, 4),
+        capacity=st.integers(1, 6),
         decimals=st.sampled_from([6, 6, 18]),
         skew=st.sampled_from([0, -1200, 7200]),
         orders=st.lists(draw.preflights, max_size=2),
@@ -68,7 +68,7 @@ class Payments(RuleBasedStateMachine):
         self, payment: Any, looks: Any, reorganization: Any, rest: Any
     ) -> None:
         """A sequence that is unlikely by chance: paid, seen, gone, requested again."""
-        for event in [payment, *draw.looks, reorganization, *rest]:
+        for event in [payment, *looks, reorganization, *rest]:
             self.world.do(event)
 
     @rule()
@@ -128,15 +128,15 @@ class Payments(RuleBasedStateMachine):
             self.world.do(event, mishap)
 
     @rule(
-        order=draw.preflights,
+        quantity=st.integers(1, 2),
+        amount=st.sampled_from(["all", "all", "too much"]),
         rest=st.lists(draw.of_admissions, max_size=3),
         mishap=draw.maybe,
     )
-    def sell(self, order: Any, rest: Any, mishap: Any) -> None:
+    def sell(self, quantity: int, amount: str, rest: Any, mishap: Any) -> None:
         """Confirm an order, and use its admissions: unlikely by chance."""
-        confirmations = self.world.settings.confirmations
-        payment = [("pay", ([(-1, "all")], True)), ("mine", (confirmations,))]
-        for event in [order, *payment, ("look_after_silence", (0,)), ("purchase", (-1,))]:
+        order, payment = ("preflight", (False, quantity)), ("pay", ([(-1, amount)], True))
+        for event in [order, payment, *self._wait()]:
             self.world.do(event)
         for event in rest:
             self.world.do(event, mishap)
@@ -146,7 +146,7 @@ class Payments(RuleBasedStateMachine):
     def use_admission(self, event: Any, mishap: Any) -> None:
         self.world.do(event, mishap)
 
-    @rule(event=draw.invitations | draw.sizes, mishap=draw.maybe)
+    @rule(event=draw.invitations, mishap=draw.maybe)
     def organize(self, event: Any, mishap: Any) -> None:
         self.world.do(event, mishap)
 
@@ -155,20 +155,23 @@ class Payments(RuleBasedStateMachine):
     def refund(self, event: Any, mishap: Any) -> None:
         self.world.do(event, mishap)
 
-    @precondition(lambda self: self.world.model.owes)
+    @precondition(lambda self: self.world.model.has_admissions)
     @rule(
-        before=st.lists(draw.statements | draw.times, max_size=2),
+        voids=st.lists(draw.voids, max_size=2),
+        stated=st.lists(draw.statements | draw.times, max_size=2),
         sent=draw.sent_back,
         settled=st.lists(draw.settlements | draw.reorganizations, min_size=1, max_size=4),
         mishap=draw.maybe,
     )
-    def give_back(self, before: Any, sent: Any, settled: Any, mishap: Any) -> None:
-        """Send refunds, wait until they are final, and record them."""
-        rest = [("mine", (self.world.settings.confirmations,)), ("look_after_silence", (0,))]
-        for event in [*before, sent, *rest]:
+    def give_back(self, voids: Any, stated: Any, sent: Any, settled: Any, mishap: Any) -> None:
+        """Void admissions, send refunds, wait until they are final, and record them."""
+        for event in [*voids, *stated, sent, *self._wait()]:
             self.world.do(event)
         for event in settled:
             self.world.do(event, mishap)
+
+    def _wait(self) -> list[Any]:
+        return [("mine", (self.world.settings.confirmations,)), ("look_after_silence", (0,))]
 
     def teardown(self) -> None:
         if hasattr(self, "world") and self.world.whole:

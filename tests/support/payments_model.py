@@ -48,8 +48,11 @@ class Model:
 
     @property
     def owes(self) -> bool:
-        """Return whether a refund is due."""
-        return any(row["refund_due"] for row in self._books["payment_intents"].values())
+        """Return whether a refund can be paid now."""
+        return any(
+            row["refund_due"] > row["refund_pending"]
+            for row in self._books["payment_intents"].values()
+        )
 
     @property
     def has_admissions(self) -> bool:
