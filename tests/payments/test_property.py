@@ -130,7 +130,7 @@ class Payments(RuleBasedStateMachine):
     @rule(
         quantity=st.integers(1, 2),
         amount=st.sampled_from(["all", "all", "too much"]),
-        rest=st.lists(draw.of_admissions, max_size=3),
+        rest=st.lists(draw.of_admissions | draw.at_the_door, max_size=3),
         mishap=draw.maybe,
     )
     def sell(self, quantity: int, amount: str, rest: Any, mishap: Any) -> None:
@@ -142,9 +142,16 @@ class Payments(RuleBasedStateMachine):
             self.world.do(event, mishap)
 
     @precondition(lambda self: self.world.model.has_admissions)
-    @rule(event=draw.of_admissions, mishap=draw.maybe)
-    def use_admission(self, event: Any, mishap: Any) -> None:
-        self.world.do(event, mishap)
+    @rule(events=st.lists(draw.of_admissions, min_size=1, max_size=3), mishap=draw.maybe)
+    def use_admission(self, events: Any, mishap: Any) -> None:
+        for event in events:
+            self.world.do(event, mishap)
+
+    @precondition(lambda self: self.world.model.has_admissions)
+    @rule(events=st.lists(draw.at_the_door, min_size=1, max_size=4), mishap=draw.maybe)
+    def scan(self, events: Any, mishap: Any) -> None:
+        for event in events:
+            self.world.do(event, mishap)
 
     @rule(event=draw.invitations, mishap=draw.maybe)
     def organize(self, event: Any, mishap: Any) -> None:

@@ -58,6 +58,17 @@ settlements = event("settle_refund", who, which, st.sampled_from([False, False, 
 waivers = event("waive", who, st.sampled_from([0, 0, 0, 1, -1]))
 of_refunds = st.one_of(statements, sent_back, settlements, settlements, waivers)
 
+# The door.
+
+ways = st.sampled_from(["qr", "qr", "code", "id", "old"])
+ago = st.sampled_from([0, 0, 5, 30])
+scanned = st.tuples(who, ways, st.booleans(), ago)
+scans = event("scan", who, st.lists(scanned, min_size=1, max_size=4))
+undos = event("undo", who, which, ago)
+at_the_door = st.one_of(
+    *(scans, scans, undos, event("send_again", who, which), event("sync", who)),
+)
+
 # The chain, the node and the workers.
 
 mining = event("mine", st.integers(1, 4))
@@ -92,7 +103,7 @@ looks = event("look_after_silence", st.integers(0, 1))
 anything = st.one_of(
     event("look_after_silence", st.just(2)),
     *(preflights, payments, purchases, cancelations, mining, reorganizations, times, nodes, terms),
-    *(ends_of_sale, invitations, of_admissions, of_refunds),
+    *(ends_of_sale, invitations, of_admissions, of_refunds, at_the_door),
 )
 interruptions = st.one_of(event("kill"), event("lose_connection"))
 mishaps = st.tuples(

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tests.support.model_admissions import AdmissionRules
+from tests.support.model_door import check_scans
 from tests.support.model_refunds import RefundRules
 from tests.support.model_rows import (
     SOLD,
@@ -90,6 +91,7 @@ class Model:
         self._check_sums(intents)
         self._admissions.check(before, books)
         self._refunds.check(before, books)
+        check_scans(before, books)
         for intent in intents.values():
             self._check_move(intent, self._was.get(intent["id"]), before)
         self._check_owed(before)

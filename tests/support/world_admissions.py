@@ -3,7 +3,7 @@
 from tests.support.payments_catalog import SLUG
 from tests.support.world_core import Core, refused
 from ticketing import credentials
-from ticketing.models.admissions import Admission, Transfer
+from ticketing.models.admissions import Transfer
 from ticketing.services.orders import guest_list, holders, reissues, transfers
 from ticketing.services.payments import voids
 
@@ -65,8 +65,3 @@ class Admissions(Core):
             offer = credentials.transfer_offer(keyring.current, transfer.id)
             with refused("offer_ended", *NOT_TRANSFERABLE):
                 transfers.accept(self.tenant, offer, {"name": "Friend"}, keyring)
-
-    def admission(self, who: int) -> Admission | None:
-        """Return one admission, the newest one for -1."""
-        found = list(Admission.select().order_by(Admission.id))
-        return found[who % len(found)] if found else None

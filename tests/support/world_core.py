@@ -25,6 +25,7 @@ from ticketing.config import Config
 from ticketing.constants import MICRO_UNIT_DECIMALS
 from ticketing.db.connection import database
 from ticketing.errors import TicketingError
+from ticketing.models.admissions import Admission
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains
 from ticketing.services.payments import settlement
@@ -145,6 +146,7 @@ class Core:
             self.do(("look_after_silence", (0,)))
         self.model.check_against(self.chain)
         self.do(("give_all_back", ()))
+        self.do(("check_door", ()))
 
     def found(self) -> None:
         """Empty the database, and create an organizer with something to sell."""
@@ -163,6 +165,11 @@ class Core:
         if paid:
             query = query.where(PaymentIntent.chain_id.is_null(False))
         found = list(query)
+        return found[who % len(found)] if found else None
+
+    def admission(self, who: int) -> Admission | None:
+        """Return one admission, the newest one for -1."""
+        found = list(Admission.select().order_by(Admission.id))
         return found[who % len(found)] if found else None
 
     def amount(self, intent: PaymentIntent, how_much: str) -> int:
