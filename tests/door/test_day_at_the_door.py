@@ -96,7 +96,7 @@ def _check_stats(day, inside, conflicts, scans):
 
 def test_an_hour_at_the_door(new_day):
     day = new_day()
-    live_through(day, tickets=150, minutes=30)
+    live_through(day, tickets=100, minutes=10)
     account_for(day)
 
 

@@ -60,6 +60,8 @@ class DoorDevice:
         self._synced_at: datetime | None = None
         self._generations: dict[str, int] = {}
         self._inside: set[str] = set()
+        self._genuine: dict[str, Ticket] = {}
+        """The QR codes whose signature was good. Keys are never removed."""
 
     # Offline.
 
@@ -162,6 +164,8 @@ class DoorDevice:
 
     def _read(self, qr: str) -> Ticket | None:
         """Return what a QR code says. None if no known key signed it."""
+        if qr in self._genuine:
+            return self._genuine[qr]
         data = _decoded(qr)
         key = self._keys.get(str(data[1])) if data else None
         if key is None or data[0] != 1:
@@ -173,7 +177,9 @@ class DoorDevice:
             return None
         admission_id, event_id = _id(data[2:18]), _id(data[18:34])
         generation = int.from_bytes(data[34:36], "big")
-        return Ticket(key["kid"], f"adm_{admission_id}", f"evt_{event_id}", generation)
+        ticket = Ticket(key["kid"], f"adm_{admission_id}", f"evt_{event_id}", generation)
+        self._genuine[qr] = ticket
+        return ticket
 
 
 def written(time: datetime) -> str:
