@@ -185,6 +185,8 @@ def test_a_neighbour_is_not_told_whether_a_tenant_exists(app, acme, neighbour, r
     for headers in both_ways(neighbour, neighbour.key("paywall")):
         for prefix in (ADMIN, CHECKOUT):
             for endpoint in endpoints(app, prefix):
+                if isinstance(endpoint.guard, auth.Open):
+                    continue
                 answers = {
                     same(send(app, endpoint, headers, tenant=tenant, **known))
                     for tenant in (acme.slug, acme.id, "nobody-here", "ten_" + "0" * 26, "\u202e")

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.support.factories import Api
+from tests.support.holders import accept, bought
 from ticketing import clock
 from ticketing.db.connection import database
 from ticketing.models.api_keys import ApiKey
@@ -131,6 +132,24 @@ def test_the_admin_surface(acme, ticket):
     before_and_now = ["SELECT events", "SELECT events"]
     changes = ["UPDATE events", "UPDATE tenants", *obstacles, "INSERT INTO trail"]
     assert found == ["SELECT api_keys", "BEGIN", *before_and_now, *changes, "COMMIT"]
+
+
+def test_a_holders_calls(acme):
+    (held,) = bought(acme, acme.ticket(price_amount=0))
+    read = ["SELECT admissions", "SELECT transfers"]
+    locked = ["SELECT admissions", "BEGIN", "SELECT admissions"]
+    with statements() as found:
+        assert held.get().status_code == 200
+    assert found == ["SELECT admissions", *read]
+    with statements() as found:
+        offer = held.offer().json["offer"]
+    offered = ["SELECT transfers", "UPDATE transfers", "INSERT INTO transfers"]
+    assert found == [*locked, *offered, "COMMIT"]
+    with statements() as found:
+        assert accept(acme, offer).status_code == 200
+    assert found[:3] == ["SELECT tenants", "BEGIN", "SELECT transfers"]
+    accepted = ["SELECT admissions", "SELECT transfers", "UPDATE admissions", "UPDATE transfers"]
+    assert found[3:8] == [*accepted, "COMMIT"]
 
 
 def test_a_purchase_that_is_confirmed(acme):

@@ -29,6 +29,11 @@ def resolve(document: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
 def check(document: dict[str, Any], schema: dict[str, Any], value: Any, where: str = "") -> None:
     """Check a value against a schema of the document."""
     schema = resolve(document, schema)
+    if "anyOf" in schema:
+        # The document uses it only for what may be null.
+        schema, null = (resolve(document, each) for each in schema["anyOf"])
+        assert null == {"type": "null"}, where
+        schema = null if value is None else schema
     types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     fits = [kind for kind in types if isinstance(value, TYPES[kind])]
     assert fits and not (isinstance(value, bool) and "boolean" not in types), (where, value)
