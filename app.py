@@ -15,15 +15,20 @@ from ticketing.blueprints import (
     audit_log,
     chains,
     checkout,
+    door,
+    door_devices,
     events,
+    holders,
     intents,
     metrics,
+    pairing,
     public,
     reconciliation,
     refunds,
     system,
     ticket_types,
     tokens,
+    transfers,
     wallets,
 )
 from ticketing.config import Config, ConfigError, load
@@ -35,7 +40,8 @@ from ticketing.web.response_cache import Front
 
 SURFACES = (
     *(tokens, api_keys, wallets, events, ticket_types, intents, admissions, refunds),
-    *(reconciliation, audit_log, public, checkout, chains, system),
+    *(reconciliation, audit_log, public, checkout, holders, transfers, chains, system),
+    *(door_devices, pairing, door),
 )
 
 

@@ -12,7 +12,10 @@ from bench.load import Load
 
 @dataclass
 class Row:
-    """One case on one server. `run` loads it for some seconds."""
+    """One case on one server. `run` loads it for some seconds.
+
+    `slices` has the CPU microseconds per response of the server and of its database in each slice.
+    """
 
     case: str
     answered_by: str
@@ -22,8 +25,7 @@ class Row:
     database_pid: int | None = None
     bound: Bound | None = None
     load: Load = field(default_factory=Load)
-    server_cpu: float = 0.0
-    database_cpu: float = 0.0
+    slices: list[tuple[float, float]] = field(default_factory=list)
 
     def warm_up(self, seconds: float) -> None:
         """Run it, and record only errors."""
@@ -33,10 +35,16 @@ class Row:
 
     def take(self, seconds: float) -> None:
         """Run one slice, and add its measurements."""
-        server, database = _used(self.server_pid), _used(self.database_pid)
-        self.load.add(self.run(seconds))
-        self.server_cpu += _used(self.server_pid) - server
-        self.database_cpu += _used(self.database_pid) - database
+        server, database = _used_us(self.server_pid), _used_us(self.database_pid)
+        load = self.run(seconds)
+        self.load.add(load)
+        count = max(1, load.count)
+        self.slices.append(
+            (
+                (_used_us(self.server_pid) - server) / count,
+                (_used_us(self.database_pid) - database) / count,
+            )
+        )
 
     @property
     def a_second(self) -> float:
@@ -54,9 +62,22 @@ class Row:
             return math.nan
         return statistics.quantiles(self.load.latencies_us, n=100)[percent - 1] / 1000
 
+    @property
+    def server_us(self) -> float:
+        """CPU time of the server per response, in microseconds: the median of the slices."""
+        return statistics.median(server for server, _ in self.slices)
+
+    @property
+    def database_us(self) -> float:
+        """CPU time of the database per response, in microseconds: the median of the slices."""
+        return statistics.median(database for _, database in self.slices)
+
     def cpu_us(self) -> float:
-        """CPU time per response, of the server and its database, in microseconds."""
-        return (self.server_cpu + self.database_cpu) / max(1, self.load.count) * 1_000_000
+        """CPU time per response, of the server and its database, in microseconds.
+
+        The median of the slices: other work on the machine disturbs some of them.
+        """
+        return statistics.median(map(sum, self.slices))
 
 
 def ratio(row: Row, to: Row | None) -> float | None:
@@ -76,5 +97,5 @@ def holds(row: Row, flask: Row | None) -> bool | None:
     return None if to_flask is None else to_flask <= row.bound.to_flask
 
 
-def _used(pid: int | None) -> float:
-    return cpu.seconds(pid) if pid is not None else 0.0
+def _used_us(pid: int | None) -> float:
+    return cpu.seconds(pid) * 1_000_000 if pid is not None else 0.0

@@ -42,14 +42,13 @@ def verdict(held: bool | None) -> str:
 
 
 def _cells(row: Row, bare: Row | None, flask: Row | None) -> list[str]:
-    count = max(1, row.load.count)
     return [
         row.answered_by,
         f"{row.a_second:.0f}",
         f"{row.latency_ms(50):.1f}",
         f"{row.latency_ms(99):.1f}",
-        _number(row.server_cpu / count * 1e6 if row.server_pid else None, 0),
-        _number(row.database_cpu / count * 1e6 if row.database_pid else None, 0),
+        _number(row.server_us if row.server_pid else None, 0),
+        _number(row.database_us if row.database_pid else None, 0),
         _number(ratio(row, bare), 2),
         _number(ratio(row, flask), 2),
         str(row.bound or "-"),

@@ -14,8 +14,29 @@ from schemas.base import (
     documented,
     one_of,
 )
+from schemas.events import PublicEventSchema
 from schemas.people import PersonSchema
-from ticketing.constants import MAX_GUESTS, AdmissionStatus
+from ticketing.constants import MAX_GUESTS, AdmissionStatus, Publication, RefundRecipient
+
+EXAMPLE_QR = "T1:" + "6BF+H0QK/2.NC 5V" * 9
+
+
+def _code() -> fields.String:
+    return fields.String(
+        required=True,
+        allow_none=True,
+        attribute="shown_code",
+        metadata=documented("5m8r2t6w9y1a4c7e0g3j", "Secret. Manages the admission."),
+    )
+
+
+def _qr() -> fields.String:
+    return fields.String(
+        required=True,
+        allow_none=True,
+        attribute="shown_qr",
+        metadata=documented(EXAMPLE_QR, "Secret. What the door reads, as the text of a QR code."),
+    )
 
 
 class HolderSchema(PersonSchema):
@@ -123,18 +144,87 @@ class GuestsSchema(BaseSchema):
     )
 
 
-class HeldAdmissionSchema(BaseSchema):
-    """An admission as its buyer sees it."""
+class BoughtAdmissionSchema(BaseSchema):
+    """An admission as its order shows it.
+
+    `code` and `qr` are null once it belongs to somebody else, was reissued, or is void.
+    """
 
     id = an_id("adm_")
     event_id = an_id("evt_")
     ticket_id = an_id("tkt_", attribute="ticket_type_id")
     intent_id = an_id("pi_")
     status = one_of(AdmissionStatus, required=True)
+    transferred = fields.Boolean(required=True, metadata=documented(False))
     created_at = Instant(required=True)
-    code = fields.String(
-        required=True, metadata=documented("5m8r2t6w9y1a4c7e0g3j", "Secret. Shown at the door.")
+    code = _code()
+    qr = _qr()
+
+
+class HeldEventSchema(PublicEventSchema):
+    """The event of an admission."""
+
+    status = one_of(Publication, required=True)
+
+
+class HeldTicketTypeSchema(BaseSchema):
+    """The ticket type of an admission."""
+
+    id = an_id("tkt_")
+    name = fields.String(required=True, metadata=documented("General admission"))
+    transferable = fields.Boolean(required=True)
+
+
+class PendingTransferSchema(BaseSchema):
+    """An open offer, without its secret. The holder is whom the sender has named."""
+
+    id = an_id("xfr_")
+    holder = fields.Nested(HolderSchema, required=True)
+    created_at = Instant(required=True)
+    expires_at = Instant(required=True, metadata=documented("2026-11-23T09:00:00Z"))
+
+
+class HeldAdmissionSchema(BaseSchema):
+    """An admission as its holder sees it."""
+
+    id = an_id("adm_")
+    status = one_of(AdmissionStatus, required=True)
+    generation = fields.Integer(required=True, metadata=documented(1))
+    holder = fields.Nested(HolderSchema, required=True)
+    transferred = fields.Boolean(required=True, metadata=documented(False))
+    redeemed_at = Instant(required=True, allow_none=True)
+    redeemed_gate = fields.String(required=True, allow_none=True)
+    created_at = Instant(required=True)
+    code = _code()
+    qr = _qr()
+    online_join_url = fields.String(
+        required=True,
+        allow_none=True,
+        metadata=documented("https://meet.example.org/launch", "Null unless it is valid."),
     )
+    refund_recipient = one_of(
+        RefundRecipient,
+        required=True,
+        allow_none=True,
+        metadata={
+            "description": "Who gets the money back if it is voided with a refund: the buyer of"
+            " its order, also after a transfer. Null for a guest."
+        },
+    )
+    event = fields.Nested(HeldEventSchema, required=True)
+    ticket = fields.Nested(HeldTicketTypeSchema, required=True, attribute="ticket_type")
+    transfer = fields.Nested(
+        PendingTransferSchema,
+        required=True,
+        allow_none=True,
+        metadata={"description": "The open offer. Null if there is none."},
+    )
+
+
+class HolderChangeSchema(BaseSchema):
+    """The holder's fields to change. Missing fields do not change."""
+
+    holder = fields.Nested(HolderSchema, required=True)
 
 
 class AdmissionListQuery(PageQuery):

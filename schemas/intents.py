@@ -2,7 +2,7 @@
 
 from marshmallow import fields, validate
 
-from schemas.admissions import AdmissionSchema, HeldAdmissionSchema
+from schemas.admissions import AdmissionSchema, BoughtAdmissionSchema
 from schemas.base import (
     EXAMPLE_ADDRESS,
     EXAMPLE_PAYER,
@@ -130,7 +130,7 @@ class NewIntentSchema(IntentSchema):
 class PurchaseSchema(IntentSchema):
     """A purchase: the intent and, once it is confirmed, the buyer's admissions."""
 
-    admissions = fields.List(fields.Nested(HeldAdmissionSchema), required=True)
+    admissions = fields.List(fields.Nested(BoughtAdmissionSchema), required=True)
     online_join_url = fields.String(
         required=True, allow_none=True, metadata=documented("https://meet.example.org/launch")
     )

@@ -1,4 +1,4 @@
-"""What every test stands on: each behaviour is proved on SQLite and on Postgres both."""
+"""Fixtures of all tests. They run each test on SQLite and on Postgres."""
 
 import os
 import shutil
@@ -38,7 +38,7 @@ def postgres(starts_processes: None) -> Iterator[Postgres]:
 
 @pytest.fixture(scope="session")
 def postgres_template(postgres: Postgres, worker_id: str) -> str:
-    """The name of a migrated, empty database that tests get copies of."""
+    """The name of a migrated, empty database. Tests get copies of it."""
     name = f"template_{worker_id}"
     open_database(postgres.create_database(name))
     migrate.upgrade()
@@ -48,7 +48,7 @@ def postgres_template(postgres: Postgres, worker_id: str) -> str:
 
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A migrated, empty database file that tests get copies of."""
+    """A migrated, empty database file. Tests get copies of it."""
     path = tmp_path_factory.mktemp("sqlite") / "template.db"
     open_database(f"sqlite:///{path}")
     migrate.upgrade()
@@ -71,7 +71,7 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 def environ(database_url: str) -> dict[str, str]:
-    """The service's configuration; the local chain is enabled, but nobody answers there."""
+    """The service's configuration. The local chain is enabled, but has no node."""
     return {
         "SECRET_KEY": SECRET_KEY,
         "DATABASE_URL": database_url,
@@ -82,7 +82,7 @@ def environ(database_url: str) -> dict[str, str]:
 
 @pytest.fixture
 def node(environ: dict[str, str], starts_processes: None) -> Iterator[Anvil]:
-    """A new chain of its own for this test, with the token and a funded buyer; the app uses it."""
+    """A new chain for this test, with the token and a funded buyer. The app uses it."""
     with Anvil() as chain:
         ensure_token(chain.rpc)
         environ["RPC_URL_31337"] = chain.url
@@ -99,13 +99,13 @@ def bad_node(environ: dict[str, str], node: Anvil) -> Iterator[BadNode]:
 
 @pytest.fixture
 def three_deep(environ: dict[str, str]) -> None:
-    """A payment on the local chain is final under three blocks."""
+    """On the local chain a payment is final after three blocks."""
     environ["CONFIRMATIONS_31337"] = "3"
 
 
 @pytest.fixture
 def app(environ: dict[str, str], request: pytest.FixtureRequest) -> Iterator:
-    """The application. A test that also names `node` gets it connected to that chain."""
+    """The application. It uses `node` if the test names that fixture."""
     if "node" in request.fixturenames:
         request.getfixturevalue("node")
     yield create_app(load(environ))
@@ -132,5 +132,5 @@ def admin(acme: Organizer) -> Api:
 
 @pytest.fixture
 def neighbour(app) -> Organizer:
-    """Another tenant, whose credentials must open nothing of acme's."""
+    """Another tenant. Its credentials must not open anything of acme."""
     return new_organizer(app, "neighbour")

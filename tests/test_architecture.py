@@ -1,4 +1,4 @@
-"""The house: which way the arrows run, and that no room grows too large."""
+"""The architecture: which way imports go, and that no file is too large."""
 
 import ast
 import subprocess
@@ -31,7 +31,7 @@ ALLOWED = {
     "schemas": {"constants"},
     "server": LEAVES,
 }
-"""What each room may know besides itself."""
+"""What each package may import besides itself."""
 
 
 def sources():
@@ -46,7 +46,7 @@ def room_of(path):
 
 
 def imported(tree):
-    """Yield the room of each import of ours, and whether it stands inside a function."""
+    """Yield the package of each of our imports, and whether it is inside a function."""
     inside = {
         id(node)
         for function in ast.walk(tree)
@@ -88,7 +88,7 @@ def test_no_file_is_much_over_300_lines(path):
 
 
 DOCUMENTED = {"_meta", "_replace", "_serialize", "_deserialize"}
-"""A peewee model's metadata; of a named tuple; what an author of marshmallow fields overrides."""
+"""A peewee model's metadata; methods of a named tuple; methods that marshmallow fields override."""
 
 
 @pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(ROOT)))
@@ -99,7 +99,7 @@ def test_no_private_attribute_of_anything_else_is_used(path):
         is_own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
         is_special = node.attr.startswith("__") and node.attr.endswith("__")
         if not (is_own or is_special or node.attr in DOCUMENTED):
-            # The one exception, bound to the pinned gunicorn.
+            # The only exception: it is bound to the pinned gunicorn.
             assert room_of(path) == "server", f"{path}:{node.lineno} uses {node.attr}"
 
 

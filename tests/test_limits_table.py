@@ -1,4 +1,4 @@
-"""The documents say what the constants say."""
+"""The documents match the constants."""
 
 import pytest
 

@@ -1,6 +1,6 @@
-"""Reading hostile text takes a time that grows no faster than the text.
+"""Reading hostile text takes linear time.
 
-Times are compared with each other, never with the clock: text of 16 times the length may take 16
+Times are compared with each other, not with a fixed time: text of 16 times the length may take 16
 times as long. Quadratic work takes 256 times as long.
 """
 
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parent.parent
 SHORT, LONG = 4_000, 64_000
 METHODS = {"match", "fullmatch", "search", "sub", "split", "findall", "finditer"}
 MOST = 4 * LONG // SHORT
-"""How many times longer the long text may take: four times what linear work takes."""
+"""How many times longer the long text may take: four times the factor of linear work."""
 TRIES = 7
 
 SPACES = ("", " ", "\0")
@@ -40,7 +40,7 @@ HOSTILE = {
         ("", "RPC_URL_", "\n"),
     ],
     "ticketing/config.py: -?[0-9]+(\\.[0-9]+)?": [("", "1", "!"), ("1.", "1", "!")],
-    "ticketing/config.py: SECRET_KEY(_PREVIOUS)?|DATABASE_URL"
+    "ticketing/config.py: SECRET_KEY(_PREVIOUS)?|DATABASE_URL|PUBLIC_URL"
     "|(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_.*": [("RPC_URL_", "a", "\n")],
     "ticketing/config.py: [1-9][0-9]{0,15}": [("", "1", "!")],
     "ticketing/config.py: [A-Za-z0-9._~+/=-]{16,}": [("", "a", "!")],
@@ -98,9 +98,10 @@ HOSTILE = {
     ],
     f"schemas/events.py: {SLUG}": SLUGS,
     "schemas/refunds.py: ^0x[0-9a-f]{64}$": [("0x", "a", "")],
+    "schemas/refunds.py: ^0x[0-9a-fA-F]{40}$": [("0x", "a", "")],
 }
 """Of each regular expression: what its worst text begins with, repeats and ends with."""
-for where in ("events", "ticket_types"):
+for where in ("events", "refunds", "ticket_types"):
     blank = "\\s\\u001c-\\u001f\\u0085\\u180e\\ufeff"
     pattern = f"^[{blank}]*[^\\u0000{blank}][^\\u0000]*$"
     HOSTILE[f"schemas/{where}.py: {pattern}"] = [("", "a", "\0"), SPACES, ("", " a", "\0")]
@@ -129,7 +130,7 @@ TEXTS = [
     ("2026-01-01T00:00:00.", "1", "Z"),
     ("", "a/", ""),
 ]
-"""What is tried on each text field of each request."""
+"""Texts that are tried on each text field of each request."""
 
 
 def grown(text, size):
@@ -139,7 +140,7 @@ def grown(text, size):
 
 
 def seconds(work, made):
-    """Return the least time that `work` took, with a new argument each time."""
+    """Return the shortest time of `work`, with a new argument each time."""
     taken = []
     for _ in range(TRIES):
         given = made()
@@ -150,14 +151,14 @@ def seconds(work, made):
 
 
 def is_linear(work, make):
-    """Check that `work` takes at most so much longer for what `make` gives of the longer size.
+    """Check that `work` takes at most MOST times as long for the longer text.
 
     Other programs may slow down all tries of one of the two, so there are three rounds.
     """
     ratios = []
     for _ in range(3):
         long, short = (seconds(work, lambda size=size: make(size)) for size in (LONG, SHORT))
-        # Less than 20 us is measured poorly, and harms nobody.
+        # Less than 20 us cannot be measured well, and harms nobody.
         ratios.append(long / max(short, 2e-5))
         if ratios[-1] < MOST:
             return
@@ -169,7 +170,7 @@ def sources():
 
 
 def expressions():
-    """Yield each regular expression of the product, its file and how it is applied."""
+    """Yield each regular expression of the product, with its file and the methods that use it."""
     trees = {path: ast.parse(path.read_text()) for path in sources()}
     used = {}
     for tree in trees.values():
@@ -261,7 +262,7 @@ def test_chunks_take_linear_time(text):
 
 
 def requests():
-    """Yield each text field of each schema that reads something, alone in a schema of its own."""
+    """Yield each text field of each request schema, in a schema with only that field."""
     modules = [
         importlib.import_module(f"schemas.{each.name}")
         for each in pkgutil.iter_modules(schemas.__path__)

@@ -1,4 +1,4 @@
-"""What is installed: pinned by hash, used, and under a licence that LICENSES.md tells."""
+"""Installed packages are pinned by hash, used, and listed with their licence in LICENSES.md."""
 
 import ast
 import subprocess
@@ -33,19 +33,19 @@ USED_UNIMPORTED = {
 
 
 def pins(name):
-    """Each pin of a requirements file, as it stands there: its requirement and its hashes."""
+    """Return each pin of a requirements file: its requirement and its hashes."""
     lines = (ROOT / name).read_text().replace("\\\n", " ").splitlines()
     return [line.split() for line in lines if line.strip() and not line.strip().startswith("#")]
 
 
 def named(name):
-    """What a .in file asks for."""
+    """Return the requirements of a .in file."""
     lines = (ROOT / name).read_text().splitlines()
     return [Requirement(line) for line in lines if not line.startswith("#")]
 
 
 def imported(patterns):
-    """The distributions whose modules files of ours import."""
+    """Return the distributions that our files import."""
     files = [path for pattern in patterns for path in ROOT.glob(pattern)]
     trees = [ast.parse(path.read_text()) for path in files]
     nodes = [node for tree in trees for node in ast.walk(tree)]
@@ -65,7 +65,7 @@ def imported(patterns):
 
 
 def closure(roots):
-    """What these requirements need, and what that needs, on any machine."""
+    """Return the transitive requirements, for any machine."""
     found, left = set(), list(roots)
     while left:
         asked = left.pop()

@@ -137,6 +137,41 @@ class IntentNotCancelable(Conflict):
     detail = "Only an intent that has received nothing can be canceled."
 
 
+class NotTransferable(Conflict):
+    """The ticket type does not allow another holder."""
+
+    code = "not_transferable"
+    detail = "This admission is not transferable."
+
+
+class AlreadyRedeemed(Conflict):
+    """The holder has entered."""
+
+    code = "already_redeemed"
+    detail = "This admission was already used to enter."
+
+
+class AdmissionVoid(Conflict):
+    """The organizer has taken the admission back."""
+
+    code = "admission_void"
+    detail = "This admission is void."
+
+
+class AdmissionSuspended(Conflict):
+    """A reorganization removed the payment. If it returns, the admission is valid again."""
+
+    code = "admission_suspended"
+    detail = "This admission is suspended, because its payment is missing on the chain."
+
+
+class TransfersClosed(Conflict):
+    """The event's time for transfers has ended."""
+
+    code = "transfers_closed"
+    detail = "Transfers for this event have ended."
+
+
 class NoRefundDue(Conflict):
     """Nothing is due back to the buyer."""
 
@@ -159,20 +194,6 @@ class AmountChanged(Conflict):
 
     code = "amount_changed"
     detail = "The amount is not what is due now. Read the refund again."
-
-
-class AdmissionVoid(Conflict):
-    """The admission was taken back."""
-
-    code = "admission_void"
-    detail = "This admission is void."
-
-
-class AlreadyRedeemed(Conflict):
-    """The holder has entered."""
-
-    code = "already_redeemed"
-    detail = "The holder of this admission has already entered."
 
 
 class WasTransferred(Conflict):

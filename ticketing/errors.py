@@ -14,7 +14,8 @@ TicketingError
 ├── NotFound                  404  not_found
 ├── Conflict                  409  one subclass per code: see conflicts.py
 ├── Gone                      410
-│   └── IntentExpired              intent_expired
+│   ├── IntentExpired              intent_expired
+│   └── OfferEnded                 offer_ended
 ├── PayloadTooLarge           413  body_too_large
 ├── UnsupportedMediaType      415  unsupported_media_type
 ├── Invalid                   422  invalid_request
@@ -23,7 +24,8 @@ TicketingError
 │   ├── TooManyRequests            too_many_requests
 │   ├── TooMuchUnpaid              too_much_unpaid
 │   ├── TooManyOrders              too_many_orders
-│   └── TooManyFree                too_many_free
+│   ├── TooManyFree                too_many_free
+│   └── TooManyTransfers           too_many_transfers
 └── Unavailable               503
         ├── ChainUnavailable           chain_unavailable
         │   └── NodesBusy              chain_unavailable
@@ -159,6 +161,13 @@ class IntentExpired(Gone):
     detail = "This intent was not paid in time."
 
 
+class OfferEnded(Gone):
+    """The offer to transfer an admission was used, replaced or taken back, or it is too old."""
+
+    code = "offer_ended"
+    detail = "This offer has ended. Ask the sender for a new one."
+
+
 class PayloadTooLarge(TicketingError):
     """The body is larger than MAX_BODY_BYTES."""
 
@@ -235,6 +244,13 @@ class TooManyFree(TooMany):
 
     code = "too_many_free"
     detail = "This address has ordered too many free seats of this event today."
+
+
+class TooManyTransfers(TooMany):
+    """The admission was offered too often today."""
+
+    code = "too_many_transfers"
+    detail = "This admission was offered too often. Retry after the seconds in Retry-After."
 
 
 class Unavailable(TicketingError):

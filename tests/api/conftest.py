@@ -1,11 +1,11 @@
-"""What tests of keys share."""
+"""Fixtures that tests of keys share."""
 
 import pytest
 
 
 @pytest.fixture
 def key(acme):
-    """A key of acme as it was created."""
+    """A key of acme, as returned at its creation."""
     admin = acme.with_headers({"X-API-Key": acme.admin_key})
     made = admin.post(f"{acme.path}/apikeys", {"name": "storefront", "role": "read"})
     assert made.status_code == 201, made.json
@@ -14,7 +14,7 @@ def key(acme):
 
 @pytest.fixture
 def opens(acme, api):
-    """Tell whether a plaintext opens acme: as it is, and in exchange for a JWT."""
+    """Return whether a plaintext opens acme: directly, and exchanged for a JWT."""
 
     def opens(plaintext):
         answers = [

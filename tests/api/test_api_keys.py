@@ -1,4 +1,4 @@
-"""API keys: create, list, read, revoke; the plaintext is seen once."""
+"""API keys: create, list, read, revoke. The plaintext is shown once."""
 
 import logging
 import re
@@ -26,7 +26,7 @@ def path(acme):
 
 @pytest.fixture
 def make(admin, path):
-    """Create a key and return what the API says of it."""
+    """Create a key and return the API's response."""
 
     def make(**fields):
         made = admin.post(path, {"name": "storefront", "role": "read", **fields})
@@ -38,7 +38,7 @@ def make(admin, path):
 
 @pytest.fixture
 def expire():
-    """Let a key have expired a moment ago."""
+    """Make a key expired."""
 
     def expire(key):
         past = datetime.now(UTC) - timedelta(seconds=1)
@@ -53,7 +53,7 @@ def seconds_alive(key):
 
 
 def everything_stored():
-    """Every value of every row of every table, as text."""
+    """Return every value of every row of every table, as text."""
     return "\n".join(
         str(value)
         for table in database.get_tables()

@@ -1,4 +1,4 @@
-"""The trail: who changed what, when and from where; nothing can change it."""
+"""The audit log: who changed what, when and from where. Nothing can change it."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -62,19 +62,21 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     me.post(f"{tickets}/{ticket['id']}/admissions", {"holders": [{"name": "Ada"}]})
     buyer = acme.buyer(ticket)
     worker_once(app)
-    buyer.pay(node, buyer.intent["amount"] + 7)
+    buyer.pay(node, buyer.intent["amount"] + 9)
     worker_once(app)
     anvil.mint(node.rpc, anvil.TOKEN_ADDRESS, node.rpc("eth_accounts")[5], 7)
     back = anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, anvil.BUYER, 7, sender=5)
     settled = {"tx_hash": back["transactionHash"]}
     me.post(f"{path}/refunds/{buyer.intent['id']}/settle", settled)
+    me.post(f"{path}/refunds/{buyer.intent['id']}/waive", {"amount": 2, "reason": "fees"})
 
     operations = {
         f"{each.surface}_{each.view}" for each in endpoints(app, "/v1/admin/") if not each.reads
     }
     found = trail_of(acme, limit=100)
     assert {entry["action"] for entry in found if entry["actor"] != "cli"} == operations
-    (refund,) = trail_of(acme, subject=buyer.intent["id"])
+    waiver, refund = trail_of(acme, subject=buyer.intent["id"])
+    assert (waiver["before"], waiver["after"]) == ({"waived": 0}, {"waived": 2, "reason": "fees"})
     assert refund["before"] == {"refunded": 0}
     assert refund["after"] == {"refunded": 7, **settled}
 

@@ -1,4 +1,4 @@
-"""Cancel: give the hold back, as long as nothing was received."""
+"""Cancel: release the hold, if nothing was received."""
 
 from tests.support.factories import PRICE, worker_once
 

@@ -1,4 +1,4 @@
-"""Purchase: looking at the chain now and settling."""
+"""Purchase: read the chain now, and settle."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -55,7 +55,7 @@ def test_many_purchases_at_once_issue_once(acme, node):
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(purchase, range(16)))
 
-    # While one looks at the chain for this order, the others are asked to come again.
+    # While one request reads the chain for this order, the others are asked to retry.
     assert 200 in {answer.status_code for answer in answers} <= {200, 503}
     answers = [buyer.purchase(), *(each for each in answers if each.status_code == 200)]
     assert len({str(answer.json["admissions"]) for answer in answers}) == 1

@@ -1,4 +1,4 @@
-"""The client secret: it opens one intent of one tenant, and tells nothing of any other."""
+"""The client secret opens one intent of one tenant, and reveals nothing about others."""
 
 import pytest
 
@@ -9,12 +9,12 @@ from ticketing.constants import Role
 
 @pytest.fixture
 def buyer(acme):
-    """Somebody with an intent that costs nothing."""
+    """A buyer with a free intent."""
     return acme.buyer(acme.ticket(price_amount=0))
 
 
 def send_to_all(app, tenant, intent_id, headers):
-    """The answers of all endpoints of one intent, by method and view."""
+    """The responses of all endpoints of one intent, by method and view."""
     return {
         (endpoint.method, endpoint.view): app.test_client().open(
             endpoint.path(tenant=tenant, intent_id=intent_id),

@@ -1,4 +1,4 @@
-"""The page that shows the OpenAPI document, without leaving the host."""
+"""The page that shows the OpenAPI document. It loads nothing from other hosts."""
 
 import re
 

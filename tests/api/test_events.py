@@ -1,4 +1,4 @@
-"""Events: creating, reading, changing, publishing, canceling and listing them."""
+"""Events: create, read, change, publish, cancel and list them."""
 
 import pytest
 

@@ -1,10 +1,11 @@
-"""Every field of every request: what its bounds let in, what they keep out, and by which name."""
+"""Every field of every request: which values its bounds accept and reject, and the error's name."""
 
 import json
 from typing import Any, NamedTuple
 
 import pytest
 
+from tests.conftest import SECRET_KEY
 from tests.support.factories import new_xpub
 from tests.support.field_values import (
     BOOLEAN,
@@ -21,8 +22,13 @@ from tests.support.field_values import (
     integer,
     text,
 )
-from ticketing import ids
+from ticketing import credentials, ids
 
+ADDRESS = "0x" + "ab" * 20
+TX_HASH = {"tx_hash": "0x" + "ab" * 32}
+NOWHERE = ids.INTENT + "0" * 26
+HOLDER = ([{}], [None, [], "Ada", 1, True])
+NAME = text(1, 200, null=True)
 NEW_STATUS = choice("draft", "published")
 CASES = {
     "EventCreate": {**EVENT, "status": NEW_STATUS},
@@ -36,10 +42,18 @@ CASES = {
         "ticket_id": text(1, 80),
         "chain_id": integer(1, 2**53 - 1, null=True),
         "quantity": integer(1, 100),
-        "buyer": ([{}], [None, [], "Ada", 1, True]),
+        "buyer": HOLDER,
         "buyer.email": EMAIL,
-        "buyer.name": text(1, 200, null=True),
+        "buyer.name": NAME,
         "max_amount": integer(0, 2**53 - 1, null=True),
+    },
+    "HolderChange": {"holder": HOLDER, "holder.email": EMAIL, "holder.name": NAME},
+    "TransferCreate": {"holder": HOLDER, "holder.email": EMAIL, "holder.name": NAME},
+    "TransferAccept": {
+        "offer": text(1, 200),
+        "holder": HOLDER,
+        "holder.email": EMAIL,
+        "holder.name": NAME,
     },
     "ApiKeyCreate": {
         "name": text(1, 100),
@@ -53,7 +67,8 @@ CASES = {
     "KeyExchange": {"api_key": text(1, 200)},
     "Login": {"tenant": text(1, 100), "email": text(1, 254), "password": text(1, 128)},
     "RefundSettle": {
-        "tx_hash": text(66, 66, free=False, good=("0x" + "ab" * 32,), bad=("x" * 66,))
+        "tx_hash": text(66, 66, free=False, good=("0x" + "ab" * 32,), bad=("x" * 66,)),
+        "recipient": text(42, 42, null=True, free=False, good=(ADDRESS,), bad=("x" * 42,)),
     },
     "Void": {
         "reason": text(1, 500, bad=(" ", "\n")),
@@ -69,6 +84,8 @@ CASES = {
         ),
         "reason": text(1, 500, bad=(" ", "\n"), null=True),
     },
+    "RefundWaive": {"amount": integer(1, 2**53 - 1), "reason": text(1, 500)},
+    "RefundAddress": {"address": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,))},
     "WalletSet": {"xpub": text(1, 200, free=False, good=(new_xpub(),), bad=("x", "xpub6" * 20))},
 }
 
@@ -103,7 +120,7 @@ QUERIES = {
         "event_id": ID,
         "flag": option("underpaid", "overpaid", "paid_late", "duplicate", "reorged"),
     },
-    "/refunds": PAGE,
+    "/refunds": {**PAGE, "status": option("due", "waived", "settled")},
     "/audit-log": {**PAGE, "actor": NAMED, "subject": NAMED},
     "/admissions": {
         **PAGE,
@@ -117,20 +134,26 @@ PUBLIC_QUERIES = {"/events": PAGE, "/events/{event_id}/tickets": PAGE}
 
 
 class Door(NamedTuple):
-    """Where a field is tried, beside which other fields, and what a good one is answered."""
+    """Where a field is tried, with which other fields, and the response to a valid value."""
 
     method: str
     path: str
     body: dict[str, Any]
     status: int = 200
+    secret: str | None = None
 
 
 def key_of(organizer):
-    """The id of another key than its own."""
+    """The id of another key than the one in use."""
     return "key_" + organizer.key("read").split("_")[1]
 
 
 def door(organizer, schema):
+    def held(transferable=True):
+        ticket = organizer.ticket(price_amount=0, transferable=transferable)
+        (admission,) = organizer.buyer(ticket).purchase().json["admissions"]
+        return f"{organizer.checkout}/admissions/{admission['id']}"
+
     event = {"title": "T", "type": "online", "start_at": EPOCH, "end_at": None, "timezone": "UTC"}
     event |= {"doors_open_at": None, "transfers_end_at": None}
     ticket = {"name": "T", "price_amount": 0, "chain_id": 1, "max_per_order": 100}
@@ -151,6 +174,11 @@ def door(organizer, schema):
         ),
         "EventStatus": lambda: Door("POST", f"{here}/status", {"status": "canceled"}),
         "Preflight": lambda: Door("POST", f"{organizer.checkout}/preflight", nothing, 404),
+        "HolderChange": lambda: Door("PATCH", held(), {"holder": {}}),
+        "TransferCreate": lambda: Door("POST", f"{held(False)}/transfer", {}, 409),
+        "TransferAccept": lambda: Door(
+            "POST", f"{organizer.checkout}/transfers/accept", {"offer": "x"}, 404
+        ),
         "ApiKeyCreate": lambda: Door(
             "POST", f"{organizer.path}/apikeys", {"name": "k", "role": "read"}, 201
         ),
@@ -162,7 +190,20 @@ def door(organizer, schema):
             "POST", "/v1/auth/login", {"tenant": "t", "email": "e@x.io", "password": "p"}, 401
         ),
         "RefundSettle": lambda: Door(
-            "POST", f"{organizer.path}/refunds/{ids.INTENT}{'0' * 26}/settle", {}, 404
+            "POST", f"{organizer.path}/refunds/{NOWHERE}/settle", TX_HASH, 404
+        ),
+        "RefundWaive": lambda: Door(
+            "POST",
+            f"{organizer.path}/refunds/{NOWHERE}/waive",
+            {"amount": 1, "reason": "x"},
+            404,
+        ),
+        "RefundAddress": lambda: Door(
+            "POST",
+            f"{organizer.checkout}/intents/{NOWHERE}/refund-address",
+            {},
+            404,
+            credentials.client_secret(SECRET_KEY, NOWHERE),
         ),
         "Void": lambda: Door(
             "POST",
@@ -191,6 +232,8 @@ def send(organizer, to, fields):
         body[outer] = {**body.get(outer, {}), inner: value} if inner else value
     text = json.dumps(body).replace(f'"{EXPONENT}"', "1e3")
     headers = {"X-API-Key": organizer.admin_key, "Content-Type": "application/json"}
+    if to.secret is not None:
+        headers["Authorization"] = f"Bearer {to.secret}"
     return organizer.app.test_client().open(to.path, method=to.method, headers=headers, data=text)
 
 
@@ -201,7 +244,9 @@ def test_what_lies_within_the_bounds_is_taken_and_given_back_unchanged(acme, sch
         for value in inside:
             answer = send(acme, to, {field: value})
             assert answer.status_code == to.status, (field, value, answer.json)
-            if to.status < 300 and field in answer.json:
+            if to.status == 200 and (inner := field.partition(".")[2]):
+                assert answer.json["holder"][inner] == value
+            if to.status < 300 and field in answer.json and field != "holder":
                 expected = GOOD_TIMES.get(value, value) if field.endswith("_at") else value
                 is_default = value is None and field in SHOWN_AS_DEFAULT
                 assert is_default or answer.json[field] == expected
@@ -220,7 +265,7 @@ def test_what_lies_outside_the_bounds_is_refused_by_name(acme, schema):
 @pytest.mark.parametrize("schema", CASES)
 def test_several_faults_are_all_named_at_once(acme, schema):
     faults = {field: outside[0] for field, (_, outside) in CASES[schema].items()}
-    faults.pop("buyer", None)
+    faults = {name: value for name, value in faults.items() if name not in ("buyer", "holder")}
     answer = send(acme, door(acme, schema), {**faults, "nonsense": 1})
     assert answer.status_code == 422
     assert answer.json["errors"].keys() == {*faults, "nonsense"}

@@ -1,4 +1,4 @@
-"""What every answer says to browsers, and which surfaces scripts of other sites may use."""
+"""Headers of every response for browsers, and which surfaces allow scripts of other sites."""
 
 import pytest
 import urllib3

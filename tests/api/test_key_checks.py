@@ -1,7 +1,7 @@
-"""What a refusal costs tells nothing: whoever is refused, the same work was done.
+"""The cost of a refusal reveals nothing: every refusal does the same work.
 
-No clock is asked here: it would tell of this machine. What is counted are the statements, the
-digests and the comparisons of secrets.
+No time is measured, because it depends on the machine. The tests count statements, digests and
+comparisons of secrets.
 """
 
 from functools import partial
@@ -31,7 +31,7 @@ EXCHANGE = "/v1/auth/token"
 
 @pytest.fixture
 def no_keys(acme, neighbour):
-    """Well-formed keys that open nothing, by why."""
+    """Well-formed keys that are refused, by reason."""
     expired_id, expired = new_key(acme)
     revoked_id, revoked = new_key(acme)
     rotated_id, rotated = new_key(acme)
@@ -55,7 +55,7 @@ def no_keys(acme, neighbour):
 
 
 def costs(requests):
-    """What each request costs and is answered, by its name; all once before, to warm up."""
+    """Return cost and response of each request, by its name. Send all once before, to warm up."""
     found = {}
     for _ in range(2):
         for name, request in requests.items():

@@ -1,4 +1,4 @@
-"""A key gets a new secret; the old one is good for a while, and so is what was made from it."""
+"""A key gets a new secret. The old one stays valid for a while, with the JWTs made from it."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -24,7 +24,7 @@ def admin(acme):
 
 @pytest.fixture
 def rotate(admin, acme, key):
-    """Rotate that key, and return what the API says of it."""
+    """Rotate that key, and return the API's response."""
 
     def rotate(**fields):
         answer = admin.post(f"{acme.path}/apikeys/{key['id']}/rotate", fields)
@@ -36,7 +36,7 @@ def rotate(admin, acme, key):
 
 @pytest.fixture
 def jwt_of(acme, api):
-    """Exchange a plaintext for a JWT; return what tells whether that is good."""
+    """Exchange a plaintext for a JWT. Return a function that checks whether it is valid."""
 
     def jwt_of(plaintext):
         token = api.post("/v1/auth/token", {"api_key": plaintext}).json["access_token"]
@@ -49,7 +49,7 @@ def jwt_of(acme, api):
 
 
 def end_overlap(key):
-    """Let the overlap have ended a moment ago."""
+    """End the overlap."""
     past = datetime.now(UTC) - timedelta(seconds=1)
     ApiKey.update(previous_expires_at=past).where(ApiKey.id == key["id"]).execute()
 
@@ -60,7 +60,7 @@ def expire(key):
 
 
 def is_in(seconds, moment):
-    """Whether a moment that was worked out during this test lay so many seconds ahead then."""
+    """Return whether a moment, calculated during this test, was this many seconds ahead."""
     left = (datetime.fromisoformat(moment) - datetime.now(UTC)).total_seconds()
     return seconds - PATIENCE_SECONDS < left <= seconds
 

@@ -1,4 +1,4 @@
-"""When a key was used last is noted: once a minute at most, and never at the cost of a request."""
+"""The time of a key's last use is stored once a minute at most, and never fails a request."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -9,7 +9,7 @@ from ticketing.models.api_keys import ApiKey
 
 
 class Writes:
-    """Counts what is written by the open database while a block runs."""
+    """Counts the writes of the open database in a block."""
 
     def __enter__(self):
         self.count, self._db = 0, database.obj

@@ -1,4 +1,4 @@
-"""What docs/operations.md tells secret scanners is true of what the service hands out."""
+"""docs/operations.md tells secret scanners how credentials look. Real ones look so."""
 
 import re
 import textwrap
@@ -16,14 +16,14 @@ AROUND = ("{}", '"{}"', "KEY={}\n", "X-API-Key: {}", "Bearer {} ", "https://x.ex
 
 
 def block_from(line):
-    """The indented block of the page that begins with this line."""
+    """Return the indented block of the page that begins with this line."""
     block = PAGE[PAGE.index(f"    {line}") :]
     return textwrap.dedent(re.split(r"\n(?=\S)", block)[0])
 
 
 @pytest.fixture
 def rules():
-    """The documented patterns by their ids."""
+    """The documented patterns, by id."""
     found = tomllib.loads(block_from("[[rules]]"))["rules"]
     assert tuple(rule["id"] for rule in found) == KINDS
     return {rule["id"]: rule for rule in found}

@@ -1,4 +1,4 @@
-"""How often one caller may ask."""
+"""How many requests one caller may send."""
 
 from datetime import UTC, datetime
 
@@ -77,14 +77,14 @@ def test_guesses_at_one_member_are_counted_wherever_they_come_from(api, acme):
     assert guesses[-1].headers["RateLimit-Policy"] == '"login";q=3;w=60'
     assert sign_in(api, "A@EXAMPLE.org", "192.0.2.9").status_code == 429
     assert sign_in(api, "b@example.org", "192.0.2.9").status_code == 401
-    # What is kept of who was guessed at is no email address.
+    # The stored caller is not an email address.
     assert not [each.caller for each in RateCount.select() if "example" in each.caller]
 
 
 def test_reading_writes_nothing(api, acme, time):
     ticket = acme.ticket(price_amount=0, chain_id=None)
     buyer, owner = acme.buyer(ticket), acme.with_headers({"X-API-Key": acme.admin_key})
-    owner.get(f"{acme.path}/events")  # that a key is used is noted once a minute
+    owner.get(f"{acme.path}/events")  # the key's use is stored once a minute
     paths = ("events", f"events/{ticket['event_id']}", f"events/{ticket['event_id']}/tickets")
     with watched() as work:
         for path in paths:
@@ -200,7 +200,7 @@ def test_of_ipv6_a_48_has_three_times_the_limit_of_its_64s(api, acme):
         for net in range(4)
     ]
     assert asked[:3] == [[200] * 7 + [429]] * 3
-    # What a /64 was refused is not taken from its /48.
+    # Requests that a /64 was refused do not count for its /48.
     assert asked[3] == [429] * 8
     assert ask(api, path, "2001:db8:2::1").status_code == 200
 

@@ -1,4 +1,4 @@
-"""Every list comes in pages: their bounds, and cursors that hold while rows are added."""
+"""Every list has pages: their bounds, and cursors that stay valid while rows are added."""
 
 import string
 
@@ -11,7 +11,7 @@ BASE64 = string.ascii_letters + string.digits + "-_"
 
 
 class Stage:
-    """A tenant with three rows or more in each of its lists, and how another row is added."""
+    """A tenant with at least three rows in each list, and a function that adds a row."""
 
     def __init__(self, organizer):
         self.organizer = organizer
@@ -49,7 +49,7 @@ class Stage:
         return self.api.get(path + ("&" if "?" in path else "?") + query_string(query))
 
     def cursor(self, path):
-        """A cursor of this list, after its first row."""
+        """Return a cursor of this list, after its first row."""
         return self.page(path, limit=1).json["next_cursor"]
 
 

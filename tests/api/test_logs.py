@@ -1,4 +1,4 @@
-"""The log: a line a request, for people or machines; never a secret."""
+"""The log has one line for each request, as text or JSON, and never a secret."""
 
 import io
 import json
@@ -19,7 +19,7 @@ PASSWORD = "correct horse battery staple"
 
 @pytest.fixture
 def lines(caplog):
-    """What is logged, written as the service writes it, in both ways."""
+    """The log lines, as the service writes them, in both formats."""
     caplog.set_level(logging.DEBUG)
     forms = logs.PlainFormatter(), logs.JsonFormatter()
 
@@ -88,7 +88,7 @@ def test_the_configuration_chooses_the_form(environ, form, monkeypatch):
 
 
 def test_no_secret_is_in_any_line_error_or_row(app, acme, lines):
-    """Feed every secret there is through every kind of path, where it belongs and where not."""
+    """Send every secret through every kind of path, in valid and invalid places."""
     api, secrets = Api(app.test_client()), {acme.admin_key, PASSWORD}
     member = ("acme", "a@example.org", "--role", "admin", "--password-stdin")
     cli(app, "members", "add", *member, stdin=PASSWORD)
@@ -145,7 +145,7 @@ def test_no_secret_is_in_any_line_error_or_row(app, acme, lines):
 
 
 def dump():
-    """Every row of every table, as text."""
+    """Return every row of every table, as text."""
     for table in database.get_tables():
         for row in database.execute_sql(f'SELECT * FROM "{table}"').fetchall():
             yield repr(row)

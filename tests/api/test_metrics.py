@@ -23,7 +23,7 @@ def environ(environ):
 
 
 def metrics_of(text):
-    """What is exposed, by name and labels as they are written."""
+    """Return the exposed values, by name and labels."""
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
 
@@ -105,7 +105,7 @@ def test_all_processes_of_a_host_are_counted_together(database_url, tmp_path, st
         "TMPDIR": str(tmp_path),
     }
     http = urllib3.PoolManager(retries=False)
-    # Each request on a connection of its own, which any process may take.
+    # Each request has its own connection, so any process may answer it.
     close = {"Connection": "close"}
 
     def well(_):

@@ -1,4 +1,4 @@
-"""Obstacles: what keeps people from buying right now, as organizer, public and buyer see it."""
+"""Obstacles: why nobody can buy right now, as organizer, public and buyer see it."""
 
 import pytest
 
@@ -8,7 +8,7 @@ FREE = {"price_amount": 0, "chain_id": None}
 
 
 def seen(organizer, ticket):
-    """What the event's organizer, the ticket type's, the public and a buyer are told."""
+    """Return what the event's and the ticket type's organizer, the public and a buyer get."""
     admin = organizer.with_headers({"X-API-Key": organizer.admin_key})
     event = f"{organizer.path}/events/{ticket['event_id']}"
     public = admin.get(f"{organizer.public}/events/{ticket['event_id']}/tickets").json

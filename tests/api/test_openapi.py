@@ -1,4 +1,4 @@
-"""The OpenAPI document: whole, true to the service, and shown without leaving the host."""
+"""The OpenAPI document: complete, correct, and shown without other hosts."""
 
 import re
 
@@ -182,6 +182,7 @@ def test_what_the_service_answers_is_what_the_document_says(acme, document):
     key_id = admin.get(f"{acme.path}/apikeys").json["data"][0]["id"]
     ids = {"tenant": acme.slug, "event_id": ticket["event_id"], "ticket_id": ticket["id"]}
     ids |= {"intent_id": buyer.intent["id"], "key_id": key_id}
+    ids |= {"admission_id": buyer.purchase().json["admissions"][0]["id"]}
     for path, method, operation in operations(document):
         if method == "get":
             answer = admin.get(path.format(**ids))
@@ -201,7 +202,7 @@ def test_a_pattern_says_the_same_to_python_and_to_javascript(document):
     assert len(patterns) > 5
     for pattern in patterns:
         assert pattern.startswith("^") and pattern.endswith("$"), pattern
-        # Of these JavaScript knows nothing, or means more or less by them than Python.
+        # JavaScript does not know these, or they mean something else than in Python.
         assert not re.search(r"\\[AZdDwWS]|\(\?", pattern), pattern
 
 

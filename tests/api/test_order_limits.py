@@ -1,4 +1,4 @@
-"""What one client without a credential may order, and how long it is held."""
+"""How much a client without a credential may order, and how long it is held."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,7 @@ FREE = {"price_amount": 0, "chain_id": None, "capacity": None}
 
 @pytest.fixture
 def environ(environ):
-    """Requests are not counted. A test says which limit of orders there is."""
+    """Requests are not counted. Each test sets its limit of orders."""
     return {**environ, "HOLD_SECONDS": "900"}
 
 
@@ -51,7 +51,7 @@ def statuses(answers):
 
 
 def refused(answer, code):
-    """Return the Retry-After of an answer that is 429 with this code."""
+    """Return the Retry-After of a 429 response with this code."""
     assert (answer.status_code, answer.json["code"]) == (429, code)
     return int(answer.headers["Retry-After"])
 
@@ -128,7 +128,7 @@ def test_a_client_is_issued_only_so_many_orders_a_day(few_orders, acme, time):
         order = hold(acme, ticket, quantity=1)
         assert order.status_code == 201
         if n % 2:
-            assert Buyer(acme, order.json).cancel().status_code == 503  # nobody answers there
+            assert Buyer(acme, order.json).cancel().status_code == 503  # there is no node
         time.forward(hours=1)
     assert refused(hold(acme, ticket, quantity=1), "too_many_orders") == 20 * 3600
     assert acme.stock(ticket) == (4, 0)
@@ -173,7 +173,7 @@ def test_a_client_has_only_so_many_free_seats_of_an_event_a_day(few_free, acme, 
         assert Buyer(acme, hold(acme, each, quantity=4).json).purchase().status_code == 200
     time.forward(hours=2)
     assert refused(hold(acme, ticket, quantity=3), "too_many_free") == 22 * 3600
-    assert hold(acme, ticket, quantity=2).status_code == 201  # held, and not yet confirmed
+    assert hold(acme, ticket, quantity=2).status_code == 201  # held, but not yet confirmed
     refused(hold(acme, other, quantity=1), "too_many_free")
 
     assert hold(acme, acme.ticket(**FREE), quantity=10).status_code == 201
@@ -230,7 +230,7 @@ def test_a_ticket_type_that_requires_a_key_is_for_credentials_alone(acme):
     owner = acme.with_headers({"X-API-Key": acme.admin_key})
     assert owner.patch(path, {"requires_key": False}).json["requires_key"] is False
     assert hold(acme, ticket).status_code == 201
-    # Whether it needs a key is no business of who cannot see it.
+    # A client that cannot see the ticket must not learn that it needs a key.
     owner.post(f"{path}/status", {"status": "canceled"})
     owner.patch(path, {"requires_key": True})
     assert hold(acme, ticket).status_code == 404

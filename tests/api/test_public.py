@@ -1,4 +1,4 @@
-"""The public surface: what anybody may see of published events, and how it may be cached."""
+"""The public surface: what everybody may see of published events, and its caching."""
 
 import pytest
 
@@ -32,7 +32,7 @@ WEIRD = (
 
 
 def surface(organizer, event):
-    """The paths of everything the public can read of one event."""
+    """Return the paths of everything the public can read of one event."""
     here = f"{organizer.public}/events/{event['id']}"
     return f"{organizer.public}/events", here, f"{here}/tickets"
 

@@ -1,4 +1,4 @@
-"""Public answers are kept by each process, and are as new as the database all the same."""
+"""Each process caches public responses. They are always up to date."""
 
 from datetime import timedelta
 
@@ -15,7 +15,7 @@ from ticketing.web import response_cache
 
 @pytest.fixture
 def shop(acme):
-    """An organizer with one published event, a seat for nothing and a ticket type on a chain."""
+    """An organizer with one published event, a free ticket type and one on a chain."""
     acme.published = acme.event()
     acme.tickets = [
         acme.ticket(acme.published, price_amount=0, chain_id=None, capacity=1),
@@ -26,13 +26,13 @@ def shop(acme):
 
 @pytest.fixture
 def elsewhere(shop, environ):
-    """A client of another process, as far as what it keeps is concerned."""
+    """A client of another process: its cache is separate."""
     return Api(create_app(load(environ)).test_client())
 
 
 @pytest.fixture
 def queries():
-    """Every statement that is run."""
+    """Record every statement."""
     seen = []
     database.obj.query_hooks.append(lambda event: seen.append(event.sql))
     yield seen

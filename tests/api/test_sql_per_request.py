@@ -1,4 +1,4 @@
-"""Which statements a request runs, in their order."""
+"""Which SQL statements a request runs, and in which order."""
 
 import re
 from contextlib import contextmanager
@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.support.factories import Api
+from tests.support.holders import accept, bought
 from ticketing import clock
 from ticketing.db.connection import database
 from ticketing.models.api_keys import ApiKey
@@ -19,12 +20,12 @@ _KIND = re.compile(
 
 
 def kind(sql):
-    """What a statement does, and to which table."""
+    """Return what a statement does, and to which table."""
     return " ".join(part for part in _KIND.match(sql).groups() if part)
 
 
 class Recording:
-    """A cursor that writes down what it executes."""
+    """A cursor that records what it executes."""
 
     def __init__(self, cursor, statements):
         self._cursor, self._statements = cursor, statements
@@ -39,7 +40,7 @@ class Recording:
 
 @contextmanager
 def statements():
-    """All statements of this thread until the block ends, those of transactions included."""
+    """Record all statements of this thread in a block, including those of transactions."""
     found, db = [], database.obj
     with pytest.MonkeyPatch.context() as patch:
         cursor = db.cursor
@@ -50,7 +51,7 @@ def statements():
 @pytest.fixture
 def ticket(acme):
     found = acme.ticket(capacity=None)
-    # The worker has looked at the chain, and the key's use has been noted in this minute.
+    # The worker has read the chain, and the key's use is stored for this minute.
     ChainState.create(
         chain_id=31337, token_address="0x5FbDB2315678afecb367f032d93F642f64180aa3", decimals=6
     )
@@ -140,6 +141,24 @@ def test_the_admin_surface(acme, ticket):
     before_and_now = ["SELECT events", "SELECT events"]
     changes = ["UPDATE events", "UPDATE tenants", *obstacles, "INSERT INTO trail"]
     assert found == ["SELECT api_keys", "BEGIN", *before_and_now, *changes, "COMMIT"]
+
+
+def test_a_holders_calls(acme):
+    (held,) = bought(acme, acme.ticket(price_amount=0))
+    read = ["SELECT admissions", "SELECT transfers"]
+    locked = ["SELECT admissions", "BEGIN", "SELECT admissions"]
+    with statements() as found:
+        assert held.get().status_code == 200
+    assert found == ["SELECT admissions", *read]
+    with statements() as found:
+        offer = held.offer().json["offer"]
+    offered = ["SELECT transfers", "UPDATE transfers", "INSERT INTO transfers"]
+    assert found == [*locked, *offered, "COMMIT"]
+    with statements() as found:
+        assert accept(acme, offer).status_code == 200
+    assert found[:3] == ["SELECT tenants", "BEGIN", "SELECT transfers"]
+    accepted = ["SELECT admissions", "SELECT transfers", "UPDATE admissions", "UPDATE transfers"]
+    assert found[3:8] == [*accepted, "COMMIT"]
 
 
 def test_a_purchase_that_is_confirmed(acme):

@@ -1,4 +1,4 @@
-"""Publishing, withdrawing and canceling: events and ticket types follow the same rules."""
+"""Publish, withdraw, cancel: events and ticket types follow the same rules."""
 
 import threading
 from itertools import product
@@ -72,7 +72,7 @@ def test_an_order_at_the_moment_of_a_withdrawal_waits_and_nobody_fails(acme, mon
     def hold_and_pause(*arguments):
         found = hold(*arguments)
         held.set()
-        # On SQLite the withdrawal cannot begin; on Postgres it has the event's row by then.
+        # On SQLite the withdrawal cannot begin. On Postgres it has locked the event's row by then.
         withdrawal.join(1)
         return found
 

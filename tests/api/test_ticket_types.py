@@ -1,4 +1,4 @@
-"""Ticket types: creating, reading, changing, publishing, canceling and listing them."""
+"""Ticket types: create, read, change, publish, cancel and list them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""JWTs: in exchange for an API key, in exchange for a password."""
+"""JWTs: for an API key, and for a password."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -28,7 +28,7 @@ def decoded(token):
 
 
 def refusals(answers):
-    """The distinct answers among refusals, apart from what differs in every answer."""
+    """Return the distinct refusals, without what differs in every response."""
     assert {answer.status_code for answer in answers} == {401}
     assert all(answer.headers["WWW-Authenticate"].startswith("Bearer") for answer in answers)
     assert all(answer.content_type == "application/problem+json" for answer in answers)
@@ -37,7 +37,7 @@ def refusals(answers):
 
 @pytest.fixture
 def new_key(acme):
-    """Create a key through the API and return what it says."""
+    """Create a key through the API and return the response."""
 
     def new_key(**fields):
         body = {"name": "x", "role": "read", **fields}
@@ -57,7 +57,7 @@ def add_member(app, acme):
 
 @pytest.fixture
 def login(api):
-    """Sign in as the member of acme, except for what a test says."""
+    """Sign in as the member of acme. A test may change the fields."""
 
     def login(**fields):
         return api.post(LOGIN, {"tenant": "acme", "email": EMAIL, "password": PASSWORD, **fields})

@@ -16,7 +16,7 @@ POINT_OFF_THE_CURVE = bytes.fromhex("02" + "00" * 31 + "05")
 
 
 def serialized(*, version="0488B21E", depth=3, key=None, length=78):
-    """An extended key in base58 that may have something wrong with it."""
+    """Return an extended key in base58. It may be invalid."""
     key = key or bytes.fromhex(
         "02" + "79BE667EF9DCBBAC55A06295CE870B07029BFCDB2DCE28D959F2815B16F81798"
     )
@@ -43,7 +43,7 @@ def wallet(organizer):
 
 
 def addresses(organizer, ticket, count):
-    """The payment addresses of so many new intents."""
+    """Return the payment addresses of this many new intents."""
     return [organizer.buyer(ticket).intent["address"] for _ in range(count)]
 
 
@@ -56,7 +56,7 @@ def test_setting_a_wallet_tells_its_first_address(empty):
     answer = put(empty, DEMO_XPUB)
     assert answer.status_code == 200
     shown = {"xpub": DEMO_XPUB, "first_address": FIRST_ADDRESS, "next_index": 1}
-    # No node answers here.
+    # There is no node here.
     assert answer.json == {**shown, "unchecked_chains": [31337]}
     assert wallet(empty) == shown
 
@@ -115,7 +115,7 @@ def test_two_tenants_with_one_wallet_never_get_the_same_address(acme, neighbour)
 
 
 def test_an_account_written_with_other_ancestors_is_still_the_same_account(acme, neighbour):
-    # The parent's fingerprint and the account's number do not enter into any address.
+    # The parent's fingerprint and the account's number do not change any address.
     put(acme, serialized())
     other = base58check(
         b"\x04\x88\xb2\x1e\x03" + b"\x09" * 8 + b"\2" * 32 + xpubs.parse(serialized()).public_key

@@ -1,4 +1,4 @@
-"""An account that is in use takes no orders: its other income would pay for them."""
+"""An account that is in use is refused: its other income would pay for orders."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Event
@@ -69,7 +69,7 @@ def test_the_command_line_refuses_it_too(app, node):
 
 def test_chains_that_cannot_be_seen_are_named(environ, node, request):
     environ["RPC_URL_1"] = NOBODY
-    environ["RPC_URL_10"] = node.url  # it answers for another chain
+    environ["RPC_URL_10"] = node.url  # it serves another chain
     app = request.getfixturevalue("app")
     acme = new_organizer(app, "acme", xpub=None)
     assert put(acme, new_xpub()).json["unchecked_chains"] == [1, 10]

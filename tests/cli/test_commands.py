@@ -1,4 +1,4 @@
-"""What an operator types: every command answers, and refuses in one sentence."""
+"""Every command of an operator works, and refuses in one sentence."""
 
 import json
 import re
@@ -26,7 +26,7 @@ NOT_UNICODE = b"caf\xe9"
 
 
 def refused(app, *arguments, stdin=None, exit_code=1):
-    """Run a command that must be refused in one sentence; return the sentence."""
+    """Run a command that must fail with one sentence. Return the sentence."""
     done = app.test_cli_runner().invoke(args=list(arguments), input=stdin)
     assert isinstance(done.exception, SystemExit), done.exception
     assert done.exit_code == exit_code, done.output
@@ -37,7 +37,7 @@ def refused(app, *arguments, stdin=None, exit_code=1):
 
 
 def one_sentence(done):
-    """The one line on standard error that a process ended with."""
+    """Return the single line on standard error of a process."""
     assert done.returncode == 1 and done.stdout == "", done
     (line,) = done.stderr.strip().splitlines()
     return line
@@ -49,7 +49,7 @@ def exchanged(app, key):
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def environ_of_nothing(request, tmp_path, worker_id, starts_processes):
-    """The configuration of a service whose database is empty: not even migrated."""
+    """The configuration of a service with an empty database, without migrations."""
     if request.param == "sqlite":
         url = f"sqlite:///{tmp_path}/deeper/empty.db"
     else:

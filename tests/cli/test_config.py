@@ -1,4 +1,4 @@
-"""Configuration: read strictly; what is wrong stops the start with its name and no secret."""
+"""Configuration is read strictly. An error stops the start; it has the name, and no secret."""
 
 import dataclasses
 import itertools
@@ -214,7 +214,7 @@ COMMANDS = {
     "flask": ("flask", "--app", "app", "db", "upgrade"),
     "gunicorn": ("gunicorn", "app:create_app()"),
 }
-# What is wrong with every other variable is told in the same way (above).
+# Errors of the other variables are reported the same way (above).
 WRONG_AT_THE_START = [
     ("SECRET_KEY", f"{SECRET}-too-short"),
     ("RPC_URL_31337", f"https://127.0.0.1/{NOT_UNICODE}"),
@@ -225,7 +225,7 @@ WRONG_AT_THE_START = [
 
 
 def refusal(command, **variables):
-    """The one line that a process ends with instead of starting."""
+    """Return the single line of a process that fails to start."""
     done = run(variables, *COMMANDS[command])
     assert done.returncode != 0 and done.stdout == ""
     (line,) = done.stderr.strip().splitlines()
@@ -245,7 +245,7 @@ def test_a_wrong_variable_stops_the_start_in_one_line(command, name, value):
 @pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize(
     ("command", "value"),
-    # gunicorn reads it too, before us: what is no number it refuses in words of its own.
+    # gunicorn reads it before us, and refuses text with its own message.
     [("flask", "many"), ("flask", "-1"), *itertools.product(COMMANDS, ["0", "65"])],
 )
 def test_a_wrong_web_concurrency_stops_the_start(command, value):

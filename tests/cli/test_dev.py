@@ -1,4 +1,4 @@
-"""The sandbox: each command does to a real chain what it says, and the API shows it."""
+"""The sandbox: each command changes a real chain as described, and the API shows it."""
 
 from datetime import datetime
 
@@ -21,21 +21,21 @@ def another_chain(environ, starts_processes):
 
 @pytest.fixture
 def buyer(acme, node):
-    """Who holds an intent; the worker has begun to look."""
+    """A buyer with an intent. The worker has read the chain once."""
     buyer = acme.buyer(acme.ticket())
     worker_once(acme.app)
     return buyer
 
 
 def dev(buyer, command, *options):
-    """Run a command on a buyer's intent, let the worker look, and return what was said."""
+    """Run a command on a buyer's intent, let the worker look, and return the output."""
     said = cli(buyer.organizer.app, "dev", command, buyer.intent["id"], *options)
     worker_once(buyer.organizer.app)
     return said
 
 
 def refused(app, *arguments):
-    """Run a command that must be refused in one sentence; return the sentence."""
+    """Run a command that must fail with one sentence. Return the sentence."""
     said = cli(app, *arguments, exit_code=1)
     assert said.startswith("Error: ") and said.count("\n") == 1
     return said
@@ -174,7 +174,7 @@ def test_a_depth_out_of_bounds_is_refused(acme, node, depth):
 
 
 def test_a_depth_that_the_chain_does_not_have_is_refused_and_changes_nothing(acme, node):
-    # Block 1 brought the token, block 2 the buyer's balance of it.
+    # Block 1 created the token, block 2 funded the buyer.
     node.rpc("anvil_mine", "0x1")
     before = node.rpc("eth_getBlockByNumber", "latest", False)
     for depth in ("2", "3", "4", "64"):

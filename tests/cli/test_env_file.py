@@ -1,4 +1,4 @@
-"""Which commands read the file .env, and what they say without it."""
+"""Which commands read the file .env, and their message without it."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from tools.stack import ROOT
 
 @pytest.fixture
 def elsewhere(tmp_path, starts_processes):
-    """Run Python in a folder that has nothing but .env, with no variable but these."""
+    """Return a function that runs Python in a folder with only .env, and only these variables."""
     (tmp_path / ".env").write_text(f"SECRET_KEY={SECRET_KEY}\nDATABASE_URL=sqlite:///x.db\n")
 
     def start(*arguments, **variables):

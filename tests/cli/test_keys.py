@@ -1,4 +1,4 @@
-"""What an operator types about API keys."""
+"""The operator's commands for API keys."""
 
 import json
 
@@ -9,7 +9,7 @@ from ticketing.models.api_keys import ApiKey
 
 
 def statuses(organizer, *keys):
-    """What each key is answered."""
+    """Return the status for each key."""
     path = f"{organizer.path}/events"
     return [organizer.with_headers({"X-API-Key": key}).get(path).status_code for key in keys]
 

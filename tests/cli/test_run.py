@@ -1,4 +1,4 @@
-"""`make run`: once in a folder, for this machine alone; it says what is in its way."""
+"""`make run`: once in a folder, only for this machine. It reports what prevents the start."""
 
 import fcntl
 import os
@@ -32,7 +32,7 @@ def ports():
 
 @pytest.fixture
 def folder(tmp_path, ports, starts_processes):
-    """A folder that `make run` can start in, at ports of its own."""
+    """A folder in which `make run` can start, with its own ports."""
     web, rpc = ports
     (tmp_path / ".env").write_text(
         f"SECRET_KEY={'x' * 32}\nPORT={web}\nRPC_URL_31337=http://127.0.0.1:{rpc}\n"
@@ -54,7 +54,7 @@ def start(folder):
 
 
 def refusal(folder):
-    """The sentence that it ends with instead of starting anything."""
+    """Return the sentence with which it refuses to start."""
     with start(folder) as process:
         out, told = process.communicate(timeout=PATIENCE_SECONDS)
     assert (process.returncode, out) == (1, "")

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("starts_processes")
 
 PHRASE = "test test test test test test test test test test test junk"
 
-# BIP-32's test vectors 1, 3 (a private key with a leading zero) and 4, as far as they are hardened.
+# The hardened paths of BIP-32's test vectors 1, 3 (a private key with a leading zero) and 4.
 VECTORS = [
     (
         "000102030405060708090a0b0c0d0e0f",

@@ -1,4 +1,4 @@
-"""The models and the migrated database say the same."""
+"""The models match the migrated database."""
 
 import pytest
 
@@ -29,7 +29,7 @@ MODELS = (
 @pytest.mark.parametrize("model", MODELS)
 def test_every_column_is_in_both_with_the_same_nullability(app, model):
     columns = {column.name: column.null for column in database.get_columns(model._meta.table_name)}
-    # SQLite alone lets a text primary key be null, so what it says of one means nothing.
+    # SQLite allows NULL in a text primary key, so its answer about one means nothing.
     columns |= dict.fromkeys(database.get_primary_keys(model._meta.table_name), False)
     fields = {field.column_name: field.null for field in model._meta.sorted_fields}
     assert columns == fields

@@ -1,4 +1,4 @@
-"""Backups made while buyers buy: complete, private to their owner, never in place of a file."""
+"""Backups during sales: complete, readable only by their owner, never over an existing file."""
 
 import sqlite3
 import threading
@@ -19,7 +19,7 @@ on_postgres = pytest.mark.parametrize("database_url", ["postgres"], indirect=Tru
 
 
 class Buyers(threading.Thread):
-    """One buyer after another, who pay, until they are told to stop."""
+    """One buyer after another who pays, until `enough` is set."""
 
     paying = threading.Lock()
 

@@ -1,4 +1,4 @@
-"""The clock of web and worker is set back an hour while they run; that of the chain is not."""
+"""The clock of web and worker is set back an hour while they run. The chain's clock is not."""
 
 import uuid
 from datetime import datetime
@@ -40,7 +40,7 @@ def variables(variables, clock):
 
 @pytest.fixture
 def remote(stack, node, remote):
-    """A tenant whose chain the worker has begun to read."""
+    """A tenant. The worker has read its chain."""
     stack.start_worker()
     eventually(lambda: remote.ready()["chains"][0]["block_number"] is not None)
     return remote
@@ -69,7 +69,7 @@ def test_orders_are_held_paid_and_expired_as_the_chain_counts_time(stack, remote
     for name in ("id", "address"):
         assert len({intent[name] for intent in everything}) == len(everything)
     assert max(each["created_at"] for each in late) < early["created_at"]
-    # Counted from the chain's newest block, which is not old.
+    # Counted from the chain's newest block, which is recent.
     assert seconds_between(early["expires_at"], late[0]["expires_at"]) < HOUR / 2
     for intent in (early, late[0]):
         pay(node, intent)
@@ -103,7 +103,7 @@ def test_credentials_keys_cursors_and_pages_go_on(stack, remote, clock):
     assert shown() == "not_started"
     assert remote.preflight(seat).json["code"] == "sales_not_started"
     assert remote.send("GET", events).status == 200
-    # What claims to be of a time to come may be forged. A new token is to be had at once.
+    # A JWT from the future may be forged. The client can get a new one at once.
     assert remote.client.send("GET", events, headers=old).status == 401
     assert remote.client.send("GET", events, headers=token(remote)).status == 200
     again = remote.client.send(*preflight)
@@ -133,5 +133,5 @@ def test_a_lease_of_a_time_to_come_keeps_no_worker_waiting(stack, remote, node, 
     clock.set_back(HOUR)
     pay(node, intent)
     stack.start_worker()
-    # `eventually` waits for much less than an hour.
+    # `eventually` waits much less than an hour.
     eventually(lambda: remote.intent(intent)["status"] == "confirmed")

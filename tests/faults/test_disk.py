@@ -1,4 +1,4 @@
-"""A disk that is full, and a SQLite that somebody else has locked."""
+"""A full disk, and a SQLite database that another program has locked."""
 
 import sqlite3
 import subprocess
@@ -19,14 +19,14 @@ from tools.postgres import Postgres
 NO_LIMIT = "unlimited"
 
 WRITERS = 3
-"""One less than a process has threads: should one process get all of them, it can still read."""
+"""One less than the threads of a process: if one process gets all of them, it can still read."""
 
 
 def make_full(pids, largest):
-    """Let no file of these processes grow beyond so many bytes: it needs neither root nor disk."""
+    """Limit the size of all files of these processes. This needs neither root nor a full disk."""
     for pid in filter(runs, pids):
         limit = ["prlimit", "--pid", str(pid), f"--fsize={largest}:"]
-        # Their owner may do this; root in a container may not.
+        # The owner of a process may do this. Root in a container may not.
         subprocess.run(limit, check=True, user=Path(f"/proc/{pid}").stat().st_uid)
 
 
@@ -47,7 +47,7 @@ def stack(stack):
     """The web server and the worker on SQLite."""
     stack.start_worker()
     yield stack
-    # What was wrong before that is to be told.
+    # Earlier errors must be reported.
     assert "cannot rollback" not in stack.log_path.read_text()
 
 
@@ -59,6 +59,7 @@ def test_sqlite_on_a_full_disk_is_read_and_sells_again_once_there_is_room(
     stack, remote, seat, path
 ):
     bought = 0
+    eventually(lambda: len(family(stack.pid())) == 1 + int(stack.environ["WEB_CONCURRENCY"]))
     processes = [*family(stack.pid()), stack.pid("worker")]
     written = Path(f"{path}-wal")
 
@@ -72,7 +73,7 @@ def test_sqlite_on_a_full_disk_is_read_and_sells_again_once_there_is_room(
     # for the next one, and not for what is in the database already.
     eventually(lambda: buy().status == 201 and written.stat().st_size > path.stat().st_size)
     other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")  # Nobody is in the middle of a transaction.
+    other.execute("BEGIN IMMEDIATE")  # no transaction is open
     make_full(processes, written.stat().st_size)
     other.execute("ROLLBACK")
     other.close()
@@ -102,7 +103,8 @@ def test_postgres_on_a_full_disk_is_read_and_sells_again_once_there_is_room(
         with service(variables_of(url), tmp_path / "log") as stack:
             acme = new_tenant(stack)
             seat = new_seat(acme)
-            # Its log's files have 16 MiB from the beginning. A table must outgrow them to be hit.
+            # The files of its log have 16 MiB from the start. A table must be larger to reach the
+            # limit.
             sql(
                 url,
                 "INSERT INTO idempotency_keys"
@@ -178,7 +180,7 @@ def test_a_backup_of_sqlite_under_load_costs_no_request_and_holds_what_was_sold(
         before = load.counts()[201]
         with sqlite3.connect(path) as other:
             if how == "backup":
-                # What it reads stays the same, so it need not begin again after each order.
+                # It reads from one snapshot, so it need not begin again after each order.
                 other.execute("BEGIN")
                 other.execute("SELECT count(*) FROM payment_intents")
                 with sqlite3.connect(copy) as target:

@@ -1,4 +1,4 @@
-"""Two hosts and two workers on one Postgres, all of them through PgBouncer in transaction mode."""
+"""Two hosts and two workers on one Postgres, all through PgBouncer in transaction mode."""
 
 import copy
 import json
@@ -19,17 +19,17 @@ from tools.pgbouncer import PgBouncer
 from tools.stack import Stack, free_port
 
 POOL = 3
-"""Connections to a database that the processes of both hosts share."""
+"""The number of connections to a database, shared by the processes of both hosts."""
 
 MANY = 24
-"""Requests that reach every process and thread of a host, three times and more."""
+"""A number of requests that reaches every process and thread of a host, three times and more."""
 
 SEATS, BUYERS = 20, 60
 
 
 @dataclass
 class Hosts:
-    """What runs. `direct_url` names their database without the pooler."""
+    """The running parts. `direct_url` is their database without the pooler."""
 
     a: Service
     b: Service
@@ -39,7 +39,7 @@ class Hosts:
 
 @pytest.fixture(scope="module")
 def pooler(postgres):
-    """None where PgBouncer cannot be had: the summary of the run tells it."""
+    """None if there is no PgBouncer: the summary of the run says so."""
     try:
         running = PgBouncer(postgres.url, pool_size=POOL)
     except ToolMissing:
@@ -50,7 +50,7 @@ def pooler(postgres):
 
 
 def behind(pooler, url):
-    """How a host is told of a database behind the pooler."""
+    """Return the URL of a database behind the pooler, for a host."""
     return url if pooler is None else f"{pooler.url_of(url)}?pgbouncer=true"
 
 
@@ -69,7 +69,7 @@ def hosts(postgres, postgres_template, pooler, worker_id, tmp_path_factory):
 
 @pytest.fixture
 def pair(hosts):
-    """An organizer at host A, and the same one at host B."""
+    """An organizer at host A, and the same organizer at host B."""
     at_a = new_tenant(hosts.a)
     return at_a, at(hosts.b, at_a)
 
@@ -85,7 +85,7 @@ def listing(organizer, ticket):
 
 
 def everywhere(ask):
-    """What the processes of a host answer, on many connections at once."""
+    """Return responses of the processes of a host, over many connections at once."""
     with ThreadPoolExecutor(MANY // 2) as pool:
         return list(pool.map(lambda _: ask(), range(MANY)))
 
@@ -181,7 +181,7 @@ def test_what_is_begun_at_one_host_is_paid_and_purchased_at_the_other(hosts, pai
     intent = at_a.preflight(ticket).json
     pay(hosts, intent)
     answers = [*everywhere(lambda: at_b.purchase(intent)), at_a.purchase(intent)]
-    # Few requests of a process wait for the node at a time; the others are asked to come again.
+    # In each process few requests wait for the node. The others are asked to retry.
     assert 200 in statuses(answers) <= {200, 503}
     answers = [at_b.purchase(intent), *(each for each in answers if each.status == 200)]
     assert len({answer.json["admissions"][0]["code"] for answer in answers}) == 1
@@ -268,7 +268,7 @@ def test_prepared_statements_break_behind_pgbouncer_and_its_mark_in_the_url_ends
 
 
 def ask_often(url):
-    """Run one statement often enough to be prepared, by two connections that share a third."""
+    """Run a statement until it is prepared, over two connections that share a third."""
     open_database(url)
     try:
         for _ in range(2):

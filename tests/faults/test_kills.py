@@ -1,4 +1,4 @@
-"""kill -9 of web and worker, in a loop, under load: nothing is lost and nothing needs repair."""
+"""kill -9 of web and worker, in a loop, under load: nothing is lost, nothing needs repair."""
 
 import random
 import threading
@@ -14,14 +14,14 @@ from tests.support.remote import PATIENCE_SECONDS, RemoteOrganizer, eventually
 from tools import anvil
 
 KILLS, PAYMENTS = 40, 60
-"""What there must be of each until it is enough, however long that takes."""
+"""The loop ends after this many of each, however long it takes."""
 
 BUYERS = 4
 BETWEEN_KILLS = (0, 20)
-"""How many answers buyers get between two kills: a slow machine gets as far as a fast one."""
+"""How many responses buyers get between two kills. So the machine's speed does not matter."""
 
 PAUSE_SECONDS = 0.3
-"""Up to how long after that: a kill may hit any moment."""
+"""The maximum additional pause: a kill may hit any moment."""
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def variables(variables):
 
 
 class Load(threading.Thread):
-    """One buyer after another: each sends what gets no answer again, with the same key."""
+    """One buyer after another. Each repeats requests without a response, with the same key."""
 
     paying = threading.Lock()
 
@@ -71,7 +71,7 @@ class Load(threading.Thread):
         self.paid[intent["id"]] = amount
 
     def send(self, path, body, headers=None):
-        """Send until there is an answer; return its JSON if it is a success, else None."""
+        """Send until there is a response. Return its JSON after a success, else None."""
         headers = {**(headers or {}), "Idempotency-Key": str(uuid.uuid4())}
         deadline = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < deadline:
@@ -92,7 +92,7 @@ class Load(threading.Thread):
 
 
 def kill_until_it_is_enough(stack, buyers):
-    """Kill one process after another, each after some work; AssertionError if work stops."""
+    """Kill one process after another, each after some work. AssertionError if work stops."""
     choose, kills = random.Random(1), 0
     while kills < KILLS or sum(len(buyer.paid) for buyer in buyers) < PAYMENTS:
         target = sum(buyer.answers for buyer in buyers) + choose.randint(*BETWEEN_KILLS)
@@ -126,7 +126,7 @@ def test_kills_in_a_loop_under_load_lose_nothing(stack, remote, node):
     listed = _all_intents(remote)
     addresses = [intent["address"] for intent in listed]
     assert len(addresses) == len(set(addresses))
-    # A preflight that was killed before its answer was kept has left nothing behind.
+    # A preflight that was killed before its response was stored has left nothing.
     assert {intent["id"] for intent in listed} >= known
     held = sum(i["quantity"] for i in listed if i["status"] in ("awaiting_payment", "processing"))
     sold = sum(i["quantity"] for i in listed if i["status"] == "confirmed")

@@ -1,4 +1,4 @@
-"""Migrations that are killed, in real processes, all along and while others wait."""
+"""Migrations in real processes that are killed at any statement, or while others wait."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ from tools.stack import ROOT, Stack, free_port
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def empty_url(request, tmp_path, starts_processes):
-    """A database without a table; that of SQLite is not even a file yet."""
+    """A database without tables. For SQLite there is not even a file."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/new/ticketing.db"
     return request.getfixturevalue("postgres").create_database(f"empty_{os.getpid()}")
@@ -55,7 +55,7 @@ def test_of_many_migrations_at_once_the_next_goes_on_where_one_is_killed(empty_u
 
 
 def is_waited_for(url, waiting):
-    """Whether so many wait for the migration. On SQLite nothing tells how many."""
+    """Return whether this many wait for the migration. SQLite cannot say how many."""
     if url.startswith("sqlite"):
         return True
     open_database(url)

@@ -18,19 +18,19 @@ from ticketing.db.connection import database, open_database
 from tools.postgres import Postgres, Standby
 
 THREADS = 8
-"""Two gunicorn workers with four threads each, and as many connections to the database."""
+"""Two gunicorn processes with four threads each, and as many database connections."""
 
 
 @pytest.fixture(scope="module")
 def server(starts_processes):
-    # It keeps what it has committed, whatever happens to it.
+    # It keeps what it committed, even after a crash.
     with Postgres(durable=True, own=True) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def stack(server, tmp_path_factory):
-    """The web server and the worker; every test leaves them well, and no process was replaced."""
+    """The web server and the worker. Every test leaves them well, and no process was replaced."""
     url = server.create_database("faults")
     open_database(url)
     migrate.upgrade()
@@ -47,7 +47,7 @@ def buy_with_key(remote, ticket, key):
 
 
 def warm(remote):
-    """Let every thread of every process have its connection."""
+    """Make every thread of every process open its connection."""
     with ThreadPoolExecutor(2 * THREADS) as pool:
         list(pool.map(lambda _: remote.send("GET", f"{remote.path}/events"), range(8 * THREADS)))
 
@@ -68,7 +68,7 @@ def test_no_request_fails_for_a_restart_that_happened_before_it(stack, server, r
         return remote.preflight(seat)
 
     with ThreadPoolExecutor(2 * THREADS) as pool:
-        # The first that each thread is asked: a write of its own among them.
+        # The first requests of each thread, writes among them.
         bought = list(pool.map(buy, range(4 * THREADS)))
     assert {answer.status for answer in bought} == {201}
     assert held(remote, seat) == 4 * THREADS
@@ -91,7 +91,7 @@ def test_a_crash_under_load_costs_answers_of_503_and_is_over_when_it_is_back(
         load.wait_for(40)
     assert load.counts().keys() == {200, 201, 503}
     assert load.counts(since=back).keys() == {200, 201}
-    # A commit whose answer was lost is the one thing that nobody can know of.
+    # Nobody can know about a commit whose response was lost.
     bought = load.counts()[201]
     assert bought <= held(remote, seat) <= bought + THREADS
 
@@ -106,7 +106,7 @@ def test_a_connection_cut_in_the_middle_of_a_preflight_leaves_nothing_of_it(stac
         assert (answer.status, answer.json["code"]) == (503, "database_unavailable")
         other.rollback()
     assert held(remote, seat) == 0
-    # Its key is free at once: it need not lapse.
+    # Its key is free at once: it does not have to expire.
     again = buy_with_key(remote, seat, key)
     assert again.status == 201
     assert "Idempotent-Replayed" not in again.headers
@@ -134,7 +134,7 @@ def test_a_database_that_hangs_is_waited_for_and_nothing_is_lost(stack, server, 
             os.kill(pid, signal.SIGSTOP)
         stopped = len(load.seen)
         time.sleep(1)
-        # It hung: nobody got more than the answer that was on its way.
+        # It hangs: each client got at most the response that was already on its way.
         assert len(load.seen) <= stopped + load.clients
         for pid in filter(runs, everything):
             os.kill(pid, signal.SIGCONT)
@@ -147,7 +147,7 @@ def test_a_database_that_is_read_only_for_a_moment_goes_on_being_read(stack, ser
     path = f"{remote.path}/events"
     token = remote.client.send("POST", "/v1/auth/token", {"api_key": remote.headers["X-API-Key"]})
     bearer = {"Authorization": f"Bearer {token.json['access_token']}"}
-    # A key's use is noted once a minute, which cannot be written soon.
+    # A key's use is stored once a minute. Soon that is not possible.
     sql(stack.database_url, "UPDATE api_keys SET last_used_at = NULL")
     sql(server.url, "ALTER DATABASE faults SET default_transaction_read_only = on")
     cut(stack.database_url)
@@ -165,14 +165,14 @@ def test_a_database_that_is_read_only_for_a_moment_goes_on_being_read(stack, ser
         stack.check()
     finally:
         sql(server.url, "ALTER DATABASE faults RESET default_transaction_read_only")
-    # Who was told 503 comes back on a connection that may write.
+    # After a 503, the next request has a connection that may write.
     eventually(lambda: remote.preflight(seat).status == 201)
     warm(remote)
 
 
 @pytest.fixture
 def followed(tmp_path, starts_processes):
-    """A stack that knows of a primary and of its standby, and writes to whichever may be."""
+    """A stack that knows a primary and its standby, and writes to the one that accepts it."""
     with Postgres(durable=True, own=True) as primary:
         url = primary.create_database("ticketing")
         open_database(url)
@@ -189,7 +189,7 @@ def test_a_standby_that_takes_over_is_written_to_by_the_same_processes(followed)
     stack, primary, standby = followed
     remote = new_tenant(stack)
     seat = new_seat(remote)
-    # What it has not received when it takes over is lost, whoever asks.
+    # Data that it has not received at its promotion is lost.
     ((written,),) = sql(primary.url, "SELECT pg_current_wal_flush_lsn()::text")
     has_it = "SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn"
     eventually(lambda: sql(standby.url, has_it, written) == [(True,)])

@@ -20,7 +20,7 @@ from tools.stack import ROOT, free_port
 BUYERS, SEATS = 200, 50
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-"""For what no database has a part in."""
+"""For tests in which the database does not matter."""
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_two_workers_and_purchases_at_once_issue_once(stack, node, remote):
     with ThreadPoolExecutor(10) as pool:
         answers = list(pool.map(remote.purchase, intents * 3))
     stack.check()
-    # Few requests of a process wait for the node at a time; the others are asked to come again.
+    # In each process few requests wait for the node. The others are asked to retry.
     assert {answer.status for answer in answers} <= {200, 503}
     answers = [each for each in answers if each.status == 200]
     answers += [remote.purchase(intent) for intent in intents]

@@ -1,4 +1,4 @@
-"""A service restored from a backup ends with the same books, and issues no address twice."""
+"""A service restored from a backup gets the same books, and issues no address twice."""
 
 import subprocess
 from pathlib import Path
@@ -16,7 +16,7 @@ from tools.stack import Stack
 
 @pytest.fixture
 def serve(node, tmp_path):
-    """Serves a database with processes of its own; what was started is stopped at the end."""
+    """Return a function that serves a database. All its processes are stopped at the end."""
     running = []
 
     def start(database_url):
@@ -34,7 +34,7 @@ def pay(node, intent, amount=PRICE):
 
 
 def books(organizer, intents):
-    """What the books say of these intents, but for what each service makes up for itself."""
+    """Return the books of these intents, without what each service generates itself."""
     told = []
     for intent in intents:
         found = organizer.intent(intent)
@@ -48,7 +48,7 @@ def books(organizer, intents):
 
 @pytest.fixture
 def back_up(request, database_url, tmp_path):
-    """Backs a service up as docs/operations.md says; returns what restores it elsewhere."""
+    """Back up a service as docs/operations.md says. Return a function that restores it."""
 
     def of_sqlite(stack):
         stack.flask("db", "backup", str(tmp_path / "copy"))
@@ -88,7 +88,7 @@ def test_a_service_restored_from_a_backup_ends_with_the_same_books(
     restore = back_up(first)
     cursor = acme.ready()["chains"][0]["block_number"]
 
-    # All of this the backup does not know.
+    # The backup has nothing of this.
     pay(node, late)
     pay(node, partly, PRICE - 1)
     pay(node, confirmed, 2)
@@ -119,7 +119,7 @@ def test_a_service_restored_from_a_backup_ends_with_the_same_books(
     now = acme.read(ticket)
     assert (now["held"], now["sold"]) == (0, 3)
 
-    # Whoever was shown an address since the backup still may pay there, and pays for nobody else.
+    # A buyer who got an address after the backup may still pay there, and pays for nobody else.
     after = [acme.preflight(ticket).json for _ in range(2)]
     assert [each["address"] for each in after] == [
         derive_address(xpub, index) for index in (10_005, 10_006)

@@ -1,4 +1,4 @@
-"""One SECRET_KEY follows another, host by host, and nothing that was handed out ends on the way."""
+"""SECRET_KEY changes host by host, and no credential ends on the way."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -19,9 +19,9 @@ from ticketing.services import idempotency
 OLD = "the-old-one-0123456789abcdefghijklmnopqrstuvwxyz"
 NEW = "the-new-one-0123456789abcdefghijklmnopqrstuvwxyz"
 STEPS = [(OLD, None), (OLD, NEW), (NEW, OLD), (NEW, None)]
-"""SECRET_KEY and SECRET_KEY_PREVIOUS of a host, as docs/operations.md says."""
+"""SECRET_KEY and SECRET_KEY_PREVIOUS of a host at each step of docs/operations.md."""
 SIDE_BY_SIDE = [*pairwise(STEPS), *pairwise(reversed(STEPS))]
-"""What two hosts may have at one time."""
+"""Pairs of steps that two hosts may have at the same time."""
 EVENT = event_body()
 LONG_KEY = "0f8fad5b-d9cb-469f-a165-70867728950e"
 WHERE = [f"{STEPS.index(here)}-{STEPS.index(there)}" for here, there in SIDE_BY_SIDE]
@@ -43,7 +43,7 @@ def host(environ):
 
 
 def at(host, organizer):
-    """The same organizer, as seen by another host."""
+    """The same organizer, at another host."""
     return type(organizer)(host, organizer.slug, organizer.id, organizer.admin_key)
 
 
@@ -52,13 +52,13 @@ def bearer(secret):
 
 
 def an_hour_later():
-    """Let an hour have passed since any key was used."""
+    """Set the last use of all keys to an hour ago."""
     past = datetime.now(UTC) - timedelta(hours=1)
     ApiKey.update(last_used_at=past).execute()
 
 
 def under_previous(host):
-    """What the command tells: its exit code, and the keys."""
+    """Return the command's exit code and its keys."""
     done = host.test_cli_runner().invoke(args=["keys", "under-previous", "--json"])
     told = json.loads(done.output)
     assert told["count"] == len(told["keys"])
@@ -91,7 +91,7 @@ def test_what_one_host_hands_out_is_good_at_its_neighbour(host, here, there):
 
 @pytest.mark.parametrize("secret", [OLD, NEW])
 def test_without_the_other_secret_nothing_is_good(host, secret):
-    """So the steps are needed, and each of them."""
+    """This shows that every step is necessary."""
     a, b = host((secret, None)), host((NEW if secret == OLD else OLD, None))
     acme = new_organizer(a, "acme")
     events, key = f"{acme.path}/events", {"X-API-Key": acme.admin_key}
@@ -180,7 +180,7 @@ def test_the_command_tells_which_keys_would_end_without_the_old_secret(host):
     here.key("read")
     assert [key["name"] for key in under_previous(here.app)[1]] == ["write"]
 
-    # The old secret of a rotated key counts as long as it is good.
+    # The old secret of a rotated key counts while it is valid.
     key_id = "key_" + keys["write"].split("_")[1]
     cli(here.app, "keys", "rotate", "acme", key_id)
     assert [key["name"] for key in under_previous(here.app)[1]] == ["write"]
@@ -219,7 +219,7 @@ def test_identical_requests_at_two_hosts_at_once_have_one_effect(host, here, the
 
 
 def test_two_hosts_claim_in_the_same_order(host, monkeypatch):
-    """Else each could have one claim of the same request, and both would refuse it."""
+    """Otherwise each host could hold one claim of the same request, and both would refuse it."""
     asked = []
     claim_one = idempotency._claim_one
 
@@ -236,7 +236,7 @@ def test_two_hosts_claim_in_the_same_order(host, monkeypatch):
             asked.append([])
             answer = Api(each.test_client(), headers).post(f"{acme.path}/events", {})
             assert answer.status_code == 422
-        # The second is answered by the first claim that it finds.
+        # The second request gets its response from the first claim that it finds.
         assert len(asked[-2]) == 2 and asked[-1] == asked[-2][:1]
 
 
@@ -262,7 +262,7 @@ def test_another_body_and_a_failure_are_the_same_under_two_secrets(host):
     events, taken = f"{acme.path}/events", {**EVENT, "slug": "taken"}
     for each in (a, b):
         assert Api(each.test_client(), kept).post(events, taken).status_code == 409
-    # A conflict is not kept: neither of the two claims is left.
+    # A conflict is not stored: none of the two claims remains.
     assert IdempotencyKey.select().count() == 0
     assert Api(b.test_client(), kept).post(events, EVENT).status_code == 201
     other = Api(a.test_client(), kept).post(events, {**EVENT, "title": "Other"})

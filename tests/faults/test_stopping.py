@@ -1,4 +1,4 @@
-"""SIGTERM under load, and processes that are killed or run out of memory."""
+"""SIGTERM under load, killed processes, and processes without memory."""
 
 import contextlib
 import http.client
@@ -36,9 +36,9 @@ CLIENTS = 16
 
 
 class Buyers:
-    """Clients that buy one after another, and count what became of each request.
+    """Clients that buy one after another, and count each outcome.
 
-    A connection that is refused is none: nothing was sent. All else is to be answered.
+    A refused connection does not count: nothing was sent. Everything else must get a response.
     """
 
     def __init__(self, stack, remote, seat, *, keep):
@@ -99,7 +99,7 @@ def test_sigterm_under_load_loses_no_request(stack, remote, seat, keep):
 
 
 def lock(stack, ticket):
-    """Keep a ticket type from being sold until the connection that is returned is closed."""
+    """Lock a ticket type against sales until the returned connection is closed."""
     if stack.database_url.startswith("sqlite"):
         path = stack.database_url.removeprefix("sqlite:///")
         other = sqlite3.connect(path, check_same_thread=False)
@@ -155,7 +155,7 @@ def test_a_web_process_that_is_killed_is_replaced_while_the_other_serves_on(stac
     assert counts.keys() - {200, 201} <= {"ProtocolError"}
     assert cut <= 8
     assert load.counts(since=end).keys() == {200, 201}
-    # Of a request whose answer was cut off nobody can tell whether it was carried out.
+    # If a response was cut off, nobody knows whether the request was executed.
     assert counts[201] <= remote.read(seat)["held"] <= counts[201] + cut
 
 
@@ -172,10 +172,11 @@ def test_a_web_process_without_memory_refuses_and_serves_again_once_it_has_some(
             return client.send("POST", f"{remote.checkout}/preflight", order(seat))
         return client.send("GET", f"{events}?limit=100", headers=remote.headers)
 
+    eventually(lambda: len(family(stack.pid())) == 3)
     with Load(stack.url, ask, clients=8) as load:
         load.wait_for(80)
         for pid in family(stack.pid())[1:]:
-            # Not a byte more than one that does nothing has.
+            # Not one byte more than an idle process has.
             limit_memory(pid, 2**20)
         eventually(lambda: "MemoryError" in stack.log_path.read_text() and load.counts()[500] > 0)
         for pid in filter(runs, family(stack.pid())[1:]):
@@ -184,7 +185,7 @@ def test_a_web_process_without_memory_refuses_and_serves_again_once_it_has_some(
         load.wait_for(16)
         end = time.monotonic()
         load.wait_for(40)
-    stack.log_path.write_text("")  # There are tracebacks in it, and there should be.
+    stack.log_path.write_text("")  # tracebacks are expected in it
     counts = load.counts()
     assert counts.keys() <= {200, 201, 500, 503, "ProtocolError"}
     assert load.counts(since=end).keys() == {200, 201}
@@ -233,7 +234,7 @@ def test_sigterm_while_the_database_is_away_ends_the_worker_all_the_same(
 
 
 def test_a_process_that_has_just_begun_hears_sigterm_too(tmp_path, starts_processes):
-    """Between its fork and the moment at which it listens for signals it is held up here."""
+    """It pauses between its fork and the moment at which it handles signals."""
     slow = tmp_path / "slow.conf.py"
     project = repr(str(ROOT / "gunicorn.conf.py"))
     slow.write_text(

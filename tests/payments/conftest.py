@@ -1,4 +1,4 @@
-"""Fixtures of the tests that bend a node's answers."""
+"""Fixtures for tests with a node that misbehaves."""
 
 import logging
 
@@ -11,14 +11,14 @@ from tests.support.worlds import worlds
 
 @pytest.fixture
 def unforgetting(monkeypatch):
-    """A node that was silent, or refused for its rate, is asked again at once."""
+    """A node that was silent or limited its rate is asked again at once."""
     monkeypatch.setattr("ticketing.chain.endpoint.SILENT_SECONDS", 0.0)
     monkeypatch.setattr("ticketing.chain.endpoint.FIRST_PAUSE_SECONDS", 0.0)
 
 
 @pytest.fixture
 def new_world(database_url):
-    """What makes a small world: see tests/support/worlds.py."""
+    """A function that creates a small world: see tests/support/worlds.py."""
     with worlds(database_url) as new_world:
         yield new_world
 

@@ -1,4 +1,4 @@
-"""An event that is canceled at the moment of an order, a free seat, a look of the worker."""
+"""An event is canceled during an order, a free order, or a look of the worker."""
 
 import threading
 
@@ -11,11 +11,11 @@ from ticketing.services.payments import booking, settlement
 
 FREE = {"price_amount": 0, "chain_id": None}
 A_MOMENT = 1
-"""Seconds: where the other one waits for a lock, it cannot come further."""
+"""Seconds. If the other thread waits for a lock, it gets no further in this time."""
 
 
 class Other(threading.Thread):
-    """Does something at the same time, on a connection of its own."""
+    """Runs something at the same time, on its own connection."""
 
     def __init__(self, act):
         super().__init__()
@@ -30,7 +30,7 @@ class Other(threading.Thread):
 
 
 def canceling(acme, ticket):
-    """Cancel the event of a ticket type, beside what else happens."""
+    """Cancel the event of a ticket type in another thread."""
     api = acme.with_headers({"X-API-Key": acme.admin_key})
     path = f"{acme.path}/events/{ticket['event_id']}/status"
     return Other(lambda: api.post(path, {"status": "canceled"}).status_code)
@@ -57,7 +57,7 @@ def test_an_order_at_that_moment_is_canceled_too(acme, monkeypatch):
 
 @pytest.mark.parametrize("what", ["purchase", "cancel"])
 def test_an_order_that_is_made_and_served_at_that_moment_fails_nobody(acme, monkeypatch, what):
-    """It comes after the cancelation has locked all orders, and before it locks the stock."""
+    """It happens after the cancelation has locked all orders, and before it locks the stock."""
     ticket = acme.ticket(**FREE)
     cancelation = canceling(acme, ticket)
     holds_order, wants_order = threading.Event(), threading.Event()

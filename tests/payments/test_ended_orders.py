@@ -9,7 +9,7 @@ DAY = 86_400
 
 @pytest.fixture
 def pass_time(acme, node):
-    """Let the chain's time go on by some seconds, and the worker see it."""
+    """Move the chain's clock forward by some seconds, and let the worker look."""
 
     def pass_time(seconds):
         node.rpc("evm_increaseTime", seconds)
@@ -21,7 +21,7 @@ def pass_time(acme, node):
 
 @pytest.fixture
 def expired(acme, pass_time):
-    """A buyer whose order has expired, and the ticket type."""
+    """A buyer with an expired order, and the ticket type."""
     ticket = acme.ticket()
     buyer = acme.buyer(ticket)
     worker_once(acme.app)
@@ -69,7 +69,7 @@ def test_what_is_owed_stays_owed_though_the_whole_amount_follows(acme, node, exp
 
 
 def test_a_late_transfer_that_was_removed_makes_no_part_count(acme, node, pass_time):
-    """4.99 are owed, a late 5.00 is seen and removed, 0.01 follows."""
+    """4.99 are owed. A late 5.00 is seen and removed. 0.01 follows."""
     buyer = acme.buyer(acme.ticket())
     worker_once(acme.app)
     pay(buyer, node, PRICE - 1)

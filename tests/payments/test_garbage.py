@@ -1,4 +1,4 @@
-"""A node that answers nonsense: it is told from an answer, whatever the nonsense is."""
+"""A node that answers nonsense: it is never taken for an answer."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ from ticketing.models.payment_intents import Payment
 
 
 def each(data, **fields):
-    """The answers in a body, with other fields."""
+    """Return a body whose answers have other fields."""
     answers = json.loads(data)
     if isinstance(answers, dict):
         return json.dumps({**answers, **fields}).encode()
@@ -107,12 +107,12 @@ def bent_logs(fields):
 
 
 def to_somebody(log):
-    """A log as if the tokens had gone to another address."""
+    """Return the log with another recipient of the tokens."""
     return {**log, "topics": [*log["topics"][:2], "0x" + "0" * 24 + "34" * 20]}
 
 
 def garbled():
-    """Yield the name of each nonsense, and what makes a node talk it."""
+    """Yield the name of each kind of nonsense, and a function that makes a node answer it."""
     for name, body in BODIES.items():
         yield name, lambda bad, body=body: setattr(bad, "garble", body)
     for method in ("eth_getBlockByNumber", "eth_getLogs"):
@@ -128,7 +128,7 @@ def garbled():
 
 @pytest.fixture
 def without_the_interpreters_guard():
-    """As in a process whose count of nested calls has gone astray: deep JSON would end it."""
+    """As in a process with a wrong count of nested calls: there, deep JSON would end it."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(10**6)
     yield

@@ -1,4 +1,4 @@
-"""A node that hangs, or rests: what buyers get, and what everyone else sees of a real server."""
+"""A node that hangs, or gets no requests: what buyers get, and what all others see."""
 
 import itertools
 from concurrent.futures import ThreadPoolExecutor
@@ -30,7 +30,7 @@ def test_a_node_that_hangs_stops_nobody_else(stack, remote, bad_node, orders):
     with ThreadPoolExecutor(PURCHASES) as pool:
         good = [pool.submit(remote.purchase, intent) for intent in asked]
         beside_good = usual_seconds(stack.url, f"{remote.public}/events")
-        # While others wait for the node, a purchase is asked to come again.
+        # While others wait for the node, a purchase is asked to retry.
         assert 402 in {each.result().status for each in good} <= {402, 503}
         bad_node.hang()
         bad_node.requests = 0
@@ -39,14 +39,14 @@ def test_a_node_that_hangs_stops_nobody_else(stack, remote, bad_node, orders):
         assert_wait_little(stack.url, f"{remote.public}/events", beside_good)
         bad_node.well()
         statuses = [each.result().status for each in hanging]
-    # Few wait for the node at a time; the others are asked to come again at once.
+    # Few requests wait for the node. The others are asked to retry at once.
     assert set(statuses) == {503}
     assert bad_node.requests <= most_waiting
 
 
 @pytest.fixture
 def at_rest(monkeypatch):
-    """The clock that a node's rest is measured by; it goes on only where a test says so."""
+    """The clock that measures a node's pause. Only a test moves it."""
 
     class Time:
         now = 1000.0

@@ -1,4 +1,4 @@
-"""Money that arrives late, in parts, too often: by the chain's time, not by when it was seen."""
+"""Money that arrives late, in parts, or twice. The chain's time counts, not when it was seen."""
 
 from datetime import datetime, timedelta
 
@@ -10,7 +10,7 @@ from ticketing.models.chains import ChainBlock, ChainState
 
 @pytest.fixture
 def pass_time(acme, node):
-    """Let the chain's time go on by some seconds, and the worker see it."""
+    """Move the chain's clock forward by some seconds, and let the worker look."""
 
     def pass_time(seconds, *, look=True):
         node.rpc("evm_increaseTime", seconds)
@@ -172,7 +172,7 @@ def test_before_a_hold_is_dropped_the_chain_is_looked_at_once_more(acme, node, p
     buyer = acme.buyer(ticket)
     worker_once(acme.app)
     buyer.pay(node)
-    # As if the logs of that block had not been told: the cursor stands after it.
+    # As if the node had left out the logs of that block: the cursor is after it.
     head = node.rpc("eth_getBlockByNumber", "latest", False)
     moment = datetime.fromtimestamp(int(head["timestamp"], 16)).astimezone()
     place = {"block_number": int(head["number"], 16), "block_hash": head["hash"]}

@@ -1,4 +1,4 @@
-"""Several workers: one reads a chain, the others wait, and take over when it ends."""
+"""Several workers: one reads a chain. The others wait, and take over when it ends."""
 
 import threading
 from datetime import timedelta
@@ -18,7 +18,7 @@ from tools import anvil
 
 @pytest.fixture
 def workers(stack, node):
-    """Two workers' ways to the node: the first has the lease, the second has begun to wait."""
+    """The proxies of two workers. The first worker has the lease, the second one waits."""
     with BadNode(node.url) as first, BadNode(node.url) as second:
         start(stack, "first", first)
         eventually(lambda: looks(first) > 1)
@@ -63,7 +63,7 @@ def test_one_of_two_workers_reads_until_it_is_killed_then_the_other(stack, node,
     assert looks(second) > asked
     assert (told("watching"), told("standing by for")) == (2, 1)
     stack.check()
-    remote.preflight(ticket)  # with an order open, the chain is looked at all the time
+    remote.preflight(ticket)  # with an open order, the chain is read all the time
     seen = looks(second)
     start(stack, "third", first)
     eventually(lambda: looks(second) > seen + 20)
@@ -75,7 +75,7 @@ def test_a_worker_that_is_asked_to_end_hands_over_at_once(stack, node, workers, 
     intent = remote.preflight(remote.ticket()).json
     ended = holder(stack)
     assert stack.terminate("first")(PATIENCE_SECONDS) == 0
-    # It has given its lease back: the other one need not wait for the end of it.
+    # It has released its lease: the other one need not wait until the lease expires.
     assert holder(stack) != ended
     pay(node, intent)
     eventually(lambda: remote.intent(intent)["status"] == "confirmed")
@@ -84,7 +84,7 @@ def test_a_worker_that_is_asked_to_end_hands_over_at_once(stack, node, workers, 
 
 
 def holder(stack):
-    """Who has the lease of the chain; None if nobody has it."""
+    """Return the holder of the chain's lease. None if nobody has it."""
     open_database(stack.database_url)
     try:
         return ChainState.get().lease_holder
@@ -101,7 +101,7 @@ def test_a_node_slower_than_the_lease_does_not_make_two_workers_stop_each_other(
         acme = request.getfixturevalue("acme")
         buyer = acme.buyer(acme.ticket())
         checked_watcher(acme.app).leave()
-        # A look takes three questions: longer than the lease, not twice as long.
+        # A look takes three questions: more than the lease, less than twice as long.
         proxy.delay = 0.75
         buyer.pay(node)
         done, strange = threading.Event(), []

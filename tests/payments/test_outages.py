@@ -1,4 +1,4 @@
-"""A node that is away, slow, behind or picky: nothing is passed unread, nothing is lost."""
+"""A node that is down, slow, behind or restrictive: no block is skipped, nothing is lost."""
 
 from itertools import pairwise
 
@@ -126,7 +126,7 @@ def test_logs_kept_back_in_silence_are_found_before_the_hold_is_dropped(
         bad_node.lag(0, null_headers=False)
     else:
         bad_node.answer("eth_getLogs", lambda logs: [{**each, "removed": True} for each in logs])
-    for _ in range(2):  # past the blocks that are read again
+    for _ in range(2):  # beyond the blocks that are read again
         worker_once(acme.app)
         node.rpc("anvil_mine", "0x1")
     worker_once(acme.app)
@@ -150,7 +150,7 @@ def test_a_range_that_is_refused_is_halved_until_it_passes(bad_node, acme, node,
     for buyer in buyers:
         node.rpc("anvil_mine", hex(20))
         buyer.pay(node)
-    # A purchase reads a bounded number of ranges; the rest is the worker's.
+    # A purchase reads a bounded number of ranges. The worker reads the rest.
     bad_node.ranges.clear()
     buyers[0].purchase()
     assert len(bad_node.ranges) <= looking.RANGES_PER_LOOK
@@ -204,7 +204,7 @@ def hang_up_after(bad_node, ranges, answer):
 
 
 def assert_without_a_gap(ranges, first, last):
-    """No block lies between two ranges; the first one also reads an old block again."""
+    """Check that no block is missing between two ranges. The first one repeats an old block."""
     assert ranges[0][0] == first - 1
     assert ranges[-1][1] == last
     assert all(after[0] <= before[1] + 1 for before, after in pairwise(ranges))

@@ -1,6 +1,6 @@
-"""Whatever happens, in whatever order: the books hold, and in the end they are what the chain says.
+"""In any sequence of events the books stay right, and in the end they match the chain.
 
-Those that take long look at other sequences each time; NO_SHRINK=1 leaves what fails as it is.
+Long runs try other sequences each time. NO_SHRINK=1 reports a failure without shortening it.
 """
 
 import os
@@ -23,7 +23,7 @@ from tests.support.payments_world import PRICE, World
 from tests.support.worlds import chain_id_of, fake_chain
 from tools.anvil import Anvil
 
-# A failing sequence takes minutes to be made short: not while hunting for many.
+# It takes minutes to shorten a failing sequence: not useful while looking for many.
 PHASES = [Phase.generate, *([Phase.shrink] if "NO_SHRINK" not in os.environ else [])]
 
 who = st.integers(0, 4)
@@ -84,7 +84,7 @@ maybe = st.none() | mishaps
 
 
 class Payments(RuleBasedStateMachine):
-    """Draws what happens next. `open_world` says on what chain and database."""
+    """Draws the next event. `open_world` creates the world, with its chain and database."""
 
     open_world: Callable[..., World]
 
@@ -120,13 +120,13 @@ class Payments(RuleBasedStateMachine):
     def lose_sight_of_a_payment(
         self, payment: Any, looks: Any, reorganization: Any, rest: Any
     ) -> None:
-        """What chance alone would seldom put together: paid, seen, gone, asked for again."""
+        """A sequence that is unlikely by chance: paid, seen, gone, requested again."""
         for event in [payment, *looks, reorganization, *rest]:
             self.world.do(event)
 
     @rule()
     def let_everything_end(self) -> None:
-        """Let so much time pass that the logs of all who ended are not asked for any more."""
+        """Move the clock so far that the logs of ended orders are not read any more."""
         for event in [("pass_time", (100_000, True)), ("look_after_silence", (0,))]:
             self.world.do(event)
 
@@ -176,7 +176,7 @@ class Payments(RuleBasedStateMachine):
     @precondition(lambda self: self.world.model.has_intents)
     @rule(event=event("end_sale", st.booleans()), is_wanted=st.integers(0, 3), mishap=maybe)
     def end_sale(self, event: Any, is_wanted: int, mishap: Any) -> None:
-        """Seldom: afterwards nothing is sold in this world."""
+        """Rare: after this, nothing is sold in this world."""
         if is_wanted == 3:
             self.world.do(event, mishap)
 
@@ -207,7 +207,7 @@ def run(machine: type[Payments], examples: int, *, is_long: bool = False) -> Non
             print_blob=is_long,
             phases=PHASES,
             report_multiple_bugs=False,
-            # A world takes a moment to be made, and teardown heals it: slow by design.
+            # A world takes time to create, and teardown heals it: slow by design.
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
         ),
     )

@@ -54,7 +54,7 @@ def blocks_of(answer):
 
 
 def read(provider, first, last):
-    """The blocks whose logs are answered."""
+    """Return the blocks whose logs are in the response."""
     (answer,) = provider.respond([logs_question(first, last)])
     return blocks_of(answer)
 

@@ -1,4 +1,4 @@
-"""Nodes that leave something out: the payment is found all the same, and nothing is taken back."""
+"""Nodes that omit data: the payment is still found, and nothing is removed."""
 
 import pytest
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.usefixtures("unforgetting", "three_deep")
 
 @pytest.fixture
 def look(acme, node):
-    """Let a block be mined, and the worker see it."""
+    """Return a function that mines a block and lets the worker look."""
 
     def look():
         node.rpc("anvil_mine", "0x1")
@@ -21,7 +21,7 @@ def look(acme, node):
 
 
 def take_out(node, buyer):
-    """Send what an order's address holds somewhere else, as its owner would."""
+    """Move the money of an order's address elsewhere, as its owner would."""
     address = buyer.intent["address"]
     node.rpc("anvil_impersonateAccount", address)
     node.rpc("anvil_setBalance", address, hex(10**18))
@@ -64,7 +64,7 @@ def test_what_the_first_list_lacks_is_found_though_the_address_was_emptied(
 
 
 def try_to_look(acme):
-    """Look; a node that contradicts itself may be refused."""
+    """Look. The look may fail: a node that contradicts itself may be refused."""
     acme.app.test_cli_runner().invoke(args=["worker", "--once"])
 
 
@@ -169,7 +169,7 @@ def test_no_hold_is_dropped_while_the_balance_shows_money(bad_node, acme, node, 
         node.rpc("anvil_mine", "0x1")
         worker_once(acme.app)
     expire(node)
-    # The search of its logs begins, and finds nothing as long as they are left out.
+    # The search of its logs begins, and finds nothing while they are omitted.
     bad_node.refuse("eth_getLogs")
     try_to_look(acme)
     assert buyer.now()["status"] == "awaiting_payment"

@@ -1,4 +1,4 @@
-"""Providers that take narrow ranges, small batches, few requests: each limit is learned once."""
+"""Providers with limits on ranges, batches or requests: each limit is learned once."""
 
 from contextlib import suppress
 
@@ -15,13 +15,13 @@ from ticketing.worker.watcher import Watcher
 
 @pytest.fixture
 def hasty(unforgetting, monkeypatch):
-    """Three seconds of silence are enough: a good response takes less, even on a slow machine."""
+    """The timeout is three seconds. A good response takes less, even on a slow machine."""
     monkeypatch.setattr("ticketing.chain.endpoint.TIMEOUT_SECONDS", 3.0)
     monkeypatch.setattr("ticketing.chain.endpoint.MAX_ANSWER_BYTES", 4096 * 1024)
 
 
 class Time:
-    """The clock that pauses are measured by; it goes on only where a test says so."""
+    """A clock that measures pauses. Only a test moves it."""
 
     def __init__(self):
         self.now = 1000.0
@@ -32,7 +32,7 @@ class Time:
 
 @pytest.fixture
 def pauses(monkeypatch):
-    """The clock that rate limits are waited out by."""
+    """The clock for rate limits."""
     time = Time()
     monkeypatch.setattr("ticketing.chain.endpoint.time", time)
     return time
@@ -46,7 +46,7 @@ def narrow(monkeypatch):
 
 @pytest.fixture
 def watcher(acme, bad_node):
-    """A worker that has looked once."""
+    """A worker after its first look."""
     connect.cache_clear()
     watcher = Watcher(acme.app.extensions["ticketing"].chains[CHAIN])
     watcher.look()
@@ -62,7 +62,7 @@ def mine(node, blocks):
 
 
 def catch_up(watcher, node):
-    """Look until the head is read; every look that fails must come further or ask for less."""
+    """Look until the head is read. A failed look must make progress or ask for less."""
     for looks in range(1, 40):
         with suppress(RpcError):
             watcher.look()
@@ -89,9 +89,9 @@ def test_it_catches_up_in_narrow_ranges_and_remembers_the_width(
     catch_up(watcher, node)
     assert buyer.now()["status"] == "confirmed"
     refused = len(bad_node.asked_ranges) - len(bad_node.ranges)
-    # A width that begins at 2,000 is halved six times, or a few times more by ranges near the head.
+    # A width of 2,000 is halved six times, and a few times more by ranges near the head.
     assert refused <= 8
-    # What passed is not asked for again, but for the newest block.
+    # Successful ranges are not repeated, except for the newest block.
     assert len(bad_node.ranges) <= 10
     mine(node, 120)
     bad_node.asked_ranges.clear()
@@ -158,7 +158,7 @@ def test_a_first_start_a_reorganization_and_balances_pass_in_small_batches(
     bad_node.max_batch(most, how=how, status=status)
     watcher = Watcher(acme.app.extensions["ticketing"].chains[CHAIN])
     watcher.look()
-    for _ in range(40):  # so many headers are kept, and compared after a reorganization
+    for _ in range(40):  # this many headers are kept, and compared after a reorganization
         mine(node, 1)
         watcher.look()
     paid = buyers[0]
@@ -176,7 +176,7 @@ def test_a_first_start_a_reorganization_and_balances_pass_in_small_batches(
     mine(node, 1)
     watcher.look()
     assert {buyer.now()["status"] for buyer in buyers[1:]} == {"expired"}
-    # Each size that is too large is tried at most twice: when it is found out.
+    # Each too large size is tried at most twice.
     too_large = [size for size in bad_node.batches if size > most]
     assert len(too_large) <= 6
 
@@ -219,7 +219,7 @@ def test_a_rate_limit_is_waited_out(pauses, bad_node, acme, node, watcher, how):
         with pytest.raises(RpcLimited) as limited:
             watcher.look()
         batches.append(list(bad_node.batches))
-        # Until then nothing is asked, by the worker or by a buyer.
+        # Until then there are no requests, neither by the worker nor for a buyer.
         bad_node.batches.clear()
         with pytest.raises(RpcLimited):
             watcher.look()
@@ -279,7 +279,7 @@ def test_a_purchase_asks_a_bounded_number_of_questions_for_logs(
     bad_node.max_range(1)
     bad_node.asked_ranges.clear()
     buyer.purchase()
-    # Those that pass, and those that find out the width.
+    # Successful ones, and those that find out the width.
     assert len(bad_node.asked_ranges) <= looking.RANGES_PER_LOOK + 6
     bad_node.asked_ranges.clear()
     buyer.purchase()

@@ -1,4 +1,4 @@
-"""Nodes that keep little: what needs old blocks waits by itself, and everything else goes on."""
+"""Nodes that keep little: what needs old blocks waits, and everything else continues."""
 
 from contextlib import suppress
 from unittest.mock import Mock
@@ -24,11 +24,11 @@ HEADERS = pytest.mark.parametrize("headers", ["null", "error"])
 
 @pytest.fixture
 def old_chain(node, monkeypatch):
-    """A chain of a day and more, a block in five minutes; its newest 36 blocks are three hours."""
+    """A chain of more than a day, with a block every five minutes. 36 blocks are three hours."""
     node.rpc("anvil_setBlockTimestampInterval", 300)
     node.rpc("anvil_mine", hex(400))
     head = int(node.rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16)
-    # The service's clock is the chain's.
+    # The service's clock equals the chain's.
     return StoppedClock(monkeypatch, clock.now().fromtimestamp(head, clock.now().tzinfo))
 
 
@@ -64,11 +64,11 @@ def test_a_first_purchase_needs_no_old_header(old_chain, bad_node, acme, node, h
 def test_a_first_start_begins_with_what_is_left_where_the_rest_is_pruned(
     three_deep, bad_node, acme, node, headers
 ):
-    node.rpc("anvil_mine", hex(400))  # all younger than the hour that is looked back
+    node.rpc("anvil_mine", hex(400))  # all younger than the hour in which a payment is looked for
     buyer = acme.buyer(acme.ticket())
     buyer.pay(node)
     node.rpc("anvil_mine", hex(140))
-    bad_node.prune(140, headers=headers)  # its block is the oldest one that is left
+    bad_node.prune(140, headers=headers)  # its block is the oldest that is left
     worker_once(acme.app)
     assert buyer.now()["status"] == "confirmed"
 
@@ -112,7 +112,7 @@ def test_one_order_whose_logs_cannot_be_read_stops_no_other(
     assert late.now()["status"] == "confirmed"
     bad_node.well()
     old_chain.forward(hours=2)
-    for _ in range(20):  # narrow ranges at first: that is what was learned while it refused
+    for _ in range(20):  # at first the ranges are narrow, because the node refused them before
         look(watcher)
         assert lost.now()["status"] in ("awaiting_payment", "confirmed")
     assert lost.now()["status"] == "confirmed"
@@ -170,7 +170,7 @@ def test_a_search_that_fails_stops_no_other(bad_node, acme, node, monkeypatch):
 
 @pytest.fixture
 def old_order(bad_node, acme, node, monkeypatch):
-    """An order that expired long ago, on a node that is asked for 16 blocks at a time."""
+    """An order that expired long ago. The node gets ranges of 16 blocks."""
     monkeypatch.setattr("ticketing.chain.transfers.BLOCKS_PER_RANGE", 16)
     monkeypatch.setattr("ticketing.chain.endpoint.SILENT_SECONDS", 0.0)
     connect.cache_clear()
@@ -190,7 +190,7 @@ def old_order(bad_node, acme, node, monkeypatch):
 
 
 def sweep(acme):
-    """Let a worker that has just been started look and sweep once."""
+    """Let a new worker look and sweep once."""
     watcher = worker(acme)
     try:
         watcher.look()
@@ -200,14 +200,14 @@ def sweep(acme):
 
 
 def dust(node, buyer):
-    """Send next to nothing to an old address, and let 300 blocks follow."""
+    """Send a tiny amount to an old address, and mine 300 blocks."""
     buyer.pay(node, 1)
     node.rpc("evm_increaseTime", 120)
     node.rpc("anvil_mine", hex(300))
 
 
 def searched():
-    """How far a search has come, and where it ends."""
+    """Return how far a search has come, and where it ends."""
     intent = PaymentIntent.get()
     return intent.checked_block, intent.search_to
 
@@ -215,7 +215,7 @@ def searched():
 def test_dust_on_an_old_address_is_searched_in_bounded_slices_that_keep_their_progress(
     old_order, bad_node, acme, node
 ):
-    PaymentIntent.update(checked_block=2).execute()  # as if its balance had never been compared
+    PaymentIntent.update(checked_block=2).execute()  # as if its balance was never compared
     bad_node.asked_ranges.clear()
     dust(node, old_order)
     sweep(acme)
@@ -234,12 +234,12 @@ def test_dust_on_an_old_address_is_searched_in_bounded_slices_that_keep_their_pr
     assert passes > 4
     assert reached == sorted(reached)
     assert old_order.now()["refund_due"] == 1
-    # 600 blocks in ranges of 16, and what failed: nothing is read from the beginning again.
+    # 600 blocks in ranges of 16, and the failed ones: nothing is read from the beginning again.
     assert len(asked) <= 600 // 16 + 2 * passes
 
 
 def fail(bad_node, turn, answer):
-    """In every other pass, hang up after three ranges."""
+    """In every second pass, hang up after three ranges."""
     bad_node.hangs_up = turn % 2 == 0 and len(bad_node.asked_ranges) > 3
     return answer
 

@@ -1,22 +1,14 @@
-"""Reorganizations during a catch-up, other chains, how far a worker goes back."""
+"""Reorganizations during a catch-up, other chains, and how far a worker goes back."""
 
 import pytest
 
-from tests.support.bad_node import BadNode, checked_watcher, cursor, sentence
+from tests.support.bad_node import checked_watcher, cursor, sentence
 from tests.support.factories import CHAIN, PRICE, cli, worker_once
 from ticketing.chain.node import connect
 from ticketing.models.chains import ChainState
 from ticketing.services.payments import block_history
 
 pytestmark = pytest.mark.usefixtures("unforgetting")
-
-
-@pytest.fixture
-def bad_node(environ, node):
-    """What the app asks instead of the node."""
-    with BadNode(node.url) as proxy:
-        environ["RPC_URL_31337"] = proxy.url
-        yield proxy
 
 
 def try_to_look(acme):
@@ -28,7 +20,7 @@ def header(node, tag="latest"):
 
 
 def is_on_chain(node):
-    """Whether the block that was read last is on the chain."""
+    """Return whether the last block that was read is on the chain."""
     state = ChainState.get()
     return header(node, hex(state.block_number))["hash"] == state.block_hash
 
@@ -55,7 +47,7 @@ def test_a_reorganization_between_two_ranges_confirms_no_payment_that_it_removed
 
 
 def reorganize_after(question, answer, number, node):
-    """Replace a block and those after it, once its header was asked for: its range is read."""
+    """Replace a block and those after it when its header was requested: its range is read next."""
     if question["method"] == "eth_getBlockByNumber" and question["params"][0] == number:
         node.rpc("anvil_reorg", int(header(node)["number"], 16) - int(number, 16) + 1, [])
     return answer
@@ -104,7 +96,7 @@ def test_single_answers_of_another_chain_change_nothing_in_the_end(
 
 @pytest.fixture
 def deep(acme, node, monkeypatch):
-    """A payment that is confirmed, and below more blocks than a worker goes back by itself."""
+    """A confirmed payment, below more blocks than a worker goes back by itself."""
     monkeypatch.setattr(block_history, "KEPT", 16)
     monkeypatch.setattr(block_history, "MOST_BLOCKS_BACK", 8)
     ticket = acme.ticket()

@@ -1,4 +1,4 @@
-"""What a running worker asks its provider: counted, with its clock moved by the test."""
+"""The number of questions of a running worker. The test moves its clock."""
 
 import json
 import signal
@@ -27,7 +27,7 @@ CODE = Path(anvil.__file__).parent / "contracts" / "TestMulticall.json"
 
 
 class Running:
-    """A worker's process, in which time passes as the test says, poll by poll."""
+    """A running worker. The test moves its clock, poll by poll."""
 
     def __init__(self, node, clock, polls, poll_seconds):
         self._node, self._clock, self._polls = node, clock, polls
@@ -35,13 +35,13 @@ class Running:
         self._seconds = 0
 
     def pass_poll(self):
-        """Let the seconds of a poll pass, a block be mined if it is time, and every task run."""
+        """Move the clock by one poll, mine a block if it is time, and wait for every task."""
         self._seconds += self._poll_seconds
         self._clock.forward(seconds=self._poll_seconds)
         if self._seconds % BLOCK_SECONDS == 0:
             self._node.rpc("evm_setNextBlockTimestamp", int(self._clock.now.timestamp()))
             self._node.rpc("anvil_mine", "0x1")
-        # The second of two ends began after the clock was moved.
+        # The second of two runs began after the clock was moved.
         aims = {task: ended + 2 for task, ended in self._polls.items()}
         deadline = time.monotonic() + PATIENCE_SECONDS
         while any(self._polls[task] < aim for task, aim in aims.items()):
@@ -50,7 +50,7 @@ class Running:
 
     @property
     def looks(self):
-        """How many polls have ended. While an order is open, each is a look."""
+        """The number of polls that ended. With an open order, each is a look."""
         return self._polls["look_if_due"]
 
     def pass_minutes(self, minutes):
@@ -58,7 +58,7 @@ class Running:
             self.pass_poll()
 
     def skip(self, seconds):
-        """Let much time pass at once, and then a block be mined and seen."""
+        """Move the clock far, then mine a block and let the worker see it."""
         self._clock.forward(seconds=seconds)
         for _ in range(BLOCK_SECONDS // self._poll_seconds + 1):
             self.pass_poll()
@@ -66,7 +66,7 @@ class Running:
 
 @pytest.fixture
 def running(node, monkeypatch):
-    """Run the worker of an application in this process."""
+    """Run the worker of an application in a thread."""
     connect.cache_clear()
     polls = {"look_if_due": 0, "sweep": 0}
     for task in polls:
@@ -156,7 +156,7 @@ def test_a_shop_with_cold_addresses_asks_at_most_ten_questions_a_minute(
 
 
 def copy_intent(times):
-    """Make so many more orders like the only one there is, with addresses of their own."""
+    """Copy the only order this many times, with other addresses."""
     columns = [field.column_name for field in PaymentIntent._meta.sorted_fields]
     values = {name: name for name in columns}
     values |= {"id": "id || ?", "address": "?", "address_index": "address_index + ?"}
@@ -195,7 +195,7 @@ def test_with_an_order_open_each_block_is_read_once(three_deep, bad_node, acme, 
         worker.pass_minutes(minutes)
         looks = worker.looks - looks
         blocks = minutes * 60 / BLOCK_SECONDS
-        # One with the head of each look, and one with each new block. A look may be under way.
+        # One with the head of each look, and one with each new block. A look may be running.
         assert bad_node.calls["eth_chainId"] <= looks + 1 + blocks
         assert bad_node.calls["eth_getLogs"] <= blocks + 1
         assert bad_node.calls["eth_call"] == 0

@@ -1,4 +1,4 @@
-"""What seldom happens to an order: plain sequences in a small world on a chain in memory."""
+"""Rare sequences of one order, in a small world on a chain in memory."""
 
 import pytest
 
@@ -14,7 +14,7 @@ ALL, PART, MOTE = ("all", "part", "mote")
 
 @pytest.fixture
 def world(new_world):
-    """A payment is final under the block after its own."""
+    """A payment is final after the next block."""
     return new_world(fake_chain(6), confirmations=2, capacity=4)
 
 

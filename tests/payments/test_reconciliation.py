@@ -1,4 +1,4 @@
-"""The audit: silent while the books are right, and by name where they were broken by hand."""
+"""Reconciliation: no finding while the books are right, else the broken rule."""
 
 import json
 
@@ -23,7 +23,7 @@ from ticketing.services.payments.reconciled_rows import BREACHES_PER_RULE
 
 @pytest.fixture
 def books(acme, neighbour, node):
-    """A little of everything of acme's, by id, beside a neighbour who sells too."""
+    """The ids of one resource of each kind of acme. A neighbour also sells."""
     ticket = acme.ticket()
     late = acme.buyer(ticket)
     late.pay(node, PRICE - 1)
@@ -62,7 +62,7 @@ def free_ticket(organizer):
 
 
 def pass_time(node):
-    """Let every deadline pass by the chain's own clock."""
+    """Move the chain's clock past every deadline."""
     node.rpc("evm_increaseTime", 7200)
     node.rpc("anvil_mine", "0x1")
 
@@ -76,7 +76,7 @@ def break_books(books, sql):
 
 
 def forget_check_constraints():
-    """Let the database take stock that cannot be."""
+    """Make the database accept impossible stock."""
     if is_sqlite():
         database.execute_sql("PRAGMA ignore_check_constraints = 1")
         return
@@ -90,7 +90,7 @@ def right(intents):
 
 
 def seen_by(organizer):
-    """What the audit says of one tenant, the same through service, API and CLI."""
+    """Return the findings for one tenant: the same through service, API and CLI."""
     found = [(breach.rule, breach.ids) for breach in reconciliation.reconcile(organizer.id)]
     answer = organizer.api().get(f"{organizer.path}/reconciliation")
     assert answer.status_code == 200
@@ -103,7 +103,7 @@ def seen_by(organizer):
 
 
 def busy_books(organizer, node):
-    """Every kind of order, up to the reorganization."""
+    """Every kind of order, including the reorganization."""
     ticket, free = organizer.ticket(capacity=30), free_ticket(organizer)
 
     def buyers(count):

@@ -1,4 +1,4 @@
-"""Refunds owed: listed, and settled only by a transfer that is seen on the chain."""
+"""Refunds: listed, and settled only by a transfer that is on the chain."""
 
 import pytest
 

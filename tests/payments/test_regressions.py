@@ -1,4 +1,4 @@
-"""What the property test found, as plain sequences."""
+"""Failures that the property test found, as plain sequences."""
 
 import json
 
@@ -67,7 +67,7 @@ def test_a_purchase_sells_nothing_that_a_reorganization_took_above_the_cursor(
 
 
 def test_a_purchase_counts_once_what_a_reorganization_moved_above_the_cursor(acme, node):
-    """Its place in the block is what a transfer is known by, and that has changed."""
+    """A transfer is identified by its place in the block, and that has changed."""
     ticket = acme.ticket()
     worker_once(acme.app)
     other, buyer = acme.buyer(ticket), acme.buyer(ticket)
@@ -87,7 +87,7 @@ def test_a_purchase_counts_once_what_a_reorganization_moved_above_the_cursor(acm
     node.rpc("evm_setAutomine", True)
     node.rpc("eth_sendRawTransaction", first)
     node.rpc("eth_sendRawTransaction", second)
-    # anvil answers before the block is there.
+    # anvil answers before the block is mined.
     mine(node, 1)
     assert buyer.purchase().status_code == 402
     assert buyer.now()["amount_received"] == PRICE // 2
@@ -162,7 +162,7 @@ def test_a_payment_while_old_addresses_are_looked_at_is_not_taken_for_known(
 
 
 def test_a_purchase_takes_no_place_that_counts_for_another_intent(three_deep, acme, node):
-    """One transaction pays two intents; a reorganization moves its logs up by one."""
+    """One transaction pays two intents. A reorganization moves its logs by one."""
     built = json.loads((ROOT / "tools" / "contracts" / "TestMulticall.json").read_text())
     code = built["runtime"]
     node.rpc("anvil_setCode", multicall.ADDRESS, code)

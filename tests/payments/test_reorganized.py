@@ -1,4 +1,4 @@
-"""Reorganizations: what a chain takes back is taken out, and put back when it returns."""
+"""Reorganizations: payments are removed with their blocks, and return with them."""
 
 import pytest
 
@@ -117,7 +117,7 @@ def test_the_watcher_walks_back_to_the_common_ancestor(three_deep, acme, node, l
     mine(node, 5)
     worker_once(acme.app)
     statuses = [buyer.now()["status"] for buyer in buyers]
-    # Those that were confirmed and lost their payment keep their seats.
+    # Confirmed orders that lost their payment keep their seats.
     lost = ["reversed" if place < 5 else "awaiting_payment" for place in range(2, 7)]
     assert statuses == ["confirmed"] * 2 + lost
     head = node.rpc("eth_getBlockByNumber", "latest", False)

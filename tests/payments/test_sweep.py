@@ -1,4 +1,4 @@
-"""How the owner of the money, offline, moves it."""
+"""The owner of the money moves it, offline."""
 
 import json
 import subprocess
@@ -29,13 +29,13 @@ def held(node, address):
 
 @pytest.fixture
 def offline(tmp_path):
-    """An environment in which a Python process that opens a socket dies."""
+    """An environment in which a Python process that opens a socket ends at once."""
     return offline_environ(str(tmp_path))
 
 
 @pytest.fixture
 def exported(app, node, tmp_path):
-    """The export of a tenant whose seed phrase is known, and the three buyers who paid."""
+    """The export of a tenant with a known seed phrase, and the three buyers who paid."""
     demo = new_organizer(app, "demo", xpub=anvil.SELLER_XPUB)
     ticket = demo.ticket()
     buyers = [demo.buyer(ticket) for _ in range(4)]
@@ -48,14 +48,14 @@ def exported(app, node, tmp_path):
 
 
 def sweep(environ, path, phrase, *options, to=SAFE):
-    """Run the tool with a terminal of its own and type the phrase at its prompt."""
+    """Run the tool in a terminal and type the phrase at its prompt."""
     arguments = [str(path), "--account", "1", "--to", to, "--chain-id", "31337"]
     arguments += ["--token-name", "USD Coin", "--token-version", "2", *options]
     return type_phrase(environ, "tools.sweep", arguments, phrase)
 
 
 def submit(node, authorization, *, refused=None):
-    """Do as a relayer does; the token must take it, or refuse it for the reason given."""
+    """Submit as a relayer does. The token must accept it, or refuse it for this reason."""
     call = {"to": authorization["token"], "data": authorization["calldata"]}
     if refused is None:
         anvil.send(node.rpc, RELAYER, call)

@@ -1,4 +1,4 @@
-"""Where the money is, printed on the command line."""
+"""The export on the command line shows where the money is."""
 
 import csv
 import io
@@ -21,7 +21,7 @@ HEADER = (
 
 
 def export(app, tenant="acme"):
-    """What the command says: the rows, and what it tells meanwhile."""
+    """Return the command's rows, and its messages."""
     done = app.test_cli_runner().invoke(args=["wallet", "export", tenant])
     assert done.exit_code == 0, done.output
     assert done.stdout.splitlines()[0] == HEADER
@@ -29,7 +29,7 @@ def export(app, tenant="acme"):
 
 
 def row(buyer, path, balance):
-    """The row of a buyer's address."""
+    """Return the row of a buyer's address."""
     intent = buyer.intent
     return {
         "address": intent["address"],
@@ -142,7 +142,7 @@ def test_balances_are_asked_in_batches_and_come_in_order(starts_processes):
 
 
 def sweeps(app):
-    """Of each order, what the export says of it."""
+    """Return the export's row of each order."""
     rows, _ = export(app)
     return {each["intent_id"]: each for each in rows}
 
@@ -209,7 +209,7 @@ def test_an_address_that_was_swept_and_paid_again_is_swept_again(app, acme, node
 
 
 def empty(node, address):
-    """Move all that an address holds, as its owner does."""
+    """Move the balance of an address, as its owner does."""
     node.rpc("anvil_impersonateAccount", address)
     node.rpc("anvil_setBalance", address, hex(10**18))
     data = f"0xa9059cbb{anvil.BUYER[2:].lower():0>64}{PRICE:064x}"

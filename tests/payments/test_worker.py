@@ -1,4 +1,4 @@
-"""The worker: what it finds on a real chain, and what it makes of it."""
+"""The worker: what it finds on a real chain, and the results."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from tools import anvil
 
 @pytest.fixture
 def coarse_token(environ, node):
-    """A chain outside the registry's knowledge: its token has 18 decimals."""
+    """A chain outside the registry. Its token has 18 decimals."""
     environ["CONFIRMATIONS_777"] = "1"
     with anvil.Anvil(chain_id=777) as chain:
         token = anvil.deploy_token(chain.rpc, decimals=18)

@@ -24,7 +24,7 @@ GUESSERS = 24
 
 @pytest.fixture(scope="module")
 def web(sqlite_template, tmp_path_factory):
-    """The service as it is deployed behind a proxy, without limits that one address would reach."""
+    """The service behind a proxy, without limits that one address would reach."""
     folder = tmp_path_factory.mktemp("web")
     shutil.copy(sqlite_template, folder / "ticketing.db")
     url = f"sqlite:///{folder / 'ticketing.db'}"
@@ -40,7 +40,7 @@ def acme(web):
 
 @contextmanager
 def beside(attack, attackers):
-    """Let so many attackers go on until the block ends; yield the statuses that they get."""
+    """Run this many attackers until the block ends. Yield the statuses that they get."""
     done, statuses, failures = threading.Event(), [], []
 
     def run(number):
@@ -65,7 +65,7 @@ def beside(attack, attackers):
 
 
 def others_notice_nothing(web, acme, attack, attackers):
-    """Check what others see beside an attack; return the statuses that the attackers got."""
+    """Check that others are not slowed down by an attack. Return the attackers' statuses."""
     clients = [Client(web.url) for _ in range(attackers)]
 
     def ask(number):
@@ -131,7 +131,7 @@ def test_the_proof_of_the_books_slows_nobody_down(web, acme):
 
 
 def test_each_process_lets_its_share_through(web, acme):
-    """Under gunicorn the limit is divided by the number of processes that really run."""
+    """Under gunicorn the limit is divided by the number of running processes."""
     with RawServer(
         web.environ["DATABASE_URL"],
         web.log_path.with_suffix(".other"),

@@ -13,7 +13,7 @@ from tools.nginx import Nginx
 pytestmark = pytest.mark.usefixtures("starts_processes")
 
 NEVER_ENDS = {"trailers that never end"}
-"""nginx waits for the rest, which is no business of ours."""
+"""nginx waits for the rest: that is not the service's concern."""
 
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
@@ -46,7 +46,7 @@ def web(server, nginx):
 
 
 def requests_of(web):
-    """How many requests the service has answered or refused."""
+    """Return how many requests the service has answered or refused."""
     log = web.log_path.read_text()
     return log.count("ticketing.requests: request ") + log.count("rejected a request of")
 
@@ -70,7 +70,7 @@ def test_no_request_is_smuggled_to_the_service(shape, web):
 
 @pytest.mark.parametrize("request_", [WHOLE, CHUNKED + b'f\r\n{"api_key":"x"}\r\n0\r\n\r\n'])
 def test_what_is_well_formed_arrives(request_, web):
-    with web.connect(request_ + GOOD) as sock:  # nginx does not serve who closes their half
+    with web.connect(request_ + GOOD) as sock:  # nginx does not serve clients that close their half
         (answer, after) = answers(read_all(sock))
     answer.problem(401, "invalid_credentials")
     assert after.status == 200

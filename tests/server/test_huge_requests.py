@@ -1,4 +1,4 @@
-"""Requests that are too large, too many things at once, or mean two things: over a real socket."""
+"""Requests that are too large, too many at once, or ambiguous: over a real socket."""
 
 import gzip
 import itertools
@@ -61,7 +61,7 @@ OTHERS = {
 
 @pytest.fixture(scope="module")
 def web(sqlite_template, tmp_path_factory, starts_processes):
-    """The server as it is deployed."""
+    """The server with its normal settings."""
     folder = tmp_path_factory.mktemp("web")
     shutil.copy(sqlite_template, folder / "ticketing.db")
     with RawServer(f"sqlite:///{folder / 'ticketing.db'}", folder / "log", {}) as running:
@@ -69,7 +69,7 @@ def web(sqlite_template, tmp_path_factory, starts_processes):
 
 
 def cpu_seconds(ask):
-    """What a request costs at the least of three times, with its answer."""
+    """Return the CPU time of a request, the least of three, and its response."""
     costs = []
     for _ in range(3):
         start = time.process_time()
@@ -80,13 +80,13 @@ def cpu_seconds(ask):
 
 @pytest.fixture
 def usual(admin, acme):
-    """What an ordinary request costs on this machine: that of an event which is refused."""
+    """The CPU time of an ordinary request on this machine: of a rejected event."""
     return cpu_seconds(lambda: admin.post(f"{acme.path}/events", {}))[0]
 
 
 @pytest.mark.parametrize("shape", AMBIGUOUS)
 def test_it_refuses_what_could_be_read_in_two_ways(shape, web):
-    # What is behind it would be the request that was smuggled: nobody answers it.
+    # What follows would be the smuggled request: it gets no response.
     web.one(AMBIGUOUS[shape] + GOOD).problem(400, "bad_request")
 
 
@@ -123,7 +123,7 @@ def test_chunks_have_the_same_limit(piece, web):
     with web.connect(chunked(LIMIT) + GET + b"\r\n") as sock:
         sock.shutdown(1)
         first, second = answers(read_all(sock))
-        first.problem(400, "malformed_json")  # it was read to its end
+        first.problem(400, "malformed_json")  # it was read completely
         assert second.status == 200
     web.one(chunked(LIMIT + 1)).problem(413, "body_too_large")
 
@@ -150,7 +150,7 @@ def test_it_goes_on_when_it_is_asked_whether_to(web):
         assert sock.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
         sock.sendall(BODY)
         read_one(sock).problem(401, "invalid_credentials")
-        # Whoever did not wait is not told to go on.
+        # A client that did not wait gets no 100.
         sock.sendall(POST + b"Content-Length: 15\r\nExpect: 100-continue\r\n\r\n" + BODY)
         read_one(sock).problem(401, "invalid_credentials")
 

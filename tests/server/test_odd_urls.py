@@ -1,6 +1,6 @@
-"""Paths, queries and headers with bytes that break services: each has one answer, everywhere.
+"""Paths, queries and headers with difficult bytes: the same response everywhere.
 
-They come from the routing table and the OpenAPI document: one that is added later is in here.
+They come from the routing table and the OpenAPI document, so new ones are included.
 """
 
 import json
@@ -95,7 +95,7 @@ SOUGHT = (
 
 @pytest.fixture
 def here(acme):
-    """The ids of one thing of each kind that acme has."""
+    """The ids of one resource of each kind that acme has."""
     ticket = acme.ticket(price_amount=0)
     return {
         "tenant": acme.slug,
@@ -107,7 +107,7 @@ def here(acme):
 
 
 def ask(app, method, path, query="", **options):
-    """Send the bytes of a path and a query as they are."""
+    """Send a path and a query without any encoding."""
     environ = {"QUERY_STRING": query, "PATH_INFO": unquote(path, "latin-1")}
     return app.test_client().open("/", method=method, environ_overrides=environ, **options)
 
@@ -166,7 +166,7 @@ def _takes(schema, value):
     if "enum" in schema:
         return text in schema["enum"]
     fits = schema.get("minLength", 0) <= len(text) <= schema.get("maxLength", len(text))
-    # A cursor is only taken if it is one of ours.
+    # Only our own cursors are accepted.
     return (
         fits and "cursor" not in schema.get("description", "") and schema.get("maxLength") != 1000
     )
@@ -212,7 +212,7 @@ def test_odd_bytes_in_an_idempotency_key_are_refused_wherever_one_is_taken(app, 
 
 
 def fold(text):
-    """The text in one case, of ASCII alone: what either database can do by itself."""
+    """Return the text with ASCII letters in lower case: both databases can do that."""
     return re.sub("[A-Z]+", lambda match: match[0].lower(), text)
 
 

@@ -1,4 +1,4 @@
-"""Requests that wait for a thread: not for ever, and not for a client that is gone."""
+"""Requests that wait for a thread: not forever, and not for a client that is gone."""
 
 import contextlib
 import json
@@ -58,7 +58,7 @@ def acme(web):
 
 
 def write(acme, title):
-    """The bytes of a request that makes an event, for which a thread waits for the database."""
+    """Return the bytes of a request that creates an event. Its thread waits for the database."""
     body = json.dumps(
         {"title": title, "type": "online", "start_at": "2099-01-01T00:00:00Z", "timezone": "UTC"}
     )
@@ -78,7 +78,7 @@ def titles(acme):
 @contextlib.contextmanager
 def all_threads_busy(web, acme, name):
     """Keep every thread waiting for the database, until the block ends."""
-    assert len(titles(acme)) >= 0  # the key's use is noted before the lock
+    assert len(titles(acme)) >= 0  # the key's use is stored before the lock
     lock = sqlite3.connect(web.database, isolation_level=None)
     lock.execute("BEGIN IMMEDIATE")
     others = web.clients()
@@ -98,7 +98,7 @@ def all_threads_busy(web, acme, name):
 def test_a_request_that_waits_too_long_for_a_thread_gets_503_and_is_not_carried_out(web, acme):
     with all_threads_busy(web, acme, "busy"):
         with web.connect(write(acme, "too late")) as late:
-            (answer,) = answers(read_all(late))  # while every thread is still busy
+            (answer,) = answers(read_all(late))  # while all threads are busy
         answer.problem(503, "overloaded")
         assert int(answer.headers["retry-after"]) > 0
         assert answer.headers["connection"] == "close"
@@ -163,7 +163,7 @@ def test_many_who_wait_are_all_answered(web, acme):
 
 
 def start(before, *arguments):
-    """Start gunicorn, with some code run before it; return what it says at its end."""
+    """Start gunicorn after some code. Return its messages."""
     done = subprocess.run(
         [
             sys.executable,

@@ -1,4 +1,4 @@
-"""Clients that take their time: none of them may cost the others any."""
+"""Slow clients must not slow down others."""
 
 import contextlib
 import json
@@ -44,7 +44,7 @@ QUICK = {"REQUEST_SECONDS": 2, "SEND_SECONDS": 2}
 
 @pytest.fixture(scope="module")
 def start(sqlite_template, tmp_path_factory, starts_processes):
-    """Start a server with other numbers."""
+    """Return a function that starts a server with other numbers."""
     with contextlib.ExitStack() as running:
 
         def start(**numbers):
@@ -58,31 +58,31 @@ def start(sqlite_template, tmp_path_factory, starts_processes):
 
 @pytest.fixture(scope="module")
 def web(start):
-    """The server as it is deployed."""
+    """The server with its normal numbers."""
     return start()
 
 
 @pytest.fixture(scope="module")
 def quick(start):
-    """One that loses its patience sooner."""
+    """A server with short time limits."""
     return start(**QUICK)
 
 
 @pytest.fixture(scope="module")
 def frugal(start):
-    """One that keeps less."""
+    """A server that buffers less."""
     return start(MAX_HELD_BYTES=2_000_000)
 
 
 @pytest.fixture
 def held():
-    """Connections that are closed when the test is over."""
+    """Return a function that closes a connection at the end of the test."""
     with contextlib.ExitStack() as stack:
         yield lambda sock: stack.enter_context(sock)
 
 
 def assert_nobody_waits(server):
-    """Twenty others are answered in half of the time that one slow client is given."""
+    """Check that twenty others get responses in half of the time limit of a slow client."""
     assert sum(server.seconds_to_answer() for _ in range(20)) < REQUEST_SECONDS / 2
 
 
@@ -98,14 +98,14 @@ def test_2000_connections_that_say_nothing_keep_nobody_waiting(web, held):
     with many_files():
         silent = [held(web.connect()) for _ in range(2000)]
         assert_nobody_waits(web)
-        # No more are kept than two processes have room for.
+        # Only as many stay open as two processes have room for.
         eventually(lambda: sum(is_hung_up_on(sock) for sock in silent) >= 1000)
     for pid in cpu.tree(web.pid):
         assert len(os.listdir(f"/proc/{pid}/fd")) < 600
 
 
 def is_hung_up_on(sock):
-    """Whether the server has closed a connection on which it has said nothing."""
+    """Return whether the server has closed a connection without a response."""
     sock.setblocking(False)
     try:
         return sock.recv(1) == b""
@@ -118,7 +118,7 @@ def is_hung_up_on(sock):
 @pytest.mark.parametrize("kind", list(SLOW)[1:5])
 def test_a_request_that_does_not_arrive_whole_in_time_is_told_so(kind, quick, held):
     sock = held(quick.connect(SLOW[kind]))
-    # A byte now and then does not make it last longer: they are sent until there is an answer.
+    # A byte now and then does not extend the limit. Send bytes until there is a response.
     for _ in range(200):
         if select.select([sock], [], [], 0.2)[0]:
             break
@@ -140,7 +140,7 @@ def test_who_reads_next_to_nothing_is_hung_up_on(quick, held):
     received = 0
     with contextlib.suppress(ConnectionError):
         for _ in range(80):
-            time.sleep(0.05)  # a little now and then does not make it last longer
+            time.sleep(0.05)  # a little now and then does not extend the limit
             received += len(sock.recv(256))
         received += len(read_all(sock))
     assert received < 40 * size
@@ -177,7 +177,7 @@ def test_what_slow_clients_leave_in_memory_is_bounded(frugal, held):
     whole = POST + b"Content-Length: 60000\r\n\r\n" + b"{" * 59_999
     before = cpu.pss_bytes(frugal.pid)
     socks = [held(frugal.connect(whole)) for _ in range(200)]
-    # 12 MB were sent, and two processes keep 2 MB each.
+    # 12 MB were sent, and two processes buffer 2 MB each.
     eventually(lambda: sum(is_hung_up_on(sock) for sock in socks) >= 120)
     assert cpu.pss_bytes(frugal.pid) - before < 12_000_000
     assert_nobody_waits(frugal)

@@ -1,4 +1,4 @@
-"""What every answer and every request have in common, whatever they are about."""
+"""What all requests and responses have in common."""
 
 import io
 import json
@@ -27,7 +27,7 @@ def events_path(acme):
 
 
 def problem(answer, status, code):
-    """Check that an answer is a problem of this status and code; return its body."""
+    """Check that a response is a problem of this status and code. Return its body."""
     assert answer.status_code == status, answer.text
     assert answer.content_type == PROBLEM
     body = answer.json

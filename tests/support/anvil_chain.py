@@ -1,4 +1,4 @@
-"""A real node with what FakeChain offers, for the same sequences."""
+"""A real node with the interface of FakeChain, for the same sequences."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -20,7 +20,7 @@ GAS = hex(200_000)
 
 
 class AnvilChain:
-    """Blocks are mined when the test says so. What lies before the test is never reorganized."""
+    """Mines blocks only on request. Blocks from before the test are never reorganized."""
 
     organizer = ORGANIZER
     buyers = BUYERS
@@ -30,7 +30,7 @@ class AnvilChain:
         self._client = RpcClient([node.url])
         self.decimals = decimals
         self.lag, self.widest_range = 0, 0
-        """A real node does not lag, nor refuse ranges: set, and of no effect."""
+        """A real node neither lags nor refuses ranges: these settings have no effect."""
         self.token = anvil.deploy_token(node.rpc, decimals)
         for holder in (ORGANIZER, *BUYERS):
             anvil.mint(node.rpc, self.token, holder, RICH)
@@ -46,7 +46,7 @@ class AnvilChain:
         self._rpc("anvil_mine", hex(blocks))
 
     def send(self, sends: Sequence[Send], time: int, *, apart: bool = True) -> list[str]:
-        """Mine transfers in one block, each in a transaction of its own."""
+        """Mine transfers in one block, each in its own transaction."""
         made = []
         for send in sends:
             data = f"0xa9059cbb{send.to[2:].lower():0>64}{send.amount:064x}"
@@ -56,7 +56,7 @@ class AnvilChain:
         return made
 
     def reorganize(self, depth: int, places: Sequence[int | None], extra: int) -> int:
-        """Replace the last blocks; return how many. As FakeChain does, as far as nonces allow."""
+        """Replace the last blocks and return how many. Like FakeChain, as far as nonces allow."""
         head = self.head[0]
         depth = min(depth, head - self._first)
         blocks = [
@@ -77,7 +77,7 @@ class AnvilChain:
         return depth
 
     def include_dropped(self, time: int) -> None:
-        """Mine what reorganizations dropped, unless it was replaced meanwhile."""
+        """Mine dropped transactions, unless they were replaced meanwhile."""
         for each in self._dropped:
             with suppress(RuntimeError):
                 self._rpc("eth_sendRawTransaction", each)
@@ -91,7 +91,7 @@ class AnvilChain:
         return int(block["number"], 16), block["hash"], int(block["timestamp"], 16)
 
     def transfers(self) -> list[Seen]:
-        """Every transfer of the test that is on the chain now."""
+        """Return every transfer of the test that is on the chain now."""
         asked = {"address": self.token, "topics": [TRANSFER], "fromBlock": hex(self._first)}
         return [
             Seen(
@@ -106,5 +106,5 @@ class AnvilChain:
         ]
 
     def batch(self, calls: Sequence[Call]) -> list[Any]:
-        """Answer as the service is answered."""
+        """Answer a batch as the service gets it."""
         return self._client.batch(calls)

@@ -1,4 +1,4 @@
-"""A node that misbehaves as a test asks: a provider over HTTP in front of a real node."""
+"""A node that misbehaves on request: a provider over HTTP in front of a real node."""
 
 import json
 import threading
@@ -23,10 +23,10 @@ SECRET = "key-that-belongs-in-no-log"
 
 
 class BadNode(Provider):
-    """A provider that listens on a port of its own. A context manager.
+    """A provider that listens on its own port. A context manager.
 
-    `delay` is how many seconds each answer takes, `drip` whether it comes byte by byte. `hangs_up`
-    closes each connection unanswered. `garble` turns the body of an answer into a status and a
+    `delay` is the time of each response in seconds. `drip` sends it byte by byte. `hangs_up` closes
+    each connection without a response. `garble` turns the body of a response into a status and a
     body.
     """
 
@@ -48,7 +48,7 @@ class BadNode(Provider):
         self._http.clear()
 
     def well(self) -> None:
-        """Be a good node from now on. Requests that hang are hung up."""
+        """Be a good node again. Connections of requests that hang are closed."""
         super().well()
         self.garble: Callable[[bytes], tuple[int, bytes]] | None = None
         self.hangs_up = self.drip = False
@@ -57,14 +57,14 @@ class BadNode(Provider):
         self._well_again = threading.Event()
 
     def go_away(self) -> None:
-        """Refuse connections, from now on until `come_back`."""
+        """Refuse connections until `come_back`."""
         self._ended.set()
         self._well_again.set()
         self._server.shutdown()
         self._server.server_close()
 
     def come_back(self) -> None:
-        """Listen again, at the same port."""
+        """Listen again on the same port."""
         self._ended.clear()
         self._well_again = threading.Event()
         self._server = self._listen(self.port)
@@ -75,7 +75,7 @@ class BadNode(Provider):
         return server
 
     def serve(self, body: bytes) -> HttpFailure | None:
-        """Return what is sent for the body of a request; None to hang up."""
+        """Return the response to the body of a request. None: hang up."""
         well_again, hangs_up = self._well_again, self.hangs_up
         asked = json.loads(body)
         response = self.respond(asked if isinstance(asked, list) else [asked])
@@ -117,7 +117,7 @@ class _Server(ThreadingHTTPServer):
     allow_reuse_address = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of clients that went away."""
+        """Ignore clients that disconnected."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -138,12 +138,12 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def cursor() -> int:
-    """The number of the block read last."""
+    """Return the number of the last block that was read."""
     return int(ChainState.get().block_number)
 
 
 def sentence(acme: Organizer) -> str:
-    """What a look that fails says: one sentence, without the node's URL."""
+    """Return the message of a look that fails: one sentence, without the node's URL."""
     said = cli(acme.app, "worker", "--once", exit_code=1)
     assert said.startswith(f"Error: chain {CHAIN} cannot be read: ")
     assert said.count("\n") == 1
@@ -153,19 +153,19 @@ def sentence(acme: Organizer) -> str:
 
 
 def checked_watcher(app: Flask) -> Watcher:
-    """A watcher that has made sure of its chain while the node was well, and looked once."""
+    """Return a watcher that has checked its chain while the node was well, and looked once."""
     watcher = Watcher(app.extensions["ticketing"].chains[CHAIN])
     watcher.look()
     return watcher
 
 
 def is_unavailable(answer: TestResponse) -> bool:
-    """Whether an answer says that the chain cannot be looked at."""
+    """Return whether a response is 503 `chain_unavailable`."""
     return (answer.status_code, answer.json["code"]) == (503, "chain_unavailable")
 
 
 def assert_no_url(caplog: pytest.LogCaptureFixture, bad_node: BadNode) -> None:
-    """Nothing that was logged during the test names the node, or holds a traceback."""
+    """Check that the test's log has neither the node's address nor a traceback."""
     records = caplog.get_records("call")
     said = "\n".join(record.getMessage() for record in records)
     assert SECRET not in said

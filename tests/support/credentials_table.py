@@ -1,4 +1,4 @@
-"""Credentials of every kind, good and bad: what each is, and the headers that carry it."""
+"""Credentials of every kind, valid and invalid, with the headers that carry them."""
 
 import warnings
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ METRICS_TOKEN = "metrics-0123456789abcdef"
 
 
 class Kind(Enum):
-    """What a credential is to a tenant's endpoints, if it is not one of its roles."""
+    """The kinds of credentials of a tenant's endpoints, besides its roles."""
 
     NONE = "nothing that anybody looks at"
     SCHEME = "an Authorization header of another scheme"
@@ -31,7 +31,7 @@ class Kind(Enum):
 
 
 class Credential(NamedTuple):
-    """A credential: its name, its kind or its role, and the headers that carry it."""
+    """A credential: its name, its kind or role, and its headers."""
 
     name: str
     kind: Kind | Role
@@ -39,7 +39,7 @@ class Credential(NamedTuple):
 
 
 def every_credential(organizer: Organizer, neighbour: Organizer) -> list[Credential]:
-    """One of each, as `organizer`'s endpoints see them."""
+    """Return one of each kind, from the view of `organizer`'s endpoints."""
     return [
         *_nothing(organizer),
         *_bad_keys(organizer),
@@ -56,26 +56,26 @@ def bearer(token: str) -> dict[str, str]:
 
 
 def exchange(organizer: Organizer, key: str) -> str:
-    """The JWT that a key is exchanged for."""
+    """Return the JWT for a key."""
     answer = Api(organizer.app.test_client()).post("/v1/auth/token", {"api_key": key})
     token: str = answer.json["access_token"]
     return token
 
 
 def both_ways(organizer: Organizer, key: str) -> tuple[dict[str, str], dict[str, str]]:
-    """The headers of a JWT made from a key, and of the key itself."""
+    """Return the headers of a JWT made from a key, and those of the key itself."""
     return bearer(exchange(organizer, key)), {"X-API-Key": key}
 
 
 def new_key(organizer: Organizer, **fields: Any) -> tuple[str, str]:
-    """A new admin key: its id and its plaintext."""
+    """Return the id and the plaintext of a new admin key."""
     owner = organizer.with_headers({"X-API-Key": organizer.admin_key})
     made = owner.post(f"{organizer.path}/apikeys", {"name": "x", "role": "admin", **fields})
     return made.json["id"], made.json["key"]
 
 
 def member(organizer: Organizer, email: str, role: str) -> str:
-    """The JWT of a new member."""
+    """Return the JWT of a new member."""
     arguments = ("members", "add", organizer.slug, email, "--role", role, "--password-stdin")
     cli(organizer.app, *arguments, stdin=PASSWORD)
     body = {"tenant": organizer.slug, "email": email, "password": PASSWORD}
@@ -95,14 +95,14 @@ def revoke(organizer: Organizer, key_id: str) -> None:
 
 
 def rotate(organizer: Organizer, key_id: str) -> None:
-    """Give a key a new secret; the one before ends at once."""
+    """Give a key a new secret. The old one ends at once."""
     owner = organizer.with_headers({"X-API-Key": organizer.admin_key})
     body = {"overlap_seconds": 0}
     assert owner.post(f"{organizer.path}/apikeys/{key_id}/rotate", body).status_code == 200
 
 
 def wrong_secret(key: str) -> str:
-    """A key with the id of `key`, rightly formed, whose secret nobody was given."""
+    """Return a well-formed key with the id of `key` and a wrong secret."""
     return credentials.new_api_key(credentials.api_key_id(key) or "")
 
 
@@ -164,7 +164,7 @@ def _bad_members(organizer: Organizer) -> list[tuple[str, Kind, dict[str, str]]]
 
 
 def _forged(organizer: Organizer, neighbour: Organizer) -> list[Credential]:
-    """JWTs of a key that is good, each with one thing wrong. Most need our secret to be made."""
+    """Return JWTs of a valid key, each with one error. Most of them need our secret."""
     token = exchange(organizer, organizer.admin_key)
     good = jwt.decode(token, SECRET_KEY, ["HS256"], audience="ticketing-admin")
     assert set(good) == CLAIMS

@@ -1,4 +1,4 @@
-"""Every endpoint there is, read from the routing table: one that is added later is among them."""
+"""Every endpoint, read from the routing table: new ones are included automatically."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ from typing import Any
 from flask import Flask
 
 from ticketing import ids
-from ticketing.web.auth import Guard
+from ticketing.web.auth import Buyer, Guard
 from ticketing.web.blueprint import ApiBlueprint
 
 OUTSIDE_SURFACES = {"static", "openapi", "docs", "home"}
-"""Pages about the service, for everybody."""
+"""Public pages about the service."""
 
 UNKNOWN = {
     "event_id": f"{ids.EVENT}{'0' * 26}",
@@ -20,12 +20,12 @@ UNKNOWN = {
     "admission_id": f"{ids.ADMISSION}{'0' * 26}",
     "key_id": f"{ids.API_KEY}{'0' * 26}",
 }
-"""An id that was never given to anything, for each kind that a path may have."""
+"""An unused id for each kind that a path may have."""
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One method of one route, and the guard before it."""
+    """One method of one route, and its guard."""
 
     method: str
     rule: str
@@ -40,12 +40,17 @@ class Endpoint:
         return self.method in ("GET", "HEAD")
 
     @property
+    def needs_secret(self) -> bool:
+        """Whether no role opens it, but an order's client secret."""
+        return isinstance(self.guard, Buyer) and self.view in self.guard.secret_views
+
+    @property
     def ids(self) -> list[str]:
-        """What its path names beside the tenant."""
+        """The parameters of its path besides the tenant."""
         return sorted(self.arguments - {"tenant"})
 
     def path(self, **known: str) -> str:
-        """Its path, with ids that nothing has where none is given."""
+        """Return its path. An id that is not given gets an unused value."""
         path = self.rule
         for name in self.arguments:
             path = path.replace(f"<{name}>", {**UNKNOWN, **known}[name])
@@ -53,7 +58,7 @@ class Endpoint:
 
 
 def endpoints(app: Flask, prefix: str = "/") -> Iterator[Endpoint]:
-    """Yield the endpoints of all surfaces. A route without a surface and a guard has no place."""
+    """Yield the endpoints of all surfaces. Each route must have a surface and a guard."""
     for rule in app.url_map.iter_rules():
         if rule.endpoint in OUTSIDE_SURFACES or not rule.rule.startswith(prefix):
             continue
@@ -65,7 +70,7 @@ def endpoints(app: Flask, prefix: str = "/") -> Iterator[Endpoint]:
 
 
 def same(answer: Any) -> tuple[Any, ...]:
-    """What two answers that tell the same have in common: all but the request's id."""
+    """Return a response without its request id, for comparison."""
     body = answer.get_json(silent=True)
     headers = {name: value for name, value in answer.headers if name != "X-Request-ID"}
     headers.pop("Content-Length", None)

@@ -1,4 +1,4 @@
-"""Tenants, credentials, events and payments for tests, made through the API and the CLI."""
+"""Tenants, credentials, events and payments for tests, created through the API and the CLI."""
 
 import hashlib
 import json
@@ -50,7 +50,7 @@ class Api:
 
 @dataclass
 class Organizer:
-    """A tenant and what its people do."""
+    """A tenant and the actions of its people."""
 
     app: Flask
     slug: str
@@ -70,12 +70,12 @@ class Organizer:
         return f"/v1/checkout/tenants/{self.slug}"
 
     def api(self, role: str = "admin") -> Api:
-        """A client with a JWT of this role."""
+        """Return a client with a JWT of this role."""
         token = Api(self.app.test_client()).post("/v1/auth/token", {"api_key": self.key(role)})
         return self.with_headers({"Authorization": f"Bearer {token.json['access_token']}"})
 
     def key(self, role: str) -> str:
-        """The plaintext of a new key of this role."""
+        """Return the plaintext of a new key of this role."""
         if role == "admin":
             return self.admin_key
         made = cli(self.app, "keys", "create", self.slug, "--name", role, "--role", role, "--json")
@@ -85,14 +85,14 @@ class Organizer:
         return Api(self.app.test_client(), headers)
 
     def event(self, **fields: Any) -> dict[str, Any]:
-        """A new event, published unless told otherwise."""
+        """Create an event, published by default."""
         body = {**event_body(), "status": "published", **fields}
         made = self._key_api().post(f"{self.path}/events", body)
         assert made.status_code == 201, made.json
         return made.json
 
     def ticket(self, event: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
-        """A new ticket type, published unless told otherwise, of a new event if none is given."""
+        """Create a ticket type, published by default, by default of a new event."""
         event = event or self.event()
         body = {**ticket_body(), "status": "published", **fields}
         made = self._key_api().post(f"{self.path}/events/{event['id']}/tickets", body)
@@ -100,18 +100,18 @@ class Organizer:
         return made.json
 
     def stock(self, ticket: dict[str, Any]) -> tuple[int, int]:
-        """How many of a ticket type are held and sold."""
+        """Return how many of a ticket type are held and sold."""
         path = f"{self.path}/events/{ticket['event_id']}/tickets/{ticket['id']}"
         now = self._key_api().get(path).json
         return now["held"], now["sold"]
 
     def preflight(self, ticket: dict[str, Any], **fields: Any) -> TestResponse:
-        """What preflight answers a buyer of this ticket type."""
+        """Send a preflight for this ticket type, and return the response."""
         body = {"event_id": ticket["event_id"], "ticket_id": ticket["id"], **fields}
         return Api(self.app.test_client()).post(f"{self.checkout}/preflight", body)
 
     def buyer(self, ticket: dict[str, Any], **fields: Any) -> "Buyer":
-        """A buyer whose preflight went well."""
+        """Return a buyer after a successful preflight."""
         answer = self.preflight(ticket, **fields)
         assert answer.status_code == 201, answer.json
         return Buyer(self, answer.json)
@@ -122,7 +122,7 @@ class Organizer:
 
 @dataclass
 class Buyer:
-    """Who holds an intent."""
+    """A buyer with an intent."""
 
     organizer: Organizer
     intent: dict[str, Any]
@@ -137,7 +137,7 @@ class Buyer:
         return self.organizer.with_headers({"Authorization": f"Bearer {secret}"})
 
     def now(self) -> dict[str, Any]:
-        """The intent as it is now."""
+        """Return the current intent."""
         return self.api.get(self.path).json
 
     def purchase(self) -> TestResponse:
@@ -147,7 +147,7 @@ class Buyer:
         return self.api.post(f"{self.path}/cancel")
 
     def pay(self, node: anvil.Anvil, atomic_amount: int | None = None) -> str:
-        """Pay on the chain, all of it unless told otherwise; return the transaction's hash."""
+        """Pay on the chain, by default the full amount. Return the transaction's hash."""
         if atomic_amount is None:
             atomic_amount = self.intent["atomic_amount"]
         token, address = self.intent["token_address"], self.intent["address"]
@@ -155,7 +155,7 @@ class Buyer:
 
 
 def new_organizer(app: Flask, slug: str, *, xpub: str | None = "new") -> Organizer:
-    """Make a tenant through the CLI, with a new wallet unless `xpub` is None or another."""
+    """Create a tenant through the CLI, by default with a new wallet."""
     arguments = ["tenants", "create", slug, "--name", slug.title(), "--json"]
     if xpub is not None:
         arguments += ["--xpub", new_xpub() if xpub == "new" else xpub]
@@ -173,7 +173,7 @@ def cli(app: Flask, *arguments: str, stdin: str | None = None, exit_code: int = 
 def run(
     environ: dict[str, str], module: str, *arguments: str | bytes, stdin: str | bytes = b""
 ) -> subprocess.CompletedProcess[str]:
-    """Run `python -m module arguments` in a process of its own that knows `environ` alone."""
+    """Run `python -m module arguments` in a process with only this environment."""
     done = subprocess.run(
         [sys.executable, "-m", module, *arguments],
         cwd=ROOT,
@@ -187,7 +187,7 @@ def run(
 
 
 def worker_once(app: Flask) -> str:
-    """Let the worker take one look at every chain."""
+    """Run one look of the worker at every chain."""
     return cli(app, "worker", "--once")
 
 
@@ -206,13 +206,13 @@ def ticket_body() -> dict[str, Any]:
 
 
 def in_days(days: float) -> str:
-    """The moment so many days from now, as the API writes it."""
+    """Return the moment in this many days, in the API's format."""
     moment = datetime.now(UTC).replace(microsecond=0) + timedelta(days=days)
     return moment.isoformat().replace("+00:00", "Z")
 
 
 def new_xpub(*, depth: int = 3, version: str = "0488B21E") -> str:
-    """An account's extended public key that nobody had before (and nobody has the private key)."""
+    """Return a new extended public key of an account. Nobody has its private key."""
     point = secp256k1.add_to_generator_multiple(secrets.randbelow(2**255), secp256k1.G)
     data = (
         bytes.fromhex(version)

@@ -1,4 +1,4 @@
-"""A chain in memory that answers JSON-RPC as a node does: for thousands of steps in a minute."""
+"""A chain in memory that answers JSON-RPC like a node: thousands of steps a minute."""
 
 import hashlib
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ FIRST_BLOCKS = 8
 
 @dataclass(frozen=True)
 class Send:
-    """Tokens to be sent from one address to another."""
+    """Tokens to send from one address to another."""
 
     sender: str
     to: str
@@ -29,7 +29,7 @@ class Send:
 
 @dataclass(frozen=True)
 class Seen:
-    """A transfer where it lies on the chain as it is now."""
+    """A transfer and its current place on the chain."""
 
     tx_hash: str
     log_index: int
@@ -60,7 +60,7 @@ class FakeBlock:
 
 
 class FakeChain:
-    """Blocks, transactions and what became of them. A node may lag `lag` blocks behind it."""
+    """Blocks, transactions and their results. `lag`: how many blocks a node is behind."""
 
     organizer = "0x" + "0a" * 20
     buyers = ["0x" + f"b{n}" * 20 for n in range(3)]
@@ -76,25 +76,25 @@ class FakeChain:
         self._dropped: list[Transaction] = []
         self.mine(FIRST_BLOCKS, time)
 
-    # What happens on the chain.
+    # Events of the chain.
 
     def mine(self, blocks: int, time: int) -> None:
-        """Add empty blocks, the first of them at `time` or right after its parent."""
+        """Add empty blocks, the first at `time` or right after its parent."""
         for _ in range(blocks):
             self._add(time, ())
 
     def send(self, sends: Sequence[Send], time: int, *, apart: bool = True) -> list[str]:
-        """Mine transfers in one block: each in a transaction of its own, or all in one."""
+        """Mine transfers in one block: each in its own transaction, or all in one."""
         groups = [(send,) for send in sends] if apart else [tuple(sends)]
         made = [Transaction(self._new_hash("tx"), group) for group in groups]
         self._add(time, tuple(made))
         return [each.hash for each in made]
 
     def reorganize(self, depth: int, places: Sequence[int | None], extra: int) -> int:
-        """Replace the last blocks by others, and `extra` more; return how many were replaced.
+        """Replace the last blocks, and add `extra` more. Return how many were replaced.
 
-        The transactions in them go to the new block that their place says, by turns; None drops
-        one. Order within a block is the other way round, so that log indexes move.
+        `places` says in which new block each transaction goes, in turns. None drops one. The order
+        within a block is reversed, so that log indexes change.
         """
         depth = min(depth, len(self._blocks) - 1)
         old, self._blocks = self._blocks[-depth:], self._blocks[:-depth]
@@ -111,7 +111,7 @@ class FakeChain:
         return depth
 
     def include_dropped(self, time: int) -> None:
-        """Mine everything that reorganizations dropped, in one block."""
+        """Mine all dropped transactions in one block."""
         self._add(time, tuple(self._dropped))
         self._dropped = []
 
@@ -125,7 +125,7 @@ class FakeChain:
     def _new_hash(self, kind: str) -> str:
         return "0x" + hashlib.sha256(f"{kind} {next(self._serial)}".encode()).hexdigest()
 
-    # What is true of it, for whoever compares.
+    # The true state, for comparison.
 
     @property
     def head(self) -> tuple[int, str, int]:
@@ -134,13 +134,13 @@ class FakeChain:
         return block.number, block.hash, block.time
 
     def transfers(self) -> list[Seen]:
-        """Every transfer on the chain as it is now."""
+        """Return every transfer that is on the chain now."""
         return _seen(self._blocks)
 
-    # What a node says of it.
+    # The answers of a node.
 
     def batch(self, calls: Sequence[Call]) -> list[Any]:
-        """Answer as RpcClient.batch does."""
+        """Answer like RpcClient.batch."""
         blocks = self._blocks[: len(self._blocks) - min(self.lag, FIRST_BLOCKS)]
         return [getattr(self, f"_{method}")(blocks, *params) for method, params in calls]
 

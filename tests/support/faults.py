@@ -1,4 +1,4 @@
-"""What clients of real processes see while a fault lasts, and how long until all is well again."""
+"""What clients of real processes see during a fault, and how long until all is well again."""
 
 import threading
 import time
@@ -15,10 +15,10 @@ from tools.client import Answer, Client
 
 
 class Load:
-    """Clients that ask one after another, each on a connection that it keeps. A context manager.
+    """Clients that send one request after another, each on its own kept connection.
 
-    `ask` is given a client and the number of the request. What became of each request is kept:
-    when it began and ended, and its answer's status or the name of the error instead of one.
+    A context manager. `ask` gets a client and the number of the request. `seen` has for each
+    request its start, its end, and its status or the name of the error.
     """
 
     def __init__(self, url: str, ask: Callable[[Client, int], Answer], clients: int = 4) -> None:
@@ -41,11 +41,11 @@ class Load:
             thread.join()
 
     def counts(self, since: float = 0.0) -> Counter[int | str]:
-        """How often each outcome was met by requests that began at `since` or later."""
+        """Count the outcomes of requests that began at `since` or later."""
         return Counter(outcome for began, _, outcome in list(self.seen) if began >= since)
 
     def wait_for(self, more: int) -> None:
-        """Wait until so many more requests have had their outcome."""
+        """Wait until this many more requests have ended."""
         target = len(self.seen) + more
         eventually(lambda: len(self.seen) >= target)
 
@@ -63,12 +63,12 @@ class Load:
 
 
 def order(ticket: Any) -> dict[str, str]:
-    """The body of a preflight for one ticket."""
+    """Return the body of a preflight for one ticket."""
     return {"event_id": ticket["event_id"], "ticket_id": ticket["id"]}
 
 
 def reading_and_buying(acme: RemoteOrganizer, ticket: Any) -> Callable[[Client, int], Answer]:
-    """A load that reads and buys by turns."""
+    """Return a load of reads and orders in turns."""
 
     def ask(client: Client, number: int) -> Answer:
         if number % 2:
@@ -79,14 +79,14 @@ def reading_and_buying(acme: RemoteOrganizer, ticket: Any) -> Callable[[Client, 
 
 
 def sql(url: str, statement: str, *values: object) -> list[tuple]:
-    """Run one statement on a connection of its own; return its rows."""
+    """Run one statement on a new connection. Return its rows."""
     with psycopg.connect(url, autocommit=True) as connection:
         cursor = connection.execute(statement.encode(), values or None)
         return cursor.fetchall() if cursor.description else []
 
 
 def cut(url: str, condition: str = "true") -> int:
-    """End the connections to a database that meet a condition; return how many have ended."""
+    """End the connections to a database that meet a condition. Return how many ended."""
     found = sql(
         url,
         f"SELECT pg_terminate_backend(pid, {PATIENCE_SECONDS * 1000}) FROM pg_stat_activity"
@@ -96,10 +96,10 @@ def cut(url: str, condition: str = "true") -> int:
 
 
 def family(pid: int) -> list[int]:
-    """A process and those that it has started itself."""
+    """Return a process and its children."""
     return [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
 
 
 def runs(pid: int) -> bool:
-    """Whether a process has not ended."""
+    """Return whether a process still runs."""
     return Path(f"/proc/{pid}").exists()

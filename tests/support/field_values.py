@@ -1,6 +1,6 @@
-"""The fields of events and ticket types: for each the values that are taken and that are refused.
+"""The fields of events and ticket types: valid and invalid values of each.
 
-A field that is added to one of them needs a line here, and no other test to be changed.
+A new field needs a line here, and no other change of tests.
 """
 
 RIGHT_TO_LEFT = "\u200f\u05e9\u05dc\u05d5\u05dd \u202e\u05d0\u202c"
@@ -39,7 +39,7 @@ GOOD_TIMES = {
 
 
 def text(low, high, *, good=(), bad=(), free=True, null=False):
-    """Text of `low` to `high` characters; `free` takes any characters there are."""
+    """Return values of a text of `low` to `high` characters. `free`: any characters are valid."""
     inside = [*("x" * length for length in {low, high} if free), *good]
     if free and high >= 20:
         inside += [RIGHT_TO_LEFT, FOUR_BYTES, " a\tb\n\x7f ", "\u0301e\u200b", "é", "e\u0301"]
@@ -103,14 +103,14 @@ PUBLIC_EVENT = {
     "doors_open_at": instant(null=True),
     "transfers_end_at": instant(null=True),
 }
-"""What an organizer says of an event, and everybody may read."""
+"""Fields of an event that everybody may read."""
 
 EVENT = {
     **PUBLIC_EVENT,
     "online_join_url": URL,
     "capacity": integer(0, 2**53 - 1, null=True),
 }
-"""All that an organizer says of an event."""
+"""All fields of an event."""
 
 PUBLIC_TICKET_TYPE = {
     "name": TITLE,
@@ -122,11 +122,11 @@ PUBLIC_TICKET_TYPE = {
     "sales_start_at": instant(good=[EPOCH], null=True),
     "sales_end_at": instant(null=True),
 }
-"""What an organizer says of a ticket type, and everybody may read."""
+"""Fields of a ticket type that everybody may read."""
 
 TICKET_TYPE = {
     **PUBLIC_TICKET_TYPE,
     "capacity": integer(0, 2**53 - 1, null=True),
     "requires_key": BOOLEAN,
 }
-"""All that an organizer says of a ticket type."""
+"""All fields of a ticket type."""

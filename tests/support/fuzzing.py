@@ -1,4 +1,4 @@
-"""What the fuzz is made of: a shop to find things in, schemathesis' engine, and what it found."""
+"""The parts of the fuzz: a shop with data, schemathesis' engine, and the findings."""
 
 import sys
 from collections import Counter
@@ -40,11 +40,18 @@ Known = dict[str, list[Any]]
 
 PASSWORD = "correct horse battery staple"
 OUT_OF_RANGE = "Must be in the years 1970 to 9999 in UTC."
+NO_PAYEE = {
+    "Must be an address with a valid EIP-55 checksum.",
+    "Must not be the zero address.",
+    "Must not be the payment address of an order.",
+}
 IN_WORDS = {
     "cursor": {"Must be a cursor of this list."},
     "timezone": {"Not an IANA time zone name."},
     "online_join_url": {"Not a valid URL."},
     "end_at": {"Must be after start_at."},
+    "doors_open_at": {"Must not be after end_at."},
+    "transfers_end_at": {"Must not be after end_at."},
     "sales_end_at": {"Must be after sales_start_at."},
     "min_per_order": {"Must not be above max_per_order."},
     "chain_id": {
@@ -52,38 +59,43 @@ IN_WORDS = {
         "This ticket type is not sold on that chain.",
     },
     "buyer.email": {"Not a valid email address."},
+    "holder.email": {"Not a valid email address."},
     "xpub": {"Not an extended public key: its checksum is wrong."},
+    "address": NO_PAYEE,
+    "recipient": NO_PAYEE,
     "Idempotency-Key": {"32 characters or more without a credential."},
 }
-"""Refusals of what JSON Schema lets pass: it knows no checksum, no list of zones, and of two fields
-not which is the later. The document says each of them in words."""
+"""Rejections of values that JSON Schema allows. The document describes each of them in words.
+
+JSON Schema has no checksums and no list of time zones, and cannot compare two dates.
+"""
 
 
 @dataclass
 class Found:
-    """What a run saw."""
+    """The results of a run."""
 
     cases: int = 0
     statuses: dict[str, Counter[int]] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
-    """How each was come by, as a command, by what it is."""
+    """The command that reproduces each finding, by its kind."""
 
 
 @dataclass
 class Shop:
-    """Something of everything, as it is found in a shop that is open."""
+    """Resources of every kind in an open shop."""
 
     acme: Organizer
     known: Known
-    """Values that name something, by the parameter or the field of a body that takes them."""
+    """Values of ids, by the parameter or field that accepts them."""
 
     paid: Buyer
     admin: Api
-    """A member, whom no call can shut out as it can a key."""
+    """A member: unlike a key, no request can disable it."""
 
 
 def open_shop(acme: Organizer, node: anvil.Anvil) -> Shop:
-    """Fill acme's shop: sold, held, hidden and called off; paid, paid too much and given up."""
+    """Fill acme's shop: sold, held, hidden and canceled; paid, overpaid and expired."""
     sale, draft = acme.event(slug="on-sale"), acme.event(status="draft", slug="a-draft")
     gone, admin = acme.event(slug="called-off"), acme.api()
     admin.post(f"{acme.path}/events/{gone['id']}/status", {"status": "canceled"})
@@ -98,10 +110,13 @@ def open_shop(acme: Organizer, node: anvil.Anvil) -> Shop:
     guest = acme.buyer(free, quantity=2)
     worker_once(acme.app)
     paid.pay(node)
-    too_much.pay(node, PRICE + 7)
+    more = [acme.buyer(seat, buyer=ada) for _ in range(3)]
+    for each in (too_much, *more):
+        each.pay(node, PRICE + 7)
     worker_once(acme.app)
     given_up.cancel()
-    guest.purchase()
+    seats = guest.purchase().json["admissions"]
+    transfer = admin.post(f"{acme.checkout}/admissions/{seats[0]['id']}/transfer").json
     anvil.mint(node.rpc, anvil.TOKEN_ADDRESS, node.rpc("eth_accounts")[5], 7)
     refund = anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, anvil.BUYER, 7, sender=5)
     keys = [acme.key("read"), acme.key("write")]
@@ -113,9 +128,10 @@ def open_shop(acme: Organizer, node: anvil.Anvil) -> Shop:
         "path.event_id": [sale["id"], draft["id"], gone["id"], "on-sale"],
         "path.ticket_id": [each["id"] for each in tickets],
         "path.intent_id": [
-            each.intent["id"] for each in (waiting, paid, too_much, given_up, guest)
+            each.intent["id"] for each in (waiting, paid, too_much, *more, given_up, guest)
         ],
         "path.key_id": key_ids,
+        "path.admission_id": [each["id"] for each in seats],
         "query.event_id": [sale["id"], draft["id"]],
         "body.event_id": [sale["id"], "on-sale"],
         "body.ticket_id": [each["id"] for each in tickets],
@@ -124,8 +140,12 @@ def open_shop(acme: Organizer, node: anvil.Anvil) -> Shop:
         "body.online_join_url": ["https://meet.example.org/launch", "http://[::1]:8443/a?b=c#d"],
         "body.xpub": [new_xpub(), new_xpub()],
         "body.tx_hash": [refund["transactionHash"]],
+        "body.recipient": [node.rpc("eth_accounts")[6]],
+        "body.address": [node.rpc("eth_accounts")[6], anvil.BUYER],
+        "body.amount": [7],
         "body.api_key": keys,
         "body.tenant": [acme.slug],
+        "body.offer": [transfer["offer"]],
         "body.email": [ada["email"]],
         "body.password": [PASSWORD],
     }
@@ -141,7 +161,7 @@ def _sign_in(acme: Organizer, email: str) -> dict[str, str]:
 def configuration(
     known: Known, headers: dict[str, str], *, seed: int, examples: int, seconds: int | None = None
 ) -> SchemathesisConfig:
-    """Return how to fuzz with a credential: so many examples an operation, or for so long."""
+    """Return how to fuzz with a credential: examples for each operation, or a time."""
     return SchemathesisConfig.from_dict(
         {
             "seed": seed,
@@ -154,7 +174,7 @@ def configuration(
                 "max-examples": examples,
                 "database": "none",
                 "no-shrink": seconds is None,
-                # Beside a credential that is good they would only hide it.
+                # With a valid credential they would only hide it.
                 "with-security-parameters": not headers,
             },
             # All there are. object_level_authorization has nobody to compare with in one run:
@@ -168,11 +188,11 @@ def configuration(
 
 
 def run(shop: Shop, config: SchemathesisConfig, *, only: str = "") -> Found:
-    """Fuzz the operations whose path has `only` in it, and return what was seen."""
+    """Fuzz the operations with `only` in their path, and return the results."""
     app = shop.acme.app
     document = app.test_client().get("/openapi.json").json
     for operation in (each for item in document["paths"].values() for each in item.values()):
-        # It says that there may be others: here every status must be named.
+        # It allows other statuses: here every status must be listed.
         del operation["responses"]["default"]
     schema = schemathesis.openapi.from_dict(document, config=config)
     schema = schema.include(path_regex=only) if only else schema
@@ -215,13 +235,17 @@ def _take_down_answers(recorder: ScenarioRecorder, found: Found) -> None:
 
 
 def filter_failure(context: HookContext, failure: Failure, case: Case, response: Response) -> bool:
-    """Tell whether the contract has been broken: a hook of schemathesis."""
+    """Return whether the contract was broken. A hook of schemathesis."""
     if isinstance(failure, RejectedPositiveData):
+        if response.status_code == 410:
+            return response.json()["code"] != "offer_ended"
         return not (response.status_code == 422 and _is_said_in_words(case, response.json()))
     if isinstance(failure, IgnoredAuth) and failure.scenario is AuthScenario.INVALID_AUTH:
-        # A wrong client secret is the 404 of an unknown intent: nobody learns that there is one.
-        buyers = any("clientSecret" in way for way in case.operation.definition.raw["security"])
-        return not (buyers and "got `404 " in failure.message)
+        # A wrong client secret or code is the 404 of an unknown intent or admission: nobody learns
+        # that there is one.
+        ways = case.operation.definition.raw["security"]
+        secrets = any({"clientSecret", "admissionCode"} & way.keys() for way in ways)
+        return not (secrets and "got `404 " in failure.message)
     return True
 
 
@@ -236,7 +260,7 @@ def _is_said_in_words(case: Case, problem: dict[str, Any]) -> bool:
 
 
 def _is_float(body: Any, name: str, messages: list[str]) -> bool:
-    """Tell whether 1.0 was sent: to JSON Schema an integer, to us no way to write an amount."""
+    """Return whether 1.0 was sent: JSON Schema takes it for an integer, the service does not."""
     return messages == ["Not a valid integer."] and isinstance(body.get(name), float)
 
 
@@ -244,9 +268,10 @@ _numbers = count(1)
 
 
 def _give_it_a_key_of_its_own(case: Case) -> None:
-    """See to it that no request is refused for an Idempotency-Key it shares with another.
+    """Give each request its own Idempotency-Key.
 
-    Each would tell nothing of its body. Where the key itself is tried it stays.
+    A rejection because of a shared key would say nothing about the body. A test of the key itself
+    keeps it.
     """
     if (
         case.meta is not None
@@ -259,13 +284,13 @@ def _give_it_a_key_of_its_own(case: Case) -> None:
 
 @contextmanager
 def _one_server() -> Iterator[None]:
-    """Let one thread answer: schemathesis begins many, and each would leave its connection open."""
+    """Answer in one thread: schemathesis starts many, and each would leave its connection open."""
     send = WSGITransport.send
 
     def send_there(
         self: WSGITransport, case: Case, *, session: Any = None, **options: Any
     ) -> Response:
-        # The second request of a check brings what only sockets take.
+        # The second request of a check has data that only sockets accept.
         for name in ("max_redirects", "verify", "cert"):
             options.pop(name, None)
         _give_it_a_key_of_its_own(case)
@@ -280,6 +305,6 @@ def _one_server() -> Iterator[None]:
 
 
 def failures_of(found: Found) -> Iterator[str]:
-    """Yield each failure with how to come by it."""
+    """Yield each failure with the command that reproduces it."""
     for what, how in found.failures.items():
         yield f"{what}\n{how}\n"

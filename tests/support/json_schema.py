@@ -1,4 +1,4 @@
-"""As much of JSON Schema as the OpenAPI document uses, to check values against it."""
+"""The part of JSON Schema that the OpenAPI document uses, to check values."""
 
 import re
 from datetime import datetime
@@ -15,7 +15,7 @@ TYPES = {
 
 
 def resolve(document: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
-    """Follow references to what they lead to."""
+    """Resolve references."""
     while "$ref" in node:
         assert node.keys() == {"$ref"}
         assert node["$ref"].startswith("#/")
@@ -27,8 +27,13 @@ def resolve(document: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
 
 
 def check(document: dict[str, Any], schema: dict[str, Any], value: Any, where: str = "") -> None:
-    """Check a value against as much of JSON Schema as the document uses."""
+    """Check a value against a schema of the document."""
     schema = resolve(document, schema)
+    if "anyOf" in schema:
+        # The document uses it only for what may be null.
+        schema, null = (resolve(document, each) for each in schema["anyOf"])
+        assert null == {"type": "null"}, where
+        schema = null if value is None else schema
     types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     fits = [kind for kind in types if isinstance(value, TYPES[kind])]
     assert fits and not (isinstance(value, bool) and "boolean" not in types), (where, value)

@@ -1,6 +1,6 @@
-"""Kill -9 of migrations all along: `python -m tests.support.killed_migrations URL`.
+"""Kill -9 of migrations at any statement: `python -m tests.support.killed_migrations URL`.
 
-Before and after each kill nothing may differ: a step is applied whole or not at all.
+A kill must not change the schema: a migration is applied completely or not at all.
 """
 
 import os
@@ -16,7 +16,7 @@ EVERY = 3
 
 
 def run(url: str, step: Callable[[], list[str]], number: int, what: int) -> None:
-    """Migrate in this process, and send it a signal after so many statements."""
+    """Migrate in this process, and send it a signal after `number` statements."""
     open_database(url)
     seen = count(1)
 
@@ -29,7 +29,7 @@ def run(url: str, step: Callable[[], list[str]], number: int, what: int) -> None
 
 
 def killed(url: str, step: Callable[[], list[str]], number: int) -> bool:
-    """Tell whether a process that migrates came to that statement, where it is killed."""
+    """Kill a migrating process at this statement. Return False if it ended before."""
     pid = os.fork()
     if pid == 0:
         run(url, step, number, signal.SIGKILL)
@@ -40,7 +40,7 @@ def killed(url: str, step: Callable[[], list[str]], number: int) -> bool:
 
 
 def schema(url: str) -> list[str]:
-    """Tell what the database consists of, and which steps are pending."""
+    """Return what the database consists of, and the pending migrations."""
     open_database(url)
     try:
         if url.startswith("sqlite"):
@@ -57,7 +57,7 @@ def schema(url: str) -> list[str]:
 
 
 def main(url: str) -> None:
-    """Kill upgrades and downgrades all along; print how often that was."""
+    """Kill upgrades and downgrades at any statement. Print the number of kills."""
     kills = 0
     steps = [migrate.upgrade, *[migrate.downgrade] * len(list(migrate.DIRECTORY.glob("0*")))]
     for step in steps:

@@ -1,8 +1,7 @@
 """Gives each test the marker `quick` if it starts no process and needs no Postgres.
 
-Nobody keeps a list: a test is quick unless it asks for the fixture `starts_processes`, by itself or
-through another fixture, runs on Postgres, or is marked `long`. A quick test that starts a process
-nevertheless fails.
+There is no list. A test is quick unless it uses the fixture `starts_processes`, directly or
+indirectly, runs on Postgres, or is marked `long`. A quick test that starts a process fails.
 """
 
 import subprocess
@@ -14,14 +13,14 @@ import pytest
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Before pytest looks at `-m`."""
+    """Set the markers before pytest evaluates `-m`."""
     for item in items:
         if is_quick(item):
             item.add_marker("quick")
 
 
 def is_quick(item: pytest.Item) -> bool:
-    """Whether a test can run in one process, without Postgres, in short time."""
+    """Return whether a test can run in one process, without Postgres, in short time."""
     callspec = getattr(item, "callspec", None)
     on_postgres = callspec is not None and "postgres" in map(str, callspec.params.values())
     return not (
@@ -33,12 +32,12 @@ def is_quick(item: pytest.Item) -> bool:
 
 @pytest.fixture(scope="session")
 def starts_processes() -> None:
-    """Named by every test and fixture that starts a process."""
+    """Each test and fixture that starts a process uses it."""
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Let no quick test start a process."""
+    """Prevent quick tests from starting a process."""
     if item.get_closest_marker("quick") is None:
         return (yield)
     with pytest.MonkeyPatch.context() as patch:

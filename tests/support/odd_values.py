@@ -1,6 +1,6 @@
-"""Values that break services, as they are written on the wire, and which of them a schema takes.
+"""Difficult values in JSON, and which of them a schema accepts.
 
-What a schema takes is worked out here from the OpenAPI document alone, not by the service's code.
+The expected result comes from the OpenAPI document, not from the service's code.
 """
 
 import json
@@ -35,7 +35,7 @@ NOT_JSON = {
     "a comment": b"1 /* one */",
     "a trailing comma": b'["a",]',
 }
-"""Not a JSON value (RFC 8259): 400, wherever it stands."""
+"""Not a JSON value (RFC 8259): 400 at any place."""
 
 TEXTS = {
     "NUL": "a\0b",
@@ -89,7 +89,7 @@ TIMES = {
     "other digits": ("٢٠٣١-06-01T10:00:00Z", None),
     "a NUL after it": ("2031-06-01T10:00:00Z\0", None),
 }
-"""Moments, and how they are read back; None: refused."""
+"""Moments, and how they are returned. None: rejected."""
 
 ZONES = ("Mars/Olympus", "CET1", "UTC+25", "+25:00", "GMT+99", "posixrules", "Factory/", "/UTC")
 NUMBERS = {
@@ -118,7 +118,7 @@ OTHERS |= {"list of it": '["a"]', "object of it": '{"a":1}'}
 
 
 def well_formed() -> dict[str, str]:
-    """JSON values by their names, as they are sent."""
+    """JSON values by name, as they are sent."""
     texts = TEXTS | {name: text for name, (text, _) in TIMES.items()}
     texts |= {f"zone {zone}": zone for zone in ZONES}
     written = {
@@ -134,7 +134,7 @@ def is_unicode(text: str) -> bool:
 
 
 def fits(schema: dict[str, Any], value: Any) -> bool:
-    """Whether a schema of the document takes a JSON value."""
+    """Return whether a schema of the document accepts a JSON value."""
     types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     if value is None:
         return "null" in types
@@ -159,7 +159,7 @@ def _text_fits(schema: dict[str, Any], text: str) -> bool:
 
 
 def read_back(schema: dict[str, Any], value: Any) -> Any:
-    """How a value that was taken is given back."""
+    """Return how an accepted value is returned."""
     if schema.get("format") == "date-time":
         return dict(TIMES.values()).get(value)
     return value

@@ -1,4 +1,4 @@
-"""Says at the end which real parts took part, and at the start if one is missing."""
+"""Lists at the end which real programs took part, and fails at the start if one is missing."""
 
 import sqlite3
 import subprocess
@@ -12,7 +12,7 @@ _taking_part: Counter[str] = Counter()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Fail at once, in one sentence, where a real part cannot be had."""
+    """Fail at once with one sentence if a real program is missing."""
     if hasattr(config, "workerinput") or config.option.collectonly:
         return
     if config.option.markexpr == "quick":

@@ -1,4 +1,4 @@
-"""What the small world of the property test begins with: an organizer and something to sell."""
+"""The initial data of the property test's world: an organizer and something to sell."""
 
 from datetime import datetime, timedelta
 
@@ -16,13 +16,16 @@ from ticketing.models.ticket_types import TicketType
 from ticketing.services import wallets
 
 SLUG = "acme"
+PROTECTED = {"trail": "trail_stays", "scans": "scans_stay"}
+"""The append-only tables, and their triggers."""
 EVENT_STARTS_IN = timedelta(days=2)
 
 
 def empty_database() -> None:
-    """Delete all rows, also those of the audit log, which a trigger protects."""
-    trigger = "trail_stays_delete" if is_sqlite() else "trail_stays ON trail"
-    database.execute_sql(f"DROP TRIGGER IF EXISTS {trigger}")
+    """Delete all rows, also those of the tables that triggers protect."""
+    for table, trigger in PROTECTED.items():
+        dropped = f"{trigger}_delete" if is_sqlite() else f"{trigger} ON {table}"
+        database.execute_sql(f"DROP TRIGGER IF EXISTS {dropped}")
     # Only the database knows the reference from ChainBlock.
     for model in [ChainBlock, *reversed(sort_models(BaseModel.__subclasses__()))]:
         model.delete().execute()

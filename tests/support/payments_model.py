@@ -1,4 +1,4 @@
-"""What the books of payments must say: worked out in plain Python from rows and from the chain."""
+"""The expected books of payments, calculated in plain Python from rows and from the chain."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ TABLES = (
 )
 
 LEAVES_OUT = {"lag", "omit_logs", "omit_tip_logs", "omit_new_logs"}
-"""What a provider does that hides payments for longer than a look."""
+"""Faults of a provider that hide payments for longer than one look."""
 
 Row = dict[str, Any]
 
@@ -40,7 +40,7 @@ class Place(NamedTuple):
 
 
 class Model:
-    """What is remembered beside the service, and compared with what it says."""
+    """Facts that are recorded beside the service, and compared with its data."""
 
     def __init__(self, confirmations: int, atomic_per_unit: int) -> None:
         self._confirmations = confirmations
@@ -55,22 +55,22 @@ class Model:
 
     @property
     def has_intents(self) -> bool:
-        """Whether anybody has ordered."""
+        """Return whether there is an order."""
         return bool(self._was)
 
     @property
     def owes(self) -> bool:
-        """Whether anything is to be given back."""
+        """Return whether a refund is due."""
         return any(row["refund_due"] for row in self._books["payment_intents"].values())
 
     def suspect(self, faults: Iterable[str]) -> None:
-        """Remember that the provider leaves things out, or answers for another chain at times."""
+        """Record that the provider omits data, or answers for another chain at times."""
         for fault in faults:
             self._is_blind |= fault in LEAVES_OUT
             self._is_misled |= fault == "misroute"
 
     def see(self, chain: Any) -> None:
-        """Remember how much was ever final at each address: it alone may be sold for."""
+        """Record how much was ever final at each address: only that may be sold for."""
         final_up_to = chain.head[0] - self._confirmations + 1
         now: Counter[str] = Counter()
         for seen in chain.transfers():
@@ -79,7 +79,7 @@ class Model:
         self._ever_final |= now
 
     def check(self, tenant_id: str) -> None:
-        """Hold the books to what must hold at every moment."""
+        """Check what must be true at every moment."""
         books = {table: _rows(table) for table in TABLES}
         if books == self._books:
             return
@@ -95,7 +95,7 @@ class Model:
         self._was = intents
 
     def check_against(self, chain: Any) -> None:
-        """Hold the books to the chain, once the worker has seen all of it."""
+        """Compare the books with the chain, after the worker has seen all of it."""
         (state,) = self._books["chains"].values()
         assert (state["block_number"], state["block_hash"]) == chain.head[:2]
         intents = self._books["payment_intents"]
@@ -185,20 +185,20 @@ class Model:
                 self._codes[key] = codes[key]
 
     def _check_owed(self, before: dict[str, dict[str, Row]]) -> None:
-        """What is owed shrinks only by a refund, or as the payments it came from are removed."""
+        """Check that a due refund decreases only by a refund, or when its payments are removed."""
         lost: Counter[str] = Counter()
         for key, payment in before["payments"].items():
             if payment["canonical"] and not self._books["payments"][key]["canonical"]:
-                lost[payment["intent_id"]] += payment["amount"] + 1  # and its dust
+                lost[payment["intent_id"]] += payment["amount"] + 1  # with its smallest part
         for key, was in before["payment_intents"].items():
             now = self._books["payment_intents"][key]
             sent_back = now["refunded"] - was["refunded"]
             assert was["refund_due"] - now["refund_due"] <= sent_back + lost[key], "sold"
 
     def _check_late(self, intent: Row, before: dict[str, dict[str, Row]]) -> None:
-        """An order that had expired is kept by one transfer of its whole amount, in a day.
+        """Check that an expired order is honoured only by one full transfer within a day.
 
-        It is as on sale as a new order would be, before what just happened or after it.
+        It must be as available as a new order would be, before the last event or after it.
         """
         (kept_by,) = (
             each
@@ -219,7 +219,7 @@ class Model:
     def _check_move(
         self, intent: Row, was: Row | None, books_before: dict[str, dict[str, Row]]
     ) -> None:
-        """Nobody is served for what was never final, or loses a seat without a cause."""
+        """Check that nobody is served without a final payment, or loses a seat without a reason."""
         after, before = intent["status"], was and was["status"]
         if after == before or not intent["address"]:
             return
@@ -261,7 +261,7 @@ class Model:
             assert not paid_in_time or status == "confirmed", "paid in time, not served"
 
     def _check_refunds(self, chain: Any, of_address: dict[str, Any]) -> None:
-        """Nothing counts as given back that was not, unless it was taken back when it was final."""
+        """Check that only real refunds count, unless one was reverted after it was final."""
         if self.deepest >= self._confirmations:
             return
         back = sum(
@@ -276,7 +276,7 @@ class Model:
 
 
 def _rows(table: str) -> dict[str, Row]:
-    """Return the rows of a table by their first column, as the database gives them."""
+    """Return the rows of a table by their first column, as the database returns them."""
     cursor = database.execute_sql(f"SELECT * FROM {table}")
     names = [column[0] for column in cursor.description]
     return {row[0]: dict(zip(names, row, strict=True)) for row in cursor.fetchall()}

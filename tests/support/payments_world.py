@@ -1,4 +1,4 @@
-"""A small world for the property test: a chain, buyers, an organizer, two workers, and mishaps."""
+"""A small world for the property test: a chain, buyers, an organizer, workers, and faults."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -34,19 +34,19 @@ from ticketing.worker.watcher import ChainRefused, Watcher
 
 PRICE = 900
 NOT_PAID = ("payment_required", "intent_expired", "intent_canceled", "intent_reversed")
-"""What a purchase may be refused with."""
+"""The codes with which a purchase may be refused."""
 TICK = timedelta(seconds=3)
 ENDS = {"kill": Killed, "lose_connection": OperationalError}
 
 Happening = tuple[str, tuple[Any, ...]]
-"""Something that happens: the name of a method of World, and its arguments."""
+"""An event: the name of a method of World, and its arguments."""
 
 Mishap = tuple[int, Sequence[Happening]]
-"""What happens in the middle of something else, and at which point there."""
+"""Events in the middle of another one, and at which point of it."""
 
 
 class World:
-    """What can happen is a method. Each leaves the books in order, or an assertion fails."""
+    """Each possible event is a method. Afterwards the books are right, or an assertion fails."""
 
     def __init__(self, config: Config, chain: Any, *, capacity: int, skew: int) -> None:
         self.config = config
@@ -62,36 +62,36 @@ class World:
         self.model = Model(self.settings.confirmations, 10 ** (chain.decimals - 6))
         self._capacity = capacity
         self.whole = True
-        """Whether nothing has gone wrong in this world: then it can be healed."""
+        """Whether nothing has failed in this world: then it can be healed."""
 
     def clock(self) -> datetime:
-        """The service's time: it never stands still."""
+        """Return the service's time. It always moves forward."""
         self.now += timedelta(microseconds=1)
         return self.now
 
-    # What buyers and the organizer do.
+    # Events of buyers and the organizer.
 
     def preflight(self, free: bool, quantity: int) -> None:
-        """Ask for some seats."""
+        """Order some seats."""
         wanted = self._free if free else self._paid
         order = checkout.Order(wanted.event_id, wanted.id, quantity)
         with _refused("sold_out", "not_payable", "sales_ended", "not_found"):
             checkout.preflight(self._tenant, order, self.config)
 
     def purchase(self, who: int) -> None:
-        """Ask to be served."""
+        """Purchase an order."""
         if intent := self._intent(who):
             with _refused("chain_unavailable", *NOT_PAID):
                 checkout.purchase(SLUG, intent.id, self.config)
 
     def cancel(self, who: int) -> None:
-        """Step back."""
+        """Cancel an order."""
         if intent := self._intent(who):
             with _refused("chain_unavailable", "intent_not_cancelable"):
                 checkout.cancel(SLUG, intent.id, self.config)
 
     def pay(self, whom: Sequence[tuple[int, str]], apart: bool) -> None:
-        """Send money to some intents in one block: in a transaction for each, or in one."""
+        """Pay some intents in one block: in a transaction for each, or in one."""
         sends = []
         for who, how_much in whom:
             intent = self._intent(who, paid=True)
@@ -103,7 +103,7 @@ class World:
             self.model.see(self.chain)
 
     def send_refund(self, who: int, short: bool) -> None:
-        """Give back what is due to one intent, or a little less."""
+        """Send the due refund of one intent, or a little less."""
         owed = PaymentIntent.select().where(TO_REFUND).order_by(PaymentIntent.id)
         if not owed.exists():
             return
@@ -118,7 +118,7 @@ class World:
         self.model.see(self.chain)
 
     def settle_refund(self, who: int, which: int) -> None:
-        """Claim that one of the refunds sent was for this intent."""
+        """Record one of the sent refunds for this intent."""
         if self.refunds_sent and (intent := self._intent(who, paid=True)):
             tx_hash = self.refunds_sent[which % len(self.refunds_sent)]
             by = Actor("cli", "settle")
@@ -128,13 +128,13 @@ class World:
                 )
 
     def change_terms(self, price: int, ends_in: int | None) -> None:
-        """Ask for another price from now on, and end the sale in some seconds."""
+        """Change the price, and end the sale in some seconds."""
         ends = None if ends_in is None else self.now + timedelta(seconds=ends_in)
         fields, sold = {"price_amount": price, "sales_end_at": ends}, self._paid
         ticket_types.change(self._tenant, sold.event_id, sold.id, fields, self.config)
 
     def end_sale(self, of_event: bool) -> None:
-        """Cancel the event, or the ticket type that costs something."""
+        """Cancel the event, or the paid ticket type."""
         sold, to = self._paid, Publication.CANCELED
         with _refused("invalid_transition"):
             if of_event:
@@ -142,36 +142,36 @@ class World:
             else:
                 ticket_types.set_status(self._tenant, sold.event_id, sold.id, to, self.config)
 
-    # What chain, clock and workers do.
+    # Events of the chain, the clock and the workers.
 
     def mine(self, blocks: int) -> None:
-        """Let empty blocks be mined."""
+        """Mine empty blocks."""
         self.chain.mine(blocks, self._chain_time())
         self.model.see(self.chain)
 
     def pass_time(self, seconds: int, mined: bool) -> None:
-        """Let time pass; the chain learns of it with its next block."""
+        """Move the clock. The chain sees it with its next block."""
         self.now += timedelta(seconds=seconds)
         if mined:
             self.mine(1)
 
     def reorganize(self, depth: int, places: Sequence[int | None], extra: int) -> None:
-        """Let the chain change its mind about its last blocks."""
+        """Replace the last blocks of the chain."""
         self.model.deepest = max(self.model.deepest, self.chain.reorganize(depth, places, extra))
         self.model.see(self.chain)
 
     def include_dropped(self) -> None:
-        """Mine what reorganizations dropped."""
+        """Mine the transactions that reorganizations dropped."""
         self.chain.include_dropped(self._chain_time())
         self.model.see(self.chain)
 
     def set_node(self, is_cut: bool, faults: Sequence[Fault]) -> None:
-        """Cut the node off, or let its provider misbehave in these ways; or heal it."""
+        """Disconnect the node, give its provider these faults, or heal it."""
         self.pool.set(is_cut=is_cut, faults=faults)
         self.model.suspect(name for name, *_ in faults)
 
     def look(self, which: int) -> None:
-        """Let one of the workers look."""
+        """Run a look of one worker."""
         settlement.expire_free()
         watcher = self._workers[which] = self._workers[which] or Watcher(self.settings)
         try:
@@ -181,14 +181,14 @@ class World:
             return
 
     def look_after_silence(self, which: int) -> None:
-        """Let one of the workers look when the other has been silent for long."""
+        """Run a look of one worker after the other was silent for long."""
         self.now += chains.LEASE + TICK
         self.look(which)
 
-    # How it is put together.
+    # How events are combined.
 
     def do(self, event: Happening, mishap: Mishap | None = None) -> None:
-        """Let something happen, with something else in the middle of it."""
+        """Run an event, with other events in the middle of it."""
         name, arguments = event
         point, mishaps = mishap or (0, [])
         self.now += TICK
@@ -202,19 +202,20 @@ class World:
         self.whole = True
 
     def check(self) -> None:
-        """Hold the books to what must hold at every moment."""
+        """Check what must be true at every moment."""
         assert not database.in_transaction()
         self.model.check(self._tenant.id)
 
     def heal(self) -> None:
-        """Let everything work again, and the worker see all there is."""
+        """Heal everything, and let the worker see all there is."""
         self.set_node(False, [])
         self._workers = [None] * 3
         self.do(("pass_time", (120, True)))
         self.do(("mine", (self.settings.confirmations,)))
         for _ in range(2):
             self.do(("look_after_silence", (0,)))
-        # Addresses are compared few at a time, and searched again where a search found nothing.
+        # Only a few addresses are compared at a time, and searched again after a search without a
+        # result.
         for _ in range(len(PaymentIntent.select()) + 3):
             self.do(("pass_time", (120, True)))
             self.do(("look_after_silence", (0,)))
@@ -262,7 +263,7 @@ class World:
 
 @contextmanager
 def _refused(*codes: str) -> Iterator[None]:
-    """Pass over refusals that may come in a good world."""
+    """Ignore refusals that are normal."""
     try:
         yield
     except TicketingError as error:

@@ -25,7 +25,7 @@ _numbers = count(1)
 
 
 class Service(Stack):
-    """A stack that knows its database and its log. A context manager, as `Stack` is."""
+    """A stack with its database and its log. A context manager, like `Stack`."""
 
     def __init__(self, variables: Mapping[str, str], log: Path) -> None:
         super().__init__(variables, log=log)
@@ -33,23 +33,23 @@ class Service(Stack):
         self.log_path = log
 
     def pid(self, name: str = "web") -> int:
-        """The first process of the web server, which starts the others, or a worker's."""
+        """Return the pid of gunicorn's first process, or of a worker."""
         return self._processes[name].pid
 
     def terminate(self, name: str = "web") -> Callable[[float], int]:
-        """Ask one process to end, as an operator does; return what waits for its status."""
+        """Ask one process to end, as an operator does. Return a function that waits for it."""
         process = self._processes.pop(name)
         process.terminate()
         return process.wait
 
     def kill_workers(self) -> None:
-        """End everything but the web server."""
+        """End all processes but the web server."""
         for name in [name for name in self._processes if name != "web"]:
             self.kill(name)
 
 
 def variables_of(database_url: str, rpc_url: str = UNREACHABLE_RPC, **more: str) -> dict[str, str]:
-    """The configuration of a service that listens at a free port; `more` goes before it."""
+    """Return the configuration of a service on a free port. `more` has priority."""
     return {
         "DATABASE_URL": database_url,
         "SECRET_KEY": SECRET_KEY,
@@ -63,7 +63,7 @@ def variables_of(database_url: str, rpc_url: str = UNREACHABLE_RPC, **more: str)
 
 @contextmanager
 def service(variables: Mapping[str, str], log: Path) -> Iterator[Service]:
-    """Run the web server. In the end nothing may have died, and the books are right."""
+    """Run the web server. At the end no process has died, and the books are right."""
     with Service(variables, log) as running:
         running.start_web()
         yield running
@@ -71,21 +71,21 @@ def service(variables: Mapping[str, str], log: Path) -> Iterator[Service]:
         assert audit(running)["ok"] is True
         assert "Traceback" not in log.read_text()
         if "web" in running._processes:
-            running.kill("web")  # It would wait for clients that keep their connections.
+            running.kill("web")  # otherwise it waits for clients with kept connections
 
 
 def audit(stack: Stack) -> Any:
-    """What the proof of the books says."""
+    """Return the result of the reconciliation."""
     return json.loads(in_process(stack, "reconcile", "--json"))
 
 
 def new_tenant(stack: Stack) -> RemoteOrganizer:
-    """A tenant with a wallet, under a name that no other test has."""
+    """Create a tenant with a wallet and a unique name."""
     return RemoteOrganizer(stack, f"acme-{next(_numbers)}", new_xpub())
 
 
 def new_seat(remote: RemoteOrganizer) -> Any:
-    """A ticket type that is free of charge: its sale needs no chain. There is no end of it."""
+    """Create a free ticket type without a limit: its sale needs no chain."""
     return remote.ticket(price_amount=0, chain_id=None, capacity=None)
 
 
@@ -112,5 +112,5 @@ def remote(stack: Service) -> RemoteOrganizer:
 
 @pytest.fixture
 def seat(remote: RemoteOrganizer) -> Any:
-    """A ticket type of `remote` that costs nothing."""
+    """A free ticket type of `remote`."""
     return new_seat(remote)

@@ -34,12 +34,12 @@ TooOften = Literal["http", "error", "items"]
 
 
 class Provider(ProviderCore):
-    """Answers requests as a provider does. Each method below is one way to misbehave."""
+    """Answers requests like a provider. Each method below is one way to misbehave."""
 
     # Gaps.
 
     def lag(self, number: int, *, null_headers: bool = True) -> None:
-        """Know no logs above a block, and no headers; but give the newest block of all."""
+        """Hide logs above a block, and headers except for the newest block of all."""
 
         def rule(question: Question, answer: Answer) -> Answer:
             method = question["method"]
@@ -54,11 +54,11 @@ class Provider(ProviderCore):
         self.rules.append(rule)
 
     def lag_head(self, blocks: int) -> None:
-        """Know nothing of the newest blocks, the head among them."""
+        """Hide the newest blocks, the head included."""
         self._layers.append(lambda question, ask: lagging(question, ask, blocks))
 
     def scatter(self, blocks: int, *, every: int = 2) -> None:
-        """Let a node that lags so many blocks behind answer every n-th question, in batches too."""
+        """Answer every n-th question as a node that is this many blocks behind, in batches too."""
         turns = count(1)
         self._layers.append(
             lambda question, ask: (
@@ -67,7 +67,7 @@ class Provider(ProviderCore):
         )
 
     def omit_tip_logs(self, blocks: int = 1) -> None:
-        """Leave out the logs of the newest blocks, but know their headers."""
+        """Omit the logs of the newest blocks, but know their headers."""
 
         def layer(question: Question, ask: Answerer) -> Answer:
             if question["method"] != "eth_getLogs":
@@ -78,7 +78,7 @@ class Provider(ProviderCore):
         self._layers.append(layer)
 
     def omit_logs(self, *, every: int = 1) -> None:
-        """Leave all logs out of every n-th answer to eth_getLogs."""
+        """Omit all logs from every n-th answer to eth_getLogs."""
         turns = count(1)
 
         def rule(question: Question, answer: Answer) -> Answer:
@@ -89,7 +89,7 @@ class Provider(ProviderCore):
         self.rules.append(rule)
 
     def omit_new_logs(self) -> None:
-        """Leave out each log when it is asked for the first time."""
+        """Omit each log from the first answer that should have it."""
         shown: set[tuple[str, str]] = set()
 
         def is_known(log: dict[str, Any]) -> bool:
@@ -113,7 +113,7 @@ class Provider(ProviderCore):
         message: str = "batch of too many requests is not allowed",
         code: int = -32600,
     ) -> None:
-        """Refuse larger batches: by one error, by an error for each item, or by HTTP status."""
+        """Refuse larger batches: with one error, an error for each item, or an HTTP status."""
 
         def gate(questions: Sequence[Question]) -> Response | None:
             if len(questions) <= most:
@@ -127,10 +127,10 @@ class Provider(ProviderCore):
         self._gates.append(gate)
 
     def max_range(self, blocks: int, *, how: TooWide = "error") -> None:
-        """Refuse to look for logs in more than so many blocks.
+        """Refuse to return logs of more than this many blocks.
 
-        By a JSON-RPC error about the range or, with HTTP 200 and -32005, about too many results;
-        by HTTP 504 with a page; by silence; by an answer that is cut off or too large.
+        With a JSON-RPC error about the range or, with HTTP 200 and -32005, about too many results;
+        with HTTP 504 and a page; with silence; with an answer that is cut off or too large.
         """
         messages = {
             "error": (f"exceed maximum block range: {blocks}", -32602),
@@ -164,10 +164,10 @@ class Provider(ProviderCore):
         how: TooOften = "http",
         retry_after: int | None = None,
     ) -> None:
-        """Take so many requests in any `seconds` of the clock, or at all; then refuse.
+        """Accept this many requests in any `seconds` of the clock, or in all; then refuse.
 
-        By HTTP 429, with Retry-After if it is given; by one error; or by an error for each item.
-        A refused request does not count.
+        With HTTP 429, and Retry-After if it is given; with one error; or with an error for each
+        item. A refused request does not count.
         """
         taken: list[float] = []
         headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
@@ -190,7 +190,7 @@ class Provider(ProviderCore):
     # Nodes that keep little.
 
     def prune(self, blocks: int, *, headers: Literal["null", "error"] = "null") -> None:
-        """Know no headers and no logs that are more than so many blocks behind the head."""
+        """Hide headers and logs that are more than this many blocks behind the head."""
 
         def layer(question: Question, ask: Answerer) -> Answer:
             first = first_block_of(question)
@@ -205,7 +205,7 @@ class Provider(ProviderCore):
         self._layers.append(layer)
 
     def prune_state(self, blocks: int = -1) -> None:
-        """Refuse eth_call at a block more than so many behind the head; -1: at any number."""
+        """Refuse eth_call at a block more than this many behind the head; -1: at any number."""
 
         def layer(question: Question, ask: Answerer) -> Answer:
             tag = question["params"][1] if question["method"] == "eth_call" else "latest"
@@ -240,7 +240,7 @@ class Provider(ProviderCore):
 
 
 def answers_of(batch: Callable[[Sequence[Call]], list[Any]]) -> Answerer:
-    """Turn `batch`, as FakeChain has it, into what answers one JSON-RPC question."""
+    """Turn FakeChain's `batch` into a function that answers one JSON-RPC question."""
 
     def answer(question: Question) -> Answer:
         try:

@@ -1,4 +1,4 @@
-"""How a provider stand-in counts what it is asked, and applies the rules of a test."""
+"""The base of the provider stand-in: it counts requests, and applies a test's rules."""
 
 import time
 from collections import Counter
@@ -17,28 +17,28 @@ from tests.support.provider_views import (
 from tests.support.responses import SILENCE, HttpFailure
 
 Response = list[Answer] | Answer | HttpFailure
-"""What comes back for a request: an answer to each question, one for all of them, or neither."""
+"""The response to a request: an answer to each question, one for all, or an HTTP failure."""
 
 Rule = Callable[[Question, Answer], Answer]
-"""Takes a question and the node's answer; returns what is answered instead."""
+"""Takes a question and the node's answer, and returns the answer to send."""
 
 Layer = Callable[[Question, Answerer], Answer]
-"""Takes a question and what answers it so far; returns what is answered instead."""
+"""Takes a question and its answer so far, and returns the answer to send."""
 
 Gate = Callable[[Sequence[Question]], Response | None]
-"""Takes all questions of a request; returns what is answered instead, None to let it pass."""
+"""Takes all questions of a request. Returns the response, or None to continue."""
 
 
 class ProviderCore:
-    """Answers requests. `well` ends every misbehaviour; what was asked is counted.
+    """Answers requests, and counts them. `well` ends every misbehaviour.
 
     `requests` counts HTTP requests, `calls` questions by method, `batches` has the size of each
-    request. `asked_ranges` has the block range of each eth_getLogs, `ranges` of those that were
-    answered with a result.
+    request. `asked_ranges` has the block range of each eth_getLogs, `ranges` those that got a
+    result.
     """
 
     def __init__(self, answer: Answerer, clock: Callable[[], float] = time.monotonic) -> None:
-        """Stand in front of what answers one question. `clock` gives seconds."""
+        """`ask` answers one question. `clock` returns seconds."""
         self._ask = answer
         self._clock = clock
         self.requests = 0
@@ -49,13 +49,13 @@ class ProviderCore:
         self.well()
 
     def well(self) -> None:
-        """Be a good provider from now on."""
+        """Be a good provider again."""
         self.rules: list[Rule] = []
         self._layers: list[Layer] = []
         self._gates: list[Gate] = []
 
     def respond(self, questions: Sequence[Question]) -> Response:
-        """Answer one request. A list has the answers in the order of the questions."""
+        """Answer one request. In a list, the answers have the order of the questions."""
         self.requests += 1
         self.batches.append(len(questions))
         self.calls.update(question["method"] for question in questions)
@@ -87,7 +87,7 @@ class ProviderCore:
         )
 
     def answer(self, method: str, value: Any) -> None:
-        """Answer a method with this result, or with what it makes of the node's."""
+        """Answer a method with this result, or with a function of the node's result."""
         make = value if callable(value) else lambda _: value
         self.rules.append(
             lambda question, answer: (
@@ -98,12 +98,12 @@ class ProviderCore:
         )
 
     def http(self, failure: HttpFailure, *, every: int = 1) -> None:
-        """Answer every n-th request with this: an error page, garbage, silence."""
+        """Answer every n-th request with this error page, garbage or silence."""
         turns = count(1)
         self._gates.append(lambda _: failure if next(turns) % every == 0 else None)
 
     def hang(self, *methods: str) -> None:
-        """Never answer a request that has one of these methods; without methods: any request."""
+        """Never answer requests with one of these methods; without methods: any request."""
 
         def gate(questions: Sequence[Question]) -> Response | None:
             asked = {question["method"] for question in questions}

@@ -1,4 +1,4 @@
-"""JSON-RPC questions as other nodes answer them: one that lags, one of another chain."""
+"""JSON-RPC answers of other nodes: one that lags, one of another chain."""
 
 import hashlib
 from collections.abc import Callable
@@ -25,23 +25,23 @@ FOREIGN = {
 
 
 def result(question: Question, value: Any) -> Answer:
-    """Return the answer that has this result."""
+    """Return an answer with this result."""
     return {"jsonrpc": "2.0", "id": question["id"], "result": value}
 
 
 def error(question: Question, message: str, code: int = -32000) -> Answer:
-    """Return the answer that is this error."""
+    """Return an answer with this error."""
     return {"jsonrpc": "2.0", "id": question["id"], "error": {"code": code, "message": message}}
 
 
 def range_of(question: Question) -> tuple[int, int]:
-    """Return the first and the last block that an eth_getLogs asks for."""
+    """Return the first and the last block of an eth_getLogs."""
     asked = question["params"][0]
     return int(asked["fromBlock"], 16), int(asked["toBlock"], 16)
 
 
 def first_block_of(question: Question) -> int | None:
-    """Return the block that a header or logs are asked from; None for other questions."""
+    """Return the block of a question for a header or logs. None for other questions."""
     if question["method"] == "eth_getLogs":
         return range_of(question)[0]
     if question["method"] == "eth_getBlockByNumber" and question["params"][0] != "latest":
@@ -55,7 +55,7 @@ def head_of(ask: Answerer) -> int:
 
 
 def lagging(question: Question, ask: Answerer, blocks: int) -> Answer:
-    """Answer as a node does that lags so many blocks behind."""
+    """Answer like a node that is this many blocks behind."""
     head = max(0, head_of(ask) - blocks)
     method, params = question["method"], question["params"]
     if method == "eth_blockNumber":
@@ -83,7 +83,7 @@ def lagging(question: Question, ask: Answerer, blocks: int) -> Answer:
 
 
 def foreign(question: Question, ask: Answerer, higher: int) -> Answer:
-    """Answer as a node of another chain does, whose head is so many blocks higher."""
+    """Answer like a node of another chain whose head is this many blocks higher."""
     method = question["method"]
     if method in FOREIGN:
         return result(question, FOREIGN[method])

@@ -1,4 +1,4 @@
-"""What the databases say of how they would run a statement, and what is wrong with that."""
+"""The databases' plans of statements, and what is wrong with them."""
 
 import json
 import re
@@ -11,10 +11,10 @@ from psycopg import ClientCursor
 from ticketing.db.connection import database, is_sqlite
 
 BOUNDED = {"chains", "schema_migrations", "tallies"}
-"""Tables that a service does not fill, or empties: all others grow."""
+"""Tables that stay small. All others grow."""
 
 MAIN = "t1"
-"""What peewee calls the table that a query is about."""
+"""Peewee's alias for the main table of a query."""
 
 ALLOWED = {
     "The titles of one tenant's events, in the list's order: a part of a word has no index.": (
@@ -72,7 +72,7 @@ ALLOWED = {
         r"worker scans tenants"
     ),
 }
-"""What a plan may do, and why: a pattern of `where` and the fault."""
+"""What a plan may do, with the reason: a pattern of `where` and the fault."""
 
 _STATEMENT = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE)\b")
 _ALIAS = re.compile(r'"(\w+)" AS "(\w+)"')
@@ -83,7 +83,7 @@ _SQLITE_STEP = re.compile(
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement that was run, and what for: an endpoint, or the worker."""
+    """A statement, and what ran it: an endpoint or the worker."""
 
     where: str
     sql: str
@@ -91,12 +91,12 @@ class Statement:
 
     @property
     def is_page(self) -> bool:
-        """Whether it wants the first rows in an order: these alone must be read."""
+        """Whether it reads the first rows of an order: only these must be read."""
         return "ORDER BY" in self.sql and "LIMIT" in self.sql
 
 
 class Recorder:
-    """Keeps every statement that the open database is given, once for each `where` that is set."""
+    """Records every statement of the open database, once for each `where`."""
 
     def __init__(self) -> None:
         self.where: str | None = None
@@ -115,8 +115,10 @@ class Recorder:
 
 @dataclass(frozen=True)
 class Step:
-    """A table that a plan reads: by an index, searched by its first column (`leads`) and maybe
-    more, or from end to end. `filter` are the columns that tell of a row only once it is read.
+    """A table that a plan reads: by an index, or completely.
+
+    The index is searched by its first column (`leads`) and maybe more. `filter` has the columns
+    that are known only after a row was read.
     """
 
     table: str
@@ -127,14 +129,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a statement would be run."""
+    """The plan of a statement."""
 
     steps: list[Step]
     sorts: bool
     text: str
 
     def faults(self, statement: Statement) -> list[str]:
-        """Return what reads more than the answer needs."""
+        """Return the steps that read more than the answer needs."""
         found = []
         for step in self.steps:
             if step.index is None:
@@ -161,7 +163,7 @@ class Explainer:
         }
 
     def plan(self, statement: Statement) -> Plan:
-        """Return the plan of a statement; of Postgres the one for any parameters."""
+        """Return the plan of a statement. On Postgres, it is the plan for any parameters."""
         return (self._sqlite if is_sqlite() else self._postgres)(statement)
 
     def _sqlite(self, statement: Statement) -> Plan:
@@ -186,7 +188,7 @@ class Explainer:
         return Plan(steps, "USE TEMP B-TREE FOR ORDER BY" in details, "\n".join(details))
 
     def _left(self, statement: Statement, index: str, bound: str) -> tuple[str, ...]:
-        """Return the columns of a condition that an index does not answer: SQLite tells it not."""
+        """Return the columns that an index does not answer. SQLite does not report them."""
         condition = statement.sql.partition(" WHERE ")[2].partition(" ORDER BY ")[0]
         asked = set(re.findall(rf'"{MAIN}"\."(\w+)"', condition))
         definition = self.indexes.get(index, "")
@@ -227,7 +229,7 @@ class Explainer:
         return match and match[1]
 
     def _leads(self, index: str | None, bound: str) -> bool:
-        """Tell whether an index is searched for one value of its first column."""
+        """Return whether an index is searched for one value of its first column."""
         first = re.search(r"\((\w+(?:\(\w+\))?)", self.indexes.get(index or "", ""))
         return (
             first is not None

@@ -1,4 +1,4 @@
-"""The real server, and bytes sent to it by hand."""
+"""The real server, and raw bytes for it."""
 
 import contextlib
 import json
@@ -18,12 +18,29 @@ from tools.stack import Stack, free_port
 
 GOOD = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 POST = b"POST /v1/auth/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-"""A head without its end: how long the body is comes after it."""
+"""A head without its end: the length of the body follows."""
 _ANSWER = re.compile(rb"HTTP/1\.[01] (\d{3}) [^\r]*\r\n(.*?)\r\n\r\n", re.DOTALL)
 
 
+_SERVES = "a process serves"
+_GUNICORN = f"""
+import sys
+from gunicorn.app.wsgiapp import run
+from ticketing.server import worker
+
+serve = worker.Worker.run
+
+def say_and_serve(self):
+    print("{_SERVES}", file=sys.stderr, flush=True)
+    serve(self)
+
+worker.Worker.run = say_and_serve
+"""
+"""gunicorn's command. Each process says when it has loaded the application."""
+
+
 class RawServer(Stack):
-    """gunicorn as the Procfile starts it, with other numbers for the worker if need be."""
+    """gunicorn as in the Procfile, if necessary with other numbers for the worker."""
 
     def __init__(
         self, database_url: str, log: Path, numbers: Mapping[str, float], **variables: str
@@ -42,25 +59,22 @@ class RawServer(Stack):
         )
         self.log_path = log
         self.entry = self.port
-        """The port that raw bytes are sent to: the server's own, or that of a proxy before it."""
+        """The port for raw bytes: the server's own, or that of a proxy."""
         changes = "; ".join(f"worker.{name} = {value}" for name, value in numbers.items())
-        code = (
-            "from gunicorn.app.wsgiapp import run\n"
-            f"from ticketing.server import worker\n{changes}\nrun()"
-        )
+        code = f"{_GUNICORN}\n{changes}\nrun()"
         bind = f"127.0.0.1:{self.port}"
         self._start("web", [sys.executable, "-c", code, "--bind", bind, "app:create_app()"])
-        while not self._is_up():
+        while not (self._all_serve() and self._is_up()):
             self.check()
             time.sleep(0.05)
 
     @property
     def pid(self) -> int:
-        """gunicorn's own process."""
+        """The pid of gunicorn's first process."""
         return self._processes["web"].pid
 
     def terminate(self) -> None:
-        """Ask it to end, and do not wait."""
+        """Ask it to end, without waiting."""
         self._processes["web"].terminate()
 
     def wait(self) -> int:
@@ -81,25 +95,25 @@ class RawServer(Stack):
         return sock
 
     def ask(self, data: bytes) -> list["RawAnswer"]:
-        """Send something, and nothing after it; return all that is answered to it."""
+        """Send something, and close our half. Return all responses."""
         with self.connect(data) as sock:
             sock.shutdown(socket.SHUT_WR)
             return answers(read_all(sock))
 
     def one(self, data: bytes) -> "RawAnswer":
-        """Send something and return its one answer, after which the connection is closed."""
+        """Send something and return the single response. After it the connection is closed."""
         with self.connect(data) as sock:
             (answer,) = answers(read_all(sock))
             return answer
 
     def seconds_to_answer(self) -> float:
-        """How long it takes to answer a client that is well behaved."""
+        """Return the seconds until a fast client has its response."""
         start = time.monotonic()
         assert self.one(GOOD).status == 200
         return time.monotonic() - start
 
     def clients(self) -> set[int]:
-        """The ports of connected clients from which the server has read all that they sent."""
+        """Return the ports of connected clients from which the server has read everything."""
         found = set()
         for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
             here, there, state, queues = line.split()[1:5]
@@ -108,6 +122,10 @@ class RawServer(Stack):
                 found.add(int(there[-4:], 16))
         return found
 
+    def _all_serve(self) -> bool:
+        said = self.log_path.read_text(errors="replace")
+        return said.count(_SERVES) >= int(self.environ["WEB_CONCURRENCY"])
+
     def _is_up(self) -> bool:
         with contextlib.suppress(urllib3.exceptions.HTTPError):
             return urllib3.request("GET", f"{self.url}/readyz", retries=False).status == 200
@@ -115,7 +133,7 @@ class RawServer(Stack):
 
 
 class RawAnswer:
-    """One answer as it was on the wire."""
+    """One response, as received."""
 
     def __init__(self, status: int, head: str, body: bytes) -> None:
         self.status = status
@@ -126,7 +144,7 @@ class RawAnswer:
         self.body = body
 
     def problem(self, status: int, code: str) -> None:
-        """Check that it is a problem of this status and code, as section 2 of the contract says."""
+        """Check that it is a problem of this status and code (contract, section 2)."""
         assert (self.status, self.headers["content-type"]) == (status, "application/problem+json")
         told = json.loads(self.body)
         assert (told["status"], told["code"]) == (status, code)
@@ -145,7 +163,7 @@ def read_all(sock: socket.socket) -> bytes:
 
 
 def read_one(sock: socket.socket) -> RawAnswer:
-    """Read one answer and leave the connection open."""
+    """Read one response. The connection stays open."""
     received = b""
     while not (found := answers(received)):
         data = sock.recv(65536)
@@ -155,7 +173,7 @@ def read_one(sock: socket.socket) -> RawAnswer:
 
 
 def answers(received: bytes) -> list[RawAnswer]:
-    """Take bytes apart into whole answers; each tells its length."""
+    """Split bytes into complete responses, by their Content-Length."""
     found = []
     while head := _ANSWER.match(received):
         answer = RawAnswer(int(head[1]), head[2].decode("latin-1"), b"")
@@ -175,11 +193,11 @@ NOTHING_QUEUED = "00000000:00000000"
 
 
 def is_read(clients: Iterable[socket.socket]) -> bool:
-    """Whether the server has read all that these sockets have sent: none of it is on the way."""
+    """Return whether the server has read everything that these sockets have sent."""
     ports = [{sock.getsockname()[1], sock.getpeername()[1]} for sock in clients]
     lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
     shown = [line.split()[1:5] for line in lines]
-    # Another connection may have one of the ports too, or have had both.
+    # Another connection may have one of the ports too, or may have had both.
     ends = [
         queues
         for here, there, state, queues in shown
@@ -190,7 +208,7 @@ def is_read(clients: Iterable[socket.socket]) -> bool:
 
 @contextlib.contextmanager
 def many_files() -> Iterator[None]:
-    """Let this process have as many sockets as the machine allows."""
+    """Raise the limit of sockets to the machine's maximum."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     yield

@@ -1,4 +1,4 @@
-"""An organizer and buyers of a server that runs in processes of its own."""
+"""An organizer and buyers of a server that runs in other processes."""
 
 import json
 import time
@@ -13,11 +13,11 @@ from tools.client import Answer, Client
 from tools.stack import Stack
 
 PATIENCE_SECONDS = 120
-"""How long anything may take at most. A slow machine beside other work is well below that."""
+"""The time limit of all waits. A slow and busy machine stays well below it."""
 
 
 def eventually(holds: Callable[[], bool]) -> None:
-    """Wait until something holds; AssertionError if it does not within PATIENCE_SECONDS."""
+    """Wait until `holds` returns true. AssertionError after PATIENCE_SECONDS."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not holds():
         assert time.monotonic() < deadline, "it never came to hold"
@@ -25,7 +25,7 @@ def eventually(holds: Callable[[], bool]) -> None:
 
 
 def in_process(stack: Stack, *arguments: str) -> str:
-    """Run a command over the configuration of a stack, without a process of its own."""
+    """Run a command with the configuration of a stack, in this process."""
     try:
         return cli(create_app(load(stack.environ)), *arguments)
     finally:
@@ -33,7 +33,7 @@ def in_process(stack: Stack, *arguments: str) -> str:
 
 
 class RemoteOrganizer:
-    """A tenant made through the CLI, acting through HTTP."""
+    """A tenant that was created through the CLI. It uses HTTP."""
 
     def __init__(self, stack: Stack, slug: str, xpub: str) -> None:
         new = ("tenants", "create", slug, "--name", slug, "--xpub", xpub, "--json")
@@ -45,20 +45,20 @@ class RemoteOrganizer:
         self.public = f"/v1/public/tenants/{slug}"
 
     def move_to(self, stack: Stack) -> None:
-        """Talk to another server from now on, with the same key."""
+        """Use another server from now on, with the same key."""
         self.client = Client(stack.url)
 
     def send(self, method: str, path: str, body: Any = None) -> Answer:
         return self.client.send(method, path, body, self.headers)
 
     def ticket(self, **fields: Any) -> Any:
-        """A published ticket type of a new published event."""
+        """Create a published ticket type of a new published event."""
         event = self.send("POST", f"{self.path}/events", {**event_body(), "status": "published"})
         body = {**ticket_body(), "status": "published", **fields}
         return self.send("POST", f"{self.path}/events/{event.json['id']}/tickets", body).json
 
     def read(self, ticket: Any) -> Any:
-        """The ticket type as it is now."""
+        """Return the current ticket type."""
         path = f"{self.path}/events/{ticket['event_id']}/tickets/{ticket['id']}"
         return self.send("GET", path).json
 
@@ -67,7 +67,7 @@ class RemoteOrganizer:
         return self.client.send("POST", f"{self.checkout}/preflight", body)
 
     def intent(self, intent: Any) -> Any:
-        """The intent as it is now."""
+        """Return the current intent."""
         return self.send("GET", f"{self.path}/intents/{intent['id']}").json
 
     def purchase(self, intent: Any) -> Answer:

@@ -1,4 +1,4 @@
-"""What a provider sends where JSON-RPC answers belong."""
+"""Responses of a provider that are not JSON-RPC answers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The service's clock, stopped: it goes on only where a test says so."""
+"""The service's clock, stopped: only a test moves it."""
 
 from datetime import datetime, timedelta
 
@@ -8,12 +8,12 @@ from ticketing import clock
 
 
 class StoppedClock:
-    """Stands in for `clock.now`."""
+    """Replaces `clock.now`."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, now: datetime) -> None:
         self.now = now
         monkeypatch.setattr(clock, "now", lambda: self.now)
 
     def forward(self, **delta: float) -> None:
-        """Let some time pass."""
+        """Move the clock forward."""
         self.now += timedelta(**delta)

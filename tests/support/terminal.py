@@ -1,4 +1,4 @@
-"""A tool that asks for a seed phrase, run with a terminal of its own."""
+"""Runs a tool that asks for a seed phrase in its own terminal."""
 
 import os
 import pty
@@ -17,10 +17,10 @@ from tools.stack import ROOT
 def type_phrase(
     environ: dict[str, str], module: str, arguments: Sequence[str], phrase: str
 ) -> tuple[int, str, str]:
-    """Run `python -m module`, type the phrase at its prompt; return exit code and output.
+    """Run `python -m module`, and type the phrase at its prompt. Return exit code and output.
 
-    The phrase is never shown, neither by the terminal nor in the output. What the tool writes to
-    stderr before its prompt is part of the output.
+    Neither the terminal nor the output may show the phrase. The output includes stderr before the
+    prompt.
     """
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
@@ -50,13 +50,13 @@ def type_phrase(
 
 
 def _drained(terminal: int) -> bytes:
-    """What a terminal still shows once nobody writes to it any more."""
+    """Return what a terminal still shows after its last writer has closed it."""
     shown = b""
     try:
         while more := os.read(terminal, 1024):
             shown += more
     except OSError:
-        pass  # Linux says EIO at the end.
+        pass  # Linux reports EIO at the end
     os.close(terminal)
     return shown
 

@@ -1,4 +1,4 @@
-"""Breaking in on the service in the middle of what it does: a kill, a lost connection, a race."""
+"""Interrupts the service at any point: with a kill, a lost connection, or a race."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,14 +10,14 @@ from ticketing.db.connection import database
 
 
 class Killed(BaseException):
-    """The process is gone. No handler of the service's own catches it, as none could."""
+    """The process was killed. The service's own handlers cannot catch it."""
 
 
 class Tripwire:
-    """Counts what is asked of the node and of the database, and breaks in at one such point.
+    """Counts questions to the node and statements of the database, and interrupts at one of them.
 
-    A kill strikes anywhere, before and after a COMMIT too; from then on nothing that the dying
-    code still tries gets through. Anything else happens between transactions.
+    A kill happens anywhere, also before and after a COMMIT. After it, nothing of the killed code
+    gets through. Other events happen between transactions.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Tripwire:
         self.points = 0
 
     def watch_database(self) -> None:
-        """Let every statement of the open database pass by here."""
+        """Count every statement of the open database."""
         db = database.obj
         execute_sql, commit = db.execute_sql, db.commit
 
@@ -47,7 +47,7 @@ class Tripwire:
     def armed(
         self, point: int, event: Callable[[], object], ends_in: type[BaseException] | None
     ) -> Iterator[None]:
-        """Break in at the point with this number, from 1: do `event`, or end in an error."""
+        """Interrupt at the point with this number, from 1: run `event`, or raise an error."""
         self._left, self._event, self._ends_in = point, event, ends_in
         try:
             yield
@@ -61,7 +61,7 @@ class Tripwire:
                 database.close()
 
     def passed(self, *, between: bool = True) -> None:
-        """Break in here, if this is the point; what is no kill waits until it is `between`."""
+        """Interrupt here, if this is the point. Only a kill does not wait for `between`."""
         self.points += 1
         if self.dead is not None:
             raise self.dead

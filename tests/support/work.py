@@ -1,4 +1,4 @@
-"""What answering a request costs, counted: equal work cannot be told apart by how long it takes."""
+"""The work of a request, counted: times cannot show that work is equal."""
 
 import hmac
 import re
@@ -12,12 +12,12 @@ import pytest
 from ticketing.db.connection import database
 
 _SAVEPOINT = re.compile(r"\bs[0-9a-f]{32}\b")
-"""What peewee calls one: at random."""
+"""Peewee's random name of a savepoint."""
 
 
 @dataclass
 class Work:
-    """The statements that were run, the digests that were made, the secrets that were compared."""
+    """The statements, the digests and the comparisons of secrets."""
 
     statements: list[str] = field(default_factory=list)
     digests: int = 0

@@ -1,4 +1,4 @@
-"""The node of a property test's world: a provider that misbehaves, behind the service's client."""
+"""The node of the property test's world: a faulty provider behind the service's client."""
 
 import io
 import json
@@ -14,11 +14,11 @@ from ticketing.chain.endpoint import Endpoint
 from ticketing.chain.rpc import RpcClient
 
 Fault = tuple[str, tuple[Any, ...], dict[str, Any]]
-"""One way to misbehave: a method of Provider, and its arguments."""
+"""One fault: a method of Provider, and its arguments."""
 
 
 class Reply(io.BytesIO):
-    """A response of urllib3, as far as it is read."""
+    """A response of urllib3, as far as the service reads it."""
 
     def __init__(self, status: int, body: bytes, headers: Any) -> None:
         super().__init__(body)
@@ -26,7 +26,7 @@ class Reply(io.BytesIO):
 
 
 class Pool:
-    """Stands where urllib3's pool does: a provider answers, or the line is cut."""
+    """Replaces urllib3's pool: a provider answers, or the connection is cut."""
 
     def __init__(self, provider: Provider, passed: Callable[[], None]) -> None:
         self._provider = provider
@@ -34,7 +34,7 @@ class Pool:
         self.is_cut = False
 
     def set(self, *, is_cut: bool, faults: Sequence[Fault]) -> None:
-        """Cut the line or join it; let the provider have these faults and no others."""
+        """Cut or restore the connection. The provider gets these faults and no others."""
         self.is_cut = is_cut
         self._provider.well()
         for name, arguments, options in faults:
@@ -59,7 +59,7 @@ class Pool:
 
 
 class WorldClient(RpcClient):
-    """RpcClient, but for the network: the world of the moment answers."""
+    """RpcClient without the network: the current world answers."""
 
     pool: ClassVar[Any]
 

@@ -1,4 +1,4 @@
-"""Worlds on one database, one after the other; the service's clock and node are theirs."""
+"""Worlds on one database, one after another. They replace the service's clock and node."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ LOCAL, COARSE = 31337, 777
 
 
 def chain_id_of(decimals: int) -> int:
-    """Return the id of a chain whose token has so many decimals."""
+    """Return the id of a chain with a token of this many decimals."""
     return LOCAL if decimals == 6 else COARSE
 
 
@@ -32,7 +32,7 @@ def fake_chain(decimals: int) -> FakeChain:
 
 @contextmanager
 def worlds(database_url: str) -> Iterator[Callable[..., World]]:
-    """Yield what makes a world of a chain, confirmations, a capacity and a chain's skew."""
+    """Yield a function that creates a world from a chain, confirmations, a capacity and a skew."""
 
     world: World | None = None
 
@@ -41,7 +41,7 @@ def worlds(database_url: str) -> Iterator[Callable[..., World]]:
         connect.cache_clear()
         open_database(database_url)
         if database_url.startswith("sqlite"):
-            # No power is cut here: a kill of the process does not reach what is written.
+            # A kill of the process loses nothing that is written, and no power is cut here.
             database.execute_sql("PRAGMA synchronous = OFF")
         chain_id = chain_id_of(chain.decimals)
         environ = {

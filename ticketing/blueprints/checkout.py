@@ -49,6 +49,12 @@ blp = ApiBlueprint(
 cors.open_to_all(blp)
 
 
+def _admissions_again(stored: dict[str, Any]) -> dict[str, Any]:
+    intent = checkout.purchased(tenant_of_path().id, stored["id"], config())
+    again: dict[str, Any] = PurchaseSchema(only=("admissions", "online_join_url")).dump(intent)
+    return again
+
+
 def _client_secret_again(stored: dict[str, Any]) -> dict[str, Any]:
     secret = credentials.client_secret(config().keyring.current, stored["id"])
     return {"client_secret": secret}
@@ -98,6 +104,7 @@ def get_checkout_intent(tenant: str, intent_id: str) -> PaymentIntent:
 @blp.raises(
     NotFound, PaymentRequired, IntentCanceled, IntentReversed, IntentExpired, ChainUnavailable
 )
+@never_stored("admissions", "online_join_url", shown_again=_admissions_again)
 def purchase(tenant: str, intent_id: str) -> tuple[PaymentIntent, int]:
     """Complete the purchase: read the chain now and settle. Repeats issue nothing twice."""
     intent = checkout.purchase(tenant, intent_id, config())

@@ -67,12 +67,14 @@ class TransferReader:
     ) -> Iterator[Range]:
         """Read blocks `first` to `head`. Yield a Range for each response, in order.
 
-        With `after`, the block that was read before: the block that follows it is proved to be
-        its child, and so is every further range. NotLinked if it is not; blocks up to `after` are
-        read without that proof. A range that fails is asked for again at half its width; not
-        if the node is silent or limits its rate, when that is for the next call. ChainMoved
-        unless a range's last block is the same before and after its logs were read: an empty
-        list for blocks that a lagging node does not have must not pass for "nothing happened".
+        `after` is the block that was read before. The next block must be its child, and each range
+        must follow the one before, otherwise NotLinked. Blocks up to `after` are not checked.
+
+        A range that fails is requested again at half its width. If the node is silent or limits
+        its rate, the error is raised at once. After silence, the next call uses half the width.
+
+        ChainMoved if the last block of a range changed while its logs were read. This also finds
+        a node that lags: it answers with an empty list for blocks that it does not have.
         """
         wanted = sorted({recipient.lower() for recipient in recipients})
         while first <= head.number:

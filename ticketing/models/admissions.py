@@ -2,6 +2,7 @@
 
 from peewee import BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
 
+from ticketing.constants import RefundRecipient
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
@@ -50,6 +51,13 @@ class Admission(BaseModel):
     change_number = BigIntegerField(null=True)
     created_at = UtcDateTimeField()
 
+    # No columns: services.admission_views sets these on an instance for its response.
+    shown_code: str | None
+    shown_qr: str | None
+    online_join_url: str | None
+    refund_recipient: RefundRecipient | None
+    transfer: "Transfer | None"
+
     class Meta:
         table_name = "admissions"
 
@@ -67,7 +75,8 @@ class Admission(BaseModel):
 class Transfer(BaseModel):
     """An offer to transfer one generation of an admission. The secret offer is derived from the id.
 
-    The holder is the person named by the sender. It ends when it is accepted, canceled or replaced.
+    The holder is the person named by the sender. `ended_at` is set when the offer is accepted,
+    canceled or replaced.
     """
 
     id = TextField(primary_key=True)
@@ -83,3 +92,8 @@ class Transfer(BaseModel):
 
     class Meta:
         table_name = "transfers"
+
+    @property
+    def holder(self) -> dict[str, str | None]:
+        """The person whom the sender named."""
+        return {"name": self.holder_name, "email": self.holder_email}

@@ -1,5 +1,7 @@
 """The door: paired devices, scans, the keys that sign QR codes, and the manifest of an event."""
 
+from typing import NamedTuple
+
 from peewee import (
     BigIntegerField,
     BooleanField,
@@ -9,6 +11,8 @@ from peewee import (
     TextField,
 )
 
+from ticketing import clock
+from ticketing.constants import DeviceStatus
 from ticketing.models.admissions import Admission
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.events import Event
@@ -74,8 +78,30 @@ class DoorDevice(BaseModel):
     unsynced = IntegerField(null=True)
     revoked_at = UtcDateTimeField(null=True)
 
+    # No columns: secrets, only on an instance for which they were just created.
+    pairing_code: str
+    pairing_url: str | None
+    token: str
+
     class Meta:
         table_name = "door_devices"
+
+    @property
+    def status(self) -> DeviceStatus:
+        """The current status."""
+        if self.revoked_at is not None:
+            return DeviceStatus.REVOKED
+        if self.expires_at <= clock.now():
+            return DeviceStatus.EXPIRED
+        return DeviceStatus.UNPAIRED if self.paired_at is None else DeviceStatus.PAIRED
+
+
+class Scanned(NamedTuple):
+    """The admission of a scan, with the generation that was presented."""
+
+    id: str
+    generation: int
+    ticket_type_id: str
 
 
 class Scan(BaseModel):
@@ -112,3 +138,11 @@ class Scan(BaseModel):
     class Meta:
         table_name = "scans"
         indexes = ((("event", "nonce", "credential"), True),)
+
+    @property
+    def scanned(self) -> Scanned | None:
+        """The admission, on an instance that was read with it. None if it is unknown."""
+        admission = self.admission
+        if admission is None or self.admission_id is None or self.generation is None:
+            return None
+        return Scanned(self.admission_id, self.generation, admission.ticket_type_id)

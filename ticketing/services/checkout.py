@@ -35,9 +35,9 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import prepared_insert
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
-from ticketing.services import chains, node_places, offers, wallets
+from ticketing.services import admission_views, chains, node_places, offers, wallets
 from ticketing.services.offers import Held
-from ticketing.services.orders import admissions, client_limits, intents
+from ticketing.services.orders import client_limits, intents
 from ticketing.services.payments import booking, looking, settlement
 
 _insert = prepared_insert(PaymentIntent)
@@ -109,9 +109,14 @@ def purchase(tenant_reference: str, intent_id: str, config: Config) -> PaymentIn
     refusal = _REFUSALS.get(IntentStatus(intent.status))
     if refusal is not None:
         raise refusal(intent=intent)
-    intent.admissions = admissions.of_intent(intent)
-    is_confirmed = intent.status == IntentStatus.CONFIRMED
-    intent.online_join_url = found.event.online_join_url if is_confirmed else None
+    admission_views.add_to_order(intent, found.event.online_join_url, config.keyring)
+    return intent
+
+
+def purchased(tenant_reference: str, intent_id: str, config: Config) -> PaymentIntent:
+    """Return an intent with the admissions that it shows now. Reads no chain. NotFound."""
+    intent = intents.get(tenant_reference, intent_id)
+    admission_views.add_to_order(intent, intent.event.online_join_url, config.keyring)
     return intent
 
 

@@ -33,6 +33,16 @@ _SECURITY_SCHEMES: dict[str, dict[str, Any]] = {
         "scheme": "bearer",
         "description": "The `client_secret` in the response to preflight.",
     },
+    "admissionCode": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "The `code` of an admission.",
+    },
+    "doorToken": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "The `token` of a paired door device.",
+    },
 }
 
 _HEADERS: dict[str, dict[str, Any]] = {

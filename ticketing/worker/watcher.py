@@ -45,7 +45,7 @@ class Watcher:
     """Watches one chain. Each `look` is independent and may be interrupted at any point."""
 
     def __init__(self, chain: Chain, *, accept_reorganization: bool = False) -> None:
-        """Watch a chain. `accept_reorganization`: go back further than the stored blocks."""
+        """Watch a chain. `accept_reorganization`: it may go back beyond all stored blocks."""
         self.chain = chain
         self._accept_reorganization = accept_reorganization
         self._holder = uuid.uuid4().hex
@@ -61,9 +61,9 @@ class Watcher:
         return bool(self._in_charge)
 
     def look_if_due(self) -> None:
-        """Look if an order is open on the chain, or if the last look was QUIET ago.
+        """Look if the chain has an open order, or if the last look was at least QUIET ago.
 
-        The lease is renewed in any case. Errors: see `look`.
+        In both cases the lease is renewed. Errors: see `look`.
         """
         if clock.is_within(QUIET, self._looked_at) and not (
             self._take_lease() and watching.has_open_orders(self.chain.chain_id)
@@ -150,18 +150,18 @@ class Watcher:
         try:
             return self._node.block(max(0, first - 1))
         except (ChainMoved, RpcRefused):
-            # It is pruned. The blocks up to the cursor that are not deep enough are read again.
+            # It is pruned. Start later: the last `confirmations` blocks are read again anyway.
             return self._node.block(min(first - 1 + self.chain.confirmations, head.number))
 
     def _read(self, cursor: Block, head: Block) -> Block:
-        """Read the blocks after the cursor, and those before it that are not deep enough again.
+        """Read the blocks after the cursor, and again the last `confirmations` blocks before it.
 
-        A node may leave out logs near its tip: what was read once only gains by another reading.
+        Nodes may omit logs near their tip, and the second reading finds them.
         """
         chain = self.chain
         if head.number <= cursor.number:
             return cursor
-        # Loaded after the head was: who was shown an address since then pays in a later block.
+        # Loaded after the head: an address that is issued later is paid in a later block.
         watched = watching.watched_addresses(chain.chain_id, chain.token_address, cursor)
         first = max(0, cursor.number + 1 - chain.confirmations) if watched else cursor.number + 1
         start = cursor
@@ -170,7 +170,7 @@ class Watcher:
             if found.last.number <= cursor.number:
                 booking.book_found(chain, cursor, found.transfers)
                 continue
-            # Booked even if the lease ran out meanwhile: with a slow node, nobody got further.
+            # Recorded even if the lease expired meanwhile: with a slow node, nobody read further.
             self._book(cursor, found)
             is_all = cursor == start and found.last == head
             cursor = found.last
@@ -219,7 +219,7 @@ class Watcher:
             )
 
     def _before(self, kept: Sequence[Block], cursor: Block, head: Block) -> Block:
-        """Return a block before all stored ones."""
+        """Return the block MOST_BLOCKS_BACK before the oldest stored one, or the genesis block."""
         oldest = kept[-1] if kept else cursor
         return self._node.block(
             max(0, min(oldest.number, head.number) - block_history.MOST_BLOCKS_BACK)
@@ -235,15 +235,15 @@ class Watcher:
         return None
 
     def _lags(self, known: Sequence[Block], cursor: Block, head: Block) -> bool:
-        """Return whether a head below the cursor comes from a lagging node."""
+        """Return whether a head below the cursor comes from a node that lags."""
         below = [block for block in known if block.number <= head.number]
         if not below:
-            # Below all that is kept only the time can tell: what replaced our blocks is newer.
+            # Below all stored blocks only the time helps: blocks that replaced ours are newer.
             return head.time <= cursor.time
         return self._node.blocks([below[0].number]) == [below[0]]
 
     def _settle(self, cursor: Block) -> None:
-        """Settle what the cursor's place alone decides: payments deep enough, deadlines passed."""
+        """Settle what depends only on the cursor: final payments, and deadlines that passed."""
         chain_id = self.chain.chain_id
         moved = True
         while moved:
@@ -253,10 +253,10 @@ class Watcher:
             moved |= settlement.settle_again(chain_id, past) > 0
 
     def _settle_deep(self, cursor: Block) -> int:
-        """Settle what is final by depth, once its blocks are known to be on the chain still.
+        """Settle payments that are deep enough, if their blocks are still on the chain.
 
-        Old blocks are not asked for: the blocks read since were proved to follow them. Nor are
-        blocks above the cursor, where nothing is final.
+        Old blocks are not requested: each block after them was checked to follow its parent. Blocks
+        above the cursor are not requested either: nothing in them is final.
         """
         final = settlement.deep_enough(self.chain.chain_id, cursor)
         old = cursor.number - max(block_history.RECENT, self.chain.confirmations)

@@ -1,7 +1,7 @@
-"""The clock of every Python process with this folder in PYTHONPATH, set back by what a file says.
+"""Set back the clock of every Python process with this folder in PYTHONPATH.
 
-Real processes are to see it as they would see the machine's own clock being set; to set that one
-would take root and disturb everything else. Clocks that only go forward are left alone.
+A file has the number of seconds. To change the machine's own clock, a test would need root, and
+would disturb other programs. Monotonic clocks do not change.
 """
 
 import datetime

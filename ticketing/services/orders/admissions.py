@@ -88,6 +88,32 @@ def of_intent(intent: PaymentIntent) -> Sequence[Admission]:
     return _of_intent.rows(intent_id=intent.id)
 
 
+def shown_to_buyer(admission: Admission) -> bool:
+    """Return whether the order that bought it still shows its code, QR code and join URL.
+
+    After a transfer or a reissue they belong to somebody else, who may not trust the buyer.
+    """
+    return admission.generation == 1 and admission.status != AdmissionStatus.VOID
+
+
+def change(admission: Admission, **columns: Any) -> None:
+    """Change a locked admission that nobody has entered with, in one conditional UPDATE.
+
+    The doors of its event are told.
+    """
+    columns["change_number"] = None
+    changed = Admission.update(columns).where(
+        Admission.id == admission.id,
+        Admission.generation == admission.generation,
+        Admission.status == admission.status,
+        Admission.redeemed_at.is_null(),
+    )
+    if changed.execute() != 1:
+        raise AssertionError(f"{admission.id} was not locked")
+    for name, value in columns.items():
+        setattr(admission, name, value)
+
+
 def list_page(
     tenant_id: str,
     page: PageRequest,

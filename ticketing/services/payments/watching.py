@@ -1,4 +1,4 @@
-"""Select the addresses to watch: by logs, or by balance some time after the order ended."""
+"""Select the addresses to watch: by logs, or by balance a day after the order ended."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -19,11 +19,11 @@ SWEEP_EVERY = timedelta(minutes=1)
 COLD_ADDRESSES_PER_SWEEP = 1000
 
 _LIVE = AWAITING | (UNSETTLED & (PaymentIntent.status == IntentStatus.PROCESSING))
-"""Each part has an index by chain; what is unsettled but not live is reversed, and not watched."""
+"""Each part has an index by chain. An unsettled order that is not live is reversed."""
 
 
 def has_open_orders(chain_id: int) -> bool:
-    """Return whether a buyer may pay on a chain, or waits for a payment, now."""
+    """Return whether a chain has an order that may be paid, or whose payment is not final."""
     found: bool = PaymentIntent.select().where(PaymentIntent.chain_id == chain_id, _LIVE).exists()
     return found
 
@@ -52,9 +52,9 @@ def watch_again(intent: PaymentIntent, now: datetime) -> None:
 def to_sweep(chain_id: int, now: datetime) -> list[PaymentIntent]:
     """Return ended intents whose balance must be compared, each at most once in SWEEP_EVERY.
 
-    Those canceled within a day come all: their logs are not read. Of the others come those that
-    were not swept for longest, COLD_ADDRESSES_PER_SWEEP at most. An address that was swept once
-    is swept for good, even while its logs are read again: what came in between is in no log.
+    These are all that were canceled within a day, because their logs are not read; and of the
+    others, at most COLD_ADDRESSES_PER_SWEEP, the longest wait first. Once an address was swept, it
+    is always swept, even while its logs are read again: the logs lack payments of the time between.
     """
     swept_before = now - SWEEP_EVERY
     of_chain = PaymentIntent.select().where(PaymentIntent.chain_id == chain_id)
@@ -71,10 +71,10 @@ def to_sweep(chain_id: int, now: datetime) -> list[PaymentIntent]:
 
 
 def is_explained(intent: PaymentIntent, balance: int, booked: int) -> bool:
-    """Tell whether what is booked explains an address's balance. Both are in the token's own units.
+    """Return whether recorded payments explain a balance. Both are in the token's own units.
 
-    A balance above what is booked is never explained: its logs are searched until they show it.
-    One below is, if its owner took all, or if nothing else changed since it was looked at last.
+    A balance above `booked` is never explained: the logs are searched for the rest. A balance below
+    it is explained if the owner took everything, or if nothing else changed since the last check.
     """
     surplus = balance - booked
     if surplus > 0 or intent.swept_balance is None:
@@ -108,11 +108,11 @@ def note_balances(found: Sequence[tuple[PaymentIntent, int, int]], at: Block) ->
 
 
 def note_unexplained(intent: PaymentIntent, balance: int, booked: int, at: Block) -> None:
-    """Keep a balance that nothing explains, and that the logs up to `at` are to be read again.
+    """Store an unexplained balance, and start a search of the address's logs up to `at`.
 
-    They are read from so far back as a reorganization may have moved a payment to. If the balance
-    was unexplained before, or explained by what was taken out since, all of them are read. A
-    search for the same balance that has not ended goes on.
+    The search begins MOST_BLOCKS_BACK before the last block at which the balance was explained: a
+    reorganization may have moved a payment there. If that block is unknown, or if the same balance
+    was searched for before, all logs are read. A running search for the same balance continues.
     """
     is_same = intent.swept_balance == str(balance)
     columns: dict[str, Any] = {"swept_at": at.time, "swept_surplus": str(balance - booked)}

@@ -1,0 +1,47 @@
+"""Schemas of transfers."""
+
+from marshmallow import fields, validate
+
+from schemas.admissions import HolderSchema
+from schemas.base import BaseSchema, Instant, Text, an_id, documented
+
+_EXAMPLE_OFFER = "to_01hq3v5m8r2t6w9y1a4c7e0g3j_" + "5e" * 20
+
+
+class TransferCreateSchema(BaseSchema):
+    """Whom the sender offers the admission to. The body may be absent."""
+
+    MAY_BE_ABSENT = True
+
+    holder = fields.Nested(HolderSchema, load_default=dict)
+
+
+class TransferSchema(BaseSchema):
+    """An offer as its sender sees it."""
+
+    id = an_id("xfr_")
+    offer = fields.String(
+        required=True,
+        allow_none=True,
+        metadata=documented(
+            _EXAMPLE_OFFER, "Secret. Accepts the admission once. Null in a repeat, if it has ended."
+        ),
+    )
+    url = fields.String(
+        required=True,
+        allow_none=True,
+        metadata=documented(
+            f"https://tickets.example.org/x/{_EXAMPLE_OFFER}",
+            "A page that accepts the offer. Null if the service does not know its own address.",
+        ),
+    )
+    expires_at = Instant(required=True, metadata=documented("2026-11-23T09:00:00Z"))
+
+
+class TransferAcceptSchema(BaseSchema):
+    """The offer, and the new holder. Fields of the holder that are missing become null."""
+
+    offer = Text(
+        required=True, validate=validate.Length(1, 200), metadata=documented(_EXAMPLE_OFFER)
+    )
+    holder = fields.Nested(HolderSchema, load_default=dict)

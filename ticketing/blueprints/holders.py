@@ -1,0 +1,107 @@
+"""The surface on which holders manage their admissions."""
+
+from typing import Any
+
+from schemas.admissions import HeldAdmissionSchema, HolderChangeSchema
+from schemas.transfers import TransferCreateSchema, TransferSchema
+from ticketing.conflicts import (
+    AdmissionSuspended,
+    AdmissionVoid,
+    AlreadyRedeemed,
+    NotTransferable,
+    TransfersClosed,
+)
+from ticketing.errors import NotFound, TooManyTransfers
+from ticketing.models.admissions import Admission
+from ticketing.services import admission_views
+from ticketing.services.orders import holders, transfers
+from ticketing.services.orders.transfers import Offer
+from ticketing.web import auth, cors
+from ticketing.web.blueprint import ApiBlueprint
+from ticketing.web.context import admission_code, config, tenant_of_path
+from ticketing.web.idempotency import idempotent, never_stored
+
+blp = ApiBlueprint(
+    "holders",
+    __name__,
+    url_prefix="/v1/checkout/tenants/<tenant>/admissions/<admission_id>",
+    guard=auth.Holder(),
+    description="Read an admission, name its holder, and transfer it.",
+)
+cors.open_to_all(blp)
+
+
+NEVER_STORED = ("code", "qr", "online_join_url", "holder")
+"""What the response to a change shows only while the admission has the same generation."""
+
+_NOBODY = {"name": None, "email": None}
+
+
+def held_again(stored: dict[str, Any], *, shows_code: bool) -> dict[str, Any]:
+    """Return what a repeat shows of an admission: it as it is now, if it has not changed hands."""
+    admission = holders.get(tenant_of_path().id, stored["id"], None)
+    if admission.generation != stored["generation"]:
+        return {"holder": _NOBODY}
+    shown = admission_views.for_holder(admission, config().keyring, shows_code=shows_code)
+    again: dict[str, Any] = HeldAdmissionSchema().dump(shown)
+    return again
+
+
+def _canceled_again(stored: dict[str, Any]) -> dict[str, Any]:
+    return held_again(stored, shows_code=admission_code() is not None)
+
+
+def _offer_again(stored: dict[str, Any]) -> dict[str, Any]:
+    offer = transfers.offer_again(stored["id"], config())
+    return {"offer": offer and offer.offer, "url": offer and offer.url}
+
+
+@blp.get("")
+@blp.response(200, HeldAdmissionSchema)
+@blp.raises(NotFound)
+def get_held_admission(tenant: str, admission_id: str) -> Admission:
+    """Read an admission with its QR code. Only a caller who sent the code gets the code."""
+    return _shown(holders.get(tenant, admission_id, admission_code()))
+
+
+@blp.patch("")
+@blp.arguments(HolderChangeSchema)
+@blp.response(200, HeldAdmissionSchema)
+@blp.raises(NotFound, AdmissionVoid, AlreadyRedeemed, NotTransferable)
+def name_holder(body: dict[str, Any], tenant: str, admission_id: str) -> Admission:
+    """Name the holder. If the ticket type is not transferable, this is possible once."""
+    return _shown(holders.name(tenant, admission_id, admission_code(), body["holder"]))
+
+
+@blp.post("/transfer")
+@idempotent
+@blp.arguments(TransferCreateSchema)
+@blp.response(201, TransferSchema)
+@blp.raises(
+    NotFound,
+    AdmissionVoid,
+    AlreadyRedeemed,
+    AdmissionSuspended,
+    NotTransferable,
+    TransfersClosed,
+    TooManyTransfers,
+)
+@never_stored("offer", "url", shown_again=_offer_again)
+def offer_transfer(body: dict[str, Any], tenant: str, admission_id: str) -> Offer:
+    """Offer the admission to somebody else. An earlier offer ends."""
+    return transfers.offer(tenant, admission_id, admission_code(), body["holder"], config())
+
+
+@blp.post("/transfer/cancel")
+@idempotent
+@blp.response(200, HeldAdmissionSchema)
+@blp.raises(NotFound)
+@never_stored(*NEVER_STORED, shown_again=_canceled_again)
+def cancel_transfer(tenant: str, admission_id: str) -> Admission:
+    """Take the offer back. Without an open offer, nothing changes."""
+    return _shown(transfers.cancel(tenant, admission_id, admission_code()))
+
+
+def _shown(admission: Admission) -> Admission:
+    shows_code = admission_code() is not None
+    return admission_views.for_holder(admission, config().keyring, shows_code=shows_code)

@@ -1,0 +1,97 @@
+"""Holders: find the admission that a code opens, and name its holder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from peewee import ModelSelect
+
+from ticketing import clock, credentials, ids
+from ticketing.conflicts import AdmissionVoid, AlreadyRedeemed, NotTransferable
+from ticketing.constants import AdmissionStatus
+from ticketing.db.connection import locked, write_transaction
+from ticketing.errors import NotFound
+from ticketing.models.admissions import Admission
+from ticketing.models.events import Event
+from ticketing.models.prepared import Prepared
+from ticketing.models.tenants import Tenant
+from ticketing.models.ticket_types import TicketType
+from ticketing.services.orders import admissions
+
+Holder = Mapping[str, str | None]
+"""`name` and `email`, both optional."""
+
+
+def _with_event(admission_id: Any) -> ModelSelect[Admission]:
+    return (
+        Admission.select(Admission, Event, TicketType)
+        .join(Event)
+        .join_from(Admission, TicketType)
+        .where(Admission.id == admission_id)
+    )
+
+
+def _select_of_tenant_id(tenant: Any, admission_id: Any) -> ModelSelect[Admission]:
+    return _with_event(admission_id).where(Admission.tenant == tenant)
+
+
+def _select_of_tenant_slug(tenant: Any, admission_id: Any) -> ModelSelect[Admission]:
+    return _with_event(admission_id).join_from(Admission, Tenant).where(Tenant.slug == tenant)
+
+
+@Prepared
+def _of_tenant_id(tenant: Any, admission_id: Any) -> ModelSelect[Admission]:
+    return _select_of_tenant_id(tenant, admission_id)
+
+
+@Prepared
+def _of_tenant_slug(tenant: Any, admission_id: Any) -> ModelSelect[Admission]:
+    return _select_of_tenant_slug(tenant, admission_id)
+
+
+def get(tenant_reference: str, admission_id: str, code: str | None) -> Admission:
+    """Return an admission with its event and ticket type, to whom its code opens it.
+
+    `tenant_reference` is a slug or an id. `code` None: the caller has another credential for it.
+    NotFound, also for a wrong code.
+    """
+    by_id = ids.is_id(ids.TENANT, tenant_reference)
+    query: Prepared[Admission] = _of_tenant_id if by_id else _of_tenant_slug
+    return _opened(query.first(tenant=tenant_reference, admission_id=admission_id), code)
+
+
+def lock(tenant_reference: str, admission_id: str, code: str | None) -> Admission:
+    """Do the same, and lock the admission until the write transaction ends. NotFound."""
+    by_id = ids.is_id(ids.TENANT, tenant_reference)
+    select = _select_of_tenant_id if by_id else _select_of_tenant_slug
+    return _opened(locked(select(tenant_reference, admission_id), of=Admission).first(), code)
+
+
+def _opened(admission: Admission | None, code: str | None) -> Admission:
+    opens = code is None or credentials.same(code, "" if admission is None else admission.code)
+    if admission is None or not opens:
+        raise NotFound("This admission does not exist.")
+    return admission
+
+
+def name(tenant_reference: str, admission_id: str, code: str | None, holder: Holder) -> Admission:
+    """Change the given fields of the holder, until the holder has entered.
+
+    NotFound, AdmissionVoid, AlreadyRedeemed; NotTransferable if the ticket type is not
+    transferable and a holder was named before.
+    """
+    with write_transaction():
+        admission = lock(tenant_reference, admission_id, code)
+        known = admission.holder
+        if all(known[field] == value for field, value in holder.items()):
+            return admission
+        if admission.status == AdmissionStatus.VOID:
+            raise AdmissionVoid
+        if admission.redeemed_at is not None:
+            raise AlreadyRedeemed
+        if admission.named_at is not None and not admission.ticket_type.transferable:
+            raise NotTransferable("The holder of this admission can be named only once.")
+        fields = {f"holder_{field}": value for field, value in holder.items()}
+        admissions.change(admission, named_at=clock.now(), **fields)
+        return admission

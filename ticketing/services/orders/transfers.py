@@ -1,0 +1,177 @@
+"""Transfers: the holder offers an admission, somebody else accepts it.
+
+An offer is a secret that is derived from the transfer's id. Whoever accepts it gets a new code. The
+old code and QR code end in the same transaction. Each call locks the admission first, so that of
+an acceptance, a scan, a void and a cancelation only the first one counts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from peewee import ModelSelect
+
+from ticketing import clock, credentials, ids
+from ticketing.config import Config
+from ticketing.conflicts import (
+    AdmissionSuspended,
+    AdmissionVoid,
+    AlreadyRedeemed,
+    NotTransferable,
+    TransfersClosed,
+)
+from ticketing.constants import OFFER_LIVES, TRANSFERS_PER_DAY, AdmissionStatus
+from ticketing.credentials import Keyring
+from ticketing.db.connection import write_transaction
+from ticketing.errors import NotFound, OfferEnded, TooManyTransfers
+from ticketing.models.admissions import Admission, Transfer
+from ticketing.models.tenants import Tenant
+from ticketing.services.orders import admissions, holders
+from ticketing.services.orders.holders import Holder
+
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """An offer as its sender sees it. `url` opens a page that accepts it."""
+
+    id: str
+    offer: str
+    url: str | None
+    expires_at: datetime
+
+
+def offer(
+    tenant_reference: str, admission_id: str, code: str | None, to: Holder, config: Config
+) -> Offer:
+    """Offer an admission to somebody else. An earlier offer ends.
+
+    `to`: the person whom the sender names. `code` as in holders.get. NotFound, AdmissionVoid,
+    AlreadyRedeemed, AdmissionSuspended, NotTransferable, TransfersClosed, TooManyTransfers.
+    """
+    with write_transaction():
+        admission = holders.lock(tenant_reference, admission_id, code)
+        _refuse_unless_transferable(admission)
+        _refuse_too_many(admission)
+        _end_offers(admission)
+        now = clock.now()
+        transfer = Transfer.create(
+            id=ids.new(ids.TRANSFER),
+            admission=admission,
+            generation=admission.generation,
+            holder_name=to.get("name"),
+            holder_email=to.get("email"),
+            created_at=now,
+            expires_at=now + OFFER_LIVES,
+        )
+    return _shown(transfer, config)
+
+
+def offer_again(transfer_id: str, config: Config) -> Offer | None:
+    """Return an offer that was made before. None if it has ended."""
+    transfer = Transfer.get_or_none(Transfer.id == transfer_id)
+    return _shown(transfer, config) if transfer is not None and _is_open(transfer) else None
+
+
+def cancel(tenant_reference: str, admission_id: str, code: str | None) -> Admission:
+    """Take an offer back. Without an open offer, nothing changes. NotFound."""
+    with write_transaction():
+        admission = holders.lock(tenant_reference, admission_id, code)
+        _end_offers(admission)
+        return admission
+
+
+def accept(tenant: Tenant, offer: str, holder: Holder, keyring: Keyring) -> Admission:
+    """Give an offered admission to a new holder, with a new code. The old code and QR code end.
+
+    Of the old holder nothing is kept. NotFound for a wrong offer. OfferEnded for one that was
+    used, replaced or canceled, or is too old. AdmissionVoid, AlreadyRedeemed, AdmissionSuspended,
+    NotTransferable, TransfersClosed.
+    """
+    transfer_id = credentials.offered_transfer(keyring, offer)
+    if transfer_id is None:
+        raise _unknown()
+    with write_transaction():
+        transfer = Transfer.get_or_none(Transfer.id == transfer_id)
+        if transfer is None:
+            raise OfferEnded
+        try:
+            admission = holders.lock(tenant.id, transfer.admission_id, None)
+        except NotFound:
+            raise _unknown() from None
+        # All changes of a transfer are made under the lock of its admission.
+        transfer = Transfer.get_by_id(transfer_id)
+        if not _is_open(transfer) or transfer.generation != admission.generation:
+            raise OfferEnded
+        _refuse_unless_transferable(admission)
+        _hand_over(admission, holder)
+        now = clock.now()
+        Transfer.update(accepted_at=now, ended_at=now).where(Transfer.id == transfer_id).execute()
+        return admission
+
+
+def pending(admission: Admission) -> Transfer | None:
+    """Return the open offer of an admission. None if there is none."""
+    transfer: Transfer | None = _newest(admission).first()
+    is_current = transfer is not None and transfer.generation == admission.generation
+    return transfer if is_current and transfer is not None and _is_open(transfer) else None
+
+
+def _hand_over(admission: Admission, holder: Holder) -> None:
+    admissions.change(
+        admission,
+        generation=admission.generation + 1,
+        code=credentials.new_admission_code(),
+        qr=None,
+        holder_name=holder.get("name"),
+        holder_email=holder.get("email"),
+        named_at=None,
+        transferred_at=clock.now(),
+    )
+
+
+def _refuse_unless_transferable(admission: Admission) -> None:
+    if admission.status == AdmissionStatus.VOID:
+        raise AdmissionVoid
+    if admission.redeemed_at is not None:
+        raise AlreadyRedeemed
+    if admission.status == AdmissionStatus.SUSPENDED:
+        raise AdmissionSuspended
+    if not admission.ticket_type.transferable:
+        raise NotTransferable
+    if clock.now() >= admission.event.transfers_end:
+        raise TransfersClosed
+
+
+def _refuse_too_many(admission: Admission) -> None:
+    newest = list(_newest(admission).limit(TRANSFERS_PER_DAY))
+    if len(newest) == TRANSFERS_PER_DAY and clock.is_within(_DAY, newest[-1].created_at):
+        left = newest[-1].created_at + _DAY - clock.now()
+        raise TooManyTransfers(retry_after=max(1, math.ceil(left.total_seconds())))
+
+
+def _end_offers(admission: Admission) -> None:
+    is_open = (Transfer.admission == admission) & Transfer.ended_at.is_null()
+    Transfer.update(ended_at=clock.now()).where(is_open).execute()
+
+
+def _newest(admission: Admission) -> ModelSelect[Transfer]:
+    of_admission = Transfer.select().where(Transfer.admission == admission)
+    return of_admission.order_by(Transfer.id.desc())
+
+
+def _is_open(transfer: Transfer) -> bool:
+    return transfer.ended_at is None and clock.now() < transfer.expires_at
+
+
+def _shown(transfer: Transfer, config: Config) -> Offer:
+    offer = credentials.transfer_offer(config.keyring.current, transfer.id)
+    url = None if config.public_url is None else f"{config.public_url}/x/{offer}"
+    return Offer(transfer.id, offer, url, transfer.expires_at)
+
+
+def _unknown() -> NotFound:
+    return NotFound("This offer does not exist.")
