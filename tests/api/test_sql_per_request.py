@@ -75,6 +75,15 @@ def test_preflight(acme, ticket):
     assert found == ["SELECT tenants", "SELECT ticket_types", *PREFLIGHT]
 
 
+def test_preflight_for_an_event_with_a_capacity_has_two_more(acme, ticket):
+    limited = acme.ticket(acme.event(capacity=10), capacity=None)
+    with statements() as found:
+        assert acme.preflight(limited).status_code == 201
+    begin, *rest = PREFLIGHT
+    before = ["SELECT tenants", "SELECT ticket_types", "SELECT event_stock", begin]
+    assert found == [*before, "UPDATE event_stock", *rest]
+
+
 def test_preflight_with_an_api_key(app, acme, ticket):
     api = acme.with_headers({"X-API-Key": acme.admin_key})
     body = {"event_id": ticket["event_id"], "ticket_id": ticket["id"]}
