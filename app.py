@@ -15,10 +15,13 @@ from ticketing.blueprints import (
     audit_log,
     chains,
     checkout,
+    door,
+    door_devices,
     events,
     holders,
     intents,
     metrics,
+    pairing,
     public,
     reconciliation,
     refunds,
@@ -38,6 +41,7 @@ from ticketing.web.response_cache import Front
 SURFACES = (
     *(tokens, api_keys, wallets, events, ticket_types, intents, admissions, refunds),
     *(reconciliation, audit_log, public, checkout, holders, transfers, chains, system),
+    *(door_devices, pairing, door),
 )
 
 

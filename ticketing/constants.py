@@ -1,5 +1,6 @@
 """Statuses and their transitions, roles, and limits."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
@@ -21,8 +22,8 @@ class Role(StrEnum):
 class CallClass(StrEnum):
     """The class of a request. Each class has a limit of requests per minute for one caller.
 
-    `admin` and `reconciliation` count per credential, `order` per order, `login` per member, the
-    others per client address.
+    `admin` and `reconciliation` count per credential, door devices included; `order` per order,
+    `login` per member, the others per client address.
     """
 
     PUBLIC = "public"
@@ -152,6 +153,49 @@ class RefundRecipient(StrEnum):
     ORDER_BUYER = "order_buyer"
 
 
+class DeviceStatus(StrEnum):
+    """The status of a door device."""
+
+    UNPAIRED = "unpaired"
+    PAIRED = "paired"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+
+
+class ScanKind(StrEnum):
+    """What a scan asks for."""
+
+    REDEEM = "redeem"
+    UNDO = "undo"
+
+
+class Decision(StrEnum):
+    """What a device decided by itself before it sent a scan."""
+
+    ADMITTED = "admitted"
+    REFUSED = "refused"
+
+
+class ScanOutcome(StrEnum):
+    """The answer to a scan.
+
+    `conflict`: the device admitted the holder by itself, but the verdict is against it.
+    """
+
+    ADMITTED = "admitted"
+    ALREADY_REDEEMED = "already_redeemed"
+    SUSPENDED = "suspended"
+    VOID = "void"
+    SUPERSEDED = "superseded"
+    WRONG_EVENT = "wrong_event"
+    UNKNOWN = "unknown"
+    NOT_OPEN = "not_open"
+    UNDONE = "undone"
+    NOTHING_TO_UNDO = "nothing_to_undo"
+    NONCE_REUSED = "nonce_reused"
+    CONFLICT = "conflict"
+
+
 class Obstacle(StrEnum):
     """Why nobody can buy right now, as the organizer sees it."""
 
@@ -196,6 +240,18 @@ DEFAULT_OVERLAP = 3600
 """For how many seconds the old secret of a rotated key stays valid."""
 
 MAX_BODY_BYTES = 64 * 1024
+MAX_SCANS = 500
+MAX_UNSYNCED = 1_000_000
+MAX_SCANS_BODY_BYTES = 256 * 1024
+"""For the scans that a door device sends at once after it was offline."""
+
+_SCANS_PATH = re.compile(r"/v1/door/tenants/[^/]+/events/[^/]+/scans")
+
+
+def max_body_bytes(path: str) -> int:
+    """Return the size limit of a request's body. `path` is the decoded path of its URL."""
+    return MAX_SCANS_BODY_BYTES if _SCANS_PATH.fullmatch(path) else MAX_BODY_BYTES
+
 
 DEFAULT_PAGE = 25
 MAX_PAGE = 100
@@ -205,6 +261,17 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 DOORS_BEFORE_START = timedelta(hours=2)
 """How long before its start the doors of an event open by default."""
+
+DEVICE_AFTER_END = timedelta(days=1)
+"""How long after the end of its event a door device works by default."""
+
+EVENT_WITHOUT_END = timedelta(days=1)
+"""How long after its start the end of an event is assumed if it has none."""
+
+PAIRING_CODE_LIVES = timedelta(minutes=10)
+
+UNDO_WITHIN = timedelta(minutes=10)
+"""How long after a scan its device can undo it."""
 
 PART_EXTENSION = timedelta(minutes=10)
 """How much longer an order is held, once, if at least half of its price arrived in time."""

@@ -1,7 +1,8 @@
 """Make and parse secrets, compute their digests, and compare them. No database access.
 
 An API key is `ticketing_`, the 26 characters of its id, `_`, 34 random characters (170 bits) and
-a checksum of 7: `ticketing_<26>_<34><7>`, all lower-case Crockford base32.
+a checksum of 7: `ticketing_<26>_<34><7>`, all lower-case Crockford base32. The token of a door
+device has the same form and begins with `door_`.
 """
 
 import hashlib
@@ -14,8 +15,8 @@ from dataclasses import dataclass, field
 
 from ticketing import ids
 
-_KEY_PREFIX = "ticketing_"
-_KEY_SHAPE = re.compile(rf"{_KEY_PREFIX}([{ids.ALPHABET}]{{26}})_([{ids.ALPHABET}]{{41}})")
+_KEY_PREFIX, _DOOR_PREFIX = "ticketing_", "door_"
+_SHAPE = re.compile(rf"([a-z]+_)([{ids.ALPHABET}]{{26}})_([{ids.ALPHABET}]{{41}})")
 _RANDOM_BITS, _RANDOM_LENGTH = 170, 34
 _CHECKSUM_LENGTH = 7
 
@@ -23,6 +24,7 @@ CLIENT_SECRET_PREFIX = "cs_"
 _OFFER_PREFIX, _OFFER_DIGITS = "to_", 40
 _OFFER_SHAPE = re.compile(rf"{_OFFER_PREFIX}([{ids.ALPHABET}]{{26}})_[0-9a-f]{{{_OFFER_DIGITS}}}")
 _CODE_BITS, _CODE_LENGTH = 100, 20
+_PAIRING_BITS, _PAIRING_LENGTH = 60, 12
 
 
 @dataclass(frozen=True)
@@ -54,9 +56,7 @@ def keyed_digest(secret_key: str, purpose: str, text: str) -> str:
 
 def new_api_key(key_id: str) -> str:
     """Make the plaintext of the API key whose id is `key_id`."""
-    random = ids.base32(secrets.randbits(_RANDOM_BITS), _RANDOM_LENGTH)
-    body = f"{api_key_prefix(key_id)}_{random}"
-    return body + _checksum(body)
+    return _with_random(api_key_prefix(key_id))
 
 
 def api_key_prefix(key_id: str) -> str:
@@ -66,15 +66,39 @@ def api_key_prefix(key_id: str) -> str:
 
 def api_key_id(key: str) -> str | None:
     """Return the id inside an API key. None if the format or the checksum is wrong."""
-    match = _KEY_SHAPE.fullmatch(key)
-    if match is None or _checksum(key[:-_CHECKSUM_LENGTH]) != key[-_CHECKSUM_LENGTH:]:
-        return None
-    return ids.API_KEY + match[1]
+    body = _id_inside(key, _KEY_PREFIX)
+    return None if body is None else ids.API_KEY + body
 
 
 def api_key_digest(secret_key: str, key: str) -> str:
     """Return the digest of an API key. The database stores it instead of the key."""
     return keyed_digest(secret_key, "api-key", key)
+
+
+def new_door_token(device_id: str) -> str:
+    """Make the token of the door device whose id is `device_id`."""
+    return _with_random(_DOOR_PREFIX + device_id.removeprefix(ids.DOOR_DEVICE))
+
+
+def door_token_id(token: str) -> str | None:
+    """Return the device's id inside a token. None if the format or the checksum is wrong."""
+    body = _id_inside(token, _DOOR_PREFIX)
+    return None if body is None else ids.DOOR_DEVICE + body
+
+
+def door_token_digest(secret_key: str, token: str) -> str:
+    """Return the digest of a door device's token. The database stores it instead of the token."""
+    return keyed_digest(secret_key, "door-token", token)
+
+
+def new_pairing_code() -> str:
+    """Make the code that pairs a door device: 60 random bits in 12 characters."""
+    return ids.base32(secrets.randbits(_PAIRING_BITS), _PAIRING_LENGTH)
+
+
+def pairing_digest(secret_key: str, code: str) -> str:
+    """Return the digest of a pairing code. The database stores it instead of the code."""
+    return keyed_digest(secret_key, "pairing-code", code)
 
 
 def client_secret(secret_key: str, intent_id: str) -> str:
@@ -122,6 +146,22 @@ def same_as_any(a: str, candidates: Iterable[str]) -> bool:
     for each in candidates:
         fits |= same(a, each)
     return fits
+
+
+def _with_random(prefix: str) -> str:
+    """Return a new secret: the prefix, random characters, and a checksum of both."""
+    random = ids.base32(secrets.randbits(_RANDOM_BITS), _RANDOM_LENGTH)
+    body = f"{prefix}_{random}"
+    return body + _checksum(body)
+
+
+def _id_inside(secret: str, prefix: str) -> str | None:
+    """Return the 26 characters of the id in a secret with this prefix. None if it has a typo."""
+    match = _SHAPE.fullmatch(secret)
+    if match is None or match[1] != prefix:
+        return None
+    rightful = _checksum(secret[:-_CHECKSUM_LENGTH]) == secret[-_CHECKSUM_LENGTH:]
+    return match[2] if rightful else None
 
 
 def _checksum(body: str) -> str:

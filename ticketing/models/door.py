@@ -9,6 +9,8 @@ from peewee import (
     TextField,
 )
 
+from ticketing import clock
+from ticketing.constants import DeviceStatus
 from ticketing.models.admissions import Admission
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.events import Event
@@ -74,8 +76,22 @@ class DoorDevice(BaseModel):
     unsynced = IntegerField(null=True)
     revoked_at = UtcDateTimeField(null=True)
 
+    # No columns: secrets, only on an instance for which they were just created.
+    pairing_code: str
+    pairing_url: str | None
+    token: str
+
     class Meta:
         table_name = "door_devices"
+
+    @property
+    def status(self) -> DeviceStatus:
+        """The current status."""
+        if self.revoked_at is not None:
+            return DeviceStatus.REVOKED
+        if self.expires_at <= clock.now():
+            return DeviceStatus.EXPIRED
+        return DeviceStatus.UNPAIRED if self.paired_at is None else DeviceStatus.PAIRED
 
 
 class Scan(BaseModel):

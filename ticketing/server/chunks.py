@@ -17,7 +17,9 @@ _TRAILER = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\xff]*")
 class Chunks:
     """The body from the chunks that were received so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MAX_BODY_BYTES) -> None:
+        """Prepare to read a body of `most` bytes or less."""
+        self._most = most
         self.body = bytearray()
         self.length = 0
         """The length of the body: the sum of the announced chunk sizes."""
@@ -30,10 +32,10 @@ class Chunks:
     def take(self, received: bytearray) -> bool:
         """Move the body's bytes out of `received`. Return whether the body is complete.
 
-        Reading stops beyond MAX_BODY_BYTES. ParseException for an invalid chunk, and for more
+        Reading stops beyond the limit. ParseException for an invalid chunk, and for more
         than MAX_CHUNKS.
         """
-        while self.length <= MAX_BODY_BYTES:
+        while self.length <= self._most:
             if self._left:
                 piece = received[: self._left]
                 del received[: len(piece)]

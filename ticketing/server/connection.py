@@ -14,7 +14,7 @@ from gunicorn.http.errors import (
 from gunicorn.http.message import Request
 from gunicorn.http.unreader import IterUnreader
 
-from ticketing.constants import MAX_BODY_BYTES
+from ticketing.constants import MAX_BODY_BYTES, max_body_bytes
 from ticketing.server.chunks import Chunks
 
 MAX_HEAD_BYTES = 32 * 1024
@@ -77,6 +77,7 @@ class Connection:
         self._searched = 0
         self._chunks: Chunks | None = None
         self._length = 0
+        self._most = MAX_BODY_BYTES
 
     @property
     def is_idle(self) -> bool:
@@ -116,14 +117,14 @@ class Connection:
             self._length, body = self._chunks.length, bytes(self._chunks.body)
             kept = [(name, value) for name, value in self.request.headers if name not in _FRAMING]
             self.request.headers = [*kept, ("CONTENT-LENGTH", str(self._length))]
-        elif self._length > MAX_BODY_BYTES:
+        elif self._length > self._most:
             body = b""
         elif len(self.received) < self._length:
             return False
         else:
             body = bytes(self.received[: self._length])
             del self.received[: self._length]
-        if self._length > MAX_BODY_BYTES:
+        if self._length > self._most:
             self.request.force_close()  # the application rejects it because of its length
         self.request.body = Body(LengthReader(IterUnreader([body]), len(body)))
         return True
@@ -160,18 +161,19 @@ class Connection:
 
     def _expect_body(self) -> None:
         request = self.request
+        self._most = max_body_bytes(request.path or "")
         if request.version >= (1, 1) and not any(name == "HOST" for name, _ in request.headers):
             raise InvalidHeader("HOST")  # RFC 9112, 3.2
         if isinstance(request.body.reader, ChunkedReader):
             codings = [value for name, value in request.headers if name == "TRANSFER-ENCODING"]
             if [coding.lower() for coding in codings] != ["chunked"]:
                 raise UnsupportedTransferCoding(codings)
-            self._chunks = Chunks()
+            self._chunks = Chunks(self._most)
         else:
             self._length = request.body.reader.length
         if request._expected_100_continue:
             request._expected_100_continue = False  # gunicorn would send it after the body
-            if not self.received and (self._chunks or 0 < self._length <= MAX_BODY_BYTES):
+            if not self.received and (self._chunks or 0 < self._length <= self._most):
                 self.unsent.append(_CONTINUE)
 
 

@@ -20,6 +20,7 @@ from ticketing.errors import (
 )
 from ticketing.services.access import tokens
 from ticketing.services.access.tokens import Caller
+from ticketing.services.door import devices
 from ticketing.services.orders import holders
 from ticketing.web.context import config
 
@@ -29,6 +30,7 @@ BEARER: dict[str, list[str]] = {"jwt": []}
 API_KEY: dict[str, list[str]] = {"apiKey": []}
 CLIENT_SECRET: dict[str, list[str]] = {"clientSecret": []}
 ADMISSION_CODE: dict[str, list[str]] = {"admissionCode": []}
+DOOR_TOKEN: dict[str, list[str]] = {"doorToken": []}
 
 _ERRORS: list[type[TicketingError]] = [
     *(Unauthenticated, InsufficientRole, WrongTenant, TooManyRequests)
@@ -217,6 +219,42 @@ class Holder:
     def security(self, method: str, view: str) -> Security:
         """Return the credentials that an admission accepts."""
         return [ADMISSION_CODE, BEARER, API_KEY]
+
+    def errors(self, method: str, view: str) -> list[type[TicketingError]]:
+        """Return the errors that it may raise."""
+        return [*_ERRORS, NotFound]
+
+
+@dataclass(frozen=True)
+class Door:
+    """Requires a device of the event in the path, or a credential with the role `write`.
+
+    To a device, every other event is one that does not exist.
+    """
+
+    def check(self) -> None:
+        """Recognize the device or the caller, and check the tenant and the event."""
+        token = _bearer() or ""
+        if credentials.door_token_id(token) is None:
+            _admit(_authenticated(), Role.WRITE)
+            return
+        device = devices.of_token(token, config().keyring)
+        path = request.view_args or {}
+        if path["tenant"] not in (device.tenant.id, device.tenant.slug):
+            raise WrongTenant
+        if path["event_id"] != device.event_id:
+            raise NotFound("This event does not exist.")
+        g.device = device
+
+    def counts(self) -> Counts:
+        """Count by device or credential if it is valid, else by address: it may be a guess."""
+        if "device" in g:
+            return Counts(CallClass.ADMIN, g.device.id)
+        return _counts_for_credential(CallClass.ADMIN) or Counts(CallClass.TOKEN)
+
+    def security(self, method: str, view: str) -> Security:
+        """Return the three ways to send a credential."""
+        return [DOOR_TOKEN, BEARER, API_KEY]
 
     def errors(self, method: str, view: str) -> list[type[TicketingError]]:
         """Return the errors that it may raise."""

@@ -8,7 +8,7 @@ from flask_smorest.blueprint import Blueprint
 
 from schemas.base import BaseSchema
 from ticketing.conflicts import StillRunning
-from ticketing.constants import MAX_BODY_BYTES, CallClass
+from ticketing.constants import CallClass, max_body_bytes
 from ticketing.errors import (
     PROBLEM_CONTENT_TYPE,
     BadRequest,
@@ -122,8 +122,9 @@ class ApiBlueprint(Blueprint):
         return decorate
 
     def _check(self) -> None:
-        if (request.content_length or 0) > MAX_BODY_BYTES:
-            raise PayloadTooLarge
+        request.max_content_length = most = max_body_bytes(request.path)
+        if (request.content_length or 0) > most:
+            raise PayloadTooLarge(f"The request body exceeds {most // 1024} KiB.")
         if request.method == "OPTIONS":
             # A CORS preflight carries no credential (Fetch standard, 3.2.2).
             rate_limit.count(CallClass.PUBLIC)

@@ -10,6 +10,8 @@ from ticketing.config import Config
 from ticketing.models.tenants import Tenant
 from ticketing.services.access import tenants
 from ticketing.services.access.tokens import Caller
+from ticketing.services.door import devices
+from ticketing.services.door.devices import DoorCaller
 from ticketing.services.pagination import PageRequest
 from ticketing.web import client_ip
 
@@ -64,6 +66,21 @@ def admission_code() -> str | None:
     """Return the admission's code that the guard has accepted. None for other credentials."""
     found: str | None = g.get("admission_code")
     return found
+
+
+def door_caller() -> DoorCaller:
+    """Return the device, or the organizer's credential, on a door's surface. NotFound."""
+    if "device" in g:
+        return devices.caller_of(g.device)
+    return devices.organizer(caller(), (request.view_args or {})["event_id"])
+
+
+def credential_or_none() -> tuple[str, str] | None:
+    """Return the id of the credential that the guard has accepted, and its tenant's slug."""
+    known = caller_or_none()
+    if known:
+        return known.credential_id, known.tenant.slug
+    return (g.device.id, g.device.tenant.slug) if "device" in g else None
 
 
 def tenant_of_path() -> Tenant:

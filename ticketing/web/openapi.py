@@ -38,6 +38,11 @@ _SECURITY_SCHEMES: dict[str, dict[str, Any]] = {
         "scheme": "bearer",
         "description": "The `code` of an admission.",
     },
+    "doorToken": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "The `token` of a paired door device.",
+    },
 }
 
 _HEADERS: dict[str, dict[str, Any]] = {

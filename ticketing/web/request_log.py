@@ -8,7 +8,7 @@ from flask import Flask, Response, request
 
 from ticketing.config import Config
 from ticketing.web import client_ip, metrics, rate_limit
-from ticketing.web.context import caller_or_none, config, request_id_of
+from ticketing.web.context import config, credential_or_none, request_id_of
 
 # One year (RFC 6797, 6.1.1).
 STRICT_TRANSPORT = "max-age=31536000"
@@ -80,9 +80,7 @@ def _end(response: Response) -> Response:
         response.headers.add(name, value)
     response.headers.setdefault("Cache-Control", "no-store")
     route = request.url_rule.rule if request.url_rule else None
-    caller = caller_or_none()
-    credential = caller.credential_id if caller else None
-    tenant = caller.tenant.slug if caller else _tenant(status)
+    credential, tenant = credential_or_none() or (None, _tenant(status))
     record(environ, settings, route, status, tenant=tenant, credential=credential)
     return response
 

@@ -157,7 +157,6 @@ INDEXES = (
     "door_devices_of_event ON door_devices (event_id, id)",
     "scans_of_event ON scans (event_id, id)",
     "scans_of_admission ON scans (admission_id, id)",
-    "scans_undoing ON scans (undoes) WHERE undoes IS NOT NULL",
     "scans_in_conflict ON scans (event_id, id) WHERE outcome = 'conflict'",
 )
 
@@ -187,6 +186,8 @@ def up(migrator: SchemaMigrator, db: Database) -> None:
     _rebuild_refunds(db, "UNIQUE (intent_id, chain_id, tx_hash, log_index)")
     for index in INDEXES:
         db.execute_sql(f"CREATE INDEX {index}")
+    # A scan is undone once at most.
+    db.execute_sql("CREATE UNIQUE INDEX scans_undone ON scans (undoes) WHERE undoes IS NOT NULL")
     is_postgres = isinstance(db, PostgresqlDatabase)
     for statement in _POSTGRES_SCANS_STAY if is_postgres else _SQLITE_SCANS_STAY:
         db.execute_sql(statement)

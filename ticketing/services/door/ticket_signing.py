@@ -76,15 +76,20 @@ def qr_of(admission: Admission, keyring: Keyring) -> str:
     return str(admission.qr)
 
 
+def stored_keys(tenant_id: str) -> Sequence[TicketKey]:
+    """Return the public keys that a tenant has, by number."""
+    return _keys_of.rows(tenant_id=tenant_id)
+
+
 def keys_of(tenant_id: str, keyring: Keyring) -> Sequence[TicketKey]:
     """Return a tenant's public keys by number, with that of the current SECRET_KEY.
 
     The last one is the newest. A key that does not exist yet is created.
     """
-    keys: Sequence[TicketKey] = _keys_of.rows(tenant_id=tenant_id)
+    keys = stored_keys(tenant_id)
     if _find(keys, keyring) is None:
         _create(tenant_id, keyring)
-        keys = _keys_of.rows(tenant_id=tenant_id)
+        keys = stored_keys(tenant_id)
     return keys
 
 
@@ -176,7 +181,7 @@ def _create(tenant_id: str, keyring: Keyring) -> None:
     Another process may store it, or take the number, at the same time.
     """
     public = _private_key(keyring.current, tenant_id).public_key()
-    while _find(_keys_of.rows(tenant_id=tenant_id), keyring) is None:
+    while _find(stored_keys(tenant_id), keyring) is None:
         last = TicketKey.select(fn.MAX(TicketKey.number)).where(TicketKey.tenant == tenant_id)
         number = (last.scalar() or 0) + 1
         if number > MAX_KEYS:

@@ -1,0 +1,101 @@
+"""Schemas of door devices."""
+
+from marshmallow import fields, validate
+
+from schemas.base import BaseSchema, Bool, Instant, Text, an_id, documented, one_of
+from ticketing.constants import DeviceStatus
+
+
+class DoorDeviceCreateSchema(BaseSchema):
+    """The request to create a door device for an event."""
+
+    name = Text(required=True, validate=validate.Length(1, 100), metadata=documented("Phone 3"))
+    gate = Text(
+        load_default=None,
+        allow_none=True,
+        validate=validate.Length(1, 100),
+        metadata=documented("North", "Where it stands. Each scan records it."),
+    )
+    show_names = Bool(
+        load_default=False,
+        metadata=documented(False, "Whether the device may read the holders' names."),
+    )
+    expires_at = Instant(
+        load_default=None,
+        allow_none=True,
+        metadata=documented(
+            "2099-12-02T21:00:00Z", "Default: a day after the event's end. Must be in the future."
+        ),
+    )
+
+
+class DoorDeviceSchema(BaseSchema):
+    """A door device without its secrets."""
+
+    id = an_id("dev_")
+    event_id = an_id("evt_")
+    name = fields.String(required=True, metadata=documented("Phone 3"))
+    gate = fields.String(required=True, allow_none=True, metadata=documented("North"))
+    show_names = fields.Boolean(required=True)
+    status = one_of(DeviceStatus, required=True)
+    created_at = Instant(required=True)
+    expires_at = Instant(required=True)
+    paired_at = Instant(required=True, allow_none=True)
+    last_seen_at = Instant(required=True, allow_none=True)
+    unsynced = fields.Integer(
+        required=True,
+        allow_none=True,
+        metadata=documented(0, "How many scans it had not sent when it was last seen."),
+    )
+    revoked_at = Instant(required=True, allow_none=True)
+
+
+class NewDoorDeviceSchema(DoorDeviceSchema):
+    """A door device with its pairing code. Only the response that creates it contains the code."""
+
+    pairing_code = fields.String(
+        required=True,
+        allow_none=True,
+        metadata=documented(
+            "5m8r2t6w9y1a",
+            "Works once, within 10 minutes. Null when an idempotent request is replayed.",
+        ),
+    )
+    pairing_url = fields.String(
+        required=True,
+        allow_none=True,
+        metadata=documented(
+            "https://tickets.example.org/door/#5m8r2t6w9y1a",
+            "Opens the scanner on the device. Null without PUBLIC_URL.",
+        ),
+    )
+    pairing_expires_at = Instant(required=True)
+
+
+class PairSchema(BaseSchema):
+    """The request to pair a door device."""
+
+    pairing_code = Text(
+        required=True,
+        validate=validate.Length(1, 40),
+        metadata=documented("5m8r2t6w9y1a", "Upper case, spaces and hyphens are accepted."),
+    )
+
+
+class PairedDeviceSchema(BaseSchema):
+    """A paired door device with its token. Only this response contains the token."""
+
+    token = fields.String(
+        required=True,
+        metadata=documented(
+            "door_01hq3v5m8r2t6w9y1a4c7e0g3j_3kq8n5v0x2z7b4d9f6h1j3m8p5r0t2w7y47c1e9g2",
+            "Send it as `Authorization: Bearer <token>`.",
+        ),
+    )
+    device_id = an_id("dev_", attribute="id")
+    tenant_id = an_id("ten_")
+    event_id = an_id("evt_")
+    name = fields.String(required=True, metadata=documented("Phone 3"))
+    gate = fields.String(required=True, allow_none=True, metadata=documented("North"))
+    show_names = fields.Boolean(required=True)
+    expires_at = Instant(required=True)

@@ -1,0 +1,140 @@
+"""Schemas of scans and of what a door counts."""
+
+from typing import Any
+
+from marshmallow import ValidationError, fields, post_load, validate, validates_schema
+
+from schemas.base import (
+    BaseSchema,
+    Instant,
+    Int,
+    Text,
+    Written,
+    an_id,
+    documented,
+    one_of,
+)
+from ticketing.constants import MAX_SCANS, MAX_UNSYNCED, Decision, ScanKind, ScanOutcome
+
+UUID = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
+_NONCE = "6f0c1d1e-8a55-4b0e-9d3c-2b1f0e9d8c7b"
+_WAYS = ({"qr"}, {"code"}, {"admission_id", "generation"})
+MAX_QR = 4296
+"""The most characters that a QR code can have."""
+
+
+def unsynced(field: type[fields.Integer] = Int) -> fields.Integer:
+    """Return the field with which a device says how many scans it has still to send."""
+    return field(
+        load_default=None,
+        allow_none=False,
+        validate=validate.Range(0, MAX_UNSYNCED),
+        metadata=documented(0, "How many scans the device has still to send."),
+    )
+
+
+class ScanSchema(BaseSchema):
+    """One scan: a redemption by `qr`, by `code`, or by `admission_id` and `generation`; an undo."""
+
+    nonce = Text(
+        required=True,
+        validate=Written(UUID),
+        metadata=documented(_NONCE, "A UUID. The same scan sent again gets the same result."),
+    )
+    kind = one_of(ScanKind, required=True)
+    qr = Text(
+        validate=validate.Length(1, MAX_QR),
+        metadata=documented("T1:AB0-ZK...", "The text of the QR code."),
+    )
+    code = Text(
+        validate=validate.Length(1, 100),
+        metadata=documented("5m8r2t6w9y1a4c7e0g3j", "The admission's code, as it was typed."),
+    )
+    admission_id = Text(
+        validate=validate.Length(1, 80), metadata=documented("adm_01hq3v5m8r2t6w9y1a4c7e0g3j")
+    )
+    generation = Int(validate=validate.Range(1, 65_535), metadata=documented(1))
+    at = Instant(
+        metadata=documented(
+            "2026-12-01T18:30:00Z", "The device's clock. Required to redeem; default `sent_at`."
+        )
+    )
+    decided = one_of(
+        Decision, metadata={"description": "What the device decided by itself, offline."}
+    )
+    of = Text(
+        validate=Written(UUID),
+        metadata=documented(_NONCE, "Undo: the nonce of the scan that is undone."),
+    )
+
+    @classmethod
+    def example(cls) -> dict[str, Any]:
+        """Return a scan of a QR code."""
+        names = ("nonce", "kind", "qr", "at", "decided")
+        return {name: value for name, value in super().example().items() if name in names}
+
+    @validates_schema
+    def _check_combination(self, data: dict[str, Any], **_: Any) -> None:
+        named = {"qr", "code", "admission_id", "generation", "of"} & data.keys()
+        if data["kind"] == ScanKind.UNDO:
+            if named != {"of"} or "decided" in data:
+                raise ValidationError("An undo has `of`, and no admission.", "of")
+        elif named not in _WAYS:
+            raise ValidationError("Must have qr, or code, or admission_id and generation.", "kind")
+        elif "at" not in data:
+            raise ValidationError("Missing data for required field.", "at")
+
+    @post_load
+    def _with_one_spelling(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        return {
+            name: value.lower() if name in ("nonce", "of") else value
+            for name, value in data.items()
+        }
+
+
+class ScansSchema(BaseSchema):
+    """Scans to carry out in their order, all or none."""
+
+    sent_at = Instant(
+        required=True,
+        metadata=documented(
+            "2026-12-01T18:30:02Z", "The device's clock now. It corrects the times of the scans."
+        ),
+    )
+    scans = fields.List(
+        fields.Nested(ScanSchema), required=True, validate=validate.Length(1, MAX_SCANS)
+    )
+    unsynced = unsynced()
+
+
+class ScannedAdmissionSchema(BaseSchema):
+    """The admission of a scan, with the generation that was presented."""
+
+    id = an_id("adm_")
+    generation = fields.Integer(required=True, metadata=documented(1))
+    ticket_id = an_id("tkt_", attribute="ticket_type_id")
+
+
+class ScanResultSchema(BaseSchema):
+    """The answer to one scan."""
+
+    nonce = fields.String(required=True, metadata=documented(_NONCE))
+    outcome = one_of(ScanOutcome, required=True)
+    admission = fields.Nested(
+        ScannedAdmissionSchema,
+        required=True,
+        allow_none=True,
+        metadata=documented(ScannedAdmissionSchema.example(), "Null if it is unknown here."),
+    )
+    first_at = Instant(
+        required=True,
+        allow_none=True,
+        metadata=documented("2026-12-01T18:30:00Z", "When the holder came in. Null: not inside."),
+    )
+    first_gate = fields.String(required=True, allow_none=True, metadata=documented("North"))
+
+
+class ScanResultsSchema(BaseSchema):
+    """The results, in the order of the scans."""
+
+    results = fields.List(fields.Nested(ScanResultSchema), required=True)

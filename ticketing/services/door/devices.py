@@ -1,0 +1,241 @@
+"""Door devices: pair them, list them, revoke them, and recognize their tokens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from peewee import ModelSelect
+
+from ticketing import clock, credentials, ids
+from ticketing.config import Config
+from ticketing.constants import DEVICE_AFTER_END, EVENT_WITHOUT_END, PAIRING_CODE_LIVES
+from ticketing.credentials import Keyring
+from ticketing.db.connection import write_transaction
+from ticketing.errors import Invalid, InvalidCredentials, NotFound, Unauthenticated
+from ticketing.models.door import DoorDevice
+from ticketing.models.events import Event
+from ticketing.models.prepared import Prepared
+from ticketing.models.tenants import Tenant
+from ticketing.services.access.tokens import Caller
+from ticketing.services.pagination import Page, PageRequest, paginate
+
+PAIRING_PATH = "/door/#"
+SEEN_EVERY = timedelta(minutes=1)
+_NOBODYS_DIGEST = "0" * 64
+
+# Not the description, which can be long: each scan reads these.
+EVENT_COLUMNS = (
+    *(Event.id, Event.tenant, Event.title, Event.venue, Event.start_at, Event.end_at),
+    *(Event.timezone, Event.doors_open_at, Event.status, Event.created_at),
+)
+
+
+@dataclass(frozen=True)
+class DoorCaller:
+    """The caller of a door's surface: a device of the event, or a credential (`device` None)."""
+
+    credential_id: str
+    event: Event
+    device: DoorDevice | None
+
+    @property
+    def gate(self) -> str | None:
+        """The gate of the device."""
+        return self.device.gate if self.device else None
+
+    @property
+    def sees_names(self) -> bool:
+        """Whether it may read the holders' names."""
+        return self.device is None or bool(self.device.show_names)
+
+    @property
+    def since(self) -> datetime:
+        """Before this time it cannot have scanned anything."""
+        device = self.device
+        started: datetime = (device and device.paired_at) or self.event.created_at
+        return started
+
+
+@Prepared
+def _event(tenant_id: Any, event_id: Any) -> ModelSelect[Event]:
+    return Event.select(*EVENT_COLUMNS).where(Event.tenant == tenant_id, Event.id == event_id)
+
+
+@Prepared
+def _live_device(device_id: Any, now: Any) -> ModelSelect[DoorDevice]:
+    return (
+        DoorDevice.select(DoorDevice, Tenant, *EVENT_COLUMNS)
+        .join(Tenant)
+        .switch(DoorDevice)
+        .join(Event)
+        .where(
+            DoorDevice.id == device_id,
+            DoorDevice.revoked_at.is_null(),
+            DoorDevice.expires_at > now,
+        )
+    )
+
+
+def create(
+    tenant_id: str,
+    event_id: str,
+    *,
+    name: str,
+    gate: str | None,
+    show_names: bool,
+    expires_at: datetime | None,
+    config: Config,
+) -> DoorDevice:
+    """Create a device with its `pairing_code` and `pairing_url`. Only digests are stored.
+
+    `expires_at` None: a day after the event's end, or after now if the event is over. NotFound;
+    Invalid if `expires_at` has passed.
+    """
+    event, now = _find_event(tenant_id, event_id), clock.now()
+    if expires_at is None:
+        ends = event.end_at or event.start_at + EVENT_WITHOUT_END
+        expires_at = max(ends, now) + DEVICE_AFTER_END
+    elif expires_at <= now:
+        raise Invalid({"expires_at": ["Must be in the future."]})
+    code = credentials.new_pairing_code()
+    device = DoorDevice.create(
+        id=ids.new(ids.DOOR_DEVICE),
+        tenant=tenant_id,
+        event=event_id,
+        name=name,
+        gate=gate,
+        show_names=show_names,
+        created_at=now,
+        expires_at=expires_at,
+        pairing_digest=credentials.pairing_digest(config.keyring.current, code),
+        pairing_expires_at=now + PAIRING_CODE_LIVES,
+    )
+    device.pairing_code = code
+    device.pairing_url = config.public_url and config.public_url + PAIRING_PATH + code
+    return device
+
+
+def list_page(tenant_id: str, event_id: str, page: PageRequest) -> Page[DoorDevice]:
+    """Return a page of an event's devices, the oldest first. NotFound."""
+    _find_event(tenant_id, event_id)
+    query = DoorDevice.select().where(DoorDevice.event == event_id)
+    return paginate(query, [DoorDevice.id], page, scope=f"door_devices {tenant_id} {event_id}")
+
+
+def get(tenant_id: str, event_id: str, device_id: str) -> DoorDevice:
+    """Return one device of an event. NotFound."""
+    device = DoorDevice.get_or_none(
+        DoorDevice.id == device_id,
+        DoorDevice.event == event_id,
+        DoorDevice.tenant == tenant_id,
+    )
+    if device is None:
+        raise NotFound("This door device does not exist.")
+    return device
+
+
+def revoke(tenant_id: str, event_id: str, device_id: str) -> DoorDevice:
+    """Revoke a device: its token and pairing code end at once. A repeat changes nothing. NotFound.
+
+    Its scans stay.
+    """
+    device = get(tenant_id, event_id, device_id)
+    (
+        DoorDevice.update(revoked_at=clock.now(), pairing_digest=None)
+        .where(DoorDevice.id == device.id, DoorDevice.revoked_at.is_null())
+        .execute()
+    )
+    return get(tenant_id, event_id, device_id)
+
+
+def pair(code: str, keyring: Keyring) -> DoorDevice:
+    """Return the device with this pairing code, with a new `token`. The code works once.
+
+    InvalidCredentials for an unknown, used or expired code, without a reason.
+    """
+    code, now = ids.typed(code), clock.now()
+    digests = [credentials.pairing_digest(each, code) for each in keyring.accepted]
+    with write_transaction():
+        device = DoorDevice.get_or_none(DoorDevice.pairing_digest.in_(digests))
+        if device is None:
+            raise InvalidCredentials
+        token = credentials.new_door_token(device.id)
+        paired = (
+            DoorDevice.update(
+                pairing_digest=None,
+                paired_at=now,
+                token_digest=credentials.door_token_digest(keyring.current, token),
+                token_digest_key=credentials.secret_key_id(keyring.current),
+            )
+            .where(
+                DoorDevice.id == device.id,
+                DoorDevice.pairing_digest == device.pairing_digest,
+                DoorDevice.pairing_expires_at > now,
+                DoorDevice.expires_at > now,
+                DoorDevice.revoked_at.is_null(),
+            )
+            .execute()
+        )
+    if not paired:
+        raise InvalidCredentials
+    device.token = token
+    return device
+
+
+def of_token(token: str, keyring: Keyring) -> DoorDevice:
+    """Return the device with this token, with its tenant and event. Unauthenticated."""
+    found = _live_device.first(device_id=credentials.door_token_id(token), now=clock.now())
+    digests = [credentials.door_token_digest(each, token) for each in keyring.accepted]
+    stored = (found and found.token_digest) or _NOBODYS_DIGEST
+    if not credentials.same_as_any(stored, digests) or found is None:
+        raise Unauthenticated
+    if not credentials.same(stored, digests[0]):
+        _store_under_current(found, digests[0], keyring)
+    return found
+
+
+def caller_of(device: DoorDevice) -> DoorCaller:
+    """Return a device as a caller."""
+    return DoorCaller(device.id, device.event, device)
+
+
+def organizer(caller: Caller, event_id: str) -> DoorCaller:
+    """Return an organizer's credential as a caller at one event. NotFound."""
+    return DoorCaller(caller.credential_id, _find_event(caller.tenant_id, event_id), None)
+
+
+def seen(caller: DoorCaller, unsynced: int | None) -> None:
+    """Record when the device was last seen, at most once a minute, and its unsent scans.
+
+    `unsynced` None: the device did not say.
+    """
+    device = caller.device
+    if device is None:
+        return
+    known = unsynced is None or unsynced == device.unsynced
+    if known and clock.is_within(SEEN_EVERY, device.last_seen_at):
+        return
+    changes: dict[Any, Any] = {DoorDevice.last_seen_at: clock.now()}
+    if unsynced is not None:
+        changes[DoorDevice.unsynced] = unsynced
+    DoorDevice.update(changes).where(DoorDevice.id == device.id).execute()
+
+
+def _store_under_current(device: DoorDevice, digest: str, keyring: Keyring) -> None:
+    """Store a token's digest under the current SECRET_KEY, so that the previous one can go."""
+    (
+        DoorDevice.update(
+            token_digest=digest, token_digest_key=credentials.secret_key_id(keyring.current)
+        )
+        .where(DoorDevice.id == device.id, DoorDevice.token_digest == device.token_digest)
+        .execute()
+    )
+
+
+def _find_event(tenant_id: str, event_id: str) -> Event:
+    event = _event.first(tenant_id=tenant_id, event_id=event_id)
+    if event is None:
+        raise NotFound("This event does not exist.")
+    return event

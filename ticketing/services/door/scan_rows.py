@@ -1,0 +1,154 @@
+"""The queries of scans: stored scans, the admissions that they are about, changes of both."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
+
+from peewee import JOIN, ModelSelect
+
+from ticketing.constants import AdmissionStatus, ScanOutcome
+from ticketing.db.connection import locked
+from ticketing.models.admissions import Admission
+from ticketing.models.door import Scan
+from ticketing.models.prepared import Prepared, prepared_insert
+
+_COLUMNS = (
+    *(Admission.id, Admission.ticket_type, Admission.code, Admission.status),
+    *(Admission.generation, Admission.qr),
+    *(Admission.redeemed_at, Admission.redeemed_gate, Admission.redeemed_by),
+)
+
+insert = prepared_insert(Scan)
+
+
+def _with_nonces(event_id: Any, nonces: Sequence[Any]) -> ModelSelect[Scan]:
+    return (
+        Scan.select(Scan, Admission.id, Admission.ticket_type)
+        .join(Admission, JOIN.LEFT_OUTER)
+        .where(Scan.event == event_id, Scan.nonce.in_(nonces))
+        .order_by(Scan.id)
+    )
+
+
+@Prepared
+def _with_nonce(event_id: Any, nonce: Any) -> ModelSelect[Scan]:
+    return _with_nonces(event_id, [nonce])
+
+
+def with_nonces(event_id: str, nonces: Collection[str]) -> Sequence[Scan]:
+    """Return the event's scans with these nonces, of all credentials, the oldest first."""
+    if len(nonces) == 1:
+        return _with_nonce.rows(event_id=event_id, nonce=next(iter(nonces)))
+    return list(_with_nonces(event_id, list(nonces)))
+
+
+@Prepared
+def _lock_one(event_id: Any, admission_id: Any) -> ModelSelect[Admission]:
+    query = Admission.select(*_COLUMNS)
+    return locked(query.where(Admission.id == admission_id, Admission.event == event_id))
+
+
+def lock(event_id: str, admission_ids: Collection[str], codes: Collection[str]) -> list[Admission]:
+    """Lock the event's admissions with these ids or codes, in the order of their ids."""
+    if len(admission_ids) == 1 and not codes:
+        return _lock_one.rows(event_id=event_id, admission_id=next(iter(admission_ids)))
+    named = [
+        field.in_(list(values))
+        for field, values in ((Admission.id, admission_ids), (Admission.code, codes))
+        if values
+    ]
+    if not named:
+        return []
+    condition = named[0] if len(named) == 1 else named[0] | named[1]
+    query = Admission.select(*_COLUMNS).where(condition, Admission.event == event_id)
+    return list(locked(query.order_by(Admission.id)))
+
+
+def codes_of_other_events(tenant_id: str, event_id: str, codes: Collection[str]) -> set[str]:
+    """Return which of these codes belong to other events of the tenant."""
+    if not codes:
+        return set()
+    found = Admission.select(Admission.code).where(
+        Admission.code.in_(list(codes)), Admission.tenant == tenant_id, Admission.event != event_id
+    )
+    return {admission.code for admission in found}
+
+
+@Prepared
+def _let_in(scan_id: Any, scanned_at: Any, gate: Any, admission_id: Any, generation: Any) -> Any:
+    return Admission.update(
+        redeemed_at=scanned_at, redeemed_gate=gate, redeemed_by=scan_id, change_number=None
+    ).where(
+        Admission.id == admission_id,
+        Admission.status == AdmissionStatus.VALID,
+        Admission.generation == generation,
+        Admission.redeemed_at.is_null(),
+    )
+
+
+def let_in(admission: Admission, scan_id: str, scanned_at: datetime, gate: str | None) -> bool:
+    """Redeem a valid admission of this generation that nobody has redeemed. Return whether it was.
+
+    The model shows the change.
+    """
+    changed = _let_in.run(
+        scan_id=scan_id,
+        scanned_at=scanned_at,
+        gate=gate,
+        admission_id=admission.id,
+        generation=admission.generation,
+    )
+    if changed:
+        _show(admission, scan_id, scanned_at, gate)
+    return bool(changed)
+
+
+def replace(admission: Admission, scan: Scan, successor: Scan | None) -> bool:
+    """Take back the redemption by `scan`, and let `successor` take its place.
+
+    Return whether `scan` was what had redeemed it. The model shows the change.
+    """
+    by, at, gate = (
+        (successor.id, successor.scanned_at, successor.gate) if successor else (None, None, None)
+    )
+    changed = (
+        Admission.update(redeemed_at=at, redeemed_gate=gate, redeemed_by=by, change_number=None)
+        .where(Admission.id == admission.id, Admission.redeemed_by == scan.id)
+        .execute()
+    )
+    if changed:
+        _show(admission, by, at, gate)
+    return bool(changed)
+
+
+def oldest_conflict(admission: Admission) -> Scan | None:
+    """Return the oldest conflict that could redeem the admission as it is. None without one."""
+    if admission.status != AdmissionStatus.VALID:
+        return None
+    undo = Scan.alias()
+    undone = undo.select(undo.undoes).where(
+        undo.admission == admission.id, undo.undoes.is_null(False)
+    )
+    found: Scan | None = (
+        Scan.select()
+        .where(
+            Scan.admission == admission.id,
+            Scan.outcome == ScanOutcome.CONFLICT,
+            Scan.generation == admission.generation,
+            Scan.id.not_in(undone),
+        )
+        .order_by(Scan.scanned_at, Scan.id)
+        .first()
+    )
+    return found
+
+
+def is_undone(scan: Scan) -> bool:
+    """Return whether a scan was undone."""
+    return bool(Scan.select().where(Scan.undoes == scan.id).exists())
+
+
+def _show(admission: Admission, scan_id: str | None, at: datetime | None, gate: str | None) -> None:
+    admission.redeemed_by, admission.redeemed_at, admission.redeemed_gate = scan_id, at, gate

@@ -1,0 +1,279 @@
+"""Scans at the door: redeem admissions, and undo that. One transaction for all of a request."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from datetime import datetime, timedelta
+
+from peewee import IntegrityError
+
+from ticketing import clock, credentials, ids
+from ticketing.conflicts import StillRunning
+from ticketing.constants import (
+    UNDO_WITHIN,
+    AdmissionStatus,
+    Decision,
+    ScanKind,
+    ScanOutcome,
+)
+from ticketing.db.connection import write_transaction
+from ticketing.models.admissions import Admission
+from ticketing.models.door import Scan
+from ticketing.services.door import scan_rows, ticket_signing
+from ticketing.services.door.devices import DoorCaller
+
+_ATTEMPTS = 5
+_NO_CONFLICT = (ScanOutcome.ADMITTED, ScanOutcome.WRONG_EVENT)
+
+Presented = tuple[Admission, int] | ScanOutcome
+"""The admission that a scan presents, and of which generation; or why there is none."""
+
+
+@dataclass(frozen=True)
+class ScanRequest:
+    """One scan as a device sends it.
+
+    A redemption names its admission by `qr`, by `code`, or by `admission_id` and `generation`. An
+    undo names the nonce of a redemption (`of`). `at` is the device's clock.
+    """
+
+    nonce: str
+    kind: ScanKind
+    at: datetime | None = None
+    qr: str | None = None
+    code: str | None = None
+    admission_id: str | None = None
+    generation: int | None = None
+    decided: Decision | None = None
+    of: str | None = None
+
+    @property
+    def digest(self) -> str:
+        """A digest of the content, to recognize the same scan."""
+        content = json.dumps([str(each) for each in astuple(self)])
+        return hashlib.sha256(content.encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """The admission of a scan, with the generation that was presented."""
+
+    id: str
+    generation: int
+    ticket_type_id: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """The answer to one scan. `first_at` and `first_gate`: when and where the holder came in."""
+
+    nonce: str
+    outcome: ScanOutcome
+    admission: Scanned | None = None
+    first_at: datetime | None = None
+    first_gate: str | None = None
+
+
+def submit(caller: DoorCaller, sent_at: datetime, requests: Sequence[ScanRequest]) -> list[Result]:
+    """Carry out scans in their order, all or none. Return their results in the same order.
+
+    `sent_at` is the device's clock when it sent them. A scan that was carried out before gets the
+    same result again. StillRunning if other requests with the same nonces keep coming in between.
+    """
+    for _ in range(_ATTEMPTS):
+        try:
+            with write_transaction():
+                return _Batch(caller, sent_at, requests).run()
+        except IntegrityError:
+            # Another request with the same nonce, or an undo of the same scan, was committed.
+            continue
+    raise StillRunning("Another request with the same scans is still running.")
+
+
+def corrected(at: datetime, sent_at: datetime, received_at: datetime, since: datetime) -> datetime:
+    """Return when something happened by our clock, from two times of a wrong clock.
+
+    The result is between `since` and `received_at`, also if the device's clock was set in between.
+    """
+    longest = max(received_at - since, timedelta())
+    return received_at - min(max(sent_at - at, timedelta()), longest)
+
+
+class _Batch:
+    """The scans of one request, in its transaction."""
+
+    def __init__(
+        self, caller: DoorCaller, sent_at: datetime, requests: Sequence[ScanRequest]
+    ) -> None:
+        self._caller, self._event = caller, caller.event
+        self._requests = requests
+        self._sent_at, self._now = sent_at, clock.now()
+        self._stored = self._find_stored()
+        self._tickets = {
+            each.qr: ticket_signing.read(each.qr) for each in requests if each.qr is not None
+        }
+        self._lock()
+
+    def run(self) -> list[Result]:
+        """Carry out all scans that were not carried out before."""
+        return [self._result(request) for request in self._requests]
+
+    def _find_stored(self) -> dict[str, Scan]:
+        """Return the scans with the nonces of this request. The caller's own go first."""
+        nonces = {each.nonce for each in self._requests}
+        nonces |= {each.of for each in self._requests if each.of is not None}
+        found = scan_rows.with_nonces(self._event.id, nonces)
+        others = {} if self._caller.device else {scan.nonce: scan for scan in found}
+        return others | {scan.nonce: scan for scan in found if self._is_own(scan)}
+
+    def _is_own(self, scan: Scan) -> bool:
+        return scan.credential == self._caller.credential_id
+
+    def _lock(self) -> None:
+        """Lock all admissions of the request in one order, so that two requests never deadlock."""
+        tickets = [each for each in self._tickets.values() if each is not None]
+        named = {each.admission_id for each in tickets if each.event_id == self._event.id}
+        named |= {each.admission_id for each in self._requests if each.admission_id is not None}
+        undone = [self._stored.get(each.of) for each in self._requests if each.of is not None]
+        named |= {scan.admission_id for scan in undone if scan and scan.admission_id is not None}
+        codes = {ids.typed(each.code) for each in self._requests if each.code is not None}
+        locked = scan_rows.lock(self._event.id, named, codes)
+        self._by_id = {admission.id: admission for admission in locked}
+        self._by_code = {admission.code: admission for admission in locked}
+        self._elsewhere = scan_rows.codes_of_other_events(
+            self._event.tenant_id, self._event.id, codes - self._by_code.keys()
+        )
+
+    def _result(self, request: ScanRequest) -> Result:
+        scan = self._stored.get(request.nonce)
+        if scan is None or not self._is_own(scan):
+            scan = self._redeem(request) if request.kind == ScanKind.REDEEM else self._undo(request)
+            scan_rows.insert(scan)
+            self._stored[request.nonce] = scan
+        elif scan.content_digest != request.digest:
+            return Result(request.nonce, ScanOutcome.NONCE_REUSED)
+        return Result(
+            request.nonce,
+            ScanOutcome(scan.outcome),
+            _scanned(scan),
+            scan.first_at,
+            scan.first_gate,
+        )
+
+    def _redeem(self, request: ScanRequest) -> Scan:
+        scan, presented = self._new_scan(request), self._identify(request)
+        if isinstance(presented, ScanOutcome):
+            verdict = presented
+        else:
+            scan.admission, scan.generation = presented
+            verdict = self._decide(scan, *presented)
+        is_conflict = request.decided == Decision.ADMITTED and verdict not in _NO_CONFLICT
+        scan.verdict = verdict
+        scan.outcome = ScanOutcome.CONFLICT if is_conflict else verdict
+        return scan
+
+    def _decide(self, scan: Scan, admission: Admission, generation: int) -> ScanOutcome:
+        """Let the holder in, or say why not."""
+        is_open = scan.scanned_at >= self._event.doors_open
+        verdict = _judge(admission, generation, is_open=is_open)
+        if verdict is ScanOutcome.ADMITTED:
+            is_in = scan_rows.let_in(admission, scan.id, scan.scanned_at, scan.gate)
+            assert is_in, "the admission is locked"
+        scan.first_at, scan.first_gate = admission.redeemed_at, admission.redeemed_gate
+        return verdict
+
+    def _undo(self, request: ScanRequest) -> Scan:
+        """Undo the redemption that the request names, if it stands.
+
+        What stands is the scan that let the holder in, and a conflict.
+        """
+        scan, target = self._new_scan(request), self._stored.get(request.of or "")
+        scan.verdict = scan.outcome = ScanOutcome.NOTHING_TO_UNDO
+        if target is None or target.kind != ScanKind.REDEEM or self._is_too_late(scan, target):
+            return scan
+        admission = self._by_id.get(target.admission_id or "")
+        scan.admission, scan.generation = admission, target.generation
+        if admission is not None and admission.redeemed_by == target.id:
+            successor = scan_rows.oldest_conflict(admission)
+            has_undone = scan_rows.replace(admission, target, successor)
+            scan.first_at, scan.first_gate = admission.redeemed_at, admission.redeemed_gate
+        else:
+            is_conflict = target.outcome == ScanOutcome.CONFLICT
+            has_undone = is_conflict and not scan_rows.is_undone(target)
+        if has_undone:
+            scan.undoes = target
+            scan.verdict = scan.outcome = ScanOutcome.UNDONE
+        return scan
+
+    def _is_too_late(self, undo: Scan, scan: Scan) -> bool:
+        return self._caller.device is not None and undo.scanned_at > scan.scanned_at + UNDO_WITHIN
+
+    def _new_scan(self, request: ScanRequest) -> Scan:
+        at = request.at or self._sent_at
+        return Scan(
+            id=ids.new(ids.SCAN),
+            event=self._event,
+            credential=self._caller.credential_id,
+            nonce=request.nonce,
+            kind=request.kind,
+            content_digest=request.digest,
+            decided=request.decided,
+            gate=self._caller.gate,
+            device_at=at,
+            scanned_at=corrected(at, self._sent_at, self._now, self._caller.since),
+            received_at=self._now,
+        )
+
+    def _identify(self, request: ScanRequest) -> Presented:
+        if request.qr is not None:
+            return self._of_qr(request.qr)
+        if request.code is None:
+            return self._of_generation(request.admission_id, request.generation)
+        code = ids.typed(request.code)
+        admission = self._by_code.get(code)
+        if admission is not None:
+            return admission, admission.generation
+        return ScanOutcome.WRONG_EVENT if code in self._elsewhere else ScanOutcome.UNKNOWN
+
+    def _of_qr(self, text: str) -> Presented:
+        ticket = self._tickets[text]
+        if ticket is None:
+            return ScanOutcome.UNKNOWN
+        admission = self._by_id.get(ticket.admission_id)
+        if admission is not None and admission.qr and credentials.same(admission.qr, text):
+            return admission, admission.generation
+        # Only an unusual text is worth the time to check its signature.
+        if not ticket_signing.is_genuine(ticket, ticket_signing.stored_keys(self._event.tenant_id)):
+            return ScanOutcome.UNKNOWN
+        if ticket.event_id != self._event.id:
+            return ScanOutcome.WRONG_EVENT
+        return self._of_generation(ticket.admission_id, ticket.generation)
+
+    def _of_generation(self, admission_id: str | None, generation: int | None) -> Presented:
+        admission = self._by_id.get(admission_id or "")
+        if admission is None or generation is None or generation > admission.generation:
+            return ScanOutcome.UNKNOWN
+        return admission, generation
+
+
+def _judge(admission: Admission, generation: int, *, is_open: bool) -> ScanOutcome:
+    """Return the verdict on an admission of which this generation is presented."""
+    if admission.status == AdmissionStatus.VOID:
+        return ScanOutcome.VOID
+    if admission.status == AdmissionStatus.SUSPENDED:
+        return ScanOutcome.SUSPENDED
+    if admission.redeemed_at is not None:
+        return ScanOutcome.ALREADY_REDEEMED
+    if generation < admission.generation:
+        return ScanOutcome.SUPERSEDED
+    return ScanOutcome.ADMITTED if is_open else ScanOutcome.NOT_OPEN
+
+
+def _scanned(scan: Scan) -> Scanned | None:
+    admission = scan.admission
+    if admission is None or scan.admission_id is None or scan.generation is None:
+        return None
+    return Scanned(scan.admission_id, scan.generation, admission.ticket_type_id)
