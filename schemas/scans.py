@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from marshmallow import ValidationError, fields, post_load, validate, validates_schema
+from marshmallow import ValidationError, fields, validate, validates_schema
 
 from schemas.base import (
     BaseSchema,
@@ -83,13 +83,6 @@ class ScanSchema(BaseSchema):
             raise ValidationError("Must have qr, or code, or admission_id and generation.", "kind")
         elif "at" not in data:
             raise ValidationError("Missing data for required field.", "at")
-
-    @post_load
-    def _with_one_spelling(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        return {
-            name: value.lower() if name in ("nonce", "of") else value
-            for name, value in data.items()
-        }
 
 
 class ScansSchema(BaseSchema):

@@ -123,8 +123,11 @@ def replace(admission: Admission, scan: Scan, successor: Scan | None) -> bool:
     return bool(changed)
 
 
-def oldest_conflict(admission: Admission) -> Scan | None:
-    """Return the oldest conflict that could redeem the admission as it is. None without one."""
+def oldest_conflict(admission: Admission, besides: Scan) -> Scan | None:
+    """Return the oldest conflict that could redeem the admission as it is. None without one.
+
+    `besides` is a scan that is being undone.
+    """
     if admission.status != AdmissionStatus.VALID:
         return None
     undo = Scan.alias()
@@ -137,6 +140,7 @@ def oldest_conflict(admission: Admission) -> Scan | None:
             Scan.admission == admission.id,
             Scan.outcome == ScanOutcome.CONFLICT,
             Scan.generation == admission.generation,
+            Scan.id != besides.id,
             Scan.id.not_in(undone),
         )
         .order_by(Scan.scanned_at, Scan.id)

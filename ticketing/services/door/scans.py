@@ -197,13 +197,14 @@ class _Batch:
         admission = self._by_id.get(target.admission_id or "")
         scan.admission, scan.generation = admission, target.generation
         if admission is not None and admission.redeemed_by == target.id:
-            successor = scan_rows.oldest_conflict(admission)
-            has_undone = scan_rows.replace(admission, target, successor)
-            scan.first_at, scan.first_gate = admission.redeemed_at, admission.redeemed_gate
+            successor = scan_rows.oldest_conflict(admission, target)
+            is_undone_now = scan_rows.replace(admission, target, successor)
         else:
             is_conflict = target.outcome == ScanOutcome.CONFLICT
-            has_undone = is_conflict and not scan_rows.is_undone(target)
-        if has_undone:
+            is_undone_now = is_conflict and not scan_rows.is_undone(target)
+        if admission is not None:
+            scan.first_at, scan.first_gate = admission.redeemed_at, admission.redeemed_gate
+        if is_undone_now:
             scan.undoes = target
             scan.verdict = scan.outcome = ScanOutcome.UNDONE
         return scan

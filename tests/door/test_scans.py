@@ -1,0 +1,343 @@
+"""Scans: every outcome, and what is written for it."""
+
+import threading
+import uuid
+from datetime import datetime, timedelta
+
+import pytest
+
+from tests.support.doors import KEYRING, Door, change, moment, nonce, now, redeem, undo
+from tests.support.factories import in_days
+from ticketing import clock
+from ticketing.constants import AdmissionStatus
+from ticketing.credentials import Keyring
+from ticketing.db.connection import database
+from ticketing.models.admissions import Admission
+from ticketing.models.door import Scan
+from ticketing.services.door import base45, ticket_signing
+
+NOTHING = {"admission": None, "first_at": None, "first_gate": None}
+
+
+@pytest.fixture
+def admission(door):
+    return door.admission()
+
+
+@pytest.fixture
+def qr(door, admission):
+    return door.qr(admission)
+
+
+def test_a_ticket_is_admitted_once_and_then_told_when_and_where(door, gate, admission, qr):
+    first = gate.scan(qr=qr)
+    assert (first["outcome"], first["first_gate"]) == ("admitted", "North")
+    assert first["admission"] == {
+        "id": admission.id,
+        "generation": 1,
+        "ticket_id": door.ticket["id"],
+    }
+    south = door.gate(gate="South")
+    again = south.scan(qr=qr)
+    assert again == {**first, "nonce": again["nonce"], "outcome": "already_redeemed"}
+    stored = now(admission)
+    assert stored.redeemed_gate == "North" and stored.change_number is None
+    scans = list(Scan.select().order_by(Scan.id))
+    assert [each.outcome for each in scans] == ["admitted", "already_redeemed"]
+    assert stored.redeemed_by == scans[0].id and stored.redeemed_at == scans[0].scanned_at
+
+
+def test_a_ticket_is_named_by_qr_by_code_or_by_id_and_generation(door, gate):
+    ways = (
+        lambda each: {"qr": door.qr(each)},
+        lambda each: {"code": each.code},
+        lambda each: {"admission_id": each.id, "generation": 1},
+    )
+    for way in ways:
+        each = door.admission()
+        assert gate.outcome(**way(each)) == "admitted"
+        assert {gate.outcome(**again(each)) for again in ways} == {"already_redeemed"}
+
+
+def test_a_typed_code_may_look_different(door, gate):
+    for write in (
+        str.upper,
+        lambda code: " " + "-".join((code[:5], code[5:10], code[10:])) + " ",
+        lambda code: code.replace("0", "O").replace("1", "I"),
+        lambda code: code.replace("0", "o").replace("1", "l"),
+    ):
+        assert gate.outcome(code=write(door.admission().code)) == "admitted"
+
+
+def test_void_and_suspended_tickets_stay_out(door, gate, admission, qr):
+    for status in (AdmissionStatus.SUSPENDED, AdmissionStatus.VOID):
+        change(admission, status=status)
+        answer = gate.scan(qr=qr)
+        assert answer["outcome"] == status and answer["admission"]["id"] == admission.id
+    assert now(admission).redeemed_at is None
+
+
+def test_an_older_generation_is_superseded(door, gate, admission, qr):
+    old_code = admission.code
+    change(admission, generation=2, code="n" * 20, qr=None)
+    assert gate.outcome(qr=qr) == "superseded"
+    assert gate.outcome(admission_id=admission.id, generation=1) == "superseded"
+    assert gate.outcome(code=old_code) == "unknown"
+    assert gate.outcome(qr=door.qr(admission)) == "admitted"
+    # Inside is what the door asks about first.
+    assert gate.outcome(qr=qr) == "already_redeemed"
+
+
+def test_a_generation_that_is_not_there_yet_is_unknown(gate, admission):
+    assert gate.scan(admission_id=admission.id, generation=2)["outcome"] == "unknown"
+
+
+def test_a_ticket_of_another_event_is_told_so(door, gate):
+    other = Door(door.organizer)
+    admission = other.admission()
+    for way in ({"qr": other.qr(admission)}, {"code": admission.code}):
+        answer = gate.scan(**way)
+        assert answer == {"nonce": answer["nonce"], "outcome": "wrong_event", **NOTHING}
+    by_id = gate.scan(admission_id=admission.id, generation=1)
+    assert by_id == {"nonce": by_id["nonce"], "outcome": "unknown", **NOTHING}
+    assert now(admission).redeemed_at is None
+
+
+def test_a_ticket_of_another_tenant_is_unknown(door, gate, neighbour):
+    other = Door(neighbour)
+    admission = other.admission()
+    ways = (
+        {"qr": other.qr(admission)},
+        {"code": admission.code},
+        {"admission_id": admission.id, "generation": 1},
+    )
+    for way in ways:
+        answer = gate.scan(**way)
+        assert answer == {"nonce": answer["nonce"], "outcome": "unknown", **NOTHING}
+
+
+def test_a_forged_text_is_unknown(door, gate, admission, qr):
+    data = base45.decode(qr[3:])
+
+    def changed(place, value):
+        return "T1:" + base45.encode(data[:place] + bytes([value]) + data[place + 1 :])
+
+    forged = [
+        *(changed(0, 2), changed(1, 2), changed(1, 255), changed(35, 0), changed(35, 2)),
+        *(changed(99, data[99] ^ 1), changed(40, data[40] ^ 1), changed(20, data[20] ^ 1)),
+        *(qr[:-1], qr[:-3], qr + "0", qr.lower(), qr[3:], "T2:" + qr[3:], "T1:", "T1:ZZZ", "é"),
+        *("T1:" + "Z" * 4293, "https://example.org/", "\x01", "🎟" * 100),
+    ]
+    for text in forged:
+        answer = gate.scan(qr=text)
+        assert answer == {"nonce": answer["nonce"], "outcome": "unknown", **NOTHING}, text
+    assert now(admission).redeemed_at is None
+    assert gate.outcome(qr=qr) == "admitted"
+
+
+def test_a_text_that_was_signed_before_the_secret_key_changed_is_good(door, gate, admission):
+    newer = Keyring("n" * 40, KEYRING.current)
+    stale = Admission.get_by_id(admission.id)
+    text = ticket_signing.qr_of(admission, newer)
+    # The stored text was lost, as with a backup from before: the signature decides.
+    change(admission, qr=None)
+    other = ticket_signing.qr_of(stale, KEYRING)
+    assert other != text
+    assert gate.outcome(qr=text) == "admitted"
+    assert gate.outcome(qr=other) == "already_redeemed"
+
+
+def test_before_the_doors_open_nobody_is_admitted(acme):
+    door = Door(acme, start_at=in_days(30))
+    gate, admission = door.gate(), door.admission()
+    assert gate.outcome(qr=door.qr(admission)) == "not_open"
+    assert now(admission).redeemed_at is None
+
+
+def test_what_counts_is_the_time_of_the_scan(acme):
+    """The doors opened an hour ago; the device was offline since before."""
+    door = Door(acme, start_at=in_days(1 / 24))
+    gate, admission = door.gate(), door.admission()
+    for table in ("events", "door_devices"):
+        column = {"events": "created_at", "door_devices": "paired_at"}[table]
+        past = clock.now() - timedelta(days=1)
+        database.execute_sql(
+            f"UPDATE {table} SET {column} = '{past.isoformat().replace('+00:00', 'Z')}'"
+        )
+    assert gate.outcome(qr=door.qr(admission), at=moment(-90)) == "not_open"
+    assert gate.outcome(qr=door.qr(admission), at=moment(-30)) == "admitted"
+    inside = now(admission).redeemed_at
+    assert timedelta(minutes=29) < clock.now() - inside < timedelta(minutes=40)
+
+
+@pytest.mark.parametrize(
+    ("at", "sent_at"),
+    [
+        ("1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z"),
+        ("9999-12-31T23:59:59.999999Z", "1970-01-01T00:00:00Z"),
+        ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59Z"),
+        ("1970-01-01T00:00:00Z", "1970-01-01T00:00:00Z"),
+        ("2001-01-01T00:00:00Z", "2001-01-01T00:07:00Z"),
+    ],
+)
+def test_a_clock_that_is_wrong_by_years_is_no_error(door, gate, admission, at, sent_at):
+    scan = redeem(qr=door.qr(admission), at=at)
+    (answer,) = gate.results(scan, sent_at=sent_at)
+    assert answer["outcome"] == "admitted"
+    inside = datetime.fromisoformat(answer["first_at"])
+    # Not before the device was paired, and not in the future.
+    paired = door.admin.get(door.devices).json["data"][0]["paired_at"]
+    assert datetime.fromisoformat(paired) <= inside <= clock.now()
+    (undone,) = gate.results(undo(scan, at=sent_at), sent_at=sent_at)
+    assert undone["outcome"] == "undone"
+
+
+def test_a_clock_that_is_wrong_by_minutes_is_corrected(door, gate):
+    past = clock.now() - timedelta(days=1)
+    database.execute_sql(
+        f"UPDATE door_devices SET paired_at = '{past.isoformat().replace('+00:00', 'Z')}'"
+    )
+    for wrong in (-47, 0, 13):
+        scan = redeem(code=door.admission().code, at=moment(wrong - 5))
+        (answer,) = gate.results(scan, sent_at=moment(wrong))
+        ago = clock.now() - datetime.fromisoformat(answer["first_at"])
+        assert timedelta(minutes=4.9) < ago < timedelta(minutes=10)
+
+
+def test_the_same_scan_again_gets_the_same_answer(door, gate, admission, qr):
+    scan = redeem(qr=qr)
+    first = gate.results(scan)
+    change(admission, status=AdmissionStatus.VOID)
+    assert gate.results(scan) == first
+    twice = redeem(code="x", nonce=nonce().upper())
+    assert len({str(each) for each in gate.results(twice, twice, scan, twice)}) == 2
+    assert Scan.select().count() == 2
+
+
+def test_the_same_nonce_with_other_content_is_refused(gate, qr):
+    scan = redeem(qr=qr)
+    gate.results(scan)
+    for other in (
+        {**scan, "at": moment(-1)},
+        {**scan, "decided": "admitted"},
+        {"nonce": scan["nonce"], "kind": "undo", "of": scan["nonce"]},
+    ):
+        (answer,) = gate.results(other)
+        assert answer == {"nonce": scan["nonce"], "outcome": "nonce_reused", **NOTHING}
+    one, two = redeem(code="x"), redeem(code="y")
+    two["nonce"] = one["nonce"]
+    assert [each["outcome"] for each in gate.results(one, two)] == ["unknown", "nonce_reused"]
+
+
+def test_nonces_belong_to_one_credential(door, gate, qr):
+    scan = redeem(qr=qr)
+    assert gate.results(scan)[0]["outcome"] == "admitted"
+    assert door.gate().results(scan)[0]["outcome"] == "already_redeemed"
+
+
+def test_a_batch_is_carried_out_in_order_and_answered_in_order(door, gate):
+    one, two = door.admissions(2)
+    first = redeem(qr=door.qr(two))
+    scans = [
+        first,
+        redeem(code=one.code),
+        redeem(qr=door.qr(two)),
+        undo(first),
+        redeem(qr=door.qr(two)),
+        redeem(qr="nonsense"),
+        redeem(admission_id=one.id, generation=1),
+    ]
+    assert [each["outcome"] for each in gate.results(*scans)] == [
+        *("admitted", "admitted", "already_redeemed", "undone", "admitted"),
+        *("unknown", "already_redeemed"),
+    ]
+
+
+def test_five_hundred_scans_fit_one_request(door, gate):
+    admissions = door.admissions(100)
+    scans = [redeem(qr=door.qr(each), decided="admitted") for each in admissions] * 5
+    scans = [{**each, "nonce": str(uuid.uuid4())} for each in scans]
+    outcomes = [each["outcome"] for each in gate.results(*scans)]
+    assert outcomes == ["admitted"] * 100 + ["conflict"] * 400
+    refused = gate.send(*scans, redeem(code="x"))
+    assert refused.status_code == 422 and refused.json["errors"].keys() == {"scans"}
+    assert gate.send().status_code == 422
+    large = gate.send(*(redeem(qr="x" * 4000) for _ in range(70)))
+    assert (large.status_code, large.json["code"]) == (413, "body_too_large")
+
+
+@pytest.mark.parametrize(
+    ("fields", "at_fault"),
+    [
+        ({}, "kind"),
+        ({"qr": "x", "code": "y"}, "kind"),
+        ({"admission_id": "adm_x"}, "kind"),
+        ({"generation": 1}, "kind"),
+        ({"qr": "x", "of": str(uuid.uuid4())}, "kind"),
+        ({"qr": "x", "at": None}, "at"),
+        ({"qr": "x" * 4297}, "qr"),
+        ({"qr": "x" * 10_240}, "qr"),
+        ({"code": "x" * 101}, "code"),
+        ({"qr": "a\0b"}, "qr"),
+        ({"qr": ""}, "qr"),
+        ({"admission_id": "x", "generation": 0}, "generation"),
+        ({"admission_id": "x", "generation": 65_536}, "generation"),
+        ({"qr": "x", "decided": "maybe"}, "decided"),
+        ({"qr": "x", "nonce": "1"}, "nonce"),
+        ({"qr": "x", "kind": "enter"}, "kind"),
+        ({"qr": "x", "gate": "North"}, "gate"),
+    ],
+)
+def test_a_malformed_scan_is_refused_by_its_field(gate, fields, at_fault):
+    answer = gate.send(redeem(code="x"), redeem(**fields))
+    assert answer.status_code == 422
+    assert answer.json["errors"].keys() == {f"scans.1.{at_fault}"}
+    assert Scan.select().count() == 0
+
+
+def test_scans_are_append_only(gate):
+    gate.scan(code="x")
+    for statement in ("UPDATE scans SET outcome = 'admitted'", "DELETE FROM scans"):
+        with pytest.raises(Exception, match="append-only"):
+            database.execute_sql(statement)
+
+
+def test_a_scan_that_the_device_refused_is_recorded_as_what_it_is(door, gate, admission, qr):
+    assert gate.outcome(qr=qr, decided="refused") == "admitted"
+    assert gate.outcome(qr=qr, decided="refused") == "already_redeemed"
+
+
+def test_of_many_that_scan_one_ticket_at_once_one_is_admitted(door, qr):
+    gates, together, answers = [door.gate() for _ in range(8)], threading.Barrier(8), []
+
+    def scan(gate):
+        together.wait()
+        answers.append(gate.outcome(qr=qr))
+        database.close()
+
+    _run([threading.Thread(target=scan, args=(gate,)) for gate in gates])
+    assert sorted(answers) == ["admitted"] + ["already_redeemed"] * 7
+
+
+def test_a_request_that_is_sent_again_while_it_runs_gets_the_same_answers(door, gate):
+    """A phone that waited too long: both run at once, in any order of their scans."""
+    scans = [redeem(code=each.code) for each in door.admissions(20)]
+    together, answers = threading.Barrier(6), []
+
+    def send(place):
+        mine = scans[place:] + scans[:place]
+        together.wait()
+        answers.append({each["nonce"]: each for each in gate.results(*mine)})
+        database.close()
+
+    _run([threading.Thread(target=send, args=(3 * place,)) for place in range(6)])
+    assert all(each == answers[0] for each in answers) and len(answers) == 6
+    assert {each["outcome"] for each in answers[0].values()} == {"admitted"}
+    assert Scan.select().count() == 20
+
+
+def _run(threads):
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
