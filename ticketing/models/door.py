@@ -1,5 +1,7 @@
 """The door: paired devices, scans, the keys that sign QR codes, and the manifest of an event."""
 
+from typing import NamedTuple
+
 from peewee import (
     BigIntegerField,
     BooleanField,
@@ -94,6 +96,14 @@ class DoorDevice(BaseModel):
         return DeviceStatus.UNPAIRED if self.paired_at is None else DeviceStatus.PAIRED
 
 
+class Scanned(NamedTuple):
+    """The admission of a scan, with the generation that was presented."""
+
+    id: str
+    generation: int
+    ticket_type_id: str
+
+
 class Scan(BaseModel):
     """One scan of an admission at the door, or the undo of one. Rows are never changed.
 
@@ -128,3 +138,11 @@ class Scan(BaseModel):
     class Meta:
         table_name = "scans"
         indexes = ((("event", "nonce", "credential"), True),)
+
+    @property
+    def scanned(self) -> Scanned | None:
+        """The admission, on an instance that was read with it. None if it is unknown."""
+        admission = self.admission
+        if admission is None or self.admission_id is None or self.generation is None:
+            return None
+        return Scanned(self.admission_id, self.generation, admission.ticket_type_id)

@@ -53,7 +53,9 @@ def paginate(
     """
     scope = f"{scope} {[field.name for field in order]} {descending}"
     if request.cursor is not None:
-        after = _open(request.cursor, scope, request.keyring)
+        after = unseal(request.cursor, scope, request.keyring)
+        if after is None:
+            raise Invalid({"cursor": ["Must be a cursor of this list."]})
         here = Tuple(*order) if len(order) > 1 else order[0]
         bound = Tuple(*after) if len(order) > 1 else after[0]
         query = query.where(here < bound if descending else here > bound)
@@ -63,15 +65,17 @@ def paginate(
         return Page(rows, None)
     rows.pop()
     values = [field.db_value(getattr(rows[-1], field.name)) for field in order]
-    return Page(rows, _seal(values, scope, request.keyring.current))
+    return Page(rows, seal(values, scope, request.keyring.current))
 
 
-def _seal(values: Sequence[str], scope: str, secret_key: str) -> str:
+def seal(values: Sequence[Any], scope: str, secret_key: str) -> str:
+    """Return `values` as opaque text that cannot be changed or used in another scope."""
     payload = json.dumps(values)
     return _encode(_sign(payload, scope, secret_key) + payload)
 
 
-def _open(cursor: str, scope: str, keyring: Keyring) -> list[str]:
+def unseal(cursor: str, scope: str, keyring: Keyring) -> list[Any] | None:
+    """Return the values inside a sealed text. None if it was changed, or is of another scope."""
     try:
         text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), b"-_", validate=True).decode()
     except (binascii.Error, ValueError):
@@ -82,8 +86,8 @@ def _open(cursor: str, scope: str, keyring: Keyring) -> list[str]:
     )
     # The last character of base64 may have unused bits. Only the canonical form is accepted.
     if not genuine or _encode(text) != cursor:
-        raise Invalid({"cursor": ["Must be a cursor of this list."]})
-    values: list[str] = json.loads(payload)
+        return None
+    values: list[Any] = json.loads(payload)
     return values
 
 

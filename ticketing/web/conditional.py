@@ -2,11 +2,19 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 from flask import Response, request
 
 from ticketing.web.operation import describe
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+
+def may_have_changed(view: View) -> View:
+    """Document that a view answers conditional requests."""
+    describe(view, is_cached=True)
+    return view
 
 
 def conditional(view: Callable[..., Response]) -> Callable[..., Response]:
@@ -20,5 +28,19 @@ def conditional(view: Callable[..., Response]) -> Callable[..., Response]:
         response.make_conditional(request)
         return response
 
-    describe(wrapper, is_cached=True)
-    return wrapper
+    return may_have_changed(wrapper)
+
+
+def of_tag(tag: str | None, body: Callable[[], bytes]) -> Response:
+    """Return a JSON response with a weak ETag. The body is made only if the client lacks it.
+
+    `tag` None: there is no ETag, and the body is always sent.
+    """
+    response = Response(content_type="application/json")
+    if tag is not None:
+        response.set_etag(tag, weak=True)
+        if request.if_none_match.contains_weak(tag):
+            response.status_code = 304
+            return response
+    response.set_data(body())
+    return response

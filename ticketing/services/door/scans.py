@@ -21,7 +21,7 @@ from ticketing.constants import (
 )
 from ticketing.db.connection import write_transaction
 from ticketing.models.admissions import Admission
-from ticketing.models.door import Scan
+from ticketing.models.door import Scan, Scanned
 from ticketing.services.door import scan_rows, ticket_signing
 from ticketing.services.door.devices import DoorCaller
 
@@ -55,15 +55,6 @@ class ScanRequest:
         """A digest of the content, to recognize the same scan."""
         content = json.dumps([str(each) for each in astuple(self)])
         return hashlib.sha256(content.encode()).hexdigest()[:32]
-
-
-@dataclass(frozen=True)
-class Scanned:
-    """The admission of a scan, with the generation that was presented."""
-
-    id: str
-    generation: int
-    ticket_type_id: str
 
 
 @dataclass(frozen=True)
@@ -158,7 +149,7 @@ class _Batch:
         return Result(
             request.nonce,
             ScanOutcome(scan.outcome),
-            _scanned(scan),
+            scan.scanned,
             scan.first_at,
             scan.first_gate,
         )
@@ -271,10 +262,3 @@ def _judge(admission: Admission, generation: int, *, is_open: bool) -> ScanOutco
     if generation < admission.generation:
         return ScanOutcome.SUPERSEDED
     return ScanOutcome.ADMITTED if is_open else ScanOutcome.NOT_OPEN
-
-
-def _scanned(scan: Scan) -> Scanned | None:
-    admission = scan.admission
-    if admission is None or scan.admission_id is None or scan.generation is None:
-        return None
-    return Scanned(scan.admission_id, scan.generation, admission.ticket_type_id)

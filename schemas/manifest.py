@@ -1,0 +1,72 @@
+"""Schemas of the manifest, which a device reads before it checks admissions offline."""
+
+from marshmallow import fields, validate
+
+from schemas.base import BaseSchema, Instant, QueryInt, Text, Written, an_id, documented, one_of
+from schemas.scans import unsynced
+from schemas.ticket_keys import TicketKeySchema
+from ticketing.constants import AdmissionStatus, Publication
+
+
+class ManifestQuery(BaseSchema):
+    """What to read of the manifest."""
+
+    since = Text(
+        load_default=None,
+        allow_none=False,
+        validate=[validate.Length(1, 1000), Written(r"^[A-Za-z0-9_-]+$")],
+        metadata={"description": "`cursor` of an earlier manifest: only what changed since then."},
+    )
+    unsynced = unsynced(QueryInt)
+
+
+class ManifestTicketTypeSchema(BaseSchema):
+    """A ticket type of the event."""
+
+    id = an_id("tkt_")
+    name = fields.String(required=True, metadata=documented("General admission"))
+
+
+class ManifestEventSchema(BaseSchema):
+    """The event, with the salt of its code digests."""
+
+    id = an_id("evt_")
+    title = fields.String(required=True, metadata=documented("Launch Night"))
+    venue = fields.String(required=True, allow_none=True)
+    timezone = fields.String(required=True, metadata=documented("Europe/Berlin"))
+    start_at = Instant(required=True)
+    end_at = Instant(required=True, allow_none=True)
+    doors_open_at = Instant(required=True)
+    status = one_of(Publication, required=True)
+    code_salt = fields.String(required=True, metadata=documented("5e" * 16))
+    ticket_types = fields.List(fields.Nested(ManifestTicketTypeSchema), required=True)
+
+
+class ManifestAdmissionSchema(BaseSchema):
+    """An admission as a door knows it."""
+
+    id = an_id("adm_")
+    generation = fields.Integer(required=True, metadata=documented(1))
+    status = one_of(AdmissionStatus, required=True)
+    ticket_id = an_id("tkt_")
+    redeemed_at = Instant(required=True, allow_none=True)
+    code_digest = fields.String(
+        required=True,
+        metadata=documented(
+            "q2Yt0cJ8xWm1sVh5uKf3bA", "base64url(sha256(code_salt + code)[:16]), without padding."
+        ),
+    )
+    holder_name = fields.String(
+        allow_none=True, metadata=documented("Ada", "Only for a device that may see names.")
+    )
+
+
+class ManifestSchema(BaseSchema):
+    """All admissions of an event, or those that changed."""
+
+    cursor = fields.String(
+        required=True, metadata=documented("ZmY...", "Send it as `since` for what changes later.")
+    )
+    keys = fields.List(fields.Nested(TicketKeySchema), required=True)
+    event = fields.Nested(ManifestEventSchema, required=True)
+    admissions = fields.List(fields.Nested(ManifestAdmissionSchema), required=True)

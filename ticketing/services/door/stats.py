@@ -1,0 +1,127 @@
+"""What a door counts: who is inside, the last scans, and conflicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from peewee import JOIN, ModelSelect, fn
+
+from ticketing.constants import AdmissionStatus, ScanOutcome
+from ticketing.models.admissions import Admission
+from ticketing.models.base import literal
+from ticketing.models.door import Scan
+from ticketing.models.prepared import Prepared
+from ticketing.models.ticket_types import TicketType
+
+LAST_SCANS = 20
+MAX_CONFLICTS = 100
+
+
+@dataclass(frozen=True)
+class OfTicketType:
+    """The admissions of one ticket type: how many are inside, of how many that could be."""
+
+    ticket_id: str
+    name: str
+    inside: int
+    admissions: int
+
+
+@dataclass(frozen=True)
+class OfGate:
+    """How many came in at one gate. `gate` None: scanned without one."""
+
+    gate: str | None
+    inside: int
+
+
+@dataclass(frozen=True)
+class Stats:
+    """The counts of one event. `conflicts` are those that are open, the newest first."""
+
+    inside: int
+    admissions: int
+    by_ticket_type: Sequence[OfTicketType]
+    by_gate: Sequence[OfGate]
+    last_scans: Sequence[Scan]
+    conflicts: Sequence[Scan]
+
+
+@Prepared
+def _counts(event_id: Any) -> ModelSelect[Admission]:
+    return (
+        Admission.select(
+            Admission.ticket_type,
+            Admission.redeemed_gate,
+            Admission.redeemed_at.is_null(),
+            fn.COUNT(Admission.id),
+        )
+        .where(
+            Admission.event == event_id,
+            (Admission.status != literal(AdmissionStatus.VOID)) | ~Admission.redeemed_at.is_null(),
+        )
+        .group_by(Admission.ticket_type, Admission.redeemed_gate, Admission.redeemed_at.is_null())
+    )
+
+
+@Prepared
+def _names(event_id: Any) -> ModelSelect[TicketType]:
+    return (
+        TicketType.select(TicketType.id, TicketType.name)
+        .where(TicketType.event == event_id)
+        .order_by(TicketType.id)
+    )
+
+
+def _scans(event_id: Any) -> ModelSelect[Scan]:
+    return (
+        Scan.select(Scan, Admission.id, Admission.ticket_type)
+        .join(Admission, JOIN.LEFT_OUTER)
+        .where(Scan.event == event_id)
+        .order_by(Scan.id.desc())
+    )
+
+
+@Prepared
+def _last_scans(event_id: Any) -> ModelSelect[Scan]:
+    return _scans(event_id).limit(LAST_SCANS)
+
+
+@Prepared
+def _conflicts(event_id: Any) -> ModelSelect[Scan]:
+    undo = Scan.alias()
+    undone = undo.select(undo.id).where(undo.undoes == Scan.id)
+    stands = Admission.redeemed_by.is_null() | (Admission.redeemed_by != Scan.id)
+    return (
+        _scans(event_id)
+        .where(Scan.outcome == literal(ScanOutcome.CONFLICT), stands, ~fn.EXISTS(undone))
+        .limit(MAX_CONFLICTS)
+    )
+
+
+def of(event_id: str) -> Stats:
+    """Return the counts of an event."""
+    counts = _counts.tuples(event_id=event_id)
+    named: Sequence[TicketType] = _names.rows(event_id=event_id)
+    types = [_of_type(each, counts) for each in named]
+    at_gates: dict[str | None, int] = {}
+    for _, gate, is_outside, count in counts:
+        if not is_outside:
+            at_gates[gate] = at_gates.get(gate, 0) + count
+    gates = sorted(at_gates.items(), key=lambda each: (each[0] is None, each[0] or ""))
+    return Stats(
+        inside=sum(each.inside for each in types),
+        admissions=sum(each.admissions for each in types),
+        by_ticket_type=types,
+        by_gate=[OfGate(gate, inside) for gate, inside in gates],
+        last_scans=_last_scans.rows(event_id=event_id),
+        conflicts=_conflicts.rows(event_id=event_id),
+    )
+
+
+def _of_type(ticket_type: TicketType, counts: Sequence[Any]) -> OfTicketType:
+    own = [(is_outside, count) for owner, _, is_outside, count in counts if owner == ticket_type.id]
+    inside = sum(count for is_outside, count in own if not is_outside)
+    return OfTicketType(ticket_type.id, ticket_type.name, inside, sum(count for _, count in own))
