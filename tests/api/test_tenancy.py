@@ -131,7 +131,7 @@ def test_an_id_of_another_tenant_in_a_path_is_an_id_that_never_was(app, ours, th
             ask(ours, endpoint, never, **sent)
             expected = ask(ours, endpoint, never, **sent)
             assert ask(ours, endpoint, foreign, **sent) == expected, (endpoint, foreign)
-            assert expected[0][0] == 404
+            assert expected[0][0] == 404, (endpoint, expected)
             tried += 1
     assert tried >= 25
     assert theirs.books() == before
