@@ -25,6 +25,7 @@ def _code() -> fields.String:
     return fields.String(
         required=True,
         allow_none=True,
+        attribute="shown_code",
         metadata=documented("5m8r2t6w9y1a4c7e0g3j", "Secret. Manages the admission."),
     )
 
@@ -33,6 +34,7 @@ def _qr() -> fields.String:
     return fields.String(
         required=True,
         allow_none=True,
+        attribute="shown_qr",
         metadata=documented(EXAMPLE_QR, "Secret. What the door reads, as the text of a QR code."),
     )
 

@@ -13,6 +13,7 @@ from schemas.base import (
     Bool,
     Fields,
     Instant,
+    Int,
     PageQuery,
     Text,
     Written,
@@ -23,7 +24,7 @@ from schemas.base import (
     optional,
     shown,
 )
-from ticketing.constants import EventType, Obstacle, Publication
+from ticketing.constants import MAX_SAFE_INTEGER, EventType, Obstacle, Publication
 
 SORTS = ("created_at", "-created_at", "start_at", "-start_at")
 
@@ -104,6 +105,12 @@ FIELDS: Fields = {
         ],
         metadata=documented("https://meet.example.org/launch", "An http or https URL."),
     ),
+    "capacity": Int(
+        load_default=None,
+        allow_none=True,
+        validate=validate.Range(0, MAX_SAFE_INTEGER),
+        metadata=documented(500, "A limit over all ticket types. Null: unlimited."),
+    ),
 }
 """All fields that organizers set."""
 
@@ -159,6 +166,11 @@ class EventSchema(BaseSchema):
         one_of(Obstacle),
         required=True,
         metadata={"description": "Why nobody can buy right now. Empty: on sale."},
+    )
+    held = fields.Integer(required=True, metadata=documented(2, "Over all ticket types."))
+    sold = fields.Integer(required=True, metadata=documented(40, "Over all ticket types."))
+    available = fields.Integer(
+        required=True, allow_none=True, metadata=documented(458, "Null: unlimited.")
     )
     created_at = Instant(required=True)
     updated_at = Instant(required=True)

@@ -128,7 +128,8 @@ def _variables() -> dict[str, str]:
         with ENV_FILE.open("a") as file:
             file.write("".join(missing) if ends_a_line else "\n" + "".join(missing))
     kept = {name: value for name, value in dotenv_values(ENV_FILE).items() if value is not None}
-    return {**kept, **{name: os.environ[name] for name in kept if name in os.environ}}
+    found = {**kept, **{name: os.environ[name] for name in kept if name in os.environ}}
+    return {"PUBLIC_URL": f"http://127.0.0.1:{found['PORT']}", **found}
 
 
 def _demo(stack: Stack) -> dict[str, str]:

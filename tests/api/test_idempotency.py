@@ -11,8 +11,10 @@ from ticketing.models.events import Event
 from ticketing.models.idempotency import IdempotencyKey
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.catalog import events
+from ticketing.web.operation import of as operation_of
 
 EVENT = event_body()
+SECRETS = {"key", "client_secret", "code", "qr", "offer", "pairing_code", "pairing_url"}
 LONG_KEY = "0f8fad5b-d9cb-469f-a165-70867728950e"
 
 
@@ -86,6 +88,29 @@ def test_a_repeated_preflight_gets_its_client_secret_again_but_it_is_not_stored(
     kept = IdempotencyKey.get()
     assert first.json["client_secret"] not in kept.body
     assert LONG_KEY not in (kept.digest, kept.body)
+
+
+def test_every_view_says_which_secrets_of_its_answer_are_not_stored(app):
+    document = Api(app.test_client()).get("/openapi.json").json
+    for rule in app.url_map.iter_rules():
+        path = rule.rule.replace("<", "{").replace(">", "}")
+        operation = document["paths"].get(path, {}).get("post", {})
+        names = {each["name"] for each in operation.get("parameters", ())}
+        if "POST" not in rule.methods or "Idempotency-Key" not in names:
+            continue
+        for status in (each for each in operation["responses"] if each.startswith("2")):
+            shown = operation["responses"][status]["content"]["application/json"]["example"]
+            secret = {name for name, value in shown.items() if holds_secret({name: value})}
+            kept = operation_of(app.view_functions[rule.endpoint]).never_stored
+            assert secret <= set(kept), rule
+
+
+def holds_secret(value):
+    if isinstance(value, list):
+        return any(holds_secret(each) for each in value)
+    if isinstance(value, dict):
+        return bool(SECRETS & value.keys()) or any(holds_secret(each) for each in value.values())
+    return False
 
 
 def test_without_a_credential_a_short_key_is_refused(acme):

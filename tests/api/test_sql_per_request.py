@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.support.factories import Api
+from tests.support.holders import accept, bought
 from ticketing import clock
 from ticketing.db.connection import database
 from ticketing.models.api_keys import ApiKey
@@ -74,6 +75,15 @@ def test_preflight(acme, ticket):
     assert found == ["SELECT tenants", "SELECT ticket_types", *PREFLIGHT]
 
 
+def test_preflight_for_an_event_with_a_capacity_has_two_more(acme, ticket):
+    limited = acme.ticket(acme.event(capacity=10), capacity=None)
+    with statements() as found:
+        assert acme.preflight(limited).status_code == 201
+    begin, *rest = PREFLIGHT
+    before = ["SELECT tenants", "SELECT ticket_types", "SELECT event_stock", begin]
+    assert found == [*before, "UPDATE event_stock", *rest]
+
+
 def test_preflight_with_an_api_key(app, acme, ticket):
     api = acme.with_headers({"X-API-Key": acme.admin_key})
     body = {"event_id": ticket["event_id"], "ticket_id": ticket["id"]}
@@ -131,6 +141,24 @@ def test_the_admin_surface(acme, ticket):
     before_and_now = ["SELECT events", "SELECT events"]
     changes = ["UPDATE events", "UPDATE tenants", *obstacles, "INSERT INTO trail"]
     assert found == ["SELECT api_keys", "BEGIN", *before_and_now, *changes, "COMMIT"]
+
+
+def test_a_holders_calls(acme):
+    (held,) = bought(acme, acme.ticket(price_amount=0))
+    read = ["SELECT admissions", "SELECT transfers"]
+    locked = ["SELECT admissions", "BEGIN", "SELECT admissions"]
+    with statements() as found:
+        assert held.get().status_code == 200
+    assert found == ["SELECT admissions", *read]
+    with statements() as found:
+        offer = held.offer().json["offer"]
+    offered = ["SELECT transfers", "UPDATE transfers", "INSERT INTO transfers"]
+    assert found == [*locked, *offered, "COMMIT"]
+    with statements() as found:
+        assert accept(acme, offer).status_code == 200
+    assert found[:3] == ["SELECT tenants", "BEGIN", "SELECT transfers"]
+    accepted = ["SELECT admissions", "SELECT transfers", "UPDATE admissions", "UPDATE transfers"]
+    assert found[3:8] == [*accepted, "COMMIT"]
 
 
 def test_a_purchase_that_is_confirmed(acme):

@@ -22,6 +22,7 @@ from tests.support.factories import (
     ticket_body,
     worker_once,
 )
+from tests.support.holders import bought
 from tests.support.query_plans import Explainer, Recorder, faults_of
 from ticketing.db.connection import database
 from ticketing.models.api_keys import ApiKey
@@ -71,6 +72,7 @@ class Drive:
             self.sell()
             self.watch()
             self.give_back()
+            self.hold()
             self.look_at_the_rest()
 
     def _begin(self, sender, **_):
@@ -216,6 +218,19 @@ class Drive:
         assert post_twice(self._key_of("acme"), path, body).status_code == 200
         assert len(buyer.now()["refunds"]) == 1
         self._work()
+
+    def hold(self):
+        """Do what holders do."""
+        free = self.acme.ticket(price_amount=0, chain_id=None)
+        first, second = bought(self.acme, free, quantity=2)
+        second.get()
+        assert first.name(name="Grace").status_code == 200
+        assert post_twice(first.api, f"{first.path}/transfer", {}).status_code == 201
+        assert post_twice(first.api, f"{first.path}/transfer/cancel", None).status_code == 200
+        body = {"offer": first.offer().json["offer"]}
+        anybody = Api(self.app.test_client())
+        path = f"{self.acme.checkout}/transfers/accept"
+        assert post_twice(anybody, path, body).status_code == 200
 
     def look_at_the_rest(self):
         """Request what belongs to no tenant, and the reconciliation of a large tenant."""

@@ -59,6 +59,7 @@ def test_sqlite_on_a_full_disk_is_read_and_sells_again_once_there_is_room(
     stack, remote, seat, path
 ):
     bought = 0
+    eventually(lambda: len(family(stack.pid())) == 1 + int(stack.environ["WEB_CONCURRENCY"]))
     processes = [*family(stack.pid()), stack.pid("worker")]
     written = Path(f"{path}-wal")
 

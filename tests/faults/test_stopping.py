@@ -172,6 +172,7 @@ def test_a_web_process_without_memory_refuses_and_serves_again_once_it_has_some(
             return client.send("POST", f"{remote.checkout}/preflight", order(seat))
         return client.send("GET", f"{events}?limit=100", headers=remote.headers)
 
+    eventually(lambda: len(family(stack.pid())) == 3)
     with Load(stack.url, ask, clients=8) as load:
         load.wait_for(80)
         for pid in family(stack.pid())[1:]:

@@ -153,7 +153,7 @@ class Payments(RuleBasedStateMachine):
         for event in events:
             self.world.do(event, mishap)
 
-    @rule(event=draw.invitations, mishap=draw.maybe)
+    @rule(event=draw.invitations | draw.sizes, mishap=draw.maybe)
     def organize(self, event: Any, mishap: Any) -> None:
         self.world.do(event, mishap)
 

@@ -36,6 +36,10 @@ def pay(amount):
     return "pay", [(0, amount)], True
 
 
+def give_back(who):
+    return "send_refunds", [(who, "payer", "all")], True
+
+
 LOOK = ("look_after_silence", 0)
 EXPIRE = (("pass_time", 1000, True), LOOK)
 ORDER = (LOOK, ("preflight", False, 1))
@@ -43,8 +47,8 @@ ORDER = (LOOK, ("preflight", False, 1))
 
 def test_an_order_that_gave_back_more_than_it_has_is_not_honoured(world):
     """A refund from a version that did not store its block stays when the payment leaves."""
-    run(world, *ORDER, pay(PART), *EXPIRE, ("send_refund", 0, False), ("mine", 1))
-    run(world, ("settle_refund", 0, 0))
+    run(world, *ORDER, pay(PART), *EXPIRE, give_back(0), ("mine", 1))
+    run(world, ("settle_refund", 0, 0, False))
     assert books() == ("expired", 300, 0, 0)
     Refund.update(block_number=None, block_hash=None).execute()
     run(world, ("reorganize", 5, [], 1), LOOK)

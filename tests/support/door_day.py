@@ -53,7 +53,7 @@ class Post:
     gate: Gate
     device: DoorDevice
     is_offline: bool = False
-    unanswered: dict[str, Any] | None = None
+    unanswered: list[Scan] = field(default_factory=list)
 
 
 @dataclass
@@ -177,13 +177,12 @@ class Day:
     def go_online(self, post: Post) -> bool:
         """Send all that waits, and read what changed. Return whether everything was answered."""
         while post.device.queue:
-            body = post.unanswered or post.device.request(post.device.queue[:BATCH])
-            post.unanswered = body
-            results = self._send(post, body)
+            post.unanswered = post.unanswered or post.device.queue[:BATCH]
+            results = self._send(post, post.device.request(post.unanswered))
             if results is None:
                 return False
-            post.unanswered = None
-            post.device.learn(body["scans"], results)
+            post.device.learn(post.unanswered, results)
+            post.unanswered = []
         self._read_manifest(post)
         post.is_offline = False
         return True

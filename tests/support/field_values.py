@@ -105,7 +105,11 @@ PUBLIC_EVENT = {
 }
 """Fields of an event that everybody may read."""
 
-EVENT = {**PUBLIC_EVENT, "online_join_url": URL}
+EVENT = {
+    **PUBLIC_EVENT,
+    "online_join_url": URL,
+    "capacity": integer(0, 2**53 - 1, null=True),
+}
 """All fields of an event."""
 
 PUBLIC_TICKET_TYPE = {

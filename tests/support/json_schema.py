@@ -29,6 +29,9 @@ def resolve(document: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
 def check(document: dict[str, Any], schema: dict[str, Any], value: Any, where: str = "") -> None:
     """Check a value against a schema of the document."""
     schema = resolve(document, schema)
+    if "anyOf" in schema:
+        is_null = [resolve(document, each).get("type") == "null" for each in schema["anyOf"]]
+        schema = resolve(document, schema["anyOf"][is_null.index(value is None)])
     types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     fits = [kind for kind in types if isinstance(value, TYPES[kind])]
     assert fits and not (isinstance(value, bool) and "boolean" not in types), (where, value)

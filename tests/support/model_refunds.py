@@ -99,6 +99,7 @@ class RefundRules:
 
 
 def _canonical(books: Books) -> dict[tuple[str, ...], Row]:
+    """Return the refunds that count. Rows from older versions have no block: nothing is known."""
     return {
         (row["intent_id"], *_log(row)): row for row in books["refunds"].values() if row["canonical"]
     }

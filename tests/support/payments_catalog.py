@@ -16,14 +16,16 @@ from ticketing.models.ticket_types import TicketType
 from ticketing.services import wallets
 
 SLUG = "acme"
+PROTECTED = {"trail": "trail_stays", "scans": "scans_stay"}
+"""The append-only tables, and their triggers."""
 EVENT_STARTS_IN = timedelta(days=2)
 
 
 def empty_database() -> None:
-    """Delete all rows, also those of the audit log and the scans, which triggers protect."""
-    for table, trigger in (("trail", "trail_stays"), ("scans", "scans_stay")):
-        name = f"{trigger}_delete" if is_sqlite() else f"{trigger} ON {table}"
-        database.execute_sql(f"DROP TRIGGER IF EXISTS {name}")
+    """Delete all rows, also those of the tables that triggers protect."""
+    for table, trigger in PROTECTED.items():
+        dropped = f"{trigger}_delete" if is_sqlite() else f"{trigger} ON {table}"
+        database.execute_sql(f"DROP TRIGGER IF EXISTS {dropped}")
     # Only the database knows the reference from ChainBlock.
     for model in [ChainBlock, *reversed(sort_models(BaseModel.__subclasses__()))]:
         model.delete().execute()

@@ -103,7 +103,7 @@ looks = event("look_after_silence", st.integers(0, 1))
 anything = st.one_of(
     event("look_after_silence", st.just(2)),
     *(preflights, payments, purchases, cancelations, mining, reorganizations, times, nodes, terms),
-    *(ends_of_sale, invitations, of_admissions, of_refunds, at_the_door),
+    *(ends_of_sale, sizes, invitations, of_admissions, of_refunds, at_the_door),
 )
 interruptions = st.one_of(event("kill"), event("lose_connection"))
 mishaps = st.tuples(

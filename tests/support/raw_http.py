@@ -22,6 +22,23 @@ POST = b"POST /v1/auth/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/js
 _ANSWER = re.compile(rb"HTTP/1\.[01] (\d{3}) [^\r]*\r\n(.*?)\r\n\r\n", re.DOTALL)
 
 
+_SERVES = "a process serves"
+_GUNICORN = f"""
+import sys
+from gunicorn.app.wsgiapp import run
+from ticketing.server import worker
+
+serve = worker.Worker.run
+
+def say_and_serve(self):
+    print("{_SERVES}", file=sys.stderr, flush=True)
+    serve(self)
+
+worker.Worker.run = say_and_serve
+"""
+"""gunicorn's command. Each process says when it has loaded the application."""
+
+
 class RawServer(Stack):
     """gunicorn as in the Procfile, if necessary with other numbers for the worker."""
 
@@ -44,13 +61,10 @@ class RawServer(Stack):
         self.entry = self.port
         """The port for raw bytes: the server's own, or that of a proxy."""
         changes = "; ".join(f"worker.{name} = {value}" for name, value in numbers.items())
-        code = (
-            "from gunicorn.app.wsgiapp import run\n"
-            f"from ticketing.server import worker\n{changes}\nrun()"
-        )
+        code = f"{_GUNICORN}\n{changes}\nrun()"
         bind = f"127.0.0.1:{self.port}"
         self._start("web", [sys.executable, "-c", code, "--bind", bind, "app:create_app()"])
-        while not self._is_up():
+        while not (self._all_serve() and self._is_up()):
             self.check()
             time.sleep(0.05)
 
@@ -107,6 +121,10 @@ class RawServer(Stack):
             if is_ours and queues == NOTHING_QUEUED:
                 found.add(int(there[-4:], 16))
         return found
+
+    def _all_serve(self) -> bool:
+        said = self.log_path.read_text(errors="replace")
+        return said.count(_SERVES) >= int(self.environ["WEB_CONCURRENCY"])
 
     def _is_up(self) -> bool:
         with contextlib.suppress(urllib3.exceptions.HTTPError):

@@ -10,7 +10,7 @@ from schemas.events import (
     EventSchema,
     EventStatusSchema,
 )
-from ticketing.conflicts import HasIntents, InvalidTransition, SlugFixed, SlugTaken
+from ticketing.conflicts import CapacityTooLow, HasIntents, InvalidTransition, SlugFixed, SlugTaken
 from ticketing.constants import Publication, Role
 from ticketing.errors import NotFound
 from ticketing.models.events import Event
@@ -62,7 +62,7 @@ def get_event(tenant: str, event_id: str) -> Event:
 @blp.arguments(EventChangeSchema)
 @blp.response(200, EventSchema)
 @audited(EventSchema, before=events.get)
-@blp.raises(NotFound, SlugTaken, SlugFixed)
+@blp.raises(NotFound, SlugTaken, SlugFixed, CapacityTooLow)
 def change_event(body: dict[str, Any], tenant: str, event_id: str) -> Event:
     """Change some fields of an event."""
     return events.change(tenant_of_path(), event_id, body, config())

@@ -92,3 +92,8 @@ class Transfer(BaseModel):
 
     class Meta:
         table_name = "transfers"
+
+    @property
+    def holder(self) -> dict[str, str | None]:
+        """The person whom the sender named."""
+        return {"name": self.holder_name, "email": self.holder_email}

@@ -37,10 +37,18 @@ class Event(BaseModel):
     created_at = UtcDateTimeField()
     updated_at = UtcDateTimeField()
 
-    obstacles: Sequence[Obstacle]  # no column: services.catalog sets it for responses
+    # No columns: services.catalog sets these for responses.
+    obstacles: Sequence[Obstacle]
+    held: int
+    sold: int
 
     class Meta:
         table_name = "events"
+
+    @property
+    def available(self) -> int | None:
+        """How many tickets can still be held, over all ticket types. None: unlimited."""
+        return None if self.capacity is None else self.capacity - self.held - self.sold
 
     @property
     def doors_open(self) -> datetime:

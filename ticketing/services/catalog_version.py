@@ -1,7 +1,7 @@
 """Versions of the public catalog: they show when a cached response is out of date.
 
-A version depends on the tenant's revision, on sold-out ticket types, and on the times at which
-sales start and end.
+A version depends on the tenant's revision, on ticket types that are sold out (or their event is),
+and on the times at which sales start and end.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
-from peewee import JOIN, ModelSelect
+from peewee import JOIN, ModelSelect, fn
 
 from ticketing import clock
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
-from ticketing.models.ticket_types import TicketType
+from ticketing.models.ticket_types import EventStock, TicketType
 
 T = TypeVar("T")
 
@@ -97,7 +97,15 @@ def _state(tenant_id: str, event_id: str | None) -> State:
 
 @Prepared
 def _state_of(tenant_id: Any, event_id: Any) -> ModelSelect[Tenant]:
-    sold_out = TicketType.held + TicketType.sold + TicketType.min_per_order > TicketType.capacity
+    least = TicketType.min_per_order
+    is_sold_out = TicketType.held + TicketType.sold + least > TicketType.capacity
+    event_is_sold_out = fn.EXISTS(
+        EventStock.select(EventStock.event).where(
+            EventStock.event == TicketType.event,
+            EventStock.held + EventStock.sold + least > EventStock.capacity,
+        )
+    )
+    sold_out = is_sold_out | event_is_sold_out
     return (
         Tenant.select(Tenant.revision, TicketType.id)
         .join(TicketType, JOIN.LEFT_OUTER, on=(TicketType.event == event_id) & sold_out)

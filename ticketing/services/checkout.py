@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from peewee import ModelSelect
-
 from ticketing import clock, credentials, ids
 from ticketing.chain import units
 from ticketing.chain.registry import Chain
@@ -22,7 +20,6 @@ from ticketing.conflicts import (
     OverMaxAmount,
     SalesEnded,
     SalesNotStarted,
-    SoldOut,
 )
 from ticketing.constants import CURRENCY, HOLD_UNDER_PRESSURE, IntentStatus, Publication
 from ticketing.db.connection import write_transaction
@@ -34,46 +31,14 @@ from ticketing.errors import (
     PaymentRequired,
     TicketingError,
 )
-from ticketing.models.chains import ChainState
-from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.prepared import Prepared, prepared_insert
+from ticketing.models.prepared import prepared_insert
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
-from ticketing.services import admission_views, chains, node_places, wallets
-from ticketing.services.catalog import public_listing
-from ticketing.services.orders import client_limits, intents, stock
+from ticketing.services import admission_views, chains, node_places, offers, wallets
+from ticketing.services.offers import Held
+from ticketing.services.orders import client_limits, intents
 from ticketing.services.payments import booking, looking, settlement
-
-
-def _offers(tenant_id: Any, ticket_id: Any) -> ModelSelect[TicketType]:
-    return (
-        TicketType.select(TicketType, Event)
-        .join(Event)
-        .where(
-            Event.tenant == tenant_id,
-            Event.status == Publication.PUBLISHED,
-            TicketType.id == ticket_id,
-            TicketType.status == Publication.PUBLISHED,
-        )
-    )
-
-
-@Prepared
-def _offer_by_event_id(tenant_id: Any, event: Any, ticket_id: Any) -> ModelSelect[TicketType]:
-    return _offers(tenant_id, ticket_id).where(Event.id == event)
-
-
-@Prepared
-def _offer_by_event_slug(tenant_id: Any, event: Any, ticket_id: Any) -> ModelSelect[TicketType]:
-    return _offers(tenant_id, ticket_id).where(Event.slug == event)
-
-
-@Prepared
-def _chain_if_published(event_id: Any, chain_id: Any) -> ModelSelect[ChainState]:
-    is_published = (Event.id == event_id) & (Event.status == Publication.PUBLISHED)
-    return ChainState.select().join(Event, on=is_published).where(ChainState.chain_id == chain_id)
-
 
 _insert = prepared_insert(PaymentIntent)
 
@@ -112,22 +77,19 @@ def preflight(tenant: Tenant, order: Order, config: Config) -> PaymentIntent:
     chain. SoldOut, SalesNotStarted, SalesEnded, BelowMinimum, AboveMaximum, OverMaxAmount,
     NotPayable. KeyRequired. TooMuchUnpaid, TooManyOrders, TooManyFree.
     """
-    offer = _find_offer(tenant, order)
+    offer = offers.find(tenant, order.event_id, order.ticket_id)
     _check_order(offer, order)
-    if offer.available is not None and offer.available < order.quantity:
-        raise SoldOut
+    offers.check_left(offer, order.quantity)
     with write_transaction():
         if order.client:
             is_free = offer.price_amount == 0
             client_limits.check(
                 order.client, offer.event_id, order.quantity, config, is_free=is_free
             )
-        held = stock.hold(offer.id, order.quantity)
-        if held is None:
-            raise SoldOut
+        held = offers.hold(tenant, offer, order.quantity)
         # Price, chain or sales may have changed in the meantime. Check the locked row again.
-        _check_order(held, order)
-        intent = _issue(tenant, held, order, _known_chains(tenant, held), config)
+        _check_order(held.ticket_type, order)
+        intent = _issue(tenant, held, order, config)
     intents.add_payment_details([intent])
     intent.client_secret = credentials.client_secret(config.keyring.current, intent.id)
     return intent
@@ -174,28 +136,6 @@ def cancel(tenant_reference: str, intent_id: str, config: Config) -> PaymentInte
     return intent
 
 
-def _find_offer(tenant: Tenant, order: Order) -> TicketType:
-    by_id = ids.is_id(ids.EVENT, order.event_id)
-    found: Prepared[TicketType] = _offer_by_event_id if by_id else _offer_by_event_slug
-    offer = found.first(tenant_id=tenant.id, event=order.event_id, ticket_id=order.ticket_id)
-    if offer is None:
-        raise NotFound("This ticket type does not exist.")
-    return offer
-
-
-def _known_chains(tenant: Tenant, held: TicketType) -> Mapping[int, ChainState]:
-    """Return the state of a held ticket type's chain. NotFound if its event is not published.
-
-    The ticket type is locked, so a published event stays published until the commit.
-    """
-    if held.chain_id is not None:
-        state = _chain_if_published.first(event_id=held.event_id, chain_id=held.chain_id)
-        if state is not None:
-            return {state.chain_id: state}
-    public_listing.find_event(tenant, held.event_id)
-    return {}
-
-
 def _settle(intent: PaymentIntent, config: Config) -> PaymentIntent:
     if intent.status in _SETTLED:
         return intent
@@ -227,13 +167,8 @@ def _check_order(ticket_type: TicketType, order: Order) -> None:
         raise OverMaxAmount
 
 
-def _issue(
-    tenant: Tenant,
-    ticket_type: TicketType,
-    order: Order,
-    known: Mapping[int, ChainState],
-    config: Config,
-) -> PaymentIntent:
+def _issue(tenant: Tenant, held: Held, order: Order, config: Config) -> PaymentIntent:
+    ticket_type, known = held.ticket_type, held.chains
     amount = ticket_type.price_amount * order.quantity
     if amount == 0:
         now, payment = clock.now(), {}
@@ -244,7 +179,7 @@ def _issue(
         read_to = known[chain_id].block_number if chain_id in known else None
         payment = _payment_terms(tenant, amount, chain, read_to)
         now = chains.now_on(chain_id, known)
-    deadline = now + _hold_of(ticket_type, order, config)
+    deadline = now + _hold_of(held, order, config)
     intent = PaymentIntent(
         id=ids.new(ids.INTENT),
         tenant=tenant,
@@ -268,17 +203,14 @@ def _issue(
     return intent
 
 
-def _hold_of(ticket_type: TicketType, order: Order, config: Config) -> timedelta:
+def _hold_of(held: Held, order: Order, config: Config) -> timedelta:
     """Return for how long an order is held.
 
     The hold is shorter for a client without a credential while orders hold more than half of the
-    unsold tickets.
+    unsold tickets, of the ticket type or of the event.
     """
-    if ticket_type.capacity is None or not order.client:
-        return config.hold
-    held_by_others = ticket_type.held - order.quantity
-    is_pressed = 2 * held_by_others > ticket_type.capacity - ticket_type.sold
-    return min(config.hold, HOLD_UNDER_PRESSURE) if is_pressed else config.hold
+    is_short = bool(order.client) and held.is_under_pressure(order.quantity)
+    return min(config.hold, HOLD_UNDER_PRESSURE) if is_short else config.hold
 
 
 def _payment_terms(

@@ -23,9 +23,9 @@ from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import catalog_version
-from ticketing.services.catalog import obstacles
+from ticketing.services.catalog import event_capacity, obstacles
 from ticketing.services.pagination import Page, PageRequest, paginate
-from ticketing.services.payments import event_voids, settlement
+from ticketing.services.payments import event_voids, sales
 
 MAX_SLUG = 80
 _TIMES = ("start_at", "end_at", "doors_open_at", "transfers_end_at")
@@ -65,6 +65,7 @@ def create(tenant: Tenant, fields: dict[str, Any], config: Config) -> Event:
                     updated_at=now,
                     **fields,
                 )
+                event_capacity.start(event)
                 catalog_version.advance(tenant.id)
             return _with_obstacles(tenant, event, config)
         except IntegrityError:
@@ -114,7 +115,8 @@ def get(tenant_id: str, event_id: str) -> Event:
 def change(tenant: Tenant, event_id: str, fields: dict[str, Any], config: Config) -> Event:
     """Change the given fields.
 
-    NotFound, SlugTaken, SlugFixed; Invalid if it ends before it starts, or before the doors open.
+    NotFound, SlugTaken, SlugFixed, CapacityTooLow; Invalid if it ends before it starts, or before
+    the doors open.
     """
     try:
         with write_transaction():
@@ -122,6 +124,8 @@ def change(tenant: Tenant, event_id: str, fields: dict[str, Any], config: Config
             slug = fields.get("slug", event.slug)
             if slug != event.slug and event.status != Publication.DRAFT:
                 raise SlugFixed
+            if "capacity" in fields:
+                event_capacity.change(event, fields["capacity"])
             for name, value in fields.items():
                 setattr(event, name, value)
             _check_times({name: getattr(event, name) for name in _TIMES})
@@ -176,7 +180,7 @@ def _end(event: Event, *, refund: bool) -> None:
     """Cancel the live orders of a locked event, and void its admissions."""
     if event.status == Publication.CANCELED and not refund:
         return
-    settlement.cancel_sale(TicketType.event == event)
+    sales.cancel_sale(TicketType.event == event)
     event_voids.void_all(event.id, refund=refund)
 
 

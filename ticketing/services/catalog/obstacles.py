@@ -17,6 +17,7 @@ from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains
+from ticketing.services.orders import stock
 
 _PUBLIC_NAMES = {
     Obstacle.SALES_NOT_STARTED: Availability.NOT_STARTED,
@@ -35,10 +36,12 @@ class Circumstances:
 
 
 def add_to_events(tenant: Tenant, found: Sequence[Event], config: Config) -> None:
-    """Set `obstacles` on events of a tenant."""
+    """Set `obstacles` on events of a tenant, and how many tickets are held and sold."""
     circumstances = _circumstances(tenant, config)
     by_event = _ticket_types_of(found)
     for event in found:
+        event.held = sum(each.held for each in by_event[event.id])
+        event.sold = sum(each.sold for each in by_event[event.id])
         event.obstacles = of_event(event, by_event[event.id], circumstances)
 
 
@@ -47,17 +50,26 @@ def add_to_ticket_types(
 ) -> None:
     """Set `obstacles` on an event's ticket types."""
     circumstances = _circumstances(tenant, config)
+    left = left_of(event)
     for ticket_type in found:
-        ticket_type.obstacles = of_ticket_type(ticket_type, event, circumstances)
+        ticket_type.obstacles = of_ticket_type(ticket_type, event, left, circumstances)
+
+
+def left_of(event: Event) -> int | None:
+    """Return how much of an event's own capacity is left. None: it has no capacity."""
+    return None if event.capacity is None else stock.left_of_events([event.id]).get(event.id)
 
 
 def of_ticket_type(
-    ticket_type: TicketType, event: Event, circumstances: Circumstances
+    ticket_type: TicketType, event: Event, left_of_event: int | None, circumstances: Circumstances
 ) -> list[Obstacle]:
-    """Return why nobody can buy this ticket type. Empty if it is on sale."""
+    """Return why nobody can buy this ticket type. Empty if it is on sale.
+
+    `left_of_event`: how much of the event's own capacity is left. None: it has none.
+    """
     now = circumstances.now
     paid = ticket_type.price_amount > 0
-    available = ticket_type.available
+    left = [each for each in (ticket_type.available, left_of_event) if each is not None]
     found = {
         Obstacle.NOT_PUBLISHED: ticket_type.status != Publication.PUBLISHED,
         Obstacle.EVENT_NOT_PUBLISHED: event.status != Publication.PUBLISHED,
@@ -71,7 +83,7 @@ def of_ticket_type(
         Obstacle.SALES_ENDED: (
             ticket_type.sales_end_at is not None and now >= ticket_type.sales_end_at
         ),
-        Obstacle.SOLD_OUT: available is not None and available < ticket_type.min_per_order,
+        Obstacle.SOLD_OUT: any(each < ticket_type.min_per_order for each in left),
     }
     return [obstacle for obstacle, applies in found.items() if applies]
 
@@ -90,7 +102,8 @@ def of_event(
         found.add(Obstacle.JOIN_URL_MISSING)
     published = [each for each in of_it if each.status == Publication.PUBLISHED]
     of_types = [
-        set(of_ticket_type(each, event, circumstances)) - {Obstacle.EVENT_NOT_PUBLISHED}
+        set(of_ticket_type(each, event, event.available, circumstances))
+        - {Obstacle.EVENT_NOT_PUBLISHED}
         for each in published
     ]
     if not of_types:

@@ -75,11 +75,12 @@ def list_ticket_types(
             TicketType.event == event, TicketType.status == Publication.PUBLISHED
         )
         found = paginate(published, [TicketType.id], page, scope=f"public tickets {event.id}")
+        left = obstacles.left_of(event)
         version = catalog_version.of_event(tenant, event.id, found.data, now)
         payable = chains.payable(config.chains, chains.states())
     circumstances = Circumstances(tenant.wallet_id is not None, payable, now)
     for ticket_type in found.data:
         ticket_type.availability = obstacles.availability(
-            obstacles.of_ticket_type(ticket_type, event, circumstances)
+            obstacles.of_ticket_type(ticket_type, event, left, circumstances)
         )
     return Versioned(found, version)

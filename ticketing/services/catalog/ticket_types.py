@@ -18,10 +18,10 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
-from ticketing.services import catalog_version
+from ticketing.services import catalog_version, event_locks
 from ticketing.services.catalog import events, obstacles
 from ticketing.services.pagination import Page, PageRequest, paginate
-from ticketing.services.payments import settlement
+from ticketing.services.payments import sales
 
 
 def _select(tenant_id: Any, event_id: Any, ticket_id: Any) -> ModelSelect[TicketType]:
@@ -53,6 +53,8 @@ def create(tenant: Tenant, event_id: str, fields: dict[str, Any], config: Config
     )
     _check(ticket_type)
     with write_transaction():
+        # The stock of all its ticket types is counted while an event gets a capacity.
+        event_locks.keep(tenant.id, event_id)
         ticket_type.save(force_insert=True)
         catalog_version.advance(tenant.id)
     return _with_obstacles(tenant, ticket_type, config)
@@ -122,7 +124,7 @@ def set_status(
 def _end_sale(ticket_type: TicketType) -> None:
     """Cancel the ticket type's live orders that can be canceled, before it is locked itself."""
     if Publication.CANCELED in PUBLICATION_MOVES[Publication(ticket_type.status)]:
-        settlement.cancel_sale(TicketType.id == ticket_type.id)
+        sales.cancel_sale(TicketType.id == ticket_type.id)
 
 
 def _lock(tenant_id: str, event_id: str, ticket_id: str) -> TicketType:

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from ticketing import clock, credentials, ids
 from ticketing.conflicts import SaleCanceled, SoldOut
 from ticketing.constants import AdmissionStatus, Publication
-from ticketing.db.connection import locked, write_transaction
+from ticketing.db.connection import write_transaction
 from ticketing.errors import NotFound
 from ticketing.models.admissions import Admission
-from ticketing.models.events import Event
 from ticketing.models.ticket_types import TicketType
+from ticketing.services import event_locks
 from ticketing.services.orders import stock
 
 
@@ -22,7 +22,7 @@ def add(
     SoldOut. SaleCanceled if the event or the ticket type was canceled.
     """
     with write_transaction():
-        event = _keep_event(tenant_id, event_id)
+        event = event_locks.keep(tenant_id, event_id)
         ticket_type = TicketType.get_or_none(
             TicketType.event == event_id, TicketType.id == ticket_id
         )
@@ -30,7 +30,8 @@ def add(
             raise NotFound("This ticket type does not exist.")
         if Publication.CANCELED in (event.status, ticket_type.status):
             raise SaleCanceled
-        if not stock.admit(ticket_id, len(holders)):
+        capped_event = event_id if event.capacity is not None else None
+        if not stock.admit(ticket_id, len(holders), capped_event):
             raise SoldOut
         now = clock.now()
         guests = [
@@ -50,12 +51,3 @@ def add(
         ]
         Admission.bulk_create(guests)
         return guests
-
-
-def _keep_event(tenant_id: str, event_id: str) -> Event:
-    """Keep an event, and its ticket types, from being canceled until the transaction ends."""
-    query = Event.select().where(Event.tenant == tenant_id, Event.id == event_id)
-    event: Event | None = locked(query, shared=True).first()
-    if event is None:
-        raise NotFound("This event does not exist.")
-    return event

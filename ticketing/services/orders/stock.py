@@ -1,89 +1,124 @@
-"""The stock of a ticket type. Each change is one conditional UPDATE. Its row count is checked."""
+"""The stock of ticket types and events. Each change is one conditional UPDATE with a row count.
+
+An event with a capacity of its own has a row in `event_stock`. It changes before the ticket type.
+The parameter `capped_event` is the id of such an event. None: the event has no capacity.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from peewee import ModelUpdate
+from peewee import Field, ModelUpdate, fn
 
 from ticketing.models.prepared import Prepared
-from ticketing.models.ticket_types import TicketType
+from ticketing.models.ticket_types import EventStock, TicketType
 
 
 class StockMoved(Exception):
     """The stock is inconsistent: the quantity to move was not held or not sold."""
 
 
-def _is_left(quantity: Any) -> Any:
-    taken = TicketType.held + TicketType.sold + quantity
-    return TicketType.capacity.is_null() | (taken <= TicketType.capacity)
+class _Changes:
+    """The changes of one kind of stock, found by the column `key`."""
+
+    def __init__(self, stock: type[TicketType | EventStock], key: Field[Any]) -> None:
+        def change(of: Any, condition: Any, **columns: Any) -> ModelUpdate:
+            return stock.update(columns).where(key == of, condition)
+
+        def is_left(quantity: Any) -> Any:
+            return stock.capacity.is_null() | (stock.held + stock.sold + quantity <= stock.capacity)
+
+        def hold(of: Any, quantity: Any) -> ModelUpdate:
+            return change(of, is_left(quantity), held=stock.held + quantity).returning(stock)
+
+        def release(of: Any, quantity: Any) -> ModelUpdate:
+            return change(of, stock.held >= quantity, held=stock.held - quantity)
+
+        def sell(of: Any, quantity: Any) -> ModelUpdate:
+            moved = {"held": stock.held - quantity, "sold": stock.sold + quantity}
+            return change(of, stock.held >= quantity, **moved)
+
+        def admit(of: Any, quantity: Any) -> ModelUpdate:
+            return change(of, is_left(quantity), sold=stock.sold + quantity)
+
+        def take_back(of: Any, quantity: Any) -> ModelUpdate:
+            return change(of, stock.sold >= quantity, sold=stock.sold - quantity)
+
+        self.hold: Prepared[Any] = Prepared(hold)
+        self.release: Prepared[Any] = Prepared(release)
+        self.sell: Prepared[Any] = Prepared(sell)
+        self.admit: Prepared[Any] = Prepared(admit)
+        self.take_back: Prepared[Any] = Prepared(take_back)
 
 
-@Prepared
-def _hold(ticket_type_id: Any, quantity: Any) -> ModelUpdate:
-    return (
-        TicketType.update(held=TicketType.held + quantity)
-        .where(TicketType.id == ticket_type_id, _is_left(quantity))
-        .returning(TicketType)
-    )
-
-
-@Prepared
-def _release(ticket_type_id: Any, quantity: Any) -> ModelUpdate:
-    return TicketType.update(held=TicketType.held - quantity).where(
-        TicketType.id == ticket_type_id, TicketType.held >= quantity
-    )
-
-
-@Prepared
-def _sell(ticket_type_id: Any, quantity: Any) -> ModelUpdate:
-    return TicketType.update(
-        held=TicketType.held - quantity, sold=TicketType.sold + quantity
-    ).where(TicketType.id == ticket_type_id, TicketType.held >= quantity)
-
-
-@Prepared
-def _take_back(ticket_type_id: Any, quantity: Any) -> ModelUpdate:
-    return TicketType.update(sold=TicketType.sold - quantity).where(
-        TicketType.id == ticket_type_id, TicketType.sold >= quantity
-    )
-
-
-@Prepared
-def _admit(ticket_type_id: Any, quantity: Any) -> ModelUpdate:
-    return TicketType.update(sold=TicketType.sold + quantity).where(
-        TicketType.id == ticket_type_id, _is_left(quantity)
-    )
+_ticket_type = _Changes(TicketType, TicketType.id)
+_event = _Changes(EventStock, EventStock.event)
 
 
 def hold(ticket_type_id: str, quantity: int) -> TicketType | None:
-    """Hold `quantity` if that many are left, and return the updated ticket type.
-
-    None if fewer are left.
-    """
-    return _hold.first(ticket_type_id=ticket_type_id, quantity=quantity)
+    """Hold `quantity` of a ticket type, and return it as updated. None if fewer are left."""
+    found: TicketType | None = _ticket_type.hold.first(of=ticket_type_id, quantity=quantity)
+    return found
 
 
-def release(ticket_type_id: str, quantity: int) -> None:
+def hold_of_event(event_id: str, quantity: int) -> EventStock | None:
+    """Hold `quantity` of an event's capacity. None if fewer are left, or if it has no capacity."""
+    found: EventStock | None = _event.hold.first(of=event_id, quantity=quantity)
+    return found
+
+
+def release(ticket_type_id: str, quantity: int, capped_event: str | None) -> None:
     """Release held tickets. StockMoved."""
-    _move(_release, ticket_type_id, quantity)
+    if capped_event is not None:
+        release_of_event(capped_event, quantity)
+    _move(_ticket_type.release, ticket_type_id, quantity)
 
 
-def sell(ticket_type_id: str, quantity: int) -> None:
+def release_of_event(event_id: str, quantity: int) -> None:
+    """Release what is held of an event's capacity only. StockMoved."""
+    _move(_event.release, event_id, quantity)
+
+
+def sell(ticket_type_id: str, quantity: int, capped_event: str | None) -> None:
     """Turn held tickets into sold ones. StockMoved."""
-    _move(_sell, ticket_type_id, quantity)
+    if capped_event is not None:
+        _move(_event.sell, capped_event, quantity)
+    _move(_ticket_type.sell, ticket_type_id, quantity)
 
 
-def admit(ticket_type_id: str, quantity: int) -> bool:
-    """Count tickets for guests as sold. Return whether that many were left."""
-    return _admit.run(ticket_type_id=ticket_type_id, quantity=quantity) == 1
+def admit(ticket_type_id: str, quantity: int, capped_event: str | None) -> bool:
+    """Count tickets for guests as sold. Return whether that many were left.
+
+    If not, roll the transaction back: the event's stock may have changed.
+    """
+    if capped_event is not None and not _event.admit.run(of=capped_event, quantity=quantity):
+        return False
+    return _ticket_type.admit.run(of=ticket_type_id, quantity=quantity) == 1
 
 
-def take_back(ticket_type_id: str, quantity: int) -> None:
+def take_back(ticket_type_id: str, quantity: int, capped_event: str | None) -> None:
     """Put sold tickets on sale again. StockMoved."""
-    _move(_take_back, ticket_type_id, quantity)
+    if capped_event is not None:
+        _move(_event.take_back, capped_event, quantity)
+    _move(_ticket_type.take_back, ticket_type_id, quantity)
 
 
-def _move(change: Prepared[TicketType], ticket_type_id: str, quantity: int) -> None:
-    if change.run(ticket_type_id=ticket_type_id, quantity=quantity) != 1:
-        raise StockMoved(f"{ticket_type_id} has fewer than {quantity} to move")
+def left_of_events(event_ids: Iterable[str]) -> dict[str, int]:
+    """Return how many tickets can still be held of each event that has a capacity."""
+    left = EventStock.capacity - EventStock.held - EventStock.sold
+    query = EventStock.select(EventStock.event, left).where(EventStock.event.in_(list(event_ids)))
+    rows: Iterable[Any] = query.tuples()
+    return dict(rows)
+
+
+def totals(event_id: str) -> tuple[int, int]:
+    """Return how many tickets of an event are held and sold, over all its ticket types."""
+    sums = TicketType.select(fn.SUM(TicketType.held), fn.SUM(TicketType.sold))
+    held, sold = sums.where(TicketType.event == event_id).tuples()[0]
+    return int(held or 0), int(sold or 0)
+
+
+def _move(change: Prepared[Any], of: str, quantity: int) -> None:
+    if change.run(of=of, quantity=quantity) != 1:
+        raise StockMoved(f"{of} has fewer than {quantity} to move")

@@ -12,7 +12,7 @@ from ticketing.db.connection import locked
 from ticketing.models.admissions import Admission
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import Payment, PaymentIntent
-from ticketing.models.ticket_types import TicketType
+from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.services.orders import admissions
 
 REASON = "event_canceled"
@@ -23,7 +23,7 @@ def void_all(event_id: str, *, refund: bool) -> None:
     """Void the admissions of an event, those of people inside included. A repeat changes nothing.
 
     `refund`: their prices become owed to their orders, also for those that an earlier call voided
-    without a refund. Call it after settlement.cancel_sale, in the same transaction: until that
+    without a refund. Call it after sales.cancel_sale, in the same transaction: until that
     ends, no order of the event is settled, and no guest is added.
     """
     of_event = Admission.event == event_id
@@ -48,6 +48,7 @@ def void_all(event_id: str, *, refund: bool) -> None:
         changed += made_up.execute()
         if changed:
             _owe(orders)
+    EventStock.update(sold=0).where(EventStock.event == event_id).execute()
     TicketType.update(sold=0).where(TicketType.event == event_id).execute()
 
 

@@ -24,12 +24,17 @@ def take_seats(intent: PaymentIntent, transfer: Payment) -> bool:
             TicketType.select().where(TicketType.id == intent.ticket_type_id)
         ).get()
         return _may_buy(intent, ticket_type, transfer.block_time)
+    capped_event = intent.capped_event
+    if capped_event is not None and stock.hold_of_event(capped_event, intent.quantity) is None:
+        return False
     held = stock.hold(intent.ticket_type_id, intent.quantity)
     if held is None:
+        if capped_event is not None:
+            stock.release_of_event(capped_event, intent.quantity)
         return False
     if _may_buy(intent, held, transfer.block_time):
         return True
-    stock.release(intent.ticket_type_id, intent.quantity)
+    stock.release(intent.ticket_type_id, intent.quantity, capped_event)
     return False
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from peewee import Expression
+from peewee import Expression, fn
 
 from ticketing import clock
 from ticketing.chain.answers import Block
@@ -27,7 +27,7 @@ from ticketing.models.payment_intents import (
 )
 from ticketing.models.refunds import Waiver
 from ticketing.models.tenants import Tenant
-from ticketing.models.ticket_types import TicketType
+from ticketing.models.ticket_types import EventStock
 from ticketing.services import chains, counters
 from ticketing.services.orders import admissions, intents, stock
 from ticketing.services.payments import balances, late_orders, payments
@@ -43,7 +43,7 @@ def confirm_free(intent_id: str) -> PaymentIntent:
         if intent.status == IntentStatus.AWAITING_PAYMENT:
             expired = clock.now() > intent.expires_at
             status = IntentStatus.EXPIRED if expired else IntentStatus.CONFIRMED
-            _enter(intent, status, clock.now())
+            enter(intent, status, clock.now())
         return intent
 
 
@@ -56,26 +56,8 @@ def cancel(intent_id: str) -> PaymentIntent:
             return intent
         if intent.status != IntentStatus.AWAITING_PAYMENT or intent.amount_received > 0:
             raise IntentNotCancelable
-        _enter(intent, IntentStatus.CANCELED, clock.now())
+        enter(intent, IntentStatus.CANCELED, clock.now())
         return intent
-
-
-def cancel_sale(of: Expression) -> None:
-    """Cancel the live intents of ticket types that are no longer sold. Received money is due back.
-
-    `of` selects the ticket types. Call it first in the transaction that ends the sale, before other
-    locks. From then until the transaction ends, no order can be created or settled.
-    """
-    events = Event.id.in_(TicketType.select(TicketType.event).where(of))
-    list(locked(Event.select(Event.id).where(events)))
-    cursors = {state.chain_id: chains.cursor_of(state) for state in _lock_all_chains()}
-    ticket_types = TicketType.select(TicketType.id).where(of)
-    live = PaymentIntent.ticket_type.in_(ticket_types) & PaymentIntent.status.in_(LIVE)
-    lock_where(live)
-    list(locked(TicketType.select().where(of).order_by(TicketType.id)))
-    # An order that was being created at the time of the first lock is visible now.
-    for intent in lock_where(live):
-        _cancel_with_sale(intent, cursors.get(intent.chain_id or 0))
 
 
 def reduce_due(
@@ -172,7 +154,7 @@ def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> N
         status = IntentStatus.AWAITING_PAYMENT
     if status is IntentStatus.EXPIRED or balances.has_ended(intent):
         payments.decide(balances.undecided(found), honoured=None)
-    _enter(
+    enter(
         intent,
         status,
         max(as_of.time, clock.now()),
@@ -194,23 +176,8 @@ def waivers_of(intent: PaymentIntent) -> Sequence[Waiver]:
     return list(Waiver.select().where(Waiver.intent == intent).order_by(Waiver.id))
 
 
-def _cancel_with_sale(intent: PaymentIntent, cursor: Block | None) -> None:
-    owed = {}
-    if intent.chain_id is not None:
-        # Before the first read of a chain, no payment on it is final.
-        as_of = cursor or Block(0, "", clock.now())
-        balance = balances.add_up(intent, intents.payments_of(intent), as_of, waivers_of(intent))
-        owed = {
-            "amount_received": balance.received,
-            "waived": balance.waived,
-            "refund_due": balance.due(IntentStatus.CANCELED),
-            "refund_pending": balance.pending(IntentStatus.CANCELED),
-        }
-    _enter(intent, IntentStatus.CANCELED, clock.now(), **owed)
-
-
-def _enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns: Any) -> None:
-    """Write a locked intent with its new status, and the consequences of the transition."""
+def enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns: Any) -> None:
+    """Write a locked intent with its new status and `columns`, and what follows from the change."""
     before = IntentStatus(intent.status)
     columns["status"] = status
     if status is IntentStatus.CONFIRMED and intent.confirmed_at is None:
@@ -225,13 +192,13 @@ def _enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns
             IntentStatus.AWAITING_PAYMENT | IntentStatus.PROCESSING | IntentStatus.EXPIRED,
             IntentStatus.CONFIRMED,
         ):
-            stock.sell(intent.ticket_type_id, intent.quantity)
+            stock.sell(intent.ticket_type_id, intent.quantity, intent.capped_event)
             admissions.issue(intent)
         case (
             IntentStatus.AWAITING_PAYMENT | IntentStatus.PROCESSING,
             IntentStatus.EXPIRED | IntentStatus.CANCELED,
         ):
-            stock.release(intent.ticket_type_id, intent.quantity)
+            stock.release(intent.ticket_type_id, intent.quantity, intent.capped_event)
         case IntentStatus.CONFIRMED, IntentStatus.REVERSED:
             admissions.suspend(intent)
         case IntentStatus.REVERSED, IntentStatus.CONFIRMED:
@@ -276,8 +243,15 @@ def lock(intent_ids: Iterable[str]) -> Sequence[PaymentIntent]:
 
 
 def lock_where(condition: Expression) -> Sequence[PaymentIntent]:
-    """Lock the intents that meet a condition, in the order of their ids."""
-    return list(locked(PaymentIntent.select().where(condition).order_by(PaymentIntent.id)))
+    """Lock the intents that meet a condition, in the order of their ids.
+
+    `has_event_stock` is read with them. It stays true or false until the transaction ends, because
+    a lock of the event or of the chain was taken before.
+    """
+    of_event = EventStock.select(EventStock.event).where(EventStock.event == PaymentIntent.event)
+    columns = (PaymentIntent, fn.EXISTS(of_event).alias("has_event_stock"))
+    query = PaymentIntent.select(*columns).where(condition)
+    return list(locked(query.order_by(PaymentIntent.id)))
 
 
 def lock_chain(chain_id: int, *, shared: bool = False) -> ChainState | None:
@@ -302,7 +276,3 @@ def _keep_event_of(intent_id: str) -> None:
 def _cursor_or_none(state: ChainState | None) -> Block:
     """Return a chain's cursor. Before the first read of a chain, no payment on it is final."""
     return chains.cursor_of(state) or Block(0, "", clock.now())
-
-
-def _lock_all_chains() -> Sequence[ChainState]:
-    return list(locked(ChainState.select().order_by(ChainState.chain_id)))

@@ -13,6 +13,7 @@ from ticketing.models.admissions import Admission
 from ticketing.models.door import DoorDevice
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.services import event_locks
 from ticketing.services.orders import admissions, stock
 from ticketing.services.payments import settlement
 
@@ -36,7 +37,7 @@ def void(
     """
     found = admissions.get(tenant_id, admission_id)
     with write_transaction():
-        event = _keep_event(found.event_id)
+        event = event_locks.keep(tenant_id, found.event_id)
         order = _lock_order(found)
         admission = _lock(found)
         if admission.status == AdmissionStatus.VOID:
@@ -48,13 +49,10 @@ def void(
         admissions.end_transfers(Admission.id == admission.id)
         if order is not None and refund:
             _owe_seat(*order)
-        stock.take_back(admission.ticket_type_id, 1)
+        stock.take_back(
+            admission.ticket_type_id, 1, event.id if event.capacity is not None else None
+        )
         return admission
-
-
-def _keep_event(event_id: str) -> Event:
-    """Keep the event from being canceled until the transaction ends."""
-    return locked(Event.select().where(Event.id == event_id), shared=True).get()
 
 
 def _lock_order(admission: Admission) -> tuple[PaymentIntent, Block | None] | None:

@@ -1,0 +1,392 @@
+"""Transfers: an offer, its acceptance, every refusal, and what the seller no longer learns."""
+
+import json
+import re
+import uuid
+from datetime import datetime, timedelta
+
+import pytest
+
+from app import create_app
+from tests.support.endpoints import same
+from tests.support.factories import Api
+from tests.support.holders import Held, accept, bought
+from ticketing import clock, credentials, ids
+from ticketing.config import load
+from ticketing.models.admissions import Admission, Transfer
+from ticketing.models.events import Event
+from ticketing.models.idempotency import IdempotencyKey
+from ticketing.models.ticket_types import TicketType
+
+JOIN_URL = "https://meet.example.org/x"
+ADA = {"name": "Ada", "email": "ada@example.org"}
+NOBODY = {"name": None, "email": None}
+OFFER = re.compile(r"to_[0-9a-z]{26}_[0-9a-f]{40}")
+
+
+@pytest.fixture
+def ticket(acme):
+    event = acme.event(online_join_url=JOIN_URL)
+    return acme.ticket(event, price_amount=0, chain_id=None)
+
+
+@pytest.fixture
+def buyer(acme, ticket):
+    found = acme.buyer(ticket, buyer=ADA)
+    found.purchase()
+    return found
+
+
+@pytest.fixture
+def held(acme, buyer):
+    (found,) = buyer.purchase().json["admissions"]
+    return Held(acme, found["id"], found["code"])
+
+
+def write(held, **columns):
+    Admission.update(columns).where(Admission.id == held.id).execute()
+
+
+def refused(answer, status, code):
+    assert (answer.status_code, answer.json["code"]) == (status, code)
+
+
+def test_the_new_holder_gets_another_code_and_the_old_code_ends(acme, held):
+    before = held.get().json
+    write(held, change_number=7)
+    offer = held.offer()
+    assert offer.status_code == 201
+    assert offer.json.keys() == {"id", "offer", "url", "expires_at"}
+    assert OFFER.fullmatch(offer.json["offer"]) and offer.json["url"] is None
+    left = datetime.fromisoformat(offer.json["expires_at"]) - clock.now()
+    assert timedelta(hours=47) < left <= timedelta(hours=48)
+
+    taken = accept(acme, offer.json["offer"], name="Bob")
+
+    assert taken.status_code == 200
+    assert taken.json["holder"] == {"name": "Bob", "email": None}
+    assert (taken.json["generation"], taken.json["transferred"]) == (2, True)
+    assert taken.json["code"] != held.code and taken.json["qr"] not in (None, before["qr"])
+    assert (taken.json["refund_recipient"], taken.json["transfer"]) == ("order_buyer", None)
+    assert taken.json["online_join_url"] == JOIN_URL
+    refused(held.get(), 404, "not_found")
+    new = Held(acme, held.id, taken.json["code"])
+    assert new.get().json == taken.json
+    row = Admission.get_by_id(held.id)
+    assert row.change_number is None and row.transferred_at is not None
+    assert new.transferred().get().json["holder"] == NOBODY
+    refused(new.get(), 404, "not_found")
+
+
+def test_the_sender_names_whom_the_offer_is_for_but_not_the_new_holder(acme, held):
+    offer = held.offer(name="Bob", email="seller@example.org").json["offer"]
+    assert held.get().json["transfer"]["holder"]["name"] == "Bob"
+    # Else the seller's address would get the mails about the new ticket.
+    assert accept(acme, offer).json["holder"] == NOBODY
+
+
+def test_a_link_needs_the_address_of_the_service(environ, acme, held):
+    app = create_app(load({**environ, "PUBLIC_URL": "https://tickets.example.org"}))
+    other = Held(type(acme)(app, acme.slug, acme.id, acme.admin_key), held.id, held.code)
+    made = other.offer().json
+    assert made["url"] == f"https://tickets.example.org/x/{made['offer']}"
+
+
+def test_an_offer_is_used_once(acme, held):
+    offer = held.offer().json["offer"]
+    assert accept(acme, offer).status_code == 200
+    refused(accept(acme, offer), 410, "offer_ended")
+
+
+def test_a_second_offer_replaces_the_first(acme, held):
+    first, second = (held.offer().json["offer"] for _ in range(2))
+    refused(accept(acme, first), 410, "offer_ended")
+    assert accept(acme, second).status_code == 200
+
+
+def test_an_offer_can_be_taken_back(acme, held):
+    offer = held.offer().json["offer"]
+    for _ in range(2):
+        canceled = held.cancel()
+        assert (canceled.status_code, canceled.json["transfer"]) == (200, None)
+    refused(accept(acme, offer), 410, "offer_ended")
+    assert held.get().json["generation"] == 1
+
+
+def test_an_offer_expires(acme, held):
+    offer = held.offer().json["offer"]
+    Transfer.update(expires_at=clock.now()).execute()
+    refused(accept(acme, offer), 410, "offer_ended")
+
+
+def test_an_offer_ends_when_the_admission_is_reissued(acme, held):
+    offer = held.offer().json["offer"]
+    write(held, generation=2, code=credentials.new_admission_code())
+    refused(accept(acme, offer), 410, "offer_ended")
+
+
+def test_an_offer_that_a_restored_backup_does_not_know_has_ended(acme, held):
+    offer = held.offer().json["offer"]
+    Transfer.delete().execute()
+    refused(accept(acme, offer), 410, "offer_ended")
+
+
+def test_a_wrong_offer_tells_nothing_more(acme, neighbour, held):
+    offer = held.offer().json["offer"]
+    other = credentials.transfer_offer("another-secret", ids.TRANSFER + offer[3:29])
+    wrong = (
+        *("x", "to_", offer[:-1], offer + "0", offer.upper(), offer + "\n", "é" * 70, "\u202e"),
+        *(offer[:-1] + ("0" if offer[-1] != "0" else "1"), other, held.code, held.id),
+        f"to_{'0' * 26}_{'0' * 40}",
+    )
+    told = [accept(acme, each) for each in wrong] + [accept(neighbour, offer)]
+    assert len({same(answer) for answer in told}) == 1
+    refused(told[0], 404, "not_found")
+    assert accept(acme, offer).status_code == 200
+
+
+PAST = "2020-01-01T00:00:00Z"
+STATES = {
+    "admission_void": lambda held: write(held, status="void"),
+    "admission_suspended": lambda held: write(held, status="suspended"),
+    "already_redeemed": lambda held: write(held, redeemed_at=clock.now()),
+    "not_transferable": lambda held: TicketType.update(transferable=False).execute(),
+    "transfers_closed": lambda held: Event.update(transfers_end_at=PAST_TIME).execute(),
+}
+PAST_TIME = datetime.fromisoformat(PAST)
+
+
+@pytest.mark.parametrize("code", STATES)
+def test_what_cannot_be_transferred_is_neither_offered_nor_accepted(acme, held, code):
+    offer = held.offer().json["offer"]
+    STATES[code](held)
+    before = list(Admission.select().dicts())
+    refused(held.offer(), 409, code)
+    refused(accept(acme, offer), 409, code)
+    assert list(Admission.select().dicts()) == before
+    # The offer did not end by that.
+    write(held, status="valid", redeemed_at=None)
+    TicketType.update(transferable=True).execute()
+    Event.update(transfers_end_at=None).execute()
+    assert accept(acme, offer).status_code == 200
+
+
+def test_an_open_offer_of_a_voided_admission_says_so_and_an_ended_one_does_not(acme, held):
+    canceled = held.offer().json["offer"]
+    held.cancel()
+    offer = held.offer().json["offer"]
+    body = {"reason": "asked for it", "refund": False}
+    voided = acme.api("write").post(f"{acme.path}/admissions/{held.id}/void", body)
+    assert voided.status_code == 200
+    refused(accept(acme, offer), 409, "admission_void")
+    refused(accept(acme, canceled), 410, "offer_ended")
+    assert held.get().json["transfer"] is None
+
+
+def test_an_offer_that_was_used_does_not_tell_what_became_of_the_ticket(acme, held):
+    offer = held.offer().json["offer"]
+    accept(acme, offer)
+    for code in STATES:
+        STATES[code](held)
+        refused(accept(acme, offer), 410, "offer_ended")
+
+
+def test_transfers_end_when_the_doors_open_unless_the_organizer_says_otherwise(acme, held, ticket):
+    path = f"{acme.path}/events/{ticket['event_id']}"
+    acme.api().patch(path, {"doors_open_at": PAST})
+    refused(held.offer(), 409, "transfers_closed")
+    assert acme.api().patch(path, {"transfers_end_at": "2099-01-01T00:00:00Z"}).status_code == 200
+    assert held.offer().status_code == 201
+
+
+def test_an_admission_is_offered_three_times_a_day(acme, held):
+    new = held.transferred()
+    assert [new.offer().status_code for _ in range(2)] == [201, 201]
+    answer = new.offer()
+    refused(answer, 429, "too_many_transfers")
+    assert 86_000 < int(answer.headers["Retry-After"]) <= 86_400
+    assert new.get().json["transfer"] is not None  # the newest one is still open
+    first = Transfer.select().order_by(Transfer.id).first()
+    Transfer.update(created_at=clock.now() - timedelta(hours=24)).where(
+        Transfer.id == first.id
+    ).execute()
+    assert new.offer().status_code == 201
+    assert new.offer().status_code == 429
+
+
+def test_an_offer_of_one_secret_key_is_accepted_under_the_next(environ, acme, held):
+    offer = held.offer().json["offer"]
+    new = {"SECRET_KEY": "n" * 32, "SECRET_KEY_PREVIOUS": environ["SECRET_KEY"]}
+    gone = {"SECRET_KEY": "n" * 32}
+
+    def at(settings):
+        app = create_app(load({**environ, **settings}))
+        return type(acme)(app, acme.slug, acme.id, acme.admin_key)
+
+    refused(accept(at(gone), offer), 404, "not_found")
+    assert accept(at(new), offer).status_code == 200
+
+
+def shown_by_order(buyer):
+    """What the order shows of its one admission, and its join URL."""
+    answer = buyer.purchase().json
+    (admission,) = answer["admissions"]
+    return admission, answer["online_join_url"]
+
+
+def test_an_order_shows_nothing_of_an_admission_that_was_transferred(buyer, held):
+    admission, join_url = shown_by_order(buyer)
+    assert (admission["code"], admission["transferred"]) == (held.code, False)
+    assert admission["qr"] is not None and join_url == JOIN_URL
+    new = held.transferred(name="Bob")
+    secrets = [new.code, new.get().json["qr"], JOIN_URL, "Bob"]
+    admission, join_url = shown_by_order(buyer)
+    assert (admission["code"], admission["qr"], join_url) == (None, None, None)
+    assert (admission["status"], admission["transferred"]) == ("valid", True)
+    for text in (buyer.purchase().text, buyer.api.get(buyer.path).text):
+        assert not [each for each in secrets if each in text]
+
+
+@pytest.mark.parametrize("columns", [{"generation": 2}, {"status": "void"}])
+def test_an_order_shows_nothing_of_what_was_reissued_or_is_void(buyer, held, columns):
+    write(held, **columns)
+    admission, join_url = shown_by_order(buyer)
+    assert (admission["code"], admission["qr"], join_url) == (None, None, None)
+    assert admission["transferred"] is False
+
+
+def test_an_order_still_shows_the_seats_that_its_buyer_kept(acme, ticket):
+    buyer = acme.buyer(ticket, quantity=2)
+    first, second = (
+        Held(acme, each["id"], each["code"]) for each in buyer.purchase().json["admissions"]
+    )
+    first.transferred()
+    answer = buyer.purchase().json
+    assert [each["code"] for each in answer["admissions"]] == [None, second.code]
+    assert answer["online_join_url"] == JOIN_URL
+
+
+def keyed(key):
+    return {"headers": {"Idempotency-Key": key}}
+
+
+def new_key():
+    return uuid.uuid4().hex
+
+
+def test_no_secret_is_in_a_stored_answer(acme, ticket):
+    buyer = acme.buyer(ticket)
+    bought = buyer.api.post(f"{buyer.path}/purchase", **keyed(new_key())).json
+    (admission,) = bought["admissions"]
+    held = Held(acme, admission["id"], admission["code"])
+    made = held.api.post(f"{held.path}/transfer", **keyed(new_key())).json
+    held.api.post(f"{held.path}/transfer/cancel", **keyed(new_key()))
+    again = held.api.post(f"{held.path}/transfer", **keyed(new_key())).json
+    body = {"offer": again["offer"], "holder": {"name": "Bob", "email": "bob@example.org"}}
+    path = f"{acme.checkout}/transfers/accept"
+    taken = Api(acme.app.test_client()).post(path, body, **keyed(new_key())).json
+    stored = "".join(each.body for each in IdempotencyKey.select())
+    assert IdempotencyKey.select().count() == 5
+    secrets = [held.code, admission["qr"], JOIN_URL, made["offer"], again["offer"]]
+    secrets += [taken["code"], taken["qr"], "Bob", "bob@example.org"]
+    assert not [each for each in secrets if each in stored]
+
+
+def test_a_repeated_purchase_shows_what_is_true_now(buyer, held):
+    key, path = new_key(), f"{buyer.path}/purchase"
+    first = buyer.api.post(path, **keyed(key))
+    again = buyer.api.post(path, **keyed(key))
+    assert again.json == first.json and first.json["admissions"][0]["code"] == held.code
+    new = held.transferred()
+    replayed = buyer.api.post(path, **keyed(key))
+    assert replayed.headers["Idempotent-Replayed"] == "true"
+    (admission,) = replayed.json["admissions"]
+    assert (admission["code"], admission["qr"]) == (None, None)
+    assert admission["transferred"] is True and replayed.json["online_join_url"] is None
+    assert replayed.json.keys() == first.json.keys()
+    assert not [each for each in (new.code, held.code, JOIN_URL) if each in replayed.text]
+
+
+def test_a_repeated_offer_is_the_same_until_it_ends(acme, held):
+    key, path = new_key(), f"{held.path}/transfer"
+    first = held.api.post(path, **keyed(key))
+    again = held.api.post(path, **keyed(key))
+    assert (first.status_code, again.status_code) == (201, 201) and first.json == again.json
+    assert Transfer.select().count() == 1
+    held.cancel()
+    ended = held.api.post(path, **keyed(key)).json
+    assert ended == {**first.json, "offer": None, "url": None}
+    held.transferred()
+    refused(held.api.post(path, **keyed(key)), 404, "not_found")
+
+
+def test_a_repeated_acceptance_shows_the_code_only_while_it_opens_something(acme, held):
+    key, path = new_key(), f"{acme.checkout}/transfers/accept"
+    body = {"offer": held.offer().json["offer"], "holder": ADA}
+    api = Api(acme.app.test_client())
+    first, again = (api.post(path, body, **keyed(key)) for _ in range(2))
+    assert (first.status_code, again.status_code) == (200, 200)
+    assert again.headers["Idempotent-Replayed"] == "true" and again.json == first.json
+    new = Held(acme, held.id, first.json["code"])
+    third = new.transferred(name="Carol")
+    late = api.post(path, body, **keyed(key))
+    assert (late.status_code, late.json["generation"]) == (200, 2)
+    hidden = [late.json[name] for name in ("code", "qr", "online_join_url")]
+    assert hidden == [None, None, None] and late.json["holder"] == NOBODY
+    assert not [each for each in (third.code, new.code, "Carol") if each in late.text]
+    assert late.json.keys() == first.json.keys()
+    # A void one keeps its code, but no QR code and no join URL.
+    write(third, status="void", generation=2)
+    assert api.post(path, body, **keyed(key)).json["qr"] is None
+
+
+def test_a_refused_acceptance_is_repeated_but_a_conflict_is_tried_again(acme, held):
+    offer, path = held.offer().json["offer"], f"{acme.checkout}/transfers/accept"
+    api, key, late = Api(acme.app.test_client()), new_key(), new_key()
+    write(held, status="suspended")
+    refused(api.post(path, {"offer": offer}, **keyed(key)), 409, "admission_suspended")
+    write(held, status="valid")
+    assert api.post(path, {"offer": offer}, **keyed(key)).status_code == 200
+    for _ in range(2):
+        refused(api.post(path, {"offer": offer}, **keyed(late)), 410, "offer_ended")
+
+
+def test_a_body_is_needed_to_accept_but_not_to_offer(acme, held):
+    assert held.api.post(f"{held.path}/transfer").status_code == 201
+    api = Api(acme.app.test_client())
+    answer = api.post(f"{acme.checkout}/transfers/accept", {})
+    assert answer.status_code == 422 and answer.json["errors"].keys() == {"offer"}
+
+
+def test_names_are_kept_as_sent_and_bad_ones_refused(acme, held):
+    odd = "\u202egpj.exe 🎟"
+    assert held.transferred(name=odd).get().json["holder"]["name"] == odd
+    for name in ("", "x" * 201, "a\0b", "\ud800", 1):
+        body = json.dumps({"offer": "x", "holder": {"name": name}})
+        answer = acme.app.test_client().post(
+            f"{acme.checkout}/transfers/accept", data=body, content_type="application/json"
+        )
+        assert answer.status_code == 422 and answer.json["errors"].keys() == {"holder.name"}
+
+
+def test_acceptances_count_for_their_address(environ, acme, held):
+    app = create_app(load({**environ, "RATE_LIMIT_CHECKOUT": "2"}))
+    other = type(acme)(app, acme.slug, acme.id, acme.admin_key)
+    told = [accept(other, "x").status_code for _ in range(3)]
+    assert told == [404, 404, 429]
+
+
+def test_scripts_of_any_website_may_use_both_surfaces(acme, held):
+    for path in (held.path, f"{acme.checkout}/transfers/accept"):
+        answer = acme.app.test_client().options(path)
+        assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    assert "PATCH" in acme.app.test_client().options(held.path).headers["Allow"]
+
+
+def test_an_unknown_tenant_is_not_there(acme, held):
+    offer = held.offer().json["offer"]
+    api = Api(acme.app.test_client())
+    for tenant in ("nobody", "%00", "ten_" + "0" * 26):
+        answer = api.post(f"/v1/checkout/tenants/{tenant}/transfers/accept", {"offer": offer})
+        refused(answer, 404, "not_found")
+    assert len(bought(acme, acme.ticket(price_amount=0))) == 1

@@ -1,0 +1,127 @@
+"""Books that were broken by hand: what is done to them, and which rules must name it.
+
+The names in braces are those of the fixture `books`.
+"""
+
+TABLES = {
+    "event": "events",
+    **dict.fromkeys(("ticket", "limited"), "ticket_types"),
+    **dict.fromkeys(("admission", "void", "guest"), "admissions"),
+    "payment": "payments",
+}
+
+
+def change_stock(to):
+    return f"UPDATE event_stock SET {to} WHERE event_id = '{{event}}'"
+
+
+def change(name, to):
+    return f"UPDATE {TABLES.get(name, 'payment_intents')} SET {to} WHERE id = '{{{name}}}'"
+
+
+def one_more_admission(intent, status):
+    return (
+        "INSERT INTO admissions (id, tenant_id, event_id, ticket_type_id, intent_id, code, status,"
+        f" created_at) SELECT 'adm_x', tenant_id, event_id, ticket_type_id, '{{{intent}}}', 'x',"
+        f" '{status}', created_at FROM admissions WHERE id = '{{admission}}'"
+    )
+
+
+def one_more_payment(intent, *, amount=0, dust=0, canonical=True):
+    return (
+        "INSERT INTO payments (id, intent_id, chain_id, tx_hash, log_index, block_number,"
+        " block_hash, block_time, sender, amount, dust, canonical, seen_at)"
+        f" SELECT 'pay_x', '{{{intent}}}', chain_id, 'x', 0, block_number, block_hash, block_time,"
+        f" sender, {amount}, {dust}, {canonical}, seen_at FROM payments WHERE id = '{{payment}}'"
+    )
+
+
+def one_more_refund(intent, amount):
+    return (
+        "INSERT INTO refunds (id, intent_id, chain_id, tx_hash, log_index, recipient, amount,"
+        f" created_at) SELECT 'ref_x', '{{{intent}}}', chain_id, 'x', 0, sender, {amount}, seen_at"
+        " FROM payments WHERE id = '{payment}'"
+    )
+
+
+VALID = "admissions_valid_while_confirmed"
+PAID_ADDRESS = "SELECT address FROM payment_intents WHERE id = '{paid}'"
+
+STRAY_STOCK = "INSERT INTO event_stock (event_id, capacity, held, sold) SELECT event_id, 99, 0, 0"
+
+BROKEN = [
+    ({"held_is_live": "ticket"}, change("ticket", "held = held + 1")),
+    ({"held_is_live": "ticket"}, change("ticket", "held = 0")),
+    ({"sold_is_admitted": "ticket"}, change("ticket", "sold = sold - 1")),
+    ({"sold_is_admitted": "ticket"}, change("ticket", "sold = 0")),
+    ({"sold_is_admitted": "ticket"}, change("admission", "status = 'void'")),
+    ({"sold_is_admitted": "limited"}, "DELETE FROM admissions WHERE id = '{guest}'"),
+    ({"event_stock_agrees": "event"}, change_stock("sold = 2")),
+    ({"event_stock_agrees": "event"}, change_stock("held = 1")),
+    ({"event_stock_agrees": "event"}, change_stock("capacity = 4")),
+    ({"event_stock_agrees": "event"}, "DELETE FROM event_stock WHERE event_id = '{event}'"),
+    ({"event_stock_agrees": "event"}, change("event", "capacity = NULL")),
+    (
+        {"event_stock_agrees": "other_event"},
+        f"{STRAY_STOCK} FROM ticket_types WHERE id = '{{ticket}}'",
+    ),
+    (
+        {"sold_is_admitted": "limited", "event_stock_agrees": "event"},
+        change("limited", "sold = 0"),
+    ),
+    (
+        {"sold_is_admitted": "ticket", "admissions_match": "paid"},
+        "DELETE FROM admissions WHERE id = '{admission}'",
+    ),
+    (
+        {"sold_is_admitted": "ticket", "admissions_match": "paid"},
+        one_more_admission("paid", "valid"),
+    ),
+    (
+        {"sold_is_admitted": "ticket", "admissions_match": "live"},
+        one_more_admission("live", "suspended"),
+    ),
+    ({"admissions_match": "live"}, one_more_admission("live", "void")),
+    ({"admissions_match": "paid"}, change("paid", "confirmed_at = NULL")),
+    ({VALID: "admission paid"}, change("admission", "status = 'suspended'")),
+    ({VALID: "free_admission free"}, change("free", "status = 'reversed'")),
+    ({"received_is_payments": "paid"}, change("payment", "canonical = FALSE")),
+    ({"received_is_payments": "paid"}, change("payment", "amount = amount + 1")),
+    ({"received_is_payments": "paid"}, change("payment", "dust = 1")),
+    ({"received_is_payments": "live"}, change("live", "amount_received = 1")),
+    ({"received_is_payments": "free"}, change("free", "amount_received = 1, refund_due = 1")),
+    ({"refunded_is_refunds": "paid"}, one_more_refund("paid", 1)),
+    ({"refunded_is_refunds": "paid"}, change("paid", "refunded = 1, refund_due = refund_due - 1")),
+    ({"refunded_seats_are_void": "paid"}, change("void", "void_refund = FALSE")),
+    ({"refunded_seats_are_void": "paid"}, change("admission", "void_refund = TRUE")),
+    (
+        {"refunded_seats_are_void": "paid", "every_unit_accounted": "paid"},
+        change("paid", "seats_refunded = 0"),
+    ),
+    ({"every_unit_accounted": "paid"}, change("paid", "refund_due = 0")),
+    ({"every_unit_accounted": "expired"}, change("expired", "refund_due = 0")),
+    ({"every_unit_accounted": "live"}, change("live", "refund_due = 1")),
+    ({"every_unit_accounted": "paid"}, change("paid", "unit_amount = unit_amount + 9")),
+    (
+        {"one_address_one_intent": "paid live"},
+        change("live", f"address = LOWER(({PAID_ADDRESS}))"),
+    ),
+    ({"payments_fit_intents": "payment paid"}, change("payment", "chain_id = 1")),
+    (
+        {"payments_fit_intents": "pay_x free"},
+        one_more_payment("free", amount=1, canonical=False),
+    ),
+]
+"""The rules that must be named, each with the ids, and what is done to the books."""
+
+FORBIDDEN = [
+    change("ticket", "capacity = 0"),
+    change("ticket", "held = -1"),
+    change("ticket", "sold = -1"),
+    change("live", f"address = ({PAID_ADDRESS})"),
+    change("payment", "intent_id = 'pi_x'"),
+    change("admission", "intent_id = 'pi_x'"),
+    change_stock("capacity = 0"),
+    change_stock("held = -1"),
+]
+"""What the database itself refuses."""

@@ -1,0 +1,63 @@
+"""Keep all orders of a sale still, and cancel the live ones."""
+
+from peewee import Expression
+
+from ticketing import clock
+from ticketing.chain.answers import Block
+from ticketing.constants import LIVE, IntentStatus
+from ticketing.db.connection import locked
+from ticketing.models.chains import ChainState
+from ticketing.models.events import Event
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.ticket_types import EventStock, TicketType
+from ticketing.services import chains
+from ticketing.services.orders import intents
+from ticketing.services.payments import balances, settlement
+
+
+def lock_sale(of: Expression) -> dict[int, Block | None]:
+    """Lock the sale of ticket types. Return the cursors of all chains.
+
+    `of` selects the ticket types. Call it first in a transaction, before other locks. From then
+    until the transaction ends, no order can be created or settled, and no guest can be added.
+    """
+    of_sale = TicketType.select(TicketType.event).where(of)
+    list(locked(Event.select(Event.id).where(Event.id.in_(of_sale))))
+    states = locked(ChainState.select().order_by(ChainState.chain_id))
+    cursors = {state.chain_id: chains.cursor_of(state) for state in states}
+    settlement.lock_where(_live(of))
+    list(locked(EventStock.select().where(EventStock.event.in_(of_sale))))
+    list(locked(TicketType.select().where(of).order_by(TicketType.id)))
+    return cursors
+
+
+def cancel_sale(of: Expression) -> None:
+    """Cancel the live intents of ticket types that are no longer sold. Received money is due back.
+
+    `of` selects the ticket types. Call it first in the transaction that ends the sale.
+    """
+    cursors = lock_sale(of)
+    # An order that was being created at the time of the first lock is visible now.
+    for intent in settlement.lock_where(_live(of)):
+        _cancel(intent, cursors.get(intent.chain_id or 0))
+
+
+def _live(of: Expression) -> Expression:
+    ticket_types = TicketType.select(TicketType.id).where(of)
+    return PaymentIntent.ticket_type.in_(ticket_types) & PaymentIntent.status.in_(LIVE)
+
+
+def _cancel(intent: PaymentIntent, cursor: Block | None) -> None:
+    owed = {}
+    if intent.chain_id is not None:
+        # Before the first read of a chain, no payment on it is final.
+        as_of = cursor or Block(0, "", clock.now())
+        found, waivers = intents.payments_of(intent), settlement.waivers_of(intent)
+        balance = balances.add_up(intent, found, as_of, waivers)
+        owed = {
+            "amount_received": balance.received,
+            "waived": balance.waived,
+            "refund_due": balance.due(IntentStatus.CANCELED),
+            "refund_pending": balance.pending(IntentStatus.CANCELED),
+        }
+    settlement.enter(intent, IntentStatus.CANCELED, clock.now(), **owed)
