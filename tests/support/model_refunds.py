@@ -99,9 +99,11 @@ class RefundRules:
 
 
 def _canonical(books: Books) -> dict[tuple[str, ...], Row]:
-    """Return the refunds that count. Rows from older versions have no block: nothing is known."""
+    """Return the refunds that count. A row from an older version has no block: it is left out."""
     return {
-        (row["intent_id"], *_log(row)): row for row in books["refunds"].values() if row["canonical"]
+        (row["intent_id"], *_log(row)): row
+        for row in books["refunds"].values()
+        if row["canonical"] and row["block_hash"] is not None
     }
 
 
