@@ -157,7 +157,6 @@ class Day:
         guest = self.queue.pop()
         if post.is_offline:
             scan, decision = post.device.scan_offline(guest.qr)
-            self.times[scan["nonce"]] = self.clock.now
             is_in = decision.verdict == ADMITTED
         else:
             scan = post.device.new_scan(qr=guest.qr)
@@ -171,6 +170,7 @@ class Day:
         if not is_in:
             return
         self.entries[scan["nonce"]] = guest
+        self.times[scan["nonce"]] = self.clock.now
         if self.draw.random() < 0.02:
             self._send_out(post, scan, guest)
 

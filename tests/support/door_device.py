@@ -79,10 +79,14 @@ class DoorDevice:
         return Decision(ADMITTED, "manifest" if known else "new since the last sync", ticket)
 
     def scan_offline(self, qr: str) -> tuple[Scan, Decision]:
-        """Decide, and queue the scan."""
+        """Decide, and queue the scan if the guest goes in.
+
+        The server redeems whatever is sent to it, so a scan that was refused is not sent.
+        """
         decision = self.decide(qr)
         scan = self.new_scan(qr=qr, decided=decision.verdict)
-        self.queue.append(scan)
+        if decision.verdict == ADMITTED:
+            self.queue.append(scan)
         if decision.ticket is not None and decision.rule != "signature":
             self._note(decision.ticket, is_inside=decision.verdict == ADMITTED)
         return scan, decision
