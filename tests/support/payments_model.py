@@ -38,7 +38,10 @@ class Model:
         self._admissions = AdmissionRules()
         self._refunds = RefundRules(atomic_per_unit)
         self._ever_final: Counter[str] = Counter()
-        self._is_blind = self._is_misled = False
+        self._is_misled = False
+        self.is_blind = False
+        """Whether a provider has left out payments for longer than one look."""
+
         self.deepest = 0
         """The depth of the deepest reorganization so far."""
 
@@ -67,7 +70,7 @@ class Model:
     def suspect(self, faults: Iterable[str]) -> None:
         """Record that the provider omits data, or answers for another chain at times."""
         for fault in faults:
-            self._is_blind |= fault in LEAVES_OUT
+            self.is_blind |= fault in LEAVES_OUT
             self._is_misled |= fault == "misroute"
 
     def see(self, chain: Any) -> None:
@@ -240,5 +243,5 @@ class Model:
             price = keeps if status == "confirmed" else 0
             left = price + intent["refund_due"] + gone
             assert status == "awaiting_payment" or arrived // self._scale == left
-            paid_in_time = in_time >= amount and status != "canceled" and not self._is_blind
+            paid_in_time = in_time >= amount and status != "canceled" and not self.is_blind
             assert not paid_in_time or status == "confirmed", "paid in time, not served"
