@@ -15,7 +15,7 @@ from ticketing.services.payments.reconciliation import reconcile
 
 ROUNDS = 8
 REFUSED = {
-    "admitted": {"already_redeemed"},
+    "admitted": {"already_redeemed", "suspended"},
     "transferred": {"was_transferred", "superseded", "suspended"},
     "voided": {"admission_void", "admission_suspended", "void", "suspended", "offer_ended"},
 }
