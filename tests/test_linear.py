@@ -44,8 +44,16 @@ HOSTILE = {
     "|(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_.*": [("RPC_URL_", "a", "\n")],
     "ticketing/config.py: [1-9][0-9]{0,15}": [("", "1", "!")],
     "ticketing/config.py: [A-Za-z0-9._~+/=-]{16,}": [("", "a", "!")],
-    "ticketing/credentials.py: ticketing_([0123456789abcdefghjkmnpqrstvwxyz]{26})"
-    "_([0123456789abcdefghjkmnpqrstvwxyz]{41})": [("ticketing_", "0", ""), ("", "ticketing_", "")],
+    "ticketing/constants.py: /v1/door/tenants/[^/]+/events/[^/]+/scans": [
+        ("/v1/door/tenants/", "a", ""),
+        ("/v1/door/tenants/", "a/events/", "!"),
+    ],
+    "ticketing/credentials.py: ([a-z]+_)([0123456789abcdefghjkmnpqrstvwxyz]{26})"
+    "_([0123456789abcdefghjkmnpqrstvwxyz]{41})": [
+        ("ticketing_", "0", ""),
+        ("", "ticketing_", ""),
+        ("", "a", ""),
+    ],
     "ticketing/ids.py: [0123456789abcdefghjkmnpqrstvwxyz]{26}": [("", "0", "!")],
     "ticketing/logs.py: [A-Za-z0-9._:/<>-]+": [("", "a", "!")],
     'ticketing/nesting.py: "[^"\\\\]*+(?:\\\\.[^"\\\\]*+)*+"?': [
@@ -97,6 +105,11 @@ HOSTILE = {
         ("", "http://", " "),
     ],
     f"schemas/events.py: {SLUG}": SLUGS,
+    "schemas/manifest.py: ^[A-Za-z0-9_-]+$": [("", "a", "!")],
+    "schemas/scans.py: ^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$": [
+        ("", "0", ""),
+        ("", "0000-", ""),
+    ],
     "schemas/refunds.py: ^0x[0-9a-f]{64}$": [("0x", "a", "")],
     "schemas/refunds.py: ^0x[0-9a-fA-F]{40}$": [("0x", "a", "")],
 }

@@ -22,8 +22,8 @@ class Role(StrEnum):
 class CallClass(StrEnum):
     """The class of a request. Each class has a limit of requests per minute for one caller.
 
-    `admin` and `reconciliation` count per credential, door devices included; `order` per order,
-    `login` per member, the others per client address.
+    `admin` and `reconciliation` count per credential, door devices included; `order` per order, or
+    per admission that has changed hands; `login` per member, the others per client address.
     """
 
     PUBLIC = "public"

@@ -10,6 +10,13 @@ with `yes` in the column `sweep`. It skips addresses of live orders, of orders t
 24 hours before the export, and addresses whose balance differs from the recorded payments. `--to`
 must not be the address of an order: money that arrives there belongs to the buyer.
 
+    python -m tools.sweep --refunds refunds.csv --chain-id 8453 \
+        --token-name "USD Coin" --token-version 2 --output authorizations.json
+
+With `--refunds` it reads the file of `flask --app app refunds export`, and signs the refunds that
+are due, from the payment addresses to the addresses that the buyers stated. Of two exports with the
+same refund, the token accepts only one: the nonce is the same until the refund is settled.
+
 It makes no network connection. Of this repository it needs only tools/sweep*.py, and no server.
 Run it on a machine where you may type your seed phrase. The account that submits the calldata to
 the token's contract pays the gas. It cannot change the recipient, or use an authorization twice.
@@ -30,7 +37,6 @@ from eth_account.signers.local import LocalAccount
 from eth_utils.crypto import keccak
 
 from tools.sweep_export import (
-    Holding,
     choose,
     parse_address,
     parse_number,
@@ -38,6 +44,7 @@ from tools.sweep_export import (
     read_export,
 )
 from tools.sweep_keys import Refused, ask_phrase, derive_key
+from tools.sweep_refunds import LONGEST_VALID_SECONDS, choose_refunds, read_refunds
 
 DAY = 86400
 TYPES = {
@@ -60,63 +67,73 @@ SELECTOR = keccak(
 class Terms:
     """The values that all authorizations share."""
 
-    to: str
     chain_id: int
     token_name: str
     token_version: str
     valid_before: int
 
 
-def find_accounts(
-    phrase: str, account: int, holdings: list[Holding], *, skip_others: bool
-) -> Iterator[tuple[Holding, LocalAccount]]:
-    """Return each holding with the key that owns it.
+@dataclass(frozen=True)
+class Payout:
+    """A transfer to sign: from an address with its index, of a token's value, to an address."""
 
-    Refused if a holding does not belong to the phrase; with `skip_others`, only if none does.
+    address: str
+    index: int
+    token: str
+    value: int
+    to: str
+    nonce: bytes
+
+
+def find_accounts(
+    phrase: str, account: int, payouts: list[Payout], *, skip_others: bool
+) -> Iterator[tuple[Payout, LocalAccount]]:
+    """Return each payout with the key that owns its address.
+
+    Refused if an address does not belong to the phrase; with `skip_others`, only if none does.
     """
-    pairs = [(holding, derive_key(phrase, account, holding.index)) for holding in holdings]
-    strange = [holding for holding, key in pairs if key.address != holding.address]
-    if strange and not (skip_others and len(strange) < len(holdings)):
+    pairs = [(payout, derive_key(phrase, account, payout.index)) for payout in payouts]
+    strange = [payout for payout, key in pairs if key.address != payout.address]
+    if strange and not (skip_others and len(strange) < len(payouts)):
         raise Refused(
-            f"{len(strange)} of {len(holdings)} addresses are not of account {account} of this seed"
+            f"{len(strange)} of {len(payouts)} addresses are not of account {account} of this seed"
             f" phrase; the first one is {strange[0].address}"
         )
-    return ((holding, key) for holding, key in pairs if key.address == holding.address)
+    return ((payout, key) for payout, key in pairs if key.address == payout.address)
 
 
-def authorize(holding: Holding, key: LocalAccount, terms: Terms) -> dict[str, Any]:
-    """Sign the transfer of a full balance. Return it in the format for a relayer."""
-    nonce = secrets.token_bytes(32)
+def authorize(payout: Payout, key: LocalAccount, terms: Terms) -> dict[str, Any]:
+    """Sign a payout. Return it in the format for a relayer."""
     signed = key.sign_typed_data(
         domain_data={
             "name": terms.token_name,
             "version": terms.token_version,
             "chainId": terms.chain_id,
-            "verifyingContract": holding.token,
+            "verifyingContract": payout.token,
         },
         message_types=TYPES,
         message_data={
-            "from": holding.address,
-            "to": terms.to,
-            "value": holding.value,
+            "from": payout.address,
+            "to": payout.to,
+            "value": payout.value,
             "validAfter": 0,
             "validBefore": terms.valid_before,
-            "nonce": nonce,
+            "nonce": payout.nonce,
         },
     )
     words = (
-        *(int(holding.address, 16), int(terms.to, 16), holding.value, 0, terms.valid_before),
-        *(int.from_bytes(nonce, "big"), signed.v, signed.r, signed.s),
+        *(int(payout.address, 16), int(payout.to, 16), payout.value, 0, terms.valid_before),
+        *(int.from_bytes(payout.nonce, "big"), signed.v, signed.r, signed.s),
     )
     return {
-        "token": holding.token,
+        "token": payout.token,
         "chain_id": terms.chain_id,
-        "from": holding.address,
-        "to": terms.to,
-        "value": str(holding.value),
+        "from": payout.address,
+        "to": payout.to,
+        "value": str(payout.value),
         "valid_after": 0,
         "valid_before": terms.valid_before,
-        "nonce": f"0x{nonce.hex()}",
+        "nonce": f"0x{payout.nonce.hex()}",
         "v": signed.v,
         "r": f"0x{signed.r:064x}",
         "s": f"0x{signed.s:064x}",
@@ -126,28 +143,48 @@ def authorize(holding: Holding, key: LocalAccount, terms: Terms) -> dict[str, An
 
 def sweep(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Return the signed authorizations. Refused."""
-    holdings = choose(read_export(options.csv), options.chain_id, options.to)
+    payouts = find_payouts(options)
     terms = Terms(
-        options.to,
         options.chain_id,
         options.token_name,
         options.token_version,
         int(time.time()) + options.valid_seconds,
     )
     Account.enable_unaudited_hdwallet_features()
-    owned = find_accounts(ask_phrase(), options.account, holdings, skip_others=options.skip_others)
-    return [authorize(holding, key, terms) for holding, key in owned]
+    owned = find_accounts(ask_phrase(), options.account, payouts, skip_others=options.skip_others)
+    return [authorize(payout, key, terms) for payout, key in owned]
+
+
+def find_payouts(options: argparse.Namespace) -> list[Payout]:
+    """Return what to sign: the refunds that are due, or all balances to one address. Refused."""
+    if options.refunds is not None:
+        if options.valid_seconds > LONGEST_VALID_SECONDS:
+            raise Refused(f"--valid-seconds is above {LONGEST_VALID_SECONDS}, the most for refunds")
+        owed = choose_refunds(read_refunds(options.refunds), options.chain_id)
+        return [
+            Payout(each.address, each.index, each.token, each.amount, each.to, each.nonce)
+            for each in owed
+            if each.to is not None
+        ]
+    holdings = choose(read_export(options.csv), options.chain_id, options.to)
+    return [
+        Payout(
+            each.address, each.index, each.token, each.value, options.to, secrets.token_bytes(32)
+        )
+        for each in holdings
+    ]
 
 
 def main() -> None:
     """Sign all transfers, or exit with the reason."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.sweep",
-        description="Sign, offline, transfers from all exported addresses to one address.",
+        description="Sign, offline, transfers from exported addresses: all to one, or refunds.",
     )
     add = parser.add_argument
-    add("csv", type=Path, help="the file of 'flask --app app wallet export'")
-    add("--to", required=True, type=_argument(parse_address), help="the recipient (EIP-55)")
+    add("csv", type=Path, nargs="?", help="the file of 'flask --app app wallet export'")
+    add("--to", type=_argument(parse_address), help="the recipient (EIP-55)")
+    add("--refunds", type=Path, help="instead: the file of 'flask --app app refunds export'")
     add(
         "--chain-id",
         required=True,
@@ -171,6 +208,9 @@ def main() -> None:
     add("--skip-others", action="store_true", help="skip addresses of other wallets")
     add("--output", type=Path, help="the file to write; default: standard output")
     options = parser.parse_args()
+    given = [options.csv is not None, options.to is not None]
+    if given != [options.refunds is None] * 2:
+        parser.error("give either a wallet export and --to, or --refunds")
     try:
         authorizations = sweep(options)
     except Refused as refusal:

@@ -4,8 +4,10 @@ import csv
 import re
 import sys
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from eth_utils.address import to_checksum_address
 
@@ -23,6 +25,9 @@ _PATH = re.compile(r"0/([0-9]{1,10})")
 _NUMBER = re.compile(r"[0-9]{1,78}")
 
 
+R = TypeVar("R")
+
+
 @dataclass(frozen=True)
 class Holding:
     """An address with its token balance and its path below the account."""
@@ -36,7 +41,12 @@ class Holding:
 
 
 def read_export(path: Path) -> list[Holding]:
-    """Read all rows of an export. Refused if it is not one."""
+    """Read all rows of a wallet's export. Refused if it is not one."""
+    return read_rows(path, COLUMNS, _parse)
+
+
+def read_rows(path: Path, columns: Sequence[str], parse: Callable[[list[str]], R]) -> list[R]:
+    """Read a CSV file with these columns. Refused if a row cannot be parsed."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.reader(file, strict=True))
@@ -44,15 +54,15 @@ def read_export(path: Path) -> list[Holding]:
         raise Refused(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, csv.Error) as error:
         raise Refused(f"cannot read {path}: {error}") from None
-    if not rows or tuple(rows[0]) != COLUMNS:
-        raise Refused(f"{path} is not an export: its first line must be {','.join(COLUMNS)}")
-    holdings = []
+    if not rows or rows[0] != [*columns]:
+        raise Refused(f"{path} is not an export: its first line must be {','.join(columns)}")
+    parsed = []
     for number, row in enumerate(rows[1:], start=2):
         try:
-            holdings.append(_parse(row))
+            parsed.append(parse(row))
         except ValueError:
             raise Refused(f"row {number} of {path} is not a row of an export") from None
-    return holdings
+    return parsed
 
 
 def choose(holdings: list[Holding], chain_id: int, to: str) -> list[Holding]:
@@ -77,17 +87,21 @@ def choose(holdings: list[Holding], chain_id: int, to: str) -> list[Holding]:
 
 def _parse(row: list[str]) -> Holding:
     address, path, chain_id, token, balance, _, _, _, _, sweep = row
-    relative = _PATH.fullmatch(path)
-    if relative is None or int(relative[1]) >= FIRST_HARDENED_INDEX:
-        raise ValueError("not a path below an account")
     # The balance is empty if the chain was not enabled.
     value = parse_number(balance or "0")
     if sweep not in {SWEPT, *LEFT_OUT}:
         raise ValueError("not a value of the column `sweep`")
     addresses = parse_address(address), parse_address(token)
-    return Holding(
-        addresses[0], int(relative[1]), addresses[1], value, parse_number(chain_id), sweep
-    )
+    index = parse_path(path)
+    return Holding(addresses[0], index, addresses[1], value, parse_number(chain_id), sweep)
+
+
+def parse_path(text: str) -> int:
+    """Parse a path below an account, such as 0/7, and return the index. ValueError."""
+    relative = _PATH.fullmatch(text)
+    if relative is None or int(relative[1]) >= FIRST_HARDENED_INDEX:
+        raise ValueError("not a path below an account")
+    return int(relative[1])
 
 
 def parse_number(text: str) -> int:

@@ -13,8 +13,8 @@ from ticketing.constants import CallClass, Role
 from ticketing.web import auth
 from ticketing.web.blueprint import ApiBlueprint
 
-ADMIN, CHECKOUT = "/v1/admin/", "/v1/checkout/"
-ASK_NOBODY = {"tokens", "public", "system", "chains", "transfers"}
+ADMIN, CHECKOUT, DOOR = "/v1/admin/", "/v1/checkout/", "/v1/door/tenants/"
+ASK_NOBODY = {"tokens", "public", "system", "chains", "transfers", "pairing"}
 NEEDED = {
     "apikeys": (Role.ADMIN, Role.ADMIN),
     "wallet": (Role.ADMIN, Role.ADMIN),
@@ -73,6 +73,14 @@ def _of_holder(endpoint: Endpoint, kind: Kind | Role) -> Due:
     return PASSES if kind.holds(Role.PAYWALL) else (403, "insufficient_role")
 
 
+def _of_door(endpoint: Endpoint, kind: Kind | Role) -> Due:
+    if kind is Kind.NEIGHBOUR:
+        return 403, "wrong_tenant"
+    if isinstance(kind, Kind):
+        return UNAUTHENTICATED
+    return PASSES if kind.holds(Role.WRITE) else (403, "insufficient_role")
+
+
 def _of_scraper(endpoint: Endpoint, kind: Kind | Role) -> Due:
     return PASSES if kind is Kind.METRICS else UNAUTHENTICATED
 
@@ -82,6 +90,7 @@ ROWS: dict[type, Callable[[Endpoint, Kind | Role], Due]] = {
     auth.TenantRole: _of_role,
     auth.Buyer: _of_buyer,
     auth.Holder: _of_holder,
+    auth.Door: _of_door,
     auth.Scraper: _of_scraper,
 }
 """How each kind of guard answers each kind of credential."""
@@ -106,12 +115,16 @@ def real(acme):
     """The ids of one resource of each kind that acme has."""
     buyer = acme.buyer(acme.ticket(price_amount=0))
     intent = buyer.intent
+    devices = f"{acme.path}/events/{intent['event_id']}/door-devices"
+    owner = acme.with_headers({"X-API-Key": acme.admin_key})
+    device = owner.post(devices, {"name": "phone"})
     return {
         "admission_id": buyer.purchase().json["admissions"][0]["id"],
         "event_id": intent["event_id"],
         "ticket_id": intent["ticket_id"],
         "intent_id": intent["id"],
         "key_id": "key_" + acme.admin_key.split("_")[1],
+        "device_id": device.json["id"],
     }
 
 
@@ -146,7 +159,11 @@ def test_only_the_surfaces_that_say_so_ask_nobody(app):
     kinds = {name: type(surface.guard) for name, surface in app.blueprints.items()}
     assert {name for name, kind in kinds.items() if kind is auth.Open} == ASK_NOBODY
     of_checkout = {auth.Buyer, auth.Holder, auth.Open}
-    for prefix, guards in ((ADMIN, {auth.TenantRole}), (CHECKOUT, of_checkout)):
+    for prefix, guards in (
+        (ADMIN, {auth.TenantRole}),
+        (CHECKOUT, of_checkout),
+        (DOOR, {auth.Door}),
+    ):
         assert {type(endpoint.guard) for endpoint in endpoints(app, prefix)} == guards
 
 
@@ -186,7 +203,7 @@ def test_every_endpoint_answers_every_credential_as_its_guard_says(app, acme, ne
 
 def test_a_neighbour_is_not_told_whether_a_tenant_exists(app, acme, neighbour, real):
     for headers in both_ways(neighbour, neighbour.key("paywall")):
-        for prefix in (ADMIN, CHECKOUT):
+        for prefix in (ADMIN, CHECKOUT, DOOR):
             for endpoint in endpoints(app, prefix):
                 if isinstance(endpoint.guard, auth.Open):
                     continue

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.conftest import SECRET_KEY
-from tests.support.factories import new_xpub
+from tests.support.factories import in_days, new_xpub
 from tests.support.field_values import (
+    BAD_TIMES,
     BOOLEAN,
     EMAIL,
     EPOCH,
@@ -29,6 +30,12 @@ TX_HASH = {"tx_hash": "0x" + "ab" * 32}
 NOWHERE = ids.INTENT + "0" * 26
 HOLDER = ([{}], [None, [], "Ada", 1, True])
 NAME = text(1, 200, null=True)
+SCAN = {
+    "nonce": "6f0c1d1e-8a55-4b0e-9d3c-2b1f0e9d8c7b",
+    "kind": "redeem",
+    "code": "x",
+    "at": EPOCH,
+}
 NEW_STATUS = choice("draft", "published")
 CASES = {
     "EventCreate": {**EVENT, "status": NEW_STATUS},
@@ -86,6 +93,18 @@ CASES = {
     },
     "RefundWaive": {"amount": integer(1, 2**53 - 1), "reason": text(1, 500)},
     "RefundAddress": {"address": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,))},
+    "DoorDeviceCreate": {
+        "name": text(1, 100),
+        "gate": text(1, 100, null=True),
+        "show_names": BOOLEAN,
+        "expires_at": ([in_days(1)], BAD_TIMES),
+    },
+    "Pair": {"pairing_code": text(1, 40)},
+    "Scans": {
+        "sent_at": (GOOD_TIMES, [*BAD_TIMES, None]),
+        "scans": ([[SCAN], [SCAN] * 500], [[], [SCAN] * 501, None, {}, "x", 1]),
+        "unsynced": integer(0, 1_000_000),
+    },
     "WalletSet": {"xpub": text(1, 200, free=False, good=(new_xpub(),), bad=("x", "xpub6" * 20))},
 }
 
@@ -122,6 +141,7 @@ QUERIES = {
     },
     "/refunds": {**PAGE, "status": option("due", "waived", "settled")},
     "/audit-log": {**PAGE, "actor": NAMED, "subject": NAMED},
+    "/events/{event_id}/door-devices": PAGE,
     "/admissions": {
         **PAGE,
         "event_id": ID,
@@ -131,6 +151,12 @@ QUERIES = {
     },
 }
 PUBLIC_QUERIES = {"/events": PAGE, "/events/{event_id}/tickets": PAGE}
+DOOR_QUERIES = {
+    "/manifest": {
+        "since": ([], ["", "x", "x" * 1001, "a\0b"]),
+        "unsynced": (["0", "1000000"], ["-1", "1000001", "x", "", "1.0", "٣"]),
+    }
+}
 
 
 class Door(NamedTuple):
@@ -220,6 +246,13 @@ def door(organizer, schema):
             {"holders": [{}]},
             201,
         ),
+        "DoorDeviceCreate": lambda: Door("POST", f"{here}/door-devices", {"name": "d"}, 201),
+        "Pair": lambda: Door("POST", "/v1/door/pair", {}, 401),
+        "Scans": lambda: Door(
+            "POST",
+            f"/v1/door/tenants/{organizer.slug}/events/{of['id']}/scans",
+            {"sent_at": EPOCH, "scans": [SCAN]},
+        ),
         "WalletSet": lambda: Door("PUT", f"{organizer.path}/wallet", {}),
     }[schema]()
 
@@ -273,7 +306,9 @@ def test_several_faults_are_all_named_at_once(acme, schema):
 
 def test_every_query_parameter_has_bounds_too(acme):
     admin, event = acme.api(), acme.event()
-    for base, queries in ((acme.path, QUERIES), (acme.public, PUBLIC_QUERIES)):
+    at_door = f"/v1/door/tenants/{acme.slug}/events/{event['id']}"
+    surfaces = ((acme.path, QUERIES), (acme.public, PUBLIC_QUERIES), (at_door, DOOR_QUERIES))
+    for base, queries in surfaces:
         for path, parameters in queries.items():
             here = base + path.format(event_id=event["id"])
             for name, (inside, outside) in parameters.items():
@@ -312,5 +347,9 @@ def test_no_field_and_no_parameter_is_without_its_case(api):
         f"/v1/{surface}/tenants/{{tenant}}{path}": set(parameters)
         for surface, of in (("admin", QUERIES), ("public", PUBLIC_QUERIES))
         for path, parameters in of.items()
+    }
+    expected |= {
+        f"/v1/door/tenants/{{tenant}}/events/{{event_id}}{path}": set(parameters)
+        for path, parameters in DOOR_QUERIES.items()
     }
     assert queries == expected

@@ -179,9 +179,11 @@ def test_what_the_service_answers_is_what_the_document_says(acme, document):
     buyer = acme.buyer(ticket)
     assert buyer.purchase().status_code == 200
     admin = acme.api()
+    devices = f"{acme.path}/events/{ticket['event_id']}/door-devices"
+    device = admin.post(devices, {"name": "Phone", "gate": "North"}).json
     key_id = admin.get(f"{acme.path}/apikeys").json["data"][0]["id"]
     ids = {"tenant": acme.slug, "event_id": ticket["event_id"], "ticket_id": ticket["id"]}
-    ids |= {"intent_id": buyer.intent["id"], "key_id": key_id}
+    ids |= {"intent_id": buyer.intent["id"], "key_id": key_id, "device_id": device["id"]}
     ids |= {"admission_id": buyer.purchase().json["admissions"][0]["id"]}
     for path, method, operation in operations(document):
         if method == "get":

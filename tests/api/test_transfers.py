@@ -171,6 +171,18 @@ def test_what_cannot_be_transferred_is_neither_offered_nor_accepted(acme, held, 
     assert accept(acme, offer).status_code == 200
 
 
+def test_an_open_offer_of_a_voided_admission_says_so_and_an_ended_one_does_not(acme, held):
+    canceled = held.offer().json["offer"]
+    held.cancel()
+    offer = held.offer().json["offer"]
+    body = {"reason": "asked for it", "refund": False}
+    voided = acme.api("write").post(f"{acme.path}/admissions/{held.id}/void", body)
+    assert voided.status_code == 200
+    refused(accept(acme, offer), 409, "admission_void")
+    refused(accept(acme, canceled), 410, "offer_ended")
+    assert held.get().json["transfer"] is None
+
+
 def test_an_offer_that_was_used_does_not_tell_what_became_of_the_ticket(acme, held):
     offer = held.offer().json["offer"]
     accept(acme, offer)

@@ -31,6 +31,7 @@ seats = st.integers(1, 3)
 depths = st.integers(1, 6)
 places = st.lists(st.none() | st.integers(0, 6), max_size=3)
 amounts = st.sampled_from(["all", "all", "part", "rest", "too much", "mote"])
+how_much_back = st.sampled_from(["all", "part", "too much"])
 seconds = st.sampled_from([1, 61, 700, 1000, 5000, 100_000, 300_000])
 
 
@@ -181,14 +182,26 @@ class Payments(RuleBasedStateMachine):
             self.world.do(event, mishap)
 
     @precondition(lambda self: self.world.model.owes)
-    @rule(event=event("send_refund", who, st.booleans()))
+    @rule(event=event("send_refund", who, how_much_back, st.booleans()))
     def send_refund(self, event: Any) -> None:
         self.world.do(event)
 
     @precondition(lambda self: self.world.refunds_sent)
-    @rule(event=event("settle_refund", who, who), mishap=maybe)
+    @rule(event=event("settle_refund", who, who, st.booleans()), mishap=maybe)
     def settle_refund(self, event: Any, mishap: Any) -> None:
         self.world.do(event, mishap)
+
+    @precondition(lambda self: self.world.model.has_intents)
+    @rule(event=event("state_refund_address", who, who))
+    def state_refund_address(self, event: Any) -> None:
+        self.world.do(event)
+
+    @precondition(lambda self: self.world.model.owes)
+    @rule(event=event("waive", who), is_wanted=st.integers(0, 2), mishap=maybe)
+    def waive(self, event: Any, is_wanted: int, mishap: Any) -> None:
+        """Seldom: otherwise little would be left to be given back."""
+        if is_wanted == 2:
+            self.world.do(event, mishap)
 
     def teardown(self) -> None:
         if hasattr(self, "world") and self.world.whole:

@@ -43,8 +43,8 @@ ORDER = (LOOK, ("preflight", False, 1))
 
 def test_an_order_that_gave_back_more_than_it_has_is_not_honoured(world):
     """A refund from a version that did not store its block stays when the payment leaves."""
-    run(world, *ORDER, pay(PART), *EXPIRE, ("send_refund", 0, False), ("mine", 1))
-    run(world, ("settle_refund", 0, 0))
+    run(world, *ORDER, pay(PART), *EXPIRE, ("send_refund", 0, "all", False), ("mine", 1))
+    run(world, ("settle_refund", 0, 0, False))
     assert books() == ("expired", 300, 0, 0)
     Refund.update(block_number=None, block_hash=None).execute()
     run(world, ("reorganize", 5, [], 1), LOOK)

@@ -8,23 +8,15 @@ import time
 import pytest
 
 from tests.support.factories import PRICE, cli, new_organizer, new_xpub, run, worker_once
+from tests.support.relayer import held, submit
 from tests.support.remote import PATIENCE_SECONDS
-from tests.support.terminal import offline_environ, type_phrase
-from ticketing.chain.node import Node
-from ticketing.chain.rpc import RpcClient
+from tests.support.terminal import PHRASE, offline_environ, type_phrase
 from ticketing.chain.xpub import derive_address
 from tools import anvil
 from tools.stack import ROOT
 
-PHRASE = "test test test test test test test test test test test junk"
 ANOTHER_PHRASE = "legal winner thank year wave sausage worth useful legal winner thank yellow"
 SAFE = "0x00000000219ab540356cBB839Cbe05303d7705Fa"
-RELAYER = 2
-
-
-def held(node, address):
-    (balance,) = Node(RpcClient([node.url])).balances(anvil.TOKEN_ADDRESS, [address])
-    return balance
 
 
 @pytest.fixture
@@ -52,18 +44,6 @@ def sweep(environ, path, phrase, *options, to=SAFE):
     arguments = [str(path), "--account", "1", "--to", to, "--chain-id", "31337"]
     arguments += ["--token-name", "USD Coin", "--token-version", "2", *options]
     return type_phrase(environ, "tools.sweep", arguments, phrase)
-
-
-def submit(node, authorization, *, refused=None):
-    """Submit as a relayer does. The token must accept it, or refuse it for this reason."""
-    call = {"to": authorization["token"], "data": authorization["calldata"]}
-    if refused is None:
-        anvil.send(node.rpc, RELAYER, call)
-        return
-    with pytest.raises(RuntimeError, match=refused):
-        node.rpc("eth_call", call, "latest")
-    with pytest.raises(RuntimeError, match="failed"):
-        anvil.send(node.rpc, RELAYER, call)
 
 
 def test_the_owner_sweeps_offline_and_a_relayer_pays_the_gas(offline, exported, node):

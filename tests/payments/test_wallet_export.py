@@ -70,7 +70,7 @@ def test_every_address_ever_issued_is_exported_with_what_it_holds(app, acme, nei
 
 def test_a_long_export_goes_in_pages_and_tells_how_far_it_is(app, acme, node, monkeypatch):
     monkeypatch.setattr("ticketing.services.payments.wallet_export.PAGE", 2)
-    monkeypatch.setattr("ticketing.cli.wallet.PROGRESS_ROWS", 2)
+    monkeypatch.setattr("ticketing.cli.csv_file.PROGRESS_ROWS", 2)
     ticket = acme.ticket()
     buyers = [acme.buyer(ticket) for _ in range(5)]
     for amount, buyer in enumerate(buyers, start=1):

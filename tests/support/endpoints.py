@@ -19,6 +19,7 @@ UNKNOWN = {
     "intent_id": f"{ids.INTENT}{'0' * 26}",
     "admission_id": f"{ids.ADMISSION}{'0' * 26}",
     "key_id": f"{ids.API_KEY}{'0' * 26}",
+    "device_id": f"{ids.DOOR_DEVICE}{'0' * 26}",
 }
 """An unused id for each kind that a path may have."""
 

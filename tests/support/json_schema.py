@@ -30,10 +30,8 @@ def check(document: dict[str, Any], schema: dict[str, Any], value: Any, where: s
     """Check a value against a schema of the document."""
     schema = resolve(document, schema)
     if "anyOf" in schema:
-        # The document uses it only for what may be null.
-        schema, null = (resolve(document, each) for each in schema["anyOf"])
-        assert null == {"type": "null"}, where
-        schema = null if value is None else schema
+        is_null = [resolve(document, each).get("type") == "null" for each in schema["anyOf"]]
+        schema = resolve(document, schema["anyOf"][is_null.index(value is None)])
     types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     fits = [kind for kind in types if isinstance(value, TYPES[kind])]
     assert fits and not (isinstance(value, bool) and "boolean" not in types), (where, value)

@@ -18,6 +18,7 @@ TABLES = (
     "payments",
     "admissions",
     "refunds",
+    "waivers",
     "chains",
 )
 
@@ -163,7 +164,7 @@ class Model:
             assert intent["amount_received"] == received[key] // self._scale
             assert intent["refunded"] == refunded[key]
             price = intent["amount"] if intent["status"] not in ENDED else 0
-            beyond = intent["amount_received"] - price - intent["refunded"]
+            beyond = intent["amount_received"] - price - intent["refunded"] - intent["waived"]
             assert intent["refund_due"] == max(0, beyond)
             assert 0 <= intent["refund_pending"] <= intent["refund_due"]
             if intent["status"] == "confirmed":
@@ -192,7 +193,7 @@ class Model:
                 lost[payment["intent_id"]] += payment["amount"] + 1  # with its smallest part
         for key, was in before["payment_intents"].items():
             now = self._books["payment_intents"][key]
-            sent_back = now["refunded"] - was["refunded"]
+            sent_back = now["refunded"] - was["refunded"] + now["waived"] - was["waived"]
             assert was["refund_due"] - now["refund_due"] <= sent_back + lost[key], "sold"
 
     def _check_late(self, intent: Row, before: dict[str, dict[str, Row]]) -> None:
@@ -231,12 +232,12 @@ class Model:
             gone = "canceled" in (event["status"], kind["status"])
             assert not gone or after in ("expired", "reversed"), "sold after the end of the sale"
         if after == "confirmed":
-            needed = (intent["amount"] + intent["refunded"]) * self._scale
+            needed = (intent["amount"] + intent["refunded"] + intent["waived"]) * self._scale
             assert self._ever_final[intent["address"].lower()] >= needed, "sold, but never final"
         elif after == "reversed":
             assert before == "confirmed"
             is_cause = self.deepest >= self._confirmations or self._is_misled
-            assert is_cause or intent["refunded"], "reversed in vain"
+            assert is_cause or intent["refunded"] or intent["waived"], "reversed in vain"
         assert before not in SOLD or after in SOLD
         assert before != "canceled"
 
@@ -244,7 +245,7 @@ class Model:
         status, amount = intent["status"], intent["amount"] * self._scale
         if not intent["address"]:
             return
-        kept = received - intent["refunded"] * self._scale
+        kept = received - (intent["refunded"] + intent["waived"]) * self._scale
         assert status != "processing"
         if status == "awaiting_payment":
             assert kept < amount or intent["ended_at"]
@@ -255,7 +256,7 @@ class Model:
             assert kept < amount
         if not self.deepest:
             price = intent["amount"] if status == "confirmed" else 0
-            left = price + intent["refund_due"] + intent["refunded"]
+            left = price + intent["refund_due"] + intent["refunded"] + intent["waived"]
             assert status == "awaiting_payment" or received // self._scale == left
             paid_in_time = in_time >= amount and status != "canceled" and not self._is_blind
             assert not paid_in_time or status == "confirmed", "paid in time, not served"
@@ -273,6 +274,12 @@ class Model:
         counted = [each for each in self._books["refunds"].values() if each["canonical"]]
         refunded = sum(each["amount"] for each in counted)
         assert refunded * self._scale <= back
+        sent = {(seen.tx_hash, seen.log_index): seen.send.amount for seen in chain.transfers()}
+        shared: Counter[tuple[str, int]] = Counter()
+        for each in counted:
+            shared[each["tx_hash"], each["log_index"]] += each["amount"] * self._scale
+        for log, amount in shared.items():
+            assert amount <= sent[log], "a transfer counts for more than its value"
 
 
 def _rows(table: str) -> dict[str, Row]:

@@ -28,11 +28,12 @@ from ticketing.models.payment_intents import TO_REFUND, PaymentIntent
 from ticketing.services import chains, checkout
 from ticketing.services.access.audit_log import Actor
 from ticketing.services.catalog import events, ticket_types
-from ticketing.services.payments import refund_settlement, refunds, settlement
+from ticketing.services.payments import refund_addresses, refund_settlement, refunds, settlement
 from ticketing.services.payments.booking import CursorMoved
 from ticketing.worker.watcher import ChainRefused, Watcher
 
 PRICE = 900
+BY = Actor("cli", "settle")
 NOT_PAID = ("payment_required", "intent_expired", "intent_canceled", "intent_reversed")
 """The codes with which a purchase may be refused."""
 TICK = timedelta(seconds=3)
@@ -102,30 +103,45 @@ class World:
             self.chain.send(sends, self._chain_time(), apart=apart)
             self.model.see(self.chain)
 
-    def send_refund(self, who: int, short: bool) -> None:
-        """Send the due refund of one intent, or a little less."""
-        owed = PaymentIntent.select().where(TO_REFUND).order_by(PaymentIntent.id)
-        if not owed.exists():
+    def send_refund(self, who: int, how_much: str, to_stated: bool) -> None:
+        """Give back what is due to one intent, or a part of it, or too much."""
+        if (intent := self._owed(who)) is None:
             return
-        intent = owed[who % owed.count()]
-        amount = self._atomic(intent.refund_due - intent.refund_pending - short)
-        buyer = next(
-            (each.sender for each in refunds.owed_for(intent).payers), self.chain.buyers[0]
-        )
+        due = refunds.due_now(intent)
+        amount = {"all": due, "part": max(1, due // 2), "too much": due + 9}[how_much]
+        payees = [each.sender for each in refunds.owed_for(intent).payers] or self.chain.buyers
+        if to_stated and intent.refund_address is not None:
+            payees = [intent.refund_address]
         self.refunds_sent += self.chain.send(
-            [Send(self.chain.organizer, buyer, amount)], self._chain_time()
+            [Send(self.chain.organizer, payees[0], self._atomic(amount))], self._chain_time()
         )
         self.model.see(self.chain)
 
-    def settle_refund(self, who: int, which: int) -> None:
-        """Record one of the sent refunds for this intent."""
+    def settle_refund(self, who: int, which: int, named: bool) -> None:
+        """Claim that one of the refunds sent was for this intent."""
         if self.refunds_sent and (intent := self._intent(who, paid=True)):
             tx_hash = self.refunds_sent[which % len(self.refunds_sent)]
-            by = Actor("cli", "settle")
+            recipient = self.chain.buyers[0] if named else None
             with _refused("no_refund_due", "refund_not_seen", "chain_unavailable"):
                 refund_settlement.settle(
-                    self._tenant.id, intent.id, tx_hash, None, self.config.chains, by
+                    self._tenant.id, intent.id, tx_hash, recipient, self.config.chains, BY
                 )
+
+    def state_refund_address(self, who: int, which: int) -> None:
+        """State where money that is owed shall go."""
+        if intent := self._intent(who, paid=True):
+            buyers = self.chain.buyers
+            refund_addresses.state(SLUG, intent.id, buyers[which % len(buyers)])
+
+    def waive(self, who: int) -> None:
+        """Write off what is due to one intent."""
+        if intent := self._owed(who):
+            with _refused("amount_changed", "chain_unavailable"):
+                refunds.waive(self._tenant.id, intent.id, refunds.due_now(intent), "fees", BY)
+
+    def _owed(self, who: int) -> PaymentIntent | None:
+        owed = list(PaymentIntent.select().where(TO_REFUND).order_by(PaymentIntent.id))
+        return owed[who % len(owed)] if owed else None
 
     def change_terms(self, price: int, ends_in: int | None) -> None:
         """Change the price, and end the sale in some seconds."""

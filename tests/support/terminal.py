@@ -13,6 +13,9 @@ import pytest
 from tests.support.remote import PATIENCE_SECONDS
 from tools.stack import ROOT
 
+PHRASE = "test test test test test test test test test test test junk"
+"""The public seed phrase of anvil's accounts, and of anvil.SELLER_XPUB."""
+
 
 def type_phrase(
     environ: dict[str, str], module: str, arguments: Sequence[str], phrase: str

@@ -104,8 +104,7 @@ def accept(tenant: Tenant, offer: str, holder: Holder, keyring: Keyring) -> Admi
             raise _unknown() from None
         # All changes of a transfer are made under the lock of its admission.
         transfer = Transfer.get_by_id(transfer_id)
-        if not _is_open(transfer) or transfer.generation != admission.generation:
-            raise OfferEnded
+        _refuse_unless_open(transfer, admission)
         _refuse_unless_transferable(admission)
         _hand_over(admission, holder)
         now = clock.now()
@@ -131,6 +130,20 @@ def _hand_over(admission: Admission, holder: Holder) -> None:
         named_at=None,
         transferred_at=clock.now(),
     )
+
+
+def _refuse_unless_open(transfer: Transfer, admission: Admission) -> None:
+    is_current = transfer.generation == admission.generation
+    if is_current and _ended_by_void(transfer, admission):
+        raise AdmissionVoid
+    # An offer that ended in another way says nothing about the admission: its sender may ask too.
+    if not is_current or not _is_open(transfer):
+        raise OfferEnded
+
+
+def _ended_by_void(transfer: Transfer, admission: Admission) -> bool:
+    ended_at, voided_at = transfer.ended_at, admission.voided_at
+    return ended_at is not None and voided_at is not None and ended_at >= voided_at
 
 
 def _refuse_unless_transferable(admission: Admission) -> None:

@@ -59,7 +59,7 @@ def addresses(tenant_id: str, enabled: Mapping[int, Chain]) -> Iterator[Exported
     """
     after = ""
     while page := _page(tenant_id, after):
-        held = _balances(page, enabled)
+        held = balances_of(page, enabled)
         page = _book_found(page, held, enabled)
         booked = payments.booked_atomic(page)
         known = chains.states()
@@ -154,8 +154,11 @@ def _page(tenant_id: str, after: str) -> list[PaymentIntent]:
     )
 
 
-def _balances(intents: Sequence[PaymentIntent], enabled: Mapping[int, Chain]) -> dict[str, int]:
-    """Return the balances of the intents' addresses on enabled chains, in atomic units."""
+def balances_of(intents: Sequence[PaymentIntent], enabled: Mapping[int, Chain]) -> dict[str, int]:
+    """Return the balances of the intents' addresses on enabled chains, in atomic units.
+
+    ChainUnavailable if an enabled chain cannot be read.
+    """
     holders: dict[tuple[int, str], list[str]] = defaultdict(list)
     for intent in intents:
         terms = intent.terms
