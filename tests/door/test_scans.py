@@ -138,10 +138,10 @@ def test_a_text_that_was_signed_before_the_secret_key_changed_is_good(door, gate
     newer = Keyring("n" * 40, KEYRING.current)
     change(admission, qr=None)
     admission, stale = now(admission), now(admission)
-    text = ticket_signing.qr_of(admission, newer)
+    text = ticket_signing.qrs_of([admission], newer)[0]
     # The stored text was lost, as with a backup from before: the signature decides.
     change(admission, qr=None)
-    other = ticket_signing.qr_of(stale, KEYRING)
+    other = ticket_signing.qrs_of([stale], KEYRING)[0]
     assert other != text
     assert gate.outcome(qr=text) == "admitted"
     assert gate.outcome(qr=other) == "already_redeemed"
