@@ -156,7 +156,6 @@ INDEXES = (
     "events_to_erase ON events (start_at) WHERE erased_at IS NULL",
     "refunds_of_log ON refunds (chain_id, tx_hash, log_index)",
     "admissions_changed ON admissions (event_id, change_number)",
-    "admissions_unnumbered ON admissions (event_id) WHERE change_number IS NULL",
     "admissions_of_event_void ON admissions (event_id, id) WHERE status = 'void'",
     "admissions_void ON admissions (tenant_id, id) WHERE status = 'void'",
     "admissions_of_event_redeemed ON admissions (event_id, id) WHERE redeemed_at IS NOT NULL",
