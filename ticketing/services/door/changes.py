@@ -57,8 +57,11 @@ def _lock_door(event_id: Any) -> ModelSelect[EventDoor]:
 
 @Prepared
 def _unnumbered(event_id: Any) -> ModelSelect[Admission]:
-    unnumbered = Admission.change_number.is_null()
-    return Admission.select(Admission.id).where(Admission.event == event_id, unnumbered).limit(1)
+    unnumbered = Admission.select(Admission.id).where(
+        Admission.event == event_id, Admission.change_number.is_null()
+    )
+    # Most admissions of all events have no number. With this order, Postgres uses the index.
+    return unnumbered.order_by(Admission.change_number).limit(1)
 
 
 def number(event_id: str) -> Numbered:
