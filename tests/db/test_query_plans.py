@@ -11,6 +11,7 @@ from flask import request, request_finished, request_started
 
 from bench.generate import Scale, fill
 from tests.conftest import NO_LIMITS
+from tests.support.admissions import FREE, admissions_of, given
 from tests.support.doors import KEYRING, moment, redeem, undo
 from tests.support.factories import (
     PRICE,
@@ -77,6 +78,7 @@ class Drive:
             self.watch()
             self.give_back()
             self.hold()
+            self.take_back()
             self.look_at_the_rest()
 
     def _begin(self, sender, **_):
@@ -260,6 +262,29 @@ class Drive:
         assert gate.post(f"{path}/scans", {**body, "scans": by_id}).status_code == 200
         assert gate.get(f"{path}/manifest?since={cursor}").json["admissions"]
         assert gate.get(f"{path}/stats").json["conflicts"]
+
+    def take_back(self):
+        """Do what an organizer does with admissions, and cancel an event with a capacity."""
+        event = self.acme.event(capacity=50)
+        ticket = self.acme.ticket(event, **FREE)
+        me, buyer = self._key_of("acme"), given(self.acme, ticket, quantity=2)
+        path = f"{self.acme.path}/events/{event['id']}"
+        guests = {"holders": [{"name": "Ada"}]}
+        assert (
+            post_twice(me, f"{path}/tickets/{ticket['id']}/admissions", guests).status_code == 201
+        )
+        for capacity in (60, None, 50):
+            assert me.patch(path, {"capacity": capacity}).status_code == 200
+        first, second = admissions_of(buyer)
+        here = f"{self.acme.path}/admissions"
+        assert post_twice(me, f"{here}/{first.id}/reissue", {}).status_code == 200
+        reasons = {"reason": "Ill.", "refund": True}
+        assert post_twice(me, f"{here}/{first.id}/void", reasons).status_code == 200
+        canceled = {"status": "canceled", "refund": True}
+        assert post_twice(me, f"{path}/status", canceled).status_code == 200
+        assert post_twice(me, f"{here}/{second.id}/erase", None).status_code == 200
+        path = f"{self.acme.path}/intents/{buyer.intent['id']}/erase"
+        assert post_twice(me, path, None).status_code == 200
 
     def look_at_the_rest(self):
         """Request what belongs to no tenant, and the reconciliation of a large tenant."""

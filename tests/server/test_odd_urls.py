@@ -134,7 +134,8 @@ def test_an_odd_id_in_a_path_is_an_id_that_never_was(app, acme, here):
             options = {"headers": headers} | ({"json": example} if example else {})
             unknown = ask(app, endpoint.method, endpoint.path(**{**here, name: never}), **options)
             wrong_tenant = name == "tenant" and not isinstance(endpoint.guard, auth.Open)
-            assert unknown.status_code == (403 if wrong_tenant else 404), endpoint
+            is_refused = wrong_tenant or endpoint.needs_secret
+            assert unknown.status_code == (403 if is_refused else 404), endpoint
             for what, segment in SEGMENTS.items():
                 path = endpoint.path(**{**here, name: segment.replace("{id}", here[name])})
                 answer = ask(app, endpoint.method, path, **options)
@@ -204,6 +205,8 @@ def test_odd_bytes_in_an_idempotency_key_are_refused_wherever_one_is_taken(app, 
     document = app.test_client().get("/openapi.json").json
     tried = 0
     for path, item in document["paths"].items():
+        if path.endswith("/refund-address"):
+            continue  # an API key does not open it
         operation = item.get("post", {})
         if "Idempotency-Key" not in {each["name"] for each in operation.get("parameters", ())}:
             continue

@@ -17,7 +17,7 @@ from ticketing.errors import NotFound
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.audit_log import AuditLogPeople
 from ticketing.models.events import Event
-from ticketing.models.payment_intents import OWING, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.orders import admissions
 
 EVENTS_AT_ONCE = 10
@@ -86,8 +86,9 @@ def _erase_event(event_id: str) -> None:
     with write_transaction():
         list(locked(Event.select(Event.id).where(Event.id == event_id)))
         of_event = PaymentIntent.event == event_id
-        _erase_buyers(of_event & ~OWING)
-        owing = PaymentIntent.select(PaymentIntent.id).where(of_event, OWING)
+        owes = PaymentIntent.refund_due > 0
+        _erase_buyers(of_event & ~owes)
+        owing = PaymentIntent.select(PaymentIntent.id).where(of_event, owes)
         owes_nothing = Admission.intent.is_null() | Admission.intent.not_in(owing)
         _erase_holders((Admission.event == event_id) & owes_nothing)
         now = clock.now()
