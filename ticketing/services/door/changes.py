@@ -73,6 +73,18 @@ def number(event_id: str) -> Numbered:
     return Numbered(door.salt, door.last_change, True)
 
 
+def start_over() -> int:
+    """End the cursors of all manifests, so that every device reads a whole one. Return how many.
+
+    After a restore, a device may know newer changes than the database.
+    """
+    doors = list(EventDoor.select(EventDoor.event))
+    for door in doors:
+        salt = secrets.token_hex(_SALT_BYTES)
+        EventDoor.update(salt=salt).where(EventDoor.event == door.event_id).execute()
+    return len(doors)
+
+
 def _number(event_id: str) -> EventDoor:
     with write_transaction():
         EventDoor.insert(
