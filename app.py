@@ -17,6 +17,7 @@ from ticketing.blueprints import (
     checkout,
     door,
     door_devices,
+    erasure,
     events,
     holders,
     intents,
@@ -41,7 +42,7 @@ from ticketing.web.response_cache import Front
 SURFACES = (
     *(tokens, api_keys, wallets, events, ticket_types, intents, admissions, refunds),
     *(reconciliation, audit_log, public, checkout, holders, transfers, chains, system),
-    *(door_devices, pairing, door),
+    *(door_devices, pairing, door, erasure),
 )
 
 

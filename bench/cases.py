@@ -8,6 +8,7 @@ from typing import Any
 from bench import load
 from bench.databases import POSTGRES, SQLITE
 from bench.shop import TENANT, Shop
+from ticketing import ids
 
 _PUBLIC = f"/v1/public/tenants/{TENANT}"
 _ADMIN = f"/v1/admin/tenants/{TENANT}"
@@ -93,6 +94,18 @@ def _preflight_sold_out(shop: Shop) -> Request:
     return Request("POST", f"{_CHECKOUT}/preflight", body=body)
 
 
+def _scan(shop: Shop) -> Request:
+    scan: dict[str, Any] = {
+        "nonce": load.NONCE,
+        "kind": "redeem",
+        "admission_id": f"{ids.ADMISSION}{load.SEAT}",
+    }
+    scan |= {"generation": 1, "at": "2026-01-01T00:00:00Z"}
+    path = f"/v1/door/tenants/{TENANT}/events/{shop.door_event_id}/scans"
+    body = {"sent_at": "2026-01-01T00:00:00Z", "scans": [scan]}
+    return Request("POST", path, {"Authorization": f"Bearer {shop.device_token}"}, body)
+
+
 def _purchase(shop: Shop) -> Request:
     bearer = {"Authorization": f"Bearer {shop.client_secret}"}
     return Request("POST", f"{_CHECKOUT}/intents/{shop.intent_id}/purchase", bearer)
@@ -108,4 +121,5 @@ CASES = (
     Case("preflight", 201, _preflight, {SQLITE: Bound(9), POSTGRES: Bound(a_second=200)}),
     Case("preflight, sold out", 409, _preflight_sold_out, _most(4, 5.5)),
     Case("purchase, confirmed", 200, _purchase, _most(4, 6.5)),
+    Case("scan", 200, _scan, {SQLITE: Bound(9), POSTGRES: Bound(a_second=200)}),
 )

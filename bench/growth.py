@@ -81,8 +81,8 @@ def _show(heads: Sequence[str], lines: Iterator[Line]) -> None:
 
 
 def _compared(empty: Side, full: Side, rounds: int) -> Iterator[Line]:
-    """Point reads and a preflight: their cost must not grow with the database."""
-    for name in (*cases.READS, cases.PREFLIGHT):
+    """Point reads, a preflight, the door: their cost must not grow with the database."""
+    for name in (*cases.READS, *cases.WRITES):
         sides = [(side, cases.request(side, name)) for side in (empty, full)]
         yield _ratio(name, measure(sides, rounds))
     for (name, on_empty), (_, on_full) in zip(cases.looks(empty), cases.looks(full), strict=True):

@@ -1,19 +1,23 @@
 """The cases of bench.growth: lists, point reads, an order, the worker's queries."""
 
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
 from bench.growth_sides import CHAIN, PASSWORD, Side
+from ticketing import clock
 from ticketing.chain.answers import Block
 from ticketing.chain.registry import REGISTRY
 from ticketing.constants import MAX_PAGE
+from ticketing.models.admissions import Admission
 from ticketing.services import chains
 from ticketing.services.payments import settlement, watching
 
 ADMIN, PUBLIC = "/v1/admin/tenants/big", "/v1/public/tenants/big"
 CHECKOUT = "/v1/checkout/tenants/big"
+DOOR = "/v1/door/tenants/big/events/{hit}"
 FAIR = "tenants/fair/events/{fair}/tickets"
 LIMITS = (25, 10, 5, 2, 1)
 PAGE = 1000
@@ -79,7 +83,8 @@ READS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-PREFLIGHT = "preflight"
+PREFLIGHT, SCAN, DELTA = "preflight", "a scan", "a manifest's delta"
+WRITES = (PREFLIGHT, SCAN, DELTA)
 
 
 def request(side: Side, name: str) -> Callable[[], Any]:
@@ -87,6 +92,12 @@ def request(side: Side, name: str) -> Callable[[], Any]:
     if name == PREFLIGHT:
         order = {"event_id": side.known["hit"], "ticket_id": side.known["ticket"]}
         return side.request(f"{CHECKOUT}/preflight", body=order, caller=None)
+    if name == SCAN:
+        return _scan(side)
+    if name == DELTA:
+        side.use()
+        cursor = side.request(f"{DOOR}/manifest")()["cursor"]
+        return side.request(f"{DOOR}/manifest", query={"since": cursor})
     path, options = READS[name]
     if options.get("caller"):
         options = {**options, "caller": options["caller"].format(**side.known)}
@@ -94,6 +105,20 @@ def request(side: Side, name: str) -> Callable[[], Any]:
         body = {each: value.format(**side.known) for each, value in options["body"].items()}
         options = {**options, "body": body}
     return side.request(path, **options)
+
+
+def _scan(side: Side) -> Callable[[], Any]:
+    """Return a function that scans one admission of the large event, with a new nonce each time."""
+    side.use()
+    admission = Admission.select().where(Admission.event == side.known["hit"]).first()
+    now = clock.now().isoformat()
+
+    def scan() -> Any:
+        named = {"admission_id": admission.id, "generation": admission.generation}
+        scan = {"nonce": str(uuid.uuid4()), "kind": "redeem", "at": now, **named}
+        return side.request(f"{DOOR}/scans", body={"sent_at": now, "scans": [scan]})()
+
+    return scan
 
 
 @dataclass(frozen=True)

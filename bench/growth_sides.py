@@ -5,7 +5,8 @@ import json
 import secrets
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +37,15 @@ class Cost:
 
     cpu: list[float] = field(default_factory=list)
     wall: list[float] = field(default_factory=list)
+
+    @contextmanager
+    def measured(self, times: int = 1) -> Iterator[None]:
+        """Add the cost of the block, which does something `times` in a row."""
+        before, cpu, wall = _database_cpu(), time.process_time(), time.perf_counter()
+        yield
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        self.cpu.append((cpu + _database_cpu() - before) / times)
+        self.wall.append(wall / times)
 
     @property
     def cpu_ms(self) -> float:
@@ -152,12 +162,9 @@ def measure(
             side.use()
             # Build again what was built for the other side.
             act()
-            database_cpu, cpu, wall = _database_cpu(), time.process_time(), time.perf_counter()
-            for _ in range(times):
-                act()
-            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-            cost.cpu.append((cpu + _database_cpu() - database_cpu) / times)
-            cost.wall.append(wall / times)
+            with cost.measured(times):
+                for _ in range(times):
+                    act()
     return costs
 
 

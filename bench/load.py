@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+import uuid
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,11 @@ CONNECTIONS = 32
 CLIENT = "address-of-the-client"
 """A placeholder in a request. Each request gets another client address there."""
 CLIENTS = 5_000
+NONCE = "nonce-of-a-scan-36-characters-long--"
+"""A placeholder. Each request gets another UUID there."""
+SEAT = "id-of-an-admission-26-long"
+"""A placeholder. Each request gets another of SEATS numbers there."""
+SEATS = 50_000
 _ANSWER_SECONDS = 30
 _HOST = "127.0.0.1"
 _LENGTH = b"\r\ncontent-length: "
@@ -53,7 +59,7 @@ def run(port: int, request: bytes, *, seconds: float = 3600, requests: int | Non
 def body_size(port: int, request: bytes) -> int:
     """Send a request once, and return the size of the response's body."""
     connection = _Connection(port)
-    connection.ask(request)
+    connection.ask(_from_everybody(request)[0])
     while _status(connection.received) is None and connection.receive():
         pass
     connection.socket.close()
@@ -143,10 +149,21 @@ def _drive(port: int, request: bytes, seconds: float, requests: int | None) -> L
 
 
 def _from_everybody(request: bytes) -> list[bytes]:
-    """Return the request of each client. Each run starts at another client."""
-    first = secrets.randbelow(CLIENTS)
-    addresses = (f"10.0.{n // 256}.{n % 256}" for n in range(first, first + CLIENTS))
-    return [request.replace(CLIENT.encode(), address.encode()) for address in addresses]
+    """Return the request of each client. Each run starts at another client and seat."""
+    first, seat = secrets.randbelow(CLIENTS), secrets.randbelow(SEATS)
+    requests = []
+    for number in range(CLIENTS):
+        client = first + number
+        values = {
+            CLIENT: f"10.0.{client // 256}.{client % 256}",
+            NONCE: str(uuid.uuid4()),
+            SEAT: f"{(seat + number) % SEATS:026}",
+        }
+        made = request
+        for placeholder, value in values.items():
+            made = made.replace(placeholder.encode(), value.encode())
+        requests.append(made)
+    return requests
 
 
 def _status(received: bytes) -> str | None:

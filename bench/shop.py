@@ -3,10 +3,13 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from bench import servers
+from bench import load, seats, servers
 from bench.servers import Server, ServerFailed
+from ticketing import ids
+from ticketing.db.connection import database, open_database
 from tools import anvil
 from tools.client import Client
 
@@ -16,6 +19,7 @@ _CHAIN = 31337
 _LAST = {"Connection": "close"}
 """A stopping server waits two seconds for open connections."""
 
+_FAR = datetime(2099, 6, 1, 18, tzinfo=UTC)
 _NAMES = ("Early bird", "General admission", "Balcony", "Backstage", "Supporter")
 
 
@@ -32,6 +36,8 @@ class Shop:
     sold_out_ticket_id: str
     intent_id: str
     client_secret: str
+    door_event_id: str
+    device_token: str
 
 
 def open_shop(server: Server, variables: Mapping[str, str], node: anvil.Anvil) -> Shop:
@@ -72,13 +78,26 @@ class _Opening:
             sold_out_ticket_id,
             intent["id"],
             intent["client_secret"],
+            *self._door(variables),
         )
 
-    def _event(self, title: str) -> str:
+    def _door(self, variables: Mapping[str, str]) -> tuple[str, str]:
+        """Return an event with its doors open and many admissions, and a device's token."""
+        event_id = self._event("Tonight", datetime.now(UTC) + timedelta(hours=1))
+        ticket_id = self._ticket(event_id, "Seat", None)
+        open_database(variables["DATABASE_URL"])
+        seats.fill(ticket_id, (f"{ids.ADMISSION}{number:026}" for number in range(load.SEATS)))
+        database.close()
+        path = f"/v1/admin/tenants/{TENANT}/events/{event_id}/door-devices"
+        code = self._ask("POST", path, {"name": "Phone"}, 201)["pairing_code"]
+        paired = self._ask("POST", "/v1/door/pair", {"pairing_code": code}, 200)
+        return event_id, str(paired["token"])
+
+    def _event(self, title: str, start_at: datetime = _FAR) -> str:
         body = {
             "title": title,
             "type": "in_person",
-            "start_at": "2099-06-01T18:00:00Z",
+            "start_at": start_at.isoformat(),
             "timezone": "Europe/Berlin",
             "venue": "Town Hall",
             "status": "published",

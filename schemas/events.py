@@ -140,6 +140,7 @@ class StatusSchema(BaseSchema):
 class EventStatusSchema(StatusSchema):
     """The new status of an event."""
 
+    status = one_of(Publication, required=True, metadata={"example": Publication.CANCELED.value})
     refund = Bool(
         metadata={
             "description": "Only with `canceled`: whether the prices of all admissions become owed"

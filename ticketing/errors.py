@@ -29,6 +29,7 @@ TicketingError
 └── Unavailable               503
         ├── ChainUnavailable           chain_unavailable
         │   └── NodesBusy              chain_unavailable
+    ├── CapacityChanged            capacity_changed
     └── DatabaseUnavailable        database_unavailable
 """
 
@@ -273,6 +274,14 @@ class NodesBusy(ChainUnavailable):
 
     retry_after = 1
     detail = "Too many requests are waiting for the blockchain node. Retry."
+
+
+class CapacityChanged(Unavailable):
+    """The event got a capacity while the order was being made."""
+
+    retry_after = 1
+    code = "capacity_changed"
+    detail = "The capacity of this event has just changed. Retry."
 
 
 class DatabaseUnavailable(Unavailable):

@@ -66,6 +66,11 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     worker_once(app)
     anvil.mint(node.rpc, anvil.TOKEN_ADDRESS, node.rpc("eth_accounts")[5], 7)
     back = anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, anvil.BUYER, 7, sender=5)
+    devices = f"{path}/events/{event['id']}/door-devices"
+    device = me.post(devices, {"name": "Main gate"}).json
+    me.post(f"{devices}/{device['id']}/revoke")
+    me.post(f"{path}/intents/{guest.intent_id}/erase")
+    me.post(f"{path}/admissions/{guest.id}/erase")
     settled = {"tx_hash": back["transactionHash"]}
     me.post(f"{path}/refunds/{buyer.intent['id']}/settle", settled)
     me.post(f"{path}/refunds/{buyer.intent['id']}/waive", {"amount": 2, "reason": "fees"})

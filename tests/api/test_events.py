@@ -5,7 +5,10 @@ import pytest
 from tests.support.factories import event_body, in_days
 from tests.support.field_values import EVENT
 
-CONTRACT_FIELDS = {*EVENT, "id", "status", "obstacles", "created_at", "updated_at"}
+CONTRACT_FIELDS = {
+    *(*EVENT, "id", "status", "obstacles", "created_at", "updated_at"),
+    *("held", "sold", "available"),
+}
 STATUSES = ("draft", "published", "canceled")
 REFERENCES_TO_NOTHING = (
     "evt_" + "0" * 26,

@@ -6,7 +6,7 @@ from ticketing.db import migrate
 from ticketing.db.connection import database
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.api_keys import ApiKey
-from ticketing.models.audit_log import AuditLogEntry
+from ticketing.models.audit_log import AuditLogEntry, AuditLogPeople
 from ticketing.models.chains import ChainBlock, ChainState
 from ticketing.models.counters import CounterEntry
 from ticketing.models.door import DoorDevice, EventDoor, Scan, TicketKey
@@ -22,6 +22,7 @@ from ticketing.models.ticket_types import EventStock, TicketType
 MODELS = (
     *(Admission, ApiKey, ChainState, Event, IdempotencyKey, Member, Payment, PaymentIntent),
     *(ChainBlock, RateCount, Refund, CounterEntry, Tenant, TicketType, AuditLogEntry, Wallet),
+    AuditLogPeople,
     *(DoorDevice, EventDoor, EventStock, RefundAddress, Scan, TicketKey, Transfer, Waiver),
 )
 

@@ -11,6 +11,8 @@ from flask import request, request_finished, request_started
 
 from bench.generate import Scale, fill
 from tests.conftest import NO_LIMITS
+from tests.support.admissions import FREE, admissions_of, given
+from tests.support.doors import KEYRING, moment, redeem, undo
 from tests.support.factories import (
     PRICE,
     Api,
@@ -25,10 +27,12 @@ from tests.support.factories import (
 from tests.support.holders import bought
 from tests.support.query_plans import Explainer, Recorder, faults_of
 from ticketing.db.connection import database
+from ticketing.models.admissions import Admission
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.chains import ChainBlock, ChainState
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.services.door import ticket_signing
 from tools import anvil
 
 SCALE = Scale(tenants=50, events=400, intents=6_000)
@@ -67,12 +71,14 @@ class Drive:
         with ExitStack() as stack:
             stack.enter_context(request_started.connected_to(self._begin, self.app))
             stack.enter_context(request_finished.connected_to(self._end, self.app))
+            self.open_the_doors()
             self.ask_for_every_list()
             self.organize()
             self.sell()
             self.watch()
             self.give_back()
             self.hold()
+            self.take_back()
             self.look_at_the_rest()
 
     def _begin(self, sender, **_):
@@ -231,6 +237,54 @@ class Drive:
         anybody = Api(self.app.test_client())
         path = f"{self.acme.checkout}/transfers/accept"
         assert post_twice(anybody, path, body).status_code == 200
+
+    def open_the_doors(self):
+        """Pair devices, scan, undo, and read what a door reads."""
+        anybody = Api(self.app.test_client())
+        for slug, api, event in (("fair", self.fair, self.crowded), ("big", self.big, self.hit)):
+            devices = f"/v1/admin/tenants/{slug}/events/{event.id}/door-devices"
+            made = [api.post(devices, {"name": "x"}).json for _ in range(3)]
+            api.post(f"{devices}/{made[2]['id']}/revoke")
+            code = {"pairing_code": made[0]["pairing_code"]}
+            token = anybody.post("/v1/door/pair", code).json["token"]
+            anybody.get(f"/v1/public/tenants/{slug}/ticket-keys")
+        gate = Api(self.app.test_client(), {"Authorization": f"Bearer {token}"})
+        path = f"/v1/door/tenants/big/events/{self.hit.id}"
+        cursor = gate.get(f"{path}/manifest").json["cursor"]
+        seats = list(Admission.select().where(Admission.event == self.hit).limit(9))
+        scans = [redeem(code=each.code, decided="admitted") for each in seats * 2]
+        scans += [redeem(qr=ticket_signing.qr_of(seats[0], KEYRING)), redeem(qr="x")]
+        for scan in (*scans, undo(scans[0]), undo(scans[9])):
+            body = {"sent_at": moment(), "scans": [scan]}
+            assert gate.post(f"{path}/scans", body).status_code == 200
+        assert gate.post(f"{path}/scans", {**body, "scans": scans}).status_code == 200
+        by_id = [redeem(admission_id=seats[0].id, generation=1)]
+        assert gate.post(f"{path}/scans", {**body, "scans": by_id}).status_code == 200
+        assert gate.get(f"{path}/manifest?since={cursor}").json["admissions"]
+        assert gate.get(f"{path}/stats").json["conflicts"]
+
+    def take_back(self):
+        """Do what an organizer does with admissions, and cancel an event with a capacity."""
+        event = self.acme.event(capacity=50)
+        ticket = self.acme.ticket(event, **FREE)
+        me, buyer = self._key_of("acme"), given(self.acme, ticket, quantity=2)
+        path = f"{self.acme.path}/events/{event['id']}"
+        guests = {"holders": [{"name": "Ada"}]}
+        assert (
+            post_twice(me, f"{path}/tickets/{ticket['id']}/admissions", guests).status_code == 201
+        )
+        for capacity in (60, None, 50):
+            assert me.patch(path, {"capacity": capacity}).status_code == 200
+        first, second = admissions_of(buyer)
+        here = f"{self.acme.path}/admissions"
+        assert post_twice(me, f"{here}/{first.id}/reissue", {}).status_code == 200
+        reasons = {"reason": "Ill.", "refund": True}
+        assert post_twice(me, f"{here}/{first.id}/void", reasons).status_code == 200
+        canceled = {"status": "canceled", "refund": True}
+        assert post_twice(me, f"{path}/status", canceled).status_code == 200
+        assert post_twice(me, f"{here}/{second.id}/erase", None).status_code == 200
+        path = f"{self.acme.path}/intents/{buyer.intent['id']}/erase"
+        assert post_twice(me, path, None).status_code == 200
 
     def look_at_the_rest(self):
         """Request what belongs to no tenant, and the reconciliation of a large tenant."""

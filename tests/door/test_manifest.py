@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from tests.support.doors import Door, change, now, redeem, undo
-from tests.support.factories import in_days
+from tests.support.factories import cli, in_days
 from ticketing.constants import AdmissionStatus
 from ticketing.db.connection import database, is_sqlite, write_transaction
 from ticketing.models.admissions import Admission
@@ -217,6 +217,15 @@ def test_a_cursor_from_after_the_backup_is_refused(door, gate):
     database.execute_sql("UPDATE event_doors SET last_change = 1")
     answer = gate.api.get(f"{gate.path}/manifest", query_string={"since": cursor})
     assert answer.status_code == 422
+
+
+def test_after_a_restore_every_device_reads_a_whole_manifest(app, door, gate):
+    door.admission()
+    cursor = read(gate)["cursor"]
+    cli(app, "db", "restored")
+    answer = gate.api.get(f"{gate.path}/manifest", query_string={"since": cursor})
+    assert answer.status_code == 422
+    assert len(read(gate)["admissions"]) == 1
 
 
 def test_it_is_sent_again_only_if_it_changed(door, gate):

@@ -32,14 +32,14 @@ def keys(api, organizer):
 
 
 def test_the_text_fits_a_small_qr_code_and_carries_no_code(admission):
-    text = ticket_signing.qr_of(admission, KEYRING)
+    text = ticket_signing.qrs_of([admission], KEYRING)[0]
     assert len(text) == 153 and text.startswith("T1:")
     assert set(text) <= set("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:")
     assert admission.code.upper() not in text
 
 
 def test_anybody_can_check_it_with_the_published_key(api, acme, admission):
-    data = base45.decode(ticket_signing.qr_of(admission, KEYRING)[3:])
+    data = base45.decode(ticket_signing.qrs_of([admission], KEYRING)[0][3:])
     (key,) = keys(api, acme)
     assert (key["kty"], key["crv"], key["kid"], key["newest"]) == ("OKP", "Ed25519", "1", True)
     public = eddsa.import_public_key(base64.urlsafe_b64decode(key["x"] + "="))
@@ -51,23 +51,26 @@ def test_anybody_can_check_it_with_the_published_key(api, acme, admission):
 
 
 def test_it_is_made_once_for_each_generation(admission):
-    first = ticket_signing.qr_of(admission, KEYRING)
-    assert ticket_signing.qr_of(Admission.get(), KEYRING) == first == Admission.get().qr
+    first = ticket_signing.qrs_of([admission], KEYRING)[0]
+    assert ticket_signing.qrs_of([Admission.get()], KEYRING)[0] == first == Admission.get().qr
     Admission.update(generation=2, qr=None).execute()
     # What a request still has in memory is not stored over the newer generation.
     admission.qr = None
-    assert ticket_signing.qr_of(admission, KEYRING) == first
+    assert ticket_signing.qrs_of([admission], KEYRING)[0] == first
     assert Admission.get().qr is None
-    second = ticket_signing.qr_of(Admission.get(), KEYRING)
+    second = ticket_signing.qrs_of([Admission.get()], KEYRING)[0]
     assert second != first and Admission.get().qr == second
 
 
 def test_a_changed_secret_key_gets_a_new_number_and_old_texts_stay_good(api, acme, admission):
-    old = ticket_signing.qr_of(admission, KEYRING)
+    old = ticket_signing.qrs_of([admission], KEYRING)[0]
     Admission.update(generation=2, qr=None).execute()
-    new = ticket_signing.qr_of(Admission.get(), NEWER)
+    new = ticket_signing.qrs_of([Admission.get()], NEWER)[0]
+    # This application still has the SECRET_KEY of before: it signs with number 1.
     published = keys(api, acme)
-    assert [(key["kid"], key["newest"]) for key in published] == [("1", False), ("2", True)]
+    assert [(key["kid"], key["newest"]) for key in published] == [("2", False), ("1", True)]
+    newest = ticket_signing.jwks(ticket_signing.keys_of(acme.id, NEWER))
+    assert [(key["kid"], key["newest"]) for key in newest] == [("1", False), ("2", True)]
     stored = ticket_signing.keys_of(acme.id, KEYRING)
     for text, number in ((old, 1), (new, 2)):
         ticket = ticket_signing.read(text)
@@ -78,12 +81,12 @@ def test_a_changed_secret_key_gets_a_new_number_and_old_texts_stay_good(api, acm
 
 def test_two_tenants_have_different_keys(api, acme, neighbour, admission):
     assert keys(api, acme)[0]["x"] != keys(api, neighbour)[0]["x"]
-    ticket = ticket_signing.read(ticket_signing.qr_of(admission, KEYRING))
+    ticket = ticket_signing.read(ticket_signing.qrs_of([admission], KEYRING)[0])
     assert not ticket_signing.is_genuine(ticket, ticket_signing.keys_of(neighbour.id, KEYRING))
 
 
 def test_a_changed_text_is_not_genuine(admission, acme):
-    text = ticket_signing.qr_of(admission, KEYRING)
+    text = ticket_signing.qrs_of([admission], KEYRING)[0]
     stored = ticket_signing.keys_of(acme.id, KEYRING)
     data = base45.decode(text[3:])
     for place in range(len(data)):

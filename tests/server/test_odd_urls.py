@@ -20,6 +20,7 @@ from tests.support.remote import PATIENCE_SECONDS, RemoteOrganizer
 from ticketing.config import load
 from ticketing.db import migrate
 from ticketing.db.connection import database
+from ticketing.web import auth
 from tools.stack import Stack, free_port
 
 SEGMENTS = {
@@ -97,8 +98,13 @@ SOUGHT = (
 def here(acme):
     """The ids of one resource of each kind that acme has."""
     ticket = acme.ticket(price_amount=0)
+    buyer = acme.buyer(ticket)
+    devices = f"{acme.path}/events/{ticket['event_id']}/door-devices"
+    owner = acme.with_headers({"X-API-Key": acme.admin_key})
     return {
         "tenant": acme.slug,
+        "admission_id": buyer.purchase().json["admissions"][0]["id"],
+        "device_id": owner.post(devices, {"name": "Phone"}).json["id"],
         "event_id": ticket["event_id"],
         "ticket_id": ticket["id"],
         "intent_id": acme.buyer(ticket).intent["id"],
@@ -127,8 +133,9 @@ def test_an_odd_id_in_a_path_is_an_id_that_never_was(app, acme, here):
             never = {**UNKNOWN, "tenant": "nobody-here"}[name]
             options = {"headers": headers} | ({"json": example} if example else {})
             unknown = ask(app, endpoint.method, endpoint.path(**{**here, name: never}), **options)
-            wrong_tenant = name == "tenant" and endpoint.surface != "public"
-            assert unknown.status_code == (403 if wrong_tenant else 404), endpoint
+            wrong_tenant = name == "tenant" and not isinstance(endpoint.guard, auth.Open)
+            is_refused = wrong_tenant or endpoint.needs_secret
+            assert unknown.status_code == (403 if is_refused else 404), endpoint
             for what, segment in SEGMENTS.items():
                 path = endpoint.path(**{**here, name: segment.replace("{id}", here[name])})
                 answer = ask(app, endpoint.method, path, **options)
@@ -163,6 +170,8 @@ def _takes(schema, value):
     if schema["type"] == "integer":
         number = int(text) if re.fullmatch("-?[0-9]{1,19}", text) else None
         return number is not None and schema["minimum"] <= number <= schema["maximum"]
+    if schema["type"] == "boolean":
+        return text in ("true", "false")
     if "enum" in schema:
         return text in schema["enum"]
     fits = schema.get("minLength", 0) <= len(text) <= schema.get("maxLength", len(text))
@@ -196,6 +205,8 @@ def test_odd_bytes_in_an_idempotency_key_are_refused_wherever_one_is_taken(app, 
     document = app.test_client().get("/openapi.json").json
     tried = 0
     for path, item in document["paths"].items():
+        if path.endswith("/refund-address"):
+            continue  # an API key does not open it
         operation = item.get("post", {})
         if "Idempotency-Key" not in {each["name"] for each in operation.get("parameters", ())}:
             continue

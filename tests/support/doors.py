@@ -90,7 +90,7 @@ class Door:
 
     def qr(self, admission: Admission) -> str:
         """The text of an admission's QR code as it is now."""
-        return ticket_signing.qr_of(Admission.get_by_id(admission.id), KEYRING)
+        return ticket_signing.qrs_of([Admission.get_by_id(admission.id)], KEYRING)[0]
 
     def new_device(self, **fields: Any) -> dict[str, Any]:
         """A device that is not paired yet."""

@@ -17,6 +17,28 @@ MAIN = "t1"
 """Peewee's alias for the main table of a query."""
 
 ALLOWED = {
+    "The scans of one admission: these are few.": (
+        r"door\.scan (searches scans_of_admission, then looks at .*|sorts scans)"
+    ),
+    "The conflicts of one event, of which some are settled.": (
+        r"door\.read_stats searches scans_in_conflict, then looks at .*"
+    ),
+    "Old events whose people are not erased yet: few, and the oldest ones first.": (
+        r"worker walks events_to_erase"
+    ),
+    "The orders and admissions of one event that has ended or was canceled.": (
+        r"(worker|events\.set_event_status) searches (intents|admissions)_of_event\w*,"
+        r" then looks at .*"
+    ),
+    "Postgres chooses by the sizes of both tables. Here there are few offers.": (
+        r"events\.set_event_status walks transfers_of_admission"
+    ),
+    "A reconciliation reads the stock of events with a capacity. There are few.": (
+        r"reconciliation\.get_reconciliation walks event_stock_pkey"
+    ),
+    "A reconciliation reads all events of one tenant that have a capacity.": (
+        r"reconciliation\.get_reconciliation searches events_of_tenant, then looks at .*capacity.*"
+    ),
     "The titles of one tenant's events, in the list's order: a part of a word has no index.": (
         r"events\.list_events searches events_\w+, then looks at (status )?title"
     ),

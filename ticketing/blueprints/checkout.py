@@ -19,6 +19,7 @@ from ticketing.conflicts import (
 )
 from ticketing.constants import IntentStatus
 from ticketing.errors import (
+    CapacityChanged,
     ChainUnavailable,
     IntentExpired,
     Invalid,
@@ -77,6 +78,7 @@ def _client_secret_again(stored: dict[str, Any]) -> dict[str, Any]:
     TooMuchUnpaid,
     TooManyOrders,
     TooManyFree,
+    CapacityChanged,
 )
 @never_stored("client_secret", shown_again=_client_secret_again)
 def preflight(body: dict[str, Any], tenant: str) -> PaymentIntent:

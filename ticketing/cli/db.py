@@ -11,6 +11,7 @@ from ticketing.db import backup as backups
 from ticketing.db import migrate
 from ticketing.db.connection import write_transaction
 from ticketing.services import wallets
+from ticketing.services.door import changes
 
 DEFAULT_SKIP = 10_000
 
@@ -60,10 +61,11 @@ def backup(file: Path) -> None:
 def restored(skip: int) -> None:
     """After a restore, skip addresses in every wallet that were issued since the backup.
 
-    Run it once after a restore, or after the promotion of a standby that lagged, before the service
+    Door devices then read a whole manifest, because they may know newer changes. Run it once after a restore, or after the promotion of a standby that lagged, before the service
     starts. The database does not know these addresses, and would issue them to other orders.
     """
     with write_transaction():
+        changes.start_over()
         skipped = wallets.skip(skip)
         for each in skipped:
             over = {"passed_over": f"0/{each.first} to 0/{each.next_index - 1}"}

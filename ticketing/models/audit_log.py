@@ -22,3 +22,19 @@ class AuditLogEntry(BaseModel):
 
     class Meta:
         table_name = "trail"
+
+
+class AuditLogPeople(BaseModel):
+    """Names and email addresses of one entry, kept beside it so that they can be erased.
+
+    `before` and `after` are JSON objects, as in the entry. There each of their fields is null.
+    """
+
+    entry = ForeignKeyField(AuditLogEntry, primary_key=True)
+    entry_id: str
+    subject = TextField()
+    before = TextField(null=True)
+    after = TextField()
+
+    class Meta:
+        table_name = "trail_people"

@@ -16,6 +16,8 @@ class Event(BaseModel):
     """An event of a tenant.
 
     `capacity` limits all its ticket types together (None: no limit). EventStock counts them.
+    `erased_at`: when the personal data of all its people was erased. `erasure_tried_at`: the last
+    try, which leaves out orders that owe a refund.
     """
 
     id = TextField(primary_key=True)
@@ -34,6 +36,8 @@ class Event(BaseModel):
     doors_open_at = UtcDateTimeField(null=True)
     transfers_end_at = UtcDateTimeField(null=True)
     status = TextField()
+    erased_at = UtcDateTimeField(null=True)
+    erasure_tried_at = UtcDateTimeField(null=True)
     created_at = UtcDateTimeField()
     updated_at = UtcDateTimeField()
 

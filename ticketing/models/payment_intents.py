@@ -116,7 +116,7 @@ class PaymentIntent(BaseModel):
     confirmations: int
     refunds: Sequence[Any]
     client_secret: str
-    has_event_stock: bool
+    capped_event: str | None  # of a locked intent: its event, if that has a capacity
     online_join_url: str | None
     payments: Sequence["Payment"]
     admissions: Sequence[Any]
@@ -137,11 +137,6 @@ class PaymentIntent(BaseModel):
         if None in terms:
             raise ValueError(f"{self.id} is a free order")
         return PaymentTerms(*terms)  # type: ignore[arg-type]
-
-    @property
-    def capped_event(self) -> str | None:
-        """The event of a locked intent, if the event has a capacity of its own."""
-        return self.event_id if self.has_event_stock else None
 
     @property
     def flags_in_order(self) -> list[Flag]:

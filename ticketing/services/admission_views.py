@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ticketing.constants import AdmissionStatus, IntentStatus, RefundRecipient
 from ticketing.credentials import Keyring
-from ticketing.db.connection import write_transaction
 from ticketing.models.admissions import Admission
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.door import ticket_signing
@@ -23,7 +20,7 @@ def add_to_order(intent: PaymentIntent, join_url: str | None, keyring: Keyring) 
     shown = [each for each in found if is_confirmed and admissions.shown_to_buyer(each)]
     for each in found:
         each.shown_code = each.shown_qr = None
-    for each, qr in zip(shown, _qrs_of(shown, keyring), strict=True):
+    for each, qr in zip(shown, ticket_signing.qrs_of(shown, keyring), strict=True):
         each.shown_code, each.shown_qr = each.code, qr
     intent.admissions = found
     intent.online_join_url = join_url if shown else None
@@ -37,15 +34,8 @@ def for_holder(admission: Admission, keyring: Keyring, *, shows_code: bool) -> A
     is_void = admission.status == AdmissionStatus.VOID
     is_valid = admission.status == AdmissionStatus.VALID
     admission.shown_code = admission.code if shows_code else None
-    admission.shown_qr = None if is_void else _qrs_of([admission], keyring)[0]
+    admission.shown_qr = None if is_void else ticket_signing.qrs_of([admission], keyring)[0]
     admission.online_join_url = admission.event.online_join_url if is_valid else None
     admission.transfer = transfers.pending(admission)
     admission.refund_recipient = RefundRecipient.ORDER_BUYER if admission.intent_id else None
     return admission
-
-
-def _qrs_of(found: Sequence[Admission], keyring: Keyring) -> list[str]:
-    if all(each.qr is not None for each in found):
-        return [str(each.qr) for each in found]
-    with write_transaction():
-        return [ticket_signing.qr_of(each, keyring) for each in found]

@@ -11,7 +11,7 @@ from peewee import ModelSelect
 from ticketing import ids
 from ticketing.conflicts import SoldOut
 from ticketing.constants import Publication
-from ticketing.errors import NotFound
+from ticketing.errors import CapacityChanged, NotFound
 from ticketing.models.chains import ChainState
 from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
@@ -100,6 +100,8 @@ def check_left(offer: TicketType, quantity: int) -> None:
 def hold(tenant: Tenant, offer: TicketType, quantity: int) -> Held:
     """Hold seats of an offer. SoldOut. NotFound if its event is not published any more.
 
+    CapacityChanged, very rarely: the event got a capacity since the offer was read.
+
     If it fails, roll the transaction back. The ticket type is locked afterwards, so until the
     commit its event stays published, and nobody adds or removes a capacity of the event.
     """
@@ -116,13 +118,9 @@ def hold(tenant: Tenant, offer: TicketType, quantity: int) -> Held:
     if not chains:
         event = public_listing.find_event(tenant, offer.event_id)
         if event.capacity is not None and event_stock is None:
-            # The capacity was added since the offer was read. Only here the event's stock is locked
-            # last. A deadlock is so rare that an error for one of two orders is better than one
-            # more statement in every order.
-            event_stock = stock.hold_of_event(offer.event_id, quantity)
-            if event_stock is None:
-                raise SoldOut
-            chains = _chains(ticket_type, is_capped=True)
+            # It was added since the offer was read. To lock its stock now, after the ticket type,
+            # could deadlock with other orders of the event.
+            raise CapacityChanged
     return Held(ticket_type, event_stock, chains)
 
 

@@ -4,11 +4,12 @@ import logging
 import signal
 import threading
 from collections.abc import Callable
+from functools import partial
 
 from ticketing.chain.errors import RpcError
 from ticketing.config import Config
 from ticketing.db.connection import UNAVAILABLE, close_broken_connection, database
-from ticketing.services import counters, idempotency
+from ticketing.services import counters, erasure, idempotency
 from ticketing.services.access import rate_limits
 from ticketing.services.payments import settlement
 from ticketing.services.payments.booking import CursorMoved
@@ -17,12 +18,13 @@ from ticketing.worker.watcher import ChainRefused, Watcher
 log = logging.getLogger(__name__)
 
 
-def _keep_house() -> None:
+def _keep_house(config: Config) -> None:
     """Run the periodic tasks that belong to no chain."""
     settlement.expire_free()
     idempotency.forget_old()
     rate_limits.forget_old()
     counters.put_together()
+    erasure.erase_old(config.personal_data_days)
 
 
 def look_once(config: Config, *, accept_reorganization: bool = False) -> list[str]:
@@ -30,7 +32,7 @@ def look_once(config: Config, *, accept_reorganization: bool = False) -> list[st
 
     `accept_reorganization`: go back further than the stored blocks, if a node requires it.
     """
-    _keep_house()
+    _keep_house(config)
     troubles = []
     for chain in config.chains.values():
         watcher = Watcher(chain, accept_reorganization=accept_reorganization)
@@ -67,9 +69,10 @@ class Worker:
         for watcher in watchers:
             tasks[f"chain {watcher.chain.chain_id}"] = watcher.look_if_due
             tasks[f"sweep of chain {watcher.chain.chain_id}"] = watcher.sweep
+        housekeeping = partial(_keep_house, self._config)
         threads = [
             threading.Thread(target=self._repeat, args=(name, task), name=name)
-            for name, task in {**tasks, "housekeeping": _keep_house}.items()
+            for name, task in {**tasks, "housekeeping": housekeeping}.items()
         ]
         for thread in threads:
             thread.start()

@@ -4,7 +4,13 @@ from peewee import Database, PostgresqlDatabase
 from playhouse.migrate import SchemaMigrator
 
 COLUMNS = {
-    "events": ("capacity BIGINT", "doors_open_at TIMESTAMPTZ", "transfers_end_at TIMESTAMPTZ"),
+    "events": (
+        "capacity BIGINT",
+        "doors_open_at TIMESTAMPTZ",
+        "transfers_end_at TIMESTAMPTZ",
+        "erased_at TIMESTAMPTZ",
+        "erasure_tried_at TIMESTAMPTZ",
+    ),
     "payment_intents": (
         "waived BIGINT NOT NULL DEFAULT 0",
         "seats_refunded INTEGER NOT NULL DEFAULT 0",
@@ -28,6 +34,12 @@ COLUMNS = {
 }
 
 TABLES = {
+    "trail_people": """
+        entry_id TEXT PRIMARY KEY REFERENCES trail (id),
+        subject TEXT NOT NULL,
+        before TEXT,
+        after TEXT NOT NULL
+    """,
     "event_stock": """
         event_id TEXT PRIMARY KEY REFERENCES events (id),
         capacity BIGINT NOT NULL,
@@ -140,9 +152,10 @@ _REFUND_INDEXES = (
 )
 
 INDEXES = (
+    "trail_people_of_subject ON trail_people (subject)",
+    "events_to_erase ON events (start_at) WHERE erased_at IS NULL",
     "refunds_of_log ON refunds (chain_id, tx_hash, log_index)",
     "admissions_changed ON admissions (event_id, change_number)",
-    "admissions_unnumbered ON admissions (event_id) WHERE change_number IS NULL",
     "admissions_of_event_void ON admissions (event_id, id) WHERE status = 'void'",
     "admissions_void ON admissions (tenant_id, id) WHERE status = 'void'",
     "admissions_of_event_redeemed ON admissions (event_id, id) WHERE redeemed_at IS NOT NULL",

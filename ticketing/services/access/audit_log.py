@@ -1,20 +1,23 @@
 """The audit log: who changed what, and from where. Written in the transaction of the change."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from ticketing import clock, ids
 from ticketing.db.connection import one_at_a_time, write_transaction
-from ticketing.models.audit_log import AuditLogEntry
+from ticketing.models.audit_log import AuditLogEntry, AuditLogPeople
 from ticketing.services.pagination import Page, PageRequest, paginate
 
 _LEFT_OUT = frozenset(
     {"key", "updated_at", "last_used_at", "held", "sold", "available", "obstacles", "next_index"}
 )
 """Fields that are not recorded: secrets that are shown once, and derived values."""
+
+_PERSONAL = ("holder",)
+"""Fields with names and email addresses. They are stored beside the log, and can be erased."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,10 @@ def record(
         before = {name: before[name] for name in after if name in before}
     if before is not None and not (after or details or is_change):
         return
+    entry_id = ids.new("trl_")
+    after = {**after, **(details or {})}
     AuditLogEntry.insert(
-        id=ids.new("trl_"),
+        id=entry_id,
         tenant=tenant_id,
         at=clock.now(),
         actor=by.name,
@@ -57,9 +62,24 @@ def record(
         request_id=by.request_id,
         action=by.action,
         subject=subject,
-        before=None if before is None else json.dumps(before),
-        after=json.dumps({**after, **(details or {})}),
+        before=None if before is None else json.dumps(_without_people(before)),
+        after=json.dumps(_without_people(after)),
     ).execute()
+    if any(name in after for name in _PERSONAL):
+        AuditLogPeople.insert(
+            entry=entry_id,
+            subject=subject,
+            before=None if before is None else json.dumps(_people(before)),
+            after=json.dumps(_people(after)),
+        ).execute()
+
+
+def _people(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: fields[name] for name in _PERSONAL if name in fields}
+
+
+def _without_people(fields: dict[str, Any]) -> dict[str, Any]:
+    return {**fields, **dict.fromkeys(_people(fields))}
 
 
 @contextmanager
@@ -83,4 +103,17 @@ def list_page(
     if subject is not None:
         query = query.where(AuditLogEntry.subject == subject)
     scope = f"audit_log {tenant_id} {json.dumps([actor, subject])}"
-    return paginate(query, [AuditLogEntry.id], page, scope=scope, descending=True)
+    found = paginate(query, [AuditLogEntry.id], page, scope=scope, descending=True)
+    _add_people(found.data)
+    return found
+
+
+def _add_people(entries: Sequence[AuditLogEntry]) -> None:
+    """Put names and email addresses that are not erased back into entries."""
+    by_id = {entry.id: entry for entry in entries}
+    for people in AuditLogPeople.select().where(AuditLogPeople.entry.in_(list(by_id))):
+        entry = by_id[people.entry_id]
+        for side in ("before", "after"):
+            if (known := getattr(people, side)) is not None:
+                merged = {**json.loads(getattr(entry, side)), **json.loads(known)}
+                setattr(entry, side, json.dumps(merged))

@@ -57,8 +57,11 @@ def _lock_door(event_id: Any) -> ModelSelect[EventDoor]:
 
 @Prepared
 def _unnumbered(event_id: Any) -> ModelSelect[Admission]:
-    unnumbered = Admission.change_number.is_null()
-    return Admission.select(Admission.id).where(Admission.event == event_id, unnumbered).limit(1)
+    unnumbered = Admission.select(Admission.id).where(
+        Admission.event == event_id, Admission.change_number.is_null()
+    )
+    # Most admissions of all events have no number. With this order, Postgres uses the index.
+    return unnumbered.order_by(Admission.change_number).limit(1)
 
 
 def number(event_id: str) -> Numbered:
@@ -68,6 +71,18 @@ def number(event_id: str) -> Numbered:
         door = _number(event_id)
         return Numbered(door.salt, door.last_change, not _unnumbered.rows(event_id=event_id))
     return Numbered(door.salt, door.last_change, True)
+
+
+def start_over() -> int:
+    """End the cursors of all manifests, so that every device reads a whole one. Return how many.
+
+    After a restore, a device may know newer changes than the database.
+    """
+    doors = list(EventDoor.select(EventDoor.event))
+    for door in doors:
+        salt = secrets.token_hex(_SALT_BYTES)
+        EventDoor.update(salt=salt).where(EventDoor.event == door.event_id).execute()
+    return len(doors)
 
 
 def _number(event_id: str) -> EventDoor:

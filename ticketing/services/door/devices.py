@@ -32,6 +32,13 @@ EVENT_COLUMNS = (
 )
 
 
+_DEVICE_COLUMNS = (
+    *(DoorDevice.id, DoorDevice.tenant, DoorDevice.event, DoorDevice.gate, DoorDevice.show_names),
+    *(DoorDevice.paired_at, DoorDevice.token_digest),
+    *(DoorDevice.last_seen_at, DoorDevice.unsynced),
+)
+
+
 @dataclass(frozen=True)
 class DoorCaller:
     """The caller of a door's surface: a device of the event, or a credential (`device` None)."""
@@ -66,7 +73,7 @@ def _event(tenant_id: Any, event_id: Any) -> ModelSelect[Event]:
 @Prepared
 def _live_device(device_id: Any, now: Any) -> ModelSelect[DoorDevice]:
     return (
-        DoorDevice.select(DoorDevice, Tenant, *EVENT_COLUMNS)
+        DoorDevice.select(*_DEVICE_COLUMNS, Tenant.id, Tenant.slug, *EVENT_COLUMNS)
         .join(Tenant)
         .switch(DoorDevice)
         .join(Event)

@@ -40,9 +40,15 @@ def _all(event_id: Any) -> ModelSelect[Admission]:
 
 @Prepared
 def _changed(event_id: Any, since: Any) -> ModelSelect[Admission]:
-    # What has no number was changed and will be shown again: better twice than too late.
-    is_new = (Admission.change_number > since) | Admission.change_number.is_null()
-    return Admission.select(*_COLUMNS).where(Admission.event == event_id, is_new)
+    return Admission.select(*_COLUMNS).where(
+        Admission.event == event_id, Admission.change_number > since
+    )
+
+
+@Prepared
+def _unnumbered(event_id: Any) -> ModelSelect[Admission]:
+    unnumbered = Admission.change_number.is_null()
+    return Admission.select(*_COLUMNS).where(Admission.event == event_id, unnumbered)
 
 
 @Prepared
@@ -125,7 +131,9 @@ def of(caller: DoorCaller, since: str | None, config: Config) -> Manifest:
     def read() -> Sequence[Any]:
         if after is None:
             return _all.tuples(event_id=event.id)
-        return _changed.tuples(event_id=event.id, since=after)
+        rows = _changed.tuples(event_id=event.id, since=after)
+        # What could not be numbered yet is shown now and again later: better twice than too late.
+        return rows if numbered.is_complete else rows + _unnumbered.tuples(event_id=event.id)
 
     return Manifest(tag, head, read, numbered.salt.encode(), caller.sees_names)
 

@@ -28,7 +28,6 @@ def _with_nonces(event_id: Any, nonces: Sequence[Any]) -> ModelSelect[Scan]:
         Scan.select(Scan, Admission.id, Admission.ticket_type)
         .join(Admission, JOIN.LEFT_OUTER)
         .where(Scan.event == event_id, Scan.nonce.in_(nonces))
-        .order_by(Scan.id)
     )
 
 
@@ -38,7 +37,7 @@ def _with_nonce(event_id: Any, nonce: Any) -> ModelSelect[Scan]:
 
 
 def with_nonces(event_id: str, nonces: Collection[str]) -> Sequence[Scan]:
-    """Return the event's scans with these nonces, of all credentials, the oldest first."""
+    """Return the event's scans with these nonces, of all credentials."""
     if len(nonces) == 1:
         return _with_nonce.rows(event_id=event_id, nonce=next(iter(nonces)))
     return list(_with_nonces(event_id, list(nonces)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from peewee import IntegrityError
@@ -53,7 +53,8 @@ class ScanRequest:
     @property
     def digest(self) -> str:
         """A digest of the content, to recognize the same scan."""
-        content = json.dumps([str(each) for each in astuple(self)])
+        named = (self.qr, self.code, self.admission_id, self.generation)
+        content = json.dumps([self.kind, str(self.at), *named, self.decided, self.of])
         return hashlib.sha256(content.encode()).hexdigest()[:32]
 
 

@@ -56,24 +56,22 @@ def _set_qr(qr: Any, admission_id: Any, generation: Any) -> Any:
     return Admission.update(qr=qr).where(this, Admission.qr.is_null())
 
 
-def qr_of(admission: Admission, keyring: Keyring) -> str:
-    """Return the text of the admission's QR code. It is stored when first asked for.
+def qrs_of(found: Sequence[Admission], keyring: Keyring) -> list[str]:
+    """Return the texts of the QR codes of one tenant's admissions. They are stored when first made.
 
-    The text of one generation never changes. If the admission has a newer generation by now, the
+    The text of one generation never changes. If an admission has a newer generation by now, the
     text of the older one is returned, but not stored.
     """
-    if admission.qr is None:
-        key = _current(keys_of(admission.tenant_id, keyring), keyring)
-        admission.qr = _sign(admission, key.number, keyring.current)
+    missing = [each for each in found if each.qr is None]
+    if missing:
+        number = keys_of(missing[0].tenant_id, keyring)[-1].number
+        # Before the transaction: a signature takes milliseconds, and other writers wait.
+        for admission in missing:
+            admission.qr = _sign(admission, number, keyring.current)
         with write_transaction():
-            changed = _set_qr.run(
-                qr=admission.qr, admission_id=admission.id, generation=admission.generation
-            )
-            if not changed:
-                stored = Admission.get_by_id(admission.id)
-                if stored.generation == admission.generation and stored.qr is not None:
-                    admission.qr = stored.qr
-    return str(admission.qr)
+            for admission in missing:
+                _store(admission)
+    return [str(each.qr) for each in found]
 
 
 def stored_keys(tenant_id: str) -> Sequence[TicketKey]:
@@ -82,19 +80,18 @@ def stored_keys(tenant_id: str) -> Sequence[TicketKey]:
 
 
 def keys_of(tenant_id: str, keyring: Keyring) -> Sequence[TicketKey]:
-    """Return a tenant's public keys by number, with that of the current SECRET_KEY.
+    """Return a tenant's public keys by number. The one of the current SECRET_KEY is the last.
 
-    The last one is the newest. A key that does not exist yet is created.
+    It is created if it does not exist yet.
     """
-    keys = stored_keys(tenant_id)
-    if _find(keys, keyring) is None:
+    if _find(stored_keys(tenant_id), keyring) is None:
         _create(tenant_id, keyring)
-        keys = stored_keys(tenant_id)
-    return keys
+    made_by = credentials.secret_key_id(keyring.current)
+    return sorted(stored_keys(tenant_id), key=lambda key: bool(key.secret_key_id == made_by))
 
 
 def jwks(keys: Sequence[TicketKey]) -> list[dict[str, Any]]:
-    """Return public keys as JWKs (RFC 8037). The last key is the newest."""
+    """Return public keys as JWKs (RFC 8037). The last key signs new QR codes."""
     return [
         {
             "kty": "OKP",
@@ -169,10 +166,14 @@ def _find(keys: Sequence[TicketKey], keyring: Keyring) -> TicketKey | None:
     return next((key for key in keys if key.secret_key_id == made_by), None)
 
 
-def _current(keys: Sequence[TicketKey], keyring: Keyring) -> TicketKey:
-    found = _find(keys, keyring)
-    assert found is not None
-    return found
+def _store(admission: Admission) -> None:
+    changed = _set_qr.run(
+        qr=admission.qr, admission_id=admission.id, generation=admission.generation
+    )
+    if not changed:
+        stored = Admission.get_by_id(admission.id)
+        if stored.generation == admission.generation and stored.qr is not None:
+            admission.qr = stored.qr
 
 
 def _create(tenant_id: str, keyring: Keyring) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from peewee import Expression, fn
+from peewee import Expression
 
 from ticketing import clock
 from ticketing.chain.answers import Block
@@ -245,11 +245,11 @@ def lock(intent_ids: Iterable[str]) -> Sequence[PaymentIntent]:
 def lock_where(condition: Expression) -> Sequence[PaymentIntent]:
     """Lock the intents that meet a condition, in the order of their ids.
 
-    `has_event_stock` is read with them. It stays true or false until the transaction ends, because
-    a lock of the event or of the chain was taken before.
+    `capped_event` is read with them. It stays as it is until the transaction ends, because a lock
+    of the event or of the chain was taken before.
     """
     of_event = EventStock.select(EventStock.event).where(EventStock.event == PaymentIntent.event)
-    columns = (PaymentIntent, fn.EXISTS(of_event).alias("has_event_stock"))
+    columns = (PaymentIntent, of_event.alias("capped_event"))
     query = PaymentIntent.select(*columns).where(condition)
     return list(locked(query.order_by(PaymentIntent.id)))
 

@@ -1,0 +1,57 @@
+"""The surface on which organizers erase personal data."""
+
+from collections.abc import Callable
+
+from schemas.admissions import AdmissionSchema
+from schemas.intents import AdminIntentSchema
+from ticketing.constants import Role
+from ticketing.errors import NotFound
+from ticketing.models.admissions import Admission
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.services import erasure
+from ticketing.services.access import audit_log
+from ticketing.services.orders import admissions, intents
+from ticketing.web import auth
+from ticketing.web.audited import actor
+from ticketing.web.blueprint import ApiBlueprint
+from ticketing.web.context import caller
+from ticketing.web.idempotency import idempotent
+
+blp = ApiBlueprint(
+    "erasure",
+    __name__,
+    url_prefix="/v1/admin/tenants/<tenant>",
+    guard=auth.TenantRole(reads=Role.ADMIN, writes=Role.ADMIN),
+    description="Erases names and email addresses. Amounts and chain addresses stay.",
+)
+
+
+@blp.post("/intents/<intent_id>/erase")
+@idempotent
+@blp.response(200, AdminIntentSchema)
+@blp.raises(NotFound)
+def erase_intent(tenant: str, intent_id: str) -> PaymentIntent:
+    """Erase the names and email addresses of an order and its admissions, everywhere.
+
+    Admissions that were transferred belong to somebody else. They are erased by their own id.
+    """
+    _erase(erasure.erase_intent, intent_id)
+    return intents.read(caller().tenant_id, intent_id)
+
+
+@blp.post("/admissions/<admission_id>/erase")
+@idempotent
+@blp.response(200, AdmissionSchema)
+@blp.raises(NotFound)
+def erase_admission(tenant: str, admission_id: str) -> Admission:
+    """Erase the names and email addresses of an admission's holder, everywhere."""
+    _erase(erasure.erase_admission, admission_id)
+    return admissions.get(caller().tenant_id, admission_id)
+
+
+def _erase(erase: Callable[[str, str], None], subject: str) -> None:
+    """Erase, and record it without the old values."""
+    tenant_id = caller().tenant_id
+    with audit_log.changes(tenant_id):
+        erase(tenant_id, subject)
+        audit_log.record(tenant_id, actor(), subject, before=None, after={"erased": True})

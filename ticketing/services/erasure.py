@@ -1,0 +1,113 @@
+"""Erase personal data: names and email addresses of buyers, holders, and recipients of offers.
+
+Amounts, chain addresses and transactions stay. Names in the audit log are in a table beside it, so
+the log itself stays append-only.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+from peewee import Expression, fn
+
+from ticketing import clock, ids
+from ticketing.db.connection import locked, write_transaction
+from ticketing.errors import NotFound
+from ticketing.models.admissions import Admission, Transfer
+from ticketing.models.audit_log import AuditLogPeople
+from ticketing.models.events import Event
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.services.orders import admissions
+
+EVENTS_AT_ONCE = 10
+TRY_AGAIN_AFTER = timedelta(days=1)
+"""When an event is looked at again that still owes refunds."""
+
+_NOBODY = {"holder_name": None, "holder_email": None}
+_HAS_HOLDER = Admission.holder_name.is_null(False) | Admission.holder_email.is_null(False)
+_HAS_BUYER = PaymentIntent.buyer_name.is_null(False) | PaymentIntent.buyer_email.is_null(False)
+
+log = logging.getLogger(__name__)
+
+
+def erase_intent(tenant_id: str, intent_id: str) -> None:
+    """Erase an order's buyer, its holders and their offers. A repeat changes nothing. NotFound.
+
+    An admission that was transferred belongs to somebody else, and keeps its holder.
+    """
+    with write_transaction():
+        of_order = (PaymentIntent.id == intent_id) & (PaymentIntent.tenant == tenant_id)
+        if locked(PaymentIntent.select(PaymentIntent.id).where(of_order)).first() is None:
+            raise NotFound("This intent does not exist.")
+        _erase_buyers(of_order)
+        _erase_holders((Admission.intent == intent_id) & Admission.transferred_at.is_null())
+    log.info("personal data erased: %s", intent_id)
+
+
+def erase_admission(tenant_id: str, admission_id: str) -> None:
+    """Erase an admission's holder and its offers. A repeat changes nothing. NotFound."""
+    admissions.get(tenant_id, admission_id)
+    with write_transaction():
+        _erase_holders(Admission.id == admission_id)
+    log.info("personal data erased: %s", admission_id)
+
+
+def erase_of_any_tenant(subject: str) -> str | None:
+    """Erase an order or an admission by its id. Return its tenant. None for an unknown id."""
+    is_intent = ids.is_id(ids.INTENT, subject)
+    model = PaymentIntent if is_intent else Admission
+    row: PaymentIntent | Admission | None = model.get_or_none(model.id == subject)
+    if row is None:
+        return None
+    (erase_intent if is_intent else erase_admission)(row.tenant_id, subject)
+    return row.tenant_id
+
+
+def erase_old(days: int) -> int:
+    """Erase everybody of some events that ended more than `days` ago. Return how many events.
+
+    An order that owes a refund keeps its buyer and holders until the refund is paid or waived.
+    """
+    now = clock.now()
+    before = now - timedelta(days=days)
+    is_over = (Event.start_at < before) & (fn.COALESCE(Event.end_at, Event.start_at) < before)
+    was_not_tried = Event.erasure_tried_at.is_null() | (
+        Event.erasure_tried_at < now - TRY_AGAIN_AFTER
+    )
+    due = Event.select(Event.id).where(Event.erased_at.is_null(), is_over, was_not_tried)
+    found = [event.id for event in due.order_by(Event.start_at).limit(EVENTS_AT_ONCE)]
+    for event_id in found:
+        _erase_event(event_id)
+    return len(found)
+
+
+def _erase_event(event_id: str) -> None:
+    with write_transaction():
+        list(locked(Event.select(Event.id).where(Event.id == event_id)))
+        of_event = PaymentIntent.event == event_id
+        owes = PaymentIntent.refund_due > 0
+        _erase_buyers(of_event & ~owes)
+        owing = PaymentIntent.select(PaymentIntent.id).where(of_event, owes)
+        owes_nothing = Admission.intent.is_null() | Admission.intent.not_in(owing)
+        _erase_holders((Admission.event == event_id) & owes_nothing)
+        now = clock.now()
+        Event.update(erasure_tried_at=now, erased_at=None if owing.exists() else now).where(
+            Event.id == event_id
+        ).execute()
+    log.info("personal data erased: %s", event_id)
+
+
+def _erase_buyers(of: Expression) -> None:
+    nobody = {"buyer_name": None, "buyer_email": None}
+    PaymentIntent.update(nobody).where(of, _HAS_BUYER).execute()
+
+
+def _erase_holders(of: Expression) -> None:
+    """Erase the holders of admissions, in their offers and in the audit log too."""
+    found = Admission.select(Admission.id).where(of).order_by(Admission.id)
+    list(locked(found))
+    of_them = Admission.select(Admission.id).where(of)
+    Admission.update({**_NOBODY, "change_number": None}).where(of, _HAS_HOLDER).execute()
+    Transfer.update(_NOBODY).where(Transfer.admission.in_(of_them)).execute()
+    AuditLogPeople.delete().where(AuditLogPeople.subject.in_(of_them)).execute()
