@@ -92,7 +92,7 @@ class Door(Core):
     ) -> ScanRequest:
         generation = admission.generation
         named: dict[str, Any] = {
-            "qr": {"qr": ticket_signing.qr_of(admission, self.config.keyring)},
+            "qr": {"qr": ticket_signing.qrs_of([admission], self.config.keyring)[0]},
             "code": {"code": admission.code},
             "id": {"admission_id": admission.id, "generation": generation},
             "old": {"admission_id": admission.id, "generation": max(1, generation - 1)},
