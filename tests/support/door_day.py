@@ -4,12 +4,12 @@ It works out by itself what the server must answer to each scan, and who is insi
 """
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 from tests.support.door_device import ADMITTED, DoorDevice, Scan
+from tests.support.door_guests import Guest, Ticket, verdict_on
 from tests.support.doors import Door, Gate, change
 from tests.support.factories import Api, Organizer, in_days
 from tests.support.stopped_clock import StoppedClock
@@ -21,29 +21,6 @@ MOST_SEATS = 100
 CLOCKS = (0, -3, 4, -11, 7, -1)
 """The devices' clocks are wrong by so many minutes."""
 BATCH = 40
-
-
-@dataclass
-class Ticket:
-    """An admission, as the test knows it. `inside`: the nonce of the scan that redeemed it."""
-
-    id: str
-    code: str
-    qr: str
-    generation: int = 1
-    status: str = "valid"
-    inside: str | None = None
-    conflicts: dict[str, tuple[datetime, int]] = field(default_factory=dict)
-    """The open conflicts by nonce: when, and of which generation."""
-
-
-@dataclass
-class Guest:
-    """A person with a QR code, theirs or a copy."""
-
-    ticket: Ticket
-    qr: str
-    generation: int
 
 
 @dataclass
@@ -224,7 +201,7 @@ class Day:
             return
         ticket = self.of_id(result["admission"]["id"])
         generation = result["admission"]["generation"]
-        verdict = _verdict(ticket, generation)
+        verdict = verdict_on(ticket, generation)
         is_conflict = scan.get("decided") == ADMITTED != verdict
         assert result["outcome"] == ("conflict" if is_conflict else verdict)
         if verdict == ADMITTED:
@@ -298,16 +275,3 @@ class Day:
     def _set_status(self, ticket: Ticket, status: str) -> None:
         change(Admission.get_by_id(ticket.id), status=AdmissionStatus(status))
         ticket.status = status
-
-
-def _verdict(ticket: Ticket, generation: int) -> str:
-    if ticket.status != "valid":
-        return ticket.status
-    if ticket.inside is not None:
-        return "already_redeemed"
-    return "superseded" if generation < ticket.generation else ADMITTED
-
-
-def shuffled(draw: random.Random, values: Sequence[Any]) -> list[Any]:
-    """Return the values in another order."""
-    return draw.sample(list(values), len(values))
