@@ -41,7 +41,11 @@ class ScanSchema(BaseSchema):
         validate=Written(UUID),
         metadata=documented(_NONCE, "A UUID. The same scan sent again gets the same result."),
     )
-    kind = one_of(ScanKind, required=True)
+    kind = one_of(
+        ScanKind,
+        required=True,
+        metadata={"description": "To redeem needs one way to name the admission, an undo `of`."},
+    )
     qr = Text(
         validate=validate.Length(1, MAX_QR),
         metadata=documented("T1:AB0-ZK...", "The text of the QR code."),
@@ -60,7 +64,8 @@ class ScanSchema(BaseSchema):
         )
     )
     decided = one_of(
-        Decision, metadata={"description": "What the device decided by itself, offline."}
+        Decision,
+        metadata={"description": "If the device let the holder in by itself."},
     )
     of = Text(
         validate=Written(UUID),

@@ -170,10 +170,12 @@ class ScanKind(StrEnum):
 
 
 class Decision(StrEnum):
-    """What a device decided by itself before it sent a scan."""
+    """What a device decided by itself before it sent a scan.
+
+    It sends only scans of people whom it let in: the server redeems what is sent.
+    """
 
     ADMITTED = "admitted"
-    REFUSED = "refused"
 
 
 class ScanOutcome(StrEnum):

@@ -16,7 +16,7 @@ SECONDS = int(os.environ.get("FUZZ_SECONDS", "300"))
 CREDENTIALS = [*(role.value for role in Role), "client secret", "none"]
 BODIES = (
     *("EventCreate", "TicketTypeCreate", "Preflight", "Buyer", "WalletSet"),
-    *("RefundAddress", "RefundSettle"),
+    *("RefundAddress", "RefundSettle", "EventStatus", "Scan", "DoorDeviceCreate"),
 )
 RUNS = 2 * len(CREDENTIALS)
 

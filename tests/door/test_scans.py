@@ -302,9 +302,10 @@ def test_scans_are_append_only(gate):
             database.execute_sql(statement)
 
 
-def test_a_scan_that_the_device_refused_is_recorded_as_what_it_is(door, gate, admission, qr):
-    assert gate.outcome(qr=qr, decided="refused") == "admitted"
-    assert gate.outcome(qr=qr, decided="refused") == "already_redeemed"
+def test_a_scan_that_the_device_refused_is_not_taken_because_it_would_redeem(gate, qr):
+    answer = gate.send(redeem(qr=qr, decided="refused"))
+    assert answer.status_code == 422
+    assert answer.json["errors"].keys() == {"scans.0.decided"}
 
 
 def test_of_many_that_scan_one_ticket_at_once_one_is_admitted(door, qr):

@@ -204,7 +204,7 @@ def test_the_demo_sells_a_ticket_from_nothing(kind, request, starts_processes):
         assert re.search(shown, done.stdout), shown
     assert '"held": 0, "sold": 1, "available": 9' in done.stdout
     assert len(done.stdout.splitlines()) < 75
-    assert max(map(len, done.stdout.splitlines())) < 500
+    assert max(map(len, done.stdout.splitlines())) < 600
 
 
 def test_a_chain_that_was_refused_is_taken_once_it_is_right(stack, node, remote):

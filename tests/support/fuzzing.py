@@ -1,5 +1,6 @@
 """The parts of the fuzz: a shop with data, schemathesis' engine, and the findings."""
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -63,6 +64,14 @@ IN_WORDS = {
     "xpub": {"Not an extended public key: its checksum is wrong."},
     "address": NO_PAYEE,
     "recipient": NO_PAYEE,
+    "email": {"Not a valid email address."},
+    "holders.#.email": {"Not a valid email address."},
+    "refund": {"Only an event that is canceled is refunded."},
+    "since": {"Must be a cursor of this event's manifest."},
+    "expires_at": {"Must be in the future."},
+    "scans.#.of": {"An undo has `of`, and no admission."},
+    "scans.#.kind": {"Must have qr, or code, or admission_id and generation."},
+    "scans.#.at": {"Missing data for required field."},
     "Idempotency-Key": {"32 characters or more without a credential."},
 }
 """Rejections of values that JSON Schema allows. The document describes each of them in words.
@@ -165,7 +174,8 @@ def configuration(
     return SchemathesisConfig.from_dict(
         {
             "seed": seed,
-            "headers": headers,
+            # Its client does not decompress.
+            "headers": {**headers, "Accept-Encoding": "identity"},
             "continue-on-failure": True,
             **({"max-time": seconds} if seconds else {}),
             "dictionaries": {name: {"values": values} for name, values in known.items()},
@@ -253,7 +263,7 @@ def _is_said_in_words(case: Case, problem: dict[str, Any]) -> bool:
     if problem["code"] == "idempotency_key_reused":
         return True
     return all(
-        set(messages) <= {OUT_OF_RANGE} | IN_WORDS.get(name, set())
+        set(messages) <= {OUT_OF_RANGE} | IN_WORDS.get(re.sub(r"\.\d+\.", ".#.", name), set())
         or _is_float(case.body, name, messages)
         for name, messages in problem["errors"].items()
     )
@@ -261,7 +271,10 @@ def _is_said_in_words(case: Case, problem: dict[str, Any]) -> bool:
 
 def _is_float(body: Any, name: str, messages: list[str]) -> bool:
     """Return whether 1.0 was sent: JSON Schema takes it for an integer, the service does not."""
-    return messages == ["Not a valid integer."] and isinstance(body.get(name), float)
+    value = body
+    for part in name.split("."):
+        value = value[int(part)] if isinstance(value, list) else value.get(part)
+    return messages == ["Not a valid integer."] and isinstance(value, float)
 
 
 _numbers = count(1)

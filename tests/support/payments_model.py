@@ -237,8 +237,7 @@ class Model:
         elif status == "confirmed":
             assert counted >= keeps * self._scale
         elif status == "reversed":
-            # If all its seats were refunded, nothing is left to be paid.
-            assert counted < keeps * self._scale or keeps == 0
+            assert counted < keeps * self._scale
         if not self.deepest:
             price = keeps if status == "confirmed" else 0
             left = price + intent["refund_due"] + gone

@@ -61,7 +61,9 @@ def backup(file: Path) -> None:
 def restored(skip: int) -> None:
     """After a restore, skip addresses in every wallet that were issued since the backup.
 
-    Door devices then read a whole manifest, because they may know newer changes. Run it once after a restore, or after the promotion of a standby that lagged, before the service
+    Door devices then read a whole manifest, because they may know newer changes.
+
+    Run it once after a restore, or after the promotion of a standby that lagged, before the service
     starts. The database does not know these addresses, and would issue them to other orders.
     """
     with write_transaction():

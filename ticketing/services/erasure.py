@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from datetime import timedelta
 
-from peewee import Expression, fn
+from peewee import Expression
 
 from ticketing import clock, ids
 from ticketing.db.connection import locked, write_transaction
@@ -71,7 +71,7 @@ def erase_old(days: int) -> int:
     """
     now = clock.now()
     before = now - timedelta(days=days)
-    is_over = (Event.start_at < before) & (fn.COALESCE(Event.end_at, Event.start_at) < before)
+    is_over = (Event.start_at < before) & (Event.end_at.is_null() | (Event.end_at < before))
     was_not_tried = Event.erasure_tried_at.is_null() | (
         Event.erasure_tried_at < now - TRY_AGAIN_AFTER
     )

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from peewee import Case, Expression, ModelSelect, fn
 
 from ticketing import clock
-from ticketing.constants import SOLD, AdmissionStatus
+from ticketing.chain.answers import Block
+from ticketing.constants import SOLD, AdmissionStatus, IntentStatus
 from ticketing.db.connection import locked
 from ticketing.models.admissions import Admission
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.services.orders import admissions
+from ticketing.services.payments import settlement
 
 REASON = "event_canceled"
 """The void_reason of these admissions."""
 
 
-def void_all(event_id: str, *, refund: bool) -> None:
+def void_all(event_id: str, cursors: Mapping[int, Block | None], *, refund: bool) -> None:
     """Void the admissions of an event, those of people inside included. A repeat changes nothing.
 
     `refund`: their prices become owed to their orders, also for those that an earlier call voided
-    without a refund. Call it after sales.cancel_sale, in the same transaction: until that
-    ends, no order of the event is settled, and no guest is added.
+    without a refund. Call it after sales.cancel_sale, which returns the `cursors`, in the same
+    transaction: until that ends, no order of the event is settled, and no guest is added.
     """
     of_event = Admission.event == event_id
     orders = (PaymentIntent.event == event_id) & PaymentIntent.status.in_(SOLD)
@@ -48,6 +51,7 @@ def void_all(event_id: str, *, refund: bool) -> None:
         changed += made_up.execute()
         if changed:
             _owe(orders)
+            _settle_reversed(orders, cursors)
     EventStock.update(sold=0).where(EventStock.event == event_id).execute()
     TicketType.update(sold=0).where(TicketType.event == event_id).execute()
 
@@ -71,6 +75,14 @@ def _owe(orders: Expression) -> None:
     # If any payment is not final, all of it is pending. The worker corrects that when it settles.
     pending = Case(None, [(_has_pending_payment(), due)], 0)
     PaymentIntent.update(refund_due=due, refund_pending=pending).where(orders).execute()
+
+
+def _settle_reversed(orders: Expression, cursors: Mapping[int, Block | None]) -> None:
+    """Settle the few reversed orders: they may keep nothing now, so that no payment is missing."""
+    for intent in settlement.lock_where(orders & (PaymentIntent.status == IntentStatus.REVERSED)):
+        cursor = cursors.get(intent.chain_id or 0)
+        if cursor is not None:
+            settlement.settle(intent, cursor)
 
 
 def _has_pending_payment() -> Any:

@@ -31,15 +31,17 @@ def lock_sale(of: Expression) -> dict[int, Block | None]:
     return cursors
 
 
-def cancel_sale(of: Expression) -> None:
+def cancel_sale(of: Expression) -> dict[int, Block | None]:
     """Cancel the live intents of ticket types that are no longer sold. Received money is due back.
 
-    `of` selects the ticket types. Call it first in the transaction that ends the sale.
+    Return the cursors of all chains. `of` selects the ticket types. Call it first in the
+    transaction that ends the sale.
     """
     cursors = lock_sale(of)
     # An order that was being created at the time of the first lock is visible now.
     for intent in settlement.lock_where(_live(of)):
         _cancel(intent, cursors.get(intent.chain_id or 0))
+    return cursors
 
 
 def _live(of: Expression) -> Expression:
