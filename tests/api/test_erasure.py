@@ -105,9 +105,9 @@ def test_an_unknown_or_foreign_one_is_not_there(acme, neighbour, buyer):
     assert Admission.select().where(Admission.holder_name == ADA["name"]).count() == 2
 
 
-def end(event_id, days):
-    """Let an event have ended so many days ago."""
-    ended = NOW - timedelta(days=days)
+def end(event_id, days, hours=0):
+    """Let an event have ended so long ago."""
+    ended = NOW - timedelta(days=days, hours=hours)
     times = {"start_at": ended - timedelta(hours=1), "end_at": ended}
     Event.update(times).where(Event.id == event_id).execute()
 
@@ -119,7 +119,11 @@ def test_old_events_are_erased_by_the_worker(acme, node, buyer):
     end(guest_ticket["event_id"], 91)
     worker_once(acme.app)
     assert buyer_and_guest_names() == ([ADA["name"]], [ADA["name"]] * 2)
-    end(buyer.intent["event_id"], 91)
+    # Not an hour too early, also within one day.
+    end(buyer.intent["event_id"], 90, hours=-1)
+    worker_once(acme.app)
+    assert buyer_and_guest_names() == ([ADA["name"]], [ADA["name"]] * 2)
+    end(buyer.intent["event_id"], 90, hours=1)
     worker_once(acme.app)
     assert tables_with_personal_data() == set()
     assert all(event.erased_at is not None for event in Event.select())

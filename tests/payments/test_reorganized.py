@@ -88,6 +88,27 @@ def test_confirmed_becomes_reversed_and_recovers(acme, node):
     assert acme.stock(ticket) == (0, 1)
 
 
+def test_a_reversed_order_of_a_canceled_event_waits_for_no_payment(acme, node):
+    ticket = acme.ticket()
+    buyer = acme.buyer(ticket)
+    worker_once(acme.app)
+    mine(node, 3)
+    buyer.pay(node)
+    worker_once(acme.app)
+    node.rpc("anvil_reorg", 2, [])
+    worker_once(acme.app)
+    assert buyer.now()["status"] == "reversed"
+
+    path = f"{acme.path}/events/{ticket['event_id']}/status"
+    assert acme.api().post(path, {"status": "canceled"}).status_code == 200
+
+    # All its seats are refunded, so it keeps nothing, and nothing is missing.
+    intent = buyer.now()
+    assert (intent["status"], intent["refund_due"]) == ("confirmed", 0)
+    listed = acme.api().get(f"{acme.path}/admissions").json["data"]
+    assert [each["status"] for each in listed] == ["void"]
+
+
 def test_a_repeat_that_is_reorganized_away_is_no_longer_due(acme, node):
     buyer = acme.buyer(acme.ticket())
     worker_once(acme.app)

@@ -148,7 +148,7 @@ def set_status(
     """Publish, unpublish or cancel an event. The current status changes nothing.
 
     A cancelation voids all admissions. With `refund` (None: True) their prices become owed to their
-    orders. A second call with `refund` True does so for an event that was canceled without.
+    orders. A second call with `refund` does so for an event that was canceled without refunds.
 
     NotFound, InvalidTransition; HasIntents for a return to draft if there are payment intents;
     Invalid for a `refund` with another status.
@@ -159,7 +159,7 @@ def set_status(
     with write_transaction():
         event = _lock(tenant_id, event_id)
         if is_end:
-            _end(event, refund)
+            _end(event, refund=refund is not False)
         if event.status == status:
             return event
         if status not in PUBLICATION_MOVES[Publication(event.status)]:
@@ -176,12 +176,12 @@ def set_status(
         return event
 
 
-def _end(event: Event, refund: bool | None) -> None:
+def _end(event: Event, *, refund: bool) -> None:
     """Cancel the live orders of a locked event, and void its admissions."""
     if event.status == Publication.CANCELED and not refund:
         return
     cursors = sales.cancel_sale(TicketType.event == event)
-    event_voids.void_all(event.id, cursors, refund=refund is not False)
+    event_voids.void_all(event.id, cursors, refund=refund)
 
 
 def _with_obstacles(tenant: Tenant, event: Event, config: Config) -> Event:
