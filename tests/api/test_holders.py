@@ -192,7 +192,7 @@ def test_organizers_find_holders_by_name_address_and_whether_they_are_inside(acm
     for query, found in expected.items():
         listed = read.get(f"{acme.path}/admissions?{query}")
         assert [each["id"] for each in listed.json["data"]] == [each.id for each in found], query
-        assert "code" not in listed.text and "qr" not in listed.text
+        assert all({"code", "qr"}.isdisjoint(each) for each in listed.json["data"])
     shown = read.get(f"{acme.path}/admissions?redeemed=true").json["data"][0]
     assert shown["redeemed_at"] is not None and shown["redeemed_gate"] == "North"
     assert shown["holder"] == {"name": "GRACE 100%", "email": None}
