@@ -51,11 +51,11 @@ def test_it_has_all_that_a_device_needs(door, gate):
 
 
 def test_names_are_shown_only_to_devices_that_may_see_them(door, gate):
-    change(door.admission(), holder_name="Ada")
+    change(door.admission(), holder_name="Ada Lovelace")
     assert "holder_name" not in read(gate)["admissions"][0]
     for other in (door.gate(show_names=True), door.desk()):
-        assert read(other)["admissions"][0]["holder_name"] == "Ada"
-    assert "Ada" not in str(read(gate))
+        assert read(other)["admissions"][0]["holder_name"] == "Ada Lovelace"
+    assert "Ada Lovelace" not in str(read(gate))
 
 
 def test_the_salt_is_that_of_the_event(door, gate):
