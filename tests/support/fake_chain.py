@@ -16,6 +16,8 @@ SELECTORS = {
     for name in ("decimals()", "symbol()", "balanceOf(address)")
 }
 FIRST_BLOCKS = 8
+MOST_SECONDS_BACK = 1800
+"""How much older than its first block a transaction's new block may be."""
 
 
 @dataclass(frozen=True)
@@ -95,20 +97,24 @@ class FakeChain:
         """Replace the last blocks, and add `extra` more. Return how many were replaced.
 
         `places` says in which new block each transaction goes, in turns. None drops one. The order
-        within a block is reversed, so that log indexes change.
+        within a block is reversed, so that log indexes change. No transaction gets into a block from
+        long before it was sent.
         """
         depth = min(depth, len(self._blocks) - 1)
         old, self._blocks = self._blocks[-depth:], self._blocks[:-depth]
         moved: list[list[Transaction]] = [[] for _ in range(depth + extra)]
-        transactions = [each for block in old for each in block.transactions]
-        for turn, each in enumerate(transactions):
+        transactions = [(each, block.time) for block in old for each in block.transactions]
+        earliest = [block.time for block in old] + [old[-1].time] * extra
+        for turn, (each, mined_at) in enumerate(transactions):
             place = places[turn % len(places)] if places else None
             if place is None:
                 self._dropped.append(each)
             else:
-                moved[place % len(moved)].insert(0, each)
-        for turn, inside in enumerate(moved):
-            self._add(old[min(turn, depth - 1)].time, tuple(inside))
+                to = place % len(moved)
+                moved[to].insert(0, each)
+                earliest[to] = max(earliest[to], mined_at - MOST_SECONDS_BACK)
+        for time, inside in zip(earliest, moved, strict=True):
+            self._add(time, tuple(inside))
         return depth
 
     def include_dropped(self, time: int) -> None:
