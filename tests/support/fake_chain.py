@@ -97,8 +97,8 @@ class FakeChain:
         """Replace the last blocks, and add `extra` more. Return how many were replaced.
 
         `places` says in which new block each transaction goes, in turns. None drops one. The order
-        within a block is reversed, so that log indexes change. No transaction gets into a block from
-        long before it was sent.
+        within a block is reversed, so that log indexes change. No transaction gets into a block
+        from long before it was sent.
         """
         depth = min(depth, len(self._blocks) - 1)
         old, self._blocks = self._blocks[-depth:], self._blocks[:-depth]
