@@ -71,10 +71,11 @@ def endpoints(app: Flask, prefix: str = "/") -> Iterator[Endpoint]:
 
 
 def same(answer: Any) -> tuple[Any, ...]:
-    """Return a response without its request id, for comparison."""
+    """Return a response without its request id and its time, for comparison."""
     body = answer.get_json(silent=True)
     headers = {name: value for name, value in answer.headers if name != "X-Request-ID"}
-    headers.pop("Content-Length", None)
+    for name in ("Content-Length", "Date"):
+        headers.pop(name, None)
     if isinstance(body, dict):
         body = {name: value for name, value in body.items() if name != "request_id"}
     return answer.status_code, repr(body), tuple(sorted(headers.items()))
