@@ -108,7 +108,7 @@ def test_the_books_agree_whatever_the_organizer_does_meanwhile(acme, capacities)
 
     in_threads(change, *(lambda seed=seed: crowd.buy(seed) for seed in range(BUYERS)))
     assert made.keys() <= {200, 409} and made[200]
-    # An order that was being made while a capacity was added is to be sent again.
+    # An order that was in progress while a capacity was added must be sent again.
     assert crowd.answers.keys() <= {201, 409, 503} and crowd.answers[503] <= made[200]
     last = api.patch(f"{acme.path}/events/{event['id']}", {"capacity": 10**6})
     assert last.status_code == 200
