@@ -16,7 +16,13 @@ from schemas.base import (
 )
 from schemas.events import PublicEventSchema
 from schemas.people import PersonSchema
-from ticketing.constants import MAX_GUESTS, AdmissionStatus, Publication, RefundRecipient
+from ticketing.constants import (
+    EVENT_CANCELED_REASON,
+    MAX_GUESTS,
+    AdmissionStatus,
+    Publication,
+    RefundRecipient,
+)
 
 EXAMPLE_QR = "T1:" + "6BF+H0QK/2.NC 5V" * 9
 
@@ -79,8 +85,12 @@ class VoidSchema(BaseSchema):
 
     reason = Text(
         required=True,
-        validate=[validate.Length(1, 500), Written(NOT_BLANK)],
-        metadata=documented("Asked for by the holder."),
+        validate=[
+            validate.Length(1, 500),
+            Written(NOT_BLANK),
+            validate.NoneOf([EVENT_CANCELED_REASON]),
+        ],
+        metadata=documented("Asked for by the holder.", "Any text but `event_canceled`."),
     )
     refund = Bool(
         required=True,

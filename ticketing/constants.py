@@ -139,6 +139,10 @@ class AdmissionStatus(StrEnum):
     VOID = "void"
 
 
+EVENT_CANCELED_REASON = "event_canceled"
+"""The void_reason of admissions that were voided with their event. No other void may have it."""
+
+
 class RefundStatus(StrEnum):
     """What became of the money that an order owes or owed."""
 

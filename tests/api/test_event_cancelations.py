@@ -154,3 +154,11 @@ def test_many_orders_need_no_more_statements_than_one(acme):
     assert statements(1) == statements(20)
     assert PaymentIntent.select().count() == 21
     assert (statuses(), reconciliation.reconcile(None)) == ({"void"}, [])
+
+
+def test_no_void_may_look_like_that_of_a_canceled_event(acme, buyers):
+    """Otherwise a later cancelation with refunds would owe what was decided not to be owed."""
+    body = {"reason": "event_canceled", "refund": False}
+    path = f"{acme.path}/admissions/{admissions_of(buyers[0])[0].id}/void"
+    answer = acme.api().post(path, body)
+    assert (answer.status_code, list(answer.json["errors"])) == (422, ["reason"])

@@ -1,8 +1,8 @@
 """Transfers: the holder offers an admission, somebody else accepts it.
 
 An offer is a secret that is derived from the transfer's id. The person who accepts it gets a new
-code. The old code and QR code end in the same transaction. Each call locks the admission first, so that of
-an acceptance, a scan, a void and a cancelation only the first one counts.
+code. The old code and QR code end in the same transaction. Each call locks the admission first. So
+of an acceptance, a scan, a void and a cancelation, only the first one counts.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from peewee import Case, Expression, ModelSelect, fn
 
 from ticketing import clock
 from ticketing.chain.answers import Block
-from ticketing.constants import SOLD, AdmissionStatus, IntentStatus
+from ticketing.constants import EVENT_CANCELED_REASON, SOLD, AdmissionStatus, IntentStatus
 from ticketing.db.connection import locked
 from ticketing.models.admissions import Admission
 from ticketing.models.chains import ChainState
@@ -17,9 +17,6 @@ from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.services.orders import admissions
 from ticketing.services.payments import settlement
-
-REASON = "event_canceled"
-"""The void_reason of these admissions."""
 
 
 def void_all(event_id: str, cursors: Mapping[int, Block | None], *, refund: bool) -> None:
@@ -36,7 +33,7 @@ def void_all(event_id: str, cursors: Mapping[int, Block | None], *, refund: bool
     voided = Admission.update(
         status=AdmissionStatus.VOID,
         voided_at=clock.now(),
-        void_reason=REASON,
+        void_reason=EVENT_CANCELED_REASON,
         void_refund=refund,
         change_number=None,
     ).where(of_event, Admission.status != AdmissionStatus.VOID)
@@ -45,7 +42,7 @@ def void_all(event_id: str, cursors: Mapping[int, Block | None], *, refund: bool
     if refund:
         made_up = Admission.update(void_refund=True).where(
             of_event,
-            Admission.void_reason == REASON,
+            Admission.void_reason == EVENT_CANCELED_REASON,
             Admission.void_refund == False,  # noqa: E712
         )
         changed += made_up.execute()
