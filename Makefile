@@ -6,15 +6,15 @@ SUPPLY := .tools/supply
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check --require-hashes --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo quick test test-long lint format fuzz bench lock audit
+.PHONY: help run demo quick test test-long lint format fuzz screenshots bench lock audit
 
 help: ## List the targets
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
 
-run: .venv/runs ## Start everything on this machine, with a demo tenant
+run: .venv/demo ## Start everything on this machine, with a demo tenant
 	@$(BIN)/python -m tools.run
 
-demo: .venv/runs ## Sell one ticket on a new chain and database, step by step
+demo: .venv/demo ## Sell one ticket on a new chain and database, step by step
 	@$(BIN)/python -m tools.demo
 
 PYTEST := $(BIN)/python -m pytest
@@ -41,6 +41,9 @@ SECONDS := 1200
 fuzz: .venv/tests ## Fuzz the service by its OpenAPI document with every role, SECONDS=1200 in all
 	@FUZZ_SECONDS=$(SECONDS) $(PYTEST) -m long tests/api/test_fuzz.py -s
 
+screenshots: .venv/tests ## Write docs/screenshots: each page on a phone and on a desk
+	@$(BIN)/python -m tools.screenshots
+
 bench: .venv/tests ## Measure the cost of requests; write the table to bench/RESULTS.md too
 	@$(BIN)/python -m bench --write
 
@@ -53,6 +56,7 @@ PYTHONS := 3.11 3.12 3.13 3.14
 lock: $(SUPPLY)/ready ## Pin the packages of the .in files with hashes, list licences; UPGRADE=--upgrade for newer ones
 	@$(LOCK) requirements.in -o requirements.txt
 	@$(LOCK) requirements-dev.in -c requirements.txt -o requirements-dev.txt
+	@$(LOCK) tools/demo.in -c requirements.txt -c requirements-dev.txt -o tools/demo.txt
 	@$(LOCK) tools/supply.in -o tools/supply.txt
 	@$(LOCK) tools/node.in -o tools/node.txt
 	@set -e; for version in $(PYTHONS); do \
@@ -67,12 +71,17 @@ lock: $(SUPPLY)/ready ## Pin the packages of the .in files with hashes, list lic
 ANSWERED :=
 audit: $(SUPPLY)/ready ## Check all pinned packages for known vulnerabilities
 	@$(SUPPLY)/bin/pip-audit --strict --disable-pip --require-hashes $(ANSWERED) \
-		-r requirements.txt -r requirements-dev.txt -r tools/supply.txt -r tools/node.txt
+		-r requirements.txt -r requirements-dev.txt -r tools/demo.txt -r tools/supply.txt -r tools/node.txt
 
 .venv/runs: requirements.txt
 	@echo "installing the service's packages"
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python $(PIP_INSTALL) -r requirements.txt
+	@touch $@
+
+.venv/demo: .venv/runs tools/demo.txt
+	@echo "installing the mail catcher and the receiver of webhooks"
+	@$(BIN)/python $(PIP_INSTALL) -r tools/demo.txt
 	@touch $@
 
 .venv/tests: .venv/runs requirements-dev.txt

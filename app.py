@@ -19,30 +19,37 @@ from ticketing.blueprints import (
     door_devices,
     erasure,
     events,
+    exports,
     holders,
     intents,
     metrics,
+    notifications,
     pairing,
     public,
     reconciliation,
     refunds,
     system,
+    tenants,
     ticket_types,
     tokens,
     transfers,
     wallets,
+    webhooks,
 )
-from ticketing.config import Config, ConfigError, load
+from ticketing.config import Config, load
 from ticketing.constants import MAX_BODY_BYTES
 from ticketing.db.connection import open_database
+from ticketing.environment import ConfigError
+from ticketing.pages import problems as error_pages
+from ticketing.pages import surfaces as pages
 from ticketing.services.access.rate_limits import Limiter
 from ticketing.web import openapi, problems, rate_limit, request_log
-from ticketing.web.response_cache import Front
+from ticketing.web.response_cache import Front, ResponseCache
 
 SURFACES = (
-    *(tokens, api_keys, wallets, events, ticket_types, intents, admissions, refunds),
+    *(tokens, tenants, api_keys, wallets, events, ticket_types, intents, admissions, refunds),
     *(reconciliation, audit_log, public, checkout, holders, transfers, chains, system),
-    *(door_devices, pairing, door, erasure),
+    *(door_devices, pairing, door, erasure, notifications, webhooks, exports),
 )
 
 
@@ -56,26 +63,37 @@ def create_app(config: Config | None = None) -> Flask:
             config = load(os.environ)
         except ConfigError as error:
             sys.exit(f"ticketing: {error}")
-    logs.configure(config.log_level, config.log_format)
+    app = build()
     try:
-        open_database(config.database_url)
+        configure(app, config)
     except OSError as error:
         sys.exit(f"ticketing: DATABASE_URL: cannot create its folder ({error.strerror})")
+    return app
 
+
+def build() -> Flask:
+    """Return the application with all surfaces. It works once it is configured."""
     app = Flask("ticketing")
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.json.sort_keys = False  # type: ignore[attr-defined]
     app.json.compact = True  # type: ignore[attr-defined]
-    app.extensions["ticketing"] = config
-    app.extensions["limiter"] = Limiter()
     app.url_map.merge_slashes = False  # otherwise `//` redirects to an absolute http:// URL
     request_log.register(app)
     rate_limit.register(app)
-    problems.register(app)
+    problems.register(app, error_pages)
     api = openapi.make_api(app)
     for surface in SURFACES:
         api.register_blueprint(surface.blp)
     app.register_blueprint(metrics.blp)
+    pages.register(app)
     cli.register(app)
     app.wsgi_app = Front(app)  # type: ignore[method-assign]
     return app
+
+
+def configure(app: Flask, config: Config) -> None:
+    """Let an application work with `config`, without anything that it knew. OSError."""
+    logs.configure(config.log_level, config.log_format)
+    open_database(config.database_url)
+    app.extensions.update(ticketing=config, limiter=Limiter(), response_cache=ResponseCache())
+    cli.register_dev(app, config)

@@ -12,8 +12,9 @@ import tempfile
 from functools import partial
 from typing import Any
 
-from ticketing.config import ConfigError, load
+from ticketing.config import load
 from ticketing.constants import LOOKS_AT_ONCE
+from ticketing.environment import ConfigError
 from ticketing.server.worker import STOPS
 from ticketing.services.access.rate_limits import Limiter
 
@@ -40,7 +41,7 @@ workers = _config.web_concurrency
 worker_class = "ticketing.server.worker.Worker"
 threads = 2 * LOOKS_AT_ONCE  # half of them may wait for nodes
 worker_connections = 500  # the usual limit of 1,024 file descriptors leaves two per connection
-sendfile = False  # the worker buffers what a client does not read at once
+# `sendfile` stays unset: any value would disable it. ticketing/server/files.py sends files.
 preload_app = True
 control_socket_disable = True
 forwarded_allow_ips = ""  # web/client_ip.py reads X-Forwarded-For, with TRUSTED_PROXIES

@@ -28,7 +28,7 @@ COLUMNS = {
     "admissions": "id tenant_id event_id ticket_type_id intent_id code status holder_name"
     " holder_email redeemed_at created_at",
     "chains": "chain_id token_address decimals symbol refusal block_number block_hash block_time"
-    " looked_at lease_holder lease_until",
+    " looked_at",
     "chain_blocks": "chain_id number hash time",
     "idempotency_keys": "digest request_digest claimed_at created_at status body",
 }

@@ -71,6 +71,10 @@ def _listing_known(shop: Shop) -> Request:
     return Request("GET", _listing(shop).path, {"If-None-Match": shop.etag})
 
 
+def _event_page(shop: Shop) -> Request:
+    return Request("GET", f"/{TENANT}/summer-concert")
+
+
 def _event_by_jwt(shop: Shop) -> Request:
     bearer = {"Authorization": f"Bearer {shop.jwt}"}
     return Request("GET", f"{_ADMIN}/events/{shop.event_id}", bearer)
@@ -115,6 +119,7 @@ def _purchase(shop: Shop) -> Request:
 CASES = (
     Case("public listing", 200, _listing, _most(1.6, 2.2)),
     Case("public listing, not modified", 304, _listing_known, _most(1.6, 2.2)),
+    Case("event page", 200, _event_page, _most(3.2, 4.4)),
     Case("admin event, JWT", 200, _event_by_jwt, _most(4.5, 7.5)),
     Case("admin event, API key", 200, _event_by_key, _most(5, 7.5)),
     Case("key for a JWT", 200, _exchange, _most(4, 5)),

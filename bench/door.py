@@ -20,6 +20,7 @@ from werkzeug.test import Client
 
 from app import create_app
 from bench import seats
+from bench.catalog import put_on_sale
 from bench.growth_sides import Cost
 from bench.table import aligned, verdict
 from ticketing import clock, config, ids
@@ -27,8 +28,6 @@ from ticketing.constants import AdmissionStatus
 from ticketing.db import migrate
 from ticketing.models.admissions import Admission
 from ticketing.models.door import DoorDevice
-from ticketing.models.events import Event
-from ticketing.models.ticket_types import TicketType
 from ticketing.services.access import tenants
 from ticketing.services.door import devices
 from tools.postgres import Postgres
@@ -72,33 +71,13 @@ class _Door:
         )
         self._client = Client(create_app(settings))
         migrate.upgrade()
-        tenant, now = tenants.create("door", "Door", None), clock.now()
-        times = {"created_at": now, "updated_at": now}
-        event = Event.create(
-            id=ids.new(ids.EVENT),
-            tenant=tenant,
-            title="Tonight",
-            slug="tonight",
-            description="",
-            type="in_person",
-            timezone="UTC",
-            status="published",
-            **{"start_at": now + timedelta(hours=1), **times},
-        )
-        ticket_type = TicketType.create(
-            id=ids.new(ids.TICKET_TYPE),
-            tenant=tenant,
-            event=event,
-            name="Seat",
-            price_amount=0,
-            transferable=True,
-            status="published",
-            **{"min_per_order": 1, "max_per_order": 10, **times},
-        )
+        tenant, now = tenants.create("venue", "Venue", None), clock.now()
+        ticket_type = put_on_sale(tenant, now + timedelta(hours=1), price_amount=0)
+        event_id = ticket_type.event_id
         self._seats = [ids.new(ids.ADMISSION) for _ in range(SEATS)]
         seats.fill(ticket_type.id, self._seats)
         device = devices.create(
-            *(tenant.id, event.id),
+            *(tenant.id, event_id),
             name="Phone",
             gate="North",
             show_names=False,
@@ -108,7 +87,7 @@ class _Door:
         DoorDevice.update(paired_at=now - timedelta(days=1)).execute()
         token = devices.pair(device.pairing_code, settings.keyring).token
         self._headers = {"Authorization": f"Bearer {token}", "Accept-Encoding": "gzip"}
-        self._path = f"/v1/door/tenants/door/events/{event.id}"
+        self._path = f"/v1/door/tenants/venue/events/{event_id}"
         self._next = iter(self._seats)
 
     def lines(self, rounds: int) -> Iterator[list[str]]:

@@ -1,6 +1,5 @@
 """Invented data for the generator: outcomes of orders, and realistic values."""
 
-import hashlib
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,13 +9,13 @@ from ticketing import ids
 from ticketing.chain.xpub import parse
 from ticketing.constants import Flag, IntentStatus
 from tools.anvil import DEMO_XPUB
+from tools.base58 import base58check
 
 YEAR, DAY, HOUR, HOLD = 365 * 86_400, 86_400, 3_600, 900
 """Seconds. HOLD is how long an order is held."""
 
 BLOCK_SECONDS = 2
 PUBLIC_KEY = parse(DEMO_XPUB).public_key
-BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True)
@@ -98,9 +97,4 @@ def address() -> str:
 def xpub(chain_code: bytes) -> str:
     """Return an account's xpub with this chain code."""
     data = bytes.fromhex("0488B21E03") + bytes(8) + chain_code + PUBLIC_KEY
-    checksum = hashlib.sha256(hashlib.sha256(data).digest()).digest()[:4]
-    number, written = int.from_bytes(data + checksum, "big"), ""
-    while number:
-        number, digit = divmod(number, 58)
-        written = BASE58[digit] + written
-    return written
+    return base58check(data)

@@ -149,7 +149,7 @@ class Generator:
             chain = REGISTRY[chain_id]
             self._sink.add(
                 *("chains", chain_id, chain.token_address, chain.decimals, chain.symbol, None),
-                *(head, "0x" + secrets.token_hex(32), now, now, None, None),
+                *(head, "0x" + secrets.token_hex(32), now, now),
             )
             for number in range(head - block_history.KEPT + 1, head + 1):
                 block_hash = "0x" + secrets.token_hex(32)

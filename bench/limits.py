@@ -18,7 +18,7 @@ from bench.cases import CASES
 from bench.rows import Row
 from bench.servers import SERVICE, Server
 from bench.table import aligned
-from ticketing.constants import CallClass
+from ticketing.limits import CallClass
 
 MOST = 1.25
 """The CPU limit of a listing with limits, as a multiple of one without limits."""

@@ -12,19 +12,18 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from bench.catalog import put_on_sale
 from bench.empty_chain import BLOCK_SECONDS, EmptyChain
 from ticketing import clock, ids
 from ticketing.chain import address
 from ticketing.chain.endpoint import Call
 from ticketing.chain.node import Node
-from ticketing.chain.registry import LOCAL_CHAIN_ID, REGISTRY
+from ticketing.chain.registry import LOCAL_CHAIN_ID, REGISTRY, Chain
 from ticketing.chain.rpc import RpcClient
 from ticketing.db import migrate
 from ticketing.db.connection import database, open_database, write_transaction
-from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
-from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains
 from ticketing.worker.watcher import Watcher
 from tools import anvil
@@ -60,11 +59,7 @@ def main() -> None:
     for watched in ADDRESSES:
         with tempfile.TemporaryDirectory() as folder, anvil.Anvil() as node:
             anvil.ensure_token(node.rpc)
-            open_database(f"sqlite:///{folder}/bench.db")
-            migrate.upgrade()
-            chain = REGISTRY[LOCAL_CHAIN_ID].enabled((node.url,), None, None)
-            watcher = Watcher(chain)
-            watcher.look()
+            chain, watcher = _first_look(folder, node.url)
             _issue(watched)
             node.rpc("anvil_mine", hex(BLOCKS))
             rpc = CountingRpc(chain.rpc_urls)
@@ -87,11 +82,7 @@ def catch_up() -> None:
     logging.disable()
     first_time = int(clock.now().timestamp()) - MISSED_BLOCKS * BLOCK_SECONDS
     with tempfile.TemporaryDirectory() as folder, EmptyChain(first_time) as node:
-        open_database(f"sqlite:///{folder}/bench.db")
-        migrate.upgrade()
-        chain = REGISTRY[LOCAL_CHAIN_ID].enabled((node.url,), None, None)
-        watcher = Watcher(chain)
-        watcher.look()
+        chain, watcher = _first_look(folder, node.url)
         _issue(MISSED_ADDRESSES)
         node.mine(MISSED_BLOCKS)
         rpc = CountingRpc(chain.rpc_urls)
@@ -112,6 +103,16 @@ def catch_up() -> None:
     )
 
 
+def _first_look(folder: str, url: str) -> tuple[Chain, Watcher]:
+    """Open a new database, and look at the node once."""
+    open_database(f"sqlite:///{folder}/bench.db")
+    migrate.upgrade()
+    chain = REGISTRY[LOCAL_CHAIN_ID].enabled((url,), None, None)
+    watcher = Watcher(chain)
+    watcher.look()
+    return chain, watcher
+
+
 def _cpu_ms(watcher: Watcher) -> float:
     start = time.process_time()
     watcher.look()
@@ -121,39 +122,13 @@ def _cpu_ms(watcher: Watcher) -> float:
 def _issue(count: int) -> None:
     now = clock.now()
     tenant = Tenant.create(id=ids.new(ids.TENANT), slug="bench", name="Bench", created_at=now)
-    event = Event.create(
-        id=ids.new(ids.EVENT),
-        tenant=tenant,
-        title="Event",
-        slug="event",
-        description="",
-        type="online",
-        start_at=now,
-        timezone="UTC",
-        status="published",
-        created_at=now,
-        updated_at=now,
-    )
-    ticket_type = TicketType.create(
-        id=ids.new(ids.TICKET_TYPE),
-        tenant=tenant,
-        event=event,
-        name="Ticket",
-        price_amount=1,
-        chain_id=LOCAL_CHAIN_ID,
-        transferable=True,
-        status="published",
-        held=count,
-        min_per_order=1,
-        max_per_order=1,
-        created_at=now,
-        updated_at=now,
-    )
+    sold = {"price_amount": 1, "chain_id": LOCAL_CHAIN_ID, "held": count}
+    ticket_type = put_on_sale(tenant, now, **sold)
     rows = [
         {
             "id": ids.new(ids.INTENT),
             "tenant": tenant.id,
-            "event": event.id,
+            "event": ticket_type.event_id,
             "ticket_type": ticket_type.id,
             "status": "awaiting_payment",
             "flags": frozenset(),

@@ -107,7 +107,7 @@ class VoidSchema(BaseSchema):
 
 
 class ReissueSchema(PersonSchema):
-    """Where the new code is sent. Without an address, the response shows it."""
+    """Where the new code is sent by mail. Without an address, the response shows it."""
 
     MAY_BE_ABSENT = True
 
@@ -121,7 +121,11 @@ class ReissuedAdmissionSchema(AdmissionSchema):
     code = fields.String(
         required=True,
         allow_none=True,
-        metadata=documented("5m8r2t6w9y1a4c7e0g3j", "Secret. Null in a repeated response."),
+        attribute="shown_code",
+        metadata=documented(
+            "5m8r2t6w9y1a4c7e0g3j",
+            "Secret. Null in a repeated response, and if it is sent to an email address.",
+        ),
     )
 
 

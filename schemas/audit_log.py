@@ -1,19 +1,8 @@
 """Schemas of the audit log."""
 
-import json
-from typing import Any
-
 from marshmallow import fields, validate
 
-from schemas.base import BaseSchema, Instant, PageQuery, Text, an_id, documented
-
-
-class JsonObject(fields.Dict):
-    """A JSON object that the database stores as text."""
-
-    def _serialize(self, value: Any, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
-        found: dict[str, Any] | None = None if value is None else json.loads(value)
-        return found
+from schemas.base import BaseSchema, Instant, JsonObject, PageQuery, Text, an_id, documented
 
 
 class AuditLogEntrySchema(BaseSchema):

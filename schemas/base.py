@@ -1,6 +1,7 @@
 """Shared parts of all schemas: strict fields, pages, and examples for the documentation."""
 
 import copy
+import json
 import re
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -8,6 +9,7 @@ from typing import Any, ClassVar
 
 from marshmallow import Schema, ValidationError, fields, missing, validate
 
+from ticketing import clock
 from ticketing.constants import DEFAULT_PAGE, EPOCH, MAX_PAGE, Publication
 
 # These patterns are published. They mean the same in Python and in JavaScript (ECMA-262).
@@ -122,6 +124,32 @@ class Text(fields.String):
         return text
 
 
+def an_email(example: str) -> Text:
+    """Return the field for an email address in a request. It may be null."""
+    return Text(
+        allow_none=True,
+        validate=[validate.Length(3, 254), validate.Email()],
+        metadata={
+            **documented(example, "An email address."),
+            "pattern": "^[^\\u0000]+@[^\\u0000]+$",
+        },
+    )
+
+
+def an_http_url(example: str) -> Text:
+    """Return the field for the URL of a page in a request. It may be null, which is the default."""
+    return Text(
+        load_default=None,
+        allow_none=True,
+        validate=[
+            validate.Length(1, 2048),
+            validate.URL(schemes={"http", "https"}, require_tld=False),
+            Written(HTTP_URL),
+        ],
+        metadata=documented(example, "An http or https URL."),
+    )
+
+
 class Int(fields.Integer):
     """A JSON integer: not a float, not a boolean, not a string."""
 
@@ -171,7 +199,15 @@ class Instant(fields.DateTime):
         return instant
 
     def _serialize(self, value: Any, *args: Any, **kwargs: Any) -> str | None:
-        return None if value is None else value.isoformat().replace("+00:00", "Z")
+        return None if value is None else clock.rfc3339(value)
+
+
+class JsonObject(fields.Dict):
+    """A JSON object that the database stores as text."""
+
+    def _serialize(self, value: Any, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
+        found: dict[str, Any] | None = None if value is None else json.loads(value)
+        return found
 
 
 class PageQuery(BaseSchema):

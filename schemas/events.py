@@ -6,7 +6,6 @@ from zoneinfo import available_timezones
 from marshmallow import ValidationError, fields, validate
 
 from schemas.base import (
-    HTTP_URL,
     NOT_BLANK,
     SLUG,
     BaseSchema,
@@ -17,6 +16,7 @@ from schemas.base import (
     PageQuery,
     Text,
     Written,
+    an_http_url,
     an_id,
     documented,
     first_status,
@@ -95,16 +95,7 @@ EFFECTIVE_TIMES: Fields = {
 
 FIELDS: Fields = {
     **PUBLIC_FIELDS,
-    "online_join_url": Text(
-        load_default=None,
-        allow_none=True,
-        validate=[
-            validate.Length(1, 2048),
-            validate.URL(schemes={"http", "https"}, require_tld=False),
-            Written(HTTP_URL),
-        ],
-        metadata=documented("https://meet.example.org/launch", "An http or https URL."),
-    ),
+    "online_join_url": an_http_url("https://meet.example.org/launch"),
     "capacity": Int(
         load_default=None,
         allow_none=True,

@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from flask import Flask
 
-from app import create_app
+from app import build, configure
 from tests.support.bad_node import BadNode
+from tests.support.databases import Databases
 from tests.support.factories import Api, Organizer, new_organizer
 from ticketing.config import load
-from ticketing.constants import CallClass
 from ticketing.db import migrate
 from ticketing.db.connection import database, open_database
+from ticketing.limits import CallClass
 from tools.anvil import Anvil, ensure_token
 from tools.postgres import Postgres
 
@@ -57,16 +59,23 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def databases(postgres: Postgres, postgres_template: str) -> Databases:
+    """The databases on Postgres that tests use one after another."""
+    return Databases(postgres, postgres_template)
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The URL of a migrated, empty database: each test runs on both kinds."""
     if request.param == "sqlite":
         path = tmp_path / "ticketing.db"
         shutil.copy(request.getfixturevalue("sqlite_template"), path)
-        return f"sqlite:///{path}"
-    template = request.getfixturevalue("postgres_template")
-    server: Postgres = request.getfixturevalue("postgres")
-    return server.create_database(template.replace("template", "test"), template)
+        yield f"sqlite:///{path}"
+    else:
+        databases: Databases = request.getfixturevalue("databases")
+        yield databases.take()
+        databases.give_back()
 
 
 @pytest.fixture
@@ -103,12 +112,24 @@ def three_deep(environ: dict[str, str]) -> None:
     environ["CONFIRMATIONS_31337"] = "3"
 
 
+@pytest.fixture(scope="session")
+def built_app() -> Flask:
+    """The application, not configured yet."""
+    return build()
+
+
 @pytest.fixture
 def app(environ: dict[str, str], request: pytest.FixtureRequest) -> Iterator:
-    """The application. It uses `node` if the test names that fixture."""
+    """The application. It uses `node` if the test names that fixture.
+
+    It is built once, because that takes a tenth of a second. Tests that change more than its
+    configuration build their own.
+    """
     if "node" in request.fixturenames:
         request.getfixturevalue("node")
-    yield create_app(load(environ))
+    built: Flask = request.getfixturevalue("built_app")
+    configure(built, load(environ))
+    yield built
     database.close()
 
 

@@ -1,6 +1,7 @@
 """Installed packages are pinned by hash, used, and listed with their licence in LICENSES.md."""
 
 import ast
+import json
 import subprocess
 from importlib.metadata import distribution, packages_distributions
 from pathlib import Path
@@ -13,7 +14,10 @@ from tools import licenses
 
 ROOT = Path(__file__).parents[1]
 STATIC = ROOT / "ticketing" / "static" / "swagger-ui"
-PINNED = ["requirements.txt", "requirements-dev.txt", "tools/supply.txt", "tools/node.txt"]
+PINNED = [
+    *("requirements.txt", "requirements-dev.txt"),
+    *("tools/demo.txt", "tools/supply.txt", "tools/node.txt"),
+]
 INSTALLED = PINNED[:2]
 
 SERVICE = ["app.py", "gunicorn.conf.py", "ticketing/**/*.py", "schemas/**/*.py"]
@@ -97,6 +101,16 @@ def test_what_is_pinned_is_what_was_asked_for_and_agrees_with_the_other_files(na
         assert {each: pinned[each] for each in pinned.keys() & served.keys()}.items() <= (
             served.items()
         )
+
+
+@pytest.mark.parametrize("folder", ["tools", "tools/browser"])
+def test_what_comes_from_npm_is_pinned_by_version_and_integrity(folder):
+    asked = json.loads((ROOT / folder / "package.json").read_text())["dependencies"]
+    locked = json.loads((ROOT / folder / "package-lock.json").read_text())["packages"]
+    assert locked.pop("")["dependencies"] == asked
+    for name, version in asked.items():
+        assert locked[f"node_modules/{name}"]["version"] == version
+    assert all(each["integrity"].startswith("sha512-") for each in locked.values())
 
 
 def test_make_installs_nothing_without_its_hash_and_builds_nothing(starts_processes):

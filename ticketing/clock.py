@@ -1,4 +1,7 @@
-"""The current time. All other modules read it here, so tests can replace it."""
+"""The current time, and how the API writes a time.
+
+All other modules read the time here, so tests can replace it.
+"""
 
 from datetime import UTC, datetime, timedelta
 
@@ -6,6 +9,11 @@ from datetime import UTC, datetime, timedelta
 def now() -> datetime:
     """Return the current time, aware, in UTC."""
     return datetime.now(UTC)
+
+
+def rfc3339(moment: datetime) -> str:
+    """Return an aware time as the API writes it: in UTC, with a Z."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def is_within(span: timedelta, since: datetime | None) -> bool:

@@ -1,27 +1,30 @@
 """Read the environment variables once, check them strictly, and keep them in a frozen object."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import IPv4Network, IPv6Network
 from types import MappingProxyType
-from typing import TypeVar
-from urllib.parse import SplitResult, urlsplit
 
-from ticketing.chain import address, registry
 from ticketing.chain.registry import Chain
-from ticketing.constants import (
+from ticketing.config_chains import chains
+from ticketing.config_mail import Smtp, smtp
+from ticketing.config_networks import Allowed, trusted_proxies, webhook_allow
+from ticketing.credentials import Keyring
+from ticketing.environment import ConfigError, integer, number, one_of, split_url
+from ticketing.limits import (
     DEFAULT_FREE_PER_CLIENT,
+    DEFAULT_NOTIFICATION_DAYS,
     DEFAULT_ORDERS_PER_CLIENT,
     DEFAULT_PERSONAL_DATA_DAYS,
     DEFAULT_RATE_LIMITS,
     DEFAULT_UNPAID_PER_ADDRESS,
+    MAX_NOTIFICATION_DAYS,
     MAX_PERSONAL_DATA_DAYS,
-    MAX_SAFE_INTEGER,
+    MIN_NOTIFICATION_DAYS,
     CallClass,
 )
-from ticketing.credentials import Keyring
 
 DEFAULT_DATABASE_URL = "sqlite:///var/ticketing.db"
 DEVELOPMENT_SECRET_KEY = "for-development-only-and-known-to-everybody"
@@ -30,19 +33,11 @@ LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 LOG_FORMATS = ("plain", "json")
 MAX_RATE = 1_000_000
 
-Number = TypeVar("Number", int, float)
-
 _OURS = re.compile(
-    r"SECRET_KEY(_PREVIOUS)?|DATABASE_URL|PUBLIC_URL|(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_.*"
+    r"SECRET_KEY(_PREVIOUS)?|DATABASE_URL|PUBLIC_URL|SMTP_URL|MAIL_FROM|WEBHOOK_ALLOW"
+    r"|(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_.*"
 )
 _METRICS_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{16,}", re.ASCII)
-_CHAIN_VARIABLE = re.compile(r"(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_(.*)")
-_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
-_CHAIN_ID = re.compile(r"[1-9][0-9]{0,15}")
-
-
-class ConfigError(Exception):
-    """A variable is missing or invalid. The message names it and never contains a secret."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +61,9 @@ class Config:
     free_per_client: int
     public_url: str | None
     personal_data_days: int
+    notification_days: int
+    smtp: Smtp | None
+    webhook_allow: tuple[Allowed, ...]
     chains: Mapping[int, Chain]
 
 
@@ -77,28 +75,37 @@ def load(environ: Mapping[str, str]) -> Config:
     return Config(
         keyring=_keyring(environ),
         database_url=_database_url(environ),
-        port=_integer(environ, "PORT", 8000, 1, 65535),
-        web_concurrency=_integer(environ, "WEB_CONCURRENCY", 2, 1, 64),
-        poll_seconds=_number(environ, "POLL_SECONDS", 2.0, 0.05, 3600.0),
-        hold=timedelta(seconds=_integer(environ, "HOLD_SECONDS", 900, 60, 7200)),
-        token_ttl_seconds=_integer(environ, "TOKEN_TTL_SECONDS", 900, 1, 86_400),
-        log_level=_one_of(environ, "LOG_LEVEL", "INFO", LOG_LEVELS),
-        log_format=_one_of(environ, "LOG_FORMAT", "plain", LOG_FORMATS),
+        port=integer(environ, "PORT", 8000, 1, 65535),
+        web_concurrency=integer(environ, "WEB_CONCURRENCY", 2, 1, 64),
+        poll_seconds=number(environ, "POLL_SECONDS", 2.0, 0.05, 3600.0),
+        hold=timedelta(seconds=integer(environ, "HOLD_SECONDS", 900, 60, 7200)),
+        token_ttl_seconds=integer(environ, "TOKEN_TTL_SECONDS", 900, 1, 86_400),
+        log_level=one_of(environ, "LOG_LEVEL", "INFO", LOG_LEVELS),
+        log_format=one_of(environ, "LOG_FORMAT", "plain", LOG_FORMATS),
         metrics_token=_metrics_token(environ),
-        trusted_proxies=_trusted_proxies(environ),
+        trusted_proxies=trusted_proxies(environ),
         rate_limits=MappingProxyType(_rate_limits(environ)),
-        unpaid_per_address=_integer(
+        unpaid_per_address=integer(
             environ, "UNPAID_PER_ADDRESS", DEFAULT_UNPAID_PER_ADDRESS, 0, MAX_RATE
         ),
-        orders_per_client=_integer(
+        orders_per_client=integer(
             environ, "ORDERS_PER_CLIENT", DEFAULT_ORDERS_PER_CLIENT, 0, MAX_RATE
         ),
-        free_per_client=_integer(environ, "FREE_PER_CLIENT", DEFAULT_FREE_PER_CLIENT, 0, MAX_RATE),
+        free_per_client=integer(environ, "FREE_PER_CLIENT", DEFAULT_FREE_PER_CLIENT, 0, MAX_RATE),
         public_url=_public_url(environ),
-        personal_data_days=_integer(
+        personal_data_days=integer(
             environ, "PERSONAL_DATA_DAYS", DEFAULT_PERSONAL_DATA_DAYS, 1, MAX_PERSONAL_DATA_DAYS
         ),
-        chains=MappingProxyType(_chains(environ)),
+        notification_days=integer(
+            environ,
+            "NOTIFICATION_DAYS",
+            DEFAULT_NOTIFICATION_DAYS,
+            MIN_NOTIFICATION_DAYS,
+            MAX_NOTIFICATION_DAYS,
+        ),
+        smtp=smtp(environ),
+        webhook_allow=webhook_allow(environ),
+        chains=MappingProxyType(chains(environ)),
     )
 
 
@@ -128,7 +135,7 @@ def _secret_key(environ: Mapping[str, str]) -> str:
 def _database_url(environ: Mapping[str, str]) -> str:
     name = "DATABASE_URL"
     value = environ.get(name) or DEFAULT_DATABASE_URL
-    url = _split_url(name, value)
+    url = split_url(name, value)
     if url.scheme == "sqlite":
         if url.netloc or len(url.path) < 2:
             raise ConfigError(f"{name} for SQLite must be sqlite:///FILE (four / if absolute)")
@@ -151,21 +158,11 @@ def _public_url(environ: Mapping[str, str]) -> str | None:
     value = environ.get("PUBLIC_URL")
     if value is None:
         return None
-    url = _split_url("PUBLIC_URL", value)
+    url = split_url("PUBLIC_URL", value)
     is_origin = value.removesuffix("/") == f"{url.scheme}://{url.netloc}" and "@" not in url.netloc
     if url.scheme not in ("http", "https") or not url.hostname or not is_origin:
         raise ConfigError("PUBLIC_URL must be an origin, such as https://tickets.example.org")
     return value.removesuffix("/")
-
-
-def _trusted_proxies(environ: Mapping[str, str]) -> tuple[IPv4Network | IPv6Network, ...]:
-    try:
-        return tuple(
-            ip_network(each)
-            for each in environ.get("TRUSTED_PROXIES", "").replace(",", " ").split()
-        )
-    except ValueError:
-        raise ConfigError("TRUSTED_PROXIES must be IP addresses or networks") from None
 
 
 def _rate_limits(environ: Mapping[str, str]) -> dict[CallClass, int]:
@@ -174,96 +171,6 @@ def _rate_limits(environ: Mapping[str, str]) -> dict[CallClass, int]:
         if name.startswith("RATE_LIMIT_") and name not in known:
             raise ConfigError(f"{name} is none of {', '.join(sorted(known))}")
     return {
-        each: _integer(environ, f"RATE_LIMIT_{each.upper()}", default, 0, MAX_RATE)
+        each: integer(environ, f"RATE_LIMIT_{each.upper()}", default, 0, MAX_RATE)
         for each, default in DEFAULT_RATE_LIMITS.items()
     }
-
-
-def _one_of(environ: Mapping[str, str], name: str, default: str, allowed: tuple[str, ...]) -> str:
-    given = environ.get(name, default)
-    for value in allowed:
-        if given.upper() == value.upper():
-            return value
-    raise ConfigError(f"{name} must be one of {', '.join(allowed)}")
-
-
-def _integer(environ: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:
-    return _bounded(environ, name, default, low, high, int, "a whole number")
-
-
-def _number(
-    environ: Mapping[str, str], name: str, default: float, low: float, high: float
-) -> float:
-    return _bounded(environ, name, default, low, high, float, "a number")
-
-
-def _bounded(
-    environ: Mapping[str, str],
-    name: str,
-    default: Number,
-    low: Number,
-    high: Number,
-    parse: Callable[[str], Number],
-    kind: str,
-) -> Number:
-    text = environ.get(name)
-    try:
-        value = default if text is None else parse(text)
-    except ValueError:
-        value = None
-    if value is None or not low <= value <= high or (text and not _NUMBER.fullmatch(text)):
-        raise ConfigError(f"{name} must be {kind} between {low} and {high}")
-    return value
-
-
-def _chains(environ: Mapping[str, str]) -> dict[int, Chain]:
-    for name in environ:
-        match = _CHAIN_VARIABLE.fullmatch(name)
-        if match and not (_CHAIN_ID.fullmatch(match[2]) and int(match[2]) <= MAX_SAFE_INTEGER):
-            raise ConfigError(f"{name} must end in an EIP-155 chain id")
-    return {
-        chain_id: _chain(environ, chain_id)
-        for chain_id in sorted(
-            int(name.removeprefix("RPC_URL_")) for name in environ if name.startswith("RPC_URL_")
-        )
-    }
-
-
-def _chain(environ: Mapping[str, str], chain_id: int) -> Chain:
-    rpc_urls = tuple(environ[f"RPC_URL_{chain_id}"].replace(",", " ").split())
-    for rpc_url in rpc_urls or ("",):
-        url = _split_url(f"RPC_URL_{chain_id}", rpc_url)
-        if url.scheme not in ("http", "https") or not url.hostname:
-            raise ConfigError(f"RPC_URL_{chain_id} must be an http:// or https:// URL, or several")
-    token_address = _token_address(environ, f"TOKEN_ADDRESS_{chain_id}")
-    confirmations = None
-    if f"CONFIRMATIONS_{chain_id}" in environ:
-        confirmations = _integer(environ, f"CONFIRMATIONS_{chain_id}", 1, 1, 10_000)
-    chain = registry.REGISTRY.get(chain_id)
-    if chain is None:
-        if token_address is None:
-            raise ConfigError(
-                f"RPC_URL_{chain_id} enables a chain that is not in the registry:"
-                f" set TOKEN_ADDRESS_{chain_id} too"
-            )
-        chain = registry.outside(chain_id, token_address)
-    return chain.enabled(rpc_urls, token_address, confirmations)
-
-
-def _token_address(environ: Mapping[str, str], name: str) -> str | None:
-    if name not in environ:
-        return None
-    try:
-        return address.parse(environ[name])
-    except ValueError as error:
-        raise ConfigError(f"{name} must be an address, but is {error}") from None
-
-
-def _split_url(name: str, value: str) -> SplitResult:
-    try:
-        url = urlsplit(value)
-        # urllib checks the port only when it is read.
-        _ = url.port
-    except ValueError:
-        raise ConfigError(f"{name} is not a URL") from None
-    return url

@@ -1,6 +1,7 @@
 """The errors with status 409: the request conflicts with the current state. One class a code."""
 
 from ticketing.errors import Conflict
+from ticketing.notification_types import MAX_WEBHOOKS
 
 
 class SlugTaken(Conflict):
@@ -58,6 +59,13 @@ class MemberExists(Conflict):
 
     code = "member_exists"
     detail = "There is already a member with this email address."
+
+
+class TooManyWebhooks(Conflict):
+    """The tenant has as many webhook endpoints as it may have."""
+
+    code = "too_many_webhooks"
+    detail = f"A tenant may have {MAX_WEBHOOKS} webhook endpoints. Delete one first."
 
 
 class SoldOut(Conflict):
@@ -220,7 +228,7 @@ class MailNotConfigured(Conflict):
     """The service cannot send mail."""
 
     code = "mail_not_configured"
-    detail = "This service cannot send mail yet. Leave out the email address to get the code here."
+    detail = "This service cannot send mail. Leave out the email address to get the code here."
 
 
 class SaleCanceled(Conflict):

@@ -1,4 +1,4 @@
-"""Statuses and their transitions, roles, and limits."""
+"""Statuses and their transitions, roles, sizes and time limits."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -17,59 +17,6 @@ class Role(StrEnum):
         """Return whether this role is `needed` or a higher one."""
         ladder = list(Role)
         return ladder.index(self) >= ladder.index(needed)
-
-
-class CallClass(StrEnum):
-    """The class of a request. Each class has a limit of requests per minute for one caller.
-
-    `admin` and `reconciliation` count per credential, door devices included; `order` per order, or
-    per admission that has changed hands; `login` per member, the others per client address.
-    """
-
-    PUBLIC = "public"
-    CHECKOUT = "checkout"
-    ORDER = "order"
-    PREFLIGHT = "preflight"
-    TOKEN = "token"
-    LOGIN = "login"
-    ADMIN = "admin"
-    RECONCILIATION = "reconciliation"
-
-
-DEFAULT_RATE_LIMITS: dict[CallClass, int] = {
-    CallClass.PUBLIC: 600,
-    CallClass.CHECKOUT: 300,
-    CallClass.ORDER: 60,
-    CallClass.PREFLIGHT: 60,
-    CallClass.TOKEN: 30,
-    CallClass.LOGIN: 10,
-    CallClass.ADMIN: 1200,
-    CallClass.RECONCILIATION: 6,
-}
-"""Requests per minute."""
-
-COUNTED_IN_DATABASE = frozenset({CallClass.PREFLIGHT, CallClass.TOKEN, CallClass.LOGIN})
-"""Counted for all processes together, except for the first requests of a caller in a minute. Each
-process counts the other classes in its memory."""
-
-DEFAULT_UNPAID_PER_ADDRESS = 100
-"""Seats. One order may have as many."""
-
-DEFAULT_ORDERS_PER_CLIENT = 500
-"""Orders per day, canceled ones included."""
-
-DEFAULT_FREE_PER_CLIENT = 10
-"""Free seats of one event per day."""
-
-DEFAULT_PERSONAL_DATA_DAYS = 90
-MAX_PERSONAL_DATA_DAYS = 3650
-"""Days after the end of an event. Then names and email addresses are erased."""
-
-WIDE_FACTOR = 3
-"""The limit of an IPv6 /48 network is that of a /64 times this factor."""
-
-HOLD_UNDER_PRESSURE = timedelta(minutes=5)
-"""The longest hold of an order while orders hold more than half of the unsold tickets."""
 
 
 class KeyStatus(StrEnum):
@@ -234,6 +181,14 @@ MAX_PRICE = 10**15
 MAX_PER_ORDER = 100
 DEFAULT_MAX_PER_ORDER = 10
 
+RESERVED_SLUGS = frozenset(
+    [
+        *("v1", "docs", "console", "door", "o", "t", "x", "mcp", "static", "healthz", "readyz"),
+        *("metrics", "openapi.json", "llms.txt", "robots.txt", "favicon.ico"),
+    ]
+)
+"""The first words of all paths that are not a tenant's. Later ones begin with `_`."""
+
 MAX_GUESTS = 100
 """Admissions that one request may put on a guest list."""
 
@@ -278,6 +233,9 @@ PAIRING_CODE_LIVES = timedelta(minutes=10)
 
 UNDO_WITHIN = timedelta(minutes=10)
 """How long after a scan its device can undo it."""
+
+HOLD_UNDER_PRESSURE = timedelta(minutes=5)
+"""The longest hold of an order while orders hold more than half of the unsold tickets."""
 
 PART_EXTENSION = timedelta(minutes=10)
 """How much longer an order is held, once, if at least half of its price arrived in time."""

@@ -24,6 +24,7 @@ CLIENT_SECRET_PREFIX = "cs_"
 _OFFER_PREFIX, _OFFER_DIGITS = "to_", 40
 _OFFER_SHAPE = re.compile(rf"{_OFFER_PREFIX}([{ids.ALPHABET}]{{26}})_[0-9a-f]{{{_OFFER_DIGITS}}}")
 _CODE_BITS, _CODE_LENGTH = 100, 20
+_CODE_SHAPE = re.compile(rf"[{ids.ALPHABET}]{{{_CODE_LENGTH}}}")
 _PAIRING_BITS, _PAIRING_LENGTH = 60, 12
 
 
@@ -133,6 +134,11 @@ def offered_transfer(keyring: Keyring, offer: str) -> str | None:
 def new_admission_code() -> str:
     """Make the secret of an admission: 100 random bits in 20 characters that can be typed."""
     return ids.base32(secrets.randbits(_CODE_BITS), _CODE_LENGTH)
+
+
+def is_admission_code(text: str) -> bool:
+    """Return whether a text has the form of an admission's code."""
+    return _CODE_SHAPE.fullmatch(text) is not None
 
 
 def same(a: str, b: str) -> bool:

@@ -15,20 +15,16 @@ TicketingError
 ├── Conflict                  409  one subclass per code: see conflicts.py
 ├── Gone                      410
 │   ├── IntentExpired              intent_expired
-│   └── OfferEnded                 offer_ended
+│   ├── OfferEnded                 offer_ended
+│   └── FeedPositionGone           feed_position_gone
 ├── PayloadTooLarge           413  body_too_large
 ├── UnsupportedMediaType      415  unsupported_media_type
 ├── Invalid                   422  invalid_request
 ├── KeyReused                 422  idempotency_key_reused
-├── TooMany                   429
-│   ├── TooManyRequests            too_many_requests
-│   ├── TooMuchUnpaid              too_much_unpaid
-│   ├── TooManyOrders              too_many_orders
-│   ├── TooManyFree                too_many_free
-│   └── TooManyTransfers           too_many_transfers
+├── TooMany                   429  one subclass per code: see too_many.py
 └── Unavailable               503
-        ├── ChainUnavailable           chain_unavailable
-        │   └── NodesBusy              chain_unavailable
+    ├── ChainUnavailable           chain_unavailable
+    │   └── NodesBusy              chain_unavailable
     ├── CapacityChanged            capacity_changed
     └── DatabaseUnavailable        database_unavailable
 """
@@ -169,6 +165,13 @@ class OfferEnded(Gone):
     detail = "This offer has ended. Ask the sender for a new one."
 
 
+class FeedPositionGone(Gone):
+    """The position in the feed of notifications is too old, or was never given."""
+
+    code = "feed_position_gone"
+    detail = "The feed no longer has this position. Read without 'after', from the oldest kept."
+
+
 class PayloadTooLarge(TicketingError):
     """The body is larger than MAX_BODY_BYTES."""
 
@@ -217,41 +220,6 @@ class TooMany(TicketingError):
     def __init__(self, *, retry_after: int) -> None:
         super().__init__()
         self.retry_after = retry_after
-
-
-class TooManyRequests(TooMany):
-    """The caller has reached the limit of requests per minute."""
-
-    code = "too_many_requests"
-    detail = "Too many requests. Retry after the seconds in Retry-After."
-
-
-class TooMuchUnpaid(TooMany):
-    """The caller's address holds too many unpaid seats."""
-
-    code = "too_much_unpaid"
-    detail = "This address holds too many unpaid seats. Pay for some orders or cancel them."
-
-
-class TooManyOrders(TooMany):
-    """The caller's address has made too many orders today."""
-
-    code = "too_many_orders"
-    detail = "This address has made too many orders today."
-
-
-class TooManyFree(TooMany):
-    """The caller's address has ordered too many free seats of this event."""
-
-    code = "too_many_free"
-    detail = "This address has ordered too many free seats of this event today."
-
-
-class TooManyTransfers(TooMany):
-    """The admission was offered too often today."""
-
-    code = "too_many_transfers"
-    detail = "This admission was offered too often. Retry after the seconds in Retry-After."
 
 
 class Unavailable(TicketingError):

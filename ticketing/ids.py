@@ -23,19 +23,27 @@ WAIVER = "wvr_"
 TRANSFER = "xfr_"
 DOOR_DEVICE = "dev_"
 SCAN = "scn_"
+NOTIFICATION = "ntf_"
+WEBHOOK_ENDPOINT = "whk_"
+WEBHOOK_DELIVERY = "whd_"
+MAIL = "mal_"
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 RANDOM_BITS = 74
 _LENGTH = 26
 _BODY = re.compile(rf"[{ALPHABET}]{{{_LENGTH}}}")
 _BYTES = 16
+_PAIRS = [first + second for first in ALPHABET for second in ALPHABET]
 _VALUES = {character: value for value, character in enumerate(ALPHABET)}
 _CONFUSED = str.maketrans("ilo", "110", " -")
 
 
 def base32(number: int, length: int) -> str:
     """Write `number` as `length` characters of Crockford base32, most significant first."""
-    return "".join(ALPHABET[(number >> 5 * place) & 31] for place in reversed(range(length)))
+    pairs = [_PAIRS[(number >> shift) & 1023] for shift in range(10 * (length // 2) - 10, -1, -10)]
+    if length % 2:
+        pairs.insert(0, ALPHABET[(number >> 5 * (length - 1)) & 31])
+    return "".join(pairs)
 
 
 def new(prefix: str) -> str:

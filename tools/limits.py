@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ticketing.constants import (
+from ticketing.limits import (
     COUNTED_IN_DATABASE,
     DEFAULT_FREE_PER_CLIENT,
     DEFAULT_ORDERS_PER_CLIENT,

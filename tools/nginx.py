@@ -19,6 +19,11 @@ class Nginx(Daemon):
         settings = _settings(self._folder, self.port, port)
         self._start(settings, "-p", self._folder, "-e", "stderr", "-c")
 
+    @property
+    def logged(self) -> str:
+        """What it has written into its logs."""
+        return "".join(file.read_text() for file in self._folder.glob("*.log"))
+
 
 def find() -> Path:
     """Return this machine's nginx, else that of the Debian package. ToolMissing."""
@@ -42,6 +47,7 @@ def _settings(folder: Path, port: int, to: int) -> str:
     ours = servers[-1].replace(
         "proxy_pass http://127.0.0.1:8000", f"proxy_pass http://127.0.0.1:{to}"
     )
+    ours = ours.replace("/var/log/nginx", str(folder))
     ours = re.sub(r"        (ssl_certificate|server_name|listen).*\n", "", ours)
     temporary = "\n".join(
         f"{each}_temp_path {folder}/{each};"
@@ -50,6 +56,6 @@ def _settings(folder: Path, port: int, to: int) -> str:
     return (
         f"daemon off; pid {folder}/pid; worker_processes 1;\n"
         "events { worker_connections 500; }\n"
-        f"http {{ access_log off; {temporary}\n{servers[0]}"
+        f"http {{ {temporary}\n{servers[0]}"
         f"server {{ listen 127.0.0.1:{port};{ours} }}\n"
     )

@@ -21,6 +21,7 @@ ATTEMPTS = 5
 _INITDB = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C"]
 _BACKUP = ["--write-recovery-conf", "--checkpoint=fast", "--no-sync"]
 _FAST = ["-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"]
+_FAST += ["-c", "autovacuum=off"]
 
 
 class Postgres(Running):

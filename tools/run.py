@@ -1,4 +1,8 @@
-"""`make run`: run everything on this machine until Ctrl-C: chain, database, web server, worker."""
+"""`make run`: run everything on this machine until Ctrl-C.
+
+That is a chain, the database, the web server, the worker, a mail server that only prints, and a
+receiver of webhooks.
+"""
 
 import fcntl
 import json
@@ -15,7 +19,9 @@ from dotenv import dotenv_values
 
 from tools import ToolMissing, anvil
 from tools.client import Client
-from tools.stack import ROOT, Stack, StackFailed, is_free
+from tools.mail_catcher import MailCatcher
+from tools.receiver import Receiver
+from tools.stack import ROOT, Stack, StackFailed, free_port, is_free
 
 ENV_FILE = ROOT / ".env"
 VAR = ROOT / "var"
@@ -23,6 +29,7 @@ LOCK_FILE = VAR / "lock"
 DEMO_FILE = VAR / "demo.json"
 CHAIN_STATE_FILE = VAR / "chain.json"
 LOG_FILE = VAR / "log"
+MAILS = VAR / "mails"
 TENANT = "demo"
 BLOCK_SECONDS = 2
 SAVE_SECONDS = 2
@@ -30,17 +37,21 @@ SAVE_SECONDS = 2
 HELP = """\
 ticketing is running. Press Ctrl-C to stop. The data is in var/, the log in var/log.
 
+  Buy a ticket in your browser:   {page}
+
   API        {url}   (documentation: {url}/docs)
-  chain      {rpc_url}   (31337, local; the buyer has test USDC)
+  chain      {rpc_url}   (31337, local; the demo wallet has test USDC)
   tenant     demo
   admin key  {key}
 
-Buy a ticket, in another terminal, from this folder:
+Mails and webhooks are printed below: nothing leaves this machine.
+Or buy it with curl, in another terminal, from this folder:
 
   curl -s {url}/v1/public/tenants/demo/events/{event_id}/tickets
   intent=$(curl -s {url}/v1/checkout/tenants/demo/preflight \\
     -H 'Content-Type: application/json' \\
-    -d '{{"event_id": "{event_id}", "ticket_id": "{ticket_id}"}}'); echo "$intent"
+    -d '{{"event_id": "{event_id}", "ticket_id": "{ticket_id}",
+         "buyer": {{"email": "ada@example.org"}}}}'); echo "$intent"
   id=$(echo "$intent" | sed 's/.*"id":"\\([^"]*\\)".*/\\1/')
   secret=$(echo "$intent" | sed 's/.*"client_secret":"\\([^"]*\\)".*/\\1/')
   .venv/bin/flask --app app dev pay $id
@@ -77,12 +88,18 @@ def _run() -> None:
         )
         anvil.ensure_token(node.rpc)
         _say("the database, the web server, the worker")
+        if "SMTP_URL" not in variables:
+            variables |= _mail(running)
+        # Before the worker, so that it stops after it.
+        receiver = running.enter_context(_receiver())
         stack = running.enter_context(Stack(variables, log=LOG_FILE))
         stack.flask("db", "upgrade")
         stack.start_web()
-        stack.start_worker()
         demo = _demo(stack)
-        print(HELP.format(url=stack.url, rpc_url=node.url, **demo), flush=True)
+        _receive(receiver, stack, demo)
+        stack.start_worker()
+        page = f"{stack.url}/{TENANT}/{demo['slug']}"
+        print(HELP.format(url=stack.url, rpc_url=node.url, page=page, **demo), flush=True)
         while not stop.wait(SAVE_SECONDS):
             stack.check()
             if not node.alive:
@@ -129,26 +146,78 @@ def _variables() -> dict[str, str]:
             file.write("".join(missing) if ends_a_line else "\n" + "".join(missing))
     kept = {name: value for name, value in dotenv_values(ENV_FILE).items() if value is not None}
     found = {**kept, **{name: os.environ[name] for name in kept if name in os.environ}}
-    return {"PUBLIC_URL": f"http://127.0.0.1:{found['PORT']}", **found}
+    public_url = f"http://127.0.0.1:{found['PORT']}"
+    return {"PUBLIC_URL": public_url, "WEBHOOK_ALLOW": "127.0.0.0/8", **found}
+
+
+def _mail(running: ExitStack) -> dict[str, str]:
+    """Start a mail server that prints. Return the configuration that uses it."""
+    port = free_port()
+    running.enter_context(MailCatcher(port, MAILS, _show))
+    return {"SMTP_URL": f"smtp://127.0.0.1:{port}", "MAIL_FROM": "tickets@example.org"}
+
+
+def _receiver() -> Receiver:
+    """Start a receiver of webhooks, at the port of the last run if it is free."""
+    port = int(_kept().get("receiver_port", 0))
+    return Receiver(port if port and is_free(port) else 0, _show)
+
+
+def _receive(receiver: Receiver, stack: Stack, demo: dict[str, str]) -> None:
+    """Let the demo tenant's webhooks go to the receiver.
+
+    The endpoint of the last run, with its secret, is in `demo`. It is made again if it is gone, or
+    if the receiver has another port now.
+    """
+    client, headers = Client(stack.url), {"X-API-Key": demo["key"]}
+    endpoints = f"/v1/admin/tenants/{TENANT}/webhooks"
+    last = f"{endpoints}/{demo.get('webhook_id')}"
+    found = client.send("GET", last, headers=headers)
+    if found.status != 200 or found.json["url"] != receiver.url:
+        client.send("DELETE", last, headers=headers)
+        made = client.send("POST", endpoints, {"url": receiver.url, "types": ["*"]}, headers)
+        if made.status != 201:
+            _show(f"no webhooks: {made.json['detail']}")
+            return
+        demo["webhook_id"], demo["webhook_secret"] = made.json["id"], made.json["secret"]
+        demo["receiver_port"] = str(urlsplit(receiver.url).port)
+        _keep(demo)
+    receiver.secret = demo["webhook_secret"]
+
+
+def _show(text: str) -> None:
+    print(f"{text}\n", flush=True)
 
 
 def _demo(stack: Stack) -> dict[str, str]:
     """Return the demo tenant's admin key and published event. The first run creates them."""
     client = Client(stack.url)
-    demo: dict[str, str] = json.loads(DEMO_FILE.read_text()) if DEMO_FILE.exists() else {}
+    demo = _kept()
     admin = f"/v1/admin/tenants/{TENANT}"
     event = f"{admin}/events/{demo.get('event_id')}"
-    if demo and client.send("GET", event, headers={"X-API-Key": demo["key"]}).status == 200:
-        return demo
+    if demo:
+        last = client.send("GET", event, headers={"X-API-Key": demo["key"]})
+        if last.status == 200:
+            return {**demo, "slug": last.json["slug"]}
     demo = {"key": _admin_key(stack)}
     headers = {"X-API-Key": demo["key"]}
     made = client.send("POST", f"{admin}/events", _event(), headers)
-    demo["event_id"] = made.json["id"]
+    demo["event_id"], demo["slug"] = made.json["id"], made.json["slug"]
     tickets = f"{admin}/events/{demo['event_id']}/tickets"
     demo["ticket_id"] = client.send("POST", tickets, _TICKET, headers).json["id"]
+    _keep(demo)
+    return demo
+
+
+def _kept() -> dict[str, str]:
+    """Return what is known of the demo tenant from the last run."""
+    kept: dict[str, str] = json.loads(DEMO_FILE.read_text()) if DEMO_FILE.exists() else {}
+    return kept
+
+
+def _keep(demo: dict[str, str]) -> None:
     DEMO_FILE.touch(mode=0o600)
     DEMO_FILE.write_text(json.dumps(demo))
-    return demo
 
 
 def _admin_key(stack: Stack) -> str:

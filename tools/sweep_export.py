@@ -4,7 +4,7 @@ import csv
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -65,6 +65,12 @@ def read_rows(path: Path, columns: Sequence[str], parse: Callable[[list[str]], R
     return parsed
 
 
+def print_skipped(reasons: Iterable[str]) -> None:
+    """Print how many rows are skipped, by their reason."""
+    for reason, count in sorted(Counter(reasons).items()):
+        print(f"skipped ({reason.replace('_', ' ')}): {count}", file=sys.stderr)
+
+
 def choose(holdings: list[Holding], chain_id: int, to: str) -> list[Holding]:
     """Return the holdings to sweep on a chain, and print what is skipped. Refused."""
     if any(holding.address == to for holding in holdings):
@@ -76,9 +82,7 @@ def choose(holdings: list[Holding], chain_id: int, to: str) -> list[Holding]:
         raise Refused(f"no address of the export has a balance on chain {chain_id}")
     if any(holding.token == to for holding in funded):
         raise Refused("--to is the token's own contract: the money would be lost")
-    reasons = Counter(holding.sweep for holding in funded if holding.sweep != SWEPT)
-    for reason, count in sorted(reasons.items()):
-        print(f"skipped ({reason.replace('_', ' ')}): {count}", file=sys.stderr)
+    print_skipped(holding.sweep for holding in funded if holding.sweep != SWEPT)
     chosen = [holding for holding in funded if holding.sweep == SWEPT]
     if not chosen:
         raise Refused(f"all addresses with a balance on chain {chain_id} are skipped")

@@ -1,7 +1,5 @@
 """For tools.sweep: read the file of `flask --app app refunds export` and choose what to pay."""
 
-import sys
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +10,7 @@ from tools.sweep_export import (
     parse_number,
     parse_path,
     parse_small_number,
+    print_skipped,
     read_rows,
 )
 from tools.sweep_keys import Refused
@@ -63,9 +62,7 @@ def choose_refunds(owed: list[OwedRefund], chain_id: int) -> list[OwedRefund]:
     for each in here:
         if each.to is not None and each.to in {*addresses, each.token}:
             raise Refused(f"the refund address of {each.intent_id} is an order's or the token's")
-    reasons = Counter(each.send for each in here if each.send != SENT)
-    for reason, count in sorted(reasons.items()):
-        print(f"skipped ({reason.replace('_', ' ')}): {count}", file=sys.stderr)
+    print_skipped(each.send for each in here if each.send != SENT)
     chosen = [each for each in here if each.send == SENT]
     if not chosen:
         raise Refused(f"all refunds on chain {chain_id} are skipped")

@@ -5,7 +5,8 @@ r"""Derive, offline, the extended public key (xpub) of a new account from a seed
 
 Use it for wallets that do not show an xpub, such as MetaMask. It asks for the seed phrase, and
 prints the xpub of m/44'/60'/7' and its first address. It makes no network connection. Run it on a
-machine where you may type your seed phrase. It needs only tools/sweep_keys.py of this repository.
+machine where you may type your seed phrase. Of this repository it needs only tools/sweep_keys.py
+and tools/base58.py.
 
 The account must have no other use. MetaMask, Trezor and most others use only account 0
 (m/44'/60'/0'/0/i). Ledger Live numbers its accounts from 0 (m/44'/60'/i'/0/0). Choose a number that
@@ -27,13 +28,13 @@ from Crypto.Hash import RIPEMD160
 from eth_account.hdaccount import seed_from_mnemonic
 from eth_keys.datatypes import PrivateKey
 
+from tools.base58 import base58check
 from tools.sweep_keys import FIRST_HARDENED_INDEX, Refused, ask_phrase
 
 PURPOSE, ETHER = 44, 60
 DEFAULT_ACCOUNT = 7
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 VERSION = bytes.fromhex("0488B21E")
-BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True)
@@ -84,16 +85,7 @@ def derive(seed: bytes, path: Sequence[int]) -> tuple[Key, str]:
         parent_fingerprint, number = key.fingerprint, step + FIRST_HARDENED_INDEX
         key = key.child(number)
     data = VERSION + bytes([len(path)]) + parent_fingerprint + number.to_bytes(4, "big")
-    return key, _base58check(data + key.chain_code + key.public)
-
-
-def _base58check(data: bytes) -> str:
-    checksum = hashlib.sha256(hashlib.sha256(data).digest()).digest()[:4]
-    number, text = int.from_bytes(data + checksum, "big"), ""
-    while number:
-        number, digit = divmod(number, 58)
-        text = BASE58[digit] + text
-    return text
+    return key, base58check(data + key.chain_code + key.public)
 
 
 def seed_of(phrase: str) -> bytes:

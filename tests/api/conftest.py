@@ -1,6 +1,8 @@
-"""Fixtures that tests of keys share."""
+"""Fixtures that tests of keys share, and tests of limits."""
 
 import pytest
+
+from tests.support.stopped_clock import START, StoppedClock
 
 
 @pytest.fixture
@@ -26,3 +28,9 @@ def opens(acme, api):
         return statuses == [200, 200]
 
     return opens
+
+
+@pytest.fixture
+def time(monkeypatch):
+    """The stopped clock. A module that uses it stops it before its organizer signs up."""
+    return StoppedClock(monkeypatch, START)

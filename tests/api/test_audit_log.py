@@ -8,7 +8,7 @@ from peewee import DatabaseError
 
 from tests.support.admissions import FREE, admissions_of, given, void
 from tests.support.endpoints import endpoints
-from tests.support.factories import cli, event_body, new_xpub, ticket_body, worker_once
+from tests.support.factories import cli, event_body, in_days, new_xpub, ticket_body, worker_once
 from ticketing.db.connection import database, write_transaction
 from ticketing.models.audit_log import AuditLogEntry
 from tools import anvil
@@ -45,6 +45,7 @@ def test_a_change_says_who_what_from_where_before_and_after(acme):
 
 def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     me, path = acme.api(), acme.path
+    me.patch(path, {"website": "https://acme.example.org/"})
     event = me.post(f"{path}/events", event_body()).json
     me.patch(f"{path}/events/{event['id']}", {"title": "Other"})
     me.post(f"{path}/events/{event['id']}/status", {"status": "published"})
@@ -69,6 +70,14 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     devices = f"{path}/events/{event['id']}/door-devices"
     device = me.post(devices, {"name": "Main gate"}).json
     me.post(f"{devices}/{device['id']}/revoke")
+    hooks = {"url": "https://hooks.example.org/", "types": ["*"]}
+    webhook = f"{path}/webhooks/{me.post(f'{path}/webhooks', hooks).json['id']}"
+    me.patch(webhook, {"types": ["refund.due"]})
+    for action in ("rotate", "test"):
+        assert me.post(f"{webhook}/{action}").status_code == 200
+    me.post(f"{webhook}/resend", {"since": in_days(-1)})
+    me.post(f"{webhook}/enable", {"from": in_days(-1)})
+    me.delete(webhook)
     me.post(f"{path}/intents/{guest.intent_id}/erase")
     me.post(f"{path}/admissions/{guest.id}/erase")
     settled = {"tx_hash": back["transactionHash"]}

@@ -3,12 +3,6 @@
 import re
 
 
-def test_the_root_leads_to_the_page_that_shows_it(api):
-    answer = api.get("/")
-    assert (answer.status_code, answer.headers["Location"]) == (302, "/docs")
-    assert api.post("/").status_code == 405
-
-
 def test_the_page_that_shows_it_loads_nothing_from_elsewhere(api):
     with api.get("/docs") as page:
         assert page.status_code == 200 and page.mimetype == "text/html"

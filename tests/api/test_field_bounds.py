@@ -6,157 +6,23 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.conftest import SECRET_KEY
-from tests.support.factories import in_days, new_xpub
-from tests.support.field_values import (
-    BAD_TIMES,
-    BOOLEAN,
-    EMAIL,
-    EPOCH,
-    EVENT,
-    EXPONENT,
-    FOUR_BYTES,
-    GOOD_TIMES,
-    RIGHT_TO_LEFT,
-    SHOWN_AS_DEFAULT,
-    TICKET_TYPE,
-    choice,
-    integer,
-    text,
+from tests.support.field_cases import (
+    CASES,
+    DOOR_QUERIES,
+    NOWHERE,
+    PUBLIC_QUERIES,
+    QUERIES,
+    SCAN,
+    TX_HASH,
 )
+from tests.support.field_values import (
+    EPOCH,
+    EXPONENT,
+    GOOD_TIMES,
+    SHOWN_AS_DEFAULT,
+)
+from tests.support.webhook_endpoints import new_webhook
 from ticketing import credentials, ids
-
-ADDRESS = "0x" + "ab" * 20
-TX_HASH = {"tx_hash": "0x" + "ab" * 32}
-NOWHERE = ids.INTENT + "0" * 26
-HOLDER = ([{}], [None, [], "Ada", 1, True])
-NAME = text(1, 200, null=True)
-SCAN = {
-    "nonce": "6f0c1d1e-8a55-4b0e-9d3c-2b1f0e9d8c7b",
-    "kind": "redeem",
-    "code": "x",
-    "at": EPOCH,
-}
-NEW_STATUS = choice("draft", "published")
-CASES = {
-    "EventCreate": {**EVENT, "status": NEW_STATUS},
-    "EventChange": EVENT,
-    "TicketTypeCreate": {**TICKET_TYPE, "status": NEW_STATUS},
-    "TicketTypeChange": TICKET_TYPE,
-    "Status": {"status": choice("draft", "published", "canceled")},
-    "EventStatus": {"status": choice("draft", "published", "canceled"), "refund": BOOLEAN},
-    "Preflight": {
-        "event_id": text(1, 80),
-        "ticket_id": text(1, 80),
-        "chain_id": integer(1, 2**53 - 1, null=True),
-        "quantity": integer(1, 100),
-        "buyer": HOLDER,
-        "buyer.email": EMAIL,
-        "buyer.name": NAME,
-        "max_amount": integer(0, 2**53 - 1, null=True),
-    },
-    "HolderChange": {"holder": HOLDER, "holder.email": EMAIL, "holder.name": NAME},
-    "TransferCreate": {"holder": HOLDER, "holder.email": EMAIL, "holder.name": NAME},
-    "TransferAccept": {
-        "offer": text(1, 200),
-        "holder": HOLDER,
-        "holder.email": EMAIL,
-        "holder.name": NAME,
-    },
-    "ApiKeyCreate": {
-        "name": text(1, 100),
-        "role": choice("read", "paywall", "write", "admin"),
-        "ttl_seconds": integer(60, 31_536_000),
-    },
-    "ApiKeyRotate": {
-        "overlap_seconds": integer(0, 86_400),
-        "ttl_seconds": integer(60, 31_536_000),
-    },
-    "KeyExchange": {"api_key": text(1, 200)},
-    "Login": {"tenant": text(1, 100), "email": text(1, 254), "password": text(1, 128)},
-    "RefundSettle": {
-        "tx_hash": text(66, 66, free=False, good=("0x" + "ab" * 32,), bad=("x" * 66,)),
-        "recipient": text(42, 42, null=True, free=False, good=(ADDRESS,), bad=("x" * 42,)),
-    },
-    "Void": {
-        "reason": text(1, 500, bad=(" ", "\n")),
-        "refund": BOOLEAN,
-        "transferred": BOOLEAN,
-        "force": BOOLEAN,
-    },
-    "Reissue": {"email": EMAIL},
-    "GuestList": {
-        "holders": (
-            [[{}], [{"name": "Ada"}] * 100, [{"name": None, "email": "a@b.io"}]],
-            [None, {}, "Ada", 1, True, [], [{}] * 101],
-        ),
-        "reason": text(1, 500, bad=(" ", "\n"), null=True),
-    },
-    "RefundWaive": {"amount": integer(1, 2**53 - 1), "reason": text(1, 500)},
-    "RefundAddress": {"address": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,))},
-    "DoorDeviceCreate": {
-        "name": text(1, 100),
-        "gate": text(1, 100, null=True),
-        "show_names": BOOLEAN,
-        "expires_at": ([in_days(1)], BAD_TIMES),
-    },
-    "Pair": {"pairing_code": text(1, 40)},
-    "Scans": {
-        "sent_at": (GOOD_TIMES, [*BAD_TIMES, None]),
-        "scans": ([[SCAN], [SCAN] * 500], [[], [SCAN] * 501, None, {}, "x", 1]),
-        "unsynced": integer(0, 1_000_000),
-    },
-    "WalletSet": {"xpub": text(1, 200, free=False, good=(new_xpub(),), bad=("x", "xpub6" * 20))},
-}
-
-
-PAGE = {
-    "limit": (["1", "100"], ["0", "101", "-1", "x", "", "1.0", "1e1", "+1", " 1", "٣", "9" * 400]),
-    "cursor": ([], ["", "x", "x" * 1001, "a\0b"]),
-}
-NAMED = (["cli", "x" * 100, RIGHT_TO_LEFT], ["", "x" * 101, "a\0b"])
-ID = (["evt_x", "x" * 80, RIGHT_TO_LEFT], ["", "x" * 81, "a\0b"])
-
-
-def option(*values):
-    return values, ("", "gone", values[0].upper(), "a\0b")
-
-
-QUERIES = {
-    "/events": {
-        **PAGE,
-        "status": option("draft", "published", "canceled"),
-        "type": option("online", "in_person", "hybrid"),
-        "q": (["x", "x" * 200, FOUR_BYTES, "%_\\'"], ["", "x" * 201, "a\0b"]),
-        "sort": option("created_at", "-created_at", "start_at", "-start_at"),
-    },
-    "/events/{event_id}/tickets": PAGE,
-    "/apikeys": {**PAGE, "status": option("active", "expired", "revoked")},
-    "/intents": {
-        **PAGE,
-        "status": option(
-            *("awaiting_payment", "processing", "confirmed", "expired", "canceled", "reversed")
-        ),
-        "event_id": ID,
-        "flag": option("underpaid", "overpaid", "paid_late", "duplicate", "reorged"),
-    },
-    "/refunds": {**PAGE, "status": option("due", "waived", "settled")},
-    "/audit-log": {**PAGE, "actor": NAMED, "subject": NAMED},
-    "/events/{event_id}/door-devices": PAGE,
-    "/admissions": {
-        **PAGE,
-        "event_id": ID,
-        "status": option("valid", "suspended", "void"),
-        "redeemed": (["true", "false"], ["", "True", "1", "0", "no", "a\0b"]),
-        "q": (["x", "x" * 200, FOUR_BYTES, "%_\\'"], ["", "x" * 201, "a\0b"]),
-    },
-}
-PUBLIC_QUERIES = {"/events": PAGE, "/events/{event_id}/tickets": PAGE}
-DOOR_QUERIES = {
-    "/manifest": {
-        "since": ([], ["", "x", "x" * 1001, "a\0b"]),
-        "unsynced": (["0", "1000000"], ["-1", "1000001", "x", "", "1.0", "٣"]),
-    }
-}
 
 
 class Door(NamedTuple):
@@ -188,7 +54,14 @@ def door(organizer, schema):
     events, here = f"{organizer.path}/events", f"{organizer.path}/events/{of['id']}"
     tickets = f"{here}/tickets"
     nothing = {"event_id": "evt_" + "0" * 26, "ticket_id": "tkt_" + "0" * 26}
+    hooks = f"{organizer.path}/webhooks"
+    hook = {"url": "https://a.example/", "types": ["*"]}
+
+    def webhook():
+        return f"{hooks}/{new_webhook(organizer).id}"
+
     return {
+        "TenantChange": lambda: Door("PATCH", organizer.path, {}),
         "EventCreate": lambda: Door("POST", events, event, 201),
         "EventChange": lambda: Door("PATCH", here, event),
         "TicketTypeCreate": lambda: Door("POST", tickets, ticket, 201),
@@ -253,6 +126,11 @@ def door(organizer, schema):
             f"/v1/door/tenants/{organizer.slug}/events/{of['id']}/scans",
             {"sent_at": EPOCH, "scans": [SCAN]},
         ),
+        "WebhookCreate": lambda: Door("POST", hooks, hook, 201),
+        "WebhookChange": lambda: Door("PATCH", webhook(), {}),
+        "WebhookRotate": lambda: Door("POST", f"{webhook()}/rotate", {}),
+        "WebhookEnable": lambda: Door("POST", f"{webhook()}/enable", {}),
+        "WebhookResend": lambda: Door("POST", f"{hooks}/{ids.WEBHOOK_ENDPOINT}/resend", {}, 404),
         "WalletSet": lambda: Door("PUT", f"{organizer.path}/wallet", {}),
     }[schema]()
 
@@ -305,12 +183,12 @@ def test_several_faults_are_all_named_at_once(acme, schema):
 
 
 def test_every_query_parameter_has_bounds_too(acme):
-    admin, event = acme.api(), acme.event()
+    admin, event, webhook = acme.api(), acme.event(), new_webhook(acme).id
     at_door = f"/v1/door/tenants/{acme.slug}/events/{event['id']}"
     surfaces = ((acme.path, QUERIES), (acme.public, PUBLIC_QUERIES), (at_door, DOOR_QUERIES))
     for base, queries in surfaces:
         for path, parameters in queries.items():
-            here = base + path.format(event_id=event["id"])
+            here = base + path.format(event_id=event["id"], webhook_id=webhook)
             for name, (inside, outside) in parameters.items():
                 for value in inside:
                     assert admin.get(here, query_string={name: value}).status_code == 200, value

@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from tests.support import fuzzing
-from tests.support.fuzzing import IN_WORDS, open_shop
+from tests.support.fuzzing import IN_WORDS
+from tests.support.fuzzing_shop import open_shop
 from ticketing.constants import Role
 
 SECONDS = int(os.environ.get("FUZZ_SECONDS", "300"))
@@ -17,6 +18,7 @@ CREDENTIALS = [*(role.value for role in Role), "client secret", "none"]
 BODIES = (
     *("EventCreate", "TicketTypeCreate", "Preflight", "Buyer", "WalletSet"),
     *("RefundAddress", "RefundSettle", "EventStatus", "Scan", "DoorDeviceCreate"),
+    *("WebhookCreate", "WebhookResend", "TenantChange"),
 )
 RUNS = 2 * len(CREDENTIALS)
 
@@ -68,7 +70,8 @@ def fuzz(shop, credential, *, seed, examples, seconds=None):
     only = "/checkout/.*/intents/" if credential == "client secret" else ""
     found = fuzzing.run(shop, config, only=only)
     assert not found.failures, "\n".join(fuzzing.failures_of(found))
-    if credential == "admin":
+    # What a run within `seconds` reaches depends on the speed of the machine.
+    if credential == "admin" and seconds is None:
         assert found.cases > 1000
         unseen = [
             label

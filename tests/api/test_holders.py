@@ -7,14 +7,11 @@ import pytest
 from app import create_app
 from tests.support.endpoints import same
 from tests.support.factories import Api
-from tests.support.holders import Held, bought
+from tests.support.holders import ADA, JOIN_URL, Held, bought, write
 from ticketing import clock
 from ticketing.config import load
 from ticketing.models.admissions import Admission, Transfer
 
-JOIN_URL = "https://meet.example.org/x"
-ADA = {"name": "Ada", "email": "ada@example.org"}
-NOBODY = {"name": None, "email": None}
 UNKNOWN = "adm_" + "0" * 26
 
 
@@ -32,10 +29,6 @@ def ticket(acme, event):
 def held(acme, ticket):
     (found,) = bought(acme, ticket, buyer=ADA)
     return found
-
-
-def write(held, **columns):
-    Admission.update(columns).where(Admission.id == held.id).execute()
 
 
 def test_its_code_shows_the_admission_with_everything_that_its_holder_needs(held, event, ticket):

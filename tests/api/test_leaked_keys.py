@@ -8,10 +8,14 @@ import pytest
 
 from schemas.api_keys import NewApiKeySchema
 from tests.support.factories import Api
+from tests.support.webhook_endpoints import new_webhook
 from tools.stack import ROOT
 
 PAGE = (ROOT / "docs" / "operations.md").read_text()
-KINDS = ("ticketing-api-key", "ticketing-client-secret", "ticketing-jwt")
+KINDS = (
+    *("ticketing-api-key", "ticketing-client-secret", "ticketing-jwt"),
+    "ticketing-webhook-secret",
+)
 AROUND = ("{}", '"{}"', "KEY={}\n", "X-API-Key: {}", "Bearer {} ", "https://x.example/?key={}&a=b")
 
 
@@ -44,7 +48,8 @@ def handed_out(acme):
     exchange = Api(acme.app.test_client()).post
     tokens = [exchange("/v1/auth/token", {"api_key": key}).json["access_token"] for key in keys]
     secrets = [acme.buyer(ticket).intent["client_secret"] for _ in range(5)]
-    return dict(zip(KINDS, (keys, secrets, tokens), strict=True))
+    webhooks = [new_webhook(acme).created["secret"] for _ in range(5)]
+    return dict(zip(KINDS, (keys, secrets, tokens, webhooks), strict=True))
 
 
 def test_each_pattern_finds_what_it_is_for_wherever_it_stands_and_nothing_else(rules, handed_out):

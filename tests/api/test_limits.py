@@ -1,22 +1,20 @@
 """How many requests one caller may send."""
 
-from datetime import UTC, datetime
-
 import pytest
 
 from app import create_app
-from tests.support.factories import Api
-from tests.support.stopped_clock import StoppedClock
+from tests.support.factories import Api, statuses
 from tests.support.work import watched
 from ticketing.config import load
-from ticketing.constants import CallClass
+from ticketing.limits import CallClass
 from ticketing.models.rate_counts import RateCount
 from ticketing.services.access import rate_limits
 from ticketing.services.access.rate_limits import Limiter
 
-START = datetime(2026, 11, 21, 9, 0, 15, tzinfo=UTC)
 LIMITS = {"PUBLIC": 7, "CHECKOUT": 6, "PREFLIGHT": 5, "TOKEN": 4, "LOGIN": 3, "ADMIN": 30}
 LIMITS |= {"RECONCILIATION": 2, "ORDER": 6}
+
+pytestmark = pytest.mark.usefixtures("time")
 
 
 @pytest.fixture
@@ -24,22 +22,8 @@ def environ(environ):
     return {**environ, **{f"RATE_LIMIT_{name}": str(limit) for name, limit in LIMITS.items()}}
 
 
-@pytest.fixture
-def time(monkeypatch):
-    return StoppedClock(monkeypatch, START)
-
-
-@pytest.fixture
-def acme(time, acme):
-    return acme
-
-
 def ask(api, path, address="192.0.2.1", **headers):
     return api.get(path, environ_overrides={"REMOTE_ADDR": address}, headers=headers)
-
-
-def statuses(answers):
-    return [answer.status_code for answer in answers]
 
 
 def test_an_address_is_held_to_its_limit_and_told_so(api, acme, time):

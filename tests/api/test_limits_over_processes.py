@@ -1,37 +1,26 @@
 """How the processes of the service count the requests of one caller together."""
 
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from itertools import cycle, islice
 
 import pytest
 
 from app import create_app
-from tests.support.factories import Api, cli
-from tests.support.stopped_clock import StoppedClock
+from tests.support.factories import Api, cli, statuses
 from tests.support.work import watched
 from ticketing.config import load
 from ticketing.db.connection import database
 from ticketing.models.rate_counts import RateCount
 from ticketing.services.access.rate_limits import Limiter
 
-START = datetime(2026, 11, 21, 9, 0, 15, tzinfo=UTC)
 LIMITS = {"PUBLIC": 7, "CHECKOUT": 6, "PREFLIGHT": 40, "TOKEN": 4, "LOGIN": 3}
+
+pytestmark = pytest.mark.usefixtures("time")
 
 
 @pytest.fixture
 def environ(environ):
     return {**environ, **{f"RATE_LIMIT_{name}": str(limit) for name, limit in LIMITS.items()}}
-
-
-@pytest.fixture
-def time(monkeypatch):
-    return StoppedClock(monkeypatch, START)
-
-
-@pytest.fixture
-def acme(time, acme):
-    return acme
 
 
 def processes(environ, count):
@@ -44,10 +33,6 @@ def two(environ, acme, monkeypatch):
     """The API in the two processes of one host."""
     monkeypatch.setattr(Limiter, "processes", 2)
     return processes(environ, 2)
-
-
-def statuses(answers):
-    return [answer.status_code for answer in answers]
 
 
 def ask(api, path, address="192.0.2.1", **headers):

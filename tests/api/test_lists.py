@@ -4,9 +4,9 @@ import string
 
 import pytest
 
+from tests.support.admissions import FREE
 from tests.support.factories import in_days, new_organizer
 
-FREE = {"price_amount": 0, "chain_id": None}
 BASE64 = string.ascii_letters + string.digits + "-_"
 
 

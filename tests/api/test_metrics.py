@@ -69,6 +69,7 @@ def test_the_figures_of_the_shop_follow_it(app, api, acme, node):
     paid.pay(node, paid.intent["atomic_amount"] + 7)
     worker_once(app)
     assert canceled.cancel().status_code == 200
+    worker_once(app)
     found = read(api)
     assert found['ticketing_intents{status="awaiting_payment"}'] == 1
     assert found['ticketing_intents_entered_total{status="confirmed"}'] == 1

@@ -2,9 +2,8 @@
 
 import pytest
 
+from tests.support.admissions import FREE
 from tests.support.factories import CHAIN, PRICE, in_days, new_organizer
-
-FREE = {"price_amount": 0, "chain_id": None}
 
 
 def seen(organizer, ticket):

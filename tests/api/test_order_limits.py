@@ -1,34 +1,25 @@
 """How much a client without a credential may order, and how long it is held."""
 
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
 from app import create_app
-from tests.support.factories import Api, Buyer
-from tests.support.stopped_clock import StoppedClock
+from tests.support.factories import Api, Buyer, statuses
+from tests.support.stopped_clock import START
 from ticketing.config import load
 from ticketing.db.connection import database
 
-START = datetime(2026, 11, 21, 9, 0, 15, tzinfo=UTC)
 FREE = {"price_amount": 0, "chain_id": None, "capacity": None}
+
+pytestmark = pytest.mark.usefixtures("time")
 
 
 @pytest.fixture
 def environ(environ):
     """Requests are not counted. Each test sets its limit of orders."""
     return {**environ, "HOLD_SECONDS": "900"}
-
-
-@pytest.fixture
-def time(monkeypatch):
-    return StoppedClock(monkeypatch, START)
-
-
-@pytest.fixture
-def acme(time, acme):
-    return acme
 
 
 @pytest.fixture
@@ -44,10 +35,6 @@ def few_orders(environ):
 @pytest.fixture
 def few_free(environ):
     environ["FREE_PER_CLIENT"] = "10"
-
-
-def statuses(answers):
-    return [answer.status_code for answer in answers]
 
 
 def refused(answer, code):

@@ -92,7 +92,7 @@ def test_draft_and_canceled_events_are_not_there(acme, api):
     set_status(acme, canceled, "canceled")
     for event in (draft, canceled):
         for reference in (event["id"], event["slug"]):
-            for path in ("", "/tickets"):
+            for path in ("", "/tickets", ".ics"):
                 answer = api.get(f"{acme.public}/events/{reference}{path}")
                 assert answer.status_code == 404 and answer.json["code"] == "not_found"
 

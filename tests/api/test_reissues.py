@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.admissions import FREE, admissions_of, change, given, redeem, reissue, void
 from ticketing.models.admissions import Admission
+from ticketing.models.notifications import Mail
 
 
 @pytest.fixture
@@ -37,10 +38,43 @@ def test_a_repeat_with_the_same_idempotency_key_has_no_code(acme, admission):
     assert Admission.get_by_id(admission.id).generation == 2
 
 
-def test_a_code_cannot_be_mailed_yet(acme, admission):
+def test_without_a_mail_server_a_code_cannot_be_mailed(acme, admission):
     refused = reissue(acme, admission, {"email": "ada@example.org"})
     assert (refused.status_code, refused.json["code"]) == (409, "mail_not_configured")
     assert Admission.get_by_id(admission.id).code == admission.code
+
+
+class TestByMail:
+    """With a mail server, the code is sent to the address, and not shown."""
+
+    @pytest.fixture(autouse=True)
+    def smtp(self, environ):
+        environ |= {"SMTP_URL": "smtp://127.0.0.1:9", "MAIL_FROM": "tickets@example.org"}
+        environ["PUBLIC_URL"] = "https://tickets.example.org"
+
+    def test_the_code_is_not_shown(self, acme, admission):
+        answer = reissue(acme, admission, {"email": "lost@example.org"})
+        assert (answer.status_code, answer.json["code"]) == (200, None)
+        now, mail = Admission.get_by_id(admission.id), Mail.get()
+        assert (now.generation, now.holder) == (2, admission.holder)
+        assert (mail.kind, mail.subject, mail.generation) == ("ticket", admission.id, 2)
+        assert (mail.recipient, mail.status) == ("lost@example.org", "waiting")
+
+    def test_a_repeat_sends_nothing_more(self, acme, admission):
+        path, key = f"{acme.path}/admissions/{admission.id}/reissue", {"Idempotency-Key": "again"}
+        body = {"email": "lost@example.org"}
+        first, again = (acme.api().post(path, body, headers=key) for _ in range(2))
+        assert again.json == first.json and again.headers["Idempotent-Replayed"] == "true"
+        assert Mail.select().count() == 1
+
+    def test_a_refusal_sends_nothing(self, acme, admission):
+        assert void(acme, admission).status_code == 200
+        assert reissue(acme, admission, {"email": "lost@example.org"}).status_code == 409
+        assert not Mail.select().exists()
+
+    def test_null_is_no_address(self, acme, admission):
+        answer = reissue(acme, admission, {"email": None})
+        assert answer.json["code"] == Admission.get_by_id(admission.id).code
 
 
 def test_who_is_inside_or_void_gets_none(acme, admission):

@@ -133,6 +133,21 @@ def test_a_sale_begins_and_ends_by_itself(shop, elsewhere, monkeypatch):
     assert told == ["not_started", "on_sale", "ended"]
 
 
+def test_settings_of_the_tenant_make_what_is_kept_out_of_date(shop, neighbour, elsewhere, queries):
+    def cost(organizer):
+        queries.clear()
+        assert elsewhere.get(f"{organizer.public}/events").status_code == 200
+        return len(queries)
+
+    uncached, _ = cost(shop), cost(neighbour)
+    assert cost(shop) == 1 < uncached
+    admin(shop, "PATCH", "", {"accent_color": "#1f4e79"})
+    assert cost(shop) == 1 + uncached  # the one that finds that the version is old
+    assert cost(shop) == cost(neighbour) == 1
+    admin(shop, "PATCH", "", {})
+    assert cost(shop) == 1
+
+
 def test_what_is_kept_costs_one_query(shop, elsewhere, queries):
     url = f"{shop.public}/events/{shop.published['slug']}/tickets"
     first = elsewhere.get(url)

@@ -5,8 +5,10 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.support.doors import Door
 from tests.support.factories import Api
 from tests.support.holders import accept, bought
+from tests.support.order_pages import link
 from ticketing import clock
 from ticketing.db.connection import database
 from ticketing.models.api_keys import ApiKey
@@ -65,6 +67,7 @@ PREFLIGHT = [
     "SELECT chains",
     "UPDATE wallets",
     "INSERT INTO payment_intents",
+    "INSERT INTO notifications",
     "COMMIT",
 ]
 
@@ -116,6 +119,7 @@ def test_the_public_surface_anew_and_from_memory(api, acme, ticket):
     for path, anew in {
         "/events": ["SELECT tenants", "SELECT events"],
         f"/events/{ticket['event_id']}": ["SELECT tenants", "SELECT events"],
+        f"/events/{ticket['event_id']}.ics": ["SELECT tenants", "SELECT events"],
         f"/events/{ticket['event_id']}/tickets": [
             *("SELECT tenants", "BEGIN", *in_a_snapshot, "COMMIT")
         ],
@@ -139,8 +143,18 @@ def test_the_admin_surface(acme, ticket):
         assert api.patch(event, {"title": "Other"}).status_code == 200
     found = [each for each in found if each != "SELECT pg_advisory"]
     before_and_now = ["SELECT events", "SELECT events"]
-    changes = ["UPDATE events", "UPDATE tenants", *obstacles, "INSERT INTO trail"]
-    assert found == ["SELECT api_keys", "BEGIN", *before_and_now, *changes, "COMMIT"]
+    changes = ["UPDATE events", "UPDATE tenants", "INSERT INTO notifications", *obstacles]
+    ends = ["INSERT INTO trail", "COMMIT"]
+    assert found == ["SELECT api_keys", "BEGIN", *before_and_now, *changes, *ends]
+
+
+def test_a_csv_file_is_read_in_one_snapshot_and_one_query_for_a_batch(acme, ticket):
+    api = acme.with_headers({"X-API-Key": acme.admin_key})
+    acme.buyer(ticket)
+    with statements() as found:
+        assert api.get(f"{acme.path}/events/{ticket['event_id']}/orders.csv").status_code == 200
+    batches = ["SELECT payment_intents"] * 2
+    assert found == ["SELECT api_keys", "SELECT events", "BEGIN", *batches, "COMMIT"]
 
 
 def test_a_holders_calls(acme):
@@ -153,12 +167,12 @@ def test_a_holders_calls(acme):
     with statements() as found:
         offer = held.offer().json["offer"]
     offered = ["SELECT transfers", "UPDATE transfers", "INSERT INTO transfers"]
-    assert found == [*locked, *offered, "COMMIT"]
+    assert found == [*locked, *offered, "INSERT INTO notifications", "COMMIT"]
     with statements() as found:
         assert accept(acme, offer).status_code == 200
     assert found[:3] == ["SELECT tenants", "BEGIN", "SELECT transfers"]
     accepted = ["SELECT admissions", "SELECT transfers", "UPDATE admissions", "UPDATE transfers"]
-    assert found[3:8] == [*accepted, "COMMIT"]
+    assert found[3:9] == [*accepted, "INSERT INTO notifications", "COMMIT"]
 
 
 def test_a_purchase_that_is_confirmed(acme):
@@ -167,3 +181,38 @@ def test_a_purchase_that_is_confirmed(acme):
     with statements() as found:
         assert buyer.purchase().status_code == 200
     assert found == ["SELECT payment_intents", "SELECT admissions"]
+
+
+def test_a_scan_that_admits(acme):
+    door = Door(acme)
+    gate, by_id, by_qr = door.gate(), door.admission(), door.admission()
+    ways = [{"admission_id": by_id.id, "generation": 1}, {"qr": door.qr(by_qr)}]
+    gate.scan(code="x")  # the device is recorded as seen
+    for way in ways:
+        with statements() as found:
+            assert gate.outcome(**way) == "admitted"
+        admits = ["UPDATE admissions", "INSERT INTO scans", "INSERT INTO notifications"]
+        assert found == ["SELECT door_devices", "BEGIN", *admits, "COMMIT"]
+
+
+def test_the_page_that_accepts_a_transfer(acme, api):
+    (held,) = bought(acme, acme.ticket(price_amount=0, chain_id=None))
+    path = f"/x/{held.offer().json['offer']}"
+    with statements() as found:
+        assert api.get(path).status_code == 200
+    assert found == ["SELECT transfers"]
+
+
+def test_the_page_of_a_ticket(acme, api):
+    (held,) = bought(acme, acme.ticket(price_amount=0, chain_id=None))
+    with statements() as found:
+        assert api.get(f"/t/{held.code}").status_code == 200
+    assert found == ["SELECT admissions", "SELECT transfers", "SELECT tenants"]
+
+
+def test_the_page_of_an_order(acme, api):
+    buyer = acme.buyer(acme.ticket())
+    with statements() as found:
+        assert api.get(link(buyer)).status_code == 200
+    tables = ("payment_intents", "admissions", "payments", "chains", "tenants", "ticket_types")
+    assert sorted(found) == sorted(f"SELECT {table}" for table in tables)

@@ -5,11 +5,11 @@ from itertools import product
 
 import pytest
 
+from tests.support.admissions import FREE
 from tests.support.factories import event_body, ticket_body
 from ticketing.db.connection import database
 from ticketing.services.orders import stock
 
-FREE = {"price_amount": 0, "chain_id": None}
 STATUSES = ("draft", "published", "canceled")
 ALLOWED = {
     *(("draft", "published"), ("draft", "canceled")),

@@ -2,7 +2,9 @@
 
 import pytest
 
+from tests.support.admissions import FREE
 from tests.support.factories import CHAIN, PRICE, ticket_body
+from tests.support.field_changes import change_each_alone
 from tests.support.field_values import TICKET_TYPE
 
 CONTRACT_FIELDS = {
@@ -10,7 +12,6 @@ CONTRACT_FIELDS = {
     *("obstacles", "created_at", "updated_at"),
 }
 STATUSES = ("draft", "published", "canceled")
-FREE = {"price_amount": 0, "chain_id": None}
 
 
 @pytest.fixture
@@ -106,14 +107,7 @@ def test_each_field_can_be_changed_alone(acme, admin, path, event):
         "sales_start_at": "2031-01-01T00:00:00Z",
         "sales_end_at": "2031-02-01T00:00:00Z",
     }
-    for name, value in changes.items():
-        before = admin.get(here).json
-        changed = admin.patch(here, {name: value})
-        assert changed.status_code == 200 and changed.json[name] == value
-        assert admin.get(here).json == changed.json
-        differing = {each for each in before if before[each] != changed.json[each]}
-        assert differing - {"available", "obstacles", "updated_at"} == {name}
-        assert changed.json["updated_at"] > before["updated_at"]
+    change_each_alone(admin, here, changes, also={"available", "obstacles"})
 
 
 def test_null_empties_what_may_be_empty_and_nothing_else(acme, admin, path, event):

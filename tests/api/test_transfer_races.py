@@ -1,15 +1,14 @@
 """A transfer beside whatever else happens to the admission at that moment: exactly one counts."""
 
 import uuid
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 
 import pytest
 
 from tests.support.factories import in_days
 from tests.support.holders import Held, accept, bought
+from tests.support.races import at_once
 from ticketing import clock
-from ticketing.db.connection import database, write_transaction
+from ticketing.db.connection import write_transaction
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.orders import admissions
@@ -20,21 +19,6 @@ ROUNDS = 12
 @pytest.fixture
 def ticket(acme):
     return acme.ticket(price_amount=0, chain_id=None, capacity=None)
-
-
-def at_once(*calls):
-    """Run each call in a thread of its own, all at the same time, and return their results."""
-    start = Barrier(len(calls))
-
-    def run(call):
-        try:
-            start.wait()
-            return call()
-        finally:
-            database.close()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(run, calls))
 
 
 def rounds(acme, ticket):

@@ -3,9 +3,10 @@
 import pytest
 from eth_account import Account
 
-from tests.support.factories import BASE58, base58check, cli, new_organizer, new_xpub
+from tests.support.factories import cli, new_organizer, new_xpub
 from ticketing.chain import xpub as xpubs
 from tools.anvil import DEMO_XPUB
+from tools.base58 import ALPHABET, base58check
 
 FIRST_ADDRESS = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 MNEMONIC = "test test test test test test test test test test test junk"
@@ -183,6 +184,6 @@ def test_addresses_are_those_that_the_organizers_own_wallet_derives():
 
 def test_every_wrong_character_of_an_xpub_is_noticed():
     for place, character in enumerate(DEMO_XPUB):
-        wrong = BASE58[(BASE58.index(character) + 1) % len(BASE58)]
+        wrong = ALPHABET[(ALPHABET.index(character) + 1) % len(ALPHABET)]
         with pytest.raises(xpubs.InvalidXpub):
             xpubs.parse(DEMO_XPUB[:place] + wrong + DEMO_XPUB[place + 1 :])

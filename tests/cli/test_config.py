@@ -1,29 +1,18 @@
-"""Configuration is read strictly. An error stops the start; it has the name, and no secret."""
+"""Configuration is read strictly. An error has the name of the variable, and no secret."""
 
 import dataclasses
-import itertools
 from datetime import timedelta
 
 import pytest
-from eth_utils import to_checksum_address
 
 from tests.conftest import SECRET_KEY
-from tests.support.factories import run
+from tests.support.variables import ADDRESS, GOOD, MAX_CHAIN_ID, NOT_UNICODE, SECRET
 from ticketing.chain.registry import REGISTRY
-from ticketing.config import ConfigError, load
-from ticketing.constants import CallClass
+from ticketing.config import load
+from ticketing.environment import ConfigError
+from ticketing.limits import CallClass
 
-SECRET = "hunter2"
-GOOD = {
-    "SECRET_KEY": SECRET_KEY,
-    "DATABASE_URL": f"postgresql://ticketing:{SECRET}@127.0.0.1:9/ticketing",
-    "RPC_URL_31337": f"http://someone:{SECRET}@127.0.0.1:9/v3/{SECRET}",
-}
-ADDRESS = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 WRONG_CHECKSUM = ADDRESS.replace("fCD", "FCD")
-MAX_CHAIN_ID = 2**53 - 1
-NOT_UNICODE = "caf\udce9" * 10
-
 NUMBERS = {
     "PORT": (1, 65_535),
     "WEB_CONCURRENCY": (1, 64),
@@ -83,6 +72,23 @@ WRONG = {
     "RATE_LIMIT_ALL": ("10",),
     "METRICS_TOKEN": ("", "x" * 15, f"{SECRET} and a space"),
     "TRUSTED_PROXIES": ("nobody", "192.0.2.1/24", "192.0.2.0/33", "192.0.2.1;192.0.2.2"),
+    "WEBHOOK_ALLOW": (
+        *("everything", "127.0.0.1", "127.0.0.1/8", "10.0.0.0/33", "::/129", "fe80::1%eth0/64"),
+        *("10.0.0.0/8:", "10.0.0.0/8:0", "10.0.0.0/8:65536", "10.0.0.0/8:http", "/8", ":8080"),
+        *("10.0.0.0/8;127.0.0.0/8", "[fd00::]/8:80", "010.0.0.0/8", "10.0.0.0/255.0.0.0"),
+    ),
+    "SMTP_URL": (
+        *(
+            "",
+            "mail.example.org",
+            "smtp://",
+            "http://mail.example.org",
+            "smtp://mail.example.org/x",
+        ),
+        f"smtp://someone:{SECRET}@mail.example.org:99999",
+        f"smtp://someone:{SECRET}@mail.example.org?starttls=no",
+        *("smtp://someone@mail.example.org", f"smtp://mail.example.org:587#{SECRET}"),
+    ),
     "RPC_URL_abc": ("http://127.0.0.1:9",),
     "RPC_URL_": ("http://127.0.0.1:9",),
     "RPC_URL_0": ("http://127.0.0.1:9",),
@@ -97,10 +103,6 @@ WRONG = {
         for name, (low, high) in NUMBERS.items()
     },
 }
-
-
-def chain(chain_id=31337, **variables):
-    return load({**GOOD, **variables}).chains[chain_id]
 
 
 def test_little_is_needed_and_the_rest_has_its_default():
@@ -146,6 +148,19 @@ def test_poll_seconds_may_be_a_fraction(text, seconds):
     assert load({**GOOD, "POLL_SECONDS": text}).poll_seconds == seconds
 
 
+def test_webhook_allow_has_networks_with_a_port_or_any():
+    text = "127.0.0.0/8,10.1.0.0/16:8080 fd00::/8, ::1/128:65535"
+    found = load({**GOOD, "WEBHOOK_ALLOW": text}).webhook_allow
+    assert [(str(each.network), each.port) for each in found] == [
+        ("127.0.0.0/8", None),
+        ("10.1.0.0/16", 8080),
+        ("fd00::/8", None),
+        ("::1/128", 65_535),
+    ]
+    for nothing in ({}, {"WEBHOOK_ALLOW": ""}, {"WEBHOOK_ALLOW": " , "}):
+        assert load({**GOOD, **nothing}).webhook_allow == ()
+
+
 @pytest.mark.parametrize("url", ["sqlite:///x.db", "sqlite:////tmp/x.db", "postgres://h/db"])
 def test_it_takes_the_urls_of_both_databases(url):
     assert load({**GOOD, "DATABASE_URL": url}).database_url == url
@@ -164,40 +179,6 @@ def test_a_secret_key_of_32_bytes_is_enough_and_only_development_needs_none():
             load(environ)
 
 
-def test_an_rpc_url_enables_a_chain_of_the_registry():
-    assert chain() == dataclasses.replace(REGISTRY[31337], rpc_urls=(GOOD["RPC_URL_31337"],))
-    assert load({"SECRET_KEY": SECRET_KEY, "TOKEN_ADDRESS_1": ADDRESS}).chains == {}
-
-
-def test_the_environment_overrides_what_the_registry_says():
-    found = chain(TOKEN_ADDRESS_31337=ADDRESS, CONFIRMATIONS_31337="7")
-    assert (found.token_address, found.confirmations) == (ADDRESS, 7)
-    assert (found.decimals, found.name) == (REGISTRY[31337].decimals, REGISTRY[31337].name)
-    assert REGISTRY[31337].confirmations == 1
-
-
-@pytest.mark.parametrize("chain_id", [100, MAX_CHAIN_ID])
-def test_a_chain_outside_the_registry_needs_its_tokens_address(chain_id):
-    variables = {f"RPC_URL_{chain_id}": "http://127.0.0.1:9"}
-    with pytest.raises(ConfigError, match=f"TOKEN_ADDRESS_{chain_id}"):
-        load({**GOOD, **variables})
-    found = chain(chain_id, **variables, **{f"TOKEN_ADDRESS_{chain_id}": ADDRESS})
-    assert (found.token_address, found.decimals) == (ADDRESS, None)
-
-
-def test_an_address_without_a_checksum_is_written_with_it():
-    for text in (ADDRESS, ADDRESS.lower(), "0x" + ADDRESS[2:].upper()):
-        assert chain(TOKEN_ADDRESS_31337=text).token_address == ADDRESS
-
-
-def test_the_registry_has_the_chains_of_the_contract_with_valid_addresses():
-    assert set(REGISTRY) == {1, 10, 137, 8453, 42161, 84532, 11155111, 31337}
-    for chain_id, known in REGISTRY.items():
-        assert known.chain_id == chain_id
-        assert known.token_address == to_checksum_address(known.token_address)
-        assert known.confirmations >= 1 and known.decimals == 6
-
-
 def test_the_configuration_shows_no_secret_and_cannot_be_changed():
     previous = SECRET_KEY[::-1]
     config = load({**GOOD, "SECRET_KEY_PREVIOUS": previous})
@@ -208,52 +189,3 @@ def test_the_configuration_shows_no_secret_and_cannot_be_changed():
         config.port = 1
     with pytest.raises(TypeError):
         config.chains[1] = REGISTRY[1]
-
-
-COMMANDS = {
-    "flask": ("flask", "--app", "app", "db", "upgrade"),
-    "gunicorn": ("gunicorn", "app:create_app()"),
-}
-# Errors of the other variables are reported the same way (above).
-WRONG_AT_THE_START = [
-    ("SECRET_KEY", f"{SECRET}-too-short"),
-    ("RPC_URL_31337", f"https://127.0.0.1/{NOT_UNICODE}"),
-    ("DATABASE_URL", f"mysql://ticketing:{SECRET}@127.0.0.1/ticketing"),
-    ("DATABASE_URL", "sqlite:////dev/null/ticketing.db"),
-    ("LOG_LEVEL", "LOUD"),
-]
-
-
-def refusal(command, **variables):
-    """Return the single line of a process that fails to start."""
-    done = run(variables, *COMMANDS[command])
-    assert done.returncode != 0 and done.stdout == ""
-    (line,) = done.stderr.strip().splitlines()
-    assert SECRET not in line and SECRET_KEY not in line
-    return line
-
-
-@pytest.mark.usefixtures("starts_processes")
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize(
-    ("name", "value"), WRONG_AT_THE_START, ids=[ascii(case) for case in WRONG_AT_THE_START]
-)
-def test_a_wrong_variable_stops_the_start_in_one_line(command, name, value):
-    assert name in refusal(command, **{**GOOD, name: value})
-
-
-@pytest.mark.usefixtures("starts_processes")
-@pytest.mark.parametrize(
-    ("command", "value"),
-    # gunicorn reads it before us, and refuses text with its own message.
-    [("flask", "many"), ("flask", "-1"), *itertools.product(COMMANDS, ["0", "65"])],
-)
-def test_a_wrong_web_concurrency_stops_the_start(command, value):
-    assert "WEB_CONCURRENCY" in refusal(command, **GOOD, WEB_CONCURRENCY=value)
-
-
-@pytest.mark.usefixtures("starts_processes")
-@pytest.mark.parametrize("command", COMMANDS)
-def test_without_any_variable_the_start_says_how_to_make_a_secret_key(command):
-    line = refusal(command)
-    assert "SECRET_KEY" in line and "secrets.token_urlsafe" in line

@@ -12,7 +12,12 @@ import pytest
 from tests.support.remote import PATIENCE_SECONDS
 from tools.stack import ROOT, free_port
 
-FILES = {"DEMO_FILE": "demo.json", "CHAIN_STATE_FILE": "chain.json", "LOG_FILE": "log"}
+FILES = {
+    "DEMO_FILE": "demo.json",
+    "CHAIN_STATE_FILE": "chain.json",
+    "LOG_FILE": "log",
+    "MAILS": "mails",
+}
 START = f"""
 import sys
 from pathlib import Path

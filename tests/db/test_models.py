@@ -13,6 +13,14 @@ from ticketing.models.door import DoorDevice, EventDoor, Scan, TicketKey
 from ticketing.models.events import Event
 from ticketing.models.idempotency import IdempotencyKey
 from ticketing.models.members import Member
+from ticketing.models.notifications import (
+    Lease,
+    Mail,
+    Notification,
+    NotificationFeed,
+    WebhookDelivery,
+    WebhookEndpoint,
+)
 from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.models.rate_counts import RateCount
 from ticketing.models.refunds import Refund, RefundAddress, Waiver
@@ -24,6 +32,7 @@ MODELS = (
     *(ChainBlock, RateCount, Refund, CounterEntry, Tenant, TicketType, AuditLogEntry, Wallet),
     AuditLogPeople,
     *(DoorDevice, EventDoor, EventStock, RefundAddress, Scan, TicketKey, Transfer, Waiver),
+    *(Lease, Mail, Notification, NotificationFeed, WebhookDelivery, WebhookEndpoint),
 )
 
 

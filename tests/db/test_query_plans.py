@@ -1,9 +1,7 @@
 """No request and no look of the worker reads a whole table, by the databases' own plans."""
 
 import itertools
-import json
 import re
-import uuid
 from contextlib import ExitStack
 
 import pytest
@@ -11,8 +9,7 @@ from flask import request, request_finished, request_started
 
 from bench.generate import Scale, fill
 from tests.conftest import NO_LIMITS
-from tests.support.admissions import FREE, admissions_of, given
-from tests.support.doors import KEYRING, moment, redeem, undo
+from tests.support.admissions_drive import post_twice
 from tests.support.factories import (
     PRICE,
     Api,
@@ -22,17 +19,16 @@ from tests.support.factories import (
     new_organizer,
     new_xpub,
     ticket_body,
-    worker_once,
 )
-from tests.support.holders import bought
+from tests.support.mail_server import MailServer
+from tests.support.mails import PUBLIC_URL, SENDER
+from tests.support.pages_drive import PagesDrive
 from tests.support.query_plans import Explainer, Recorder, faults_of
 from ticketing.db.connection import database
-from ticketing.models.admissions import Admission
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.chains import ChainBlock, ChainState
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.services.door import ticket_signing
 from tools import anvil
 
 SCALE = Scale(tenants=50, events=400, intents=6_000)
@@ -46,10 +42,14 @@ METRICS_TOKEN = "scrape-me-0123456789"
 def environ(environ):
     """Everything that can be counted is counted."""
     limits = dict.fromkeys(NO_LIMITS, "100000")
-    return {**environ, **limits, "METRICS_TOKEN": METRICS_TOKEN}
+    previous = {"SECRET_KEY_PREVIOUS": "the-one-before-0123456789abcdefghijklmnop"}
+    hooks = {"WEBHOOK_ALLOW": "127.0.0.0/8"}
+    with MailServer() as server:
+        mail = {"SMTP_URL": server.url, "MAIL_FROM": SENDER, "PUBLIC_URL": PUBLIC_URL}
+        yield {**environ, **limits, **previous, **hooks, **mail, "METRICS_TOKEN": METRICS_TOKEN}
 
 
-class Drive:
+class Drive(PagesDrive):
     """Sends every kind of request, on a database of some size."""
 
     def __init__(self, app, node):
@@ -59,7 +59,8 @@ class Drive:
         ChainBlock.delete().execute()
         ChainState.delete().execute()
         self.acme = new_organizer(app, "acme")
-        self.big, self.fair = self._key_of("big"), self._key_of("fair")
+        self.big, self.fair = self.key_of("big"), self.key_of("fair")
+        self.webhook = self.with_deliveries("big")
         self.hit, self.crowded = Event.select().order_by(Event.id).limit(2)
         self.key = ApiKey.select().order_by(ApiKey.id).first()
         self.recorder = Recorder()
@@ -77,8 +78,12 @@ class Drive:
             self.sell()
             self.watch()
             self.give_back()
+            self.open_pages()
             self.hold()
+            self.mail()
             self.take_back()
+            self.listen()
+            self.read_the_feed()
             self.look_at_the_rest()
 
     def _begin(self, sender, **_):
@@ -89,15 +94,6 @@ class Drive:
         if response.status_code < 400:
             self.exercised.add(request.endpoint)
 
-    def _work(self):
-        self.recorder.where = "worker"
-        worker_once(self.app)
-        self.recorder.where = None
-
-    def _key_of(self, slug):
-        made = cli(self.app, "keys", "create", slug, "--name", "x", "--role", "admin", "--json")
-        return Api(self.app.test_client(), {"X-API-Key": json.loads(made)["key"]})
-
     def ask_for_every_list(self):
         """Request two pages of each list, with all filters and sorts of the document."""
         for path, item in self.big.get("/openapi.json").json["paths"].items():
@@ -105,7 +101,10 @@ class Drive:
             query = {each["name"]: each["schema"] for each in parameters if each["in"] == "query"}
             if "cursor" not in query:
                 continue
-            api, here = self.big, path.format(tenant="big", event_id=self.hit.id)
+            api, here = (
+                self.big,
+                path.format(tenant="big", event_id=self.hit.id, webhook_id=self.webhook.id),
+            )
             if "{event_id}" in path:
                 api, here = self.fair, path.format(tenant="fair", event_id=self.crowded.id)
             known = {"event_id": [self.hit.id], "q": ["night"]}
@@ -143,6 +142,8 @@ class Drive:
         me.get(f"{path}/apikeys/{key}")
         post_twice(me, f"{path}/apikeys/{key}/rotate", {})
         me.post(f"{path}/apikeys/{key}/revoke")
+        assert me.get(path).status_code == 200
+        assert me.patch(path, {"name": "Acme Nights", "website": None}).status_code == 200
         me.put(f"{path}/wallet", {"xpub": new_xpub()})
         me.get(f"{path}/wallet")
         event = post_twice(me, f"{path}/events", event_body()).json
@@ -158,12 +159,13 @@ class Drive:
                 assert me.post(f"{each}/status", {"status": status}).status_code == 200
         for reference in (event["id"], event["slug"]):
             anybody.get(f"{acme.public}/events/{reference}")
+            anybody.get(f"{acme.public}/events/{reference}.ics")
             anybody.get(f"{acme.public}/events/{reference}/tickets")
         self.sold = (here, there)
 
     def sell(self):
         """Act as buyers, before and after the worker's first look."""
-        anybody, me = Api(self.app.test_client()), self._key_of("acme")
+        anybody, me = Api(self.app.test_client()), self.key_of("acme")
         order = {"event_id": self.ticket["event_id"], "ticket_id": self.ticket["id"]}
         for _ in range(2):
             post_twice(anybody, f"{self.acme.checkout}/preflight", order)
@@ -179,7 +181,7 @@ class Drive:
                 me.get(f"{self.acme.path}/intents/{buyer.intent['id']}")
             for path in self.sold:
                 assert me.post(f"{path}/status", {"status": "draft"}).status_code == 409
-            self._work()
+            self.work()
 
     def watch(self):
         """Let the worker see a payment, a reorganization, deadlines, money at an old address."""
@@ -190,9 +192,9 @@ class Drive:
         past = PaymentIntent.update(expires_at=PaymentIntent.created_at)
         past.where(PaymentIntent.id == idle.intent["id"]).execute()
         self.acme.buyer(self.ticket).pay(self.node)
-        self._work()
+        self.work()
         self.node.rpc("anvil_reorg", 2, [])
-        self._work()
+        self.work()
         cold = PaymentIntent.select().where(
             PaymentIntent.chain_id == 31337, PaymentIntent.swept_at.is_null(False)
         )
@@ -200,8 +202,8 @@ class Drive:
         anvil.mint(self.node.rpc, anvil.TOKEN_ADDRESS, address, 10**12)
         self.node.rpc("evm_increaseTime", 2 * DAY)
         self.node.rpc("anvil_mine", "0x1")
-        self._work()
-        self._work()
+        self.work()
+        self.work()
         assert (late.now()["status"], idle.now()["status"]) == ("expired", "expired")
 
     def give_back(self):
@@ -211,83 +213,26 @@ class Drive:
             address = {"address": self.node.rpc("eth_accounts")[account]}
             assert post_twice(buyer.api, f"{buyer.path}/refund-address", address).status_code == 200
         buyer.pay(self.node, PRICE + 9)
-        self._work()
+        self.work()
         sender = self.node.rpc("eth_accounts")[5]
         anvil.mint(self.node.rpc, anvil.TOKEN_ADDRESS, sender, 7)
         sent = anvil.transfer(self.node.rpc, anvil.TOKEN_ADDRESS, anvil.BUYER, 7, sender=5)
         path = f"{self.acme.path}/refunds/{buyer.intent['id']}/settle"
         body = {"tx_hash": sent["transactionHash"]}
-        assert post_twice(self._key_of("acme"), path, body).status_code == 200
-        assert self._key_of("acme").post(path, body).status_code == 200
+        assert post_twice(self.key_of("acme"), path, body).status_code == 200
+        assert self.key_of("acme").post(path, body).status_code == 200
         path = f"{self.acme.path}/refunds/{buyer.intent['id']}/waive"
         body = {"amount": 2, "reason": "less than the fee"}
-        assert post_twice(self._key_of("acme"), path, body).status_code == 200
+        assert post_twice(self.key_of("acme"), path, body).status_code == 200
         assert len(buyer.now()["refunds"]) == 1
-        self._work()
-
-    def hold(self):
-        """Do what holders do."""
-        free = self.acme.ticket(price_amount=0, chain_id=None)
-        first, second = bought(self.acme, free, quantity=2)
-        second.get()
-        assert first.name(name="Grace").status_code == 200
-        assert post_twice(first.api, f"{first.path}/transfer", {}).status_code == 201
-        assert post_twice(first.api, f"{first.path}/transfer/cancel", None).status_code == 200
-        body = {"offer": first.offer().json["offer"]}
-        anybody = Api(self.app.test_client())
-        path = f"{self.acme.checkout}/transfers/accept"
-        assert post_twice(anybody, path, body).status_code == 200
-
-    def open_the_doors(self):
-        """Pair devices, scan, undo, and read what a door reads."""
-        anybody = Api(self.app.test_client())
-        for slug, api, event in (("fair", self.fair, self.crowded), ("big", self.big, self.hit)):
-            devices = f"/v1/admin/tenants/{slug}/events/{event.id}/door-devices"
-            made = [api.post(devices, {"name": "x"}).json for _ in range(3)]
-            api.post(f"{devices}/{made[2]['id']}/revoke")
-            code = {"pairing_code": made[0]["pairing_code"]}
-            token = anybody.post("/v1/door/pair", code).json["token"]
-            anybody.get(f"/v1/public/tenants/{slug}/ticket-keys")
-        gate = Api(self.app.test_client(), {"Authorization": f"Bearer {token}"})
-        path = f"/v1/door/tenants/big/events/{self.hit.id}"
-        cursor = gate.get(f"{path}/manifest").json["cursor"]
-        seats = list(Admission.select().where(Admission.event == self.hit).limit(9))
-        scans = [redeem(code=each.code, decided="admitted") for each in seats * 2]
-        scans += [redeem(qr=ticket_signing.qrs_of([seats[0]], KEYRING)[0]), redeem(qr="x")]
-        for scan in (*scans, undo(scans[0]), undo(scans[9])):
-            body = {"sent_at": moment(), "scans": [scan]}
-            assert gate.post(f"{path}/scans", body).status_code == 200
-        assert gate.post(f"{path}/scans", {**body, "scans": scans}).status_code == 200
-        by_id = [redeem(admission_id=seats[0].id, generation=1)]
-        assert gate.post(f"{path}/scans", {**body, "scans": by_id}).status_code == 200
-        assert gate.get(f"{path}/manifest?since={cursor}").json["admissions"]
-        assert gate.get(f"{path}/stats").json["conflicts"]
-
-    def take_back(self):
-        """Do what an organizer does with admissions, and cancel an event with a capacity."""
-        event = self.acme.event(capacity=50)
-        ticket = self.acme.ticket(event, **FREE)
-        me, buyer = self._key_of("acme"), given(self.acme, ticket, quantity=2)
-        path = f"{self.acme.path}/events/{event['id']}"
-        guests = {"holders": [{"name": "Ada"}]}
-        assert (
-            post_twice(me, f"{path}/tickets/{ticket['id']}/admissions", guests).status_code == 201
-        )
-        for capacity in (60, None, 50):
-            assert me.patch(path, {"capacity": capacity}).status_code == 200
-        first, second = admissions_of(buyer)
-        here = f"{self.acme.path}/admissions"
-        assert post_twice(me, f"{here}/{first.id}/reissue", {}).status_code == 200
-        reasons = {"reason": "Ill.", "refund": True}
-        assert post_twice(me, f"{here}/{first.id}/void", reasons).status_code == 200
-        canceled = {"status": "canceled", "refund": True}
-        assert post_twice(me, f"{path}/status", canceled).status_code == 200
-        assert post_twice(me, f"{here}/{second.id}/erase", None).status_code == 200
-        path = f"{self.acme.path}/intents/{buyer.intent['id']}/erase"
-        assert post_twice(me, path, None).status_code == 200
+        self.work()
 
     def look_at_the_rest(self):
-        """Request what belongs to no tenant, and the reconciliation of a large tenant."""
+        """Request what belongs to no tenant, the files and the reconciliation of a large tenant."""
+        for name in ("attendees", "orders", "payments"):
+            path = f"/v1/admin/tenants/big/events/{self.hit.id}/{name}.csv"
+            with self.big.get(path) as answer:
+                assert answer.status_code == 200
         assert self.big.get("/v1/admin/tenants/big/reconciliation").json["ok"]
         # Also of all others. No request can do this: it may read everything.
         cli(self.app, "reconcile")
@@ -296,14 +241,6 @@ class Drive:
             self.big.get(path).close()
         scraper = Api(self.app.test_client(), {"Authorization": f"Bearer {METRICS_TOKEN}"})
         assert scraper.get("/metrics").status_code == 200
-
-
-def post_twice(api, path, body):
-    """Post twice with one key. The second time the stored response is read."""
-    headers = {"Idempotency-Key": uuid.uuid4().hex}
-    first, second = (api.post(path, body, headers=headers) for _ in range(2))
-    assert first.status_code == second.status_code
-    return first
 
 
 def test_nothing_but_what_is_asked_for_is_read(app, node, monkeypatch):

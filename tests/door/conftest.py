@@ -14,3 +14,13 @@ def door(acme):
 def gate(door):
     """A paired device at the north gate."""
     return door.gate(gate="North")
+
+
+@pytest.fixture
+def admission(door):
+    return door.admission()
+
+
+@pytest.fixture
+def qr(door, admission):
+    return door.qr(admission)

@@ -1,15 +1,12 @@
 """A void, a scan, a transfer and a reorganization of one admission at once: exactly one wins."""
 
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
-
 import pytest
 
 from tests.support.admissions import sold, void
 from tests.support.doors import Door
 from tests.support.factories import PRICE, in_days, worker_once
 from tests.support.holders import Held, accept
-from ticketing.db.connection import database
+from tests.support.races import at_once
 from ticketing.models.admissions import Admission
 from ticketing.services.payments.reconciliation import reconcile
 
@@ -29,21 +26,6 @@ def door(acme, node):
     door.ticket = acme.ticket(door.event, capacity=None, transferable=True)
     worker_once(acme.app)
     return door
-
-
-def at_once(*acts):
-    """Do several things in threads that begin together. Return their results."""
-    start = Barrier(len(acts))
-
-    def run(act):
-        try:
-            start.wait()
-            return act()
-        finally:
-            database.close()
-
-    with ThreadPoolExecutor(len(acts)) as pool:
-        return list(pool.map(run, acts))
 
 
 def test_of_a_void_a_scan_and_a_transfer_one_wins_while_the_payment_disappears(acme, node, door):

@@ -5,16 +5,11 @@ from datetime import timedelta
 import pytest
 
 from tests.support.doors import Door, change, moment, nonce, now, redeem, undo
-from tests.support.factories import in_days
+from tests.support.factories import in_days, written
 from ticketing import clock
 from ticketing.constants import AdmissionStatus
 from ticketing.db.connection import database
 from ticketing.models.door import Scan
-
-
-@pytest.fixture
-def admission(door):
-    return door.admission()
 
 
 def offline(admission, minutes_ago=0.0, **fields):
@@ -23,7 +18,7 @@ def offline(admission, minutes_ago=0.0, **fields):
 
 
 def paired_yesterday():
-    past = (clock.now() - timedelta(days=1)).isoformat().replace("+00:00", "Z")
+    past = written(clock.now() - timedelta(days=1))
     database.execute_sql(f"UPDATE door_devices SET paired_at = '{past}'")
 
 

@@ -203,7 +203,12 @@ def test_the_demo_sells_a_ticket_from_nothing(kind, request, starts_processes):
     for shown in (r'"address": "0x\w{40}"', r'"payment_uri": "ethereum:\S+"', r'"code": "\w{20}"'):
         assert re.search(shown, done.stdout), shown
     assert '"held": 0, "sold": 1, "available": 9' in done.stdout
-    assert len(done.stdout.splitlines()) < 75
+    for shown in (
+        'receiver verified\n  < {"type": "intent.confirmed"',
+        "the buyer got\n  < Your ticket",
+    ):
+        assert shown in done.stdout
+    assert len(done.stdout.splitlines()) < 90
     assert max(map(len, done.stdout.splitlines())) < 600
 
 

@@ -4,12 +4,12 @@ import threading
 
 import pytest
 
+from tests.support.admissions import FREE
 from tests.support.factories import PRICE, worker_once
 from ticketing.db.connection import database
 from ticketing.services.orders import stock
 from ticketing.services.payments import booking, settlement
 
-FREE = {"price_amount": 0, "chain_id": None}
 A_MOMENT = 1
 """Seconds. If the other thread waits for a lock, it gets no further in this time."""
 

@@ -9,8 +9,8 @@ from tests.support.bad_node import BadNode, checked_watcher
 from tests.support.factories import PRICE
 from tests.support.remote import PATIENCE_SECONDS, eventually
 from ticketing.db.connection import database, open_database
-from ticketing.models.chains import ChainState
-from ticketing.services import chains
+from ticketing.models.notifications import Lease
+from ticketing.services import leases
 from ticketing.services.payments.booking import CursorMoved
 from ticketing.worker.watcher import Watcher
 from tools import anvil
@@ -87,7 +87,7 @@ def holder(stack):
     """Return the holder of the chain's lease. None if nobody has it."""
     open_database(stack.database_url)
     try:
-        return ChainState.get().lease_holder
+        return Lease.get_by_id("chain 31337").holder
     finally:
         database.close()
 
@@ -95,7 +95,7 @@ def holder(stack):
 def test_a_node_slower_than_the_lease_does_not_make_two_workers_stop_each_other(
     environ, node, request, monkeypatch
 ):
-    monkeypatch.setattr(chains, "LEASE", timedelta(seconds=2))
+    monkeypatch.setattr(leases, "LEASE", timedelta(seconds=2))
     with BadNode(node.url) as proxy:
         environ["RPC_URL_31337"] = proxy.url
         acme = request.getfixturevalue("acme")

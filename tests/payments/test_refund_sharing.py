@@ -11,6 +11,7 @@ from tests.support.refunds import (
     STRANGER_ADDRESS,
     give_back,
     overpay,
+    refund_in_the_last_block,
     settle,
     settled,
     state,
@@ -49,11 +50,7 @@ def test_another_tenants_use_of_a_transfer_does_not_matter(acme, neighbour, node
 
 def test_a_share_that_was_taken_back_can_be_used_again(acme, node, overpaid):
     other = overpay(acme, node)
-    node.rpc("anvil_mine", "0x3")
-    tx_hash = give_back(node, 7)
-    assert settled(acme, overpaid, tx_hash) == 7
-    worker_once(acme.app)
-    transaction = node.rpc("eth_getRawTransactionByHash", tx_hash)
+    tx_hash, transaction = refund_in_the_last_block(acme, node, overpaid)
     node.rpc("anvil_reorg", 1, [])
     worker_once(acme.app)
     node.rpc("eth_sendRawTransaction", transaction)
@@ -65,11 +62,7 @@ def test_a_share_that_was_taken_back_can_be_used_again(acme, node, overpaid):
 def test_a_transaction_that_moved_waits_for_the_worker(acme, node, overpaid):
     """Otherwise one transfer would count in its old block and in its new one."""
     other = overpay(acme, node)
-    node.rpc("anvil_mine", "0x3")
-    tx_hash = give_back(node, 7)
-    assert settled(acme, overpaid, tx_hash) == 7
-    worker_once(acme.app)
-    transaction = node.rpc("eth_getRawTransactionByHash", tx_hash)
+    tx_hash, transaction = refund_in_the_last_block(acme, node, overpaid)
     node.rpc("anvil_reorg", 1, [[transaction, 0]])
     answer = settle(acme, other, tx_hash)
     assert (answer.status_code, answer.json["code"]) == (503, "chain_unavailable")

@@ -9,6 +9,7 @@ from tests.support.refunds import (
     account,
     give_back,
     listed,
+    refund_in_the_last_block,
     settle,
     settled,
     state,
@@ -160,12 +161,7 @@ def test_a_late_payment_that_was_given_back_is_not_sold_by_a_later_one(acme, nod
 
 
 def test_a_refund_whose_block_leaves_the_chain_is_taken_back(acme, node, overpaid):
-    # The node has blocks to go back to.
-    node.rpc("anvil_mine", "0x3")
-    tx_hash = give_back(node, 7)
-    assert settled(acme, overpaid, tx_hash) == 7
-    worker_once(acme.app)
-    transaction = node.rpc("eth_getRawTransactionByHash", tx_hash)
+    tx_hash, transaction = refund_in_the_last_block(acme, node, overpaid)
     node.rpc("anvil_reorg", 1, [])
     worker_once(acme.app)
     assert (overpaid.now()["refund_due"], overpaid.now()["refunds"]) == (7, [])

@@ -9,7 +9,7 @@ from ticketing.chain import multicall
 from ticketing.chain.node import Node
 from ticketing.models.payment_intents import Payment
 from tools import anvil
-from tools.anvil import ROOT
+from tools.stack import ROOT
 
 
 def mine(node, blocks):
@@ -91,7 +91,7 @@ def test_a_purchase_counts_once_what_a_reorganization_moved_above_the_cursor(acm
     mine(node, 1)
     assert buyer.purchase().status_code == 402
     assert buyer.now()["amount_received"] == PRICE // 2
-    assert Payment.select().where(Payment.canonical == True).count() == 1  # noqa: E712
+    assert Payment.select().where(Payment.canonical).count() == 1
 
 
 def test_a_purchase_trusts_no_depth_that_a_reorganization_took_below_the_cursor(

@@ -57,13 +57,19 @@ def test_a_repeat_with_its_key_waives_once(acme, node, overpaid):
     )
 
 
-def test_it_ends_with_the_payments_that_it_waived(acme, node):
+def overpaid_in_the_last_block(acme, node):
+    """A buyer whose second payment is too much, and its transaction. The chain can lose it."""
     buyer = acme.buyer(acme.ticket())
     worker_once(acme.app)
     buyer.pay(node)
     node.rpc("anvil_mine", "0x3")
     transaction = node.rpc("eth_getRawTransactionByHash", buyer.pay(node, 7))
     worker_once(acme.app)
+    return buyer, transaction
+
+
+def test_it_ends_with_the_payments_that_it_waived(acme, node):
+    buyer, transaction = overpaid_in_the_last_block(acme, node)
     assert waive(acme, buyer, 7).status_code == 200
     node.rpc("anvil_reorg", 1, [])
     worker_once(acme.app)
@@ -79,12 +85,7 @@ def test_it_ends_with_the_payments_that_it_waived(acme, node):
 
 
 def test_it_holds_again_if_its_payments_return_to_their_block(acme, node):
-    buyer = acme.buyer(acme.ticket())
-    worker_once(acme.app)
-    buyer.pay(node)
-    node.rpc("anvil_mine", "0x3")
-    transaction = node.rpc("eth_getRawTransactionByHash", buyer.pay(node, 7))
-    worker_once(acme.app)
+    buyer, transaction = overpaid_in_the_last_block(acme, node)
     waive(acme, buyer, 7)
     node.rpc("anvil_reorg", 1, [])
     worker_once(acme.app)

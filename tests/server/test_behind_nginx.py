@@ -5,10 +5,9 @@ import shutil
 import pytest
 
 from tests.server.test_huge_requests import AMBIGUOUS, CHUNKED, OTHERS, WHOLE
+from tests.support.nginx import nginx_before
 from tests.support.raw_http import GOOD, POST, RawServer, answers, read_all
 from tests.support.remote import eventually
-from tools import ToolMissing
-from tools.nginx import Nginx
 
 pytestmark = pytest.mark.usefixtures("starts_processes")
 
@@ -29,13 +28,7 @@ def server(sqlite_template, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def nginx(server):
-    """None if there is no nginx: the summary of the run says so."""
-    try:
-        running = Nginx(server.port)
-    except ToolMissing:
-        yield None
-        return
-    with running:
+    with nginx_before(server.port) as running:
         yield running
 
 
@@ -90,3 +83,14 @@ def test_a_body_that_drips_waits_in_the_proxy(web, nginx):
         assert [web.one(GOOD).status for _ in range(5)] == [200] * 5
         eventually(lambda: requests_of(web) >= before + 5)
         assert nginx is None or requests_of(web) == before + 5
+
+
+def test_the_proxy_does_not_log_the_links_of_buyers(web, nginx):
+    if nginx is None:
+        return
+    for path in ("/o/SECRET", "/t/SECRET", "/x/SECRET", "/%6F/SECRET", "//o/SECRET", "/none"):
+        head = f"GET {path} HTTP/1.1\r\nHost: x\r\nReferer: http://x/o/SECRET\r\n"
+        head += "Connection: close\r\n\r\n"
+        assert web.one(head.encode()).status in (404, 421)
+    eventually(lambda: "/none" in nginx.logged)
+    assert "SECRET" not in nginx.logged

@@ -12,11 +12,10 @@ import sys
 import pytest
 
 from tests.support.factories import new_xpub
+from tests.support.nginx import nginx_before
 from tests.support.raw_http import GOOD, RawServer, answers, read_all
 from tests.support.remote import PATIENCE_SECONDS, RemoteOrganizer, eventually
 from ticketing.server import supported
-from tools import ToolMissing
-from tools.nginx import Nginx
 from tools.stack import ROOT, free_port
 
 pytestmark = pytest.mark.usefixtures("starts_processes")
@@ -108,13 +107,7 @@ def test_a_request_that_waits_too_long_for_a_thread_gets_503_and_is_not_carried_
 
 @pytest.fixture(scope="module")
 def nginx(patient):
-    """None if there is no nginx: the summary of the run says so."""
-    try:
-        running = Nginx(patient.port)
-    except ToolMissing:
-        yield None
-        return
-    with running:
+    with nginx_before(patient.port) as running:
         yield running
 
 

@@ -43,7 +43,14 @@ def problem(answer, status, code):
 
 
 def test_an_unknown_path_is_a_problem(api):
-    for path in ("/v1", "/v2/chains", "/v1/chains/", "/%00", "/v1/admin/tenants", "/x" * 4500):
+    for path in (
+        "/v1",
+        "/v1/none",
+        "/v1/chains/",
+        "/v1/%00",
+        "/v1/admin/tenants",
+        "/v1" + "/x" * 4500,
+    ):
         problem(api.get(path), 404, "not_found")
         problem(api.post(path, {}), 404, "not_found")
 
@@ -144,7 +151,7 @@ def test_a_sane_request_id_is_kept(acme, admin, api):
         headers = {"X-Request-ID": sane}
         for answer in (
             api.get("/healthz", headers=headers),
-            api.get("/nothing", headers=headers),
+            api.get("/v1/nothing", headers=headers),
             api.get(f"{acme.path}/events", headers=headers),
             api.get(f"{acme.public}/events", headers={**headers, "If-None-Match": tag}),
             api.client.options(f"{acme.checkout}/preflight", headers=headers),
@@ -157,7 +164,7 @@ def test_a_sane_request_id_is_kept(acme, admin, api):
 def test_any_other_request_id_is_replaced(api):
     seen = set()
     for strange in ("", "x" * 129, "a b", "a,b", "<script>", "a;b", "\u00e9", "a\tb", "a/b"):
-        given = api.get("/nothing", headers={"X-Request-ID": strange})
+        given = api.get("/v1/nothing", headers={"X-Request-ID": strange})
         seen.add(problem(given, 404, "not_found")["request_id"])
         assert strange not in seen
     forged = {"HTTP_X_REQUEST_ID": "a\r\nSet-Cookie: b=c"}
@@ -175,7 +182,7 @@ def test_every_answer_has_an_id_and_forbids_guessing_its_type(acme, admin, api):
         api.client.head(f"{acme.public}/events"),
         api.get(f"{acme.public}/events", headers={"If-None-Match": tag}),
         api.client.options(f"{acme.path}/events"),
-        api.client.options("/nothing"),
+        api.client.options("/v1/nothing"),
         admin.get(f"{acme.path}/events"),
     )
     assert [answer.status_code for answer in answers] == [200, 200, 200, 304, 200, 404, 200]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tests.conftest import SECRET_KEY
-from tests.support.factories import Api, Organizer, in_days
+from tests.support.factories import Api, Organizer, in_days, written
 from ticketing.credentials import Keyring
 from ticketing.models.admissions import Admission
 from ticketing.services.door import ticket_signing
@@ -14,12 +14,13 @@ from ticketing.services.door import ticket_signing
 KEYRING = Keyring(SECRET_KEY)
 OPEN = 1 / 24
 """In days: the event starts in an hour, so the doors are open."""
+NOTHING = {"admission": None, "first_at": None, "first_gate": None}
+"""What the result of a scan shows of an admission that is unknown at this event."""
 
 
 def moment(minutes: float = 0) -> str:
     """The time so many minutes from now, as the API writes it."""
-    found = datetime.now(UTC) + timedelta(minutes=minutes)
-    return found.isoformat().replace("+00:00", "Z")
+    return written(datetime.now(UTC) + timedelta(minutes=minutes))
 
 
 def nonce() -> str:
@@ -124,3 +125,16 @@ def change(admission: Admission, **fields: Any) -> None:
 def now(admission: Admission) -> Admission:
     """The admission as it is now."""
     return Admission.get_by_id(admission.id)
+
+
+def read_manifest(gate: Gate, since: str | None = None) -> dict[str, Any]:
+    """The manifest, or what changed since its cursor."""
+    query = {} if since is None else {"since": since}
+    answer = gate.api.get(f"{gate.path}/manifest", query_string=query)
+    assert answer.status_code == 200, answer.text
+    return answer.json
+
+
+def ids_of(manifest: dict[str, Any]) -> set[str]:
+    """The ids of a manifest's admissions."""
+    return {each["id"] for each in manifest["admissions"]}

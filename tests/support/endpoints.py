@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from flask import Flask
+from werkzeug.routing import Rule
 
 from ticketing import ids
-from ticketing.web.auth import Buyer, Guard
+from ticketing.pages.surface import PageBlueprint
+from ticketing.web.auth import Guard
 from ticketing.web.blueprint import ApiBlueprint
+from ticketing.web.secret_guards import Buyer
 
-OUTSIDE_SURFACES = {"static", "openapi", "docs", "home"}
+OUTSIDE_SURFACES = {"static", "openapi", "docs"}
 """Public pages about the service."""
 
 UNKNOWN = {
@@ -20,6 +23,7 @@ UNKNOWN = {
     "admission_id": f"{ids.ADMISSION}{'0' * 26}",
     "key_id": f"{ids.API_KEY}{'0' * 26}",
     "device_id": f"{ids.DOOR_DEVICE}{'0' * 26}",
+    "webhook_id": f"{ids.WEBHOOK_ENDPOINT}{'0' * 26}",
 }
 """An unused id for each kind that a path may have."""
 
@@ -59,12 +63,13 @@ class Endpoint:
 
 
 def endpoints(app: Flask, prefix: str = "/") -> Iterator[Endpoint]:
-    """Yield the endpoints of all surfaces. Each route must have a surface and a guard."""
+    """Yield the endpoints of the API. Each route must have a surface and a guard, or be a page."""
     for rule in app.url_map.iter_rules():
-        if rule.endpoint in OUTSIDE_SURFACES or not rule.rule.startswith(prefix):
-            continue
         name, _, view = rule.endpoint.rpartition(".")
         surface: Any = app.blueprints.get(name)
+        is_page = isinstance(surface, PageBlueprint)
+        if is_page or rule.endpoint in OUTSIDE_SURFACES or not rule.rule.startswith(prefix):
+            continue
         assert isinstance(surface, ApiBlueprint) and surface.guard, f"nobody guards {rule}"
         for method in sorted((rule.methods or set()) - {"OPTIONS"}):
             yield Endpoint(method, rule.rule, frozenset(rule.arguments), name, view, surface.guard)
@@ -72,10 +77,17 @@ def endpoints(app: Flask, prefix: str = "/") -> Iterator[Endpoint]:
 
 def same(answer: Any) -> tuple[Any, ...]:
     """Return a response without its request id and its time, for comparison."""
-    body = answer.get_json(silent=True)
+    body = answer.get_json(silent=True) if answer.is_json else answer.text
     headers = {name: value for name, value in answer.headers if name != "X-Request-ID"}
     for name in ("Content-Length", "Date"):
         headers.pop(name, None)
     if isinstance(body, dict):
         body = {name: value for name, value in body.items() if name != "request_id"}
     return answer.status_code, repr(body), tuple(sorted(headers.items()))
+
+
+def pages(app: Flask) -> Iterator[Rule]:
+    """Yield the routes of all pages."""
+    for rule in app.url_map.iter_rules():
+        if isinstance(app.blueprints.get(rule.endpoint.rpartition(".")[0]), PageBlueprint):
+            yield rule

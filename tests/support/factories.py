@@ -1,10 +1,10 @@
 """Tenants, credentials, events and payments for tests, created through the API and the CLI."""
 
-import hashlib
 import json
 import secrets
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,9 +15,9 @@ from werkzeug.test import TestResponse
 
 from ticketing.chain import secp256k1
 from tools import anvil
+from tools.base58 import base58check
 from tools.stack import ROOT
 
-BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 CHAIN = 31337
 PRICE = 5_000_000
 
@@ -40,6 +40,9 @@ class Api:
 
     def put(self, path: str, body: Any, **options: Any) -> TestResponse:
         return self._send("PUT", path, json=body, **options)
+
+    def delete(self, path: str, **options: Any) -> TestResponse:
+        return self._send("DELETE", path, **options)
 
     def _send(self, method: str, path: str, **options: Any) -> TestResponse:
         headers = {**(self.headers or {}), **options.pop("headers", {})}
@@ -207,7 +210,11 @@ def ticket_body() -> dict[str, Any]:
 
 def in_days(days: float) -> str:
     """Return the moment in this many days, in the API's format."""
-    moment = datetime.now(UTC).replace(microsecond=0) + timedelta(days=days)
+    return written(datetime.now(UTC).replace(microsecond=0) + timedelta(days=days))
+
+
+def written(moment: datetime) -> str:
+    """Return a moment in UTC in the API's format."""
     return moment.isoformat().replace("+00:00", "Z")
 
 
@@ -225,10 +232,6 @@ def new_xpub(*, depth: int = 3, version: str = "0488B21E") -> str:
     return base58check(data)
 
 
-def base58check(data: bytes) -> str:
-    checksum = hashlib.sha256(hashlib.sha256(data).digest()).digest()[:4]
-    number, text = int.from_bytes(data + checksum, "big"), ""
-    while number:
-        number, digit = divmod(number, 58)
-        text = BASE58[digit] + text
-    return text
+def statuses(answers: Iterable[TestResponse]) -> list[int]:
+    """The status of each response."""
+    return [answer.status_code for answer in answers]

@@ -1,4 +1,4 @@
-"""The fields of events and ticket types: valid and invalid values of each.
+"""The fields of tenants, events and ticket types: valid and invalid values of each.
 
 A new field needs a line here, and no other change of tests.
 """
@@ -91,6 +91,33 @@ EMAIL = text(
     good=("a@b.io",),
     bad=("ada", "@example.org", "a@b@c.io", "a b@c.io"),
 )
+COLOR = text(
+    *(7, 7),
+    free=False,
+    null=True,
+    good=("#000000", "#767676", "#1F4e79", "#0000ff", "#d00000"),
+    bad=(
+        "#777777",
+        "#ffffff",
+        "#ff0000",
+        "1f4e799",
+        "#1f4e7g",
+        "#1f4e7",
+        "#1f4e79\n",
+        "#\u0661f4e79",
+    ),
+)
+TENANT = {
+    "name": TITLE,
+    "contact_email": EMAIL,
+    "website": URL,
+    "terms_url": URL,
+    "privacy_url": URL,
+    "legal_address": text(1, 500, bad=(" ", "\n"), null=True),
+    "accent_color": COLOR,
+}
+"""The settings of a tenant."""
+
 PUBLIC_EVENT = {
     "title": TITLE,
     "slug": SLUG,

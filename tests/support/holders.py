@@ -6,6 +6,11 @@ from typing import Any
 from werkzeug.test import TestResponse
 
 from tests.support.factories import Api, Organizer
+from ticketing.models.admissions import Admission
+
+JOIN_URL = "https://meet.example.org/x"
+ADA = {"name": "Ada", "email": "ada@example.org"}
+NOBODY = {"name": None, "email": None}
 
 
 @dataclass
@@ -56,3 +61,13 @@ def accept(organizer: Organizer, offer: str, **holder: Any) -> TestResponse:
     body: dict[str, Any] = {"offer": offer, **({"holder": holder} if holder else {})}
     api = Api(organizer.app.test_client())
     return api.post(f"{organizer.checkout}/transfers/accept", body)
+
+
+def write(held: Held, **columns: Any) -> None:
+    """Change the row of an admission."""
+    Admission.update(columns).where(Admission.id == held.id).execute()
+
+
+def refused(answer: TestResponse, status: int, code: str) -> None:
+    """Check the status and the code of an error."""
+    assert (answer.status_code, (answer.json or {}).get("code")) == (status, code)

@@ -147,6 +147,10 @@ def fits(schema: dict[str, Any], value: Any) -> bool:
         return "integer" in types and bounds[0] <= value <= bounds[1]
     if isinstance(value, str):
         return "string" in types and _text_fits(schema, value)
+    if isinstance(value, list):
+        items = schema.get("items", {})
+        of_texts = len(value) >= schema.get("minItems", 0) and "type" in items
+        return "array" in types and of_texts and all(fits(items, each) for each in value)
     return isinstance(value, dict) and "object" in types and not value
 
 

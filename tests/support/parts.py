@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from tools import ToolMissing, anvil, nginx, pgbouncer, postgres
+from tools import ToolMissing, anvil, chromium, nginx, pgbouncer, postgres
 
 _taking_part: Counter[str] = Counter()
 
@@ -24,7 +24,7 @@ def pytest_configure(config: pytest.Config) -> None:
         pytest.exit(f"a part is missing: {missing}", returncode=1)
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     callspec = getattr(item, "callspec", None)
     kind = callspec.params.get("database_url") if callspec else None
@@ -36,11 +36,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         item.user_properties.append(("part", "pgbouncer"))
     if "nginx" in getattr(item, "fixturenames", ()):
         item.user_properties.append(("part", "nginx"))
+    if "chromium" in getattr(item, "fixturenames", ()):
+        item.user_properties.append(("part", "chromium"))
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if report.when == "call" and report.passed:
         _taking_part.update(value for name, value in report.user_properties if name == "part")
+    elif report.skipped and ("part", "chromium") in report.user_properties:
+        _taking_part["no chromium"] += 1
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -55,6 +59,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         versions["pgbouncer"] = _pgbouncer_version()
     if _taking_part["nginx"]:
         versions["nginx"] = _nginx_version()
+    if _taking_part["chromium"]:
+        versions["chromium"] = f"Chromium {chromium.version(chromium.binary())}"
+    if _taking_part["no chromium"]:
+        versions["no chromium"] = _without_chromium()
     told = [f"{versions[part]}: {_taking_part[part]} tests" for part in versions]
     terminalreporter.write_line("real parts: " + "; ".join(told))
 
@@ -73,6 +81,14 @@ def _nginx_version() -> str:
     except ToolMissing as missing:
         return f"WITHOUT nginx ({missing})"
     return f"nginx {nginx.version(program)}"
+
+
+def _without_chromium() -> str:
+    try:
+        chromium.environ(chromium.binary())
+    except ToolMissing as missing:
+        return f"WITHOUT Chromium ({missing}), skipped"
+    return "WITHOUT Chromium (it came too late), skipped"
 
 
 def _anvil_version() -> str:

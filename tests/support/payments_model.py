@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.support.model_admissions import AdmissionRules
 from tests.support.model_door import check_scans
+from tests.support.model_feed import FeedRules
 from tests.support.model_refunds import RefundRules
 from tests.support.model_rows import (
     SOLD,
@@ -37,6 +38,7 @@ class Model:
         self._books: Books = {table: {} for table in TABLES}
         self._admissions = AdmissionRules()
         self._refunds = RefundRules(atomic_per_unit)
+        self.feed = FeedRules()
         self._ever_final: Counter[str] = Counter()
         self._is_misled = False
         self.is_blind = False
@@ -85,6 +87,7 @@ class Model:
 
     def check(self, tenant_id: str) -> None:
         """Check what must be true at every moment."""
+        self.feed.check()
         books = read_books()
         if books == self._books:
             return
@@ -145,6 +148,7 @@ class Model:
         for intent in intents.values():
             self._check_end(intent, arrived[intent["id"]], in_time[intent["id"]], chain.head[2])
         self._refunds.check_against(chain, self._books)
+        self.feed.check_end()
 
     def _check_sums(self, intents: dict[str, Row]) -> None:
         """Check the books of each order: section 6 of the contract."""

@@ -83,6 +83,17 @@ def listed(organizer: Organizer, status: str | None = None) -> list[dict[str, An
     return found
 
 
+def refund_in_the_last_block(
+    organizer: Organizer, node: anvil.Anvil, buyer: Buyer, amount: int = 7
+) -> tuple[str, str]:
+    """Refund an order in a block that the chain can lose: the transaction's hash, and its bytes."""
+    node.rpc("anvil_mine", "0x3")
+    tx_hash = give_back(node, amount)
+    assert settled(organizer, buyer, tx_hash) == amount
+    worker_once(organizer.app)
+    return tx_hash, str(node.rpc("eth_getRawTransactionByHash", tx_hash))
+
+
 def pass_hours(node: anvil.Anvil, hours: float) -> None:
     """Move the chain's clock."""
     node.rpc("evm_increaseTime", int(hours * HOUR))

@@ -1,10 +1,13 @@
 """The service's clock, stopped: only a test moves it."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from ticketing import clock
+
+START = datetime(2026, 11, 21, 9, 0, 15, tzinfo=UTC)
+"""45 seconds before a minute ends."""
 
 
 class StoppedClock:

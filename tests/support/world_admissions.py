@@ -30,7 +30,7 @@ class Admissions(Core):
         """Give an admission a new code."""
         if admission := self.admission(who):
             with refused(*ENDED):
-                reissues.reissue(self.tenant.id, admission.id, email=None)
+                reissues.reissue(self.tenant.id, admission.id, email=None, config=self.config)
 
     def invite(self, free: bool, guests: int) -> None:
         """Put some guests on the list."""

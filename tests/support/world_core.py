@@ -10,6 +10,7 @@ from typing import Any
 
 from peewee import OperationalError
 
+from tests.support import fact_triggers
 from tests.support.payments_catalog import (
     create_event,
     create_tenant,
@@ -27,7 +28,8 @@ from ticketing.db.connection import database
 from ticketing.errors import TicketingError
 from ticketing.models.admissions import Admission
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.services import chains
+from ticketing.services import leases
+from ticketing.services.notifications import numbering
 from ticketing.services.payments import settlement
 from ticketing.services.payments.booking import CursorMoved
 from ticketing.worker.watcher import ChainRefused, Watcher
@@ -103,11 +105,12 @@ class Core:
             watcher.look()
             watcher.sweep()
         except (RpcError, CursorMoved, ChainRefused):
-            return
+            pass
+        numbering.number_all()
 
     def look_after_silence(self, which: int) -> None:
         """Run a look of one worker after the other was silent for long."""
-        self.now += chains.LEASE + TICK
+        self.now += leases.LEASE + TICK
         self.look(which)
 
     # How events are combined.
@@ -161,6 +164,7 @@ class Core:
             create_ticket_type(event, price, self.settings.chain_id, self._capacity)
             for price in (PRICE, 0)
         )
+        fact_triggers.install()
         self.tripwire.watch_database()
 
     def intent(self, who: int, *, paid: bool = False) -> PaymentIntent | None:

@@ -31,7 +31,7 @@ from ticketing.services.payments import voids
 from ticketing.web import auth
 from ticketing.web.audited import audited
 from ticketing.web.blueprint import ApiBlueprint
-from ticketing.web.context import caller, page_request
+from ticketing.web.context import caller, config, page_request
 from ticketing.web.idempotency import idempotent, never_stored
 
 blp = ApiBlueprint(
@@ -66,12 +66,16 @@ def void_admission(body: dict[str, Any], tenant: str, admission_id: str) -> Admi
 @idempotent
 @blp.arguments(ReissueSchema)
 @blp.response(200, ReissuedAdmissionSchema)
-@audited(AdmissionSchema, before=admissions.get)
+@audited(AdmissionSchema, before=admissions.get, details=("email",))
 @never_stored("code")
 @blp.raises(NotFound, AdmissionVoid, AlreadyRedeemed, MailNotConfigured)
 def reissue_admission(body: dict[str, Any], tenant: str, admission_id: str) -> Admission:
-    """Give an admission a new code. The old code and QR end. Only this response shows the code."""
-    return reissues.reissue(caller().tenant_id, admission_id, email=body.get("email"))
+    """Give an admission a new code. The old code and QR end. Only this response shows the code.
+
+    With an email address, the code is only sent there.
+    """
+    email = body.get("email")
+    return reissues.reissue(caller().tenant_id, admission_id, email=email, config=config())
 
 
 @blp.post("/events/<event_id>/tickets/<ticket_id>/admissions")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from schemas.chains import ChainListSchema
-from ticketing.constants import CallClass
+from ticketing.limits import CallClass
 from ticketing.services import chains
 from ticketing.web import auth
 from ticketing.web.blueprint import ApiBlueprint

@@ -26,25 +26,25 @@ from ticketing.errors import (
     KeyRequired,
     NotFound,
     PaymentRequired,
-    TooManyFree,
-    TooManyOrders,
-    TooMuchUnpaid,
 )
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import checkout
 from ticketing.services.checkout import Order
 from ticketing.services.orders import intents
 from ticketing.services.payments import refund_addresses
-from ticketing.web import auth, cors
+from ticketing.too_many import TooManyFree, TooManyOrders, TooMuchUnpaid
+from ticketing.web import cors, secret_guards
 from ticketing.web.blueprint import ApiBlueprint
-from ticketing.web.context import caller_or_none, config, networks, tenant_of_path
+from ticketing.web.context import caller_or_none, client, config, tenant_of_path
 from ticketing.web.idempotency import idempotent, idempotent_outside_transaction, never_stored
 
 blp = ApiBlueprint(
     "checkout",
     __name__,
     url_prefix="/v1/checkout/tenants/<tenant>",
-    guard=auth.Buyer(open_view="preflight", secret_views=frozenset({"state_refund_address"})),
+    guard=secret_guards.Buyer(
+        open_view="preflight", secret_views=frozenset({"state_refund_address"})
+    ),
     description="Order tickets, pay for them, and get admissions.",
 )
 cors.open_to_all(blp)
@@ -84,9 +84,11 @@ def _client_secret_again(stored: dict[str, Any]) -> dict[str, Any]:
 def preflight(body: dict[str, Any], tenant: str) -> PaymentIntent:
     """Hold the tickets, fix the price, and issue a payment address."""
     buyer = body.pop("buyer")
-    client = () if caller_or_none() else tuple(_digest(each) for each in networks())
     order = Order(
-        **body, client=client, buyer_email=buyer.get("email"), buyer_name=buyer.get("name")
+        **body,
+        client=() if caller_or_none() else client(),
+        buyer_email=buyer.get("email"),
+        buyer_name=buyer.get("name"),
     )
     return checkout.preflight(tenant_of_path(), order, config())
 
@@ -130,7 +132,3 @@ def cancel(tenant: str, intent_id: str) -> PaymentIntent:
 def state_refund_address(body: dict[str, Any], tenant: str, intent_id: str) -> PaymentIntent:
     """State where money that is owed shall go. An earlier address still counts for 72 hours."""
     return refund_addresses.state(tenant, intent_id, body["address"])
-
-
-def _digest(network: str) -> str:
-    return credentials.keyed_digest(config().keyring.current, "held-by", network)

@@ -9,9 +9,9 @@ from schemas.manifest import ManifestQuery, ManifestSchema
 from schemas.scans import ScanResultsSchema, ScansSchema
 from ticketing.conflicts import StillRunning
 from ticketing.services.door import devices, manifest, scans, stats
-from ticketing.services.door.scans import ScanRequest
+from ticketing.services.door.scan_requests import ScanRequest
 from ticketing.services.door.stats import Stats
-from ticketing.web import auth
+from ticketing.web import secret_guards
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.conditional import may_have_changed, of_tag
 from ticketing.web.context import config, door_caller
@@ -20,7 +20,7 @@ blp = ApiBlueprint(
     "door",
     __name__,
     url_prefix="/v1/door/tenants/<tenant>/events/<event_id>",
-    guard=auth.Door(),
+    guard=secret_guards.Door(),
     description="Check admissions at the door of one event.",
 )
 

@@ -11,40 +11,26 @@ from ticketing.conflicts import (
     NotTransferable,
     TransfersClosed,
 )
-from ticketing.errors import NotFound, TooManyTransfers
+from ticketing.errors import NotFound
 from ticketing.models.admissions import Admission
 from ticketing.services import admission_views
 from ticketing.services.orders import holders, transfers
 from ticketing.services.orders.transfers import Offer
-from ticketing.web import auth, cors
+from ticketing.too_many import TooManyTransfers
+from ticketing.web import cors, secret_guards
 from ticketing.web.blueprint import ApiBlueprint
-from ticketing.web.context import admission_code, config, tenant_of_path
+from ticketing.web.context import admission_code, config
+from ticketing.web.held_admissions import NEVER_STORED, held_again
 from ticketing.web.idempotency import idempotent, never_stored
 
 blp = ApiBlueprint(
     "holders",
     __name__,
     url_prefix="/v1/checkout/tenants/<tenant>/admissions/<admission_id>",
-    guard=auth.Holder(),
+    guard=secret_guards.Holder(),
     description="Read an admission, name its holder, and transfer it.",
 )
 cors.open_to_all(blp)
-
-
-NEVER_STORED = ("code", "qr", "online_join_url", "holder")
-"""What the response to a change shows only while the admission has the same generation."""
-
-_NOBODY = {"name": None, "email": None}
-
-
-def held_again(stored: dict[str, Any], *, shows_code: bool) -> dict[str, Any]:
-    """Return what a repeat shows of an admission: it as it is now, if it has not changed hands."""
-    admission = holders.get(tenant_of_path().id, stored["id"], None)
-    if admission.generation != stored["generation"]:
-        return {"holder": _NOBODY}
-    shown = admission_views.for_holder(admission, config().keyring, shows_code=shows_code)
-    again: dict[str, Any] = HeldAdmissionSchema().dump(shown)
-    return again
 
 
 def _canceled_again(stored: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from prometheus_client.registry import Collector
 
 from ticketing.services import metrics
 from ticketing.services.metrics import Metrics
+from ticketing.services.notifications.figures import Figures
 from ticketing.web import auth
 from ticketing.web import metrics as request_metrics
 from ticketing.web.blueprint import ApiBlueprint
@@ -68,3 +69,31 @@ class _Figures(Collector):
         yield GaugeMetricFamily(
             "ticketing_refund_due_micro_units", "What is owed in all.", figures.refund_due
         )
+        yield from _of_notifications(figures.notifications)
+
+
+def _of_notifications(figures: Figures) -> Iterator[Metric]:
+    endpoints = GaugeMetricFamily(
+        "ticketing_webhook_endpoints", "Endpoints that do not get notifications.", labels=["state"]
+    )
+    endpoints.add_metric(["failing"], figures.failing)
+    endpoints.add_metric(["disabled"], figures.disabled)
+    attempts = GaugeMetricFamily(
+        "ticketing_webhook_failed_attempts",
+        "Attempts that failed in a row, of failing endpoints.",
+        labels=["endpoint"],
+    )
+    for endpoint, count in figures.failed_attempts.items():
+        attempts.add_metric([endpoint], count)
+    yield from (endpoints, attempts)
+    for name, meaning, value in (
+        ("webhook_waiting", "Notifications to deliver, for all endpoints.", figures.waiting),
+        (
+            "notification_oldest_waiting_seconds",
+            "Age of the oldest notification to number or to deliver.",
+            figures.oldest_seconds,
+        ),
+        ("mails_waiting", "Mails to send.", figures.mails_waiting),
+        ("mails_dropped_last_day", "Mails dropped in the last day.", figures.mails_dropped),
+    ):
+        yield GaugeMetricFamily(f"ticketing_{name}", meaning, value)

@@ -3,8 +3,8 @@
 from typing import Any
 
 from schemas.door_devices import PairedDeviceSchema, PairSchema
-from ticketing.constants import CallClass
 from ticketing.errors import InvalidCredentials
+from ticketing.limits import CallClass
 from ticketing.models.door import DoorDevice
 from ticketing.services.door import devices
 from ticketing.web import auth

@@ -6,13 +6,14 @@ from schemas.base import PageQuery, page_of
 from schemas.events import PublicEventSchema
 from schemas.ticket_keys import TicketKeysSchema
 from schemas.ticket_types import PublicTicketTypeSchema
-from ticketing.constants import CallClass
 from ticketing.errors import NotFound
+from ticketing.limits import CallClass
 from ticketing.models.events import Event
 from ticketing.models.ticket_types import TicketType
 from ticketing.services.catalog import public_listing
 from ticketing.services.catalog_version import Versioned
 from ticketing.services.door import ticket_signing
+from ticketing.services.notifications import calendars
 from ticketing.services.pagination import Page
 from ticketing.web import auth, cors
 from ticketing.web.blueprint import ApiBlueprint
@@ -29,6 +30,10 @@ blp = ApiBlueprint(
 cors.open_to_all(blp)
 
 
+def _ics(event: Event) -> bytes:
+    return calendars.ics(event, public_listing.page_of(event, config())).encode()
+
+
 @blp.get("/events")
 @blp.arguments(PageQuery, location="query")
 @blp.cached(page_of(PublicEventSchema))
@@ -43,6 +48,14 @@ def list_public_events(query: dict[str, Any], tenant: str) -> Versioned[Page[Eve
 @blp.raises(NotFound)
 def get_public_event(tenant: str, event_id: str) -> Versioned[Event]:
     """Read one published event by its id or slug."""
+    return public_listing.get_event(tenant_of_path(), event_id)
+
+
+@blp.get("/events/<event_id>.ics")
+@blp.cached_text(_ics, calendars.CONTENT_TYPE, example=calendars.EXAMPLE, description="A calendar")
+@blp.raises(NotFound)
+def get_public_event_ics(tenant: str, event_id: str) -> Versioned[Event]:
+    """Read one published event, by its id or slug, as an iCalendar file."""
     return public_listing.get_event(tenant_of_path(), event_id)
 
 

@@ -3,7 +3,8 @@
 from typing import Any
 
 from schemas.reconciliation import ReconciliationSchema
-from ticketing.constants import CallClass, Role
+from ticketing.constants import Role
+from ticketing.limits import CallClass
 from ticketing.services.access.rate_limits import OneAtATime
 from ticketing.services.payments import reconciliation
 from ticketing.web import auth

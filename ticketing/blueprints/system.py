@@ -1,7 +1,7 @@
 """The system surface: health and readiness."""
 
 from schemas.system import HealthSchema, ReadinessSchema
-from ticketing.constants import CallClass
+from ticketing.limits import CallClass
 from ticketing.services import health
 from ticketing.services.health import Readiness
 from ticketing.web import auth

@@ -4,8 +4,8 @@ from typing import Any
 
 from schemas.tokens import KeyExchangeSchema, LoginSchema, TokenSchema
 from ticketing import credentials
-from ticketing.constants import CallClass
 from ticketing.errors import InvalidCredentials
+from ticketing.limits import CallClass
 from ticketing.services.access import tokens
 from ticketing.services.access.tokens import Token
 from ticketing.web import auth, rate_limit

@@ -4,7 +4,6 @@ from typing import Any
 
 from schemas.admissions import HeldAdmissionSchema
 from schemas.transfers import TransferAcceptSchema
-from ticketing.blueprints.holders import NEVER_STORED, held_again
 from ticketing.conflicts import (
     AdmissionSuspended,
     AdmissionVoid,
@@ -12,14 +11,15 @@ from ticketing.conflicts import (
     NotTransferable,
     TransfersClosed,
 )
-from ticketing.constants import CallClass
 from ticketing.errors import NotFound, OfferEnded
+from ticketing.limits import CallClass
 from ticketing.models.admissions import Admission
 from ticketing.services import admission_views
 from ticketing.services.orders import transfers
 from ticketing.web import auth, cors
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import config, tenant_of_path
+from ticketing.web.held_admissions import NEVER_STORED, held_again
 from ticketing.web.idempotency import idempotent, never_stored
 
 blp = ApiBlueprint(

@@ -8,11 +8,12 @@ import sys
 import tempfile
 from collections.abc import Iterable
 from dataclasses import astuple, fields
-from datetime import datetime
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import click
+
+from ticketing.services.exports import cells
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -39,7 +40,7 @@ def write(
         lines = csv.writer(complete, lineterminator="\n")
         lines.writerow(field.name for field in fields(kind))
         for count, row in enumerate(rows, start=1):
-            lines.writerow(map(_cell, astuple(row)))
+            lines.writerow(map(cells.text_of, astuple(row)))
             if count % PROGRESS_ROWS == 0:
                 click.echo(f"{count} {what} so far", err=True)
         complete.seek(0)
@@ -63,7 +64,3 @@ def _open_private(path: str, flags: int) -> int:
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.fchmod(descriptor, 0o600)
     return descriptor
-
-
-def _cell(value: Any) -> Any:
-    return value.strftime("%Y-%m-%dT%H:%M:%SZ") if isinstance(value, datetime) else value

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 from flask.cli import AppGroup
+from playhouse.migrations import MigrationError
 
 from ticketing.cli.base import command, record_change
 from ticketing.db import backup as backups
@@ -12,6 +13,7 @@ from ticketing.db import migrate
 from ticketing.db.connection import write_transaction
 from ticketing.services import wallets
 from ticketing.services.door import changes
+from ticketing.services.notifications import reading
 
 DEFAULT_SKIP = 10_000
 
@@ -22,7 +24,10 @@ group = AppGroup("db", help="Migrate and back up the database.")
 @command
 def upgrade() -> None:
     """Apply pending migrations. Several processes may run it at once."""
-    applied = migrate.upgrade()
+    try:
+        applied = migrate.upgrade()
+    except MigrationError as stopped:
+        raise click.ClickException(str(stopped)) from None
     click.echo("\n".join(f"applied {name}" for name in applied) or "nothing to apply")
 
 
@@ -61,13 +66,15 @@ def backup(file: Path) -> None:
 def restored(skip: int) -> None:
     """After a restore, skip addresses in every wallet that were issued since the backup.
 
-    Door devices then read a whole manifest, because they may know newer changes.
+    Door devices then read a whole manifest, because they may know newer changes. The feed of
+    notifications skips positions, because its readers may know newer ones.
 
     Run it once after a restore, or after the promotion of a standby that lagged, before the service
     starts. The database does not know these addresses, and would issue them to other orders.
     """
     with write_transaction():
         changes.start_over()
+        reading.jump_ahead()
         skipped = wallets.skip(skip)
         for each in skipped:
             over = {"passed_over": f"0/{each.first} to 0/{each.next_index - 1}"}

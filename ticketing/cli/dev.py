@@ -4,37 +4,22 @@ The local node sends from its own unlocked account, so no private key is needed 
 docs/payments.md shows with these commands everything that can happen to a payment.
 """
 
-import time
 from datetime import datetime
-from typing import Any
 
 import click
 from flask.cli import AppGroup
 
 from ticketing.chain import units
-from ticketing.chain.answers import (
-    NOTHING,
-    TRANSFER_TOPIC,
-    Block,
-    parse_block,
-    parse_quantity,
-    parse_word,
-)
+from ticketing.chain.answers import NOTHING, TRANSFER_TOPIC, parse_word
 from ticketing.chain.errors import RpcRefused
+from ticketing.chain.local_node import LocalNode, word
 from ticketing.chain.registry import LOCAL_CHAIN_ID
-from ticketing.chain.rpc import RpcClient
 from ticketing.cli.base import command, config
 from ticketing.constants import MAX_SAFE_INTEGER, IntentStatus
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.payments import refunds
 
 DEEPEST_REORG = 64
-MINED_SECONDS = 10
-
-_FUNDED = 1
-"""The index of the local node's account that pays. `make run` gives it tokens."""
-
-_TRANSFER_SELECTOR = "0xa9059cbb"  # transfer(address,uint256)
 _BALANCE_SELECTOR = "0x70a08231"  # balanceOf(address)
 
 _OTHER_TOKEN = "0x" + "77" * 20
@@ -64,15 +49,15 @@ def pay(intent_id: str, amount: int | None, late: bool, twice: bool, wrong_token
     """Pay INTENT_ID from the local node's funded account."""
     intent = _find(intent_id)
     amount = amount or _due(intent, late=late)
-    rpc = _connect()
+    node = _connect()
     terms = intent.terms
     if late:
-        _pass_time(rpc, intent.expires_at)
+        _pass_time(node, intent.expires_at)
     if wrong_token:
-        _ask(rpc, "anvil_setCode", _OTHER_TOKEN, _OTHER_TOKEN_CODE)
+        node.ask("anvil_setCode", _OTHER_TOKEN, _OTHER_TOKEN_CODE)
     token = _OTHER_TOKEN if wrong_token else terms.token_address
     atomic = units.to_atomic(amount, terms.decimals)
-    sent = [_transfer(rpc, token, terms.address, atomic) for _ in range(2 if twice else 1)]
+    sent = [str(node.send(token, terms.address, atomic)) for _ in range(2 if twice else 1)]
     of_what = f"of another token, {_OTHER_TOKEN}," if wrong_token else "micro-units"
     when = f"after {intent.expires_at:%Y-%m-%dT%H:%M:%SZ} " if late else ""
     click.echo(f"paid {amount} {of_what} to {terms.address} {when}{' and '.join(sent)}")
@@ -96,7 +81,7 @@ def refund(intent_id: str) -> None:
         raise click.ClickException(f"no refund is due: the intent is {intent.status}")
     terms = intent.terms
     atomic = units.to_atomic(intent.refund_due, terms.decimals)
-    sent = _transfer(_connect(), terms.token_address, payee, atomic)
+    sent = _connect().send(terms.token_address, payee, atomic)
     click.echo(f"refunded {intent.refund_due} micro-units to {payee} {sent}")
     path = f"/v1/admin/tenants/{intent.tenant.slug}/refunds/{intent_id}/settle"
     click.echo(f"next: POST {path} with that tx_hash, {terms.required_confirmations} deep")
@@ -112,14 +97,14 @@ def refund(intent_id: str) -> None:
 @command
 def reorg(depth: int) -> None:
     """Replace the chain's newest blocks with empty ones. The payments in them disappear."""
-    rpc = _connect()
-    head = _head(rpc)
-    if not _can_go_back_to(rpc, head.number - depth):
+    node = _connect()
+    head = node.head()
+    if not _can_go_back_to(node, head.number - depth):
         raise click.ClickException(
             f"the node cannot go back {depth} blocks from {head.number}: it was started later,"
             " or the test token was deployed later"
         )
-    _ask(rpc, "anvil_reorg", depth, [])
+    node.ask("anvil_reorg", depth, [])
     click.echo(f"replaced blocks {head.number - depth + 1} to {head.number} with empty ones")
     click.echo("next: wait for the worker, then GET the intents that were paid in these blocks")
 
@@ -144,67 +129,26 @@ def _due(intent: PaymentIntent, *, late: bool) -> int:
     return due
 
 
-def _connect() -> RpcClient:
-    """Return the client of the local node, after a check of its chain id."""
-    rpc = RpcClient(config().chains[LOCAL_CHAIN_ID].rpc_urls)
-    chain_id = parse_quantity(_ask(rpc, "eth_chainId"))
-    if chain_id != LOCAL_CHAIN_ID:
-        raise click.ClickException(f"the node serves chain {chain_id}, not {LOCAL_CHAIN_ID}")
-    return rpc
+def _connect() -> LocalNode:
+    return LocalNode(config().chains[LOCAL_CHAIN_ID])
 
 
-def _ask(rpc: RpcClient, method: str, *params: Any) -> Any:
-    (result,) = rpc.batch([(method, list(params))])
-    return result
-
-
-def _head(rpc: RpcClient) -> Block:
-    return parse_block(_ask(rpc, "eth_getBlockByNumber", "latest", False))
-
-
-def _pass_time(rpc: RpcClient, moment: datetime) -> None:
+def _pass_time(node: LocalNode, moment: datetime) -> None:
     """Mine a block after `moment`, if there is none. The chain's clock continues from there."""
-    if _head(rpc).time <= moment:
+    if node.head().time <= moment:
         # This is exact. evm_increaseTime counts from a clock that may be behind the newest block.
-        _ask(rpc, "evm_setNextBlockTimestamp", int(moment.timestamp()) + 1)
-        _ask(rpc, "anvil_mine", "0x1")
+        node.ask("evm_setNextBlockTimestamp", int(moment.timestamp()) + 1)
+        node.ask("anvil_mine", "0x1")
 
 
-def _transfer(rpc: RpcClient, token: str, to: str, atomic_amount: int) -> str:
-    """Send tokens from the funded account. Return the block and transaction once mined."""
-    data = _TRANSFER_SELECTOR + _word(to) + f"{atomic_amount:064x}"
-    transaction = {"from": _funded(rpc), "to": token, "data": data}
-    tx_hash = _ask(rpc, "eth_sendTransaction", transaction)
-    deadline = time.monotonic() + MINED_SECONDS
-    while time.monotonic() < deadline:
-        receipt = _ask(rpc, "eth_getTransactionReceipt", tx_hash)
-        if receipt is not None:
-            if parse_quantity(receipt["status"]) != 1:
-                raise click.ClickException(f"transaction {tx_hash} failed: no tokens left?")
-            return f"in block {parse_quantity(receipt['blockNumber'])}: {tx_hash}"
-        time.sleep(0.05)
-    raise click.ClickException(f"the node has not mined {tx_hash} in {MINED_SECONDS} seconds")
-
-
-def _can_go_back_to(rpc: RpcClient, number: int) -> bool:
+def _can_go_back_to(node: LocalNode, number: int) -> bool:
     """Return whether the node has the state of that block, with tokens in the account."""
     if number < 0:
         return False
     token = config().chains[LOCAL_CHAIN_ID].token_address
-    question = {"to": token, "data": _BALANCE_SELECTOR + _word(_funded(rpc))}
+    question = {"to": token, "data": _BALANCE_SELECTOR + word(node.funded())}
     try:
-        balance = _ask(rpc, "eth_call", question, hex(number))
+        balance = node.ask("eth_call", question, hex(number))
     except RpcRefused:
         return False
     return balance != NOTHING and parse_word(balance) > 0
-
-
-def _funded(rpc: RpcClient) -> str:
-    accounts = _ask(rpc, "eth_accounts")
-    if len(accounts) <= _FUNDED:
-        raise click.ClickException("the node has no unlocked accounts")
-    return str(accounts[_FUNDED])
-
-
-def _word(address: str) -> str:
-    return address[2:].lower().rjust(64, "0")

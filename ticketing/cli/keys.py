@@ -8,6 +8,7 @@ from typing import Any
 import click
 from flask.cli import AppGroup
 
+from ticketing import clock
 from ticketing.cli.base import command, config, json_option, record_change, role_option, show
 from ticketing.constants import (
     DEFAULT_KEY_TTL,
@@ -19,6 +20,7 @@ from ticketing.constants import (
 )
 from ticketing.models.api_keys import ApiKey
 from ticketing.services.access import api_keys, audit_log, tenants
+from ticketing.services.notifications import webhook_secrets
 
 group = AppGroup("keys", help="Create, rotate and revoke API keys.")
 
@@ -123,14 +125,22 @@ def revoke_all(tenant: str, yes: bool, as_json: bool) -> None:
 @json_option
 @command
 def under_previous(as_json: bool) -> None:
-    """List keys that need SECRET_KEY_PREVIOUS. Exit with code 1 if there are any.
+    """List keys and webhooks that need SECRET_KEY_PREVIOUS. Exit with code 1 if there are any.
 
-    Each is stored under SECRET_KEY when it is used. Keys from older versions are listed until they
-    are used, because those versions did not record the SECRET_KEY.
+    A key is stored under SECRET_KEY when it is used, the secret of a webhook endpoint by the
+    worker. Keys from older versions are listed until they are used, because those versions did not
+    record the SECRET_KEY.
     """
-    found = api_keys.under_previous(config().keyring)
-    _show_all(found, as_json)
-    if found:
+    keys = api_keys.under_previous(config().keyring)
+    endpoints = webhook_secrets.under_previous(config().keyring)
+    webhooks = [{"tenant": each.tenant.slug, "id": each.id} for each in endpoints]
+    if as_json:
+        click.echo(json.dumps({"count": len(keys), "keys": _rows(keys), "webhooks": webhooks}))
+    else:
+        _print_all(keys)
+        for each in webhooks:
+            click.echo("  ".join((*each.values(), "webhook secret")))
+    if keys or webhooks:
         sys.exit(1)
 
 
@@ -139,11 +149,18 @@ def _show_secret(key: ApiKey, as_json: bool) -> None:
 
 
 def _show_all(keys: list[ApiKey], as_json: bool) -> None:
-    rows = [{"tenant": key.tenant.slug, "id": key.id, **_shown(key)} for key in keys]
     if as_json:
-        click.echo(json.dumps({"count": len(rows), "keys": rows}))
-        return
-    for row in rows:
+        click.echo(json.dumps({"count": len(keys), "keys": _rows(keys)}))
+    else:
+        _print_all(keys)
+
+
+def _rows(keys: list[ApiKey]) -> list[dict[str, Any]]:
+    return [{"tenant": key.tenant.slug, "id": key.id, **_shown(key)} for key in keys]
+
+
+def _print_all(keys: list[ApiKey]) -> None:
+    for row in _rows(keys):
         cells = [row[name] for name in ("tenant", "id", "role", "status", "last_used_at", "name")]
         click.echo("  ".join(each or "never used" for each in cells))
 
@@ -162,4 +179,4 @@ def _shown(key: ApiKey) -> dict[str, Any]:
 
 
 def _text(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat().replace("+00:00", "Z")
+    return None if moment is None else clock.rfc3339(moment)

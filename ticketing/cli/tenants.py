@@ -11,7 +11,7 @@ from ticketing.db.connection import write_transaction
 from ticketing.services import wallets
 from ticketing.services.access import api_keys, tenants
 
-group = AppGroup("tenants", help="Create accounts of organizers.")
+group = AppGroup("tenants", help="Create and rename accounts of organizers.")
 
 
 @group.command("create")
@@ -42,3 +42,20 @@ def create(slug: str, name: str, xpub: str | None, as_json: bool) -> None:
     if unchecked:
         shown["unchecked_chains"] = unchecked
     show(shown, as_json=as_json)
+
+
+@group.command("rename")
+@click.argument("slug")
+@click.argument("new_slug")
+@json_option
+@command
+def rename(slug: str, new_slug: str, as_json: bool) -> None:
+    """Give the tenant SLUG the slug NEW_SLUG. It works before 'db upgrade' too.
+
+    Paths and links with the old slug end, and so do the tenant's JWTs: its software exchanges its
+    API keys again. Ids and API keys stay valid.
+    """
+    with write_transaction():
+        tenant_id = tenants.rename(slug, new_slug)
+        record_change(tenant_id, tenant_id, before={"slug": slug}, after={"slug": new_slug})
+    show({"id": tenant_id, "slug": new_slug}, as_json=as_json)

@@ -17,7 +17,8 @@ _ADVISORY_LOCK = 7_598_805_623_668_405_864
 def upgrade() -> list[str]:
     """Apply pending migrations in order, and return their names.
 
-    Several processes may call it at once: one migrates, the others wait.
+    Several processes may call it at once: one migrates, the others wait. MigrationError if a
+    migration finds something that an operator must change first; then none is applied.
     """
     with _exclusive() as runner:
         return list(runner.up())

@@ -8,8 +8,7 @@ from ticketing.models.base import BaseModel, UtcDateTimeField
 class ChainState(BaseModel):
     """The worker's state of a chain: its token, and the last block that was read.
 
-    `refusal` is the reason why an enabled chain is not watched. `lease_holder` is the worker that
-    reads it, until `lease_until` unless the lease is renewed.
+    `refusal` is the reason why an enabled chain is not watched.
     """
 
     chain_id = BigIntegerField(primary_key=True)
@@ -21,8 +20,6 @@ class ChainState(BaseModel):
     block_hash = TextField(null=True)
     block_time = UtcDateTimeField(null=True)
     looked_at = UtcDateTimeField(null=True)
-    lease_holder = TextField(null=True)
-    lease_until = UtcDateTimeField(null=True)
 
     class Meta:
         table_name = "chains"

@@ -141,7 +141,7 @@ class PaymentIntent(BaseModel):
     @property
     def flags_in_order(self) -> list[Flag]:
         """The flags in the order of Flag."""
-        return [flag for flag in Flag if flag in self.flags]
+        return [flag for flag in Flag if flag in self.flags] if self.flags else []
 
     @property
     def buyer(self) -> dict[str, str | None]:

@@ -122,24 +122,25 @@ def _link(models: Sequence[type[Model]], place: int) -> tuple[int, str]:
 def prepared_insert(model: type[M]) -> Callable[[M], None]:
     """Return a function that inserts an instance of `model` with all columns."""
     fields = model._meta.sorted_fields
-
-    def query() -> Any:
-        return model.insert({field: Value(_Parameter(field.name), False) for field in fields})
-
-    statement: Prepared[M] = Prepared(query)
+    built: dict[type[Database], str] = {}
 
     # The attribute with the plain value of a field: for a foreign key the id, not the model.
-    attributes = {
-        field: field.object_id_name if isinstance(field, ForeignKeyField) else field.name
+    columns = [
+        (
+            field.object_id_name if isinstance(field, ForeignKeyField) else field.name,
+            None if type(field) in _UNCONVERTED else field.db_value,
+        )
         for field in fields
-    }
+    ]
 
     def insert(row: M) -> None:
-        statement.run(
-            **{
-                field.name: field.db_value(getattr(row, attribute))
-                for field, attribute in attributes.items()
-            }
+        kind = type(database.obj)
+        if kind not in built:
+            # The values are not in the SQL. None stands for each of them here.
+            built[kind], _ = model.insert({field: Value(None, False) for field in fields}).sql()
+        values = [(getattr(row, attribute), convert) for attribute, convert in columns]
+        database.execute_sql(
+            built[kind], [value if convert is None else convert(value) for value, convert in values]
         )
 
     return insert

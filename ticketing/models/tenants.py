@@ -24,7 +24,10 @@ class Wallet(BaseModel):
 
 
 class Tenant(BaseModel):
-    """An organizer's account. `revision` counts the changes of its public data."""
+    """An organizer's account. `revision` counts the changes of its public data.
+
+    The settings from `contact_email` to `accent_color` are for pages. None: not shown.
+    """
 
     id = TextField(primary_key=True)
     slug = TextField(unique=True)
@@ -32,6 +35,12 @@ class Tenant(BaseModel):
     wallet = ForeignKeyField(Wallet, null=True)
     wallet_id: str | None
     revision = BigIntegerField(default=0)
+    contact_email = TextField(null=True)
+    website = TextField(null=True)
+    terms_url = TextField(null=True)
+    privacy_url = TextField(null=True)
+    legal_address = TextField(null=True)
+    accent_color = TextField(null=True)
     created_at = UtcDateTimeField()
 
     class Meta:

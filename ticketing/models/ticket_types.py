@@ -1,6 +1,7 @@
 """Ticket types and their stock."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from peewee import BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
 
@@ -8,6 +9,23 @@ from ticketing.constants import CURRENCY, MICRO_UNIT_DECIMALS, Availability, Obs
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
+
+
+class StockCount(NamedTuple):
+    """How many tickets of a ticket type are sold, and its capacity (None: unlimited)."""
+
+    capacity: int | None
+    sold: int
+    status: str
+
+    @property
+    def is_full(self) -> bool:
+        """Whether all tickets are sold."""
+        return self.capacity is not None and self.sold >= self.capacity
+
+    def before(self, sold: int) -> "StockCount":
+        """The count before `sold` tickets were sold. Negative: before they were taken back."""
+        return self._replace(sold=self.sold - sold)
 
 
 class TicketType(BaseModel):
@@ -48,6 +66,11 @@ class TicketType(BaseModel):
     def available(self) -> int | None:
         """How many tickets can still be held. None: unlimited."""
         return None if self.capacity is None else self.capacity - self.held - self.sold
+
+    @property
+    def count(self) -> StockCount:
+        """What is sold, of how many."""
+        return StockCount(self.capacity, self.sold, self.status)
 
 
 class EventStock(BaseModel):

@@ -2,7 +2,7 @@
 
 import re
 import socket
-from typing import Any
+from typing import IO, Any
 
 from gunicorn.http.body import Body, ChunkedReader, LengthReader
 from gunicorn.http.errors import (
@@ -16,6 +16,7 @@ from gunicorn.http.unreader import IterUnreader
 
 from ticketing.constants import MAX_BODY_BYTES, max_body_bytes
 from ticketing.server.chunks import Chunks
+from ticketing.server.files import FilePart
 
 MAX_HEAD_BYTES = 32 * 1024
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -29,12 +30,16 @@ class Outbox:
     """A buffer that gunicorn uses as the socket when it writes a response."""
 
     def __init__(self) -> None:
-        self.pieces: list[bytes] = []
+        self.pieces: list[bytes | FilePart] = []
 
     def sendall(self, data: bytes) -> None:
         """Add data to the buffer."""
         if data:
             self.pieces.append(data)
+
+    def sendfile(self, file: IO[bytes], offset: int, count: int) -> None:
+        """Add a part of a file. gunicorn closes `file` before it is sent."""
+        self.pieces.append(FilePart(file.fileno(), offset, count))
 
     def shutdown(self, how: int) -> None:
         """Raise an error: the loop closes the connection, not gunicorn."""
@@ -67,7 +72,7 @@ class Connection:
         self.lingering = False
         """Whether our half is closed, while the client may still be sending."""
         self.is_closed = False
-        self.unsent: list[bytes | memoryview] = []
+        self.unsent: list[bytes | memoryview | FilePart] = []
         self.received = bytearray()
         self.begin()
 
@@ -89,6 +94,11 @@ class Connection:
         """Its number of bytes in memory."""
         body = len(self._chunks.body) if self._chunks else 0
         return len(self.received) + body + sum(map(len, self.unsent))
+
+    @property
+    def file_bytes(self) -> int:
+        """How many bytes of files are left to send."""
+        return sum(piece.left for piece in self.unsent if isinstance(piece, FilePart))
 
     def peer_is_gone(self) -> bool:
         """Whether the client has closed the connection, or its half of it."""
@@ -132,15 +142,32 @@ class Connection:
     def flush(self) -> bool:
         """Send what the socket accepts without waiting. Return whether all is sent. OSError."""
         while self.unsent:
+            first = self.unsent[0]
             try:
-                sent = self.socket.sendmsg(self.unsent[:_PIECES])
+                if isinstance(first, FilePart):
+                    first.send(self.socket)
+                    if first.left:
+                        return False
+                    self.unsent.pop(0)
+                else:
+                    self._flush_memory()
             except BlockingIOError:
                 return False
-            while self.unsent and sent >= len(self.unsent[0]):
-                sent -= len(self.unsent.pop(0))
-            if sent:
-                self.unsent[0] = memoryview(self.unsent[0])[sent:]
         return True
+
+    def _flush_memory(self) -> None:
+        """Send pieces up to the next part of a file."""
+        pieces: list[bytes | memoryview] = []
+        for piece in self.unsent[:_PIECES]:
+            if isinstance(piece, FilePart):
+                break
+            pieces.append(piece)
+        sent = self.socket.sendmsg(pieces)
+        for part in pieces:
+            if sent < len(part):
+                self.unsent[0] = memoryview(part)[sent:]
+                break
+            sent -= len(self.unsent.pop(0))
 
     def _head(self) -> bytes | None:
         """Remove the head from the received bytes and return it. None if it is not complete."""

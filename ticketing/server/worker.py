@@ -26,7 +26,7 @@ from ticketing.server.connection import Connection
 REQUEST_SECONDS = 20.0
 """The time limit for receiving a request, head and body together."""
 SEND_SECONDS = 60.0
-"""The time limit for sending a response."""
+"""The time limit for sending a response, and for each MiB of a file."""
 LINGER_SECONDS = 2.0
 """How long a connection stays half open while the client is still sending (RFC 9112, 9.6)."""
 QUEUE_SECONDS = 10.0
@@ -256,7 +256,7 @@ class Worker(ThreadWorker):
             self._leave(conn)
             self._after_answer(conn)
         elif conn not in self.waiting:
-            self._wait(conn, SEND_SECONDS, to_send=True)
+            self._wait(conn, SEND_SECONDS * (1 + conn.file_bytes / 2**20), to_send=True)
         self._count(conn)
 
     def _after_answer(self, conn: Connection) -> None:
@@ -279,6 +279,7 @@ class Worker(ThreadWorker):
 
     def _drop(self, conn: Connection) -> None:
         self._leave(conn)
+        conn.unsent.clear()
         self.nr_conns -= 1
         self.held -= conn.size
         conn.size = 0

@@ -11,7 +11,8 @@ from peewee import ModelSelect
 
 from ticketing import clock
 from ticketing.chain.answers import Block, TokenFacts
-from ticketing.chain.registry import Chain
+from ticketing.chain.registry import REGISTRY, Chain
+from ticketing.config import Config
 from ticketing.db.connection import write_transaction
 from ticketing.models.chains import ChainState
 from ticketing.models.prepared import Prepared
@@ -19,12 +20,6 @@ from ticketing.services import catalog_version
 
 CLOCK_SKEW = timedelta(hours=1)
 """How far a chain's clock may be behind ours, when searching for the block at a given time."""
-
-LEASE = timedelta(seconds=10)
-"""For how long a worker that stopped responding keeps its lease on a chain."""
-
-CLOCKS_APART = timedelta(minutes=1)
-"""How much the clocks of two hosts may differ."""
 
 
 @Prepared
@@ -61,6 +56,12 @@ def _with_facts(chain: Chain, state: ChainState | None) -> Chain | None:
     return chain if chain.decimals is not None else None
 
 
+def name_of(chain_id: int | None, config: Config) -> str:
+    """Return the name of a chain as people know it, also of one that is no longer enabled."""
+    known = config.chains.get(chain_id or 0) or REGISTRY.get(chain_id or 0)
+    return f"chain {chain_id}" if known is None else known.name
+
+
 def now_on(chain_id: int, known: Mapping[int, ChainState]) -> datetime:
     """Return the current time for deadlines on this chain: never before its newest block."""
     state = known.get(chain_id)
@@ -91,33 +92,6 @@ def note_facts(chain: Chain, facts: TokenFacts, refusal: str | None) -> None:
             .execute()
         )
         catalog_version.advance_all()
-
-
-def take_lease(chain_id: int, holder: str) -> bool:
-    """Take or renew the lease on a chain. False while another worker holds it."""
-    now = clock.now()
-    taken = (
-        ChainState.update(lease_holder=holder, lease_until=now + LEASE)
-        .where(
-            ChainState.chain_id == chain_id,
-            ChainState.lease_holder.is_null()
-            | (ChainState.lease_holder == holder)
-            | (ChainState.lease_until < now)
-            # The lease ends too far in the future, because this clock was set back.
-            | (ChainState.lease_until > now + LEASE + CLOCKS_APART),
-        )
-        .execute()
-    )
-    return bool(taken == 1)
-
-
-def give_lease_back(chain_id: int, holder: str) -> None:
-    """Release the lease, so that another worker can read the chain at once."""
-    (
-        ChainState.update(lease_holder=None, lease_until=None)
-        .where(ChainState.chain_id == chain_id, ChainState.lease_holder == holder)
-        .execute()
-    )
 
 
 def note_look(chain_id: int) -> None:

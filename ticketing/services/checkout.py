@@ -36,6 +36,7 @@ from ticketing.models.prepared import prepared_insert
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import admission_views, chains, node_places, offers, wallets
+from ticketing.services.notifications import facts, feed
 from ticketing.services.offers import Held
 from ticketing.services.orders import client_limits, intents
 from ticketing.services.payments import booking, looking, settlement
@@ -200,6 +201,7 @@ def _issue(tenant: Tenant, held: Held, order: Order, config: Config) -> PaymentI
         **payment,
     )
     _insert(intent)
+    feed.record(tenant.id, *facts.intent_created(intent))
     return intent
 
 

@@ -1,5 +1,7 @@
 """Erase personal data: names and email addresses of buyers, holders, and recipients of offers.
 
+Their waiting mails are dropped.
+
 Amounts, chain addresses and transactions stay. Names in the audit log are in a table beside it, so
 the log itself stays append-only.
 """
@@ -18,6 +20,7 @@ from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.audit_log import AuditLogPeople
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.services.notifications import mails
 from ticketing.services.orders import admissions
 
 EVENTS_AT_ONCE = 10
@@ -100,6 +103,7 @@ def _erase_event(event_id: str) -> None:
 
 def _erase_buyers(of: Expression) -> None:
     nobody = {"buyer_name": None, "buyer_email": None}
+    mails.erase(PaymentIntent.select(PaymentIntent.id).where(of))
     PaymentIntent.update(nobody).where(of, _HAS_BUYER).execute()
 
 
@@ -111,3 +115,5 @@ def _erase_holders(of: Expression) -> None:
     Admission.update({**_NOBODY, "change_number": None}).where(of, _HAS_HOLDER).execute()
     Transfer.update(_NOBODY).where(Transfer.admission.in_(of_them)).execute()
     AuditLogPeople.delete().where(AuditLogPeople.subject.in_(of_them)).execute()
+    mails.erase(of_them)
+    mails.erase(Transfer.select(Transfer.id).where(Transfer.admission.in_(of_them)))

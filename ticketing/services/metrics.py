@@ -13,6 +13,8 @@ from ticketing.constants import IntentStatus
 from ticketing.models.base import literal
 from ticketing.models.payment_intents import AWAITING, UNSETTLED, PaymentIntent
 from ticketing.services import chains, counters
+from ticketing.services.notifications import figures
+from ticketing.services.notifications.figures import Figures
 
 _ENTERED = [status for status in IntentStatus if status is not IntentStatus.AWAITING_PAYMENT]
 
@@ -33,6 +35,7 @@ class Metrics:
     refund_due: int
     cursor_lag: Mapping[int, float]
     rpc_errors: Mapping[str, int]
+    notifications: Figures
 
 
 def read(enabled: Mapping[int, Chain]) -> Metrics:
@@ -58,6 +61,7 @@ def read(enabled: Mapping[int, Chain]) -> Metrics:
         refund_due=int(refunds.due or 0),
         cursor_lag={chain_id: (now - at).total_seconds() for chain_id, at in times.items()},
         rpc_errors={**{str(chain_id): 0 for chain_id in enabled}, **counted[counters.UNSEEN]},
+        notifications=figures.read(),
     )
 
 

@@ -1,6 +1,7 @@
 """Write changes through the admin surface to the audit log, in the same transaction."""
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import wraps
 from typing import Any
 
@@ -8,6 +9,7 @@ from flask import request
 from marshmallow import Schema
 
 from schemas.base import BaseSchema
+from ticketing import clock
 from ticketing.errors import NotFound
 from ticketing.services.access import audit_log
 from ticketing.services.access.audit_log import Actor
@@ -27,7 +29,7 @@ def audited(
     `before` is the service function that reads the subject. Its arguments are the tenant's id and
     the other parameters of the path. None: the view creates something. `details` are fields of the
     request that are recorded too, if they were sent. `each`: the view returns several subjects,
-    in the member of this name.
+    in the member of this name. A view that returns None has deleted its subject.
     """
     shown = schema()
 
@@ -38,10 +40,10 @@ def audited(
             with audit_log.changes(tenant_id):
                 old = None if before is None else _read(shown, before, tenant_id, path)
                 changed = view(*args, **path)
-                sent = {name: args[0][name] for name in details if name in args[0]}
+                sent = {name: _plain(args[0][name]) for name in details if name in args[0]}
                 for one in [changed] if each is None else changed[each]:
-                    new = shown.dump(one)
-                    subject = new.get("id", "wallet")
+                    new = dict.fromkeys(old or {}) if one is None else shown.dump(one)
+                    subject = new.get("id") or (old or {}).get("id") or "wallet"
                     audit_log.record(
                         tenant_id, actor(), subject, before=old, after=new, details=sent
                     )
@@ -57,6 +59,11 @@ def actor() -> Actor:
     # The operationId in the OpenAPI document.
     operation = str(request.endpoint).replace(".", "_")
     return Actor(caller().credential_id, operation, address(), request_id())
+
+
+def _plain(value: Any) -> Any:
+    """Return a field of a request as JSON has it."""
+    return clock.rfc3339(value) if isinstance(value, datetime) else value
 
 
 def _read(

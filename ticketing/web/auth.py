@@ -9,30 +9,26 @@ from typing import NamedTuple, Protocol
 from flask import g, request
 
 from ticketing import credentials
-from ticketing.constants import CallClass, Role
+from ticketing.constants import Role
 from ticketing.errors import (
     InsufficientRole,
     NotFound,
     TicketingError,
-    TooManyRequests,
     Unauthenticated,
     WrongTenant,
 )
+from ticketing.limits import CallClass
 from ticketing.services.access import tokens
 from ticketing.services.access.tokens import Caller
-from ticketing.services.door import devices
-from ticketing.services.orders import holders
+from ticketing.too_many import TooManyRequests
 from ticketing.web.context import config
 
 Security = list[dict[str, list[str]]]
 
 BEARER: dict[str, list[str]] = {"jwt": []}
 API_KEY: dict[str, list[str]] = {"apiKey": []}
-CLIENT_SECRET: dict[str, list[str]] = {"clientSecret": []}
-ADMISSION_CODE: dict[str, list[str]] = {"admissionCode": []}
-DOOR_TOKEN: dict[str, list[str]] = {"doorToken": []}
 
-_ERRORS: list[type[TicketingError]] = [
+ERRORS: list[type[TicketingError]] = [
     *(Unauthenticated, InsufficientRole, WrongTenant, TooManyRequests)
 ]
 
@@ -75,7 +71,7 @@ class Open:
 
     def counts(self) -> Counts:
         """Return the surface's class. Requests to `uncounted_view` do not count."""
-        return Counts(None if _is_view(self.uncounted_view) else self.counts_as)
+        return Counts(None if is_view(self.uncounted_view) else self.counts_as)
 
     def security(self, method: str, view: str) -> Security:
         """Return an empty list: nothing is required."""
@@ -95,7 +91,7 @@ class Scraper:
         expected = config().metrics_token
         if expected is None:
             raise NotFound
-        if not credentials.same(_bearer() or "", expected):
+        if not credentials.same(bearer() or "", expected):
             raise Unauthenticated
         g.is_scraper = True
 
@@ -122,11 +118,11 @@ class TenantRole:
 
     def check(self) -> None:
         """Authenticate the caller, and check the tenant and the role."""
-        _admit(_authenticated(), self._needed(request.method))
+        admit(self._needed(request.method))
 
     def counts(self) -> Counts:
         """Count by credential if it is valid, else by address, because it may be a guess."""
-        return _counts_for_credential(self.counts_as) or Counts(CallClass.TOKEN)
+        return counts_for_credential(self.counts_as) or Counts(CallClass.TOKEN)
 
     def security(self, method: str, view: str) -> Security:
         """Return the two ways to send a credential."""
@@ -134,134 +130,18 @@ class TenantRole:
 
     def errors(self, method: str, view: str) -> list[type[TicketingError]]:
         """Return the errors that it may raise."""
-        return _ERRORS
+        return ERRORS
 
     def _needed(self, method: str) -> Role:
         return self.reads if method in ("GET", "HEAD") else self.writes
 
 
-@dataclass(frozen=True)
-class Buyer:
-    """Lets everybody open an intent. An intent requires its client secret or the role `paywall`.
+def admit(needed: Role) -> None:
+    """Check the credential of this request, its tenant and its role, and keep the caller.
 
-    The `secret_views` accept only the client secret, whatever the role of another credential.
+    Unauthenticated, WrongTenant, InsufficientRole.
     """
-
-    open_view: str
-    secret_views: frozenset[str] = frozenset()
-
-    def check(self) -> None:
-        """Check whether the request may open an intent, or use the intent in its path.
-
-        To open an intent, a credential is optional, but an invalid one is an error.
-        """
-        if self._opens_intent():
-            if _sends_credential():
-                _admit(_authenticated(), Role.PAYWALL)
-            return
-        secret = _bearer()
-        if secret is None or _looks_like_jwt(secret):
-            _admit(_authenticated(), Role.PAYWALL)
-            if any(map(_is_view, self.secret_views)):
-                raise InsufficientRole
-            return
-        intent_id = (request.view_args or {})["intent_id"]
-        if not credentials.is_client_secret(config().keyring, intent_id, secret):
-            raise NotFound("This intent does not exist.")
-        g.order = intent_id
-
-    def counts(self) -> Counts:
-        """Count a valid client secret by its order, because many buyers can share one address."""
-        if "order" in g:
-            return Counts(CallClass.ORDER, g.order)
-        by_address = CallClass.PREFLIGHT if self._opens_intent() else CallClass.CHECKOUT
-        return _counts_for_credential(CallClass.ADMIN) or Counts(by_address)
-
-    def security(self, method: str, view: str) -> Security:
-        """Return the credentials that an intent accepts. To open one, none is required."""
-        if view in self.secret_views:
-            return [CLIENT_SECRET]
-        return [{}, BEARER, API_KEY] if view == self.open_view else [CLIENT_SECRET, BEARER, API_KEY]
-
-    def errors(self, method: str, view: str) -> list[type[TicketingError]]:
-        """Return the errors that it may raise."""
-        return _ERRORS if view == self.open_view else [*_ERRORS, NotFound]
-
-    def _opens_intent(self) -> bool:
-        return _is_view(self.open_view)
-
-
-@dataclass(frozen=True)
-class Holder:
-    """Requires the code of the admission in the path, or the role `paywall`."""
-
-    def check(self) -> None:
-        """Compare the code, or check the credential."""
-        code = _bearer()
-        if code is None or _looks_like_jwt(code):
-            _admit(_authenticated(), Role.PAYWALL)
-            return
-        path = request.view_args or {}
-        if any("\0" in part for part in path.values()):
-            raise NotFound("This admission does not exist.")  # Postgres rejects NUL
-        admission = holders.get(path["tenant"], path["admission_id"], code)
-        g.admission_code = code
-        # The buyer who transferred it must not use up the requests of the new holder.
-        is_buyers = admission.generation == 1
-        g.order = (is_buyers and admission.intent_id) or admission.id
-
-    def counts(self) -> Counts:
-        """Count a valid code by its order, because many holders can share one address."""
-        if "order" in g:
-            return Counts(CallClass.ORDER, g.order)
-        return _counts_for_credential(CallClass.ADMIN) or Counts(CallClass.CHECKOUT)
-
-    def security(self, method: str, view: str) -> Security:
-        """Return the credentials that an admission accepts."""
-        return [ADMISSION_CODE, BEARER, API_KEY]
-
-    def errors(self, method: str, view: str) -> list[type[TicketingError]]:
-        """Return the errors that it may raise."""
-        return [*_ERRORS, NotFound]
-
-
-@dataclass(frozen=True)
-class Door:
-    """Requires a device of the event in the path, or a credential with the role `write`.
-
-    To a device, every other event is one that does not exist.
-    """
-
-    def check(self) -> None:
-        """Recognize the device or the caller, and check the tenant and the event."""
-        token = _bearer() or ""
-        if credentials.door_token_id(token) is None:
-            _admit(_authenticated(), Role.WRITE)
-            return
-        device = devices.of_token(token, config().keyring)
-        path = request.view_args or {}
-        if path["tenant"] not in (device.tenant.id, device.tenant.slug):
-            raise WrongTenant
-        if path["event_id"] != device.event_id:
-            raise NotFound("This event does not exist.")
-        g.device = device
-
-    def counts(self) -> Counts:
-        """Count by device or credential if it is valid, else by address: it may be a guess."""
-        if "device" in g:
-            return Counts(CallClass.ADMIN, g.device.id)
-        return _counts_for_credential(CallClass.ADMIN) or Counts(CallClass.TOKEN)
-
-    def security(self, method: str, view: str) -> Security:
-        """Return the three ways to send a credential."""
-        return [DOOR_TOKEN, BEARER, API_KEY]
-
-    def errors(self, method: str, view: str) -> list[type[TicketingError]]:
-        """Return the errors that it may raise."""
-        return [*_ERRORS, NotFound]
-
-
-def _admit(found: Caller, needed: Role) -> None:
+    found = _authenticated()
     if not found.belongs_to((request.view_args or {})["tenant"]):
         raise WrongTenant
     if not found.role.holds(needed):
@@ -269,21 +149,19 @@ def _admit(found: Caller, needed: Role) -> None:
     g.caller = found
 
 
-def _is_view(name: str | None) -> bool:
+def is_view(name: str | None) -> bool:
+    """Return whether this request goes to the view with this name."""
     return (request.endpoint or "").rsplit(".", 1)[-1] == name
 
 
-def _counts_for_credential(call_class: CallClass) -> Counts | None:
+def counts_for_credential(call_class: CallClass) -> Counts | None:
+    """Return how the request counts for its credential. None if none was accepted."""
     return Counts(call_class, g.caller.credential_id) if "caller" in g else None
-
-
-def _sends_credential() -> bool:
-    return "Authorization" in request.headers or "X-API-Key" in request.headers
 
 
 def _authenticated() -> Caller:
     """Return the caller of this request. Unauthenticated without a valid credential."""
-    token = _bearer()
+    token = bearer()
     if token is not None:
         return tokens.caller_of_jwt(token, config())
     key = request.headers.get("X-API-Key")
@@ -292,11 +170,8 @@ def _authenticated() -> Caller:
     raise Unauthenticated
 
 
-def _bearer() -> str | None:
+def bearer() -> str | None:
+    """Return the bearer token of this request. None without one."""
     # werkzeug's parser fails on some bytes, and treats `Bearer a=b` as if the header were missing.
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else None
-
-
-def _looks_like_jwt(token: str) -> bool:
-    return token.count(".") == 2

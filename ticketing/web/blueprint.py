@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from flask import Response, request
+from flask import Response, jsonify, request
 from flask_smorest.blueprint import Blueprint
 
 from schemas.base import BaseSchema
 from ticketing.conflicts import StillRunning
-from ticketing.constants import CallClass, max_body_bytes
+from ticketing.constants import max_body_bytes
 from ticketing.errors import (
     PROBLEM_CONTENT_TYPE,
     BadRequest,
@@ -19,6 +19,7 @@ from ticketing.errors import (
     TicketingError,
     UnsupportedMediaType,
 )
+from ticketing.limits import CallClass
 from ticketing.services.catalog_version import Versioned
 from ticketing.web import idempotency, rate_limit, response_cache
 from ticketing.web.auth import Guard
@@ -85,9 +86,11 @@ class ApiBlueprint(Blueprint):
     def response(
         self, status_code: int, schema: Any = None, **options: Any
     ) -> Callable[[Callable[..., Any]], Callable[..., Response]]:
-        """Serialize the view's result with `schema`, a class."""
+        """Serialize the view's result with `schema`, a class. None: the response has no body."""
+        if schema is not None:
+            options |= {"schema": schema(), "example": schema.example()}
         decorate: Callable[[Callable[..., Any]], Callable[..., Response]] = super().response(
-            status_code, schema(), example=schema.example(), **options
+            status_code, **options
         )
         return decorate
 
@@ -114,10 +117,38 @@ class ApiBlueprint(Blueprint):
     ) -> Callable[[VersionedView], Callable[..., Response]]:
         """Serialize the view's result with `schema`, and cache the response while it is fresh."""
 
+        dump = schema().dump
+
+        def render(value: Any) -> bytes:
+            return jsonify(dump(value)).get_data()
+
         def decorate(view: VersionedView) -> Callable[..., Response]:
-            wrapped = response_cache.cached(schema())(view)
-            describe(wrapped, is_cached=True)
+            wrapped = _cached(view, render, "application/json")
             return self.response(200, schema)(wrapped)
+
+        return decorate
+
+    def text(
+        self, content_type: str, *, example: str, description: str
+    ) -> Callable[[View], Callable[..., Response]]:
+        """Document a response that is not JSON. The view returns it complete."""
+        decorate: Callable[[View], Callable[..., Response]] = super().response(
+            200,
+            {"type": "string"},
+            content_type=content_type.partition(";")[0],
+            example=example,
+            description=description,
+        )
+        return decorate
+
+    def cached_text(
+        self, render: Callable[[Any], bytes], content_type: str, **documentation: str
+    ) -> Callable[[VersionedView], Callable[..., Response]]:
+        """Make a text from the view's result with `render`, and cache it while it is fresh."""
+
+        def decorate(view: VersionedView) -> Callable[..., Response]:
+            wrapped = _cached(view, render, content_type)
+            return self.text(content_type, **documentation)(wrapped)
 
         return decorate
 
@@ -161,6 +192,14 @@ class ApiBlueprint(Blueprint):
             responses[304] = {"description": "Not modified"}
         responses["default"] = {"$ref": "#/components/responses/Problem"}
         return {**document, "responses": responses}
+
+
+def _cached(
+    view: VersionedView, render: Callable[[Any], bytes], content_type: str
+) -> Callable[..., Response]:
+    wrapped = response_cache.cached(render, content_type)(view)
+    describe(wrapped, is_cached=True)
+    return wrapped
 
 
 def _problem_response(errors: list[type[TicketingError]]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from flask import current_app, g, request
 
-from ticketing import ids
+from ticketing import credentials, ids
 from ticketing.config import Config
 from ticketing.models.tenants import Tenant
 from ticketing.services.access import tenants
@@ -48,6 +48,12 @@ def address() -> str:
 def networks() -> tuple[str, ...]:
     """Return the client's networks, from narrow to wide, for limits."""
     return client_ip.networks(request.environ, config().trusted_proxies)
+
+
+def client() -> tuple[str, ...]:
+    """Return digests of the client's networks, from narrow to wide, for limits of orders."""
+    secret_key = config().keyring.current
+    return tuple(credentials.keyed_digest(secret_key, "held-by", each) for each in networks())
 
 
 def caller() -> Caller:

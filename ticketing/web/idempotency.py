@@ -1,6 +1,8 @@
 """The Idempotency-Key header of POST requests (draft-ietf-httpapi-idempotency-key-header)."""
 
+import hashlib
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
@@ -9,6 +11,7 @@ from typing import Any
 from flask import Response, json, jsonify, request
 
 from ticketing import credentials
+from ticketing.conflicts import StillRunning
 from ticketing.db.connection import write_transaction
 from ticketing.errors import PROBLEM_CONTENT_TYPE, Invalid, TicketingError
 from ticketing.services import idempotency
@@ -26,6 +29,8 @@ PATTERN = f"^({_BARE}|{_QUOTED})$"
 """The pattern in the OpenAPI document. The minimum length is in the description."""
 _KEY = re.compile(PATTERN)
 _NOT_STORED = {402, 409, 429}
+_SEE_OTHER = 303
+_DOUBLE_CLICK_SECONDS, _DOUBLE_CLICK_PAUSE = 2.0, 0.05
 
 View = Callable[..., Response]
 ShownAgain = Callable[[dict[str, Any]], Mapping[str, Any]]
@@ -53,6 +58,41 @@ def idempotent_outside_transaction(view: View) -> View:
     the view runs again.
     """
     return _decorate(view, nullcontext)
+
+
+def once(key: str, act: Callable[[], str]) -> str:
+    """Run `act` once for this form, in one transaction. Return the id that it returns.
+
+    `key` is the hidden key of the form. The same form again, as after a double click, returns the
+    id of the first time. A form with other content is another one. Invalid for a malformed key.
+    StillRunning if the first one takes long.
+    """
+    claims = _claims(f"{_parse(key)}\n{hashlib.sha256(request.get_data()).hexdigest()}")
+    stored = _claim_in_time(claims)
+    if stored is not None:
+        found: str = json.loads(stored.body)["id"]
+        return found
+    digests = [each.digest for each in claims]
+    try:
+        with write_transaction():
+            made = act()
+            idempotency.keep(digests, Answer(_SEE_OTHER, json.dumps({"id": made})))
+            return made
+    except BaseException:
+        idempotency.give_up(digests)
+        raise
+
+
+def _claim_in_time(claims: Sequence[Claim]) -> Answer | None:
+    """Claim a form. A browser shows only the answer to the last click, so wait for the first."""
+    deadline = time.monotonic() + _DOUBLE_CLICK_SECONDS
+    while True:
+        try:
+            return idempotency.claim(claims)
+        except StillRunning:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_DOUBLE_CLICK_PAUSE)
 
 
 def never_stored(

@@ -3,9 +3,8 @@
 import copy
 from typing import Any
 
-from flask import Flask, Response, current_app, json, redirect, url_for
+from flask import Flask, Response, current_app, json
 from marshmallow.fields import Field
-from werkzeug import Response as AnyResponse
 
 from schemas.base import Bool, Instant, Int, OneOf, QueryInt, Text
 from ticketing.errors import PROBLEM_CONTENT_TYPE
@@ -90,7 +89,6 @@ def make_api(app: Flask) -> ProblemApi:
     document = _Document(api)
     app.add_url_rule("/openapi.json", view_func=document.serve, endpoint="openapi")
     app.add_url_rule("/docs", view_func=_docs_page, endpoint="docs")
-    app.add_url_rule("/", view_func=_redirect_to_docs, endpoint="home")
     return api
 
 
@@ -162,10 +160,6 @@ def _headers_of(status: str) -> dict[str, Any]:
 
 def _title(surface: str) -> str:
     return surface.replace("_", " ").replace("api", "API")
-
-
-def _redirect_to_docs() -> AnyResponse:
-    return redirect(url_for("docs"))
 
 
 def _docs_page() -> Response:

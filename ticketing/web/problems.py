@@ -1,10 +1,13 @@
-"""Turn errors into problem+json responses (RFC 9457). No other module does that for a request."""
+"""Turn errors into responses: problem+json (RFC 9457), or a page where people ask.
+
+No other module does that for a request.
+"""
 
 import logging
 import re
-from typing import Any
+from typing import Any, Protocol
 
-from flask import Flask, Response, jsonify
+from flask import Flask, Response, current_app, jsonify, request
 from flask_smorest import Api
 from marshmallow import Schema
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
@@ -41,8 +44,19 @@ class ProblemApi(Api):
         return of_http_exception(error)
 
 
-def register(app: Flask) -> None:
+class Pages(Protocol):
+    """The pages of errors."""
+
+    def is_page(self, path: str) -> bool:
+        """Return whether errors at this path are pages."""
+
+    def error_page(self, problem: dict[str, Any]) -> Response:
+        """Return the page of an error."""
+
+
+def register(app: Flask, pages: Pages) -> None:
     """Register the handlers for all errors of the application."""
+    app.extensions["error_pages"] = pages
     app.register_error_handler(TicketingError, of_ticketing_error)
     for error in UNAVAILABLE:
         app.register_error_handler(error, of_database_error)
@@ -104,6 +118,9 @@ def _problem(status: int, title: str, code: str, detail: str, **extensions: Any)
     body = problem_body(
         status=status, title=title, code=code, detail=detail, request_id=request_id()
     )
+    pages: Pages = current_app.extensions["error_pages"]
+    if pages.is_page(request.path):
+        return pages.error_page(body)
     response = jsonify(body | extensions)
     response.status_code = status
     response.content_type = PROBLEM_CONTENT_TYPE

@@ -1,24 +1,27 @@
-"""Cache responses of the public surface in this process while they are fresh.
+"""Cache public responses in this process while they are fresh: of the API, and event pages.
 
 A cached response is fresh while its version is current (services/catalog_version.py). `Front`
-sends it without a call to Flask. Clients can cache responses too, and send the ETag to ask for a
-newer one (RFC 9110, 8.8.3 and 13.1.2).
+sends it without a call to Flask.
+
+Clients can cache responses of the API too, and send the ETag to ask for a newer one (RFC 9110,
+8.8.3 and 13.1.2). A page has no ETag: each visitor gets a form key of their own in it.
 """
 
 import hashlib
+import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from threading import Lock
 from typing import Any
 
-from flask import Flask, Response, current_app, jsonify, request
-from marshmallow import Schema
+from flask import Flask, Response, current_app, request
 from peewee import DatabaseError, InterfaceError
 from werkzeug.http import parse_etags
 
-from ticketing.constants import CallClass
+from ticketing.config import Config
+from ticketing.limits import CallClass
 from ticketing.services import catalog_version
 from ticketing.services.catalog_version import Version, Versioned
 from ticketing.web import cors, rate_limit, request_log
@@ -32,37 +35,72 @@ MAX_RESPONSES = 2000
 STATE_ROW_BYTES = 160
 """The state of a version has one row for each sold-out ticket type."""
 
+FORM_KEY = secrets.token_hex(16)
+"""Where a cached page has this text, each response has a new random text of the same length."""
+
+_API_PREFIX = "/v1/"
+
 View = Callable[..., Response]
+Headers = Sequence[tuple[str, str]]
 Url = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class _Cached:
+    """A response. `etag` is None for a page. `host` is the Host that a page was asked from."""
+
     version: Version
     body: bytes
-    etag: str
+    headers: Headers
+    etag: str | None
+    host: str | None
     route: str
     tenant: str
 
 
-def cached(schema: Schema) -> Callable[[Callable[..., Versioned[Any]]], View]:
-    """Serialize the view's result with `schema`, and cache the response."""
+def cached(
+    render: Callable[[Any], bytes], content_type: str
+) -> Callable[[Callable[..., Versioned[Any]]], View]:
+    """Make the body of the view's result with `render`, and cache the response."""
+    headers = [
+        ("Content-Type", content_type),
+        ("Cache-Control", "public, max-age=0, must-revalidate"),
+    ]
 
     def decorate(view: Callable[..., Versioned[Any]]) -> View:
         @wraps(view)
         def wrapper(*args: Any, **path: str) -> Response:
             found = view(*args, **path)
-            body = jsonify(schema.dump(found.value)).get_data()
+            body = render(found.value)
             etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-            route = request.url_rule.rule if request.url_rule else ""
-            answer = _Cached(found.version, body, etag, route, path["tenant"])
-            _cache(current_app.extensions).keep(_url(request.environ), answer)
-            status, headers, body = _respond(answer, request.environ)
-            return Response(body, status, headers)
+            return _keep_and_respond(found.version, body, headers, path["tenant"], etag=etag)
 
         return wrapper
 
     return decorate
+
+
+def page(version: Version, body: str, headers: Headers, tenant: str) -> Response:
+    """Cache a page, and return it. It must not depend on the query of its URL."""
+    headers = [("Content-Type", "text/html; charset=utf-8"), *headers]
+    host = request.environ.get("HTTP_HOST", "")
+    return _keep_and_respond(version, body.encode(), headers, tenant, host=host)
+
+
+def _keep_and_respond(
+    version: Version,
+    body: bytes,
+    headers: Headers,
+    tenant: str,
+    *,
+    etag: str | None = None,
+    host: str | None = None,
+) -> Response:
+    route = request.url_rule.rule if request.url_rule else ""
+    answer = _Cached(version, body, headers, etag, host, route, tenant)
+    _cache(current_app.extensions).keep(_url(request.environ), answer)
+    status, sent_headers, sent = _respond(answer, request.environ)
+    return Response(sent, status, sent_headers)
 
 
 class Front:
@@ -71,7 +109,6 @@ class Front:
     def __init__(self, app: Flask) -> None:
         self._flask = app.wsgi_app
         self._extensions = app.extensions
-        self._config = app.extensions["ticketing"]
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         """Send the cached response, or call Flask."""
@@ -79,13 +116,14 @@ class Front:
         answer = self._find(environ)
         if answer is None:
             return self._flask(environ, start_response)
+        config: Config = self._extensions["ticketing"]
         status, headers, body = _respond(answer, environ)
-        headers += [*cors.HEADERS, *request_log.headers(environ, self._config)]
+        # Flask adds these to an API's response, and a page is for no scripts of other sites.
+        headers += cors.HEADERS if answer.host is None else []
+        headers += request_log.headers(environ, config)
         code = int(status[:3])
         tenant = answer.tenant
-        request_log.record(
-            environ, self._config, answer.route, code, tenant=tenant, credential=None
-        )
+        request_log.record(environ, config, answer.route, code, tenant=tenant, credential=None)
         start_response(status, headers)
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 
@@ -94,10 +132,12 @@ class Front:
         if environ["REQUEST_METHOD"] not in ("GET", "HEAD") or environ.get("CONTENT_LENGTH"):
             return None
         answer = _cache(self._extensions).get(_url(environ))
-        if answer is None:
+        if answer is None or answer.host not in (None, environ.get("HTTP_HOST")):
             return None
         limiter = self._extensions["limiter"]
-        allowance = rate_limit.spend(environ, limiter, self._config, CallClass.PUBLIC)
+        allowance = rate_limit.spend(
+            environ, limiter, self._extensions["ticketing"], CallClass.PUBLIC
+        )
         if allowance is not None and not allowance.granted:
             return None
         try:
@@ -107,23 +147,30 @@ class Front:
 
 
 def _respond(answer: _Cached, environ: dict[str, Any]) -> tuple[str, list[tuple[str, str]], bytes]:
-    headers = [
-        ("ETag", answer.etag),
-        ("Cache-Control", "public, max-age=0, must-revalidate"),
-    ]
+    if answer.etag is None:
+        return "200 OK", _with_length(answer), _with_form_key(answer.body)
+    etag = ("ETag", answer.etag)
     asked = environ.get("HTTP_IF_NONE_MATCH")
     if asked and (asked == answer.etag or parse_etags(asked).contains_weak(answer.etag.strip('"'))):
-        return "304 NOT MODIFIED", headers, b""
-    headers.append(("Content-Type", "application/json"))
-    headers.append(("Content-Length", str(len(answer.body))))
-    return "200 OK", headers, answer.body
+        kept = [header for header in answer.headers if header[0] != "Content-Type"]
+        return "304 NOT MODIFIED", [etag, *kept], b""
+    return "200 OK", [etag, *_with_length(answer)], answer.body
+
+
+def _with_length(answer: _Cached) -> list[tuple[str, str]]:
+    return [*answer.headers, ("Content-Length", str(len(answer.body)))]
+
+
+def _with_form_key(body: bytes) -> bytes:
+    return body.replace(FORM_KEY.encode(), secrets.token_hex(16).encode())
 
 
 def _url(environ: dict[str, Any]) -> Url:
-    return environ["PATH_INFO"], environ["QUERY_STRING"]
+    path = environ["PATH_INFO"]
+    return path, environ["QUERY_STRING"] if path.startswith(_API_PREFIX) else ""
 
 
-class _Cache:
+class ResponseCache:
     """The cached responses by URL. Threads may share it."""
 
     def __init__(self) -> None:
@@ -132,12 +179,14 @@ class _Cache:
         self._lock = Lock()
 
     def get(self, url: Url) -> _Cached | None:
+        """Return the response for a URL, fresh or not."""
         with self._lock:
             if url in self._by_url:
                 self._by_url.move_to_end(url)
             return self._by_url.get(url)
 
     def keep(self, url: Url, answer: _Cached) -> None:
+        """Keep a response. The least recently used ones make room for it."""
         with self._lock:
             self._forget(url)
             self._by_url[url] = answer
@@ -156,6 +205,6 @@ def _size(url: Url, answer: _Cached) -> int:
     return len(answer.body) + len(url[0]) + len(url[1]) + version
 
 
-def _cache(extensions: dict[str, Any]) -> _Cache:
-    kept: _Cache = extensions.get("cached") or extensions.setdefault("cached", _Cache())
+def _cache(extensions: dict[str, Any]) -> ResponseCache:
+    kept: ResponseCache = extensions["response_cache"]
     return kept

@@ -1,4 +1,4 @@
-"""The worker's loop. Each chain has its own thread, so that one failed node delays no other."""
+"""The worker's loop. Each task has its own thread, so that a slow one delays no other."""
 
 import logging
 import signal
@@ -11,11 +11,17 @@ from ticketing.config import Config
 from ticketing.db.connection import UNAVAILABLE, close_broken_connection, database
 from ticketing.services import counters, erasure, idempotency
 from ticketing.services.access import rate_limits
+from ticketing.services.notifications import mails, numbering, reading, webhook_secrets, webhooks
 from ticketing.services.payments import settlement
 from ticketing.services.payments.booking import CursorMoved
+from ticketing.worker.delivering import Delivering
+from ticketing.worker.mailing import Mailer
 from ticketing.worker.watcher import ChainRefused, Watcher
 
 log = logging.getLogger(__name__)
+
+_NOTIFYING_SECONDS = 1.0
+"""The longest pause between two runs of the tasks of notifications."""
 
 
 def _keep_house(config: Config) -> None:
@@ -25,6 +31,11 @@ def _keep_house(config: Config) -> None:
     rate_limits.forget_old()
     counters.put_together()
     erasure.erase_old(config.personal_data_days)
+    reading.forget_old(config.notification_days)
+    webhooks.forget_old_deliveries()
+    webhook_secrets.renew(config.keyring)
+    mails.drop_old()
+    mails.forget_old(config.notification_days)
 
 
 def look_once(config: Config, *, accept_reorganization: bool = False) -> list[str]:
@@ -47,7 +58,12 @@ def look_once(config: Config, *, accept_reorganization: bool = False) -> list[st
             troubles.append(f"chain {chain.chain_id} cannot be read: {error}")
         finally:
             watcher.leave()
-    return troubles
+    numbering.number_all()
+    Delivering(config).once()
+    mailer = Mailer(config)
+    trouble = mailer.run()
+    mailer.leave()
+    return troubles if trouble is None else [*troubles, trouble]
 
 
 class Worker:
@@ -65,15 +81,21 @@ class Worker:
         watchers = [Watcher(chain) for chain in self._config.chains.values()]
         if not watchers:
             log.warning("no chain is enabled: nothing to watch")
-        tasks: dict[str, Callable[[], object]] = {}
-        for watcher in watchers:
-            tasks[f"chain {watcher.chain.chain_id}"] = watcher.look_if_due
-            tasks[f"sweep of chain {watcher.chain.chain_id}"] = watcher.sweep
-        housekeeping = partial(_keep_house, self._config)
-        threads = [
-            threading.Thread(target=self._repeat, args=(name, task), name=name)
-            for name, task in {**tasks, "housekeeping": housekeeping}.items()
+        mailer = Mailer(self._config, is_stopped=self._stop.is_set)
+        pause = self._config.poll_seconds
+        soon = min(_NOTIFYING_SECONDS, pause)
+        tasks: list[tuple[str, Callable[[], object], float]] = [
+            ("housekeeping", partial(_keep_house, self._config), pause),
+            ("notifications", numbering.number_all, soon),
+            # It returns only at the end, or after an error.
+            ("webhooks", partial(Delivering(self._config).run, self._stop.is_set), soon),
+            ("mails", mailer.run, soon),
         ]
+        for watcher in watchers:
+            chain_id = watcher.chain.chain_id
+            tasks.append((f"chain {chain_id}", watcher.look_if_due, pause))
+            tasks.append((f"sweep of chain {chain_id}", watcher.sweep, pause))
+        threads = [threading.Thread(target=self._repeat, args=task, name=task[0]) for task in tasks]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -81,13 +103,14 @@ class Worker:
         try:
             for watcher in watchers:
                 watcher.leave()
+            mailer.leave()
         except UNAVAILABLE:
             log.warning(
                 "the database is unavailable: the next worker waits until the lease expires"
             )
         return not self._failed
 
-    def _repeat(self, name: str, task: Callable[[], object]) -> None:
+    def _repeat(self, name: str, task: Callable[[], object], pause: float) -> None:
         while not self._stop.is_set():
             try:
                 task()
@@ -104,5 +127,5 @@ class Worker:
                 log.exception("%s", name)
                 self._failed = True
                 self._stop.set()
-            self._stop.wait(self._config.poll_seconds)
+            self._stop.wait(pause)
         database.close()  # this thread's connection

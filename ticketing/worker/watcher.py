@@ -13,7 +13,7 @@ from ticketing.chain.node import connect
 from ticketing.chain.registry import Chain
 from ticketing.chain.transfers import Range
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.services import chains, counters
+from ticketing.services import chains, counters, leases
 from ticketing.services.orders import intents
 from ticketing.services.payments import (
     block_history,
@@ -48,6 +48,7 @@ class Watcher:
         """Watch a chain. `accept_reorganization`: it may go back beyond all stored blocks."""
         self.chain = chain
         self._accept_reorganization = accept_reorganization
+        self._lease = f"chain {chain.chain_id}"
         self._holder = uuid.uuid4().hex
         self._node = connect(chain)
         self._balance_sweep = BalanceSweep(chain, self._node)
@@ -94,7 +95,7 @@ class Watcher:
 
     def leave(self) -> None:
         """Release the lease, so that another worker can continue at once."""
-        chains.give_lease_back(self.chain.chain_id, self._holder)
+        leases.give_back(self._lease, self._holder)
 
     def _look(self) -> None:
         if not self._checked:
@@ -109,7 +110,7 @@ class Watcher:
 
     def _take_lease(self) -> bool:
         """Take or renew the lease, and log a change."""
-        taken = chains.take_lease(self.chain.chain_id, self._holder)
+        taken = leases.take(self._lease, self._holder)
         if taken != self._in_charge:
             doing = "watching" if taken else "standing by for"
             log.info("%s chain %s", doing, self.chain.chain_id)
@@ -174,7 +175,7 @@ class Watcher:
             self._book(cursor, found)
             is_all = cursor == start and found.last == head
             cursor = found.last
-            if not chains.take_lease(chain.chain_id, self._holder):
+            if not leases.take(self._lease, self._holder):
                 raise CursorMoved(f"chain {chain.chain_id}: another worker has taken over")
             if not is_all:
                 log.info("chain %s: read to %s of %s", chain.chain_id, cursor.number, head.number)

@@ -11,12 +11,16 @@ from ticketing.db.connection import one_at_a_time, write_transaction
 from ticketing.models.audit_log import AuditLogEntry, AuditLogPeople
 from ticketing.services.pagination import Page, PageRequest, paginate
 
-_LEFT_OUT = frozenset(
-    {"key", "updated_at", "last_used_at", "held", "sold", "available", "obstacles", "next_index"}
-)
-"""Fields that are not recorded: secrets that are shown once, and derived values."""
+_SHOWN_ONCE = frozenset({"key", "secret"})
+"""Fields with a new secret, in the response that creates it only."""
 
-_PERSONAL = ("holder",)
+_LEFT_OUT = _SHOWN_ONCE | {
+    *("updated_at", "last_used_at", "held", "sold", "available", "obstacles", "next_index"),
+    *("delivered", "position"),
+}
+"""Fields that are not recorded: secrets, and values that others change too."""
+
+_PERSONAL = ("holder", "email")
 """Fields with names and email addresses. They are stored beside the log, and can be erased."""
 
 
@@ -41,10 +45,10 @@ def record(
 ) -> None:
     """Record a change. `before` and `after` are all fields of the subject.
 
-    Only fields that differ are stored. If none differs and there is no new secret (`key`), nothing
-    is recorded. `before` None: the subject is new. `details` are always recorded, in `after`.
+    Only fields that differ are stored. If none differs and there is no new secret, nothing is
+    recorded. `before` None: the subject is new. `details` are always recorded, in `after`.
     """
-    is_change = before is None or after.get("key") is not None
+    is_change = before is None or any(after.get(name) is not None for name in _SHOWN_ONCE)
     after = {name: value for name, value in after.items() if name not in _LEFT_OUT}
     if before is not None:
         after = {name: value for name, value in after.items() if before.get(name) != value}

@@ -24,6 +24,8 @@ from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import catalog_version
 from ticketing.services.catalog import event_capacity, obstacles
+from ticketing.services.notifications import facts, feed
+from ticketing.services.notifications.facts import Fact
 from ticketing.services.pagination import Page, PageRequest, paginate
 from ticketing.services.payments import event_voids, sales
 
@@ -67,6 +69,8 @@ def create(tenant: Tenant, fields: dict[str, Any], config: Config) -> Event:
                 )
                 event_capacity.start(event)
                 catalog_version.advance(tenant.id)
+                if event.status == Publication.PUBLISHED:
+                    feed.record(tenant.id, *facts.event_published(event))
             return _with_obstacles(tenant, event, config)
         except IntegrityError:
             continue
@@ -124,12 +128,15 @@ def change(tenant: Tenant, event_id: str, fields: dict[str, Any], config: Config
             slug = fields.get("slug", event.slug)
             if slug != event.slug and event.status != Publication.DRAFT:
                 raise SlugFixed
+            changed = [name for name, value in fields.items() if getattr(event, name) != value]
             if "capacity" in fields:
                 event_capacity.change(event, fields["capacity"])
             for name, value in fields.items():
                 setattr(event, name, value)
             _check_times({name: getattr(event, name) for name in _TIMES})
             _save(event)
+            if changed:
+                feed.record(tenant.id, *facts.event_changed(event, changed))
     except IntegrityError:
         raise SlugTaken from None
     return _with_obstacles(tenant, event, config)
@@ -158,8 +165,7 @@ def set_status(
         raise Invalid({"refund": ["Only an event that is canceled is refunded."]})
     with write_transaction():
         event = _lock(tenant_id, event_id)
-        if is_end:
-            _end(event, refund=refund is not False)
+        ended = _end(event, refund=refund is not False) if is_end else {}
         if event.status == status:
             return event
         if status not in PUBLICATION_MOVES[Publication(event.status)]:
@@ -173,15 +179,32 @@ def set_status(
                 raise HasIntents
         event.status = status
         _save(event)
+        feed.record(tenant_id, *_moved(event, ended))
         return event
 
 
-def _end(event: Event, *, refund: bool) -> None:
-    """Cancel the live orders of a locked event, and void its admissions."""
+def _end(event: Event, *, refund: bool) -> dict[str, Any]:
+    """Cancel the live orders of a locked event, and void its admissions. Return what ended."""
     if event.status == Publication.CANCELED and not refund:
-        return
-    cursors = sales.cancel_sale(TicketType.event == event)
-    event_voids.void_all(event.id, cursors, refund=refund)
+        return {}
+    sale = sales.cancel_sale(TicketType.event == event)
+    voided = event_voids.void_all(event.id, sale.cursors, refund=refund)
+    return {
+        "refund": refund,
+        "admissions_voided": voided,
+        "intents_canceled": sale.intents_canceled,
+    }
+
+
+def _moved(event: Event, ended: dict[str, Any]) -> Fact:
+    """Return the fact that an event has a new status. `ended`: what a cancelation ended."""
+    match event.status:
+        case Publication.PUBLISHED:
+            return facts.event_published(event)
+        case Publication.CANCELED:
+            return facts.event_canceled(event, **ended)
+        case _:
+            return facts.event_changed(event, ["status"])
 
 
 def _with_obstacles(tenant: Tenant, event: Event, config: Config) -> Event:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from peewee import ModelSelect
@@ -27,6 +28,14 @@ def _published_events(tenant_id: Any) -> ModelSelect[Event]:
     return Event.select().where(Event.tenant == tenant_id, Event.status == Publication.PUBLISHED)
 
 
+@dataclass(frozen=True)
+class Offers:
+    """A published event, and its published ticket types."""
+
+    event: Event
+    ticket_types: Page[TicketType]
+
+
 @Prepared
 def _published_by_id(tenant_id: Any, event_id: Any) -> ModelSelect[Event]:
     return _published_events(tenant_id).where(Event.id == event_id)
@@ -43,6 +52,14 @@ def list_events(tenant: Tenant, page: PageRequest) -> Versioned[Page[Event]]:
     order = [Event.start_at, Event.id]
     found = paginate(_published_events(tenant.id), order, page, scope=f"public {tenant.id}")
     return Versioned(found, version)
+
+
+def page_of(event: Event, config: Config) -> str | None:
+    """Return the URL of the page of an event. None if it is not published, or has no address."""
+    is_published = event.status == Publication.PUBLISHED
+    if config.public_url is None or not is_published:
+        return None
+    return f"{config.public_url}/{event.tenant.slug}/{event.slug}"
 
 
 def get_event(tenant: Tenant, event_reference: str) -> Versioned[Event]:
@@ -68,6 +85,14 @@ def list_ticket_types(
     tenant: Tenant, event_reference: str, page: PageRequest, config: Config
 ) -> Versioned[Page[TicketType]]:
     """Return a page of a published event's published ticket types, oldest first. NotFound."""
+    found = get_offers(tenant, event_reference, page, config)
+    return Versioned(found.value.ticket_types, found.version)
+
+
+def get_offers(
+    tenant: Tenant, event_reference: str, page: PageRequest, config: Config
+) -> Versioned[Offers]:
+    """Return a published event with a page of its published ticket types. NotFound."""
     now = clock.now()
     with snapshot():
         event = find_event(tenant, event_reference)
@@ -83,4 +108,4 @@ def list_ticket_types(
         ticket_type.availability = obstacles.availability(
             obstacles.of_ticket_type(ticket_type, event, left, circumstances)
         )
-    return Versioned(found, version)
+    return Versioned(Offers(event, found), version)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -20,6 +21,7 @@ from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import catalog_version, event_locks
 from ticketing.services.catalog import events, obstacles
+from ticketing.services.notifications import facts, feed
 from ticketing.services.pagination import Page, PageRequest, paginate
 from ticketing.services.payments import sales
 
@@ -37,6 +39,15 @@ def _select(tenant_id: Any, event_id: Any, ticket_id: Any) -> ModelSelect[Ticket
 
 
 _by_id: Prepared[TicketType] = Prepared(_select)
+
+
+@Prepared
+def _names(event_id: Any) -> ModelSelect[TicketType]:
+    return (
+        TicketType.select(TicketType.id, TicketType.name)
+        .where(TicketType.event == event_id)
+        .order_by(TicketType.id)
+    )
 
 
 def create(tenant: Tenant, event_id: str, fields: dict[str, Any], config: Config) -> TicketType:
@@ -74,6 +85,11 @@ def read(tenant: Tenant, event_id: str, ticket_id: str, config: Config) -> Ticke
     return _with_obstacles(tenant, get(tenant.id, event_id, ticket_id), config)
 
 
+def names(event_id: str) -> Sequence[TicketType]:
+    """Return all ticket types of an event, only with id and name."""
+    return _names.rows(event_id=event_id)
+
+
 def get(tenant_id: str, event_id: str, ticket_id: str) -> TicketType:
     """Return one ticket type with its event. NotFound."""
     found = _by_id.first(tenant_id=tenant_id, event_id=event_id, ticket_id=ticket_id)
@@ -89,12 +105,14 @@ def change(
     """
     with write_transaction():
         ticket_type = _lock(tenant.id, event_id, ticket_id)
+        was = ticket_type.count
         for name, value in fields.items():
             setattr(ticket_type, name, value)
         _check(ticket_type)
         if ticket_type.available is not None and ticket_type.available < 0:
             raise CapacityTooLow
         _save(ticket_type)
+        feed.record_all(tenant.id, facts.stock_changed(event_id, ticket_id, was, ticket_type.count))
     return _with_obstacles(tenant, ticket_type, config)
 
 

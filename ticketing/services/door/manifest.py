@@ -8,16 +8,17 @@ import json
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from peewee import ModelSelect
 
+from ticketing import clock
 from ticketing.config import Config
 from ticketing.errors import Invalid
 from ticketing.models.admissions import Admission
 from ticketing.models.prepared import Prepared
-from ticketing.models.ticket_types import TicketType
+from ticketing.services.catalog import ticket_types
 from ticketing.services.door import changes, ticket_signing
 from ticketing.services.door.devices import DoorCaller
 from ticketing.services.pagination import seal, unseal
@@ -49,15 +50,6 @@ def _changed(event_id: Any, since: Any) -> ModelSelect[Admission]:
 def _unnumbered(event_id: Any) -> ModelSelect[Admission]:
     unnumbered = Admission.change_number.is_null()
     return Admission.select(*_COLUMNS).where(Admission.event == event_id, unnumbered)
-
-
-@Prepared
-def _ticket_types(event_id: Any) -> ModelSelect[TicketType]:
-    return (
-        TicketType.select(TicketType.id, TicketType.name)
-        .where(TicketType.event == event_id)
-        .order_by(TicketType.id)
-    )
 
 
 @dataclass(frozen=True)
@@ -148,7 +140,6 @@ def _after(since: str, scope: str, last: int, config: Config) -> int:
 
 def _event(caller: DoorCaller, salt: str) -> dict[str, Any]:
     event = caller.event
-    types: Sequence[TicketType] = _ticket_types.rows(event_id=event.id)
     return {
         "id": event.id,
         "title": event.title,
@@ -159,7 +150,9 @@ def _event(caller: DoorCaller, salt: str) -> dict[str, Any]:
         "doors_open_at": _instant(event.doors_open),
         "status": event.status,
         "code_salt": salt,
-        "ticket_types": [{"id": each.id, "name": each.name} for each in types],
+        "ticket_types": [
+            {"id": each.id, "name": each.name} for each in ticket_types.names(event.id)
+        ],
     }
 
 
@@ -167,7 +160,7 @@ def _instant(value: datetime | str | None) -> str | None:
     """Return a time as the API writes it. SQLite's rows have it already as text."""
     if value is None or isinstance(value, str):
         return value
-    return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return clock.rfc3339(value)
 
 
 def _json(value: Any) -> bytes:

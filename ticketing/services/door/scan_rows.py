@@ -15,8 +15,8 @@ from ticketing.models.door import Scan
 from ticketing.models.prepared import Prepared, prepared_insert
 
 _COLUMNS = (
-    *(Admission.id, Admission.ticket_type, Admission.code, Admission.status),
-    *(Admission.generation, Admission.qr),
+    *(Admission.id, Admission.event, Admission.ticket_type, Admission.intent),
+    *(Admission.code, Admission.status, Admission.generation, Admission.qr),
     *(Admission.redeemed_at, Admission.redeemed_gate, Admission.redeemed_by),
 )
 
@@ -76,32 +76,56 @@ def codes_of_other_events(tenant_id: str, event_id: str, codes: Collection[str])
 
 
 @Prepared
-def _let_in(scan_id: Any, scanned_at: Any, gate: Any, admission_id: Any, generation: Any) -> Any:
-    return Admission.update(
+def _let_in(
+    event_id: Any, admission_id: Any, generation: Any, scan_id: Any, scanned_at: Any, gate: Any
+) -> Any:
+    changed = Admission.update(
         redeemed_at=scanned_at, redeemed_gate=gate, redeemed_by=scan_id, change_number=None
     ).where(
         Admission.id == admission_id,
+        Admission.event == event_id,
         Admission.status == AdmissionStatus.VALID,
         Admission.generation == generation,
         Admission.redeemed_at.is_null(),
     )
+    return changed.returning(Admission.ticket_type, Admission.intent, Admission.qr)
 
 
-def let_in(admission: Admission, scan_id: str, scanned_at: datetime, gate: str | None) -> bool:
-    """Redeem a valid admission of this generation that nobody has redeemed. Return whether it was.
+def admit(admission_id: str, generation: int, scan: Scan) -> Admission | None:
+    """Redeem a valid admission of this generation that nobody has redeemed. None if it is not.
 
-    The model shows the change.
+    The model has only the columns that a scan reads.
     """
-    changed = _let_in.run(
-        scan_id=scan_id,
-        scanned_at=scanned_at,
-        gate=gate,
-        admission_id=admission.id,
-        generation=admission.generation,
+    changed = _let_in.tuples(
+        event_id=scan.event_id,
+        admission_id=admission_id,
+        generation=generation,
+        scan_id=scan.id,
+        scanned_at=scan.scanned_at,
+        gate=scan.gate,
     )
-    if changed:
-        _show(admission, scan_id, scanned_at, gate)
-    return bool(changed)
+    if not changed:
+        return None
+    ((ticket_type_id, intent_id, qr),) = changed
+    admission = Admission(
+        id=admission_id,
+        event=scan.event_id,
+        ticket_type=ticket_type_id,
+        intent=intent_id,
+        status=AdmissionStatus.VALID,
+        generation=generation,
+        qr=qr,
+    )
+    _show(admission, scan.id, scan.scanned_at, scan.gate)
+    return admission
+
+
+def let_in(admission: Admission, scan: Scan) -> bool:
+    """Redeem a locked admission as `admit` does. Return whether it was. The model shows it."""
+    is_in = admit(admission.id, admission.generation, scan) is not None
+    if is_in:
+        _show(admission, scan.id, scan.scanned_at, scan.gate)
+    return is_in
 
 
 def replace(admission: Admission, scan: Scan, successor: Scan | None) -> bool:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from peewee import IntegrityError
 
@@ -21,9 +18,12 @@ from ticketing.constants import (
 )
 from ticketing.db.connection import write_transaction
 from ticketing.models.admissions import Admission
-from ticketing.models.door import Scan, Scanned
-from ticketing.services.door import scan_rows, ticket_signing
+from ticketing.models.door import Scan
+from ticketing.services.door import scan_rows, single_scan, ticket_signing
 from ticketing.services.door.devices import DoorCaller
+from ticketing.services.door.scan_requests import Result, ScanRequest, new_row
+from ticketing.services.notifications import facts, feed
+from ticketing.services.notifications.facts import Fact
 
 _ATTEMPTS = 5
 _NO_CONFLICT = (ScanOutcome.ADMITTED, ScanOutcome.WRONG_EVENT)
@@ -32,49 +32,15 @@ Presented = tuple[Admission, int] | ScanOutcome
 """The admission that a scan presents, and of which generation; or why there is none."""
 
 
-@dataclass(frozen=True)
-class ScanRequest:
-    """One scan as a device sends it.
-
-    A redemption names its admission by `qr`, by `code`, or by `admission_id` and `generation`. An
-    undo names the nonce of a redemption (`of`). `at` is the device's clock.
-    """
-
-    nonce: str
-    kind: ScanKind
-    at: datetime | None = None
-    qr: str | None = None
-    code: str | None = None
-    admission_id: str | None = None
-    generation: int | None = None
-    decided: Decision | None = None
-    of: str | None = None
-
-    @property
-    def digest(self) -> str:
-        """A digest of the content, to recognize the same scan."""
-        named = (self.qr, self.code, self.admission_id, self.generation)
-        content = json.dumps([self.kind, str(self.at), *named, self.decided, self.of])
-        return hashlib.sha256(content.encode()).hexdigest()[:32]
-
-
-@dataclass(frozen=True)
-class Result:
-    """The answer to one scan. `first_at` and `first_gate`: when and where the holder came in."""
-
-    nonce: str
-    outcome: ScanOutcome
-    admission: Scanned | None = None
-    first_at: datetime | None = None
-    first_gate: str | None = None
-
-
 def submit(caller: DoorCaller, sent_at: datetime, requests: Sequence[ScanRequest]) -> list[Result]:
     """Carry out scans in their order, all or none. Return their results in the same order.
 
     `sent_at` is the device's clock when it sent them. A scan that was carried out before gets the
     same result again. StillRunning if other requests with the same nonces keep coming in between.
     """
+    admitted = single_scan.admit(caller, sent_at, requests[0]) if len(requests) == 1 else None
+    if admitted is not None:
+        return [admitted]
     for _ in range(_ATTEMPTS):
         try:
             with write_transaction():
@@ -83,15 +49,6 @@ def submit(caller: DoorCaller, sent_at: datetime, requests: Sequence[ScanRequest
             # Another request with the same nonce, or an undo of the same scan, was committed.
             continue
     raise StillRunning("Another request with the same scans is still running.")
-
-
-def corrected(at: datetime, sent_at: datetime, received_at: datetime, since: datetime) -> datetime:
-    """Return when something happened by our clock, from two times of a wrong clock.
-
-    The result is between `since` and `received_at`, also if the device's clock was set in between.
-    """
-    longest = max(received_at - since, timedelta())
-    return received_at - min(max(sent_at - at, timedelta()), longest)
 
 
 class _Batch:
@@ -107,11 +64,14 @@ class _Batch:
         self._tickets = {
             each.qr: ticket_signing.read(each.qr) for each in requests if each.qr is not None
         }
+        self._happened: list[Fact] = []
         self._lock()
 
     def run(self) -> list[Result]:
         """Carry out all scans that were not carried out before."""
-        return [self._result(request) for request in self._requests]
+        results = [self._result(request) for request in self._requests]
+        feed.record_all(self._event.tenant_id, self._happened)
+        return results
 
     def _find_stored(self) -> dict[str, Scan]:
         """Return the scans with the nonces of this request. The caller's own go first."""
@@ -147,16 +107,10 @@ class _Batch:
             self._stored[request.nonce] = scan
         elif scan.content_digest != request.digest:
             return Result(request.nonce, ScanOutcome.NONCE_REUSED)
-        return Result(
-            request.nonce,
-            ScanOutcome(scan.outcome),
-            scan.scanned,
-            scan.first_at,
-            scan.first_gate,
-        )
+        return Result.of(scan)
 
     def _redeem(self, request: ScanRequest) -> Scan:
-        scan, presented = self._new_scan(request), self._identify(request)
+        scan, presented = self._new_row(request), self._identify(request)
         if isinstance(presented, ScanOutcome):
             verdict = presented
         else:
@@ -172,8 +126,9 @@ class _Batch:
         is_open = scan.scanned_at >= self._event.doors_open
         verdict = _judge(admission, generation, is_open=is_open)
         if verdict is ScanOutcome.ADMITTED:
-            is_in = scan_rows.let_in(admission, scan.id, scan.scanned_at, scan.gate)
+            is_in = scan_rows.let_in(admission, scan)
             assert is_in, "the admission is locked"
+            self._happened.append(facts.admission_redeemed(admission))
         scan.first_at, scan.first_gate = admission.redeemed_at, admission.redeemed_gate
         return verdict
 
@@ -182,7 +137,7 @@ class _Batch:
 
         What stands is the scan that let the holder in, and a conflict.
         """
-        scan, target = self._new_scan(request), self._stored.get(request.of or "")
+        scan, target = self._new_row(request), self._stored.get(request.of or "")
         scan.verdict = scan.outcome = ScanOutcome.NOTHING_TO_UNDO
         if target is None or target.kind != ScanKind.REDEEM or self._is_too_late(scan, target):
             return scan
@@ -191,6 +146,8 @@ class _Batch:
         if admission is not None and admission.redeemed_by == target.id:
             successor = scan_rows.oldest_conflict(admission, target)
             is_undone_now = scan_rows.replace(admission, target, successor)
+            if is_undone_now and successor is None:
+                self._happened.append(facts.redeem_undone(admission))
         else:
             is_conflict = target.outcome == ScanOutcome.CONFLICT
             is_undone_now = is_conflict and not scan_rows.is_undone(target)
@@ -204,21 +161,8 @@ class _Batch:
     def _is_too_late(self, undo: Scan, scan: Scan) -> bool:
         return self._caller.device is not None and undo.scanned_at > scan.scanned_at + UNDO_WITHIN
 
-    def _new_scan(self, request: ScanRequest) -> Scan:
-        at = request.at or self._sent_at
-        return Scan(
-            id=ids.new(ids.SCAN),
-            event=self._event,
-            credential=self._caller.credential_id,
-            nonce=request.nonce,
-            kind=request.kind,
-            content_digest=request.digest,
-            decided=request.decided,
-            gate=self._caller.gate,
-            device_at=at,
-            scanned_at=corrected(at, self._sent_at, self._now, self._caller.since),
-            received_at=self._now,
-        )
+    def _new_row(self, request: ScanRequest) -> Scan:
+        return new_row(self._caller, request, self._sent_at, self._now)
 
     def _identify(self, request: ScanRequest) -> Presented:
         if request.qr is not None:

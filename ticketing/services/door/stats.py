@@ -14,6 +14,7 @@ from ticketing.models.base import literal
 from ticketing.models.door import Scan
 from ticketing.models.prepared import Prepared
 from ticketing.models.ticket_types import TicketType
+from ticketing.services.catalog import ticket_types
 
 LAST_SCANS = 20
 MAX_CONFLICTS = 100
@@ -66,15 +67,6 @@ def _counts(event_id: Any) -> ModelSelect[Admission]:
     )
 
 
-@Prepared
-def _names(event_id: Any) -> ModelSelect[TicketType]:
-    return (
-        TicketType.select(TicketType.id, TicketType.name)
-        .where(TicketType.event == event_id)
-        .order_by(TicketType.id)
-    )
-
-
 def _scans(event_id: Any) -> ModelSelect[Scan]:
     return (
         Scan.select(Scan, Admission.id, Admission.ticket_type)
@@ -104,8 +96,7 @@ def _conflicts(event_id: Any) -> ModelSelect[Scan]:
 def of(event_id: str) -> Stats:
     """Return the counts of an event."""
     counts = _counts.tuples(event_id=event_id)
-    named: Sequence[TicketType] = _names.rows(event_id=event_id)
-    types = [_of_type(each, counts) for each in named]
+    types = [_of_type(each, counts) for each in ticket_types.names(event_id)]
     at_gates: dict[str | None, int] = {}
     for _, gate, is_outside, count in counts:
         if not is_outside:

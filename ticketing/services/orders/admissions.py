@@ -14,8 +14,10 @@ from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.base import holds_text, literal
 from ticketing.models.events import only_event
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.prepared import Prepared
+from ticketing.models.prepared import Prepared, prepared_insert
 from ticketing.services.pagination import Page, PageRequest, paginate
+
+_insert = prepared_insert(Admission)
 
 
 @Prepared
@@ -28,29 +30,30 @@ def _of_tenant(tenant_id: Any, admission_id: Any) -> ModelSelect[Admission]:
     return Admission.select().where(Admission.tenant == tenant_id, Admission.id == admission_id)
 
 
-def issue(intent: PaymentIntent) -> None:
-    """Issue one admission per seat, each with its own code.
+def issue(intent: PaymentIntent) -> list[Admission]:
+    """Issue one admission per seat, each with its own code. Return them.
 
     Call it in the transaction that confirms the intent.
     """
     now = clock.now()
-    Admission.insert_many(
-        [
-            {
-                "id": ids.new(ids.ADMISSION),
-                "tenant": intent.tenant_id,
-                "event": intent.event_id,
-                "ticket_type": intent.ticket_type_id,
-                "intent": intent.id,
-                "code": credentials.new_admission_code(),
-                "status": AdmissionStatus.VALID,
-                "holder_name": intent.buyer_name,
-                "holder_email": intent.buyer_email,
-                "created_at": now,
-            }
-            for _ in range(intent.quantity)
-        ]
-    ).execute()
+    issued = [
+        Admission(
+            id=ids.new(ids.ADMISSION),
+            tenant=intent.tenant_id,
+            event=intent.event_id,
+            ticket_type=intent.ticket_type_id,
+            intent=intent.id,
+            code=credentials.new_admission_code(),
+            status=AdmissionStatus.VALID,
+            holder_name=intent.buyer_name,
+            holder_email=intent.buyer_email,
+            created_at=now,
+        )
+        for _ in range(intent.quantity)
+    ]
+    for admission in issued:
+        _insert(admission)
+    return issued
 
 
 def suspend(intent: PaymentIntent) -> None:

@@ -10,6 +10,7 @@ from ticketing.errors import NotFound
 from ticketing.models.admissions import Admission
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import event_locks
+from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import stock
 
 
@@ -31,7 +32,8 @@ def add(
         if Publication.CANCELED in (event.status, ticket_type.status):
             raise SaleCanceled
         capped_event = event_id if event.capacity is not None else None
-        if not stock.admit(ticket_id, len(holders), capped_event):
+        count = stock.admit(ticket_id, len(holders), capped_event)
+        if count is None:
             raise SoldOut
         now = clock.now()
         guests = [
@@ -50,4 +52,12 @@ def add(
             for holder in holders
         ]
         Admission.bulk_create(guests)
+        was = count.before(len(holders))
+        feed.record_all(
+            tenant_id,
+            [
+                *(facts.admission_issued(guest) for guest in guests),
+                *facts.stock_changed(event_id, ticket_id, was, count),
+            ],
+        )
         return guests

@@ -11,7 +11,7 @@ from ticketing import clock, credentials, ids
 from ticketing.conflicts import AdmissionVoid, AlreadyRedeemed, NotTransferable
 from ticketing.constants import AdmissionStatus
 from ticketing.db.connection import locked, write_transaction
-from ticketing.errors import NotFound
+from ticketing.errors import Conflict, NotFound
 from ticketing.models.admissions import Admission
 from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
@@ -50,6 +50,22 @@ def _of_tenant_slug(tenant: Any, admission_id: Any) -> ModelSelect[Admission]:
     return _select_of_tenant_slug(tenant, admission_id)
 
 
+@Prepared
+def _of_code(code: Any) -> ModelSelect[Admission]:
+    return (
+        Admission.select(Admission, Event, TicketType)
+        .join(Event)
+        .join_from(Admission, TicketType)
+        .where(Admission.code == code)
+    )
+
+
+def find(code: str) -> Admission:
+    """Return the admission that a code opens, with its event and ticket type. NotFound."""
+    admission = _of_code.first(code=code) if credentials.is_admission_code(code) else None
+    return _opened(admission, code)
+
+
 def get(tenant_reference: str, admission_id: str, code: str | None) -> Admission:
     """Return an admission with its event and ticket type, to whom its code opens it.
 
@@ -86,12 +102,20 @@ def name(tenant_reference: str, admission_id: str, code: str | None, holder: Hol
         known = admission.holder
         if all(known[field] == value for field, value in holder.items()):
             return admission
-        if admission.status == AdmissionStatus.VOID:
-            raise AdmissionVoid
-        if admission.redeemed_at is not None:
-            raise AlreadyRedeemed
-        if admission.named_at is not None and not admission.ticket_type.transferable:
-            raise NotTransferable("The holder of this admission can be named only once.")
+        found = naming_obstacle(admission)
+        if found is not None:
+            raise found
         fields = {f"holder_{field}": value for field, value in holder.items()}
         admissions.change(admission, named_at=clock.now(), **fields)
         return admission
+
+
+def naming_obstacle(admission: Admission) -> Conflict | None:
+    """Return why the holder of an admission cannot be named now. None if that is possible."""
+    if admission.status == AdmissionStatus.VOID:
+        return AdmissionVoid()
+    if admission.redeemed_at is not None:
+        return AlreadyRedeemed()
+    if admission.named_at is not None and not admission.ticket_type.transferable:
+        return NotTransferable("The holder of this admission can be named only once.")
+    return None

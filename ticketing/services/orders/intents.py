@@ -46,6 +46,11 @@ def _of_tenant_slug(tenant: Any, intent_id: Any) -> ModelSelect[PaymentIntent]:
 
 
 @Prepared
+def _of_any_tenant(intent_id: Any) -> ModelSelect[PaymentIntent]:
+    return _with_event(intent_id)
+
+
+@Prepared
 def _payments_of(intent_id: Any) -> ModelSelect[Payment]:
     return (
         Payment.select()
@@ -100,6 +105,14 @@ def get(tenant_reference: str, intent_id: str) -> PaymentIntent:
     return intent
 
 
+def find(intent_id: str) -> PaymentIntent:
+    """Return an intent of any tenant, for a caller whose client secret is good. NotFound."""
+    intent = _of_any_tenant.first(intent_id=intent_id)
+    if intent is None:
+        raise NotFound("This intent does not exist.")
+    return intent
+
+
 def read(tenant_reference: str, intent_id: str) -> PaymentIntent:
     """Return one intent with its payment details. NotFound."""
     intent = get(tenant_reference, intent_id)
@@ -148,8 +161,7 @@ def _refunds_of(intent_ids: Sequence[str]) -> Mapping[str, Sequence[Refund]]:
     """Return the refunds that were paid for each intent, the oldest first."""
     found: dict[str, list[Refund]] = defaultdict(list)
     if intent_ids:
-        counts = Refund.canonical == True  # noqa: E712
-        paid = Refund.select().where(Refund.intent.in_(list(intent_ids)), counts)
+        paid = Refund.select().where(Refund.intent.in_(list(intent_ids)), Refund.canonical)
         for refund in paid.order_by(Refund.id):
             found[refund.intent_id].append(refund)
     return found

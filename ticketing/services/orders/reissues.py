@@ -1,21 +1,24 @@
 """Reissue an admission: a new code for a link that was lost or leaked. The old code and QR end."""
 
 from ticketing import credentials
+from ticketing.config import Config
 from ticketing.conflicts import AdmissionVoid, AlreadyRedeemed, MailNotConfigured
 from ticketing.constants import AdmissionStatus
 from ticketing.db.connection import write_transaction
 from ticketing.models.admissions import Admission
+from ticketing.notification_types import MailKind
+from ticketing.services.notifications import facts, feed, mails
 from ticketing.services.orders import admissions
 
 
-def reissue(tenant_id: str, admission_id: str, *, email: str | None) -> Admission:
+def reissue(tenant_id: str, admission_id: str, *, email: str | None, config: Config) -> Admission:
     """Start a new generation of an admission. Return it with its new code, to be shown once.
 
-    NotFound, AdmissionVoid, AlreadyRedeemed. MailNotConfigured with an `email`: nothing can be
-    sent there, and the code must not be shown instead.
+    With an `email`, the code is only sent there. NotFound, AdmissionVoid, AlreadyRedeemed.
+    MailNotConfigured with an `email`: nothing can be sent, and the code must not be shown instead.
     """
     admissions.get(tenant_id, admission_id)
-    if email is not None:
+    if email is not None and config.smtp is None:
         raise MailNotConfigured
     with write_transaction():
         reissued: list[Admission] = list(
@@ -37,4 +40,10 @@ def reissue(tenant_id: str, admission_id: str, *, email: str | None) -> Admissio
             now = admissions.get(tenant_id, admission_id)
             raise AdmissionVoid if now.status == AdmissionStatus.VOID else AlreadyRedeemed
         admissions.end_transfers(Admission.id == admission_id)
-        return reissued[0]
+        (admission,) = reissued
+        feed.record(tenant_id, *facts.admission_reissued(admission))
+        admission.shown_code = admission.code if email is None else None
+        if email is not None:
+            columns = {"generation": admission.generation, "recipient": email}
+            mails.add([mails.new(tenant_id, MailKind.TICKET, admission_id, **columns)])
+        return admission

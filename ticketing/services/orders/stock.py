@@ -6,13 +6,13 @@ The parameter `capped_event` is the id of such an event. None: the event has no 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from peewee import Field, ModelUpdate, fn
 
 from ticketing.models.prepared import Prepared
-from ticketing.models.ticket_types import EventStock, TicketType
+from ticketing.models.ticket_types import EventStock, StockCount, TicketType
 
 
 class StockMoved(Exception):
@@ -20,9 +20,17 @@ class StockMoved(Exception):
 
 
 class _Changes:
-    """The changes of one kind of stock, found by the column `key`."""
+    """The changes of one kind of stock, found by the column `key`.
 
-    def __init__(self, stock: type[TicketType | EventStock], key: Field[Any]) -> None:
+    Those of `sold` return the columns `counted`.
+    """
+
+    def __init__(
+        self,
+        stock: type[TicketType | EventStock],
+        key: Field[Any],
+        counted: Sequence[Field[Any]],
+    ) -> None:
         def change(of: Any, condition: Any, **columns: Any) -> ModelUpdate:
             return stock.update(columns).where(key == of, condition)
 
@@ -37,13 +45,15 @@ class _Changes:
 
         def sell(of: Any, quantity: Any) -> ModelUpdate:
             moved = {"held": stock.held - quantity, "sold": stock.sold + quantity}
-            return change(of, stock.held >= quantity, **moved)
+            return change(of, stock.held >= quantity, **moved).returning(*counted)
 
         def admit(of: Any, quantity: Any) -> ModelUpdate:
-            return change(of, is_left(quantity), sold=stock.sold + quantity)
+            sold = stock.sold + quantity
+            return change(of, is_left(quantity), sold=sold).returning(*counted)
 
         def take_back(of: Any, quantity: Any) -> ModelUpdate:
-            return change(of, stock.sold >= quantity, sold=stock.sold - quantity)
+            sold = stock.sold - quantity
+            return change(of, stock.sold >= quantity, sold=sold).returning(*counted)
 
         self.hold: Prepared[Any] = Prepared(hold)
         self.release: Prepared[Any] = Prepared(release)
@@ -52,8 +62,10 @@ class _Changes:
         self.take_back: Prepared[Any] = Prepared(take_back)
 
 
-_ticket_type = _Changes(TicketType, TicketType.id)
-_event = _Changes(EventStock, EventStock.event)
+_COUNTED = (TicketType.capacity, TicketType.sold, TicketType.status)
+
+_ticket_type = _Changes(TicketType, TicketType.id, _COUNTED)
+_event = _Changes(EventStock, EventStock.event, (EventStock.capacity, EventStock.sold))
 
 
 def hold(ticket_type_id: str, quantity: int) -> TicketType | None:
@@ -80,28 +92,29 @@ def release_of_event(event_id: str, quantity: int) -> None:
     _move(_event.release, event_id, quantity)
 
 
-def sell(ticket_type_id: str, quantity: int, capped_event: str | None) -> None:
-    """Turn held tickets into sold ones. StockMoved."""
+def sell(ticket_type_id: str, quantity: int, capped_event: str | None) -> StockCount:
+    """Turn held tickets into sold ones. Return what is sold now. StockMoved."""
     if capped_event is not None:
-        _move(_event.sell, capped_event, quantity)
-    _move(_ticket_type.sell, ticket_type_id, quantity)
+        _sold(_event.sell, capped_event, quantity)
+    return StockCount(*_sold(_ticket_type.sell, ticket_type_id, quantity))
 
 
-def admit(ticket_type_id: str, quantity: int, capped_event: str | None) -> bool:
-    """Count tickets for guests as sold. Return whether that many were left.
+def admit(ticket_type_id: str, quantity: int, capped_event: str | None) -> StockCount | None:
+    """Count tickets for guests as sold. Return what is sold now. None if fewer were left.
 
-    If not, roll the transaction back: the event's stock may have changed.
+    Then roll the transaction back: the event's stock may have changed.
     """
-    if capped_event is not None and not _event.admit.run(of=capped_event, quantity=quantity):
-        return False
-    return _ticket_type.admit.run(of=ticket_type_id, quantity=quantity) == 1
+    if capped_event is not None and not _event.admit.tuples(of=capped_event, quantity=quantity):
+        return None
+    admitted = _ticket_type.admit.tuples(of=ticket_type_id, quantity=quantity)
+    return StockCount(*admitted[0]) if admitted else None
 
 
-def take_back(ticket_type_id: str, quantity: int, capped_event: str | None) -> None:
-    """Put sold tickets on sale again. StockMoved."""
+def take_back(ticket_type_id: str, quantity: int, capped_event: str | None) -> StockCount:
+    """Put sold tickets on sale again. Return what is sold now. StockMoved."""
     if capped_event is not None:
-        _move(_event.take_back, capped_event, quantity)
-    _move(_ticket_type.take_back, ticket_type_id, quantity)
+        _sold(_event.take_back, capped_event, quantity)
+    return StockCount(*_sold(_ticket_type.take_back, ticket_type_id, quantity))
 
 
 def left_of_events(event_ids: Iterable[str]) -> dict[str, int]:
@@ -121,4 +134,16 @@ def totals(event_id: str) -> tuple[int, int]:
 
 def _move(change: Prepared[Any], of: str, quantity: int) -> None:
     if change.run(of=of, quantity=quantity) != 1:
-        raise StockMoved(f"{of} has fewer than {quantity} to move")
+        raise _moved(of, quantity)
+
+
+def _sold(change: Prepared[Any], of: str, quantity: int) -> Sequence[Any]:
+    counted = change.tuples(of=of, quantity=quantity)
+    if not counted:
+        raise _moved(of, quantity)
+    row: Sequence[Any] = counted[0]
+    return row
+
+
+def _moved(of: str, quantity: int) -> StockMoved:
+    return StockMoved(f"{of} has fewer than {quantity} to move")

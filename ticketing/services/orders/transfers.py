@@ -25,11 +25,15 @@ from ticketing.conflicts import (
 from ticketing.constants import OFFER_LIVES, TRANSFERS_PER_DAY, AdmissionStatus
 from ticketing.credentials import Keyring
 from ticketing.db.connection import write_transaction
-from ticketing.errors import NotFound, OfferEnded, TooManyTransfers
+from ticketing.errors import Conflict, NotFound, OfferEnded
 from ticketing.models.admissions import Admission, Transfer
+from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
+from ticketing.models.ticket_types import TicketType
+from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import admissions, holders
 from ticketing.services.orders.holders import Holder
+from ticketing.too_many import TooManyTransfers
 
 _DAY = timedelta(days=1)
 
@@ -67,6 +71,7 @@ def offer(
             created_at=now,
             expires_at=now + OFFER_LIVES,
         )
+        feed.record(admission.tenant_id, *facts.transfer_offered(admission, transfer))
     return _shown(transfer, config)
 
 
@@ -109,7 +114,25 @@ def accept(tenant: Tenant, offer: str, holder: Holder, keyring: Keyring) -> Admi
         _hand_over(admission, holder)
         now = clock.now()
         Transfer.update(accepted_at=now, ended_at=now).where(Transfer.id == transfer_id).execute()
+        feed.record(tenant.id, *facts.admission_transferred(admission))
         return admission
+
+
+def find(offer: str, keyring: Keyring) -> Transfer:
+    """Return the transfer that an offer accepts, if it can be accepted now.
+
+    It has its admission, event, ticket type and tenant. NotFound for a wrong offer. The other
+    errors are those of `accept`.
+    """
+    transfer_id = credentials.offered_transfer(keyring, offer)
+    if transfer_id is None:
+        raise _unknown()
+    transfer: Transfer | None = _with_its_admission(transfer_id).first()
+    if transfer is None:
+        raise OfferEnded
+    _refuse_unless_open(transfer, transfer.admission)
+    _refuse_unless_transferable(transfer.admission)
+    return transfer
 
 
 def pending(admission: Admission) -> Transfer | None:
@@ -117,6 +140,30 @@ def pending(admission: Admission) -> Transfer | None:
     transfer: Transfer | None = _newest(admission).first()
     is_current = transfer is not None and transfer.generation == admission.generation
     return transfer if is_current and transfer is not None and _is_open(transfer) else None
+
+
+def obstacle(admission: Admission) -> Conflict | None:
+    """Return why an admission cannot be transferred now. None if it can."""
+    if admission.status == AdmissionStatus.VOID:
+        return AdmissionVoid()
+    if admission.redeemed_at is not None:
+        return AlreadyRedeemed()
+    if admission.status == AdmissionStatus.SUSPENDED:
+        return AdmissionSuspended()
+    if not admission.ticket_type.transferable:
+        return NotTransferable()
+    return TransfersClosed() if clock.now() >= admission.event.transfers_end else None
+
+
+def _with_its_admission(transfer_id: str) -> ModelSelect[Transfer]:
+    return (
+        Transfer.select(Transfer, Admission, Event, TicketType, Tenant)
+        .join(Admission)
+        .join(Event)
+        .join_from(Admission, TicketType)
+        .join_from(Admission, Tenant)
+        .where(Transfer.id == transfer_id)
+    )
 
 
 def _hand_over(admission: Admission, holder: Holder) -> None:
@@ -147,16 +194,9 @@ def _ended_by_void(transfer: Transfer, admission: Admission) -> bool:
 
 
 def _refuse_unless_transferable(admission: Admission) -> None:
-    if admission.status == AdmissionStatus.VOID:
-        raise AdmissionVoid
-    if admission.redeemed_at is not None:
-        raise AlreadyRedeemed
-    if admission.status == AdmissionStatus.SUSPENDED:
-        raise AdmissionSuspended
-    if not admission.ticket_type.transferable:
-        raise NotTransferable
-    if clock.now() >= admission.event.transfers_end:
-        raise TransfersClosed
+    found = obstacle(admission)
+    if found is not None:
+        raise found
 
 
 def _refuse_too_many(admission: Admission) -> None:

@@ -70,5 +70,5 @@ def _voided_with_refund() -> Any:
     """Return the SQL count of an intent's admissions that were voided with a refund."""
     return Admission.select(fn.COUNT(Admission.id)).where(
         Admission.intent == PaymentIntent.id,
-        Admission.void_refund == True,  # noqa: E712
+        Admission.void_refund,
     )

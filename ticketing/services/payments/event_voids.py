@@ -15,16 +15,23 @@ from ticketing.models.admissions import Admission
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.models.ticket_types import EventStock, TicketType
+from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import admissions
 from ticketing.services.payments import settlement
 
+_OF_REFUND = (
+    *(PaymentIntent.id, PaymentIntent.tenant, PaymentIntent.event, PaymentIntent.currency),
+    *(PaymentIntent.chain_id, PaymentIntent.refund_due, PaymentIntent.refund_pending),
+)
 
-def void_all(event_id: str, cursors: Mapping[int, Block | None], *, refund: bool) -> None:
-    """Void the admissions of an event, those of people inside included. A repeat changes nothing.
+
+def void_all(event_id: str, cursors: Mapping[int, Block | None], *, refund: bool) -> int:
+    """Void the admissions of an event, those of people inside included. Return how many.
 
     `refund`: their prices become owed to their orders, also for those that an earlier call voided
-    without a refund. Call it after sales.cancel_sale, which returns the `cursors`, in the same
-    transaction: until that ends, no order of the event is settled, and no guest is added.
+    without a refund. A repeat changes nothing. Call it after sales.cancel_sale, which returns the
+    `cursors`, in the same transaction: until that ends, no order of the event is settled, and no
+    guest is added.
     """
     of_event = Admission.event == event_id
     orders = (PaymentIntent.event == event_id) & PaymentIntent.status.in_(SOLD)
@@ -37,20 +44,22 @@ def void_all(event_id: str, cursors: Mapping[int, Block | None], *, refund: bool
         void_refund=refund,
         change_number=None,
     ).where(of_event, Admission.status != AdmissionStatus.VOID)
-    changed = voided.execute()
+    changed = count = voided.execute()
     admissions.end_transfers(of_event)
     if refund:
         made_up = Admission.update(void_refund=True).where(
             of_event,
             Admission.void_reason == EVENT_CANCELED_REASON,
-            Admission.void_refund == False,  # noqa: E712
+            ~Admission.void_refund,
         )
         changed += made_up.execute()
         if changed:
-            _owe(orders)
+            _owe_seats(orders)
+            _owe(orders & (PaymentIntent.status == IntentStatus.CONFIRMED))
             _settle_reversed(orders, cursors)
     EventStock.update(sold=0).where(EventStock.event == event_id).execute()
     TicketType.update(sold=0).where(TicketType.event == event_id).execute()
+    return int(count)
 
 
 def _lock_rows(ids: ModelSelect[Any]) -> None:
@@ -59,19 +68,32 @@ def _lock_rows(ids: ModelSelect[Any]) -> None:
     ids.model.select(fn.COUNT(rows.c.id)).from_(rows).scalar()
 
 
-def _owe(orders: Expression) -> None:
-    """Make the prices of all seats voided with a refund owed to these orders."""
+def _owe_seats(orders: Expression) -> None:
+    """Count the seats of these orders that were voided with a refund."""
     seats = Admission.select(fn.COUNT(Admission.id)).where(
         Admission.intent == PaymentIntent.id,
-        Admission.void_refund == True,  # noqa: E712
+        Admission.void_refund,
     )
     PaymentIntent.update(seats_refunded=seats).where(orders).execute()
+
+
+def _owe(orders: Expression) -> None:
+    """Make the prices of their voided seats owed to these confirmed orders."""
+    # Written like this, it does not lead Postgres to the orders of all events that owe something.
+    owed = orders & (PaymentIntent.refund_due - PaymentIntent.refund_pending > 0)
+    before = {intent.id for intent in PaymentIntent.select(PaymentIntent.id).where(owed)}
     counted = PaymentIntent.amount_received - PaymentIntent.refunded - PaymentIntent.waived
     kept = PaymentIntent.unit_amount * (PaymentIntent.quantity - PaymentIntent.seats_refunded)
     due = Case(None, [(counted > kept, counted - kept)], 0)
     # If any payment is not final, all of it is pending. The worker corrects that when it settles.
     pending = Case(None, [(_has_pending_payment(), due)], 0)
     PaymentIntent.update(refund_due=due, refund_pending=pending).where(orders).execute()
+    now = list(PaymentIntent.select(*_OF_REFUND).where(owed).order_by(PaymentIntent.id))
+    if now:
+        risen = (intent for intent in now if intent.id not in before)
+        feed.record_all(
+            now[0].tenant_id, (fact for intent in risen for fact in facts.refund_due(intent, 0))
+        )
 
 
 def _settle_reversed(orders: Expression, cursors: Mapping[int, Block | None]) -> None:
@@ -91,7 +113,7 @@ def _has_pending_payment() -> Any:
     return fn.EXISTS(
         Payment.select(Payment.id).where(
             Payment.intent == PaymentIntent.id,
-            Payment.canonical == True,  # noqa: E712
+            Payment.canonical,
             Payment.block_number > final_up_to,
         )
     )

@@ -125,15 +125,14 @@ def payments_fit_intents(scope: Scope) -> Found:
 
 def _received() -> Any:
     """Return the SQL sum of canonical payments, in micro-units."""
-    counts = Payment.canonical == True  # noqa: E712
-    amount = _total(Case(None, [(counts, Payment.amount)], 0))
-    return amount + _total(Case(None, [(counts, Payment.dust)], 0)) / _DUST_PER_MICRO_UNIT
+    amount = _total(Case(None, [(Payment.canonical, Payment.amount)], 0))
+    dust = _total(Case(None, [(Payment.canonical, Payment.dust)], 0))
+    return amount + dust / _DUST_PER_MICRO_UNIT
 
 
 def _refunded() -> Any:
     """Return the SQL sum of canonical refunds, in micro-units."""
-    counts = Refund.canonical == True  # noqa: E712
-    return _total(Case(None, [(counts, Refund.amount)], 0))
+    return _total(Case(None, [(Refund.canonical, Refund.amount)], 0))
 
 
 def _total(column: Any) -> Any:

@@ -23,9 +23,6 @@ LARGEST_AMOUNT = 2**62
 
 log = logging.getLogger(__name__)
 
-_CANONICAL = Payment.canonical == True  # noqa: E712
-_CANONICAL_REFUND = Refund.canonical == True  # noqa: E712
-
 
 def record(
     chain_id: int, token_address: str, transfers: Sequence[Transfer], *, of_one: bool = False
@@ -85,7 +82,7 @@ def booked_atomic(intents: Sequence[PaymentIntent]) -> dict[str, int]:
     """Return the sum of each intent's canonical payments, in atomic units."""
     decimals = {intent.id: intent.terms.decimals for intent in intents}
     booked = dict.fromkeys(decimals, 0)
-    for each in Payment.select().where(Payment.intent.in_(list(decimals)), _CANONICAL):
+    for each in Payment.select().where(Payment.intent.in_(list(decimals)), Payment.canonical):
         booked[each.intent_id] += units.to_atomic(each.amount, decimals[each.intent_id]) + each.dust
     return booked
 
@@ -106,9 +103,9 @@ def blocks_of(intent_ids: Collection[str]) -> set[int]:
 
 def _blocks(of_payments: Expression, of_refunds: Expression) -> set[int]:
     found: Iterable[Any] = (
-        *Payment.select(Payment.block_number).where(of_payments, _CANONICAL).tuples(),
+        *Payment.select(Payment.block_number).where(of_payments, Payment.canonical).tuples(),
         *Refund.select(Refund.block_number)
-        .where(of_refunds, _CANONICAL_REFUND, Refund.block_number.is_null(False))
+        .where(of_refunds, Refund.canonical, Refund.block_number.is_null(False))
         .tuples(),
     )
     return {number for (number,) in found}
@@ -139,7 +136,7 @@ def _replaced(
     written = model.select().where(
         model.chain_id == chain_id,
         model.block_number.in_(list(hashes)),
-        model.canonical == True,  # noqa: E712
+        model.canonical,
         *of_intent,
     )
     return [each for each in written if each.block_hash != hashes[int(each.block_number or 0)]]
@@ -165,7 +162,7 @@ def _take_back(gone: Sequence[Refund]) -> None:
 def _canonical_of(chain_id: int, tx_hashes: Collection[str]) -> dict[tuple[str, int], Payment]:
     """Return the canonical payments of some transactions, by their position."""
     written = Payment.select().where(
-        Payment.chain_id == chain_id, Payment.tx_hash.in_(list(tx_hashes)), _CANONICAL
+        Payment.chain_id == chain_id, Payment.tx_hash.in_(list(tx_hashes)), Payment.canonical
     )
     return {(each.tx_hash, each.log_index): each for each in written}
 

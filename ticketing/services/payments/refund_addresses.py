@@ -8,6 +8,7 @@ from ticketing.db.connection import write_transaction
 from ticketing.errors import Invalid
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import RefundAddress
+from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import intents
 from ticketing.services.payments import settlement
 
@@ -61,3 +62,4 @@ def _replace(intent: PaymentIntent, address: str) -> None:
     ).execute()
     PaymentIntent.update(refund_address=address).where(PaymentIntent.id == intent.id).execute()
     intent.refund_address = address
+    feed.record(intent.tenant_id, *facts.refund_address_changed(intent))

@@ -90,7 +90,7 @@ def _send(intent: PaymentIntent, amount: int, balance: int | None) -> Send:
 def _settled_refunds(page: Sequence[PaymentIntent]) -> dict[str, int]:
     rows: Iterable[Any] = (
         Refund.select(Refund.intent, fn.COUNT(Refund.id))
-        .where(Refund.intent.in_([intent.id for intent in page]), Refund.canonical == True)  # noqa: E712
+        .where(Refund.intent.in_([intent.id for intent in page]), Refund.canonical)
         .group_by(Refund.intent)
         .tuples()
     )

@@ -17,6 +17,7 @@ from ticketing.models.refunds import Refund
 from ticketing.services import counters, node_places
 from ticketing.services.access import audit_log
 from ticketing.services.access.audit_log import Actor
+from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import intents
 from ticketing.services.payments import balances, payees, refund_addresses, refunds, settlement
 from ticketing.services.payments.balances import Position
@@ -25,8 +26,6 @@ from ticketing.services.payments.refunds import RefundOwed
 
 _BLOCK_UNKNOWN: Position = (-1, 0)
 _AFTER_ALL_LOGS = 2**31
-
-_CANONICAL = Refund.canonical == True  # noqa: E712
 
 
 def settle(
@@ -60,6 +59,7 @@ def settle(
             raise NoRefundDue
         settlement.lock_tenant(tenant_id)
         counted = _count(locked, transfers, recipient)
+        feed.record(tenant_id, *facts.refund_settled(locked, counted, tx_hash))
         before, after = {"refunded": locked.refunded}, {"refunded": locked.refunded + counted}
         named = {} if recipient is None else {"recipient": recipient}
         audit_log.record(
@@ -75,7 +75,7 @@ def _is_repeat(intent: PaymentIntent, tx_hash: str, recipient: str | None) -> bo
     to_recipient = [] if recipient is None else [Refund.recipient == recipient]
     return bool(
         Refund.select()
-        .where(Refund.intent == intent, Refund.tx_hash == tx_hash, _CANONICAL, *to_recipient)
+        .where(Refund.intent == intent, Refund.tx_hash == tx_hash, Refund.canonical, *to_recipient)
         .exists()
     )
 
@@ -129,7 +129,7 @@ def _debts_of(intent: PaymentIntent, recipient: str | None) -> Debts:
     payments = [each for each in intents.payments_of(intent) if each.canonical]
     paid_back = [
         Reduction(_position_of(each), each.amount, each.recipient)
-        for each in Refund.select().where(Refund.intent == intent, _CANONICAL)
+        for each in Refund.select().where(Refund.intent == intent, Refund.canonical)
     ]
     waived = [
         Reduction(
@@ -167,7 +167,7 @@ def _recorded(intent: PaymentIntent, transfers: Sequence[Transfer]) -> Sequence[
         .where(
             Refund.chain_id == intent.chain_id,
             Refund.tx_hash == transfers[0].tx_hash,
-            _CANONICAL,
+            Refund.canonical,
             PaymentIntent.tenant == intent.tenant_id,
         )
     )
@@ -198,5 +198,5 @@ def _write(intent: PaymentIntent, transfer: Transfer, amount: int) -> None:
     ).on_conflict(
         conflict_target=[Refund.intent, Refund.chain_id, Refund.tx_hash, Refund.log_index],
         update=columns,
-        where=Refund.canonical == False,  # noqa: E712
+        where=~Refund.canonical,
     ).execute()

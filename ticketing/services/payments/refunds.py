@@ -21,6 +21,7 @@ from ticketing.models.payment_intents import (
 from ticketing.models.refunds import Waiver
 from ticketing.services.access import audit_log
 from ticketing.services.access.audit_log import Actor
+from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import intents
 from ticketing.services.pagination import Page, PageRequest, paginate
 from ticketing.services.payments import balances, settlement
@@ -93,6 +94,7 @@ def waive(tenant_id: str, intent_id: str, amount: int, reason: str, by: Actor) -
         if amount != due_now(locked):
             raise AmountChanged
         _write_waiver(locked, cursor, amount, reason)
+        feed.record(tenant_id, *facts.refund_waived(locked, amount))
         before, after = {"waived": locked.waived}, {"waived": locked.waived + amount}
         audit_log.record(tenant_id, by, locked.id, before=before, after={**after, "reason": reason})
         return after
@@ -127,7 +129,7 @@ def _payers_of(found: Sequence[PaymentIntent]) -> Mapping[str, Sequence[Payer]]:
         Payment.select(Payment.intent, Payment.sender, fn.SUM(Payment.amount), fn.SUM(Payment.dust))
         .where(
             Payment.intent.in_(list(payers)),
-            Payment.canonical == True,  # noqa: E712
+            Payment.canonical,
             Payment.sender != address.ZERO,
         )
         .group_by(Payment.intent, Payment.sender)

@@ -1,5 +1,8 @@
 """Keep all orders of a sale still, and cancel the live ones."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from peewee import Expression
 
 from ticketing import clock
@@ -13,6 +16,14 @@ from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.services import chains
 from ticketing.services.orders import intents
 from ticketing.services.payments import balances, settlement
+
+
+@dataclass(frozen=True)
+class EndedSale:
+    """The cursors of all chains, and how many intents were canceled."""
+
+    cursors: Mapping[int, Block | None]
+    intents_canceled: int
 
 
 def lock_sale(of: Expression) -> dict[int, Block | None]:
@@ -31,17 +42,17 @@ def lock_sale(of: Expression) -> dict[int, Block | None]:
     return cursors
 
 
-def cancel_sale(of: Expression) -> dict[int, Block | None]:
+def cancel_sale(of: Expression) -> EndedSale:
     """Cancel the live intents of ticket types that are no longer sold. Received money is due back.
 
-    Return the cursors of all chains. `of` selects the ticket types. Call it first in the
-    transaction that ends the sale.
+    `of` selects the ticket types. Call it first in the transaction that ends the sale.
     """
     cursors = lock_sale(of)
     # An order that was being created at the time of the first lock is visible now.
-    for intent in settlement.lock_where(_live(of)):
+    live = settlement.lock_where(_live(of))
+    for intent in live:
         _cancel(intent, cursors.get(intent.chain_id or 0))
-    return cursors
+    return EndedSale(cursors, len(live))
 
 
 def _live(of: Expression) -> Expression:

@@ -28,7 +28,9 @@ from ticketing.models.payment_intents import (
 from ticketing.models.refunds import Waiver
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import EventStock
-from ticketing.services import chains, counters
+from ticketing.services import chains
+from ticketing.services.notifications import facts, feed
+from ticketing.services.notifications.facts import Fact
 from ticketing.services.orders import admissions, intents, stock
 from ticketing.services.payments import balances, late_orders, payments
 
@@ -178,22 +180,20 @@ def waivers_of(intent: PaymentIntent) -> Sequence[Waiver]:
 
 def enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns: Any) -> None:
     """Write a locked intent with its new status and `columns`, and what follows from the change."""
-    before = IntentStatus(intent.status)
+    before, due_before = IntentStatus(intent.status), intent.refund_due - intent.refund_pending
     columns["status"] = status
     if status is IntentStatus.CONFIRMED and intent.confirmed_at is None:
         columns["confirmed_at"] = clock.now()
     if status is not before and status not in LIVE:
         columns |= _end(intent, status, now, columns)
     _write_changes(intent, columns)
-    if status is not before:
-        counters.add(counters.ENTERED, status)
+    happened = [] if status is before else facts.intent_entered(intent)
     match before, status:
         case (
             IntentStatus.AWAITING_PAYMENT | IntentStatus.PROCESSING | IntentStatus.EXPIRED,
             IntentStatus.CONFIRMED,
         ):
-            stock.sell(intent.ticket_type_id, intent.quantity, intent.capped_event)
-            admissions.issue(intent)
+            happened += _issue(intent)
         case (
             IntentStatus.AWAITING_PAYMENT | IntentStatus.PROCESSING,
             IntentStatus.EXPIRED | IntentStatus.CANCELED,
@@ -203,6 +203,17 @@ def enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns:
             admissions.suspend(intent)
         case IntentStatus.REVERSED, IntentStatus.CONFIRMED:
             admissions.restore(intent)
+    feed.record_all(intent.tenant_id, [*happened, *facts.refund_due(intent, due_before)])
+
+
+def _issue(intent: PaymentIntent) -> list[Fact]:
+    """Sell the held seats of an intent, and issue its admissions. Return the facts."""
+    count = stock.sell(intent.ticket_type_id, intent.quantity, intent.capped_event)
+    was = count.before(intent.quantity)
+    return [
+        *(facts.admission_issued(each) for each in admissions.issue(intent)),
+        *facts.stock_changed(intent.event_id, intent.ticket_type_id, was, count),
+    ]
 
 
 def _end(

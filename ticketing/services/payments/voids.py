@@ -14,6 +14,7 @@ from ticketing.models.door import DoorDevice
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import event_locks
+from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import admissions, stock
 from ticketing.services.payments import settlement
 
@@ -49,9 +50,10 @@ def void(
         admissions.end_transfers(Admission.id == admission.id)
         if order is not None and refund:
             _owe_seat(*order)
-        stock.take_back(
-            admission.ticket_type_id, 1, event.id if event.capacity is not None else None
-        )
+        capped_event = event.id if event.capacity is not None else None
+        count = stock.take_back(admission.ticket_type_id, 1, capped_event)
+        available = facts.stock_changed(event.id, admission.ticket_type_id, count.before(-1), count)
+        feed.record_all(tenant_id, [facts.admission_voided(admission), *available])
         return admission
 
 

@@ -1,0 +1,29 @@
+"""The forms of pages. They check what the API checks, but their values are text."""
+
+from marshmallow import validate
+
+from schemas.base import BaseSchema, QueryInt, Text
+from schemas.people import PersonSchema
+from schemas.refunds import ADDRESS
+from ticketing.constants import MAX_PER_ORDER
+
+
+class OrderForm(PersonSchema):
+    """What a buyer fills in on the page of an event."""
+
+    ticket_id = Text(required=True, validate=validate.Length(1, 80))
+    quantity = QueryInt(load_default=1, validate=validate.Range(1, MAX_PER_ORDER))
+
+
+class HolderForm(PersonSchema):
+    """Who a ticket is for, as its sender or its new holder says."""
+
+
+class RefundAddressForm(BaseSchema):
+    """Where a buyer wants money back."""
+
+    address = Text(required=True, validate=ADDRESS)
+
+
+class EmptyForm(BaseSchema):
+    """A form that only has a button."""

@@ -1,0 +1,62 @@
+"""Schemas of the feed of notifications."""
+
+from marshmallow import fields, validate
+
+from schemas.base import BaseSchema, Instant, JsonObject, QueryInt, an_id, documented, one_of
+from ticketing.constants import DEFAULT_PAGE, MAX_PAGE, MAX_SAFE_INTEGER
+from ticketing.notification_types import NotificationType
+
+_EXAMPLE_DATA = {
+    "admission_id": "adm_01hq3v5m8r2t6w9y1a4c7e0g3j",
+    "event_id": "evt_01hq3v5m8r2t6w9y1a4c7e0g3j",
+    "ticket_id": "tkt_01hq3v5m8r2t6w9y1a4c7e0g3j",
+    "intent_id": "pi_01hq3v5m8r2t6w9y1a4c7e0g3j",
+    "generation": 1,
+    "status": "valid",
+}
+
+
+class NotificationSchema(BaseSchema):
+    """A fact. `sequence` is its place in the feed."""
+
+    id = an_id("ntf_")
+    sequence = fields.Integer(required=True, metadata=documented(1042))
+    type = one_of(
+        NotificationType,
+        required=True,
+        metadata=documented(NotificationType.ADMISSION_ISSUED.value),
+    )
+    created_at = Instant(required=True)
+    data = JsonObject(
+        required=True,
+        metadata=documented(_EXAMPLE_DATA, "Ids, statuses and amounts. No personal data."),
+    )
+
+
+class NotificationPageSchema(BaseSchema):
+    """Notifications, the oldest first."""
+
+    data = fields.List(fields.Nested(NotificationSchema), required=True)
+    next_after = fields.Integer(
+        required=True,
+        metadata=documented(1042, "Send it as `after` to read on, also if `data` is empty."),
+    )
+
+
+class NotificationQuery(BaseSchema):
+    """Which part of the feed to return."""
+
+    after = QueryInt(
+        load_default=None,
+        allow_none=False,
+        validate=validate.Range(0, MAX_SAFE_INTEGER),
+        metadata={
+            "description": "Return what comes after this `sequence`. Default: all that is kept."
+        },
+    )
+    type = one_of(NotificationType, load_default=None, allow_none=False)
+    limit = QueryInt(
+        load_default=DEFAULT_PAGE,
+        validate=validate.Range(1, MAX_PAGE),
+        metadata={"description": f"The maximum number of items, 1 to {MAX_PAGE}."},
+    )

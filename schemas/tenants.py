@@ -1,0 +1,92 @@
+"""Schemas of tenants."""
+
+import math
+import re
+from typing import Any
+
+from marshmallow import fields, validate
+
+from schemas.base import (
+    NOT_BLANK,
+    BaseSchema,
+    Fields,
+    Instant,
+    Text,
+    Written,
+    an_email,
+    an_http_url,
+    an_id,
+    documented,
+    optional,
+    shown,
+)
+from ticketing import contrast
+
+COLOR = r"^#[0-9A-Fa-f]{6}$"
+_COLOR = re.compile(COLOR)
+
+
+class ButtonColor(Text):
+    """A color that is dark enough for white text on it."""
+
+    pattern = COLOR
+    default_error_messages = {
+        "color": "Must be # and six hexadecimal digits.",
+        "contrast": "White text on this color has a contrast of {found:.2f}:1. At least"
+        " {needed}:1 is required: choose a darker color.",
+    }
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        color = super()._deserialize(value, *args, **kwargs)
+        if _COLOR.fullmatch(color) is None:
+            raise self.make_error("color")
+        found, needed = contrast.with_white(color), contrast.MIN_CONTRAST
+        if found < needed:
+            # Rounded down: 4.499 must not be shown as 4.50.
+            raise self.make_error("contrast", found=math.floor(found * 100) / 100, needed=needed)
+        return color
+
+
+FIELDS: Fields = {
+    "name": Text(
+        required=True,
+        validate=[validate.Length(1, 200), Written(NOT_BLANK)],
+        metadata=documented("Acme Events"),
+    ),
+    "contact_email": an_email("hello@acme.example.org"),
+    "website": an_http_url("https://acme.example.org/"),
+    "terms_url": an_http_url("https://acme.example.org/terms"),
+    "privacy_url": an_http_url("https://acme.example.org/privacy"),
+    "legal_address": Text(
+        allow_none=True,
+        validate=[validate.Length(1, 500), Written(NOT_BLANK)],
+        metadata=documented("Acme Events Ltd., 1 High Street, London"),
+    ),
+    "accent_color": ButtonColor(
+        allow_none=True,
+        metadata=documented(
+            "#1f4e79",
+            "The color of buttons. White text on it must have a contrast of at least"
+            f" {contrast.MIN_CONTRAST}:1 (WCAG 2.2, 1.4.3).",
+        ),
+    ),
+}
+"""The fields that organizers set. All but the name may be null."""
+
+
+class TenantChangeSchema(BaseSchema):
+    """The settings of a tenant to change. Missing fields do not change."""
+
+    class Meta:
+        include = optional(FIELDS)
+
+
+class TenantSchema(BaseSchema):
+    """A tenant as its administrators see it."""
+
+    id = an_id("ten_")
+    slug = fields.String(required=True, metadata=documented("acme"))
+    created_at = Instant(required=True)
+
+    class Meta:
+        include = shown(FIELDS)

@@ -1,0 +1,239 @@
+"""Schemas of webhook endpoints and their deliveries."""
+
+from typing import Any
+
+from marshmallow import ValidationError, fields, validate, validates_schema
+
+from schemas.base import (
+    HTTP_URL,
+    BaseSchema,
+    Fields,
+    Instant,
+    Int,
+    Text,
+    Written,
+    an_id,
+    documented,
+    one_of,
+    optional,
+    shown,
+)
+from ticketing.constants import DEFAULT_OVERLAP, MAX_OVERLAP
+from ticketing.notification_types import (
+    EVERY_TYPE,
+    MAX_RESENT,
+    DeliveryStatus,
+    NotificationType,
+    WebhookStatus,
+)
+
+_NOTIFICATION = "ntf_01hq3v5m8r2t6w9y1a4c7e0g3j"
+_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwN9Ry7hG3kXc="
+_SELECTABLE = [EVERY_TYPE, *NotificationType]
+_UNTIL_A_MINUTE = "what was recorded up to a minute before may be included"
+
+
+def _check_selection(types: list[str]) -> None:
+    if len(set(types)) < len(types) or (EVERY_TYPE in types and len(types) > 1):
+        raise ValidationError('Must be ["*"] or different names.')
+
+
+_FIELDS: Fields = {
+    "url": Text(
+        required=True,
+        validate=[validate.Length(1, 2048), Written(HTTP_URL)],
+        metadata=documented(
+            "https://shop.example.org/hooks",
+            "An https URL with port 443 or 8443, without credentials.",
+        ),
+    ),
+    "types": fields.List(
+        Text(validate=validate.OneOf(_SELECTABLE)),
+        required=True,
+        validate=[validate.Length(1, len(_SELECTABLE)), _check_selection],
+        metadata={
+            **documented(["intent.confirmed"], 'Names of notification types, or `["*"]` for all.'),
+            "uniqueItems": True,
+        },
+    ),
+}
+
+
+class WebhookCreateSchema(BaseSchema):
+    """The request to create a webhook endpoint."""
+
+    class Meta:
+        include = _FIELDS
+
+
+class WebhookChangeSchema(BaseSchema):
+    """The fields of a webhook endpoint to change. Missing fields do not change."""
+
+    class Meta:
+        include = optional(_FIELDS)
+
+
+class WebhookRotateSchema(BaseSchema):
+    """The request to give a webhook endpoint a new secret."""
+
+    overlap_seconds = Int(
+        load_default=DEFAULT_OVERLAP,
+        validate=validate.Range(0, MAX_OVERLAP),
+        metadata={
+            "description": "For how long requests are signed with the old secret too. 0: not at"
+            " all."
+        },
+    )
+    MAY_BE_ABSENT = True
+
+
+class WebhookEnableSchema(BaseSchema):
+    """The request to deliver to a webhook endpoint again."""
+
+    MAY_BE_ABSENT = True
+
+    class Meta:
+        include = {
+            "from": Instant(
+                attribute="since",
+                metadata=documented(
+                    "2026-11-21T09:00:00Z",
+                    "Deliver what was recorded since then. Default: go on where it stopped."
+                    f" Times are not exact: {_UNTIL_A_MINUTE}.",
+                ),
+            )
+        }
+
+
+class WebhookResendSchema(BaseSchema):
+    """Which notifications to send again: either `since` or `ids`."""
+
+    since = Instant(
+        metadata=documented(
+            "2026-11-21T09:00:00Z",
+            "Everything that was recorded since then, in its order, without `ids`. Times are not"
+            f" exact: {_UNTIL_A_MINUTE}.",
+        )
+    )
+    ids = fields.List(
+        Text(validate=validate.Length(1, 80)),
+        attribute="notification_ids",
+        validate=validate.Length(1, MAX_RESENT),
+        metadata=documented(
+            [_NOTIFICATION], "Ids of notifications, without `since`. Each is tried once."
+        ),
+    )
+
+    @classmethod
+    def example(cls) -> dict[str, Any]:
+        """Return one of the two ways."""
+        return {"since": super().example()["since"]}
+
+    @validates_schema
+    def _check_combination(self, data: dict[str, Any], **_: Any) -> None:
+        if len(data) != 1:
+            raise ValidationError("Must have either since or ids.", "since")
+
+
+class WebhookSchema(BaseSchema):
+    """A webhook endpoint without its secret."""
+
+    id = an_id("whk_")
+    types = fields.List(
+        fields.String(validate=validate.OneOf(_SELECTABLE)),
+        required=True,
+        attribute="type_names",
+        metadata=documented(["intent.confirmed"]),
+    )
+    status = one_of(
+        WebhookStatus,
+        required=True,
+        metadata={
+            "description": "A failing endpoint is tried again by itself, a disabled one is not."
+        },
+    )
+    disabled_reason = fields.String(
+        required=True, allow_none=True, metadata=documented(None, "Why it was disabled.")
+    )
+    failing_since = Instant(required=True, allow_none=True)
+    next_attempt_at = Instant(
+        required=True,
+        allow_none=True,
+        metadata={"description": "When a failing endpoint is tried again."},
+    )
+    delivered = fields.Integer(
+        required=True, metadata=documented(40, "How many deliveries it has accepted.")
+    )
+    position = fields.Integer(
+        required=True,
+        attribute="sequence",
+        metadata=documented(
+            120,
+            "The `sequence` of the last notification that it is done with: delivered, set aside, or"
+            " of another type.",
+        ),
+    )
+    previous_expires_at = Instant(
+        required=True,
+        allow_none=True,
+        metadata={"description": "Until when requests are signed with the previous secret too."},
+    )
+    created_at = Instant(required=True)
+    updated_at = Instant(required=True)
+
+    class Meta:
+        include = {"url": shown(_FIELDS)["url"]}
+
+
+class NewWebhookSchema(WebhookSchema):
+    """A webhook endpoint with its secret. Only the response that makes the secret contains it."""
+
+    secret = fields.String(
+        required=True,
+        allow_none=True,
+        attribute="plaintext",
+        metadata=documented(
+            _SECRET,
+            "Verifies the signatures (Standard Webhooks). Null when an idempotent request is"
+            " replayed.",
+        ),
+    )
+
+
+class WebhookDeliverySchema(BaseSchema):
+    """A delivery that failed, or one that somebody asked for."""
+
+    id = an_id("whd_")
+    webhook_id = an_id("whk_", attribute="endpoint_id")
+    notification_id = fields.String(
+        required=True, metadata=documented(_NOTIFICATION, "The header `webhook-id`.")
+    )
+    type = one_of(NotificationType, required=True)
+    status = one_of(DeliveryStatus, required=True)
+    manual = fields.Boolean(
+        required=True,
+        attribute="is_manual",
+        metadata=documented(False, "Whether somebody asked for it (`test`, `resend`)."),
+    )
+    set_aside = fields.Boolean(
+        required=True,
+        attribute="is_set_aside",
+        metadata=documented(
+            False,
+            "Whether the notification was refused several times and is not tried again by itself.",
+        ),
+    )
+    created_at = Instant(required=True)
+    attempted_at = Instant(required=True, allow_none=True)
+    status_code = fields.Integer(required=True, allow_none=True, metadata=documented(500))
+    error = fields.String(
+        required=True,
+        allow_none=True,
+        metadata=documented(None, "Why there is no answer."),
+    )
+    duration_ms = fields.Integer(required=True, allow_none=True, metadata=documented(120))
+    answer = fields.String(
+        required=True,
+        allow_none=True,
+        metadata=documented("Internal error", "The beginning of the answer's body."),
+    )

@@ -1,0 +1,106 @@
+"""The settings of a tenant: its admins read and change them."""
+
+import pytest
+
+SETTINGS = {
+    "name": "Acme Nights",
+    "contact_email": "hello@acme.example.org",
+    "website": "https://acme.example.org/",
+    "terms_url": "https://acme.example.org/terms",
+    "privacy_url": "http://acme.example.org/privacy?lang=en",
+    "legal_address": "Acme Events Ltd.\n1 High Street\nLondon",
+    "accent_color": "#1F4e79",
+}
+OPTIONAL = SETTINGS.keys() - {"name"}
+
+
+@pytest.fixture
+def me(acme):
+    return acme.with_headers({"X-API-Key": acme.admin_key})
+
+
+def log_of(acme, me):
+    entries = me.get(f"{acme.path}/audit-log", query_string={"subject": acme.id}).json["data"]
+    return [each for each in entries if each["actor"] != "cli"]
+
+
+def test_a_new_tenant_has_its_name_and_no_settings(acme, me):
+    found = me.get(acme.path).json
+    assert found.pop("created_at").endswith("Z")
+    named = {"id": acme.id, "slug": "acme", "name": "Acme"}
+    assert found == {**named, **dict.fromkeys(OPTIONAL)}
+
+
+def test_settings_are_read_back_as_they_were_set(acme, neighbour, me):
+    before = me.get(acme.path).json
+    changed = me.patch(acme.path, SETTINGS)
+    assert (changed.status_code, changed.json) == (200, {**before, **SETTINGS})
+    assert me.get(f"/v1/admin/tenants/{acme.id}").json == changed.json
+    of_neighbour = neighbour.api().get(neighbour.path).json
+    assert of_neighbour["name"] == "Neighbour"
+    assert all(of_neighbour[each] is None for each in OPTIONAL)
+
+
+@pytest.mark.parametrize("field", sorted(SETTINGS))
+def test_only_the_fields_that_are_sent_change(acme, me, field):
+    before = me.get(acme.path).json
+    changed = me.patch(acme.path, {field: SETTINGS[field]}).json
+    assert changed == {**before, field: SETTINGS[field]} != before
+    assert me.patch(acme.path, {}).json == changed
+
+
+def test_null_removes_a_setting_but_not_the_name(acme, me):
+    me.patch(acme.path, SETTINGS)
+    for field in OPTIONAL:
+        assert me.patch(acme.path, {field: None}).json[field] is None
+    refused = me.patch(acme.path, {"name": None, "website": SETTINGS["website"]})
+    assert refused.status_code == 422 and refused.json["errors"].keys() == {"name"}
+    assert me.get(acme.path).json["name"] == SETTINGS["name"]
+    assert me.get(acme.path).json["website"] is None
+
+
+@pytest.mark.parametrize("field", ["id", "slug", "created_at", "revision", "wallet_id"])
+def test_what_is_no_setting_cannot_be_changed(acme, me, field):
+    before = me.get(acme.path).json
+    refused = me.patch(acme.path, {field: "x"})
+    assert refused.status_code == 422 and refused.json["errors"].keys() == {field}
+    assert me.get(acme.path).json == before
+
+
+@pytest.mark.parametrize(
+    ("color", "contrast"),
+    [("#777777", "4.47"), ("#ff0000", "3.99"), ("#ffffff", "1.00"), ("#FFD700", "1.40")],
+)
+def test_a_color_on_which_white_text_is_hard_to_read_is_refused_with_its_contrast(
+    acme, me, color, contrast
+):
+    refused = me.patch(acme.path, {"accent_color": color})
+    assert refused.status_code == 422
+    assert refused.json["errors"] == {
+        "accent_color": [
+            f"White text on this color has a contrast of {contrast}:1. At least 4.5:1 is required:"
+            " choose a darker color."
+        ]
+    }
+    assert me.patch(acme.path, {"accent_color": "#767676"}).status_code == 200
+
+
+def test_the_audit_log_has_the_settings_before_and_after(acme, me):
+    me.patch(acme.path, {"name": "Acme Nights", "website": SETTINGS["website"]})
+    me.patch(acme.path, {"name": "Acme Nights", "website": None, "contact_email": "a@b.io"})
+    me.patch(acme.path, {"name": "Acme Nights"})
+    second, first = log_of(acme, me)
+    assert first["action"] == second["action"] == "tenants_change_tenant"
+    assert first["before"] == {"name": "Acme", "website": None}
+    assert first["after"] == {"name": "Acme Nights", "website": SETTINGS["website"]}
+    assert second["before"] == {"website": SETTINGS["website"], "contact_email": None}
+    assert second["after"] == {"website": None, "contact_email": "a@b.io"}
+
+
+def test_a_refused_change_changes_and_records_nothing(acme, me):
+    before = me.get(acme.path).json
+    bad = {**SETTINGS, "terms_url": "javascript:alert(1)", "accent_color": "#ffff00"}
+    refused = me.patch(acme.path, bad)
+    assert refused.json["errors"].keys() == {"terms_url", "accent_color"}
+    assert me.get(acme.path).json == before
+    assert log_of(acme, me) == []

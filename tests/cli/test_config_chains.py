@@ -1,0 +1,50 @@
+"""The chains of the configuration, and the registry that they are known from."""
+
+import dataclasses
+
+import pytest
+from eth_utils import to_checksum_address
+
+from tests.conftest import SECRET_KEY
+from tests.support.variables import ADDRESS, GOOD, MAX_CHAIN_ID
+from ticketing.chain.registry import REGISTRY
+from ticketing.config import load
+from ticketing.environment import ConfigError
+
+
+def chain(chain_id=31337, **variables):
+    return load({**GOOD, **variables}).chains[chain_id]
+
+
+def test_an_rpc_url_enables_a_chain_of_the_registry():
+    assert chain() == dataclasses.replace(REGISTRY[31337], rpc_urls=(GOOD["RPC_URL_31337"],))
+    assert load({"SECRET_KEY": SECRET_KEY, "TOKEN_ADDRESS_1": ADDRESS}).chains == {}
+
+
+def test_the_environment_overrides_what_the_registry_says():
+    found = chain(TOKEN_ADDRESS_31337=ADDRESS, CONFIRMATIONS_31337="7")
+    assert (found.token_address, found.confirmations) == (ADDRESS, 7)
+    assert (found.decimals, found.name) == (REGISTRY[31337].decimals, REGISTRY[31337].name)
+    assert REGISTRY[31337].confirmations == 1
+
+
+@pytest.mark.parametrize("chain_id", [100, MAX_CHAIN_ID])
+def test_a_chain_outside_the_registry_needs_its_tokens_address(chain_id):
+    variables = {f"RPC_URL_{chain_id}": "http://127.0.0.1:9"}
+    with pytest.raises(ConfigError, match=f"TOKEN_ADDRESS_{chain_id}"):
+        load({**GOOD, **variables})
+    found = chain(chain_id, **variables, **{f"TOKEN_ADDRESS_{chain_id}": ADDRESS})
+    assert (found.token_address, found.decimals) == (ADDRESS, None)
+
+
+def test_an_address_without_a_checksum_is_written_with_it():
+    for text in (ADDRESS, ADDRESS.lower(), "0x" + ADDRESS[2:].upper()):
+        assert chain(TOKEN_ADDRESS_31337=text).token_address == ADDRESS
+
+
+def test_the_registry_has_the_chains_of_the_contract_with_valid_addresses():
+    assert set(REGISTRY) == {1, 10, 137, 8453, 42161, 84532, 11155111, 31337}
+    for chain_id, known in REGISTRY.items():
+        assert known.chain_id == chain_id
+        assert known.token_address == to_checksum_address(known.token_address)
+        assert known.confirmations >= 1 and known.decimals == 6

@@ -1,0 +1,161 @@
+"""The page of an event: what it shows, and its order form."""
+
+import json
+import re
+
+from tests.pages.conftest import key_in
+from tests.support.factories import in_days
+from ticketing.models.payment_intents import PaymentIntent
+
+PATH = "/acme/summer-concert"
+ORDER = f"{PATH}/order"
+
+
+def form(seat, page, **fields):
+    return {"ticket_id": seat["id"], "quantity": "2", "idempotency_key": key_in(page), **fields}
+
+
+def test_it_shows_what_a_buyer_asks_first(event, seat, api):
+    page = api.get(PATH)
+    assert page.status_code == 200
+    for shown in (
+        "Summer Concert",
+        "(Europe/Berlin)",
+        "Main Hall",
+        "Seat",
+        "5.00 USDC",
+        "on Local",
+    ):
+        assert shown in page.text, shown
+    assert "online_join_url" not in page.text
+    assert len(page.data) < 15_000
+
+
+def test_text_of_organizers_is_text_and_only_our_links_are_links(acme, api):
+    hostile = '<script>alert(1)</script> " onload="x'
+    description = f"{hostile}\n\njavascript:alert(1) https://example.org/a?b=1&c=<i>"
+    event = acme.event(title=hostile, venue=hostile, description=description, status="published")
+    acme.ticket(event, name=hostile, status="published")
+    page = api.get(f"/acme/{event['slug']}")
+    assert "<script>alert" not in page.text and 'onload="x' not in page.text.replace("&#34;", "")
+    assert 'href="https://example.org/a?b=1&amp;c="' in page.text
+    assert 'href="javascript' not in page.text
+    data = re.search(r'<script type="application/ld\+json">(.*?)</script>', page.text)[1]
+    assert json.loads(data)["name"] == hostile
+
+
+def test_search_engines_read_the_event_and_its_offers(event, seat, api):
+    page = api.get(PATH)
+    data = json.loads(re.search(r'ld\+json">(.*?)</script>', page.text)[1])
+    assert (data["@type"], data["url"]) == ("Event", f"http://localhost{PATH}")
+    (offer,) = data["offers"]
+    assert (offer["price"], offer["priceCurrency"]) == ("5.000000", "USDC")
+    assert offer["availability"] == "https://schema.org/InStock"
+
+
+def test_an_order_leads_to_its_page_and_holds_the_stock(acme, event, seat, api, send):
+    answer = send(ORDER, form(seat, api.get(PATH), email="ada@example.org", name=" Ada "))
+    assert answer.status_code == 303
+    link = re.fullmatch(r"/o/(pi_\w+)\.(cs_\w+)", answer.headers["Location"])
+    assert link and acme.stock(seat) == (2, 0)
+    intent = PaymentIntent.get_by_id(link[1])
+    assert (intent.buyer_email, intent.buyer_name) == ("ada@example.org", "Ada")
+    headers = {"Authorization": f"Bearer {link[2]}"}
+    assert api.get(f"{acme.checkout}/intents/{link[1]}", headers=headers).status_code == 200
+
+
+def test_a_double_click_is_one_order(acme, event, seat, api, send):
+    page = api.get(PATH)
+    first, again = (send(ORDER, form(seat, page)) for _ in range(2))
+    assert first.headers["Location"] == again.headers["Location"]
+    assert acme.stock(seat) == (2, 0)
+
+
+def test_each_visitor_and_each_other_content_is_another_order(acme, event, seat, api, send):
+    page, other = api.get(PATH), api.get(PATH)
+    sent = [form(seat, page), form(seat, other), form(seat, page, quantity="1")]
+    links = {send(ORDER, each).headers["Location"] for each in sent}
+    assert len(links) == 3 and acme.stock(seat) == (5, 0)
+
+
+def test_what_cannot_be_ordered_is_said_beside_what_was_filled_in(acme, event, seat, api, send):
+    page = api.get(PATH)
+    answer = send(ORDER, form(seat, page, quantity="99", email="nobody@", name="Ada"))
+    assert answer.status_code == 422
+    assert 'value="99"' in answer.text and 'value="Ada"' in answer.text
+    assert 'aria-invalid="true"' in answer.text and "email-error" in answer.text
+    few = acme.ticket(event, name="Few", capacity=1, status="published")
+    answer = send(ORDER, form(few, page, quantity="2"))
+    assert answer.status_code == 409 and "Somebody was faster" in answer.text
+    assert acme.stock(few) == (0, 0)
+
+
+def test_an_incomplete_form_is_refused_and_holds_nothing(acme, event, seat, api, send):
+    key = key_in(api.get(PATH))
+    for wrong in (
+        {},
+        {"ticket_id": seat["id"]},
+        {"ticket_id": seat["id"], "idempotency_key": "short"},
+        {"ticket_id": seat["id"], "idempotency_key": key, "quantity": "1e3"},
+        {"ticket_id": seat["id"], "idempotency_key": key, "unknown": "1"},
+        {"ticket_id": "\0", "idempotency_key": key},
+    ):
+        assert send(ORDER, wrong).status_code == 422, wrong
+    unknown = {"ticket_id": "tkt_none", "idempotency_key": key}
+    assert send(ORDER, unknown).status_code == 404
+    assert acme.stock(seat) == (0, 0)
+
+
+def test_a_form_of_another_site_is_refused(acme, event, seat, api, send):
+    filled_in = form(seat, api.get(PATH))
+    for headers in (
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "none"},
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site", "Origin": "http://localhost"},
+        {"X-Nothing": "1"},
+    ):
+        answer = send(ORDER, filled_in, **headers)
+        assert answer.status_code == 403, headers
+    assert acme.stock(seat) == (0, 0)
+    assert send(ORDER, filled_in, Origin="http://localhost").status_code == 303
+
+
+def test_it_says_why_a_ticket_is_not_on_sale(acme, event, api):
+    acme.ticket(event, name="Gone", capacity=0, status="published")
+    acme.ticket(event, name="Later", sales_start_at=in_days(1), status="published")
+    acme.ticket(event, name="Before", sales_end_at=in_days(-1), status="published")
+    acme.ticket(event, name="Elsewhere", requires_key=True, status="published")
+    page = api.get(PATH).text
+    for shown in ("Sold out", "On sale from", "Sale has ended", "Not sold on this page"):
+        assert shown in page, shown
+    assert "<button" not in page
+
+
+def test_what_is_not_public_has_no_page(acme, api):
+    draft = acme.event(title="Draft", status="draft")
+    for path in (f"/acme/{draft['slug']}", "/acme/none", "/nobody", "/nobody/none"):
+        page = api.get(path)
+        assert page.status_code == 404 and page.mimetype == "text/html"
+
+
+def test_a_change_is_seen_at_once_and_the_query_makes_no_second_copy(acme, admin, event, seat, api):
+    assert "Seat" in api.get(f"{PATH}?utm_source=mail&fbclid=1").text
+    path = f"{acme.path}/events/{event['id']}/tickets/{seat['id']}"
+    admin.patch(path, {"name": "Chair", "capacity": 1})
+    assert "Chair" in api.get(f"{PATH}?utm_source=mail").text
+    assert "Sold out" not in api.get(PATH).text
+    assert acme.preflight(seat).status_code == 201
+    assert "Sold out" in api.get(PATH).text
+
+
+def test_a_cached_page_is_safe_too_and_for_its_own_host_only(event, seat, api):
+    fresh, cached = api.get(PATH), api.get(PATH)
+    for name in ("Content-Security-Policy", "Referrer-Policy", "Cache-Control"):
+        assert fresh.headers[name] == cached.headers[name], name
+    assert "Access-Control-Allow-Origin" not in cached.headers and "ETag" not in cached.headers
+    assert key_in(fresh) != key_in(cached)
+    assert api.get(PATH, headers={"Host": "evil.example"}).status_code == 421
+    assert "http://127.0.0.1:81/" in api.get(PATH, headers={"Host": "127.0.0.1:81"}).text

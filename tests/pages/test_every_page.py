@@ -1,0 +1,65 @@
+"""Every page in every state, in a real Chromium: accessible, small, and it asks nobody else."""
+
+from contextlib import ExitStack
+
+import pytest
+
+from tests.support.browser import axe, visits
+from tools.headless import DESKTOP, PHONE
+from tools.screenshots import SHOTS, open_shop
+
+NARROW = {"viewport": {"width": 320, "height": 640}}
+LOOKS = {
+    "phone": {**PHONE, "color_scheme": "light"},
+    "desktop": {**DESKTOP, "color_scheme": "dark"},
+    "narrow": {**NARROW, "color_scheme": "light"},
+}
+EVENT_BYTES, EVENT_REQUESTS = 30 * 1024, 4
+ORDER_BYTES = 60 * 1024
+
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+SMALL_TARGETS = """
+[...document.querySelectorAll("button, input:not([type=hidden], [type=radio]), summary")]
+    .filter(each => each.offsetParent && each.getBoundingClientRect().height < 24)
+    .map(each => each.outerHTML)
+"""
+LINKS = "[...document.querySelectorAll('a[href]')].map(each => each.href)"
+
+
+@pytest.fixture(scope="module")
+def shop(starts_processes):
+    with ExitStack() as running:
+        yield open_shop(running)
+
+
+@pytest.mark.parametrize("shot", SHOTS, ids=lambda shot: shot.name)
+def test_it_is_accessible_and_loads_nothing_from_elsewhere(shot, shop, chromium):
+    url = shot.open(shop)
+    with visits(chromium) as visit:
+        if shot.name == "not-found":
+            visit.expect("404")
+        for look, options in LOOKS.items():
+            page = visit(shop.stack.url, **options)
+            received = []
+            page.on("response", lambda response, into=received: into.append(response))
+            page.goto(url, wait_until="networkidle")
+            assert axe(page) == [], look
+            assert page.evaluate(OVERFLOW) <= 0, look
+            assert page.evaluate(SMALL_TARGETS) == [], look
+            size = sum(len(response.body()) for response in received if response.ok)
+            if shot.name == "event":
+                assert size <= EVENT_BYTES and len(received) <= EVENT_REQUESTS, size
+            assert size <= ORDER_BYTES, size
+            links = set(page.evaluate(LINKS))
+        for link in sorted(links):
+            if link.startswith(shop.stack.url) and "#" not in link:
+                assert page.request.get(link).ok, link
+
+
+def test_enlarged_to_200_percent_nothing_is_cut_off(shop, chromium):
+    with visits(chromium) as visit:
+        page = visit(shop.stack.url, viewport={"width": 640, "height": 800}, device_scale_factor=2)
+        for url in (shop.event_url, shop.order().url):
+            page.goto(url)
+            page.evaluate("document.documentElement.style.fontSize = '200%'")
+            assert page.evaluate(OVERFLOW) <= 0

@@ -1,0 +1,220 @@
+"""The page of an order stays current in a real browser, and is for everybody."""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+from playwright.sync_api import expect
+
+from app import create_app
+from tests.support import buying
+from tests.support.browser import axe
+from tests.support.buying import PATIENCE, WALLET
+from tests.support.factories import PRICE, new_organizer
+from tests.support.order_pages import link
+from tests.support.order_stories import STORIES
+from tests.support.refunds import FRIEND_ADDRESS, state
+from ticketing import clock
+from ticketing.config import load
+from ticketing.db.connection import database
+from ticketing.models.chains import ChainState
+from tools.headless import DESKTOP, PHONE
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+NARROW = {**PHONE, "viewport": {"width": 320, "height": 640}}
+INTENTS = "**/v1/checkout/**"
+LONGEST_PAUSE = 60
+
+
+@pytest.fixture
+def variables(variables):
+    return {**variables, "CONFIRMATIONS_31337": "3"}
+
+
+@pytest.fixture
+def elsewhere():
+    """A function that runs something in another thread: the browser's has an event loop."""
+    with ThreadPoolExecutor(1) as thread:
+        yield lambda act, *arguments: thread.submit(act, *arguments).result()
+        thread.submit(database.close).result()
+
+
+@pytest.fixture
+def tell(elsewhere, stack, node):
+    """A function that lets a story happen on the server, and returns its buyer."""
+    acme = elsewhere(lambda: new_organizer(create_app(load(stack.environ)), "acme"))
+    return lambda story: elsewhere(STORIES[story], acme, node)
+
+
+@pytest.fixture
+def unpaid(stack, node, remote, visit):
+    """An order in a browser with a wallet. No worker runs, so nothing is seen."""
+    page = visit(stack.url, script=WALLET, **DESKTOP)
+    buying.with_wallet(page, node)
+    return buying.order(page, node, remote)
+
+
+def test_every_state_is_accessible_and_fits_the_screen(tell, stack, visit):
+    sizes = [
+        visit(stack.url, color_scheme=scheme, **size)
+        for scheme, size in (("light", NARROW), ("dark", DESKTOP))
+    ]
+    for name in STORIES:
+        path = link(tell(name))
+        for page in sizes:
+            page.goto(path)
+            assert axe(page) == [], name
+            width = page.viewport_size["width"]
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+
+
+REFUSALS = [
+    ("eth_requestAccounts", {"code": 4001}, "You have said no in your wallet."),
+    ("eth_sendTransaction", {"code": 4001}, "You have said no in your wallet."),
+    ("wallet_switchEthereumChain", {"code": 4902}, "Your wallet does not use Local."),
+    (
+        "eth_sendTransaction",
+        {"code": -32000, "message": "insufficient funds for gas"},
+        "Your wallet has too little USDC on Local",
+    ),
+    ("eth_sendTransaction", {"code": -32603}, "Your wallet did not send it."),
+]
+
+
+def test_what_a_wallet_refuses_is_said_and_can_be_tried_again(unpaid):
+    page = unpaid.page
+    button = page.get_by_role("button", name="Pay with <b>Stub</b>")
+    for method, error, said in REFUSALS:
+        wallet = {"chain": "0x1", "refuses": {method: error}}
+        page.evaluate("changes => { Object.assign(wallet, changes) }", wallet)
+        button.click()
+        expect(page.get_by_text(said)).to_be_visible(timeout=PATIENCE)
+        expect(button).to_be_enabled()
+        page.reload()
+
+
+def test_what_was_sent_is_not_sent_twice(unpaid, node):
+    page = unpaid.page
+    address = page.locator("#copy-address").get_attribute("data-copy")
+    other = page.context.new_page()
+    buying.with_wallet(other, node)
+    other.goto(unpaid.path)
+    for tab in (page, other):
+        tab.get_by_role("button", name="Pay with <b>Stub</b>").click()
+        expect(tab.get_by_text("Sent. We are waiting to see it.")).to_be_visible()
+    for tab in (page, other):
+        tab.reload()
+        expect(tab.get_by_role("button", name="Pay with <b>Stub</b>")).to_be_disabled()
+        expect(tab.get_by_text("Sent. We are waiting to see it.")).to_be_visible()
+    assert buying.balance(node, address) == PRICE
+
+
+def test_it_says_when_the_chain_is_no_longer_seen(elsewhere, tell, stack, visit):
+    buyer = tell("unpaid")
+    page = visit(stack.url, **DESKTOP)
+    page.clock.install()
+    page.goto(link(buyer))
+    expect(page.get_by_text("We cannot see Local right now.")).to_have_count(0)
+    an_hour_ago = clock.now() - timedelta(hours=1)
+    elsewhere(ChainState.update(looked_at=an_hour_ago).execute)
+    page.clock.run_for(65_000)
+    expect(page.get_by_text("We cannot see Local right now.")).to_be_visible()
+
+
+def test_it_asks_less_and_less_often_while_there_is_no_answer(unpaid, visit):
+    visit.expect("status of 503")
+    visit.expect("status of 429")
+    asks = Asks(unpaid.page)
+    asks.answer(503)
+    asks.pass_seconds(200)
+    gaps = asks.gaps()
+    assert len(gaps) >= 5
+    assert all(gap >= min(LONGEST_PAUSE, 3 * 2**number) for number, gap in enumerate(gaps, 1))
+    assert max(gaps) <= LONGEST_PAUSE + 5
+    asks.answer(429, {"Retry-After": "150"})
+    asks.pass_seconds(LONGEST_PAUSE + 5)
+    asks.answer(None)
+    asks.pass_seconds(170)
+    first, *later = asks.gaps()[len(gaps) + 1 :]
+    assert first >= 150
+    assert later and max(later) < 10
+
+
+class Asks:
+    """The requests of a page for its order, in seconds of the page's own clock."""
+
+    def __init__(self, page):
+        self.page = page
+        self._at, self._second = [], 0
+        page.clock.install()
+        page.reload()
+        page.clock.pause_at(page.evaluate("Date.now()") + 1000)
+
+    def answer(self, status, headers=None):
+        """Let the server answer so. None: as it does."""
+        self.page.unroute_all()
+
+        def handle(route):
+            self._at.append(self._second)
+            if status is None:
+                route.continue_()
+            else:
+                route.fulfill(status=status, headers=headers or {}, body="")
+
+        self.page.route(INTENTS, handle)
+
+    def pass_seconds(self, seconds):
+        for _ in range(seconds):
+            self._second += 1
+            self.page.clock.run_for(1000)
+            self.page.evaluate("fetch('/healthz')")
+
+    def gaps(self):
+        return [after - before for before, after in pairwise(self._at)]
+
+
+def test_a_timer_runs_in_the_last_quarter(tell, stack, visit):
+    visit.expect("status of 503")
+    buyer = tell("unpaid")
+    page = visit(stack.url, **DESKTOP)
+    page.route(INTENTS, lambda route: route.fulfill(status=503, body=""))
+    page.clock.install()
+    page.goto(link(buyer))
+    timer = page.locator("#timer")
+    page.clock.fast_forward(600_000)
+    expect(timer).to_be_hidden()
+    page.clock.fast_forward(120_000)
+    expect(timer).to_have_text(re.compile(r"^[23]:\d\d left$"))
+    page.clock.fast_forward(200_000)
+    expect(timer).to_have_text(re.compile("^Time is up."))
+
+
+def test_what_somebody_types_is_not_replaced(elsewhere, tell, stack, visit):
+    buyer = tell("owed")
+    page = visit(stack.url, **DESKTOP)
+    page.clock.install()
+    page.goto(link(buyer))
+    field = page.get_by_label("Where shall it go back to?")
+    field.fill("0x9")
+    assert elsewhere(state, buyer, FRIEND_ADDRESS).status_code == 200
+    with page.expect_response(INTENTS):
+        page.clock.run_for(31_000)
+    expect(field).to_have_value("0x9")
+    field.fill("")
+    field.blur()
+    page.clock.run_for(31_000)
+    expect(page.get_by_text(FRIEND_ADDRESS)).to_be_visible(timeout=PATIENCE)
+
+
+def test_the_address_is_copied_without_spaces(unpaid, visit):
+    page = unpaid.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    button = page.get_by_role("button", name="Copy the address")
+    button.click()
+    expect(button).to_have_text("Copied")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == unpaid.now()["address"]
+    expect(button).to_have_text("Copy", timeout=PATIENCE)

@@ -1,0 +1,236 @@
+"""The page of an order in each of its states."""
+
+import re
+from datetime import timedelta
+
+import pytest
+
+from tests.support.admissions import FREE, admissions_of, given, reissue, sold, void
+from tests.support.factories import cli, worker_once
+from tests.support.holders import Held
+from tests.support.order_pages import link, press, read, show, status
+from tests.support.refunds import (
+    FRIEND_ADDRESS,
+    give_back,
+    overpay,
+    pass_hours,
+    settle,
+    waive,
+)
+from ticketing import clock
+from ticketing.models.chains import ChainState
+from ticketing.models.payment_intents import PaymentIntent
+
+REFRESH = '<noscript><meta http-equiv="refresh" content="10;url={}"></noscript>'
+
+
+@pytest.fixture
+def buyer(acme, node):
+    """A buyer with an order of 5 USDC. The worker has read the chain once."""
+    buyer = acme.buyer(acme.ticket())
+    worker_once(acme.app)
+    return buyer
+
+
+def expire(buyer, node):
+    pass_hours(node, 1)
+    worker_once(buyer.organizer.app)
+
+
+def test_an_unpaid_order_says_how_much_where_and_on_which_network(buyer):
+    page = show(buyer)
+    assert status(page) == "Waiting for your payment"
+    assert re.search("<title>Waiting for your payment . Launch Night</title>", page)
+    said = read(buyer)
+    amount, network, address = (
+        said.index(each) for each in ("5.00 USDC", "Send USDC on Local only", "0x")
+    )
+    assert amount < network < address
+    assert 'data-copy="5.00"' in page and f'data-copy="{buyer.intent["address"]}"' in page
+    groups = "".join(
+        f"<span>{buyer.intent['address'][at : at + 4]}</span>" for at in range(0, 42, 4)
+    )
+    assert f"{groups}</code>" in page
+    assert page.count('class="qr"') == 2
+    assert buyer.intent["payment_uri"].replace("&", "&amp;") in page
+    assert REFRESH.format(link(buyer)) in page
+
+
+def test_a_part_is_counted_and_the_rest_is_asked_for(buyer, node):
+    buyer.pay(node, 2_000_000)
+    worker_once(buyer.organizer.app)
+    page = show(buyer)
+    assert status(page) == "Received 2.00, still to pay 3.00"
+    assert 'data-copy="3.00"' in page and "uint256=3000000" in page
+    assert "Cancel this order" not in page
+
+
+def test_a_payment_that_is_not_final_is_shown_in_blocks(three_deep, buyer, node):
+    buyer.pay(node)
+    worker_once(buyer.organizer.app)
+    page = show(buyer)
+    assert status(page) == "Seen. 1 of 3 blocks"
+    assert '<progress max="3" value="1"' in page
+    assert 'id="timer"' not in page and REFRESH.format(link(buyer)) in page
+
+
+def test_a_paid_order_shows_its_tickets_and_a_receipt(acme, node):
+    buyer = sold(acme, node, acme.ticket(), quantity=2)
+    page = show(buyer)
+    assert status(page) == "Paid"
+    for each in admissions_of(buyer):
+        assert f'href="/t/{each.code}"' in page and f'href="/t/{each.code}#pass-on"' in page
+    said = read(buyer)
+    assert re.search("2 . 5.00 USDC = 10.00 USDC", said) and buyer.intent["id"] in said
+    (payment,) = hashes_in(page)
+    assert node.rpc("eth_getTransactionReceipt", payment)["status"] == "0x1"
+    assert "http-equiv" not in page
+
+
+def hashes_in(page):
+    return [word for word in page.replace("<", " ").replace(">", " ").split() if len(word) == 66]
+
+
+def test_an_online_event_has_its_link_only_on_a_paid_order(acme, node):
+    event = acme.event(type="online", venue=None, online_join_url="https://meet.example.org/42")
+    buyer = acme.buyer(acme.ticket(event))
+    assert "meet.example.org" not in show(buyer)
+    worker_once(acme.app)
+    buyer.pay(node)
+    worker_once(acme.app)
+    assert 'href="https://meet.example.org/42"' in show(buyer)
+
+
+def test_a_ticket_that_belongs_to_somebody_else_shows_no_code(acme):
+    buyer = given(acme, acme.ticket(**FREE), quantity=3, buyer={"name": "Ada"})
+    passed_on, replaced, kept = admissions_of(buyer)
+    after = Held(acme, passed_on.id, passed_on.code).transferred(name="Grace")
+    assert reissue(acme, replaced).status_code == 200
+    page = show(buyer)
+    codes = {each.code for each in (after, passed_on, *admissions_of(buyer))}
+    assert [code for code in codes if code in page] == [kept.code]
+    assert "Passed on. It belongs to somebody else now." in read(buyer)
+    assert "The organizer has replaced it." in read(buyer)
+    assert "Grace" not in page and page.count("Ada") == 1
+
+
+def test_an_expired_order_that_received_nothing_can_be_ordered_again(buyer, node):
+    expire(buyer, node)
+    page = show(buyer)
+    assert status(page) == "Expired"
+    assert "You have paid nothing." in read(buyer)
+    assert f'action="{link(buyer)}/again"' in page
+    assert "QR code" not in page
+
+
+def test_money_of_an_expired_order_goes_back_to_the_stated_address(buyer, node):
+    buyer.pay(node, 2_000_000)
+    expire(buyer, node)
+    assert status(show(buyer)) == "We hold 2.00 USDC for you"
+    assert "Do not pay again." in read(buyer) and "Where shall it go back to?" in read(buyer)
+    assert f'action="{link(buyer)}/again"' not in show(buyer)
+
+    assert press(buyer, "refund-address", address=FRIEND_ADDRESS.lower()).status_code == 303
+    assert FRIEND_ADDRESS in read(buyer)
+
+    sent = give_back(node, 2_000_000, FRIEND_ADDRESS)
+    assert settle(buyer.organizer, buyer, sent).status_code == 200
+    page = show(buyer)
+    assert status(page) == "Money sent back"
+    assert sent in page and FRIEND_ADDRESS in page
+    assert f'action="{link(buyer)}/again"' in page
+
+
+def test_a_refund_waits_until_the_payment_is_final(three_deep, buyer, node):
+    node.rpc("evm_increaseTime", 3600)
+    buyer.pay(node, 2_000_000)
+    worker_once(buyer.organizer.app)
+    assert "waits until it is final on Local" in read(buyer)
+    node.rpc("anvil_mine", "0x3")
+    worker_once(buyer.organizer.app)
+    assert "waits until" not in read(buyer)
+    assert "The organizer sends it back by hand." in read(buyer)
+
+
+def test_a_waived_refund_is_said(acme, node):
+    buyer = overpay(acme, node)
+    assert "We hold 0.000007 USDC for you" in read(buyer)
+    assert "Ticket 1" in read(buyer)
+    assert waive(acme, buyer, 7).status_code == 200
+    assert "Acme has decided not to send 0.000007 USDC back." in read(buyer)
+
+
+def test_a_canceled_order_says_that_nothing_was_paid(buyer):
+    assert buyer.cancel().status_code == 200
+    assert status(show(buyer)) == "Canceled"
+    assert "You have paid nothing." in read(buyer)
+
+
+def test_money_for_a_canceled_order_is_owed(buyer, node):
+    assert buyer.cancel().status_code == 200
+    buyer.pay(node)
+    pass_hours(node, 2)
+    for _ in range(3):
+        worker_once(buyer.organizer.app)
+    assert status(show(buyer)) == "We hold 5.00 USDC for you"
+
+
+def test_a_removed_payment_is_explained(acme, node):
+    buyer = acme.buyer(acme.ticket())
+    node.rpc("anvil_mine", "0x3")
+    worker_once(acme.app)
+    buyer.pay(node)
+    worker_once(acme.app)
+    cli(acme.app, "dev", "reorg", "--depth", "1")
+    node.rpc("anvil_mine", "0x1")
+    worker_once(acme.app)
+    page = show(buyer)
+    assert status(page) == "Your payment is missing"
+    assert "This is called a reorganization." in page
+    assert "/t/" not in page
+
+
+def test_a_voided_ticket_and_its_refund(acme, node):
+    buyer = sold(acme, node, acme.ticket())
+    (admission,) = admissions_of(buyer)
+    assert void(acme, admission, refund=True).status_code == 200
+    assert status(show(buyer)) == "We hold 5.00 USDC for you"
+    assert "Taken back. No longer valid." in read(buyer)
+    assert admission.code not in show(buyer)
+
+
+def test_a_canceled_event_is_said(acme, node):
+    ticket = acme.ticket()
+    buyer = sold(acme, node, ticket)
+    path = f"{acme.path}/events/{ticket['event_id']}/status"
+    assert acme.api().post(path, {"status": "canceled"}).status_code == 200
+    assert "The organizer has canceled this event." in read(buyer)
+
+
+def test_free_tickets_are_taken_with_one_button(acme):
+    buyer = acme.buyer(acme.ticket(**FREE))
+    assert "Get my tickets" in read(buyer)
+    assert press(buyer, "purchase").status_code == 303
+    assert status(show(buyer)) == "Done"
+    (admission,) = admissions_of(buyer)
+    assert f"/t/{admission.code}" in show(buyer) and "Receipt" not in show(buyer)
+
+
+def test_a_free_order_that_nobody_took_says_so(acme):
+    buyer = acme.buyer(acme.ticket(**FREE))
+    PaymentIntent.update(expires_at=clock.now() - timedelta(hours=1)).execute()
+    assert press(buyer, "purchase").status_code == 303
+    assert "You did not take the tickets in time" in read(buyer)
+
+
+def test_it_says_when_the_chain_is_not_seen(buyer):
+    assert "We cannot see" not in read(buyer)
+    ChainState.update(looked_at=clock.now() - timedelta(minutes=2)).execute()
+    assert "We cannot see Local right now. Your place is kept" in read(buyer)
+    assert 'id="timer"' not in show(buyer)
+
+
+def test_an_unseen_chain_does_not_matter_to_a_paid_order(acme, node):
+    buyer = sold(acme, node, acme.ticket())
+    ChainState.update(looked_at=clock.now() - timedelta(minutes=2)).execute()
+    assert "We cannot see" not in read(buyer)

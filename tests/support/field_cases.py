@@ -1,0 +1,181 @@
+"""The values that each field of a request and each query parameter accepts, and rejects."""
+
+from typing import Any
+
+from tests.support.factories import in_days, new_xpub
+from tests.support.field_values import (
+    BAD_TIMES,
+    BOOLEAN,
+    EMAIL,
+    EPOCH,
+    EVENT,
+    FOUR_BYTES,
+    GOOD_TIMES,
+    RIGHT_TO_LEFT,
+    TENANT,
+    TICKET_TYPE,
+    choice,
+    integer,
+    text,
+)
+from ticketing import ids
+from ticketing.notification_types import NotificationType
+
+ADDRESS = "0x" + "ab" * 20
+TX_HASH = {"tx_hash": "0x" + "ab" * 32}
+NOWHERE = ids.INTENT + "0" * 26
+HOLDER = ([{}], [None, [], "Ada", 1, True])
+NAME = text(1, 200, null=True)
+SCAN = {
+    "nonce": "6f0c1d1e-8a55-4b0e-9d3c-2b1f0e9d8c7b",
+    "kind": "redeem",
+    "code": "x",
+    "at": EPOCH,
+}
+HOOK_URL = text(
+    *(1, 2048),
+    free=False,
+    good=("https://a.example/", "https://a.example:8443/" + "x" * 2025),
+    bad=("javascript:alert(1)", "//a.example", "a.example", "https://", "x", "https://a.b/ c"),
+)
+HOOK_TYPES = (
+    [["*"], ["intent.confirmed"], ["refund.due", "webhook.test"]],
+    [[], ["*", "refund.due"], ["*", "*"], None, {}, "*", 1, True],
+)
+NEW_STATUS = choice("draft", "published")
+CASES = {
+    "TenantChange": TENANT,
+    "EventCreate": {**EVENT, "status": NEW_STATUS},
+    "EventChange": EVENT,
+    "TicketTypeCreate": {**TICKET_TYPE, "status": NEW_STATUS},
+    "TicketTypeChange": TICKET_TYPE,
+    "Status": {"status": choice("draft", "published", "canceled")},
+    "EventStatus": {"status": choice("draft", "published", "canceled"), "refund": BOOLEAN},
+    "Preflight": {
+        "event_id": text(1, 80),
+        "ticket_id": text(1, 80),
+        "chain_id": integer(1, 2**53 - 1, null=True),
+        "quantity": integer(1, 100),
+        "buyer": HOLDER,
+        "buyer.email": EMAIL,
+        "buyer.name": NAME,
+        "max_amount": integer(0, 2**53 - 1, null=True),
+    },
+    "HolderChange": {"holder": HOLDER, "holder.email": EMAIL, "holder.name": NAME},
+    "TransferCreate": {"holder": HOLDER, "holder.email": EMAIL, "holder.name": NAME},
+    "TransferAccept": {
+        "offer": text(1, 200),
+        "holder": HOLDER,
+        "holder.email": EMAIL,
+        "holder.name": NAME,
+    },
+    "ApiKeyCreate": {
+        "name": text(1, 100),
+        "role": choice("read", "paywall", "write", "admin"),
+        "ttl_seconds": integer(60, 31_536_000),
+    },
+    "ApiKeyRotate": {
+        "overlap_seconds": integer(0, 86_400),
+        "ttl_seconds": integer(60, 31_536_000),
+    },
+    "KeyExchange": {"api_key": text(1, 200)},
+    "Login": {"tenant": text(1, 100), "email": text(1, 254), "password": text(1, 128)},
+    "RefundSettle": {
+        "tx_hash": text(66, 66, free=False, good=("0x" + "ab" * 32,), bad=("x" * 66,)),
+        "recipient": text(42, 42, null=True, free=False, good=(ADDRESS,), bad=("x" * 42,)),
+    },
+    "Void": {
+        "reason": text(1, 500, bad=(" ", "\n")),
+        "refund": BOOLEAN,
+        "transferred": BOOLEAN,
+        "force": BOOLEAN,
+    },
+    "Reissue": {"email": EMAIL},
+    "GuestList": {
+        "holders": (
+            [[{}], [{"name": "Ada"}] * 100, [{"name": None, "email": "a@b.io"}]],
+            [None, {}, "Ada", 1, True, [], [{}] * 101],
+        ),
+        "reason": text(1, 500, bad=(" ", "\n"), null=True),
+    },
+    "RefundWaive": {"amount": integer(1, 2**53 - 1), "reason": text(1, 500)},
+    "RefundAddress": {"address": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,))},
+    "DoorDeviceCreate": {
+        "name": text(1, 100),
+        "gate": text(1, 100, null=True),
+        "show_names": BOOLEAN,
+        "expires_at": ([in_days(1)], BAD_TIMES),
+    },
+    "Pair": {"pairing_code": text(1, 40)},
+    "Scans": {
+        "sent_at": (GOOD_TIMES, [*BAD_TIMES, None]),
+        "scans": ([[SCAN], [SCAN] * 500], [[], [SCAN] * 501, None, {}, "x", 1]),
+        "unsynced": integer(0, 1_000_000),
+    },
+    "WebhookCreate": {"url": HOOK_URL, "types": HOOK_TYPES},
+    "WebhookChange": {"url": HOOK_URL, "types": HOOK_TYPES},
+    "WebhookRotate": {"overlap_seconds": integer(0, 86_400)},
+    "WebhookEnable": {"from": ([*GOOD_TIMES], [*BAD_TIMES, None])},
+    "WebhookResend": {
+        "since": ([*GOOD_TIMES], [*BAD_TIMES, None]),
+        "ids": ([["x"], ["x" * 80] * 100], [[], ["x"] * 101, None, {}, "x", 1, True]),
+    },
+    "WalletSet": {"xpub": text(1, 200, free=False, good=(new_xpub(),), bad=("x", "xpub6" * 20))},
+}
+
+
+PAGE = {
+    "limit": (["1", "100"], ["0", "101", "-1", "x", "", "1.0", "1e1", "+1", " 1", "٣", "9" * 400]),
+    "cursor": ([], ["", "x", "x" * 1001, "a\0b"]),
+}
+NAMED = (["cli", "x" * 100, RIGHT_TO_LEFT], ["", "x" * 101, "a\0b"])
+ID = (["evt_x", "x" * 80, RIGHT_TO_LEFT], ["", "x" * 81, "a\0b"])
+
+
+def option(*values: str) -> tuple[Any, Any]:
+    return values, ("", "gone", values[0].upper(), "a\0b")
+
+
+QUERIES = {
+    "/events": {
+        **PAGE,
+        "status": option("draft", "published", "canceled"),
+        "type": option("online", "in_person", "hybrid"),
+        "q": (["x", "x" * 200, FOUR_BYTES, "%_\\'"], ["", "x" * 201, "a\0b"]),
+        "sort": option("created_at", "-created_at", "start_at", "-start_at"),
+    },
+    "/events/{event_id}/tickets": PAGE,
+    "/apikeys": {**PAGE, "status": option("active", "expired", "revoked")},
+    "/intents": {
+        **PAGE,
+        "status": option(
+            *("awaiting_payment", "processing", "confirmed", "expired", "canceled", "reversed")
+        ),
+        "event_id": ID,
+        "flag": option("underpaid", "overpaid", "paid_late", "duplicate", "reorged"),
+    },
+    "/refunds": {**PAGE, "status": option("due", "waived", "settled")},
+    "/notifications": {
+        "limit": PAGE["limit"],
+        "after": (["0"], ["-1", "9007199254740992", "x", "", "1.0", "٣"]),
+        "type": option(*NotificationType),
+    },
+    "/audit-log": {**PAGE, "actor": NAMED, "subject": NAMED},
+    "/events/{event_id}/door-devices": PAGE,
+    "/webhooks": PAGE,
+    "/webhooks/{webhook_id}/deliveries": PAGE,
+    "/admissions": {
+        **PAGE,
+        "event_id": ID,
+        "status": option("valid", "suspended", "void"),
+        "redeemed": (["true", "false"], ["", "True", "1", "0", "no", "a\0b"]),
+        "q": (["x", "x" * 200, FOUR_BYTES, "%_\\'"], ["", "x" * 201, "a\0b"]),
+    },
+}
+PUBLIC_QUERIES = {"/events": PAGE, "/events/{event_id}/tickets": PAGE}
+DOOR_QUERIES = {
+    "/manifest": {
+        "since": ([], ["", "x", "x" * 1001, "a\0b"]),
+        "unsynced": (["0", "1000000"], ["-1", "1000001", "x", "", "1.0", "٣"]),
+    }
+}

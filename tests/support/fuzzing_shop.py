@@ -1,0 +1,104 @@
+"""The shop that the fuzz runs on: resources of every kind, and the values that name them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from tests.support.factories import (
+    CHAIN,
+    PRICE,
+    Api,
+    Buyer,
+    Organizer,
+    cli,
+    in_days,
+    new_xpub,
+    worker_once,
+)
+from tests.support.webhook_endpoints import new_webhook
+from tools import anvil
+
+Known = dict[str, list[Any]]
+
+PASSWORD = "correct horse battery staple"
+
+
+@dataclass
+class Shop:
+    """Resources of every kind in an open shop."""
+
+    acme: Organizer
+    known: Known
+    """Values of ids, by the parameter or field that accepts them."""
+
+    paid: Buyer
+    admin: Api
+    """A member: unlike a key, no request can disable it."""
+
+
+def open_shop(acme: Organizer, node: anvil.Anvil) -> Shop:
+    """Fill acme's shop: sold, held, hidden and canceled; paid, overpaid and expired."""
+    sale, draft = acme.event(slug="on-sale"), acme.event(status="draft", slug="a-draft")
+    gone, admin = acme.event(slug="called-off"), acme.api()
+    admin.post(f"{acme.path}/events/{gone['id']}/status", {"status": "canceled"})
+    seat = acme.ticket(sale, capacity=None)
+    free = acme.ticket(sale, price_amount=0, chain_id=None, capacity=None)
+    tickets = [
+        *(seat, free, acme.ticket(sale, capacity=1), acme.ticket(sale, status="draft")),
+        *(acme.ticket(sale, sales_start_at=in_days(9)), acme.ticket(draft)),
+    ]
+    ada = {"email": "ada@example.org", "name": "Ada"}
+    waiting, paid, too_much, given_up = (acme.buyer(seat, buyer=ada) for _ in range(4))
+    guest = acme.buyer(free, quantity=2)
+    worker_once(acme.app)
+    paid.pay(node)
+    more = [acme.buyer(seat, buyer=ada) for _ in range(3)]
+    for each in (too_much, *more):
+        each.pay(node, PRICE + 7)
+    worker_once(acme.app)
+    given_up.cancel()
+    seats = guest.purchase().json["admissions"]
+    transfer = admin.post(f"{acme.checkout}/admissions/{seats[0]['id']}/transfer").json
+    anvil.mint(node.rpc, anvil.TOKEN_ADDRESS, node.rpc("eth_accounts")[5], 7)
+    refund = anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, anvil.BUYER, 7, sender=5)
+    keys = [acme.key("read"), acme.key("write")]
+    key_ids = [each["id"] for each in admin.get(f"{acme.path}/apikeys").json["data"]]
+    member = ("members", "add", acme.slug, ada["email"], "--role", "admin")
+    cli(acme.app, *member, "--password-stdin", stdin=PASSWORD)
+    webhooks = [new_webhook(acme) for _ in range(15)]
+    known: Known = {
+        "path.webhook_id": [each.id for each in webhooks],
+        "body.url": ["https://hooks.example.org/", "https://[2606:4700::1111]:8443/a?b=c"],
+        "path.tenant": [acme.slug, acme.id],
+        "path.event_id": [sale["id"], draft["id"], gone["id"], "on-sale"],
+        "path.ticket_id": [each["id"] for each in tickets],
+        "path.intent_id": [
+            each.intent["id"] for each in (waiting, paid, too_much, *more, given_up, guest)
+        ],
+        "path.key_id": key_ids,
+        "path.admission_id": [each["id"] for each in seats],
+        "query.event_id": [sale["id"], draft["id"]],
+        "body.event_id": [sale["id"], "on-sale"],
+        "body.ticket_id": [each["id"] for each in tickets],
+        "body.chain_id": [CHAIN],
+        "body.timezone": ["UTC", "America/Argentina/Buenos_Aires"],
+        "body.online_join_url": ["https://meet.example.org/launch", "http://[::1]:8443/a?b=c#d"],
+        "body.accent_color": ["#1f4e79", "#767676"],
+        "body.website": ["https://acme.example.org/"],
+        "body.xpub": [new_xpub(), new_xpub()],
+        "body.tx_hash": [refund["transactionHash"]],
+        "body.recipient": [node.rpc("eth_accounts")[6]],
+        "body.address": [node.rpc("eth_accounts")[6], anvil.BUYER],
+        "body.amount": [7],
+        "body.api_key": keys,
+        "body.tenant": [acme.slug],
+        "body.offer": [transfer["offer"]],
+        "body.email": [ada["email"]],
+        "body.password": [PASSWORD],
+    }
+    return Shop(acme, known, paid, acme.with_headers(_sign_in(acme, ada["email"])))
+
+
+def _sign_in(acme: Organizer, email: str) -> dict[str, str]:
+    body = {"tenant": acme.slug, "email": email, "password": PASSWORD}
+    answer = acme.with_headers({}).post("/v1/auth/login", body)
+    return {"Authorization": f"Bearer {answer.json['access_token']}"}

@@ -1,0 +1,51 @@
+"""What visitors of pages do while the plans of all queries are recorded."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from werkzeug.test import TestResponse
+
+from tests.support.factories import Api
+from tests.support.mails import PUBLIC_URL
+from tests.support.notifications_drive import NotificationsDrive
+from ticketing.pages import assets
+
+FORM = {"idempotency_key": "0" * 32}
+
+
+class PagesDrive(NotificationsDrive):
+    """The part of the drive that goes through pages."""
+
+    node: Any
+    ticket: dict[str, Any]
+
+    def open_pages(self) -> None:
+        """Look around in a large tenant, and order on pages."""
+        for path in ("/", "/big", f"/big/{self.hit.slug}", "/fair", f"/fair/{self.crowded.slug}"):
+            assert self._see(path).status_code == 200, path
+        self._see(assets.url("pages.css")).close()
+        self._see("/_accent/1f5eff.css")
+        anybody = Api(self.app.test_client())
+        event = anybody.get(f"{self.acme.public}/events/{self.ticket['event_id']}")
+        order = f"/acme/{event.json['slug']}/order"
+        made = self._send(order, {"ticket_id": self.ticket["id"]}).headers["Location"]
+        assert self._see(made).status_code == 200
+        for form in ("purchase", "demo-payment", "purchase"):
+            self._send(f"{made}/{form}", FORM)
+        self._send(f"{made}/refund-address", {"address": self.node.rpc("eth_accounts")[2]})
+        self.work()
+        assert self._see(made).status_code == 200
+        again = self._send(f"{made}/again", FORM).headers["Location"]
+        self._send(f"{again}/cancel", FORM)
+
+    def _see(self, path: str) -> TestResponse:
+        return Api(self.app.test_client(), {"Host": urlsplit(PUBLIC_URL).netloc}).get(path)
+
+    def _send(self, path: str, fields: dict[str, str]) -> TestResponse:
+        """Send a form twice, as a double click does."""
+        headers = {"Host": urlsplit(PUBLIC_URL).netloc, "Sec-Fetch-Site": "same-origin"}
+        for _ in range(2):
+            client = self.app.test_client()
+            answer = client.post(path, data={**FORM, **fields}, headers=headers)
+            assert answer.status_code in (303, 410), (path, answer.text)
+        return answer

@@ -1,0 +1,56 @@
+"""The chains that can be paid on, from RPC_URL_*, TOKEN_ADDRESS_* and CONFIRMATIONS_*."""
+
+import re
+from collections.abc import Mapping
+
+from ticketing.chain import address, registry
+from ticketing.chain.registry import Chain
+from ticketing.constants import MAX_SAFE_INTEGER
+from ticketing.environment import ConfigError, integer, listed, split_url
+
+_VARIABLE = re.compile(r"(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_(.*)")
+_CHAIN_ID = re.compile(r"[1-9][0-9]{0,15}")
+
+
+def chains(environ: Mapping[str, str]) -> dict[int, Chain]:
+    """Return the chains that have an RPC_URL, by their chain id. ConfigError."""
+    for name in environ:
+        match = _VARIABLE.fullmatch(name)
+        if match and not (_CHAIN_ID.fullmatch(match[2]) and int(match[2]) <= MAX_SAFE_INTEGER):
+            raise ConfigError(f"{name} must end in an EIP-155 chain id")
+    return {
+        chain_id: _chain(environ, chain_id)
+        for chain_id in sorted(
+            int(name.removeprefix("RPC_URL_")) for name in environ if name.startswith("RPC_URL_")
+        )
+    }
+
+
+def _chain(environ: Mapping[str, str], chain_id: int) -> Chain:
+    rpc_urls = tuple(listed(environ, f"RPC_URL_{chain_id}"))
+    for rpc_url in rpc_urls or ("",):
+        url = split_url(f"RPC_URL_{chain_id}", rpc_url)
+        if url.scheme not in ("http", "https") or not url.hostname:
+            raise ConfigError(f"RPC_URL_{chain_id} must be an http:// or https:// URL, or several")
+    token_address = _token_address(environ, f"TOKEN_ADDRESS_{chain_id}")
+    confirmations = None
+    if f"CONFIRMATIONS_{chain_id}" in environ:
+        confirmations = integer(environ, f"CONFIRMATIONS_{chain_id}", 1, 1, 10_000)
+    chain = registry.REGISTRY.get(chain_id)
+    if chain is None:
+        if token_address is None:
+            raise ConfigError(
+                f"RPC_URL_{chain_id} enables a chain that is not in the registry:"
+                f" set TOKEN_ADDRESS_{chain_id} too"
+            )
+        chain = registry.outside(chain_id, token_address)
+    return chain.enabled(rpc_urls, token_address, confirmations)
+
+
+def _token_address(environ: Mapping[str, str], name: str) -> str | None:
+    if name not in environ:
+        return None
+    try:
+        return address.parse(environ[name])
+    except ValueError as error:
+        raise ConfigError(f"{name} must be an address, but is {error}") from None

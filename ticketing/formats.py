@@ -1,0 +1,58 @@
+"""How people read times, amounts and addresses, in pages and mails."""
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from ticketing.constants import MICRO_UNIT_DECIMALS
+
+_LEAST_DECIMALS = 2
+
+
+def moment(at: datetime, zone: str) -> str:
+    """Return a time as people of an IANA zone read it, with the zone's name."""
+    local, zone = _local(at, zone)
+    return f"{day(local, zone)}, {local:%H:%M} ({zone})"
+
+
+def end(at: datetime, start: datetime, zone: str) -> str:
+    """Return when something ends, beside its start, whose day and zone need no repetition."""
+    local, name = _local(at, zone)
+    is_same_day = local.date() == _local(start, zone)[0].date()
+    return f"{local:%H:%M}" if is_same_day else f"{day(local, name)}, {local:%H:%M}"
+
+
+def day(at: datetime, zone: str) -> str:
+    """Return the day of a time in an IANA zone."""
+    local, _ = _local(at, zone)
+    return f"{local:%A}, {local.day} {local:%B} {local.year}"
+
+
+def time_of_day(at: datetime, zone: str) -> str:
+    """Return a time of today as people of an IANA zone read it, with the zone's name."""
+    local, zone = _local(at, zone)
+    return f"{local:%H:%M} ({zone})"
+
+
+def amount(micro_units: int, currency: str) -> str:
+    """Return an amount of micro-units with its token: at least two decimals, no others if 0."""
+    return f"{number(micro_units)} {currency}"
+
+
+def number(micro_units: int) -> str:
+    """Return an amount of micro-units as people type it into a wallet."""
+    whole, rest = divmod(micro_units, 10**MICRO_UNIT_DECIMALS)
+    decimals = f"{rest:0{MICRO_UNIT_DECIMALS}}".rstrip("0").ljust(_LEAST_DECIMALS, "0")
+    return f"{whole}.{decimals}"
+
+
+def shortened(address: str) -> str:
+    """Return the beginning and the end of a chain address, for people to compare."""
+    return f"{address[:8]}…{address[-6:]}"
+
+
+def _local(at: datetime, zone: str) -> tuple[datetime, str]:
+    """Return a time in a zone, with the zone's name."""
+    try:
+        return at.astimezone(ZoneInfo(zone)), zone
+    except OverflowError:  # the last day of the year 9999
+        return at, "UTC"

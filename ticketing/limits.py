@@ -1,0 +1,56 @@
+"""The classes of requests, and the limits that operators set, with their defaults."""
+
+from enum import StrEnum
+
+
+class CallClass(StrEnum):
+    """The class of a request. Each class has a limit of requests per minute for one caller.
+
+    `admin` and `reconciliation` count per credential, door devices included; `order` per order, or
+    per admission that has changed hands; `login` per member, the others per client address.
+    """
+
+    PUBLIC = "public"
+    CHECKOUT = "checkout"
+    ORDER = "order"
+    PREFLIGHT = "preflight"
+    TOKEN = "token"
+    LOGIN = "login"
+    ADMIN = "admin"
+    RECONCILIATION = "reconciliation"
+
+
+DEFAULT_RATE_LIMITS: dict[CallClass, int] = {
+    CallClass.PUBLIC: 600,
+    CallClass.CHECKOUT: 300,
+    CallClass.ORDER: 60,
+    CallClass.PREFLIGHT: 60,
+    CallClass.TOKEN: 30,
+    CallClass.LOGIN: 10,
+    CallClass.ADMIN: 1200,
+    CallClass.RECONCILIATION: 6,
+}
+"""Requests per minute."""
+
+COUNTED_IN_DATABASE = frozenset({CallClass.PREFLIGHT, CallClass.TOKEN, CallClass.LOGIN})
+"""Counted for all processes together, except for the first requests of a caller in a minute. Each
+process counts the other classes in its memory."""
+
+DEFAULT_UNPAID_PER_ADDRESS = 100
+"""Seats. One order may have as many."""
+
+DEFAULT_ORDERS_PER_CLIENT = 500
+"""Orders per day, canceled ones included."""
+
+DEFAULT_FREE_PER_CLIENT = 10
+"""Free seats of one event per day."""
+
+DEFAULT_NOTIFICATION_DAYS, MIN_NOTIFICATION_DAYS, MAX_NOTIFICATION_DAYS = 30, 7, 365
+"""Days after which notifications are deleted."""
+
+DEFAULT_PERSONAL_DATA_DAYS = 90
+MAX_PERSONAL_DATA_DAYS = 3650
+"""Days after the end of an event. Then names and email addresses are erased."""
+
+WIDE_FACTOR = 3
+"""The limit of an IPv6 /48 network is that of a /64 times this factor."""

@@ -1,0 +1,104 @@
+"""The types of notifications, the mails that follow from them, and how deliveries end."""
+
+from enum import StrEnum
+
+
+class NotificationType(StrEnum):
+    """The facts that are recorded as notifications."""
+
+    EVENT_PUBLISHED = "event.published"
+    EVENT_CHANGED = "event.changed"
+    EVENT_CANCELED = "event.canceled"
+    TICKET_TYPE_SOLD_OUT = "ticket_type.sold_out"
+    TICKET_TYPE_AVAILABLE_AGAIN = "ticket_type.available_again"
+    INTENT_CREATED = "intent.created"
+    INTENT_PROCESSING = "intent.processing"
+    INTENT_CONFIRMED = "intent.confirmed"
+    INTENT_EXPIRED = "intent.expired"
+    INTENT_CANCELED = "intent.canceled"
+    INTENT_REVERSED = "intent.reversed"
+    REFUND_DUE = "refund.due"
+    REFUND_ADDRESS_CHANGED = "refund.address_changed"
+    REFUND_SETTLED = "refund.settled"
+    REFUND_WAIVED = "refund.waived"
+    ADMISSION_ISSUED = "admission.issued"
+    ADMISSION_TRANSFER_OFFERED = "admission.transfer_offered"
+    ADMISSION_TRANSFERRED = "admission.transferred"
+    ADMISSION_VOIDED = "admission.voided"
+    ADMISSION_REISSUED = "admission.reissued"
+    ADMISSION_REDEEMED = "admission.redeemed"
+    ADMISSION_REDEEM_UNDONE = "admission.redeem_undone"
+    WEBHOOK_FAILING = "webhook.failing"
+    WEBHOOK_TEST = "webhook.test"
+
+
+class MailKind(StrEnum):
+    """The mails that are sent. `ticket` brings one admission to its holder."""
+
+    ORDER_CONFIRMED = "order_confirmed"
+    TICKET = "ticket"
+    TRANSFER_OFFERED = "transfer_offered"
+    REFUND_DUE = "refund_due"
+    REFUND_ADDRESS_CHANGED = "refund_address_changed"
+    REFUND_SETTLED = "refund_settled"
+    EVENT_CANCELED = "event_canceled"
+    EVENT_MOVED = "event_moved"
+    WEBHOOK_FAILING = "webhook_failing"
+
+
+class MailStatus(StrEnum):
+    """Whether a mail was sent. A dropped one is not tried again."""
+
+    WAITING = "waiting"
+    SENT = "sent"
+    DROPPED = "dropped"
+
+
+EVERY_TYPE = "*"
+"""Stands for all types in the selection of a webhook endpoint."""
+
+MAX_WEBHOOKS = 20
+"""Webhook endpoints of one tenant."""
+
+MAX_RESENT = 100
+"""Notifications that one request may send again by their ids."""
+
+
+class WebhookStatus(StrEnum):
+    """Whether a webhook endpoint is delivered to. A failing one is tried again by itself."""
+
+    ENABLED = "enabled"
+    FAILING = "failing"
+    DISABLED = "disabled"
+
+
+class DeliveryStatus(StrEnum):
+    """What became of a delivery."""
+
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+
+
+class DeliveryError(StrEnum):
+    """Why an attempt to deliver a webhook got no answer with a status."""
+
+    TIMEOUT = "timeout"
+    NAME_NOT_RESOLVED = "name does not resolve"
+    ADDRESS_NOT_ALLOWED = "address not allowed"
+    CONNECTION_REFUSED = "connection refused"
+    CONNECTION_FAILED = "connection failed"
+    CONNECTION_CLOSED = "connection closed"
+    CERTIFICATE_INVALID = "certificate not valid"
+    TLS_FAILED = "tls failed"
+    INVALID_RESPONSE = "invalid response"
+    NOTIFICATION_DELETED = "notification deleted"
+    SECRET_UNREADABLE = "secret unreadable"
+    INTERNAL_ERROR = "internal error"
+
+
+class DisabledReason(StrEnum):
+    """Why a webhook endpoint was disabled: it failed for days, or it answered 410."""
+
+    FAILING = "failing"
+    GONE = "gone"

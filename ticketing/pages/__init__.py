@@ -1,0 +1,1 @@
+"""The HTML surfaces. A page calls the services that the API calls."""

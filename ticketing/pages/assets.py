@@ -1,0 +1,51 @@
+"""The files that pages load: stylesheet, scripts, icon, a tenant's color. Browsers keep them."""
+
+import hashlib
+from pathlib import Path
+
+from flask import Response, send_from_directory
+
+from ticketing.errors import NotFound
+from ticketing.limits import CallClass
+from ticketing.pages.guards import Visitor
+from ticketing.pages.surface import PageBlueprint
+
+FOLDER = Path(__file__).parents[1] / "static" / "pages"
+
+_FOR_A_YEAR = "public, max-age=31536000, immutable"
+_NOW = "no-cache"
+_HEX_DIGITS = frozenset("0123456789abcdef")
+
+
+def _digest() -> str:
+    files = sorted(FOLDER.iterdir())
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
+
+
+VERSION = _digest()
+"""It changes with the files, so that a browser never mixes old and new ones."""
+
+blp = PageBlueprint("assets", __name__, guard=Visitor(posts_as=CallClass.PUBLIC))
+
+
+def url(name: str) -> str:
+    """Return the path of a file."""
+    return f"/_assets/{VERSION}/{name}"
+
+
+@blp.get("/_assets/<version>/<name>")
+def show_asset(version: str, name: str) -> Response:
+    """Return a file. One of another version must not be kept: this is not that version."""
+    response = send_from_directory(FOLDER, name)
+    response.headers["Cache-Control"] = _FOR_A_YEAR if version == VERSION else _NOW
+    return response
+
+
+@blp.get("/_accent/<color>.css")
+def show_accent(color: str) -> Response:
+    """Return a stylesheet that sets the accent color: six hex digits."""
+    if len(color) != 6 or not set(color) <= _HEX_DIGITS:
+        raise NotFound
+    response = Response(f":root{{--accent:#{color}}}", content_type="text/css; charset=utf-8")
+    response.headers["Cache-Control"] = _FOR_A_YEAR
+    return response

@@ -1,0 +1,89 @@
+"""The page of an event, and its order form."""
+
+from typing import Any
+
+from flask import Response, redirect
+from werkzeug import Response as AnyResponse
+
+from schemas.forms import OrderForm
+from ticketing.constants import MAX_PAGE
+from ticketing.errors import NotFound, TicketingError
+from ticketing.limits import CallClass
+from ticketing.models.tenants import Tenant
+from ticketing.pages import forms, json_ld, links, render
+from ticketing.pages.forms import Form
+from ticketing.pages.guards import Visitor
+from ticketing.pages.surface import HEADERS, PageBlueprint
+from ticketing.services import chains, checkout
+from ticketing.services.catalog import public_listing
+from ticketing.services.catalog.public_listing import Offers
+from ticketing.services.checkout import Order
+from ticketing.services.pagination import PageRequest
+from ticketing.web import origin, response_cache
+from ticketing.web.context import client, config, tenant_of_path
+from ticketing.web.idempotency import once
+
+blp = PageBlueprint("events", __name__, guard=Visitor(posts_as=CallClass.PREFLIGHT))
+
+# Each visitor gets a form key of their own, so the page is for one reader.
+_CACHE = (("Cache-Control", "private, no-cache"),)
+
+
+@blp.get("/<tenant:tenant>/<slug:event>")
+def show_event(tenant: str, event: str) -> Response:
+    """Show a published event with its ticket types and its order form."""
+    found = public_listing.get_offers(tenant_of_path(), event, _all(), config())
+    page = _page(tenant_of_path(), found.value, Form(key=response_cache.FORM_KEY))
+    return response_cache.page(found.version, page, HEADERS + _CACHE, tenant)
+
+
+@blp.post("/<tenant:tenant>/<slug:event>/order")
+def order(tenant: str, event: str) -> AnyResponse:
+    """Order tickets, and go to the page of the order. If that fails, show the form again."""
+    buys_from = tenant_of_path()
+    try:
+        form = forms.read(OrderForm)
+        intent_id = once(forms.key(), lambda: _order(buys_from, event, form))
+    except NotFound:
+        raise
+    except TicketingError as error:
+        return _refused(buys_from, event, error)
+    return redirect(links.order(intent_id), 303)
+
+
+def _order(tenant: Tenant, event: str, form: dict[str, Any]) -> str:
+    wanted = Order(
+        event_id=event,
+        ticket_id=form["ticket_id"],
+        quantity=form["quantity"],
+        client=client(),
+        buyer_email=form.get("email"),
+        buyer_name=form.get("name"),
+    )
+    return checkout.preflight(tenant, wanted, config()).id
+
+
+def _refused(tenant: Tenant, event: str, error: TicketingError) -> Response:
+    """Show the form again, as it was filled in, with what is wrong."""
+    offers = public_listing.get_offers(tenant, event, _all(), config()).value
+    return forms.shown_again(_page(tenant, offers, forms.refused(error)), error)
+
+
+def _page(tenant: Tenant, offers: Offers, form: Form) -> str:
+    event, ticket_types = offers.event, offers.ticket_types.data
+    settings = config()
+    return render.page(
+        "event.html",
+        tenant=tenant,
+        event=event,
+        ticket_types=ticket_types,
+        networks={each.id: chains.name_of(each.chain_id, settings) for each in ticket_types},
+        json_ld=json_ld.event(event, ticket_types, tenant, origin.origin()),
+        hold_minutes=int(settings.hold.total_seconds()) // 60,
+        writes_mail=settings.smtp is not None,
+        form=form,
+    )
+
+
+def _all() -> PageRequest:
+    return PageRequest(MAX_PAGE, None, config().keyring)

@@ -1,0 +1,86 @@
+"""Guards of pages. Pages of buyers have their secret in the URL, because links must open them."""
+
+from dataclasses import dataclass
+
+from flask import g, request
+
+from ticketing import credentials
+from ticketing.errors import NotFound, TicketingError
+from ticketing.limits import CallClass
+from ticketing.services.orders import holders
+from ticketing.too_many import TooManyRequests
+from ticketing.web.auth import Counts, Security
+from ticketing.web.context import config
+
+
+class _Page:
+    """What all guards of pages have in common: the OpenAPI document does not contain pages."""
+
+    def security(self, method: str, view: str) -> Security:
+        """Return an empty list: no header is required."""
+        return []
+
+    def errors(self, method: str, view: str) -> list[type[TicketingError]]:
+        """Return the errors that it may raise."""
+        return [NotFound, TooManyRequests]
+
+
+@dataclass(frozen=True)
+class Visitor(_Page):
+    """Lets everybody read, and send forms of the class `posts_as`."""
+
+    posts_as: CallClass
+
+    def check(self) -> None:
+        """Do nothing."""
+
+    def counts(self) -> Counts:
+        """Count by address: forms in their own class."""
+        return Counts(self.posts_as if request.method == "POST" else CallClass.PUBLIC)
+
+
+@dataclass(frozen=True)
+class OrderLink(_Page):
+    """Requires `{intent_id}.{client_secret}` in the path. Sets `g.order`."""
+
+    def check(self) -> None:
+        """Compare the client secret. NotFound."""
+        intent_id, _, secret = (request.view_args or {})["link"].partition(".")
+        if not credentials.is_client_secret(config().keyring, intent_id, secret):
+            raise NotFound("This order does not exist. Is the link complete?")
+        g.order = intent_id
+
+    def counts(self) -> Counts:
+        """Count a good link by its order, because many buyers can share one address."""
+        return Counts(CallClass.ORDER, g.order) if "order" in g else Counts(CallClass.CHECKOUT)
+
+
+@dataclass(frozen=True)
+class TicketLink(_Page):
+    """Requires the code of an admission in the path. Sets `g.admission`."""
+
+    def check(self) -> None:
+        """Find the admission. NotFound."""
+        g.admission = holders.find((request.view_args or {})["code"])
+        # The buyer who transferred it must not use up the requests of the new holder.
+        is_buyers = g.admission.generation == 1
+        g.order = (is_buyers and g.admission.intent_id) or g.admission.id
+
+    def counts(self) -> Counts:
+        """Count a good code by its order, because many holders can share one address."""
+        return Counts(CallClass.ORDER, g.order) if "order" in g else Counts(CallClass.CHECKOUT)
+
+
+@dataclass(frozen=True)
+class OfferLink(_Page):
+    """Requires the offer of a transfer in the path."""
+
+    def check(self) -> None:
+        """Compare the offer's digest. NotFound."""
+        offer = (request.view_args or {})["offer"]
+        if credentials.offered_transfer(config().keyring, offer) is None:
+            raise NotFound("This offer does not exist. Is the link complete?")
+
+    def counts(self) -> Counts:
+        """Count by address: the person who accepts an offer has nothing else yet."""
+        return Counts(CallClass.CHECKOUT)

@@ -1,0 +1,72 @@
+"""An event as schema.org data, for search engines (JSON-LD)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ticketing.constants import MICRO_UNIT_DECIMALS, Availability, EventType
+from ticketing.models.events import Event
+from ticketing.models.tenants import Tenant
+from ticketing.models.ticket_types import TicketType
+
+_SCHEMA = "https://schema.org/"
+_ATTENDANCE = {
+    EventType.ONLINE: "OnlineEventAttendanceMode",
+    EventType.IN_PERSON: "OfflineEventAttendanceMode",
+    EventType.HYBRID: "MixedEventAttendanceMode",
+}
+_AVAILABILITY = {
+    Availability.ON_SALE: "InStock",
+    Availability.NOT_STARTED: "PreSale",
+    Availability.SOLD_OUT: "SoldOut",
+}
+
+
+def event(
+    of: Event, ticket_types: Sequence[TicketType], tenant: Tenant, origin: str
+) -> dict[str, Any]:
+    """Return a published event as a schema.org `Event`, with an `Offer` for each ticket type."""
+    url = f"{origin}/{tenant.slug}/{of.slug}"
+    found: dict[str, Any] = {
+        "@context": _SCHEMA,
+        "@type": "Event",
+        "name": of.title,
+        "url": url,
+        "startDate": of.start_at.isoformat(),
+        "eventStatus": f"{_SCHEMA}EventScheduled",
+        "eventAttendanceMode": _SCHEMA + _ATTENDANCE[EventType(of.type)],
+        "organizer": {"@type": "Organization", "name": tenant.name},
+        "location": _locations(of, url),
+        "offers": [_offer(each, url) for each in ticket_types],
+    }
+    if of.end_at is not None:
+        found["endDate"] = of.end_at.isoformat()
+    if of.description:
+        found["description"] = of.description
+    return found
+
+
+def _locations(of: Event, url: str) -> list[dict[str, Any]]:
+    """Return where it is. The join URL is only for those who have a ticket."""
+    online = {"@type": "VirtualLocation", "url": url}
+    place = {"@type": "Place", "name": of.venue or of.title, "address": of.venue or ""}
+    return {
+        EventType.ONLINE: [online],
+        EventType.IN_PERSON: [place],
+        EventType.HYBRID: [place, online],
+    }[EventType(of.type)]
+
+
+def _offer(ticket_type: TicketType, url: str) -> dict[str, Any]:
+    availability = _AVAILABILITY.get(ticket_type.availability, "OutOfStock")
+    whole, rest = divmod(ticket_type.price_amount, 10**MICRO_UNIT_DECIMALS)
+    found = {
+        "@type": "Offer",
+        "name": ticket_type.name,
+        "url": url,
+        "price": f"{whole}.{rest:0{MICRO_UNIT_DECIMALS}}",
+        "priceCurrency": ticket_type.currency,
+        "availability": _SCHEMA + availability,
+    }
+    if ticket_type.sales_start_at is not None:
+        found["validFrom"] = ticket_type.sales_start_at.isoformat()
+    return found

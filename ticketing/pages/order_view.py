@@ -1,0 +1,175 @@
+"""What the page of an order shows. It reads no chain, and changes nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from ticketing import clock
+from ticketing.config import Config
+from ticketing.constants import LIVE, Flag, IntentStatus, Publication
+from ticketing.models.events import Event
+from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.tenants import Tenant
+from ticketing.models.ticket_types import TicketType
+from ticketing.services import admission_views, chains
+from ticketing.services.orders import intents
+from ticketing.services.payments import demo_wallet
+
+_UNSEEN_AFTER = timedelta(seconds=90)
+"""A worker without open orders looks once a minute."""
+
+_POLLS_UNSEEN = 10
+_TIMER_PART = 4
+"""The timer runs in the last quarter of the hold."""
+
+_GROUP = 4
+"""Characters of an address that are read together."""
+
+
+class State(StrEnum):
+    """What the page is about. Each has a template in templates/pages/order."""
+
+    FREE = "free"
+    PAY = "pay"
+    PROCESSING = "processing"
+    CONFIRMED = "confirmed"
+    EXPIRED = "expired"
+    CANCELED = "canceled"
+    REVERSED = "reversed"
+
+
+_ENDED = (State.EXPIRED, State.CANCELED)
+_ASKED_EVERY = {State.PAY: 3, State.PROCESSING: 3, State.REVERSED: 3, State.EXPIRED: 30}
+_ASKED_SELDOM = 30
+"""How often the page asks for news, in seconds."""
+
+
+@dataclass(frozen=True)
+class OrderView:
+    """An order as its page shows it. `is_unseen`: its chain cannot be read at the moment."""
+
+    intent: PaymentIntent
+    event: Event
+    tenant: Tenant
+    ticket_type: TicketType
+    network: str
+    payments: Sequence[Payment]
+    is_unseen: bool
+    writes_mail: bool
+    now: datetime
+
+    @property
+    def state(self) -> State:
+        """What the page is about."""
+        status = IntentStatus(self.intent.status)
+        if status is not IntentStatus.AWAITING_PAYMENT:
+            return State(status)
+        if self.intent.chain_id is None:
+            return State.FREE
+        # A payment for an order that had expired was removed. No other one is asked for.
+        return State.PAY if self.intent.amount_due else State.REVERSED
+
+    @property
+    def waits(self) -> bool:
+        """Whether the order waits for the chain."""
+        return self.state in (State.PAY, State.PROCESSING, State.REVERSED)
+
+    @property
+    def asks_every(self) -> int:
+        """After how many seconds the page asks for news. 0: never."""
+        if self.state in _ASKED_EVERY:
+            return _ASKED_EVERY[self.state]
+        return _ASKED_SELDOM if self.intent.refund_due or self.state is State.CANCELED else 0
+
+    @property
+    def marker(self) -> str:
+        """What the page shows of the order that can change. static/pages/order.js writes it too."""
+        intent = self.intent
+        parts = (
+            *(intent.status, intent.amount_received, intent.amount_due, intent.confirmations),
+            *(intent.refund_due, intent.refund_pending, len(intent.refunds)),
+            intent.refund_address or "",
+        )
+        return " ".join(map(str, parts))
+
+    @property
+    def blocks_seen(self) -> int:
+        """How many blocks the payment has, at most those that it needs."""
+        return min(self.intent.confirmations, self.intent.required_confirmations or 0)
+
+    @property
+    def timer_from(self) -> datetime:
+        """When the timer begins to run."""
+        ends: datetime = self.intent.expires_at
+        began: datetime = self.intent.created_at
+        return ends - (ends - began) / _TIMER_PART
+
+    @property
+    def address_groups(self) -> list[str]:
+        """The payment address in parts that are easy to compare."""
+        address = self.intent.address or ""
+        return [address[at : at + _GROUP] for at in range(0, len(address), _GROUP)]
+
+    @property
+    def was_removed(self) -> bool:
+        """Whether a reorganization removed a payment that may come back while the order waits."""
+        return Flag.REORGED in self.intent.flags and self.intent.grace_until is not None
+
+    @property
+    def is_on_sale(self) -> bool:
+        """Whether event and ticket type are published."""
+        return self.event.status == self.ticket_type.status == Publication.PUBLISHED
+
+    @property
+    def is_event_canceled(self) -> bool:
+        """Whether the organizer has canceled the event."""
+        return bool(self.event.status == Publication.CANCELED)
+
+    @property
+    def can_order_again(self) -> bool:
+        """Whether the order ended without money that is owed, and its tickets are still sold."""
+        return self.state in _ENDED and self.is_on_sale and not self.intent.refund_due
+
+    @property
+    def has_refund(self) -> bool:
+        """Whether money is owed, or was."""
+        intent = self.intent
+        return bool(intent.refund_due or intent.refunds or intent.waived)
+
+    @property
+    def has_demo_wallet(self) -> bool:
+        """Whether the page offers the demo wallet."""
+        return demo_wallet.exists_for(self.intent)
+
+
+def read(intent_id: str, config: Config) -> OrderView:
+    """Return what the page of an order shows. NotFound."""
+    intent = intents.find(intent_id)
+    intents.add_payment_details([intent])
+    admission_views.add_to_order(intent, intent.event.online_join_url, config.keyring)
+    now = clock.now()
+    return OrderView(
+        intent=intent,
+        event=intent.event,
+        tenant=intent.tenant,
+        ticket_type=intent.ticket_type,
+        network=chains.name_of(intent.chain_id, config),
+        payments=[each for each in intents.payments_of(intent) if each.canonical],
+        is_unseen=_waits_for_chain(intent) and _is_unseen(intent, config, now),
+        writes_mail=config.smtp is not None and intent.buyer_email is not None,
+        now=now,
+    )
+
+
+def _waits_for_chain(intent: PaymentIntent) -> bool:
+    waiting = (*LIVE, IntentStatus.REVERSED)
+    return intent.chain_id is not None and intent.status in waiting
+
+
+def _is_unseen(intent: PaymentIntent, config: Config, now: datetime) -> bool:
+    """Return whether the worker has not read the chain of an order for some time."""
+    state = chains.states().get(intent.chain_id or 0)
+    looked_at = None if state is None else state.looked_at
+    patience = max(_UNSEEN_AFTER, timedelta(seconds=_POLLS_UNSEEN * config.poll_seconds))
+    return looked_at is None or now - looked_at > patience

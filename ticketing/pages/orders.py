@@ -1,0 +1,133 @@
+"""The page of an order: paying, then its tickets, and what becomes of money that is owed."""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from flask import g, redirect
+from werkzeug import Response as AnyResponse
+
+from schemas.forms import EmptyForm, RefundAddressForm
+from ticketing.conflicts import IntentCanceled, IntentReversed, SalesEnded
+from ticketing.errors import IntentExpired, NotFound, PaymentRequired, TicketingError
+from ticketing.limits import CallClass
+from ticketing.pages import forms, links, order_view, qr, render
+from ticketing.pages.forms import Form
+from ticketing.pages.guards import OrderLink
+from ticketing.pages.surface import PageBlueprint
+from ticketing.services import checkout
+from ticketing.services.checkout import Order
+from ticketing.services.orders import intents
+from ticketing.services.payments import demo_wallet, refund_addresses
+from ticketing.web import rate_limit
+from ticketing.web.context import address, client, config
+from ticketing.web.idempotency import once
+
+blp = PageBlueprint("orders", __name__, guard=OrderLink(), is_secret=True)
+
+
+@blp.get("/o/<link>")
+def show_order(link: str) -> str:
+    """Show the order in its present state."""
+    return _page(Form())
+
+
+@blp.post("/o/<link>/purchase")
+def purchase(link: str) -> AnyResponse:
+    """Look for the payment now: the buyer says that they have paid. Or take free tickets."""
+    return _carried_out(_look)
+
+
+@blp.post("/o/<link>/cancel")
+def cancel(link: str) -> AnyResponse:
+    """Cancel an order that has received nothing."""
+    tenant_id = intents.find(g.order).tenant_id
+    return _carried_out(lambda: checkout.cancel(tenant_id, g.order, config()).id)
+
+
+@blp.post("/o/<link>/refund-address")
+def state_refund_address(link: str) -> AnyResponse:
+    """State where money that is owed shall go."""
+    tenant_id = intents.find(g.order).tenant_id
+
+    def state() -> str:
+        form = forms.read(RefundAddressForm)
+        return refund_addresses.state(tenant_id, g.order, form["address"]).id
+
+    return _carried_out(state)
+
+
+@blp.post("/o/<link>/again")
+def order_again(link: str) -> AnyResponse:
+    """Order the same tickets again, and go to the page of the new order."""
+
+    def order() -> str:
+        # The new link has requests of its own, so count the order by address, as all orders.
+        rate_limit.count_also(CallClass.PREFLIGHT, address())
+        return _once(_order_again)
+
+    return _carried_out(order)
+
+
+@blp.post("/o/<link>/demo-payment")
+def pay_from_demo_wallet(link: str) -> AnyResponse:
+    """Pay what is due from the wallet of a demo, on the local chain only."""
+
+    def pay() -> str:
+        _once(lambda: demo_wallet.pay(g.order, config()))
+        return _look()
+
+    return _carried_out(pay)
+
+
+def _carried_out(act: Callable[[], str]) -> AnyResponse:
+    """Go to the page of the order whose id `act` returns. If it is refused, the page says why."""
+    try:
+        return redirect(links.order(act()), 303)
+    except PaymentRequired:
+        return redirect(f"{links.order(g.order)}#looked", 303)
+    except TicketingError as error:
+        return forms.shown_again(_page(forms.refused(error)), error)
+
+
+def _look() -> str:
+    """Look for the payment. The page shows what became of the order. PaymentRequired."""
+    intent_id: str = g.order
+    with suppress(IntentExpired, IntentCanceled, IntentReversed):
+        checkout.purchase(intents.find(intent_id).tenant_id, intent_id, config())
+    return intent_id
+
+
+def _once(act: Callable[[], str]) -> str:
+    forms.read(EmptyForm)
+    return once(forms.key(), act)
+
+
+def _order_again() -> str:
+    before = intents.find(g.order)
+    wanted = Order(
+        event_id=before.event_id,
+        ticket_id=before.ticket_type_id,
+        quantity=before.quantity,
+        client=client(),
+        buyer_email=before.buyer_email,
+        buyer_name=before.buyer_name,
+    )
+    try:
+        return checkout.preflight(before.tenant, wanted, config()).id
+    except NotFound:
+        raise SalesEnded from None  # it was sold once
+
+
+def _page(form: Form) -> str:
+    view = order_view.read(g.order, config())
+    return render.page(
+        "order.html",
+        tenant=view.tenant,
+        view=view,
+        intent=view.intent,
+        event=view.event,
+        path=links.order(view.intent.id),
+        ticket_link=links.ticket,
+        qr=qr.svg,
+        form=form,
+    )

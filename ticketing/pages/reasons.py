@@ -1,0 +1,50 @@
+"""What errors mean for people. The sentences of the API are for programmers."""
+
+from ticketing.errors import TicketingError
+
+_WRONG_ADDRESS = "This is not a complete address. Copy it from your wallet again: 0x and 40 signs."
+
+_REASONS = {
+    "sold_out": "Somebody was faster: so many tickets are not left.",
+    "sales_not_started": "The sale of this ticket has not started.",
+    "sales_ended": "The sale of this ticket has ended.",
+    "below_minimum": "This ticket is sold in larger numbers. Order more of it.",
+    "above_maximum": "This is more than one order can have. Order fewer tickets.",
+    "not_payable": "This ticket cannot be paid at the moment. Please ask the organizer.",
+    "key_required": "This ticket is not sold on this page.",
+    "too_much_unpaid": "Your network holds many unpaid tickets. Pay for some, or wait.",
+    "too_many_orders": "Your network has made too many orders today. Try again tomorrow.",
+    "too_many_free": "Your network has ordered too many free tickets of this event today.",
+    "too_many_requests": "Too many people of your network are here. Wait a minute, then try again.",
+    "too_many_transfers": "This ticket was offered too often today. Try again tomorrow.",
+    "invalid_request": "Please correct what is marked below.",
+    "not_transferable": "This ticket cannot be given to somebody else.",
+    "transfers_closed": "Tickets of this event can no longer be given to somebody else.",
+    "already_redeemed": "This ticket has been used at the door.",
+    "admission_void": "This ticket is no longer valid.",
+    "admission_suspended": "This ticket is suspended, because its payment is missing.",
+    "offer_ended": "This offer has ended. Ask its sender for a new one.",
+    "chain_unavailable": "We cannot see the network at the moment. Nothing is lost. Try again.",
+    "intent_not_cancelable": "Money has arrived for this order. It cannot be canceled.",
+}
+
+_AT_FIELDS = {
+    "Must be an address with a valid EIP-55 checksum.": _WRONG_ADDRESS,
+    "String does not match expected pattern.": _WRONG_ADDRESS,
+    "Must not be the zero address.": "Nobody owns this address. Money sent there is lost.",
+    "Must not be the address of the token.": "This is the address of the token, not of a wallet.",
+    "Must not be the payment address of an order.": (
+        "This is where an order is paid. Money sent there would not reach you."
+    ),
+    "Missing data for required field.": "Please fill this in.",
+}
+
+
+def reason(error: TicketingError) -> str:
+    """Return a sentence for the person who got this error, to be translated."""
+    return _REASONS.get(error.code, error.detail)
+
+
+def at_field(message: str) -> str:
+    """Return what is wrong with a field, for the person who filled it in, to be translated."""
+    return _AT_FIELDS.get(message, message)

@@ -1,0 +1,75 @@
+"""The templates of pages: their language, and how they show amounts, times and people's text."""
+
+import re
+from gettext import NullTranslations
+from typing import Any
+
+from flask import Flask, render_template
+from jinja2 import StrictUndefined
+from markupsafe import Markup, escape
+
+from ticketing import formats
+from ticketing.constants import CURRENCY
+from ticketing.pages import assets
+from ticketing.pages.reasons import reason
+from ticketing.web import origin
+
+_BLANK_LINE = re.compile(r"\r?\n\r?\n")
+_LINK = re.compile(r"(https?://[^\s<>\"]{1,2000})")
+_LINKED = Markup('<a href="{0}" rel="nofollow noopener ugc">{0}</a>')
+_AFTER_LINK = ".,;:!?)]'"
+
+
+def register(app: Flask, translations: NullTranslations) -> None:
+    """Set up the templates, in the language of some translations."""
+    environment = app.jinja_env
+    environment.undefined = StrictUndefined
+    environment.trim_blocks = environment.lstrip_blocks = True
+    environment.add_extension("jinja2.ext.i18n")
+    environment.policies["ext.i18n.trimmed"] = True
+    # The extension adds this method.
+    environment.install_gettext_translations(translations, newstyle=True)  # type: ignore[attr-defined]
+    environment.filters.update(
+        amount=lambda micro_units, currency=CURRENCY: formats.amount(micro_units, currency),
+        number=formats.number,
+        moment=formats.moment,
+        end=formats.end,
+        time_of_day=formats.time_of_day,
+        person=person,
+        paragraphs=paragraphs,
+        reason=reason,
+    )
+    environment.globals.update(asset=assets.url)
+
+
+def page(name: str, **values: Any) -> str:
+    """Render the template of a page, which can make links to other pages."""
+    return template(name, origin=origin.origin(), **values)
+
+
+def template(name: str, **values: Any) -> str:
+    """Render a template in templates/pages."""
+    return render_template(f"pages/{name}", **values)
+
+
+def person(text: str) -> Markup:
+    """Return text that somebody wrote, so that it cannot change the direction of what follows."""
+    return Markup("<bdi>{}</bdi>").format(text)
+
+
+def paragraphs(text: str) -> Markup:
+    """Return text that somebody wrote, with its line breaks, and with links for its URLs."""
+    blocks = [block.splitlines() for block in _BLANK_LINE.split(text) if block.strip()]
+    return Markup().join(
+        Markup("<p><bdi>{}</bdi></p>").format(Markup("<br>").join(map(_with_links, lines)))
+        for lines in blocks
+    )
+
+
+def _with_links(line: str) -> Markup:
+    *pairs, last = _LINK.split(line)
+    shown = [
+        escape(text) + _LINKED.format(url.rstrip(_AFTER_LINK)) + url[len(url.rstrip(_AFTER_LINK)) :]
+        for text, url in zip(pairs[::2], pairs[1::2], strict=True)
+    ]
+    return Markup().join([*shown, last])

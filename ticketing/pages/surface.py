@@ -1,0 +1,58 @@
+"""The blueprint of every page: its guard, the checks of forms, the headers that keep it safe."""
+
+from typing import Any
+
+from flask import Blueprint, Response, request
+
+from ticketing.errors import NotFound, PayloadTooLarge
+from ticketing.web import origin, rate_limit
+from ticketing.web.auth import Guard
+
+MAX_FORM_BYTES = 16 * 1024
+
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+# With `no-referrer`, forms would send `Origin: null`.
+HEADERS = (
+    ("Content-Security-Policy", CONTENT_SECURITY_POLICY),
+    ("Referrer-Policy", "same-origin"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+)
+
+SECRET_HEADERS = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"))
+"""Of a page that has a secret in its URL."""
+
+
+class PageBlueprint(Blueprint):
+    """A blueprint of pages. `is_secret`: their URLs contain a secret."""
+
+    def __init__(
+        self, name: str, import_name: str, *, guard: Guard, is_secret: bool = False, **options: Any
+    ) -> None:
+        super().__init__(f"pages_{name}", import_name, **options)
+        self.guard = guard
+        self.is_secret = is_secret
+        self.before_request(self._check)
+        self.after_request(self._add_headers)
+
+    def _check(self) -> None:
+        request.max_content_length = MAX_FORM_BYTES
+        if (request.content_length or 0) > MAX_FORM_BYTES:
+            raise PayloadTooLarge(f"The form exceeds {MAX_FORM_BYTES // 1024} KiB.")
+        try:
+            origin.check_host()
+            if request.method == "POST":
+                origin.check_same_origin()
+            self.guard.check()
+        finally:
+            rate_limit.count(*self.guard.counts())
+        if any("\0" in part for part in (request.view_args or {}).values()):
+            raise NotFound  # No id contains NUL, and Postgres rejects it in a parameter.
+
+    def _add_headers(self, response: Response) -> Response:
+        for name, value in HEADERS + (SECRET_HEADERS if self.is_secret else ()):
+            response.headers[name] = value
+        return response

@@ -1,0 +1,115 @@
+"""The page of a ticket: its QR code, its holder's name, and how to pass it on."""
+
+from collections.abc import Callable
+
+from flask import g, redirect
+from werkzeug import Response as AnyResponse
+
+from schemas.forms import EmptyForm, HolderForm
+from ticketing.constants import Publication
+from ticketing.errors import NotFound, TicketingError
+from ticketing.models.admissions import Admission
+from ticketing.pages import forms, links, qr, render
+from ticketing.pages.forms import Form
+from ticketing.pages.guards import TicketLink
+from ticketing.pages.surface import PageBlueprint
+from ticketing.services import admission_views
+from ticketing.services.orders import holders, transfers
+from ticketing.services.orders.holders import Holder
+from ticketing.web import origin
+from ticketing.web.context import config
+from ticketing.web.idempotency import once
+
+_PASS_ON = "#pass-on"
+
+blp = PageBlueprint("tickets", __name__, guard=TicketLink(), is_secret=True)
+
+
+@blp.get("/t/<code>")
+def show_ticket(code: str) -> str:
+    """Show a ticket to everybody who has its link."""
+    return _page(g.admission)
+
+
+@blp.post("/t/<code>/holder")
+def name_holder(code: str) -> AnyResponse:
+    """Write another name and email address on the ticket. An empty field removes it."""
+    found: Admission = g.admission
+
+    def name() -> None:
+        holders.name(found.tenant_id, found.id, code, _holder())
+
+    return _done_or_refused(code, name, links.ticket(code), form="naming")
+
+
+@blp.post("/t/<code>/offer")
+def offer_ticket(code: str) -> AnyResponse:
+    """Offer the ticket to somebody else. The page then shows the link of the offer."""
+    found: Admission = g.admission
+
+    def offer() -> None:
+        to = _holder()
+        once(
+            forms.key(),
+            lambda: transfers.offer(found.tenant_id, found.id, code, to, config()).id,
+        )
+
+    return _done_or_refused(code, offer, links.ticket(code) + _PASS_ON, form="passing_on")
+
+
+@blp.post("/t/<code>/offer/cancel")
+def take_offer_back(code: str) -> AnyResponse:
+    """End the offer, so that its link no longer works."""
+    found: Admission = g.admission
+
+    def cancel() -> None:
+        forms.read(EmptyForm)
+        transfers.cancel(found.tenant_id, found.id, code)
+
+    return _done_or_refused(code, cancel, links.ticket(code) + _PASS_ON, form="passing_on")
+
+
+def _holder() -> Holder:
+    sent = forms.read(HolderForm)
+    return {"name": sent.get("name"), "email": sent.get("email")}
+
+
+def _done_or_refused(code: str, act: Callable[[], None], then: str, *, form: str) -> AnyResponse:
+    """Do it, and go to `then`. If it is refused, show the page with the form that was sent."""
+    try:
+        act()
+    except NotFound:
+        raise
+    except TicketingError as error:
+        # What refused it may have changed the admission meanwhile.
+        page = _page(holders.find(code), **{form: forms.refused(error)})
+        return forms.shown_again(page, error)
+    return redirect(then, 303)
+
+
+def _page(of: Admission, naming: Form | None = None, passing_on: Form | None = None) -> str:
+    settings = config()
+    admission = admission_views.for_holder(of, settings.keyring, shows_code=True)
+    is_canceled = admission.event.status == Publication.CANCELED
+    text = None if is_canceled else admission.shown_qr
+    return render.page(
+        "ticket.html",
+        tenant=admission.tenant,
+        admission=admission,
+        event=admission.event,
+        qr=text and qr.svg(text),
+        offer_url=_offer_url(admission),
+        obstacle=transfers.obstacle(admission),
+        naming_obstacle=holders.naming_obstacle(admission),
+        naming=naming or Form(),
+        passing_on=passing_on or Form(),
+        writes_mail=settings.smtp is not None,
+    )
+
+
+def _offer_url(admission: Admission) -> str | None:
+    """Return the link of the open offer, in full. None if there is no offer."""
+    if admission.transfer is None:
+        return None
+    offer = transfers.offer_again(admission.transfer.id, config())
+    return None if offer is None else origin.origin() + links.transfer(offer.offer)

@@ -1,0 +1,1 @@
+"""What an organizer downloads as CSV files: attendees, orders, payments."""

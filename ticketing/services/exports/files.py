@@ -1,0 +1,78 @@
+"""Write the tables of an event as CSV files (RFC 4180, UTF-8 with a byte order mark)."""
+
+import codecs
+import csv
+import io
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any
+
+from ticketing.db.connection import snapshot
+from ticketing.services.access.rate_limits import OneAtATime
+from ticketing.services.catalog import events
+from ticketing.services.exports import cells, tables
+from ticketing.services.exports.tables import Table
+
+CONTENT_TYPE = "text/csv; charset=utf-8; header=present"
+MAX_MEMORY_BYTES = 1024 * 1024
+"""A larger file is on the disk."""
+
+_turn = OneAtATime(retry_after=2)
+
+
+@dataclass(frozen=True)
+class CsvFile:
+    """A complete file of `size` bytes with the name to save it under. Close `content` after use."""
+
+    name: str
+    size: int
+    content: IO[bytes]
+
+
+def attendees(tenant_id: str, event_id: str) -> CsvFile:
+    """Return all admissions of an event. NotFound; TooManyRequests beside another export."""
+    return _write(tables.ATTENDEES, tenant_id, event_id)
+
+
+def orders(tenant_id: str, event_id: str) -> CsvFile:
+    """Return all orders of an event. NotFound; TooManyRequests beside another export."""
+    return _write(tables.ORDERS, tenant_id, event_id)
+
+
+def payments(tenant_id: str, event_id: str) -> CsvFile:
+    """Return the payments and refunds of an event's orders.
+
+    NotFound; TooManyRequests beside another export.
+    """
+    return _write(tables.PAYMENTS, tenant_id, event_id)
+
+
+def _write(table: Table, tenant_id: str, event_id: str) -> CsvFile:
+    """Write a table as of one moment.
+
+    The file is complete before its first byte is sent. So no client, however slow, keeps the
+    snapshot open or the thread busy, and an error in between is an error for the client too.
+    """
+    event = events.get(tenant_id, event_id)
+    with ExitStack() as on_error:
+        content = on_error.enter_context(SpooledTemporaryFile(MAX_MEMORY_BYTES))
+        with _turn.turn(), snapshot():
+            content.write(codecs.BOM_UTF8 + _lines([table.columns]))
+            for rows in table.batches(event.id):
+                content.write(_lines(_cells(table, row) for row in rows))
+        size = content.tell()
+        content.seek(0)
+        on_error.pop_all()
+    return CsvFile(f"{event.slug}-{table.name}.csv", size, content)
+
+
+def _cells(table: Table, row: Any) -> list[str]:
+    return [cells.text_of(value(row)) for value in table.columns.values()]
+
+
+def _lines(rows: Iterable[Iterable[str]]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\r\n").writerows(rows)
+    return text.getvalue().encode()

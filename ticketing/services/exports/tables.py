@@ -1,0 +1,256 @@
+"""The tables that an organizer can download: their columns, and the rows in batches by id.
+
+A money column with the name of an API field is in micro-units, as there: an integer cannot be
+misread by a spreadsheet with a decimal comma. `amount_decimal` is the amount in the currency.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from operator import attrgetter, itemgetter
+from typing import Any
+
+from peewee import Field, ModelSelect
+
+from ticketing.constants import MICRO_UNIT_DECIMALS
+from ticketing.models.admissions import Admission
+from ticketing.models.base import UtcDateTimeField
+from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.prepared import Prepared
+from ticketing.models.refunds import Refund
+from ticketing.models.ticket_types import TicketType
+
+BATCH = 1000
+"""How many admissions or orders are in memory at a time."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A file: its columns in their order, and `batches` of the rows of one event."""
+
+    name: str
+    columns: Mapping[str, Callable[[Any], Any]]
+    batches: Callable[[str], Iterator[Sequence[Any]]]
+
+
+@dataclass(frozen=True)
+class Movement:
+    """A payment to an order, or a refund of it. The amount of a refund is negative."""
+
+    kind: str
+    id: str
+    order: PaymentIntent
+    amount: int
+    chain_id: int
+    tx_hash: str
+    log_index: int
+    block_number: int | None
+    block_time: datetime | None
+    recorded_at: datetime
+    sender: str | None
+    recipient: str | None
+    canonical: bool
+
+
+_OF_ADMISSION: dict[str, Field[Any]] = {
+    "admission_id": Admission.id,
+    "status": Admission.status,
+    "ticket_id": Admission.ticket_type,
+    "ticket_type": TicketType.name,
+    "holder_name": Admission.holder_name,
+    "holder_email": Admission.holder_email,
+    "generation": Admission.generation,
+    "redeemed_at": Admission.redeemed_at,
+    "redeemed_gate": Admission.redeemed_gate,
+    "intent_id": Admission.intent,
+    "created_at": Admission.created_at,
+}
+
+
+@Prepared
+def _admissions(event_id: Any, after: Any) -> ModelSelect[Admission]:
+    return (
+        Admission.select(*_OF_ADMISSION.values())
+        .join(TicketType)
+        .where(Admission.event == event_id, Admission.id > after)
+        .order_by(Admission.id)
+        .limit(BATCH)
+    )
+
+
+@Prepared
+def _orders(event_id: Any, after: Any) -> ModelSelect[PaymentIntent]:
+    shown = (
+        *(PaymentIntent.id, PaymentIntent.created_at, PaymentIntent.status, PaymentIntent.flags),
+        *(PaymentIntent.ticket_type, PaymentIntent.quantity, PaymentIntent.currency),
+        *(PaymentIntent.unit_amount, PaymentIntent.amount, PaymentIntent.amount_received),
+        *(PaymentIntent.refund_due, PaymentIntent.refund_pending, PaymentIntent.refunded),
+        *(PaymentIntent.waived, PaymentIntent.ended_at, PaymentIntent.chain_id),
+        *(PaymentIntent.address, PaymentIntent.refund_address, PaymentIntent.buyer_name),
+        *(PaymentIntent.buyer_email, PaymentIntent.expires_at, PaymentIntent.confirmed_at),
+    )
+    return (
+        PaymentIntent.select(*shown, TicketType.name)
+        .join(TicketType)
+        .where(PaymentIntent.event == event_id, PaymentIntent.id > after)
+        .order_by(PaymentIntent.id)
+        .limit(BATCH)
+    )
+
+
+@Prepared
+def _addresses(event_id: Any, after: Any) -> ModelSelect[PaymentIntent]:
+    return (
+        PaymentIntent.select(PaymentIntent.id, PaymentIntent.address, PaymentIntent.currency)
+        .where(PaymentIntent.event == event_id, PaymentIntent.id > after)
+        .order_by(PaymentIntent.id)
+        .limit(BATCH)
+    )
+
+
+def _between(event_id: Any, after: Any, last: Any) -> Any:
+    return (
+        (PaymentIntent.event == event_id) & (PaymentIntent.id > after) & (PaymentIntent.id <= last)
+    )
+
+
+@Prepared
+def _payments(event_id: Any, after: Any, last: Any) -> ModelSelect[Payment]:
+    return Payment.select().join(PaymentIntent).where(_between(event_id, after, last))
+
+
+@Prepared
+def _refunds(event_id: Any, after: Any, last: Any) -> ModelSelect[Refund]:
+    return Refund.select().join(PaymentIntent).where(_between(event_id, after, last))
+
+
+def _attendees(event_id: str) -> Iterator[Sequence[Any]]:
+    """Yield the admissions of an event as tuples, because models take three times as long."""
+    after = ""
+    while rows := _admissions.tuples(event_id=event_id, after=after):
+        yield rows
+        after = rows[-1][0]
+
+
+def _by_id(page: Prepared[Any]) -> Callable[[str], Iterator[Sequence[Any]]]:
+    """Return a function that yields all rows of an event in batches, ordered by id."""
+
+    def batches(event_id: str) -> Iterator[Sequence[Any]]:
+        after = ""
+        while rows := page.rows(event_id=event_id, after=after):
+            yield rows
+            after = rows[-1].id
+
+    return batches
+
+
+def _movements(event_id: str) -> Iterator[Sequence[Movement]]:
+    """Yield the payments and refunds of an event, ordered by order and then by block."""
+    after = ""
+    for orders in _by_id(_addresses)(event_id):
+        found: dict[str, list[Movement]] = defaultdict(list)
+        by_id = {order.id: order for order in orders}
+        span = {"event_id": event_id, "after": after, "last": orders[-1].id}
+        payments: list[Payment] = _payments.rows(**span)
+        refunds: list[Refund] = _refunds.rows(**span)
+        for payment in payments:
+            found[payment.intent_id].append(_of_payment(payment, by_id[payment.intent_id]))
+        for refund in refunds:
+            found[refund.intent_id].append(_of_refund(refund, by_id[refund.intent_id]))
+        yield [each for order in orders for each in sorted(found[order.id], key=_place)]
+        after = orders[-1].id
+
+
+def _place(movement: Movement) -> tuple[int, int, str]:
+    return movement.block_number or 0, movement.log_index, movement.id
+
+
+def _of_payment(payment: Payment, order: PaymentIntent) -> Movement:
+    return Movement(
+        kind="payment",
+        id=payment.id,
+        order=order,
+        amount=payment.amount,
+        chain_id=payment.chain_id,
+        tx_hash=payment.tx_hash,
+        log_index=payment.log_index,
+        block_number=payment.block_number,
+        block_time=payment.block_time,
+        recorded_at=payment.seen_at,
+        sender=payment.sender,
+        recipient=order.address,
+        canonical=payment.canonical,
+    )
+
+
+def _of_refund(refund: Refund, order: PaymentIntent) -> Movement:
+    return Movement(
+        kind="refund",
+        id=refund.id,
+        order=order,
+        amount=-refund.amount,
+        chain_id=refund.chain_id,
+        tx_hash=refund.tx_hash,
+        log_index=refund.log_index,
+        block_number=refund.block_number,
+        block_time=None,
+        recorded_at=refund.created_at,
+        sender=None,
+        recipient=refund.recipient,
+        canonical=refund.canonical,
+    )
+
+
+def _decimal(row: Any) -> Decimal:
+    return Decimal(row.amount).scaleb(-MICRO_UNIT_DECIMALS)
+
+
+def _same(*names: str) -> dict[str, Callable[[Any], Any]]:
+    """Return columns with the names of a row's attributes."""
+    return {name: attrgetter(name) for name in names}
+
+
+def _at(place: int, field: Field[Any]) -> Callable[[Any], Any]:
+    """Return a function for a column of a tuple. SQLite's tuples have times as text."""
+    if isinstance(field, UtcDateTimeField):
+        return lambda row: field.python_value(row[place])
+    return itemgetter(place)
+
+
+ATTENDEES = Table(
+    "attendees",
+    {name: _at(place, field) for place, (name, field) in enumerate(_OF_ADMISSION.items())},
+    _attendees,
+)
+ORDERS = Table(
+    "orders",
+    {
+        "intent_id": attrgetter("id"),
+        **_same("created_at", "status"),
+        "flags": lambda order: " ".join(order.flags_in_order),
+        "ticket_id": attrgetter("ticket_type_id"),
+        "ticket_type": attrgetter("ticket_type.name"),
+        **_same("quantity", "currency"),
+        "amount_decimal": _decimal,
+        **_same("unit_amount", "amount", "amount_received", "amount_due", "refund_due"),
+        **_same("refund_pending", "refunded", "waived", "chain_id", "address", "refund_address"),
+        **_same("buyer_name", "buyer_email", "expires_at", "confirmed_at"),
+    },
+    _by_id(_orders),
+)
+PAYMENTS = Table(
+    "payments",
+    {
+        **_same("kind", "id"),
+        "intent_id": attrgetter("order.id"),
+        "currency": attrgetter("order.currency"),
+        "amount_decimal": _decimal,
+        **_same("amount", "canonical", "chain_id", "tx_hash", "log_index", "block_number"),
+        **_same("block_time", "recorded_at", "sender", "recipient"),
+    },
+    _movements,
+)

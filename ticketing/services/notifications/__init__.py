@@ -1,0 +1,1 @@
+"""Notifications: record facts, list them, and deliver them by webhook and mail."""

@@ -1,0 +1,177 @@
+"""What notifications say: the `data` of every type, and which facts follow from a change.
+
+`data` is thin: ids, statuses, flags, amounts, chain ids. It has no name, mail address, code or URL,
+and no text that a person wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ticketing import clock
+from ticketing.constants import IntentStatus, Publication
+from ticketing.models.admissions import Admission, Transfer
+from ticketing.models.events import Event
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.ticket_types import StockCount
+from ticketing.notification_types import NotificationType
+
+Data = dict[str, Any]
+"""The data of a notification, for JSON."""
+
+Fact = tuple[NotificationType, Data]
+"""A fact to record."""
+
+ENTERED = {
+    IntentStatus.PROCESSING: NotificationType.INTENT_PROCESSING,
+    IntentStatus.CONFIRMED: NotificationType.INTENT_CONFIRMED,
+    IntentStatus.EXPIRED: NotificationType.INTENT_EXPIRED,
+    IntentStatus.CANCELED: NotificationType.INTENT_CANCELED,
+    IntentStatus.REVERSED: NotificationType.INTENT_REVERSED,
+}
+"""The fact that an intent entered a status. Nothing says that one waits for payment again."""
+
+
+def event_published(event: Event) -> Fact:
+    """An event became public."""
+    return NotificationType.EVENT_PUBLISHED, _event(event)
+
+
+def event_changed(event: Event, changed: Iterable[str]) -> Fact:
+    """Fields of an event have new values. `changed` are their names."""
+    return NotificationType.EVENT_CHANGED, {**_event(event), "changed": sorted(changed)}
+
+
+def event_canceled(
+    event: Event, *, refund: bool, admissions_voided: int, intents_canceled: int
+) -> Fact:
+    """An event was canceled, with or without refunds. The counts are what ended with it."""
+    return NotificationType.EVENT_CANCELED, {
+        **_event(event),
+        "refund": refund,
+        "admissions_voided": admissions_voided,
+        "intents_canceled": intents_canceled,
+    }
+
+
+def stock_changed(event_id: str, ticket_id: str, was: StockCount, now: StockCount) -> list[Fact]:
+    """A ticket type was sold out, or is available again; or neither."""
+    if was.is_full == now.is_full or now.status == Publication.CANCELED:
+        return []
+    type = NotificationType.TICKET_TYPE_AVAILABLE_AGAIN
+    if now.is_full:
+        type = NotificationType.TICKET_TYPE_SOLD_OUT
+    return [(type, {"event_id": event_id, "ticket_id": ticket_id, "capacity": now.capacity})]
+
+
+def intent_created(intent: PaymentIntent) -> Fact:
+    """A preflight created an intent."""
+    return NotificationType.INTENT_CREATED, _intent(intent)
+
+
+def intent_entered(intent: PaymentIntent) -> list[Fact]:
+    """An intent entered its status."""
+    type = ENTERED.get(IntentStatus(intent.status))
+    return [] if type is None else [(type, _intent(intent))]
+
+
+def refund_due(intent: PaymentIntent, due_before: int) -> list[Fact]:
+    """A refund can be paid now, while `due_before` said that none could."""
+    due = intent.refund_due - intent.refund_pending
+    if due_before > 0 or due <= 0:
+        return []
+    return [(NotificationType.REFUND_DUE, _refund(intent, due))]
+
+
+def refund_address_changed(intent: PaymentIntent) -> Fact:
+    """The buyer stated an address for refunds, the first one or another one."""
+    data = {"intent_id": intent.id, "event_id": intent.event_id}
+    return NotificationType.REFUND_ADDRESS_CHANGED, data
+
+
+def refund_settled(intent: PaymentIntent, amount: int, tx_hash: str) -> Fact:
+    """A transfer counts as a refund of this amount, in micro-units."""
+    return NotificationType.REFUND_SETTLED, {**_refund(intent, amount), "tx_hash": tx_hash}
+
+
+def refund_waived(intent: PaymentIntent, amount: int) -> Fact:
+    """The organizer wrote off this amount, in micro-units."""
+    return NotificationType.REFUND_WAIVED, _refund(intent, amount)
+
+
+def admission_issued(admission: Admission) -> Fact:
+    """An admission was issued, to a buyer or to a guest."""
+    return NotificationType.ADMISSION_ISSUED, _admission(admission)
+
+
+def transfer_offered(admission: Admission, transfer: Transfer) -> Fact:
+    """The holder offered an admission to somebody else."""
+    data = {**_admission(admission), "transfer_id": transfer.id}
+    return NotificationType.ADMISSION_TRANSFER_OFFERED, data
+
+
+def admission_transferred(admission: Admission) -> Fact:
+    """An admission has a new holder and a new generation."""
+    return NotificationType.ADMISSION_TRANSFERRED, _admission(admission)
+
+
+def admission_voided(admission: Admission) -> Fact:
+    """The organizer took one admission back."""
+    return NotificationType.ADMISSION_VOIDED, _admission(admission)
+
+
+def admission_reissued(admission: Admission) -> Fact:
+    """An admission has a new code and a new generation."""
+    return NotificationType.ADMISSION_REISSUED, _admission(admission)
+
+
+def admission_redeemed(admission: Admission) -> Fact:
+    """A scan let the holder in."""
+    data = {**_admission(admission), "redeemed_at": clock.rfc3339(admission.redeemed_at)}
+    return NotificationType.ADMISSION_REDEEMED, data
+
+
+def redeem_undone(admission: Admission) -> Fact:
+    """The scan that let the holder in was undone, and nobody is inside instead."""
+    return NotificationType.ADMISSION_REDEEM_UNDONE, _admission(admission)
+
+
+def _event(event: Event) -> Data:
+    return {"event_id": event.id, "status": event.status}
+
+
+def _intent(intent: PaymentIntent) -> Data:
+    return {
+        "intent_id": intent.id,
+        "event_id": intent.event_id,
+        "ticket_id": intent.ticket_type_id,
+        "status": intent.status,
+        "flags": intent.flags_in_order,
+        "quantity": intent.quantity,
+        "amount": intent.amount,
+        "amount_received": intent.amount_received,
+        "currency": intent.currency,
+        "chain_id": intent.chain_id,
+    }
+
+
+def _refund(intent: PaymentIntent, amount: int) -> Data:
+    return {
+        "intent_id": intent.id,
+        "event_id": intent.event_id,
+        "amount": amount,
+        "currency": intent.currency,
+        "chain_id": intent.chain_id,
+    }
+
+
+def _admission(admission: Admission) -> Data:
+    return {
+        "admission_id": admission.id,
+        "event_id": admission.event_id,
+        "ticket_id": admission.ticket_type_id,
+        "intent_id": admission.intent_id,
+        "generation": admission.generation,
+        "status": admission.status,
+    }

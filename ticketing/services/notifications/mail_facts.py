@@ -1,0 +1,215 @@
+"""What a mail says: read from its subject's current state at the time of sending.
+
+The templates get plain values. Text that people wrote was made safe (plain_text).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from ticketing import formats, ids
+from ticketing.config import Config
+from ticketing.constants import AdmissionStatus, IntentStatus, Publication
+from ticketing.models.admissions import Admission, Transfer
+from ticketing.models.members import Member
+from ticketing.models.notifications import Mail, Notification, WebhookEndpoint
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.notification_types import MailKind
+from ticketing.services import chains
+from ticketing.services.notifications import mail_values
+from ticketing.services.notifications.mail_values import NAME, TITLE
+from ticketing.services.notifications.plain_text import plain
+from ticketing.services.orders import admissions, transfers
+
+Facts = dict[str, Any]
+
+
+def of(mail: Mail, config: Config) -> Facts | None:
+    """Return the values for a mail's templates. None if nothing is left to say.
+
+    `calendar_of` is the event, if the mail brings a calendar file.
+    """
+    found = _READERS[MailKind(mail.kind)](mail, config)
+    if found is None:
+        return None
+    common = {"organizer": plain(mail.tenant.name, NAME), "name": None, "calendar_of": None}
+    return {**common, **found}
+
+
+def _order_confirmed(mail: Mail, config: Config) -> Facts | None:
+    intent = _intent(mail)
+    if intent is None or intent.status != IntentStatus.CONFIRMED:
+        return None
+    usable = [
+        each
+        for each in admissions.of_intent(intent)
+        if admissions.shown_to_buyer(each) and each.status == AdmissionStatus.VALID
+    ]
+    if not usable:
+        return None
+    return {
+        **_order(intent, config),
+        "calendar_of": intent.event,
+        "ticket_type": plain(intent.ticket_type.name, TITLE),
+        "tickets": [mail_values.ticket(each, config) for each in usable],
+    }
+
+
+def _ticket(mail: Mail, config: Config) -> Facts | None:
+    admission = _admission(mail)
+    if admission is None or admission.status != AdmissionStatus.VALID:
+        return None
+    if admission.generation != mail.generation:
+        return None  # its new code belongs to somebody else
+    return {
+        "event": mail_values.event(admission.event, config),
+        "calendar_of": admission.event,
+        "ticket_type": plain(admission.ticket_type.name, TITLE),
+        "ticket": mail_values.ticket(admission, config),
+        "is_replacement": mail.notification_id is None,
+    }
+
+
+def _transfer_offered(mail: Mail, config: Config) -> Facts | None:
+    offer = transfers.offer_again(mail.subject, config)
+    if offer is None:
+        return None
+    transfer = Transfer.get_by_id(mail.subject)
+    admission = transfer.admission
+    is_current = admission.generation == transfer.generation
+    if not is_current or admission.status != AdmissionStatus.VALID or admission.redeemed_at:
+        return None
+    return {
+        "event": mail_values.event(admission.event, config),
+        "ticket_type": plain(admission.ticket_type.name, TITLE),
+        "offer_url": offer.url,
+        "until": formats.moment(offer.expires_at, admission.event.timezone),
+    }
+
+
+def _refund_due(mail: Mail, config: Config) -> Facts | None:
+    intent = _intent(mail)
+    due = 0 if intent is None else intent.refund_due - intent.refund_pending
+    if intent is None or due <= 0:
+        return None
+    return {
+        **_order(intent, config),
+        **mail_values.money(due, intent.currency, intent.chain_id, config),
+        "address": intent.refund_address and formats.shortened(intent.refund_address),
+    }
+
+
+def _refund_address_changed(mail: Mail, config: Config) -> Facts | None:
+    intent = _intent(mail)
+    if intent is None or intent.refund_address is None:
+        return None
+    address = formats.shortened(intent.refund_address)
+    network = chains.name_of(intent.chain_id, config)
+    return {**_order(intent, config), "address": address, "network": network}
+
+
+def _refund_settled(mail: Mail, config: Config) -> Facts | None:
+    intent, data = _intent(mail), _data(mail)
+    if intent is None or data is None:
+        return None
+    return {
+        **_order(intent, config),
+        **mail_values.money(data["amount"], data["currency"], data["chain_id"], config),
+        "tx_hash": data["tx_hash"],
+    }
+
+
+def _event_canceled(mail: Mail, config: Config) -> Facts | None:
+    data, intent, admission = _data(mail), _intent(mail), _admission(mail)
+    subject = intent or admission
+    if data is None or subject is None or subject.event.status != Publication.CANCELED:
+        return None
+    if intent is not None:
+        owed = data["refund"] and intent.refund_due > 0
+        return {**_order(intent, config), "is_refunded": owed}
+    return {
+        "event": mail_values.event(subject.event, config),
+        "is_refunded": False,
+        "order_url": None,
+    }
+
+
+def _event_moved(mail: Mail, config: Config) -> Facts | None:
+    intent, admission = _intent(mail), _admission(mail)
+    subject = intent or admission
+    if subject is None or subject.event.status != Publication.PUBLISHED:
+        return None
+    if intent is not None:
+        return {**_order(intent, config), "calendar_of": intent.event}
+    return {
+        "event": mail_values.event(subject.event, config),
+        "calendar_of": subject.event,
+        "order_url": None,
+    }
+
+
+def _webhook_failing(mail: Mail, config: Config) -> Facts | None:
+    data, member = _data(mail), Member.get_or_none(Member.id == mail.subject)
+    if data is None or member is None or member.disabled_at is not None:
+        return None
+    endpoint = WebhookEndpoint.get_or_none(
+        WebhookEndpoint.id == data["webhook_id"], WebhookEndpoint.tenant == mail.tenant_id
+    )
+    since = None if endpoint is None else endpoint.failing_since or endpoint.disabled_at
+    if endpoint is None or since is None:
+        return None
+    return {
+        "endpoint": endpoint.id,
+        "host": plain(urlsplit(endpoint.url).hostname or "", TITLE),
+        "since": formats.moment(since, "UTC"),
+        "is_disabled": endpoint.disabled_at is not None,
+    }
+
+
+_READERS: Mapping[MailKind, Callable[[Mail, Config], Facts | None]] = {
+    MailKind.ORDER_CONFIRMED: _order_confirmed,
+    MailKind.TICKET: _ticket,
+    MailKind.TRANSFER_OFFERED: _transfer_offered,
+    MailKind.REFUND_DUE: _refund_due,
+    MailKind.REFUND_ADDRESS_CHANGED: _refund_address_changed,
+    MailKind.REFUND_SETTLED: _refund_settled,
+    MailKind.EVENT_CANCELED: _event_canceled,
+    MailKind.EVENT_MOVED: _event_moved,
+    MailKind.WEBHOOK_FAILING: _webhook_failing,
+}
+
+
+def _order(intent: PaymentIntent, config: Config) -> Facts:
+    """Return what every mail about an order says.
+
+    A free order costs nothing, so anybody could send any text as a name to any address.
+    """
+    name = intent.buyer_name if intent.amount > 0 else None
+    return {
+        "name": name and plain(name, NAME),
+        "event": mail_values.event(intent.event, config),
+        "order_url": mail_values.order_link(intent, config),
+    }
+
+
+def _intent(mail: Mail) -> PaymentIntent | None:
+    if not ids.is_id(ids.INTENT, mail.subject):
+        return None
+    found: PaymentIntent | None = PaymentIntent.get_or_none(PaymentIntent.id == mail.subject)
+    return found
+
+
+def _admission(mail: Mail) -> Admission | None:
+    if not ids.is_id(ids.ADMISSION, mail.subject):
+        return None
+    found: Admission | None = Admission.get_or_none(Admission.id == mail.subject)
+    return found
+
+
+def _data(mail: Mail) -> Facts | None:
+    """Return the data of the notification that a mail follows from. None if it was deleted."""
+    notification = Notification.get_or_none(Notification.id == mail.notification_id)
+    return None if notification is None else json.loads(notification.data)

@@ -1,0 +1,211 @@
+"""The rows of mails: which are due, and what became of each.
+
+A mail is claimed before it is sent: its next attempt is set already. So two processes never send
+one mail at the same time, and a process that was killed delays it by a minute.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from peewee import Case, IntegrityError, ModelSelect, fn
+
+from ticketing import clock, ids
+from ticketing.models.base import literal
+from ticketing.models.notifications import Mail
+from ticketing.models.prepared import Prepared
+from ticketing.models.tenants import Tenant
+from ticketing.notification_types import MailKind, MailStatus
+
+LIFE = timedelta(hours=48)
+"""For how long a mail is tried."""
+
+MOST_A_DAY = 5
+"""Mails to one recipient of one tenant in 24 hours."""
+
+TO_EVERYBODY = (MailKind.EVENT_CANCELED, MailKind.EVENT_MOVED)
+"""Mails of which there may be thousands at once. All others are sent before them."""
+
+AT_ONCE = 50
+_DAY = timedelta(days=1)
+_WAITS = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=15))
+_LAST_WAIT = timedelta(hours=1)
+_JITTER = 0.1
+_DELETED_AT_ONCE = 1000
+_WAITING = Mail.status == literal(MailStatus.WAITING)
+
+_ENDED = {"next_attempt_at": None, "recipient": None}
+
+
+@Prepared
+def _due(now: Any) -> ModelSelect[Mail]:
+    is_later = Case(Mail.kind, [(each, 1) for each in TO_EVERYBODY], 0)
+    return (
+        Mail.select(Mail, Tenant)
+        .join(Tenant)
+        .where(_WAITING, Mail.next_attempt_at <= now)
+        .order_by(is_later, Mail.next_attempt_at)
+        .limit(AT_ONCE)
+    )
+
+
+@Prepared
+def _sent_to(tenant_id: Any, recipient_digest: Any, since: Any) -> ModelSelect[Mail]:
+    return (
+        Mail.select()
+        .where(
+            Mail.tenant == tenant_id,
+            Mail.recipient_digest == recipient_digest,
+            Mail.ended_at > since,
+            Mail.status == MailStatus.SENT,
+        )
+        .order_by(Mail.ended_at.desc())
+        .limit(MOST_A_DAY)
+    )
+
+
+def new(tenant_id: str, kind: MailKind, subject: str, **columns: Any) -> dict[str, Any]:
+    """Return the columns of a new mail, which is due at once."""
+    now = clock.now()
+    return {
+        "id": ids.new(ids.MAIL),
+        "tenant": tenant_id,
+        "kind": kind,
+        "subject": subject,
+        "generation": None,
+        "notification_id": None,
+        "recipient": None,
+        "recipient_digest": None,
+        "status": MailStatus.WAITING,
+        "attempts": 0,
+        "created_at": now,
+        "next_attempt_at": now,
+        **columns,
+    }
+
+
+def add(rows: Iterable[dict[str, Any]]) -> None:
+    """Insert mails, except those that were planned before."""
+    if rows := list(rows):
+        Mail.insert_many(rows).on_conflict_ignore().as_rowcount().execute()
+
+
+def due() -> list[Mail]:
+    """Return some mails that are to be sent now, the urgent ones first."""
+    return _due.rows(now=clock.now())
+
+
+def may_be_sent_at(tenant_id: str, recipient_digest: str) -> datetime | None:
+    """Return when this recipient may get the next mail of a tenant. None: now."""
+    since = clock.now() - _DAY
+    sent: list[Mail] = _sent_to.rows(
+        tenant_id=tenant_id, recipient_digest=recipient_digest, since=since
+    )
+    if len(sent) < MOST_A_DAY:
+        return None
+    oldest: datetime | None = sent[-1].ended_at
+    return oldest and oldest + _DAY
+
+
+def claim(mail: Mail, recipient_digest: str) -> bool:
+    """Begin an attempt. False if another process has begun it, or the recipient has this mail.
+
+    The latter can happen if an address was changed after mails to everybody were planned.
+    """
+    try:
+        return _change(
+            mail,
+            attempts=mail.attempts + 1,
+            next_attempt_at=_next_attempt(mail),
+            recipient_digest=recipient_digest,
+        )
+    except IntegrityError:
+        drop(mail, "the recipient gets this mail already")
+        return False
+
+
+def give_back(mail: Mail) -> None:
+    """Undo a claim, because the trouble was the server's and not the mail's."""
+    Mail.update(attempts=mail.attempts, next_attempt_at=mail.next_attempt_at).where(
+        Mail.id == mail.id, _WAITING
+    ).execute()
+
+
+def postpone(mail: Mail, until: datetime) -> None:
+    """Let a mail wait without an attempt, at most until it is dropped."""
+    _change(mail, next_attempt_at=min(until, mail.created_at + LIFE))
+
+
+def failed(mail: Mail, error: str) -> None:
+    """Store why a claimed mail could not be sent. It is tried again."""
+    Mail.update(error=error).where(Mail.id == mail.id, _WAITING).execute()
+
+
+def sent(mail: Mail) -> None:
+    """Mark a mail as sent. It no longer has an address."""
+    _end(mail, MailStatus.SENT, None)
+
+
+def drop(mail: Mail, error: str) -> None:
+    """Mark a mail as never to be sent. It no longer has an address."""
+    _end(mail, MailStatus.DROPPED, error)
+
+
+def drop_old() -> int:
+    """Drop mails that were tried for LIFE. Return how many."""
+    columns = {
+        **_ENDED,
+        "status": MailStatus.DROPPED,
+        "ended_at": clock.now(),
+        "error": fn.COALESCE(Mail.error, "not sent within 48 hours"),
+    }
+    old = Mail.update(columns).where(_WAITING, Mail.created_at <= clock.now() - LIFE)
+    return int(old.execute())
+
+
+def forget_old(days: int) -> None:
+    """Delete some mails that ended more than `days` ago, the oldest first."""
+    old = (
+        Mail.select(Mail.id)
+        .where(Mail.ended_at < clock.now() - timedelta(days=days))
+        .order_by(Mail.ended_at)
+        .limit(_DELETED_AT_ONCE)
+    )
+    Mail.delete().where(Mail.id.in_(old)).execute()
+
+
+def erase(subjects: ModelSelect[Any]) -> None:
+    """Drop the waiting mails about these subjects, and erase what the others say of people."""
+    about_them = Mail.subject.in_(subjects)
+    Mail.update(recipient_digest=None, error=None).where(about_them).execute()
+    dropped = {"status": MailStatus.DROPPED, "ended_at": clock.now(), "error": "erased"}
+    Mail.update({**_ENDED, **dropped}).where(about_them, _WAITING).execute()
+
+
+def _end(mail: Mail, status: MailStatus, error: str | None) -> None:
+    Mail.update(status=status, ended_at=clock.now(), error=error, **_ENDED).where(
+        Mail.id == mail.id, _WAITING
+    ).execute()
+
+
+def _change(mail: Mail, **columns: Any) -> bool:
+    """Change a mail that nobody has claimed since it was read. Return whether that is so."""
+    as_read = Mail.update(columns).where(
+        Mail.id == mail.id,
+        _WAITING,
+        Mail.attempts == mail.attempts,
+        Mail.next_attempt_at == mail.next_attempt_at,
+    )
+    return bool(as_read.execute() == 1)
+
+
+def _next_attempt(mail: Mail) -> datetime:
+    if mail.attempts < len(_WAITS):
+        wait = _WAITS[mail.attempts]
+    else:
+        wait = _LAST_WAIT * random.uniform(1 - _JITTER, 1 + _JITTER)
+    end: datetime = mail.created_at + LIFE
+    return min(clock.now() + wait, end)

@@ -1,0 +1,138 @@
+// Keeps the page of an order current: asks for the order, and shows the page again if it changed.
+
+const LONGEST_PAUSE = 60;
+const HIDDEN_PAUSE = 10;
+const SHOWN_AGAIN_AFTER = 60_000; // The page knows more than the order: whether the chain is seen.
+
+const link = location.pathname.split("/")[2];
+const [id, secret] = link.split(/\.(.*)/s);
+const order = () => document.getElementById("order");
+
+let pause = 0;
+let waiting;
+let shownAt = Date.now();
+let clockAhead = 0; // of the reader's clock, in milliseconds
+
+async function ask() {
+  const { tenant, marker } = order().dataset;
+  const answer = await fetch(`/v1/checkout/tenants/${tenant}/intents/${id}`, {
+    headers: { Authorization: `Bearer ${secret}` },
+    cache: "no-store",
+  });
+  if (!answer.ok) throw new Refused(answer);
+  const isOld = Date.now() - shownAt > SHOWN_AGAIN_AFTER;
+  if (isOld || markerOf(await answer.json()) !== marker) await showAgain();
+}
+
+class Refused extends Error {
+  constructor(answer) {
+    super(answer.status);
+    this.pause = Number(answer.headers.get("Retry-After")) || 0;
+  }
+}
+
+// As OrderView.marker in pages/order_view.py.
+function markerOf(it) {
+  return [
+    it.status, it.amount_received, it.amount_due, it.confirmations,
+    it.refund_due, it.refund_pending, it.refunds.length, it.refund_address ?? "",
+  ].join(" ");
+}
+
+async function showAgain() {
+  if (isTyping()) return;
+  const answer = await fetch(`/o/${link}`, { cache: "no-store" });
+  if (!answer.ok) throw new Refused(answer);
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  if (!page.getElementById("order") || isTyping()) return;
+  const focused = document.activeElement?.id;
+  const place = scrollY;
+  for (const each of order().querySelectorAll("details[id]")) {
+    const again = page.getElementById(each.id);
+    if (again) again.open = each.open;
+  }
+  order().replaceWith(page.getElementById("order"));
+  say(page);
+  prepare();
+  scrollTo(scrollX, place);
+  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  shownAt = Date.now();
+}
+
+// The element with the status stays: a screen reader speaks when its text changes.
+function say(page) {
+  const [status, now] = [document, page].map((each) => each.getElementById("status"));
+  document.title = page.title;
+  status.className = now.className;
+  if (status.textContent !== now.textContent) status.textContent = now.textContent;
+}
+
+function isTyping() {
+  const fields = [...order().querySelectorAll("input:not([type=hidden])")];
+  return fields.some((each) => each === document.activeElement || each.value !== each.defaultValue);
+}
+
+function isPhone() {
+  return matchMedia("(pointer: coarse), (max-width: 40rem)").matches;
+}
+
+function prepare() {
+  const now = order().dataset.now;
+  clockAhead = Date.now() - Date.parse(now);
+  for (const each of order().querySelectorAll("[data-copy]")) each.hidden = !navigator.clipboard;
+  for (const each of order().querySelectorAll("time[data-say-local]")) {
+    const time = new Date(each.dateTime).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+    each.textContent = each.dataset.sayLocal.replace("{time}", time);
+  }
+  tick();
+  document.dispatchEvent(new Event("order-shown"));
+}
+
+function tick() {
+  const timer = document.getElementById("timer");
+  if (!timer) return;
+  const now = Date.now() - clockAhead;
+  const left = Math.ceil((Date.parse(timer.dataset.until) - now) / 1000);
+  timer.hidden = now < Date.parse(timer.dataset.from);
+  const time = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+  timer.textContent = left > 0 ? timer.dataset.sayLeft.replace("{time}", time) : timer.dataset.sayOver;
+}
+
+async function copy(button) {
+  const label = button.firstElementChild;
+  const before = label.textContent;
+  if (before === button.dataset.sayCopied) return;
+  await navigator.clipboard.writeText(button.dataset.copy);
+  label.textContent = button.dataset.sayCopied;
+  setTimeout(() => { label.textContent = before; }, 2000);
+}
+
+async function keepAsking() {
+  clearTimeout(waiting);
+  const usual = Number(order().dataset.every);
+  if (!usual) return;
+  try {
+    await ask();
+    pause = document.hidden ? Math.max(HIDDEN_PAUSE, usual) : usual;
+  } catch (error) {
+    pause = Math.min(LONGEST_PAUSE, 2 * Math.max(pause, usual));
+    pause = Math.max(pause, error.pause ?? 0);
+  }
+  clearTimeout(waiting);
+  waiting = setTimeout(keepAsking, pause * 1000);
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (button) copy(button);
+});
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden && pause <= HIDDEN_PAUSE) keepAsking();
+});
+// A page from the back button's memory is old.
+addEventListener("pageshow", (event) => { if (event.persisted) showAgain().then(keepAsking); });
+
+if (isPhone()) document.getElementById("code-address")?.removeAttribute("open");
+prepare();
+setInterval(tick, 1000);
+waiting = setTimeout(keepAsking, Number(order().dataset.every) * 1000);

@@ -1,0 +1,59 @@
+"""The origin of pages. Requests to other hosts, and forms of other sites, are refused.
+
+PUBLIC_URL says which origin it is. Without it, only a browser on this machine gets pages.
+"""
+
+from urllib.parse import urlsplit
+
+from flask import request
+
+from ticketing.config_networks import is_loopback
+from ticketing.errors import Forbidden, TicketingError
+from ticketing.web.context import config
+
+
+class Misdirected(TicketingError):
+    """The request's Host is not the one of this service's pages (RFC 9110, 15.5.20)."""
+
+    status = 421
+    title = "Misdirected request"
+    code = "misdirected_request"
+    detail = "This address does not belong to this service. Use the address in PUBLIC_URL."
+
+
+class CrossOrigin(Forbidden):
+    """A page of another site sent the form."""
+
+    code = "cross_origin"
+    detail = "This form was not sent from this site. Open the page again, and send it from there."
+
+
+def origin() -> str:
+    """Return the origin of this service, without a slash at the end. Call `check_host` before."""
+    return config().public_url or f"http://{request.host}"
+
+
+def check_host() -> None:
+    """Raise Misdirected if the request was sent to another host. Protects against rebinding."""
+    public_url = config().public_url
+    if public_url is None:
+        is_ours = is_loopback(urlsplit(f"//{request.host}").hostname or "")
+    else:
+        url = urlsplit(public_url)
+        is_ours = _host_of(request.host, url.scheme) == _host_of(url.netloc, url.scheme)
+    if not is_ours:
+        raise Misdirected
+
+
+def check_same_origin() -> None:
+    """Raise CrossOrigin unless a page of ours sent the request (Fetch Metadata, else Origin)."""
+    site = request.headers.get("Sec-Fetch-Site")
+    sent_from = request.headers.get("Origin", "")
+    is_ours = sent_from.lower() == origin().lower() if site is None else site == "same-origin"
+    if not is_ours:
+        raise CrossOrigin
+
+
+def _host_of(netloc: str, scheme: str) -> str:
+    """Return a host with its port. Browsers leave out the default port of a scheme."""
+    return netloc.lower().removesuffix(":443" if scheme == "https" else ":80")

@@ -1,0 +1,160 @@
+"""Guards of those who hold a secret: an order's buyer, an admission's holder, a door's device.
+
+They also accept a credential of the tenant.
+"""
+
+from dataclasses import dataclass
+
+from flask import g, request
+
+from ticketing import credentials
+from ticketing.constants import Role
+from ticketing.errors import InsufficientRole, NotFound, TicketingError, WrongTenant
+from ticketing.limits import CallClass
+from ticketing.services.door import devices
+from ticketing.services.orders import holders
+from ticketing.web.auth import (
+    API_KEY,
+    BEARER,
+    ERRORS,
+    Counts,
+    Security,
+    admit,
+    bearer,
+    counts_for_credential,
+    is_view,
+)
+from ticketing.web.context import config
+
+CLIENT_SECRET: dict[str, list[str]] = {"clientSecret": []}
+ADMISSION_CODE: dict[str, list[str]] = {"admissionCode": []}
+DOOR_TOKEN: dict[str, list[str]] = {"doorToken": []}
+
+
+@dataclass(frozen=True)
+class Buyer:
+    """Lets everybody open an intent. An intent requires its client secret or the role `paywall`.
+
+    The `secret_views` accept only the client secret, whatever the role of another credential.
+    """
+
+    open_view: str
+    secret_views: frozenset[str] = frozenset()
+
+    def check(self) -> None:
+        """Check whether the request may open an intent, or use the intent in its path.
+
+        To open an intent, a credential is optional, but an invalid one is an error.
+        """
+        if self._opens_intent():
+            if _sends_credential():
+                admit(Role.PAYWALL)
+            return
+        secret = bearer()
+        if secret is None or _looks_like_jwt(secret):
+            admit(Role.PAYWALL)
+            if any(map(is_view, self.secret_views)):
+                raise InsufficientRole
+            return
+        intent_id = (request.view_args or {})["intent_id"]
+        if not credentials.is_client_secret(config().keyring, intent_id, secret):
+            raise NotFound("This intent does not exist.")
+        g.order = intent_id
+
+    def counts(self) -> Counts:
+        """Count a valid client secret by its order, because many buyers can share one address."""
+        if "order" in g:
+            return Counts(CallClass.ORDER, g.order)
+        by_address = CallClass.PREFLIGHT if self._opens_intent() else CallClass.CHECKOUT
+        return counts_for_credential(CallClass.ADMIN) or Counts(by_address)
+
+    def security(self, method: str, view: str) -> Security:
+        """Return the credentials that an intent accepts. To open one, none is required."""
+        if view in self.secret_views:
+            return [CLIENT_SECRET]
+        return [{}, BEARER, API_KEY] if view == self.open_view else [CLIENT_SECRET, BEARER, API_KEY]
+
+    def errors(self, method: str, view: str) -> list[type[TicketingError]]:
+        """Return the errors that it may raise."""
+        return ERRORS if view == self.open_view else [*ERRORS, NotFound]
+
+    def _opens_intent(self) -> bool:
+        return is_view(self.open_view)
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Requires the code of the admission in the path, or the role `paywall`."""
+
+    def check(self) -> None:
+        """Compare the code, or check the credential."""
+        code = bearer()
+        if code is None or _looks_like_jwt(code):
+            admit(Role.PAYWALL)
+            return
+        path = request.view_args or {}
+        if any("\0" in part for part in path.values()):
+            raise NotFound("This admission does not exist.")  # Postgres rejects NUL
+        admission = holders.get(path["tenant"], path["admission_id"], code)
+        g.admission_code = code
+        # The buyer who transferred it must not use up the requests of the new holder.
+        is_buyers = admission.generation == 1
+        g.order = (is_buyers and admission.intent_id) or admission.id
+
+    def counts(self) -> Counts:
+        """Count a valid code by its order, because many holders can share one address."""
+        if "order" in g:
+            return Counts(CallClass.ORDER, g.order)
+        return counts_for_credential(CallClass.ADMIN) or Counts(CallClass.CHECKOUT)
+
+    def security(self, method: str, view: str) -> Security:
+        """Return the credentials that an admission accepts."""
+        return [ADMISSION_CODE, BEARER, API_KEY]
+
+    def errors(self, method: str, view: str) -> list[type[TicketingError]]:
+        """Return the errors that it may raise."""
+        return [*ERRORS, NotFound]
+
+
+@dataclass(frozen=True)
+class Door:
+    """Requires a device of the event in the path, or a credential with the role `write`.
+
+    To a device, every other event is one that does not exist.
+    """
+
+    def check(self) -> None:
+        """Recognize the device or the caller, and check the tenant and the event."""
+        token = bearer() or ""
+        if credentials.door_token_id(token) is None:
+            admit(Role.WRITE)
+            return
+        device = devices.of_token(token, config().keyring)
+        path = request.view_args or {}
+        if path["tenant"] not in (device.tenant.id, device.tenant.slug):
+            raise WrongTenant
+        if path["event_id"] != device.event_id:
+            raise NotFound("This event does not exist.")
+        g.device = device
+
+    def counts(self) -> Counts:
+        """Count by device or credential if it is valid, else by address: it may be a guess."""
+        if "device" in g:
+            return Counts(CallClass.ADMIN, g.device.id)
+        return counts_for_credential(CallClass.ADMIN) or Counts(CallClass.TOKEN)
+
+    def security(self, method: str, view: str) -> Security:
+        """Return the three ways to send a credential."""
+        return [DOOR_TOKEN, BEARER, API_KEY]
+
+    def errors(self, method: str, view: str) -> list[type[TicketingError]]:
+        """Return the errors that it may raise."""
+        return [*ERRORS, NotFound]
+
+
+def _sends_credential() -> bool:
+    return "Authorization" in request.headers or "X-API-Key" in request.headers
+
+
+def _looks_like_jwt(token: str) -> bool:
+    return token.count(".") == 2

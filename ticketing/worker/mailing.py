@@ -1,0 +1,189 @@
+"""Send mails: plan them from the feed, then send what is due over one connection.
+
+Trouble with the server lets all mails wait, and counts for none of them. A mail in whose middle the
+connection breaks waits by itself, so that it cannot hold up the others.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import traceback
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ticketing.config import Config
+from ticketing.config_mail import Smtp
+from ticketing.db.connection import UNAVAILABLE
+from ticketing.models.notifications import Mail
+from ticketing.services import leases
+from ticketing.services.notifications import mail_planning, mail_texts, mails, recipients
+from ticketing.services.notifications.plain_text import plain
+from ticketing.worker.smtp import Connection, Interrupted, Refused, Unusable
+
+LEASE = "mails"
+
+_PAUSES = (5.0, 15.0, 60.0)
+"""Seconds until the server is tried again, after it was unusable once, twice, and more often."""
+
+_RENEWED_EVERY = leases.LEASE.total_seconds() / 3
+_MOST_ERROR = 200
+_INTERRUPTIONS = 2
+"""After so many mails in a row, the trouble is the server's."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class _Letter:
+    """A mail that is ready to be sent."""
+
+    mail: Mail
+    recipient: str
+    digest: str
+    message: bytes
+
+
+class Mailer:
+    """Sends mails while this process has the lease. Each `run` may be interrupted at any point."""
+
+    def __init__(self, config: Config, *, is_stopped: Callable[[], bool] = lambda: False) -> None:
+        """`is_stopped` is asked before each mail."""
+        self._config = config
+        self._is_stopped = is_stopped
+        self._holder = uuid.uuid4().hex
+        self._leased_at: float | None = None
+        self._connection: Connection | None = None
+        self._failures = 0
+        self._interruptions = 0
+        self._rests_until = time.monotonic()
+
+    def run(self) -> str | None:
+        """Plan and send until nothing is due. Return why the server is unusable, if it is."""
+        smtp = self._config.smtp
+        if smtp is None or time.monotonic() < self._rests_until:
+            return None
+        try:
+            mails.drop_old()
+            while not self._is_stopped() and self._has_lease() and self._round(smtp):
+                pass
+        except Unusable as error:
+            self._rest(error)
+            return f"the mail server is unusable: {error}"
+        finally:
+            self._disconnect()
+        return None
+
+    def leave(self) -> None:
+        """Release the lease, so that another worker can continue at once."""
+        leases.give_back(LEASE, self._holder)
+
+    def _round(self, smtp: Smtp) -> bool:
+        """Plan some mails and send some. Return whether there was anything to do."""
+        was_planned = mail_planning.plan(self._config.keyring)
+        due = mails.due()
+        for mail in due:
+            if self._is_stopped() or not self._has_lease():
+                return False
+            letter = self._letter(mail, smtp)
+            if letter is not None:
+                self._send(letter, smtp)
+        return was_planned or bool(due)
+
+    def _letter(self, mail: Mail, smtp: Smtp) -> _Letter | None:
+        """Write a mail. None if it is dropped, or has to wait."""
+        address = recipients.address_of(mail)
+        recipient = None if address is None else recipients.deliverable(address)
+        if address is None or recipient is None:
+            self._drop(mail, "no address" if address is None else "not a deliverable address")
+            return None
+        digest = recipients.digest(self._config.keyring.current, address)
+        until = mails.may_be_sent_at(mail.tenant_id, digest)
+        if until is not None:
+            mails.postpone(mail, until)
+            log.info("mail %s (%s) waits: its recipient had enough today", mail.id, mail.kind)
+            return None
+        try:
+            message = mail_texts.write(mail, recipient, smtp, self._config)
+        except UNAVAILABLE:
+            raise
+        except Exception as error:
+            # One mail that cannot be written must not stop all others. The error's message may
+            # contain what people wrote, so only its place is logged.
+            place = "".join(traceback.format_tb(error.__traceback__))
+            name = type(error).__name__
+            log.error("mail %s (%s) cannot be written: %s\n%s", mail.id, mail.kind, name, place)
+            self._drop(mail, "it could not be written")
+            return None
+        if message is None:
+            self._drop(mail, "nothing left to say")
+            return None
+        return _Letter(mail, recipient, digest, message)
+
+    def _send(self, letter: _Letter, smtp: Smtp) -> None:
+        mail, connection = letter.mail, self._connect(smtp)
+        if not mails.claim(mail, letter.digest):
+            return
+        try:
+            connection.send(letter.recipient, letter.message)
+        except Refused as refusal:
+            self._refused(letter, refusal)
+        except Interrupted as error:
+            self._interrupted(mail, error)
+            return
+        except Unusable:
+            mails.give_back(mail)
+            raise
+        else:
+            mails.sent(mail)
+            log.info("mail %s (%s) sent", mail.id, mail.kind)
+        self._failures = self._interruptions = 0
+
+    def _refused(self, letter: _Letter, refusal: Refused) -> None:
+        mail = letter.mail
+        # Servers repeat the address. It must not stay here after the mail has ended.
+        address, words = letter.recipient.lower(), refusal.text.split()
+        said = " ".join("<recipient>" if address in each.lower() else each for each in words)
+        error = f"{refusal.code} {plain(said, _MOST_ERROR)}"
+        if refusal.code >= 500:
+            self._drop(mail, error)
+        else:
+            mails.failed(mail, error)
+            log.info("mail %s (%s) waits: %s", mail.id, mail.kind, refusal.code)
+
+    def _interrupted(self, mail: Mail, error: Interrupted) -> None:
+        self._interruptions += 1
+        if self._interruptions >= _INTERRUPTIONS:
+            self._interruptions = 0
+            mails.give_back(mail)
+            raise Unusable(str(error))
+        mails.failed(mail, f"the connection broke: {error}")
+        log.info("mail %s (%s) waits: %s", mail.id, mail.kind, error)
+
+    def _drop(self, mail: Mail, error: str) -> None:
+        mails.drop(mail, error)
+        code = error.split()[0] if error[:1].isdigit() else error
+        log.info("mail %s (%s) dropped: %s", mail.id, mail.kind, code)
+
+    def _connect(self, smtp: Smtp) -> Connection:
+        if self._connection is None or not self._connection.is_open:
+            self._connection = Connection(smtp, mail_texts.host_of(self._config))
+        return self._connection
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _rest(self, error: Unusable) -> None:
+        pause = _PAUSES[min(self._failures, len(_PAUSES) - 1)]
+        self._failures += 1
+        self._rests_until = time.monotonic() + pause
+        log.warning("the mail server is unusable: %s; next try in %.0f s", error, pause)
+
+    def _has_lease(self) -> bool:
+        now = time.monotonic()
+        if self._leased_at is None or now > self._leased_at + _RENEWED_EVERY:
+            self._leased_at = now if leases.take(LEASE, self._holder) else None
+        return self._leased_at is not None

@@ -1,0 +1,190 @@
+"""`make screenshots`: write docs/screenshots/<name>-<width>.png of the pages, for phone and desk.
+
+The service, its database and its chain are new; nothing of this folder's data is shown.
+"""
+
+import argparse
+import secrets
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Browser
+from playwright.sync_api import Error as BrowserError
+
+from tools import ToolMissing, anvil, headless
+from tools.screenshots_shop import CONFIRMATIONS, PRICE, Order, Shop
+from tools.stack import ROOT, Stack, StackFailed, free_port
+
+FOLDER = ROOT / "docs" / "screenshots"
+HOLD_SECONDS = 900
+PAYER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One state of one page. `open` brings it about and returns its URL."""
+
+    name: str
+    open: Callable[[Shop], str]
+
+
+def _underpaid(shop: Shop) -> str:
+    order = shop.order(2)
+    order.pay(PRICE)
+    return order.wait(lambda it: it["amount_received"] == PRICE).url
+
+
+def _processing(shop: Shop) -> str:
+    order = shop.order()
+    order.pay(PRICE)
+    return order.wait(lambda it: it["status"] == "processing").url
+
+
+def _overpaid(shop: Shop) -> Order:
+    order = shop.order()
+    order.pay(PRICE + 4_990_000, blocks=CONFIRMATIONS)
+    return order.wait(lambda it: it["refund_due"] and not it["refund_pending"])
+
+
+def _refund_stated(shop: Shop) -> str:
+    order = _overpaid(shop)
+    order.send("refund-address", {"address": PAYER})
+    return order.url
+
+
+def _refunded(shop: Shop) -> str:
+    order = _overpaid(shop)
+    order.send("refund-address", {"address": PAYER})
+    sent = anvil.transfer(shop.node.rpc, anvil.TOKEN_ADDRESS, PAYER, 4_990_000)
+    shop.mine(CONFIRMATIONS)
+    body = {"tx_hash": sent["transactionHash"]}
+    shop.change("POST", f"/refunds/{order.id}/settle", body)
+    return order.url
+
+
+def _canceled(shop: Shop) -> str:
+    order = shop.order()
+    order.send("cancel")
+    return order.url
+
+
+def _reversed(shop: Shop) -> str:
+    order = shop.paid()
+    shop.node.rpc("anvil_reorg", CONFIRMATIONS + 1, [])
+    return order.wait(lambda it: it["status"] == "reversed").url
+
+
+def _tickets(shop: Shop, quantity: int = 1) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = shop.paid(quantity).send("purchase")["admissions"]
+    return found
+
+
+def _ticket(shop: Shop) -> str:
+    return f"{shop.stack.url}/t/{_tickets(shop)[0]['code']}"
+
+
+def _offer(shop: Shop) -> tuple[str, str]:
+    (ticket,) = _tickets(shop)
+    path = f"{shop.checkout}/admissions/{ticket['id']}/transfer"
+    bearer = {"Authorization": f"Bearer {ticket['code']}"}
+    made = shop.client.send("POST", path, {"holder": {"name": "Grace Hopper"}}, bearer)
+    return f"{shop.stack.url}/t/{ticket['code']}", str(made.json["url"])
+
+
+def _expired(shop: Shop) -> str:
+    order = shop.order()
+    shop.pass_time(2 * HOLD_SECONDS)
+    return order.wait(lambda it: it["status"] == "expired").url
+
+
+def _expired_owed(shop: Shop) -> str:
+    order = shop.order()
+    order.pay(4_990_000, blocks=CONFIRMATIONS)
+    shop.pass_time(2 * HOLD_SECONDS)
+    return order.wait(lambda it: it["refund_due"] and not it["refund_pending"]).url
+
+
+SHOTS = (
+    Shot("tenant", lambda shop: shop.url),
+    Shot("event", lambda shop: shop.event_url),
+    Shot("not-found", lambda shop: f"{shop.url}/none"),
+    Shot("order-pay", lambda shop: shop.order(2).url),
+    Shot("order-underpaid", _underpaid),
+    Shot("order-processing", _processing),
+    Shot("order-confirmed", lambda shop: shop.paid(2).url),
+    Shot("order-overpaid", lambda shop: _overpaid(shop).url),
+    Shot("order-refund-stated", _refund_stated),
+    Shot("order-refunded", _refunded),
+    Shot("order-canceled", _canceled),
+    Shot("ticket", _ticket),
+    Shot("ticket-offered", lambda shop: _offer(shop)[0]),
+    Shot("transfer", lambda shop: _offer(shop)[1]),
+    Shot("order-reversed", _reversed),
+    Shot("order-expired", _expired),
+    Shot("order-expired-owed", _expired_owed),
+)
+"""In this order: the last ones move the chain's clock, and so end orders that wait."""
+
+
+def main() -> None:
+    """Take all screenshots."""
+    parser = argparse.ArgumentParser(prog="python -m tools.screenshots", description=__doc__)
+    parser.add_argument("--only", default="", metavar="SUBSTRING", help="only these pages")
+    parser.add_argument("--dark", action="store_true", help="with a dark color scheme")
+    parser.add_argument("--folder", type=Path, default=FOLDER)
+    arguments = parser.parse_args()
+    try:
+        with ExitStack() as running:
+            shop = open_shop(running)
+            browser = running.enter_context(headless.browser())
+            for shot in SHOTS:
+                if arguments.only in shot.name:
+                    take(browser, shot.open(shop), arguments.folder / shot.name, arguments.dark)
+    except (BrowserError, StackFailed, ToolMissing, RuntimeError) as error:
+        sys.exit(f"make screenshots: {error}")
+
+
+def take(browser: Browser, url: str, to: Path, is_dark: bool) -> None:
+    """Write the screenshots of one page, one for each width."""
+    to.parent.mkdir(exist_ok=True)
+    for size in (headless.PHONE, headless.DESKTOP):
+        context = browser.new_context(
+            **size, color_scheme="dark" if is_dark else "light", reduced_motion="reduce"
+        )
+        page = context.new_page()
+        page.goto(url, wait_until="networkidle")
+        file = to.with_name(f"{to.name}-{size['viewport']['width']}.png")
+        page.screenshot(path=file, full_page=True, scale="css")
+        context.close()
+        print(file, flush=True)
+
+
+def open_shop(running: ExitStack) -> Shop:
+    """Start a chain, a web server and a worker over an empty database, with a shop in it."""
+    folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="ticketing-shots-")))
+    node = running.enter_context(anvil.Anvil())
+    anvil.ensure_token(node.rpc)
+    port = free_port()
+    variables = {
+        "DATABASE_URL": f"sqlite:///{folder}/shots.db",
+        "SECRET_KEY": secrets.token_urlsafe(48),
+        "PORT": str(port),
+        "PUBLIC_URL": f"http://127.0.0.1:{port}",
+        "RPC_URL_31337": node.url,
+        "CONFIRMATIONS_31337": str(CONFIRMATIONS),
+        "HOLD_SECONDS": str(HOLD_SECONDS),
+        "POLL_SECONDS": "0.2",
+    }
+    stack = running.enter_context(Stack(variables, log=folder / "log"))
+    stack.flask("db", "upgrade")
+    stack.start_web()
+    stack.start_worker()
+    return Shop(stack, node)
+
+
+if __name__ == "__main__":
+    main()

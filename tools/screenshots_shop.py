@@ -1,0 +1,133 @@
+"""A tenant with an event and with orders in every state, for screenshots."""
+
+import json
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tools import anvil
+from tools.client import Client
+from tools.stack import Stack, StackFailed
+
+TENANT = "northern-lights"
+PRICE = 25_000_000
+CONFIRMATIONS = 4
+PATIENCE_SECONDS = 30
+
+_SETTINGS = {
+    "contact_email": "hello@northernlights.example",
+    "website": "https://northernlights.example/",
+    "terms_url": "https://northernlights.example/terms",
+    "privacy_url": "https://northernlights.example/privacy",
+    "legal_address": "Northern Lights e. V., Hafenstraße 12, 20359 Hamburg",
+    "accent_color": "#0b6e66",
+}
+_DESCRIPTION = """\
+An evening of new songs and old machines, in the boiler house of the harbour. Four bands, one \
+stage, and the sound of the river.
+
+Bring a coat: the boiler house is not heated any more. Programme: https://northernlights.example/programme"""
+
+_TICKETS: tuple[dict[str, Any], ...] = (
+    {"name": "Standing", "price_amount": PRICE, "capacity": 300},
+    {"name": "Balcony, with a seat", "price_amount": 40_000_000, "capacity": 60},
+    {"name": "Early bird", "price_amount": 18_000_000, "capacity": 0},
+)
+
+
+class Order:
+    """An order, and the URL of its page."""
+
+    def __init__(self, shop: "Shop", intent: dict[str, Any]) -> None:
+        self._shop = shop
+        self.id, self.address = str(intent["id"]), str(intent["address"])
+        self._headers = {"Authorization": f"Bearer {intent['client_secret']}"}
+        self._path = f"{shop.checkout}/intents/{self.id}"
+        self.url = f"{shop.stack.url}/o/{self.id}.{intent['client_secret']}"
+
+    def pay(self, amount: int, *, blocks: int = 0) -> None:
+        """Pay from the buyer's account, then mine so many blocks."""
+        anvil.transfer(self._shop.node.rpc, anvil.TOKEN_ADDRESS, self.address, amount)
+        self._shop.mine(blocks)
+
+    def wait(self, holds: Callable[[dict[str, Any]], bool]) -> "Order":
+        """Wait until the order is as it shall be."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not holds(self._shop.client.send("GET", self._path, headers=self._headers).json):
+            if time.monotonic() > deadline:
+                raise StackFailed(f"the order {self.id} has not changed in time")
+            time.sleep(0.1)
+        return self
+
+    def send(self, call: str, body: Any = None) -> Any:
+        """Make a call of the buyer."""
+        return self._shop.client.send("POST", f"{self._path}/{call}", body, self._headers).json
+
+
+class Shop:
+    """The tenant, its event, and its orders."""
+
+    def __init__(self, stack: Stack, node: anvil.Anvil) -> None:
+        self.stack, self.node, self.client = stack, node, Client(stack.url)
+        made = stack.flask(
+            *("tenants", "create", TENANT, "--name", "Northern Lights"),
+            *("--xpub", anvil.SELLER_XPUB, "--json"),
+        )
+        self._headers = {"X-API-Key": json.loads(made)["key"]}
+        self.admin = f"/v1/admin/tenants/{TENANT}"
+        self.checkout = f"/v1/checkout/tenants/{TENANT}"
+        self.change("PATCH", "", _SETTINGS)
+        start = (datetime.now(UTC) + timedelta(days=40)).replace(hour=19, minute=30, second=0)
+        event = self._event("Songs from the Boiler House", start)
+        self._event("The Silent Ferry", start + timedelta(days=21))
+        self.event_id = event["id"]
+        self.url = f"{stack.url}/{TENANT}"
+        self.event_url = f"{self.url}/{event['slug']}"
+        self.ticket_ids = [self._ticket(each) for each in _TICKETS]
+
+    def change(self, method: str, path: str, body: Any = None) -> Any:
+        """Make a call of the organizer."""
+        answer = self.client.send(method, self.admin + path, body, self._headers)
+        if answer.status >= 400:
+            raise StackFailed(f"{method} {path}: {answer.json}")
+        return answer.json
+
+    def order(self, quantity: int = 1) -> Order:
+        """Order tickets."""
+        body = {"event_id": self.event_id, "ticket_id": self.ticket_ids[0], "quantity": quantity}
+        body["buyer"] = {"email": "ada@example.org", "name": "Ada Lovelace"}
+        return Order(self, self.client.send("POST", f"{self.checkout}/preflight", body).json)
+
+    def paid(self, quantity: int = 1) -> Order:
+        """Order tickets, and pay for them until they are final."""
+        order = self.order(quantity)
+        order.pay(PRICE * quantity, blocks=CONFIRMATIONS)
+        return order.wait(lambda it: it["status"] == "confirmed")
+
+    def mine(self, blocks: int) -> None:
+        """Let the chain grow."""
+        if blocks:
+            self.node.rpc("anvil_mine", hex(blocks))
+
+    def pass_time(self, seconds: int) -> None:
+        """Move the chain's clock, by which orders expire."""
+        self.node.rpc("evm_increaseTime", hex(seconds))
+        self.mine(1)
+
+    def _event(self, title: str, start: datetime) -> Any:
+        body = {
+            "title": title,
+            "description": _DESCRIPTION,
+            "type": "in_person",
+            "venue": "Altes Kesselhaus, Hafenstraße 12, Hamburg",
+            "start_at": start.isoformat(timespec="seconds"),
+            "end_at": (start + timedelta(hours=4)).isoformat(timespec="seconds"),
+            "timezone": "Europe/Berlin",
+            "status": "published",
+        }
+        return self.change("POST", "/events", body)
+
+    def _ticket(self, fields: dict[str, Any]) -> str:
+        body = {**fields, "chain_id": 31337, "status": "published"}
+        return str(self.change("POST", f"/events/{self.event_id}/tickets", body)["id"])
