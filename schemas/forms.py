@@ -27,3 +27,10 @@ class RefundAddressForm(BaseSchema):
 
 class EmptyForm(BaseSchema):
     """A form that only has a button."""
+
+
+class InvitationForm(BaseSchema):
+    """The password that an invited member sets, and their email address if it is not known."""
+
+    email = Text(validate=validate.Length(1, 254))
+    password = Text(required=True, validate=validate.Length(1, 128))

@@ -1,18 +1,23 @@
 """The forms of pages: read what was sent, and show it again if it is refused."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from flask import Response, request
+from flask import Response, redirect, request
 from marshmallow import ValidationError
+from werkzeug import Response as AnyResponse
 
 from schemas.base import BaseSchema
-from ticketing.errors import Invalid, TicketingError
+from ticketing.errors import Invalid, NotFound, TicketingError
 from ticketing.pages.reasons import at_field
+from ticketing.web.problems import headers_of
 
 _KEY = "idempotency_key"
+CSRF_TOKEN = "csrf_token"
+_PASSWORD = "password"
+_HIDDEN = frozenset({_KEY, CSRF_TOKEN})
 
 
 def _new_key() -> str:
@@ -37,26 +42,38 @@ def refused(error: TicketingError) -> Form:
     """Return the form that was sent, to be shown again with what is wrong."""
     errors = error.extensions["errors"] if isinstance(error, Invalid) else {}
     sentences = {name: at_field(str(messages[0])) for name, messages in errors.items()}
-    return Form(values=_sent(), errors=sentences, refusal=error)
+    values = {name: text for name, text in sent().items() if name != _PASSWORD}
+    return Form(values=values, errors=sentences, refusal=error)
 
 
 def shown_again(page: str, error: TicketingError) -> Response:
     """Return a page that says why something was refused, with the status of the error."""
-    response = Response(page, error.status)
-    if error.retry_after is not None:
-        response.headers["Retry-After"] = str(error.retry_after)
-    return response
+    return Response(page, error.status, headers_of(error))
+
+
+def carried_out(act: Callable[[], str], page: Callable[[Form], str]) -> AnyResponse:
+    """Do what a form asks for, and go to the path that `act` returns.
+
+    If it is refused, show the page again with the form that was sent. NotFound.
+    """
+    try:
+        return redirect(act(), 303)
+    except NotFound:
+        raise
+    except TicketingError as error:
+        return shown_again(page(refused(error)), error)
 
 
 def read(schema: type[BaseSchema]) -> dict[str, Any]:
     """Return the checked fields of the form that was sent. Invalid.
 
-    An empty field was not filled in. Spaces around a value are removed, because people paste.
+    An empty field was not filled in. Spaces around a value are removed, because people paste; those
+    of a password belong to it.
     """
     request.get_data()  # keeps the body: `once` compares it
     try:
         loaded: dict[str, Any] = schema().load(
-            {name: text for name, text in _sent().items() if text}
+            {name: text for name, text in sent().items() if text}
         )
     except ValidationError as error:
         raise Invalid(error.normalized_messages()) from None
@@ -68,5 +85,7 @@ def key() -> str:
     return request.form.get(_KEY, "")
 
 
-def _sent() -> dict[str, str]:
-    return {name: text.strip() for name, text in request.form.items() if name != _KEY}
+def sent() -> dict[str, str]:
+    """Return the fields that people filled in, each with its last value."""
+    fields = ((name, texts[-1]) for name, texts in request.form.lists() if name not in _HIDDEN)
+    return {name: text if name == _PASSWORD else text.strip() for name, text in fields}

@@ -13,7 +13,7 @@ from ticketing.web.auth import Counts, Security
 from ticketing.web.context import config
 
 
-class _Page:
+class Page:
     """What all guards of pages have in common: the OpenAPI document does not contain pages."""
 
     def security(self, method: str, view: str) -> Security:
@@ -26,7 +26,7 @@ class _Page:
 
 
 @dataclass(frozen=True)
-class Visitor(_Page):
+class Visitor(Page):
     """Lets everybody read, and send forms of the class `posts_as`."""
 
     posts_as: CallClass
@@ -40,7 +40,7 @@ class Visitor(_Page):
 
 
 @dataclass(frozen=True)
-class OrderLink(_Page):
+class OrderLink(Page):
     """Requires `{intent_id}.{client_secret}` in the path. Sets `g.order`."""
 
     def check(self) -> None:
@@ -56,7 +56,7 @@ class OrderLink(_Page):
 
 
 @dataclass(frozen=True)
-class TicketLink(_Page):
+class TicketLink(Page):
     """Requires the code of an admission in the path. Sets `g.admission`."""
 
     def check(self) -> None:
@@ -72,7 +72,7 @@ class TicketLink(_Page):
 
 
 @dataclass(frozen=True)
-class OfferLink(_Page):
+class OfferLink(Page):
     """Requires the offer of a transfer in the path."""
 
     def check(self) -> None:

@@ -25,6 +25,7 @@ _REASONS = {
     "admission_suspended": "This ticket is suspended, because its payment is missing.",
     "offer_ended": "This offer has ended. Ask its sender for a new one.",
     "chain_unavailable": "We cannot see the network at the moment. Nothing is lost. Try again.",
+    "invalid_credentials": "Nobody signs in with this email address and password.",
     "intent_not_cancelable": "Money has arrived for this order. It cannot be canceled.",
 }
 
@@ -37,6 +38,9 @@ _AT_FIELDS = {
         "This is where an order is paid. Money sent there would not reach you."
     ),
     "Missing data for required field.": "Please fill this in.",
+    "Not a valid integer.": "Please write a number.",
+    "Not a valid RFC 3339 date-time.": "Please write a date and a time.",
+    "Not a valid email address.": "This is not an email address.",
 }
 
 

@@ -4,7 +4,7 @@ import re
 from gettext import NullTranslations
 from typing import Any
 
-from flask import Flask, render_template
+from flask import Flask, g, render_template
 from jinja2 import StrictUndefined
 from markupsafe import Markup, escape
 
@@ -39,17 +39,22 @@ def register(app: Flask, translations: NullTranslations) -> None:
         paragraphs=paragraphs,
         reason=reason,
     )
-    environment.globals.update(asset=assets.url)
+    environment.globals.update(asset=assets.url, csrf_token=_csrf_token)
 
 
-def page(name: str, **values: Any) -> str:
+def page(name: str, *, folder: str = "pages", **values: Any) -> str:
     """Render the template of a page, which can make links to other pages."""
-    return template(name, origin=origin.origin(), **values)
+    return template(name, folder=folder, origin=origin.origin(), **values)
 
 
-def template(name: str, **values: Any) -> str:
-    """Render a template in templates/pages."""
-    return render_template(f"pages/{name}", **values)
+def template(name: str, *, folder: str = "pages", **values: Any) -> str:
+    """Render a template in a folder of templates."""
+    return render_template(f"{folder}/{name}", **values)
+
+
+def _csrf_token() -> str:
+    """Return the token for forms of the session. An empty text on pages without a session."""
+    return str(g.get("csrf_token", ""))
 
 
 def person(text: str) -> Markup:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from flask import Blueprint, Response, request
+from werkzeug import Response as AnyResponse
 
 from ticketing.errors import NotFound, PayloadTooLarge
 from ticketing.web import origin, rate_limit
@@ -38,7 +39,7 @@ class PageBlueprint(Blueprint):
         self.before_request(self._check)
         self.after_request(self._add_headers)
 
-    def _check(self) -> None:
+    def _check(self) -> AnyResponse | None:
         request.max_content_length = MAX_FORM_BYTES
         if (request.content_length or 0) > MAX_FORM_BYTES:
             raise PayloadTooLarge(f"The form exceeds {MAX_FORM_BYTES // 1024} KiB.")
@@ -51,6 +52,7 @@ class PageBlueprint(Blueprint):
             rate_limit.count(*self.guard.counts())
         if any("\0" in part for part in (request.view_args or {}).values()):
             raise NotFound  # No id contains NUL, and Postgres rejects it in a parameter.
+        return None
 
     def _add_headers(self, response: Response) -> Response:
         for name, value in HEADERS + (SECRET_HEADERS if self.is_secret else ()):

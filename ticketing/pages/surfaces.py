@@ -5,14 +5,18 @@ from gettext import NullTranslations
 from flask import Flask
 
 from ticketing.pages import assets, events, home, orders, render, tickets, transfers
+from ticketing.pages.console import account, settings, sign_in
 from ticketing.pages.paths import SlugConverter, TenantConverter
 
-SURFACES = (home, events, orders, tickets, transfers, assets)
+SURFACES = (
+    *(home.blp, events.blp, orders.blp, tickets.blp, transfers.blp, assets.blp),
+    *(sign_in.blp, sign_in.signed_in, account.blp, settings.blp),
+)
 
 
 def register(app: Flask) -> None:
     """Register the pages, in English."""
     app.url_map.converters.update(slug=SlugConverter, tenant=TenantConverter)
     render.register(app, NullTranslations())
-    for surface in SURFACES:
-        app.register_blueprint(surface.blp)
+    for blueprint in SURFACES:
+        app.register_blueprint(blueprint)

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 
-from flask import g, redirect
+from flask import g
 from werkzeug import Response as AnyResponse
 
 from schemas.forms import EmptyForm, HolderForm
 from ticketing.constants import Publication
-from ticketing.errors import NotFound, TicketingError
 from ticketing.models.admissions import Admission
 from ticketing.pages import forms, links, qr, render
 from ticketing.pages.forms import Form
@@ -39,7 +38,7 @@ def name_holder(code: str) -> AnyResponse:
     def name() -> None:
         holders.name(found.tenant_id, found.id, code, _holder())
 
-    return _done_or_refused(code, name, links.ticket(code), form="naming")
+    return _carried_out(code, name, links.ticket(code), form="naming")
 
 
 @blp.post("/t/<code>/offer")
@@ -54,7 +53,7 @@ def offer_ticket(code: str) -> AnyResponse:
             lambda: transfers.offer(found.tenant_id, found.id, code, to, config()).id,
         )
 
-    return _done_or_refused(code, offer, links.ticket(code) + _PASS_ON, form="passing_on")
+    return _carried_out(code, offer, links.ticket(code) + _PASS_ON, form="passing_on")
 
 
 @blp.post("/t/<code>/offer/cancel")
@@ -66,7 +65,7 @@ def take_offer_back(code: str) -> AnyResponse:
         forms.read(EmptyForm)
         transfers.cancel(found.tenant_id, found.id, code)
 
-    return _done_or_refused(code, cancel, links.ticket(code) + _PASS_ON, form="passing_on")
+    return _carried_out(code, cancel, links.ticket(code) + _PASS_ON, form="passing_on")
 
 
 def _holder() -> Holder:
@@ -74,17 +73,15 @@ def _holder() -> Holder:
     return {"name": sent.get("name"), "email": sent.get("email")}
 
 
-def _done_or_refused(code: str, act: Callable[[], None], then: str, *, form: str) -> AnyResponse:
+def _carried_out(code: str, act: Callable[[], None], then: str, *, form: str) -> AnyResponse:
     """Do it, and go to `then`. If it is refused, show the page with the form that was sent."""
-    try:
+
+    def do() -> str:
         act()
-    except NotFound:
-        raise
-    except TicketingError as error:
-        # What refused it may have changed the admission meanwhile.
-        page = _page(holders.find(code), **{form: forms.refused(error)})
-        return forms.shown_again(page, error)
-    return redirect(then, 303)
+        return then
+
+    # What refused it may have changed the admission meanwhile.
+    return forms.carried_out(do, lambda sent: _page(holders.find(code), **{form: sent}))
 
 
 def _page(of: Admission, naming: Form | None = None, passing_on: Form | None = None) -> str:

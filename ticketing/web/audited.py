@@ -1,8 +1,8 @@
 """Write changes through the admin surface to the audit log, in the same transaction."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from flask import request
@@ -31,33 +31,57 @@ def audited(
     request that are recorded too, if they were sent. `each`: the view returns several subjects,
     in the member of this name. A view that returns None has deleted its subject.
     """
-    shown = schema()
 
     def decorate(view: View) -> View:
         @wraps(view)
         def wrapper(*args: Any, **path: str) -> Any:
-            tenant_id = caller().tenant_id
-            with audit_log.changes(tenant_id):
-                old = None if before is None else _read(shown, before, tenant_id, path)
-                changed = view(*args, **path)
-                sent = {name: _plain(args[0][name]) for name in details if name in args[0]}
-                for one in [changed] if each is None else changed[each]:
-                    new = dict.fromkeys(old or {}) if one is None else shown.dump(one)
-                    subject = new.get("id") or (old or {}).get("id") or "wallet"
-                    audit_log.record(
-                        tenant_id, actor(), subject, before=old, after=new, details=sent
-                    )
-            return changed
+            of_subject = {name: value for name, value in path.items() if name != "tenant"}
+            return recorded(
+                schema,
+                lambda: view(*args, **path),
+                before and partial(before, caller().tenant_id, **of_subject),
+                details={name: args[0][name] for name in details if name in args[0]},
+                each=each,
+            )
 
         return wrapper
 
     return decorate
 
 
-def actor() -> Actor:
-    """Return the caller and the operation of this request, for the audit log."""
+def recorded(
+    schema: type[BaseSchema],
+    change: Callable[[], Any],
+    before: Callable[[], Any] | None = None,
+    *,
+    action: str | None = None,
+    details: Mapping[str, Any] | None = None,
+    each: str | None = None,
+) -> Any:
+    """Make a change and record it, in one transaction. Return what `change` returns.
+
+    `action` is the operation of the API that makes the same change. None: this request is it. The
+    other arguments are those of `audited`.
+    """
+    shown, tenant_id = schema(), caller().tenant_id
+    sent = {name: _plain(value) for name, value in (details or {}).items()}
+    with audit_log.changes(tenant_id):
+        old = None if before is None else _read(shown, before)
+        changed = change()
+        for one in [changed] if each is None else changed[each]:
+            new = dict.fromkeys(old or {}) if one is None else shown.dump(one)
+            subject = new.get("id") or (old or {}).get("id") or "wallet"
+            audit_log.record(tenant_id, actor(action), subject, before=old, after=new, details=sent)
+    return changed
+
+
+def actor(action: str | None = None) -> Actor:
+    """Return the caller and the operation of this request, for the audit log.
+
+    `action` is the operation of the API that does what this page does.
+    """
     # The operationId in the OpenAPI document.
-    operation = str(request.endpoint).replace(".", "_")
+    operation = action or str(request.endpoint).replace(".", "_")
     return Actor(caller().credential_id, operation, address(), request_id())
 
 
@@ -66,12 +90,9 @@ def _plain(value: Any) -> Any:
     return clock.rfc3339(value) if isinstance(value, datetime) else value
 
 
-def _read(
-    shown: Schema, before: Callable[..., Any], tenant_id: str, path: dict[str, str]
-) -> dict[str, Any] | None:
-    of_subject = {name: value for name, value in path.items() if name != "tenant"}
+def _read(shown: Schema, before: Callable[[], Any]) -> dict[str, Any] | None:
     try:
-        found: dict[str, Any] = shown.dump(before(tenant_id, **of_subject))
+        found: dict[str, Any] = shown.dump(before())
     except NotFound:
         return None
     return found

@@ -28,6 +28,13 @@ class CrossOrigin(Forbidden):
     detail = "This form was not sent from this site. Open the page again, and send it from there."
 
 
+class HttpsNeeded(Forbidden):
+    """The console was opened over plain HTTP from another machine."""
+
+    code = "https_needed"
+    detail = "The console needs https: a password would be readable on its way."
+
+
 def origin() -> str:
     """Return the origin of this service, without a slash at the end. Call `check_host` before."""
     return config().public_url or f"http://{request.host}"
@@ -37,7 +44,7 @@ def check_host() -> None:
     """Raise Misdirected if the request was sent to another host. Protects against rebinding."""
     public_url = config().public_url
     if public_url is None:
-        is_ours = is_loopback(urlsplit(f"//{request.host}").hostname or "")
+        is_ours = _is_loopback()
     else:
         url = urlsplit(public_url)
         is_ours = _host_of(request.host, url.scheme) == _host_of(url.netloc, url.scheme)
@@ -52,6 +59,21 @@ def check_same_origin() -> None:
     is_ours = sent_from.lower() == origin().lower() if site is None else site == "same-origin"
     if not is_ours:
         raise CrossOrigin
+
+
+def is_https() -> bool:
+    """Return whether people reach this service over TLS."""
+    return origin().startswith("https://")
+
+
+def check_transport() -> None:
+    """Raise HttpsNeeded if a password or a cookie would travel unprotected."""
+    if not (is_https() or _is_loopback()):
+        raise HttpsNeeded
+
+
+def _is_loopback() -> bool:
+    return is_loopback(urlsplit(f"//{request.host}").hostname or "")
 
 
 def _host_of(netloc: str, scheme: str) -> str:

@@ -67,11 +67,18 @@ def of_ticketing_error(error: TicketingError) -> Response:
     """Return the response to a domain error."""
     extensions = _SCHEMA.dump(error.extensions) if error.extensions else {}
     response = _problem(error.status, error.title, error.code, error.detail, **extensions)
-    if isinstance(error, Unauthenticated):
-        response.headers["WWW-Authenticate"] = 'Bearer realm="ticketing"'
-    if error.retry_after is not None:
-        response.headers["Retry-After"] = str(error.retry_after)
+    response.headers.update(headers_of(error))
     return response
+
+
+def headers_of(error: TicketingError) -> dict[str, str]:
+    """Return the headers of the response to an error (RFC 9110, 10.2.3 and 11.6.1)."""
+    found = {}
+    if isinstance(error, Unauthenticated):
+        found["WWW-Authenticate"] = 'Bearer realm="ticketing"'
+    if error.retry_after is not None:
+        found["Retry-After"] = str(error.retry_after)
+    return found
 
 
 def of_http_exception(error: HTTPException) -> Response:

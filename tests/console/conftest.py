@@ -1,0 +1,23 @@
+"""Fixtures of the tests of the console: members who have signed in."""
+
+import pytest
+
+from tests.support.console import sign_in
+
+
+@pytest.fixture
+def console(acme):
+    """A member of acme with role admin."""
+    return sign_in(acme)
+
+
+@pytest.fixture
+def reader(acme):
+    """A member of acme with role read."""
+    return sign_in(acme, "read", "reader@example.org")
+
+
+@pytest.fixture
+def writer(acme):
+    """A member of acme with role write."""
+    return sign_in(acme, "write", "writer@example.org")

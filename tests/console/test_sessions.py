@@ -1,0 +1,80 @@
+"""Signing in to the console, and what ends a session."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.support.console import PASSWORD, SAME_ORIGIN, sign_in, signed_in
+from tests.support.factories import cli
+
+ACCOUNT = "/console/account"
+
+
+def test_without_a_session_every_section_leads_to_the_sign_in(api):
+    answer = api.get("/console/account?a=1")
+    assert answer.status_code == 303
+    assert answer.headers["Location"] == "/console/sign-in?next=/console/account%3Fa%3D1"
+
+
+def test_signing_in_leads_to_the_page_that_was_asked_for(acme, console):
+    browser = acme.app.test_client()
+    form = {"tenant": "acme", "email": console.email, "password": PASSWORD}
+    path = "/console/sign-in?next=/console/account%3Fa%3D1"
+    answer = browser.post(path, data=form, headers=SAME_ORIGIN)
+    assert answer.headers["Location"] == "/console/account?a=1"
+    assert browser.get(ACCOUNT).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["//evil.example", "https://evil.example", "/\\evil.example", "x"])
+def test_signing_in_never_leads_to_another_site(acme, console, path):
+    form = {"tenant": "acme", "email": console.email, "password": PASSWORD}
+    answer = acme.app.test_client().post(
+        "/console/sign-in", query_string={"next": path}, data=form, headers=SAME_ORIGIN
+    )
+    assert answer.headers["Location"] == "/console"
+
+
+@pytest.mark.parametrize("wrong", [{"tenant": "none"}, {"email": "a@b.c"}, {"password": "wrong"}])
+def test_a_wrong_sign_in_shows_the_form_again_without_a_reason(acme, console, wrong):
+    form = {"tenant": "acme", "email": console.email, "password": PASSWORD, **wrong}
+    answer = acme.app.test_client().post("/console/sign-in", data=form, headers=SAME_ORIGIN)
+    assert answer.status_code == 401
+    assert "Nobody signs in with this email address and password." in answer.text
+    assert form["password"] not in answer.text
+    assert "Set-Cookie" not in answer.headers
+
+
+def test_the_cookie_is_for_this_host_and_no_script(acme, console):
+    form = {"tenant": "acme", "email": console.email, "password": PASSWORD}
+    answer = acme.app.test_client().post("/console/sign-in", data=form, headers=SAME_ORIGIN)
+    cookie = answer.headers["Set-Cookie"]
+    assert cookie.startswith("session=")
+    assert cookie.endswith("; HttpOnly; Path=/; SameSite=Lax")
+
+
+def test_behind_https_the_cookie_is_secure(environ, acme, console):
+    environ["PUBLIC_URL"] = "https://tickets.example.org"
+
+
+def test_json_surfaces_take_no_cookie(acme, console):
+    assert console.get(acme.path).status_code == 401
+
+
+def test_signing_out_ends_the_session_on_the_server(acme, console):
+    cookie = console.client.get_cookie("session")
+    answer = console.send("/console/sign-out")
+    assert answer.headers["Location"] == "/console/sign-in"
+    assert console.client.get_cookie("session") is None
+    console.client.set_cookie("session", cookie.value)
+    assert console.get(ACCOUNT).status_code == 303
+
+
+def test_a_session_ends_when_its_member_is_disabled(acme, console):
+    cli(acme.app, "members", "disable", "acme", console.email)
+    assert console.get(ACCOUNT).status_code == 303
+
+
+def test_another_session_is_listed_and_can_be_ended(acme, console):
+    other = signed_in(acme, console.email)
+    page = console.get(ACCOUNT).text
+    assert page.count(">End<") == 2 and page.count("this one") == 1

@@ -1,0 +1,1 @@
+"""The organizer's console: pages for members who have signed in."""

@@ -1,0 +1,47 @@
+"""The console's page of settings: what pages and mails show of the organizer."""
+
+from functools import partial
+
+from werkzeug import Response
+
+from schemas.tenants import TenantChangeSchema, TenantSchema
+from ticketing.constants import Role
+from ticketing.pages import forms, typed_forms
+from ticketing.pages.console.layout import page
+from ticketing.pages.console.surface import ConsoleBlueprint
+from ticketing.pages.forms import Form
+from ticketing.services.access import tenants
+from ticketing.web.audited import recorded
+from ticketing.web.context import caller
+
+PATH = "/console/settings"
+
+blp = ConsoleBlueprint("settings", __name__, reads=Role.ADMIN, writes=Role.ADMIN)
+
+
+@blp.get(PATH)
+def show_settings() -> str:
+    """Show the settings."""
+    return _page(Form())
+
+
+@blp.post(PATH)
+def change_settings() -> Response:
+    """Change the settings. An empty field removes one."""
+
+    def change() -> str:
+        settings = typed_forms.read(TenantChangeSchema)
+        tenant_id = caller().tenant_id
+        recorded(
+            TenantSchema,
+            partial(tenants.change, tenant_id, settings),
+            partial(tenants.get, tenant_id),
+            action="tenants_change_tenant",
+        )
+        return f"{PATH}#saved"
+
+    return forms.carried_out(change, _page)
+
+
+def _page(form: Form) -> str:
+    return page("settings.html", "settings", form=form)

@@ -1,0 +1,79 @@
+"""The blueprint of the console's pages: a session and a role, and a token in each form."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from flask import g, redirect, request
+from werkzeug import Response as AnyResponse
+
+from ticketing import credentials
+from ticketing.constants import Role
+from ticketing.errors import Forbidden, InsufficientRole, Unauthenticated
+from ticketing.limits import CallClass
+from ticketing.pages import forms
+from ticketing.pages.console import session_cookie
+from ticketing.pages.guards import Page
+from ticketing.pages.surface import PageBlueprint
+from ticketing.services.access import sessions
+from ticketing.web import origin
+from ticketing.web.auth import Counts, counts_for_credential
+from ticketing.web.context import config
+
+SIGN_IN = "/console/sign-in"
+
+
+class SessionChanged(Forbidden):
+    """A form of another session was sent."""
+
+    code = "session_changed"
+    detail = "You have signed in again since this page was opened. Open the page again."
+
+
+@dataclass(frozen=True)
+class SignedIn(Page):
+    """Requires a session, and one role for reads, one for forms. Sets `g.caller`, `g.session_id`, `g.email`."""
+
+    reads: Role
+    writes: Role
+
+    def check(self) -> None:
+        """Find the session. Unauthenticated; SessionChanged; InsufficientRole; HttpsNeeded."""
+        origin.check_transport()
+        secret = session_cookie.read()
+        found = sessions.find(secret, config().keyring)
+        if found is None:
+            raise Unauthenticated
+        g.session_id, g.caller, g.email = found.session_id, found.caller, found.email
+        g.csrf_token = session_cookie.csrf_token(secret)
+        is_form = request.method == "POST"
+        if is_form and not credentials.same(request.form.get(forms.CSRF_TOKEN, ""), g.csrf_token):
+            raise SessionChanged
+        if not found.caller.role.holds(self.writes if is_form else self.reads):
+            raise InsufficientRole
+
+    def counts(self) -> Counts:
+        """Count by member, else by address, because the cookie may be a guess."""
+        return counts_for_credential(CallClass.ADMIN) or Counts(CallClass.TOKEN)
+
+
+class ConsoleBlueprint(PageBlueprint):
+    """A section of the console. Without a session, it leads to the sign-in page."""
+
+    def __init__(
+        self, name: str, import_name: str, *, reads: Role, writes: Role, **options: Any
+    ) -> None:
+        guard = SignedIn(reads=reads, writes=writes)
+        # Browsers must not keep these pages, and search engines must not find them.
+        super().__init__(f"console_{name}", import_name, guard=guard, is_secret=True, **options)
+
+    def _check(self) -> AnyResponse | None:
+        try:
+            return super()._check()
+        except Unauthenticated:
+            return redirect(f"{SIGN_IN}?next={quote(_wanted(), safe='/')}", 303)
+
+
+def _wanted() -> str:
+    """Return the page to which a member goes after signing in. Forms are not sent again."""
+    return request.full_path.rstrip("?") if request.method == "GET" else "/console"

@@ -1,0 +1,38 @@
+// Small helps of the console's pages. Everything works without them.
+
+// A form that takes long says so, and is sent once.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!form.dataset.busy) return;
+  form.setAttribute("aria-busy", "true");
+  for (const button of form.querySelectorAll("button")) {
+    button.setAttribute("aria-disabled", "true");
+    button.textContent = form.dataset.busy;
+  }
+});
+document.addEventListener("click", (event) => {
+  if (event.target.closest("button[aria-disabled]")) event.preventDefault();
+});
+// A page from the back button's memory is not busy any more.
+addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+
+for (const button of document.querySelectorAll("[data-copy]")) {
+  button.hidden = !navigator.clipboard;
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(button.dataset.copy);
+    button.textContent = button.dataset.sayCopied;
+  });
+}
+
+// Parts of a page that show what happens now: each is replaced by the page that it names.
+async function refresh(part) {
+  try {
+    const answer = await fetch(part.dataset.live, { cache: "no-store", redirect: "error" });
+    if (answer.ok) part.innerHTML = await answer.text();
+  } finally {
+    setTimeout(refresh, Number(part.dataset.every) * 1000, part);
+  }
+}
+for (const part of document.querySelectorAll("[data-live]")) {
+  setTimeout(refresh, Number(part.dataset.every) * 1000, part);
+}
