@@ -61,6 +61,13 @@ class MemberExists(Conflict):
     detail = "There is already a member with this email address."
 
 
+class LastAdmin(Conflict):
+    """The member is the only active administrator of the tenant."""
+
+    code = "last_admin"
+    detail = "This is the last active administrator. Make another member an administrator first."
+
+
 class TooManyWebhooks(Conflict):
     """The tenant has as many webhook endpoints as it may have."""
 

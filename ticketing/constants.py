@@ -27,6 +27,14 @@ class KeyStatus(StrEnum):
     REVOKED = "revoked"
 
 
+class MemberStatus(StrEnum):
+    """The status of a member. One who is invited has no password yet."""
+
+    INVITED = "invited"
+    ACTIVE = "active"
+    DISABLED = "disabled"
+
+
 class EventType(StrEnum):
     """The form of an event."""
 
@@ -254,6 +262,12 @@ OFFER_LIVES = timedelta(hours=48)
 
 TRANSFERS_PER_DAY = 3
 """How often one admission can be offered in 24 hours."""
+
+INVITATION_LIVES = timedelta(hours=48)
+"""For how long an invitation of a member can be accepted."""
+
+SESSION_IDLE, SESSION_LIVES = timedelta(hours=12), timedelta(days=7)
+"""After how long without a request a session ends, and after how long in any case."""
 
 WATCH_AFTER_END = timedelta(days=1)
 """For how long the worker still reads the logs of an ended intent's address."""

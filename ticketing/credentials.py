@@ -23,6 +23,11 @@ _CHECKSUM_LENGTH = 7
 CLIENT_SECRET_PREFIX = "cs_"
 _OFFER_PREFIX, _OFFER_DIGITS = "to_", 40
 _OFFER_SHAPE = re.compile(rf"{_OFFER_PREFIX}([{ids.ALPHABET}]{{26}})_[0-9a-f]{{{_OFFER_DIGITS}}}")
+_INVITATION_PREFIX, _INVITATION_DIGITS = "in_", 40
+_INVITATION_SHAPE = re.compile(
+    rf"{_INVITATION_PREFIX}([{ids.ALPHABET}]{{26}})_[0-9a-f]{{{_INVITATION_DIGITS}}}"
+)
+_SESSION_SHAPE = re.compile(rf"[{ids.ALPHABET}]{{{_RANDOM_LENGTH}}}")
 _CODE_BITS, _CODE_LENGTH = 100, 20
 _CODE_SHAPE = re.compile(rf"[{ids.ALPHABET}]{{{_CODE_LENGTH}}}")
 _PAIRING_BITS, _PAIRING_LENGTH = 60, 12
@@ -129,6 +134,40 @@ def offered_transfer(keyring: Keyring, offer: str) -> str | None:
     transfer_id = ids.TRANSFER + match[1]
     genuine = [transfer_offer(each, transfer_id) for each in keyring.accepted]
     return transfer_id if same_as_any(offer, genuine) else None
+
+
+def invitation(secret_key: str, invitation_id: str) -> str:
+    """Return the secret of one invitation: `in_`, the invitation's id, `_`, 160 bits in hex.
+
+    It is derived and never stored.
+    """
+    digest = keyed_digest(secret_key, "invitation", invitation_id)[:_INVITATION_DIGITS]
+    return f"{_INVITATION_PREFIX}{invitation_id.removeprefix(ids.INVITATION)}_{digest}"
+
+
+def invitation_id(keyring: Keyring, offered: str) -> str | None:
+    """Return the id of the invitation with this secret. None for a wrong secret."""
+    match = _INVITATION_SHAPE.fullmatch(offered)
+    if match is None:
+        return None
+    found = ids.INVITATION + match[1]
+    genuine = [invitation(each, found) for each in keyring.accepted]
+    return found if same_as_any(offered, genuine) else None
+
+
+def new_session() -> str:
+    """Make the secret of a session: 170 random bits in 34 characters."""
+    return ids.base32(secrets.randbits(_RANDOM_BITS), _RANDOM_LENGTH)
+
+
+def session_digests(keyring: Keyring, secret: str) -> list[str]:
+    """Return the digests that a session's secret may have in the database, the current one first.
+
+    Empty if `secret` has not the form of one.
+    """
+    if _SESSION_SHAPE.fullmatch(secret) is None:
+        return []
+    return [keyed_digest(each, "session", secret) for each in keyring.accepted]
 
 
 def new_admission_code() -> str:

@@ -16,6 +16,7 @@ TicketingError
 ├── Gone                      410
 │   ├── IntentExpired              intent_expired
 │   ├── OfferEnded                 offer_ended
+│   ├── InvitationEnded            invitation_ended
 │   └── FeedPositionGone           feed_position_gone
 ├── PayloadTooLarge           413  body_too_large
 ├── UnsupportedMediaType      415  unsupported_media_type
@@ -163,6 +164,13 @@ class OfferEnded(Gone):
 
     code = "offer_ended"
     detail = "This offer has ended. Ask the sender for a new one."
+
+
+class InvitationEnded(Gone):
+    """The invitation was used, replaced or taken back, or it is too old."""
+
+    code = "invitation_ended"
+    detail = "This invitation has ended. Ask an administrator for a new one."
 
 
 class FeedPositionGone(Gone):

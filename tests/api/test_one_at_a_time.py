@@ -1,6 +1,6 @@
 """Expensive requests run one at a time. A second one gets 429 and is not executed."""
 
-from ticketing.services.access import members
+from ticketing.services.access import passwords
 from ticketing.services.payments import reconciliation
 
 
@@ -31,7 +31,7 @@ def test_one_password_is_verified_at_a_time(api, acme, monkeypatch):
         beside.append(sign_in(api, "b@example.org"))
         return False
 
-    monkeypatch.setattr(members.hasher, "verify", verify)
+    monkeypatch.setattr(passwords.hasher, "verify", verify)
     assert sign_in(api, "a@example.org").status_code == 401
     (answer,) = beside
     assert (answer.status_code, answer.json["code"]) == (429, "too_many_requests")

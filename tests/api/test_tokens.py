@@ -12,7 +12,7 @@ from ticketing import clock
 from ticketing.config import load
 from ticketing.db.connection import database
 from ticketing.models.api_keys import ApiKey
-from ticketing.services.access import members
+from ticketing.services.access import passwords
 from tools.stack import Stack
 
 EXCHANGE, LOGIN = "/v1/auth/token", "/v1/auth/login"
@@ -167,13 +167,13 @@ def test_every_refused_sign_in_costs_one_hash(app, acme, add_member, login, monk
     add_member(email="gone@example.org")
     cli(app, "members", "disable", "acme", "gone@example.org")
     costs = []
-    verify = members.hasher.verify
+    verify = passwords.hasher.verify
 
     def counted(password, hashed):
         costs.append(hashed.rsplit("$", 2)[0])
         return verify(password, hashed)
 
-    monkeypatch.setattr(members.hasher, "verify", counted)
+    monkeypatch.setattr(passwords.hasher, "verify", counted)
     for wrong in (
         {"tenant": "nobody-here"},
         {"email": "nobody@example.org"},

@@ -12,7 +12,7 @@ from ticketing.models.counters import CounterEntry
 from ticketing.models.door import DoorDevice, EventDoor, Scan, TicketKey
 from ticketing.models.events import Event
 from ticketing.models.idempotency import IdempotencyKey
-from ticketing.models.members import Member
+from ticketing.models.members import Invitation, Member, Session
 from ticketing.models.notifications import (
     Lease,
     Mail,
@@ -32,6 +32,7 @@ MODELS = (
     *(ChainBlock, RateCount, Refund, CounterEntry, Tenant, TicketType, AuditLogEntry, Wallet),
     AuditLogPeople,
     *(DoorDevice, EventDoor, EventStock, RefundAddress, Scan, TicketKey, Transfer, Waiver),
+    *(Invitation, Session),
     *(Lease, Mail, Notification, NotificationFeed, WebhookDelivery, WebhookEndpoint),
 )
 

@@ -38,19 +38,23 @@ def add(tenant: str, email: str, role: str, password_stdin: bool) -> None:
 def list_members(tenant: str) -> None:
     """List the members of TENANT."""
     for member in members.list_all(tenants.find(tenant).id):
-        state = "disabled" if member.disabled_at else "active"
-        click.echo(f"{member.email}  {member.role}  {state}")
+        click.echo(f"{member.email or member.id}  {member.role}  {member.status}")
 
 
 @group.command("disable")
 @click.argument("tenant")
-@click.argument("email")
+@click.argument("member")
 @command
-def disable(tenant: str, email: str) -> None:
-    """End a member's access at once."""
+def disable(tenant: str, member: str) -> None:
+    """End a member's access at once. MEMBER is an email address or an id.
+
+    Unlike the API, it also disables the last active administrator. With 'members invite', that
+    person or another one gets access again.
+    """
     tenant_id = tenants.find(tenant).id
     with audit_log.changes(tenant_id):
-        member = members.disable(tenant_id, email)
-        before, after = {"disabled": False}, {"disabled": True}
-        record_change(tenant_id, member.id, before=before, after=after)
-    click.echo(f"disabled {member.email}")
+        found = members.find(tenant_id, member)
+        disabled = members.disable(tenant_id, found.id, even_last_admin=True)
+        before, after = {"status": found.status}, {"status": disabled.status}
+        record_change(tenant_id, found.id, before=before, after=after)
+    click.echo(f"disabled {found.email or found.id}")

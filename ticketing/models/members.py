@@ -1,21 +1,79 @@
-"""Members: people of the organizer, who sign in with a password."""
+"""Members: people of the organizer, with their invitations and sessions."""
+
+from datetime import datetime
 
 from peewee import ForeignKeyField, TextField
 
+from ticketing.constants import EPOCH, MemberStatus
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.tenants import Tenant
 
 
 class Member(BaseModel):
-    """A person of a tenant, with one role."""
+    """A person of a tenant, with one role.
+
+    A member who was invited has no password until the invitation is accepted. The first one of a
+    tenant may have no email address until then.
+    """
 
     id = TextField(primary_key=True)
     tenant = ForeignKeyField(Tenant)
-    email = TextField()
-    password_hash = TextField()
+    tenant_id: str
+    email = TextField(null=True)
+    password_hash = TextField(null=True)
+    password_set_at = UtcDateTimeField(null=True)
     role = TextField()
     created_at = UtcDateTimeField()
     disabled_at = UtcDateTimeField(null=True)
 
+    # No column: the secret of an invitation, only on an instance that was just invited.
+    invitation: str
+
     class Meta:
         table_name = "members"
+
+    @property
+    def status(self) -> MemberStatus:
+        """The current status."""
+        if self.disabled_at is not None:
+            return MemberStatus.DISABLED
+        return MemberStatus.INVITED if self.password_hash is None else MemberStatus.ACTIVE
+
+    @property
+    def generation(self) -> int:
+        """Identifies the password: when it was set, in microseconds. 0 if that was not recorded."""
+        set_at: datetime | None = self.password_set_at
+        if set_at is None:
+            return 0
+        since = set_at - EPOCH
+        return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+class Invitation(BaseModel):
+    """One permission for a member to set a password. Its secret is derived from the id."""
+
+    id = TextField(primary_key=True)
+    member = ForeignKeyField(Member)
+    member_id: str
+    created_at = UtcDateTimeField()
+    expires_at = UtcDateTimeField()
+    ended_at = UtcDateTimeField(null=True)
+
+    class Meta:
+        table_name = "invitations"
+
+
+class Session(BaseModel):
+    """One browser in which a member is signed in. The database stores a digest of its secret."""
+
+    id = TextField(primary_key=True)
+    digest = TextField(unique=True)
+    member = ForeignKeyField(Member)
+    member_id: str
+    created_at = UtcDateTimeField()
+    last_used_at = UtcDateTimeField()
+    address = TextField(null=True)
+    user_agent = TextField(null=True)
+
+    class Meta:
+        table_name = "sessions"

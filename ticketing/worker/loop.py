@@ -10,7 +10,7 @@ from ticketing.chain.errors import RpcError
 from ticketing.config import Config
 from ticketing.db.connection import UNAVAILABLE, close_broken_connection, database
 from ticketing.services import counters, erasure, idempotency
-from ticketing.services.access import rate_limits
+from ticketing.services.access import invitations, rate_limits, sessions
 from ticketing.services.notifications import mails, numbering, reading, webhook_secrets, webhooks
 from ticketing.services.payments import settlement
 from ticketing.services.payments.booking import CursorMoved
@@ -29,6 +29,8 @@ def _keep_house(config: Config) -> None:
     settlement.expire_free()
     idempotency.forget_old()
     rate_limits.forget_old()
+    sessions.forget_old()
+    invitations.forget_old()
     counters.put_together()
     erasure.erase_old(config.personal_data_days)
     reading.forget_old(config.notification_days)

@@ -1,59 +1,64 @@
-"""Members: people of the organizer, who sign in with a password."""
+"""Members: people of the organizer, who sign in with a password.
+
+Changes of roles and of access run one at a time for each tenant. So of two administrators who
+disable each other, one stays.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-from passlib.hash import argon2
 from peewee import IntegrityError
 
 from ticketing import clock, ids
-from ticketing.conflicts import MemberExists
-from ticketing.constants import Role
+from ticketing.conflicts import LastAdmin, MemberExists
+from ticketing.constants import MemberStatus, Role
+from ticketing.db.connection import one_at_a_time, write_transaction
 from ticketing.errors import Invalid, NotFound
-from ticketing.models.members import Member
+from ticketing.models.members import Invitation, Member
 from ticketing.models.tenants import Tenant
-from ticketing.services.access.rate_limits import OneAtATime
+from ticketing.services.access import passwords, sessions
+from ticketing.services.pagination import Page, PageRequest, paginate
 
-MIN_PASSWORD, MAX_PASSWORD = 12, 128
 MAX_EMAIL = 254
 
-# Load the backend now: passlib loads it lazily, and that is not thread-safe.
-argon2.set_backend("argon2_cffi")
-# OWASP's minimum for argon2id: 19 MiB. A small host has enough memory for a few at once.
-hasher = argon2.using(type="ID", memory_cost=19_456, time_cost=2, parallelism=1)
-
 _EMAIL = re.compile(r"[^@\s\0]+@[^@\s\0.]+(?:\.[^@\s\0.]+)+")
-
-# A verification takes 20 ms of CPU. Password guessing must not use all cores.
-_hashing = OneAtATime(retry_after=1)
-
-_NOBODYS_HASH = (
-    "$argon2id$v=19$m=19456,t=2,p=1$HKMUwtg7RyjlnDOm1DqHcA$"
-    "HLxvtOWbxwEI/lBwCu0Csc4SeBV/GWtkjr96IvF4UzY"
-)
-"""The hash of a random password. It is verified if the member does not exist."""
 
 
 def add(tenant_id: str, email: str, role: Role, password: str) -> Member:
     """Add a member, who may then sign in. Invalid for the email or password; MemberExists."""
-    errors = {}
-    if not _EMAIL.fullmatch(email) or len(email) > MAX_EMAIL:
-        errors["email"] = ["Must be an email address."]
-    if not MIN_PASSWORD <= len(password) <= MAX_PASSWORD or "\0" in password:
-        errors["password"] = [f"Must have {MIN_PASSWORD} to {MAX_PASSWORD} characters."]
-    if errors:
+    if errors := {**faults_of_email(email), **passwords.faults(password)}:
         raise Invalid(errors)
+    now = clock.now()
+    return insert(
+        tenant_id,
+        email,
+        role,
+        password_hash=passwords.hashed(password),
+        password_set_at=now,
+        created_at=now,
+    )
+
+
+def insert(tenant_id: str, email: str | None, role: Role, **columns: object) -> Member:
+    """Insert the row of a new member, whose email was checked. MemberExists."""
     try:
         return Member.create(
             id=ids.new(ids.MEMBER),
             tenant=tenant_id,
-            email=email.lower(),
-            password_hash=hasher.hash(password),
+            email=None if email is None else email.lower(),
             role=role,
-            created_at=clock.now(),
+            **columns,
         )
     except IntegrityError:
         raise MemberExists from None
+
+
+def faults_of_email(email: str) -> dict[str, list[str]]:
+    """Return what is wrong with an email address, by field. Empty if it may be used."""
+    if _EMAIL.fullmatch(email) and len(email) <= MAX_EMAIL:
+        return {}
+    return {"email": ["Must be an email address."]}
 
 
 def list_all(tenant_id: str) -> Sequence[Member]:
@@ -61,14 +66,21 @@ def list_all(tenant_id: str) -> Sequence[Member]:
     return list(Member.select().where(Member.tenant == tenant_id).order_by(Member.id))
 
 
-def disable(tenant_id: str, email: str) -> Member:
-    """End a member's access and JWTs at once. A repeat changes nothing. NotFound."""
-    mine = (Member.tenant == tenant_id) & (Member.email == email.lower())
-    Member.update(disabled_at=clock.now()).where(mine, Member.disabled_at.is_null()).execute()
-    member = Member.get_or_none(mine)
-    if member is None:
-        raise NotFound("This member does not exist.")
-    return member
+def list_page(tenant_id: str, page: PageRequest) -> Page[Member]:
+    """Return a page of a tenant's members, disabled ones included, the oldest first."""
+    query = Member.select().where(Member.tenant == tenant_id)
+    return paginate(query, [Member.id], page, scope=f"members {tenant_id}")
+
+
+def get(tenant_id: str, member_id: str) -> Member:
+    """Return one member of a tenant. NotFound."""
+    return _existing(Member.get_or_none(Member.tenant == tenant_id, Member.id == member_id))
+
+
+def find(tenant_id: str, reference: str) -> Member:
+    """Return the member of a tenant with this email address or id. NotFound."""
+    is_named = (Member.email == reference.lower()) | (Member.id == reference)
+    return _existing(Member.get_or_none(Member.tenant == tenant_id, is_named))
 
 
 def sign_in(tenant_reference: str, email: str, password: str) -> Member | None:
@@ -87,6 +99,67 @@ def sign_in(tenant_reference: str, email: str, password: str) -> Member | None:
         )
         .first()
     )
-    with _hashing.turn():
-        matches = hasher.verify(password, member.password_hash if member else _NOBODYS_HASH)
-    return member if member and matches else None
+    matches = passwords.verify(password, None if member is None else member.password_hash)
+    return member if matches else None
+
+
+def change_role(tenant_id: str, member_id: str, role: Role) -> Member:
+    """Give a member another role, at once. NotFound; LastAdmin."""
+    with changing(tenant_id):
+        member = get(tenant_id, member_id)
+        if role != Role.ADMIN:
+            _refuse_last_admin(member)
+        Member.update(role=role).where(Member.id == member_id).execute()
+        return get(tenant_id, member_id)
+
+
+def disable(tenant_id: str, member_id: str, *, even_last_admin: bool = False) -> Member:
+    """End a member's access, sessions, JWTs and invitation at once. A repeat changes nothing.
+
+    NotFound; LastAdmin, unless `even_last_admin`.
+    """
+    with changing(tenant_id):
+        member = get(tenant_id, member_id)
+        if not even_last_admin:
+            _refuse_last_admin(member)
+        now = clock.now()
+        is_enabled = (Member.id == member_id) & Member.disabled_at.is_null()
+        Member.update(disabled_at=now).where(is_enabled).execute()
+        end_invitations(member_id)
+        sessions.end_all(member_id)
+        return get(tenant_id, member_id)
+
+
+def end_invitations(member_id: str) -> None:
+    """End the open invitation of a member, if there is one."""
+    is_open = (Invitation.member == member_id) & Invitation.ended_at.is_null()
+    Invitation.update(ended_at=clock.now()).where(is_open).execute()
+
+
+@contextmanager
+def changing(tenant_id: str) -> Iterator[None]:
+    """Run a change of a tenant's members in one transaction, one at a time."""
+    with write_transaction():
+        one_at_a_time(f"members of {tenant_id}")
+        yield
+
+
+def _refuse_last_admin(member: Member) -> None:
+    """LastAdmin if no other member could sign in as an administrator."""
+    if member.role != Role.ADMIN or member.status is not MemberStatus.ACTIVE:
+        return
+    others = Member.select().where(
+        Member.tenant == member.tenant_id,
+        Member.id != member.id,
+        Member.role == Role.ADMIN,
+        Member.disabled_at.is_null(),
+        Member.password_hash.is_null(False),
+    )
+    if not others.exists():
+        raise LastAdmin
+
+
+def _existing(member: Member | None) -> Member:
+    if member is None:
+        raise NotFound("This member does not exist.")
+    return member

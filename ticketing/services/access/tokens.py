@@ -18,7 +18,7 @@ from ticketing.models.api_keys import ApiKey
 from ticketing.models.members import Member
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
-from ticketing.services.access import api_key_auth, members
+from ticketing.services.access import api_key_auth
 
 ALGORITHM = "HS256"
 ISSUER = "ticketing"
@@ -45,6 +45,11 @@ class Caller:
     credential_id: str
     tenant: Tenant
     role: Role
+
+    @classmethod
+    def of(cls, credential: ApiKey | Member) -> Caller:
+        """Return the caller with this key, or this member. Their tenant was read with them."""
+        return cls(credential.id, credential.tenant, Role(credential.role))
 
     @property
     def tenant_id(self) -> str:
@@ -75,15 +80,12 @@ def exchange_key(plaintext: str, config: Config) -> Token:
     use = api_key_auth.present(plaintext, config.keyring)
     if use is None:
         raise InvalidCredentials
-    return _issue(_caller(use.key), config, use.ends_at, use.generation)
+    return _issue(Caller.of(use.key), config, use.ends_at, use.generation)
 
 
-def sign_in(tenant_reference: str, email: str, password: str, config: Config) -> Token:
-    """Return a JWT for a member. InvalidCredentials, without a reason and in constant time."""
-    member = members.sign_in(tenant_reference, email, password)
-    if member is None:
-        raise InvalidCredentials
-    return _issue(_caller(member), config, None)
+def of_member(member: Member, config: Config) -> Token:
+    """Return a JWT for a member who has just proved a password. It ends with that password."""
+    return _issue(Caller.of(member), config, None, member.generation)
 
 
 def caller_of_key(plaintext: str, config: Config) -> Caller:
@@ -91,27 +93,33 @@ def caller_of_key(plaintext: str, config: Config) -> Caller:
     use = api_key_auth.present(plaintext, config.keyring)
     if use is None:
         raise Unauthenticated
-    return _caller(use.key)
+    return Caller.of(use.key)
 
 
 def caller_of_jwt(token: str, config: Config) -> Caller:
     """Return the caller with this JWT. Unauthenticated.
 
-    The role is the current one in the database. A JWT of a revoked key, a replaced secret or a
-    disabled member is not valid.
+    The role is the current one in the database. A JWT of a revoked key, a replaced secret, a
+    disabled member or a replaced password is not valid.
     """
     claims = _claims_of(token, config.keyring)
     if claims["iat"] > (clock.now() + _CLOCKS_APART).timestamp():
         raise Unauthenticated
     subject = claims["sub"]
+    generation = _generation(claims)
     credential = (
-        _active_member.first(member_id=subject)
+        _member_of_jwt(subject, generation)
         if ids.is_id(ids.MEMBER, subject)
-        else api_key_auth.of_jwt(subject, _generation(claims))
+        else api_key_auth.of_jwt(subject, generation)
     )
     if credential is None or credential.tenant.slug != claims["tenant"]:
         raise Unauthenticated
-    return _caller(credential)
+    return Caller.of(credential)
+
+
+def _member_of_jwt(member_id: str, generation: int) -> Member | None:
+    member = _active_member.first(member_id=member_id)
+    return member if member is not None and member.generation == generation else None
 
 
 def _claims_of(token: str, keyring: Keyring) -> dict[str, Any]:
@@ -136,7 +144,7 @@ def _claims_of(token: str, keyring: Keyring) -> dict[str, Any]:
 
 
 def _generation(claims: dict[str, Any]) -> int:
-    """Return the generation of the secret from which a JWT was made. Default: the first."""
+    """Return the generation of the secret or password of a JWT. Default: the first."""
     return int(claims["jti"].partition(".")[2] or 0)
 
 
@@ -160,7 +168,3 @@ def _issue(
     }
     token = jwt.encode(claims, config.keyring.current, ALGORITHM)
     return Token(token, expires - issued, caller.role, caller.tenant.slug)
-
-
-def _caller(credential: ApiKey | Member) -> Caller:
-    return Caller(credential.id, credential.tenant, Role(credential.role))

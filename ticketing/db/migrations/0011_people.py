@@ -1,0 +1,58 @@
+"""Add invitations and sessions of members. A member who is invited has no password yet."""
+
+from peewee import Database
+from playhouse.migrate import SchemaMigrator
+
+# The first administrator of a tenant states an address with the password.
+OPTIONAL = ("email", "password_hash")
+
+TABLES = {
+    "invitations": """
+        id TEXT PRIMARY KEY,
+        member_id TEXT NOT NULL REFERENCES members (id),
+        created_at TIMESTAMPTZ NOT NULL,
+        expires_at TIMESTAMPTZ NOT NULL,
+        ended_at TIMESTAMPTZ
+    """,
+    "sessions": """
+        id TEXT PRIMARY KEY,
+        digest TEXT NOT NULL UNIQUE,
+        member_id TEXT NOT NULL REFERENCES members (id),
+        created_at TIMESTAMPTZ NOT NULL,
+        last_used_at TIMESTAMPTZ NOT NULL,
+        address TEXT,
+        user_agent TEXT
+    """,
+}
+
+INDEXES = (
+    "members_of_tenant ON members (tenant_id, id)",
+    "invitations_by_end ON invitations (expires_at)",
+    "sessions_of_member ON sessions (member_id, id)",
+    "sessions_by_begin ON sessions (created_at)",
+    "sessions_by_use ON sessions (last_used_at)",
+)
+
+
+def up(migrator: SchemaMigrator, db: Database) -> None:
+    for column in OPTIONAL:
+        migrator.drop_not_null("members", column).run()
+    db.execute_sql("ALTER TABLE members ADD COLUMN password_set_at TIMESTAMPTZ")
+    for table, definition in TABLES.items():
+        db.execute_sql(f"CREATE TABLE {table} ({definition})")
+    for index in INDEXES:
+        db.execute_sql(f"CREATE INDEX {index}")
+    # Of several invitations of a member, only the newest is open.
+    db.execute_sql(
+        "CREATE UNIQUE INDEX invitations_open ON invitations (member_id) WHERE ended_at IS NULL"
+    )
+
+
+def down(migrator: SchemaMigrator, db: Database) -> None:
+    for table in reversed(TABLES):
+        db.execute_sql(f"DROP TABLE {table}")
+    db.execute_sql("DROP INDEX members_of_tenant")
+    db.execute_sql("ALTER TABLE members DROP COLUMN password_set_at")
+    db.execute_sql("DELETE FROM members WHERE email IS NULL OR password_hash IS NULL")
+    for column in OPTIONAL:
+        migrator.add_not_null("members", column).run()

@@ -1,0 +1,139 @@
+"""Invitations: a link with which a member sets a password, once, within 48 hours.
+
+A reset of a password is a new invitation, and so is the return of a disabled member. Of several
+invitations of a member, only the newest works. Its secret is derived from its id.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from peewee import IntegrityError
+
+from ticketing import clock, credentials, ids
+from ticketing.conflicts import MemberExists
+from ticketing.constants import INVITATION_LIVES, Role
+from ticketing.credentials import Keyring
+from ticketing.errors import Invalid, InvitationEnded, NotFound
+from ticketing.models.members import Invitation, Member
+from ticketing.models.tenants import Tenant
+from ticketing.services.access import members, passwords, sessions
+
+_KEPT = timedelta(days=30)
+"""For how long a link says that its invitation has ended. Both answers are the same after that."""
+_DELETED_AT_ONCE = 1000
+
+
+def create(tenant_id: str, email: str | None, role: Role, keyring: Keyring) -> Member:
+    """Create a member with an `invitation`. Without an email, accepting it states one.
+
+    Invalid for the email; MemberExists.
+    """
+    if email is not None and (errors := members.faults_of_email(email)):
+        raise Invalid(errors)
+    with members.changing(tenant_id):
+        member = members.insert(tenant_id, email, role, created_at=clock.now())
+        return _invited(member, keyring)
+
+
+def invite(tenant_id: str, member_id: str, keyring: Keyring) -> Member:
+    """Give a member a new `invitation`. The earlier one ends, the password does not. NotFound."""
+    with members.changing(tenant_id):
+        return _invited(members.get(tenant_id, member_id), keyring)
+
+
+def find(invitation: str, keyring: Keyring) -> Invitation:
+    """Return the invitation with this secret, with its member and tenant, if it can be accepted.
+
+    NotFound for a wrong secret. InvitationEnded for one that was used, replaced or taken back, or
+    is too old.
+    """
+    invitation_id = credentials.invitation_id(keyring, invitation)
+    if invitation_id is None:
+        raise NotFound("This invitation does not exist.")
+    found: Invitation | None = (
+        Invitation.select(Invitation, Member, Tenant)
+        .join(Member)
+        .join(Tenant)
+        .where(_is_open(clock.now()), Invitation.id == invitation_id)
+        .first()
+    )
+    if found is None:
+        raise InvitationEnded
+    return found
+
+
+def open_one(member_id: str, keyring: Keyring) -> tuple[str, datetime] | None:
+    """Return the secret of a member's open invitation and when it ends. None if there is none."""
+    found = Invitation.get_or_none(_is_open(clock.now()), Invitation.member == member_id)
+    if found is None:
+        return None
+    return credentials.invitation(keyring.current, found.id), found.expires_at
+
+
+def accept(invitation: str, password: str, email: str | None, keyring: Keyring) -> Member:
+    """Set the password of an invited member, who is then active. Return the member.
+
+    `email` only for a member without one. All sessions and JWTs of the member end. NotFound and
+    InvitationEnded as in `find`; Invalid for the email or password; MemberExists;
+    TooManyRequests if another thread of this process is hashing a password.
+    """
+    found = find(invitation, keyring)
+    member: Member = found.member
+    if errors := {**_faults_of_email(member, email), **passwords.faults(password)}:
+        raise Invalid(errors)
+    password_hash = passwords.hashed(password)
+    with members.changing(member.tenant_id):
+        _use(found)
+        try:
+            Member.update(
+                email=email.lower() if member.email is None and email else Member.email,
+                password_hash=password_hash,
+                password_set_at=clock.now(),
+                disabled_at=None,
+            ).where(Member.id == member.id).execute()
+        except IntegrityError:
+            raise MemberExists from None
+        sessions.end_all(member.id)
+        accepted: Member = (
+            Member.select(Member, Tenant).join(Tenant).where(Member.id == member.id).get()
+        )
+        return accepted
+
+
+def forget_old() -> None:
+    """Delete some invitations that ended long ago."""
+    is_old = Invitation.expires_at < clock.now() - _KEPT
+    old = Invitation.select(Invitation.id).where(is_old).limit(_DELETED_AT_ONCE)
+    Invitation.delete().where(Invitation.id.in_(old)).execute()
+
+
+def _invited(member: Member, keyring: Keyring) -> Member:
+    members.end_invitations(member.id)
+    now = clock.now()
+    made = Invitation.create(
+        id=ids.new(ids.INVITATION), member=member, created_at=now, expires_at=now + INVITATION_LIVES
+    )
+    member.invitation = credentials.invitation(keyring.current, made.id)
+    return member
+
+
+def _is_open(now: datetime) -> object:
+    return Invitation.ended_at.is_null() & (Invitation.expires_at > now)
+
+
+def _use(invitation: Invitation) -> None:
+    """End an invitation, which can be used once. InvitationEnded if it was used meanwhile."""
+    now = clock.now()
+    used = Invitation.update(ended_at=now).where(_is_open(now), Invitation.id == invitation.id)
+    if not used.execute():
+        raise InvitationEnded
+
+
+def _faults_of_email(member: Member, email: str | None) -> dict[str, list[str]]:
+    if member.email is None:
+        missing = {"email": ["State the email address with which you will sign in."]}
+        return missing if email is None else members.faults_of_email(email)
+    if email is None or email.lower() == member.email:
+        return {}
+    return {"email": ["This invitation is for another email address."]}
