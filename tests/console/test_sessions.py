@@ -1,11 +1,13 @@
 """Signing in to the console, and what ends a session."""
 
+import re
 from datetime import timedelta
 
 import pytest
 
-from tests.support.console import PASSWORD, SAME_ORIGIN, sign_in, signed_in
+from tests.support.console import PASSWORD, SAME_ORIGIN, hidden_fields, sign_in, signed_in
 from tests.support.factories import cli
+from ticketing import clock
 
 ACCOUNT = "/console/account"
 
@@ -52,10 +54,6 @@ def test_the_cookie_is_for_this_host_and_no_script(acme, console):
     assert cookie.endswith("; HttpOnly; Path=/; SameSite=Lax")
 
 
-def test_behind_https_the_cookie_is_secure(environ, acme, console):
-    environ["PUBLIC_URL"] = "https://tickets.example.org"
-
-
 def test_json_surfaces_take_no_cookie(acme, console):
     assert console.get(acme.path).status_code == 401
 
@@ -76,5 +74,48 @@ def test_a_session_ends_when_its_member_is_disabled(acme, console):
 
 def test_another_session_is_listed_and_can_be_ended(acme, console):
     other = signed_in(acme, console.email)
-    page = console.get(ACCOUNT).text
-    assert page.count(">End<") == 2 and page.count("this one") == 1
+    rows = re.findall(r"<tr>.*?</tr>", console.get(ACCOUNT).text, re.DOTALL)
+    (path,) = [re.search(r'action="([^"]+)"', row)[1] for row in rows[1:] if "this one" not in row]
+    assert console.send(path).headers["Location"] == f"{ACCOUNT}#ended"
+    assert other.get(ACCOUNT).status_code == 303
+    assert console.get(ACCOUNT).status_code == 200
+
+
+def test_a_session_ends_after_twelve_hours_without_a_request(acme, console, monkeypatch):
+    later = clock.now() + timedelta(hours=12, minutes=1)
+    monkeypatch.setattr(clock, "now", lambda: later)
+    assert console.get(ACCOUNT).status_code == 303
+
+
+def test_a_form_without_the_token_of_its_session_is_refused(acme, console, neighbour):
+    other = sign_in(neighbour)
+    token = hidden_fields(other.get("/console/settings").text)["csrf_token"]
+    for form in ({}, {"csrf_token": token}, {"csrf_token": "é"}):
+        answer = console.client.post("/console/settings", data=form, headers=SAME_ORIGIN)
+        assert answer.status_code == 403
+        assert "session" in answer.text or "signed in again" in answer.text
+
+
+def test_a_form_of_another_site_is_refused(console):
+    answer = console.send("/console/settings", {"name": "x"}, **{"Sec-Fetch-Site": "cross-site"})
+    assert answer.status_code == 403
+
+
+def test_a_role_that_is_too_low_opens_nothing(reader):
+    assert reader.get("/console/settings").status_code == 403
+    assert "Settings" not in reader.get(ACCOUNT).text
+
+
+def test_settings_are_changed_and_recorded(acme, console):
+    form = {"name": "Acme Live", "accent_color": "#0b6e66", "website": ""}
+    assert console.send("/console/settings", form).headers["Location"] == "/console/settings#saved"
+    assert 'value="Acme Live"' in console.get("/console/settings").text
+    (entry, *_) = acme.api().get(f"{acme.path}/audit-log").json["data"]
+    assert entry["action"] == "tenants_change_tenant"
+    assert entry["actor"].startswith("mem_")
+
+
+def test_refused_settings_are_shown_again(console):
+    answer = console.send("/console/settings", {"name": "Acme", "accent_color": "#ffffff"})
+    assert answer.status_code == 422
+    assert 'value="#ffffff"' in answer.text and 'id="accent_color-error"' in answer.text

@@ -66,8 +66,7 @@ def _micro_units(text: str) -> int | str:
     match = _AMOUNT.fullmatch(text)
     if match is None:
         return text
-    decimals = (match[2] or "").ljust(MICRO_UNIT_DECIMALS, "0")
-    return int(match[1]) * 10**MICRO_UNIT_DECIMALS + int(decimals)
+    return int(match[1] + (match[2] or "").ljust(MICRO_UNIT_DECIMALS, "0"))
 
 
 def _with_offset(text: str, zone: str) -> str:

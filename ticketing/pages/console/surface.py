@@ -32,7 +32,10 @@ class SessionChanged(Forbidden):
 
 @dataclass(frozen=True)
 class SignedIn(Page):
-    """Requires a session, and one role for reads, one for forms. Sets `g.caller`, `g.session_id`, `g.email`."""
+    """Requires a session, and one role for reads, one for forms.
+
+    Sets `g.caller`, `g.session_id`, `g.email`, `g.csrf_token`.
+    """
 
     reads: Role
     writes: Role

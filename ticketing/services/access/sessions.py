@@ -35,6 +35,7 @@ class SessionCaller:
 
     session_id: str
     caller: Caller
+    email: str
 
 
 @Prepared
@@ -98,7 +99,7 @@ def find(secret: str, keyring: Keyring) -> SessionCaller | None:
         return None
     if session.last_used_at <= now - _NOTED_EVERY:
         Session.update(last_used_at=now).where(Session.id == session.id).execute()
-    return SessionCaller(session.id, Caller.of(session.member))
+    return SessionCaller(session.id, Caller.of(session.member), session.member.email)
 
 
 def list_of(member_id: str) -> Sequence[Session]:
