@@ -33,6 +33,7 @@ def register(app: Flask, translations: NullTranslations) -> None:
         amount=lambda micro_units, currency=CURRENCY: formats.amount(micro_units, currency),
         number=formats.number,
         moment=formats.moment,
+        stamp=formats.stamp,
         end=formats.end,
         time_of_day=formats.time_of_day,
         person=person,
