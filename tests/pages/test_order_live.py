@@ -144,6 +144,22 @@ def test_it_asks_less_and_less_often_while_there_is_no_answer(unpaid, visit):
     assert later and max(later) < 10
 
 
+def test_it_asks_less_often_while_nobody_looks(unpaid):
+    asks = Asks(unpaid)
+    asks.answer(200)
+    asks.pass_seconds(13)
+    hide = "is => Object.defineProperty(document, 'hidden', { get: () => is, configurable: true })"
+    unpaid.page.evaluate(hide, True)
+    asks.pass_seconds(45)
+    *_, before, last = asks.gaps()
+    assert 10 <= before <= 12 and 10 <= last <= 12
+    unpaid.page.evaluate(hide, False)
+    count = len(asks.gaps())
+    unpaid.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    asks.pass_seconds(8)
+    assert len(asks.gaps()) >= count + 2
+
+
 class Asks:
     """The requests of a page for its order, in seconds of the page's own clock.
 

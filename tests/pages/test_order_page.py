@@ -234,3 +234,14 @@ def test_an_unseen_chain_does_not_matter_to_a_paid_order(acme, node):
     buyer = sold(acme, node, acme.ticket())
     ChainState.update(looked_at=clock.now() - timedelta(minutes=2)).execute()
     assert "We cannot see" not in read(buyer)
+
+
+@pytest.mark.parametrize(
+    ("buyer", "says"),
+    [({"email": "ada@example.org"}, "we keep watching, and write to you"), ({}, "keep watching.")],
+)
+def test_a_buyer_with_an_address_is_told_that_a_mail_comes(environ, request, buyer, says):
+    mail = {"SMTP_URL": "smtp://127.0.0.1:9", "MAIL_FROM": "tickets@example.org"}
+    environ |= {**mail, "PUBLIC_URL": "http://localhost"}
+    acme = request.getfixturevalue("acme")
+    assert says in read(acme.buyer(acme.ticket(), buyer=buyer))
