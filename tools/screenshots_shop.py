@@ -13,7 +13,7 @@ from tools.stack import Stack, StackFailed
 TENANT = "northern-lights"
 PRICE = 25_000_000
 CONFIRMATIONS = 4
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 120
 
 _SETTINGS = {
     "contact_email": "hello@northernlights.example",
