@@ -14,6 +14,12 @@ def moment(at: datetime, zone: str) -> str:
     return f"{day(local, zone)}, {local:%H:%M} ({zone})"
 
 
+def brief(at: datetime, zone: str) -> str:
+    """Return a time in few characters, for tables. The zone's name is stated beside it."""
+    local, _ = _local(at, zone)
+    return f"{local.day} {local:%b} {local.year}, {local:%H:%M}"
+
+
 def end(at: datetime, start: datetime, zone: str) -> str:
     """Return when something ends, beside its start, whose day and zone need no repetition."""
     local, name = _local(at, zone)
