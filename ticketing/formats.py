@@ -14,6 +14,12 @@ def moment(at: datetime, zone: str) -> str:
     return f"{day(local, zone)}, {local:%H:%M} ({zone})"
 
 
+def brief(at: datetime, zone: str) -> str:
+    """Return a time in few characters, for tables. The zone's name is stated beside it."""
+    local, _ = _local(at, zone)
+    return f"{local.day} {local:%b} {local.year}, {local:%H:%M}"
+
+
 def end(at: datetime, start: datetime, zone: str) -> str:
     """Return when something ends, beside its start, whose day and zone need no repetition."""
     local, name = _local(at, zone)
@@ -31,6 +37,13 @@ def time_of_day(at: datetime, zone: str) -> str:
     """Return a time of today as people of an IANA zone read it, with the zone's name."""
     local, zone = _local(at, zone)
     return f"{local:%H:%M} ({zone})"
+
+
+def typed(at: datetime, zone: str) -> str:
+    """Return a time as a `datetime-local` field of a form has it."""
+    local, _ = _local(at, zone)
+    seconds = "seconds" if local.second else "minutes"
+    return local.replace(tzinfo=None).isoformat(timespec=seconds)
 
 
 def amount(micro_units: int, currency: str) -> str:

@@ -34,6 +34,8 @@ def register(app: Flask, translations: NullTranslations) -> None:
         number=formats.number,
         moment=formats.moment,
         end=formats.end,
+        brief=formats.brief,
+        typed=formats.typed,
         time_of_day=formats.time_of_day,
         person=person,
         paragraphs=paragraphs,

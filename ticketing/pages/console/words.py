@@ -1,6 +1,16 @@
 """The console's words for what the API names. They are translated where they are shown."""
 
-from ticketing.constants import Role
+from typing import NamedTuple
+
+from ticketing.constants import EventType, Publication, Role
+
+
+class Word(NamedTuple):
+    """A status in words, and how it looks: a class of `.badge`."""
+
+    label: str
+    tone: str = ""
+
 
 ROLES = {
     Role.READ: "Reader",
@@ -26,3 +36,16 @@ def browser(user_agent: str | None) -> str:
         next((name for word, name in words if word in agent), "") for words in (_BROWSERS, _SYSTEMS)
     )
     return ", ".join(filter(None, found))
+
+
+PUBLICATIONS = {
+    Publication.DRAFT: Word("Draft"),
+    Publication.PUBLISHED: Word("Published", "good"),
+    Publication.CANCELED: Word("Canceled", "quiet"),
+}
+
+EVENT_TYPES = {
+    EventType.IN_PERSON: "At a place",
+    EventType.ONLINE: "Online",
+    EventType.HYBRID: "At a place and online",
+}
