@@ -39,6 +39,13 @@ def time_of_day(at: datetime, zone: str) -> str:
     return f"{local:%H:%M} ({zone})"
 
 
+def typed(at: datetime, zone: str) -> str:
+    """Return a time as a `datetime-local` field of a form has it."""
+    local, _ = _local(at, zone)
+    seconds = "seconds" if local.second else "minutes"
+    return local.replace(tzinfo=None).isoformat(timespec=seconds)
+
+
 def amount(micro_units: int, currency: str) -> str:
     """Return an amount of micro-units with its token: at least two decimals, no others if 0."""
     return f"{number(micro_units)} {currency}"

@@ -36,7 +36,7 @@ def test_attendees_are_searched_and_filtered(acme, reader, ticket):
     for query, shown in (
         ("", {ticket.id, guest}),
         ("q=LOVE", {ticket.id}),
-        (f"event={ticket.event_id}", {ticket.id}),
+        (f"event_id={ticket.event_id}", {ticket.id}),
         ("used=yes", {guest}),
         ("used=no", {ticket.id}),
         ("status=void", set()),
@@ -197,7 +197,7 @@ def test_tickets_of_a_neighbour_are_not_found(neighbour, console):
     assert console.get(f"{ATTENDEES}/{theirs.id}").status_code == 404
     for action, form in (("void", VOID), ("reissue", {}), ("erase", {})):
         assert console.send(f"{ATTENDEES}/{theirs.id}/{action}", form).status_code == 404
-    assert theirs.id not in console.get(f"{ATTENDEES}?event={theirs.event_id}").text
+    assert theirs.id not in console.get(f"{ATTENDEES}?event_id={theirs.event_id}").text
     event = f"/console/events/{theirs.event_id}"
     form = {"ticket_id": theirs.ticket_type_id, "guests": "Ada"}
     assert console.get(f"{event}/guests").status_code == 404
@@ -212,5 +212,5 @@ def test_files_of_an_event_are_downloaded_in_a_session(acme, reader, ticket, nam
     assert file.data == over_api.data
     assert file.headers["Content-Disposition"] == over_api.headers["Content-Disposition"]
     for page in ("orders", "attendees"):
-        listed = reader.get(f"/console/{page}?event={ticket.event_id}").text
+        listed = reader.get(f"/console/{page}?event_id={ticket.event_id}").text
         assert f'href="/console/events/{ticket.event_id}/{name}.csv"' in listed

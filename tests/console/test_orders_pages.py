@@ -35,10 +35,10 @@ def test_filters_narrow_the_list_and_nonsense_shows_all(acme, reader, order):
     other = acme.buyer(acme.ticket()).intent
     for query, shown in (
         ("status=confirmed", {order["id"]}),
-        (f"event={other['event_id']}", {other["id"]}),
-        ("event=evt_none", set()),
+        (f"event_id={other['event_id']}", {other["id"]}),
+        ("event_id=evt_none", set()),
         ("flag=overpaid", set()),
-        ("status=none&flag=x&utm_source=y&event=", {order["id"], other["id"]}),
+        ("status=none&flag=x&utm_source=y&event_id=", {order["id"], other["id"]}),
     ):
         page = reader.get(f"{ORDERS}?{query}").text
         assert {each for each in (order["id"], other["id"]) if each in page} == shown, query
@@ -47,7 +47,7 @@ def test_filters_narrow_the_list_and_nonsense_shows_all(acme, reader, order):
 def test_the_next_page_keeps_the_filters(acme, reader):
     ticket = acme.ticket(capacity=100)
     made = [acme.buyer(ticket).intent["id"] for _ in range(DEFAULT_PAGE + 1)]
-    first = reader.get(f"{ORDERS}?event={ticket['event_id']}").text
+    first = reader.get(f"{ORDERS}?event_id={ticket['event_id']}").text
     (link,) = [part.split('"')[0] for part in first.split('href="')[1:] if "cursor=" in part]
     second = reader.get(link.replace("&amp;", "&")).text
     assert made[-1] in first and made[0] not in first
@@ -117,7 +117,7 @@ def test_orders_of_a_neighbour_are_not_found(neighbour, reader, console):
     theirs = neighbour.buyer(neighbour.ticket(), buyer=ADA).intent
     assert reader.get(f"{ORDERS}/{theirs['id']}").status_code == 404
     assert console.send(f"{ORDERS}/{theirs['id']}/erase").status_code == 404
-    for query in (f"q={theirs['id']}", "q=ada@example.org", f"event={theirs['event_id']}", ""):
+    for query in (f"q={theirs['id']}", "q=ada@example.org", f"event_id={theirs['event_id']}", ""):
         assert f"{ORDERS}/{theirs['id']}" not in reader.get(f"{ORDERS}?{query}").text
 
 

@@ -94,6 +94,13 @@ def key() -> str:
 
 
 def sent() -> dict[str, str]:
-    """Return the fields that people filled in, each with its last value."""
+    """Return the fields that people filled in, each with its last value.
+
+    Browsers send each line break as two characters.
+    """
     fields = ((name, texts[-1]) for name, texts in request.form.lists() if name not in _HIDDEN)
-    return {name: text if name == _PASSWORD else text.strip() for name, text in fields}
+    return {name: text if name == _PASSWORD else _tidied(text) for name, text in fields}
+
+
+def _tidied(text: str) -> str:
+    return text.strip().replace("\r\n", "\n")

@@ -41,6 +41,12 @@ _REASONS = {
     ),
     "member_exists": "Somebody with this email address is in the list already.",
     "key_not_active": "This key has expired or was revoked. Create a new one.",
+    "has_intents": "People have ordered already, so it cannot be a draft. It can be canceled.",
+    "invalid_transition": "That is not possible any more. Look at the status again.",
+    "slug_taken": "Another of your events has this name in its address. Choose another one.",
+    "slug_fixed": "The address of a published event cannot change, because people have the link.",
+    "capacity_too_low": "More tickets than that are sold or held. Choose a higher capacity.",
+    "wallet_in_use": "This account has been used for something else. Create a new account for it.",
     "intent_not_cancelable": "Money has arrived for this order. It cannot be canceled.",
 }
 
@@ -55,6 +61,13 @@ _AT_FIELDS = {
     "Missing data for required field.": "Please fill this in.",
     "Not a valid integer.": "Please write a number.",
     "Not a valid RFC 3339 date-time.": "Please write a date and a time.",
+    "Not an IANA time zone name.": "There is no time zone of this name. Choose one of the list.",
+    "Must be after start_at.": "The event would end before it begins.",
+    "Must not be after end_at.": "This is after the end of the event.",
+    "Required if price_amount is not 0.": "Choose the network on which buyers pay the price.",
+    "Must not be above max_per_order.": "This is more than one order can have.",
+    "Must be after sales_start_at.": "The sale would end before it starts.",
+    "Not a valid URL.": "This is not the address of a website. It starts with https://",
     "Not a valid email address.": "This is not an email address.",
 }
 

@@ -36,6 +36,7 @@ def register(app: Flask, translations: NullTranslations) -> None:
         end=formats.end,
         brief=formats.brief,
         shortened=formats.shortened,
+        typed=formats.typed,
         time_of_day=formats.time_of_day,
         person=person,
         paragraphs=paragraphs,

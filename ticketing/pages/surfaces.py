@@ -5,15 +5,15 @@ from gettext import NullTranslations
 from flask import Flask
 
 from ticketing.pages import assets, events, home, orders, render, tickets, transfers
-from ticketing.pages.console import account, attendees, exports, guests, refunds, settings, sign_in
-from ticketing.pages.console import orders as console_orders
+from ticketing.pages.console import account, after_sale, event_forms, settings, sign_in
+from ticketing.pages.console import events as console_events
 from ticketing.pages.paths import SlugConverter, TenantConverter
 
 SURFACES = (
     *(home.blp, events.blp, orders.blp, tickets.blp, transfers.blp, assets.blp),
     *(sign_in.blp, sign_in.signed_in, account.blp, settings.blp),
-    *(console_orders.blp, console_orders.erasing, attendees.blp, attendees.erasing),
-    *(guests.blp, exports.blp, refunds.blp),
+    *(console_events.blp, event_forms.blp),
+    *after_sale.SURFACES,
 )
 
 

@@ -37,7 +37,7 @@ def list_attendees() -> str:
     """List tickets with their holders, the newest first."""
     tenant_id, searched = caller().tenant_id, filters.text("q")
     status, used = filters.choice("status", AdmissionStatus), filters.choice("used", words.Used)
-    event_id = filters.text("event")
+    event_id = filters.text("event_id")
     found = admissions.list_page(
         tenant_id,
         filters.page_request(),
@@ -48,7 +48,7 @@ def list_attendees() -> str:
         newest_first=True,
     )
     titles.add_to(found.data)
-    chosen = {"q": searched, "event": event_id, "status": status, "used": used}
+    chosen = {"q": searched, "event_id": event_id, "status": status, "used": used}
     return page(
         "attendees.html",
         "attendees",

@@ -1,6 +1,6 @@
 """The filters of lists: what a query string asks for. What is not understood shows all."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, TypeVar
 from urllib.parse import urlencode
@@ -26,6 +26,12 @@ def choice(name: str, choices: type[Choice]) -> Choice | None:
     """Return what was chosen. None for everything else."""
     known = {str(each): each for each in choices}
     return known.get(request.args.get(name, ""))
+
+
+def one_of(name: str, choices: Sequence[str], otherwise: str) -> str:
+    """Return what was chosen. `otherwise` for everything else."""
+    asked = request.args.get(name, otherwise)
+    return asked if asked in choices else otherwise
 
 
 def page_request() -> PageRequest:

@@ -55,7 +55,7 @@ def add_guests(event_id: str) -> Response:
             )
         )
         text = "Send each link to its guest: it is the ticket, and everybody who has it can use it."
-        back = f"/console/attendees?event={event_id}"
+        back = f"/console/attendees?event_id={event_id}"
         secrets = None if made is None else [_secret(guest) for guest in made["admissions"]]
         return one_time.answer("events", Answer("Guests added", text, back, secrets))
 

@@ -27,7 +27,7 @@ erasing = ConsoleBlueprint("order_erasure", __name__, reads=Role.ADMIN, writes=R
 def list_orders() -> str:
     """List orders, the newest first, or find those that a text identifies."""
     tenant_id, searched = caller().tenant_id, filters.text("q")
-    event_id = filters.text("event")
+    event_id = filters.text("event_id")
     status, flag = filters.choice("status", IntentStatus), filters.choice("flag", Flag)
     if searched is not None:
         found = Page(order_search.find(tenant_id, searched), None)
@@ -40,7 +40,7 @@ def list_orders() -> str:
             flag=flag,
             newest_first=True,
         )
-    chosen = {"event": event_id, "status": status, "flag": flag}
+    chosen = {"event_id": event_id, "status": status, "flag": flag}
     titles.add_to(found.data)
     return page(
         "orders.html",

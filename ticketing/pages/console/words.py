@@ -6,10 +6,12 @@ from typing import NamedTuple
 from ticketing.constants import (
     AdmissionStatus,
     DeviceStatus,
+    EventType,
     Flag,
     IntentStatus,
     KeyStatus,
     MemberStatus,
+    Publication,
     RefundStatus,
     Role,
     ScanOutcome,
@@ -55,6 +57,18 @@ def browser(user_agent: str | None) -> str:
     )
     return ", ".join(filter(None, found))
 
+
+PUBLICATIONS = {
+    Publication.DRAFT: Word("Draft"),
+    Publication.PUBLISHED: Word("Published", "good"),
+    Publication.CANCELED: Word("Canceled", "quiet"),
+}
+
+EVENT_TYPES = {
+    EventType.IN_PERSON: "At a place",
+    EventType.ONLINE: "Online",
+    EventType.HYBRID: "At a place and online",
+}
 
 ORDER_STATUSES = {
     IntentStatus.AWAITING_PAYMENT: Word("Waiting for payment"),
