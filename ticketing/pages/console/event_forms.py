@@ -1,7 +1,5 @@
 """The console's forms of events: create one, change it, cancel it."""
 
-from collections.abc import Mapping
-from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -20,6 +18,7 @@ from ticketing.models.events import Event
 from ticketing.pages import forms, typed_forms
 from ticketing.pages.console import paths
 from ticketing.pages.console.layout import page
+from ticketing.pages.console.local_times import without_same_times
 from ticketing.pages.console.surface import ConsoleBlueprint
 from ticketing.pages.console.words import EVENT_TYPES
 from ticketing.pages.forms import Form
@@ -78,7 +77,7 @@ def change_event(event_id: str) -> Response:
 
     def change() -> str:
         zone = _zone()
-        fields = _changed(event, typed_forms.read(EventChangeSchema, zone=zone), zone)
+        fields = without_same_times(event, typed_forms.read(EventChangeSchema, zone=zone), zone)
         recorded(
             EventSchema,
             partial(events.change, caller().tenant, event_id, fields, config()),
@@ -132,21 +131,6 @@ def _values(event: Event) -> dict[str, str]:
         if (at := getattr(event, name)) is not None
     }
     return {**texts, **times, "capacity": "" if event.capacity is None else str(event.capacity)}
-
-
-def _changed(event: Event, fields: Mapping[str, Any], zone: str) -> dict[str, Any]:
-    """Return the fields without times that look as before: forms have no parts of a second."""
-    return {
-        name: value
-        for name, value in fields.items()
-        if not _looks_same(getattr(event, name), value, zone)
-    }
-
-
-def _looks_same(before: Any, after: Any, zone: str) -> bool:
-    if not isinstance(before, datetime) or not isinstance(after, datetime):
-        return False
-    return formats.typed(before, zone) == formats.typed(after, zone)
 
 
 def _new_page(form: Form) -> str:
