@@ -56,9 +56,14 @@ def audited(
 
 def actor() -> Actor:
     """Return the caller and the operation of this request, for the audit log."""
+    return actor_named(caller().credential_id)
+
+
+def actor_named(name: str) -> Actor:
+    """Return who makes this request, and its operation, on a surface without a caller."""
     # The operationId in the OpenAPI document.
     operation = str(request.endpoint).replace(".", "_")
-    return Actor(caller().credential_id, operation, address(), request_id())
+    return Actor(name, operation, address(), request_id())
 
 
 def _plain(value: Any) -> Any:
