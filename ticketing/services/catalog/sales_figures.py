@@ -59,6 +59,7 @@ class EventFigures:
 def _in_slots(of_events: Any, since: Any) -> ModelSelect[PaymentIntent]:
     """Select the sums of confirmed orders, by the time of their confirmation in slots."""
     at = PaymentIntent.confirmed_at
+    slot: Any
     if is_sqlite():
         # Without its fraction, which SQLite would round.
         slot = fn.STRFTIME("%s", fn.SUBSTR(at, 1, 19)).cast("INTEGER") / _SLOT_SECONDS
