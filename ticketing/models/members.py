@@ -26,8 +26,9 @@ class Member(BaseModel):
     created_at = UtcDateTimeField()
     disabled_at = UtcDateTimeField(null=True)
 
-    # No column: the secret of an invitation, only on an instance that was just invited.
+    # No columns: the secret of an invitation and its link, only on one that was just invited.
     invitation: str
+    invitation_url: str
 
     class Meta:
         table_name = "members"

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from peewee import IntegrityError
 
 from ticketing import clock, credentials, ids
+from ticketing.config import Config
 from ticketing.conflicts import MemberExists
 from ticketing.constants import INVITATION_LIVES, Role
 from ticketing.credentials import Keyring
@@ -18,7 +19,9 @@ from ticketing.errors import Invalid, InvitationEnded, NotFound
 from ticketing.models.members import Invitation, Member
 from ticketing.models.tenants import Tenant
 from ticketing.services.access import members, passwords, sessions
+from ticketing.services.notifications import facts, feed
 
+_PATH = "/console/invitation/"
 _KEPT = timedelta(days=30)
 """For how long a link says that its invitation has ended. Both answers are the same after that."""
 _DELETED_AT_ONCE = 1000
@@ -61,6 +64,11 @@ def find(invitation: str, keyring: Keyring) -> Invitation:
     if found is None:
         raise InvitationEnded
     return found
+
+
+def url(invitation: str, config: Config) -> str:
+    """Return the page that accepts an invitation. Without PUBLIC_URL, its path."""
+    return f"{config.public_url or ''}{_PATH}{invitation}"
 
 
 def open_one(member_id: str, keyring: Keyring) -> tuple[str, datetime] | None:
@@ -115,6 +123,8 @@ def _invited(member: Member, keyring: Keyring) -> Member:
         id=ids.new(ids.INVITATION), member=member, created_at=now, expires_at=now + INVITATION_LIVES
     )
     member.invitation = credentials.invitation(keyring.current, made.id)
+    if member.email is not None:  # else nobody in particular is invited
+        feed.record(member.tenant_id, *facts.member_invited(member))
     return member
 
 
