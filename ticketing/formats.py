@@ -6,6 +6,8 @@ from zoneinfo import ZoneInfo
 from ticketing.constants import MICRO_UNIT_DECIMALS
 
 _LEAST_DECIMALS = 2
+_GROUP = 4
+"""Characters of an address that are read together."""
 
 
 def moment(at: datetime, zone: str) -> str:
@@ -61,6 +63,11 @@ def number(micro_units: int) -> str:
 def shortened(address: str) -> str:
     """Return the beginning and the end of a chain address, for people to compare."""
     return f"{address[:8]}…{address[-6:]}"
+
+
+def groups(address: str) -> list[str]:
+    """Return a chain address in parts that are easy to compare."""
+    return [address[at : at + _GROUP] for at in range(0, len(address), _GROUP)]
 
 
 def _local(at: datetime, zone: str) -> tuple[datetime, str]:

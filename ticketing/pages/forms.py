@@ -56,8 +56,16 @@ def carried_out(act: Callable[[], str], page: Callable[[Form], str]) -> AnyRespo
 
     If it is refused, show the page again with the form that was sent. NotFound.
     """
+    return answered(lambda: redirect(act(), 303), page)
+
+
+def answered(act: Callable[[], AnyResponse], page: Callable[[Form], str]) -> AnyResponse:
+    """Do what a form asks for, and return what `act` answers.
+
+    If it is refused, show the page again with the form that was sent. NotFound.
+    """
     try:
-        return redirect(act(), 303)
+        return act()
     except NotFound:
         raise
     except TicketingError as error:

@@ -26,6 +26,21 @@ _REASONS = {
     "offer_ended": "This offer has ended. Ask its sender for a new one.",
     "chain_unavailable": "We cannot see the network at the moment. Nothing is lost. Try again.",
     "invalid_credentials": "Nobody signs in with this email address and password.",
+    "was_transferred": "This ticket was passed on. Confirm below that its new holder loses it.",
+    "doors_unsynced": "The holder may be inside: a device at the door has scans to send.",
+    "mail_not_configured": "This service cannot send mail. Leave out the address.",
+    "sale_canceled": "This event or ticket type was canceled.",
+    "refund_not_seen": (
+        "This transaction does not count. It pays nothing of what is due to an address that may"
+        " receive it, or is older than the payments, or not final yet, or counts for other refunds."
+    ),
+    "no_refund_due": "Nothing is due for this order now.",
+    "amount_changed": "The amount has changed since you opened this page. See what is due now.",
+    "last_admin": (
+        "This is the last administrator who can sign in. Make somebody else one before."
+    ),
+    "member_exists": "Somebody with this email address is in the list already.",
+    "key_not_active": "This key has expired or was revoked. Create a new one.",
     "has_intents": "People have ordered already, so it cannot be a draft. It can be canceled.",
     "invalid_transition": "That is not possible any more. Look at the status again.",
     "slug_taken": "Another of your events has this name in its address. Choose another one.",
