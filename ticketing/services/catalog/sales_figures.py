@@ -59,10 +59,13 @@ class EventFigures:
 def _in_slots(of_events: Any, since: Any) -> ModelSelect[PaymentIntent]:
     """Select the sums of confirmed orders, by the time of their confirmation in slots."""
     at = PaymentIntent.confirmed_at
-    seconds = fn.STRFTIME("%s", at) if is_sqlite() else fn.DATE_PART("epoch", at)
-    slot = fn.FLOOR(seconds.cast("BIGINT") / _SLOT_SECONDS).alias("slot")
+    if is_sqlite():
+        # Without its fraction, which SQLite would round.
+        slot = fn.STRFTIME("%s", fn.SUBSTR(at, 1, 19)).cast("INTEGER") / _SLOT_SECONDS
+    else:
+        slot = fn.FLOOR(fn.DATE_PART("epoch", at) / _SLOT_SECONDS)
     return (
-        PaymentIntent.select(slot, *_SUMS)
+        PaymentIntent.select(slot.alias("slot"), *_SUMS)
         .where(_IS_SOLD, of_events, PaymentIntent.confirmed_at >= since)
         .group_by(SQL("slot"))
     )
