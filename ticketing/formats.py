@@ -1,6 +1,6 @@
 """How people read times, amounts and addresses, in pages and mails."""
 
-from datetime import datetime
+from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
 from ticketing.constants import MICRO_UNIT_DECIMALS
@@ -39,6 +39,11 @@ def time_of_day(at: datetime, zone: str) -> str:
     """Return a time of today as people of an IANA zone read it, with the zone's name."""
     local, zone = _local(at, zone)
     return f"{local:%H:%M} ({zone})"
+
+
+def date_of(day: date) -> str:
+    """Return a day in few characters."""
+    return f"{day.day} {day:%b} {day.year}"
 
 
 def typed(at: datetime, zone: str) -> str:

@@ -35,6 +35,7 @@ def register(app: Flask, translations: NullTranslations) -> None:
         moment=formats.moment,
         end=formats.end,
         brief=formats.brief,
+        date=formats.date_of,
         groups=formats.groups,
         shortened=formats.shortened,
         typed=formats.typed,
