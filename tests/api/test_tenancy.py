@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.endpoints import UNKNOWN, endpoints, same
 from tests.support.factories import Api, event_body
-from tests.support.people import first_member
+from tests.support.people import invite
 from tests.support.webhook_endpoints import new_webhook
 from tests.support.work import watched
 
@@ -64,7 +64,7 @@ class World:
             "admission_id": self.admission["id"],
             "key_id": self.key["id"],
             "device_id": self.device["id"],
-            "member_id": first_member(organizer),
+            "member_id": invite(organizer, "grace@example.org")["id"],
             "webhook_id": new_webhook(organizer).id,
         }
 

@@ -84,7 +84,12 @@ CASES = {
     "MemberChange": {"role": ROLE},
     "InvitationAccept": {
         "invitation": text(1, 200),
-        "password": text(12, 128),
+        "password": text(
+            *(12, 128),
+            free=False,
+            good=("x" * 12, "x" * 128, RIGHT_TO_LEFT * 2, " " * 12),
+            bad=("x" * 11,),
+        ),
         "email": EMAIL,
     },
     "KeyExchange": {"api_key": text(1, 200)},
@@ -170,7 +175,7 @@ QUERIES = {
         "type": option(*NotificationType),
     },
     "/members": PAGE,
-    "/sales": {"event_id": ([], ID[1]), "by": option("day")},
+    "/sales": {"event_id": ID, "by": option("day")},
     "/audit-log": {**PAGE, "actor": NAMED, "subject": NAMED},
     "/events/{event_id}/door-devices": PAGE,
     "/webhooks": PAGE,

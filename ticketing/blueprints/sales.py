@@ -4,7 +4,6 @@ from typing import Any
 
 from schemas.sales import SalesQuery, SalesSchema
 from ticketing.constants import Role
-from ticketing.errors import NotFound
 from ticketing.services.catalog import sales_figures
 from ticketing.services.catalog.sales_figures import SalesOfDay
 from ticketing.web import auth
@@ -23,7 +22,6 @@ blp = ApiBlueprint(
 @blp.get("")
 @blp.arguments(SalesQuery, location="query")
 @blp.response(200, SalesSchema)
-@blp.raises(NotFound)
 def read_sales(query: dict[str, Any], tenant: str) -> dict[str, list[SalesOfDay]]:
     """Count the orders that were confirmed on each of the last 366 days. Guests do not count."""
     return {"data": sales_figures.by_day(caller().tenant_id, query["event_id"])}

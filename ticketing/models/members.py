@@ -4,6 +4,7 @@ from datetime import datetime
 
 from peewee import ForeignKeyField, TextField
 
+from ticketing import clock
 from ticketing.constants import EPOCH, MemberStatus
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.tenants import Tenant
@@ -62,6 +63,11 @@ class Invitation(BaseModel):
 
     class Meta:
         table_name = "invitations"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be accepted."""
+        return self.ended_at is None and self.expires_at > clock.now()
 
 
 class Session(BaseModel):

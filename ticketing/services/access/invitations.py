@@ -58,10 +58,10 @@ def find(invitation: str, keyring: Keyring) -> Invitation:
         Invitation.select(Invitation, Member, Tenant)
         .join(Member)
         .join(Tenant)
-        .where(_is_open(clock.now()), Invitation.id == invitation_id)
+        .where(Invitation.id == invitation_id)
         .first()
     )
-    if found is None:
+    if found is None or not found.is_open:
         raise InvitationEnded
     return found
 
@@ -73,8 +73,9 @@ def url(invitation: str, config: Config) -> str:
 
 def open_one(member_id: str, keyring: Keyring) -> tuple[str, datetime] | None:
     """Return the secret of a member's open invitation and when it ends. None if there is none."""
-    found = Invitation.get_or_none(_is_open(clock.now()), Invitation.member == member_id)
-    if found is None:
+    newest = Invitation.member == member_id, Invitation.ended_at.is_null()
+    found = Invitation.get_or_none(*newest)
+    if found is None or not found.is_open:
         return None
     return credentials.invitation(keyring.current, found.id), found.expires_at
 
@@ -86,13 +87,13 @@ def accept(invitation: str, password: str, email: str | None, keyring: Keyring) 
     InvitationEnded as in `find`; Invalid for the email or password; MemberExists;
     TooManyRequests if another thread of this process is hashing a password.
     """
-    found = find(invitation, keyring)
-    member: Member = found.member
+    member: Member = find(invitation, keyring).member
     if errors := {**_faults_of_email(member, email), **passwords.faults(password)}:
         raise Invalid(errors)
     password_hash = passwords.hashed(password)
     with members.changing(member.tenant_id):
-        _use(found)
+        find(invitation, keyring)  # again, because somebody else may have accepted it meanwhile
+        members.end_invitations(member.id)
         try:
             Member.update(
                 email=email.lower() if member.email is None and email else Member.email,
@@ -126,18 +127,6 @@ def _invited(member: Member, keyring: Keyring) -> Member:
     if member.email is not None:  # else nobody in particular is invited
         feed.record(member.tenant_id, *facts.member_invited(member))
     return member
-
-
-def _is_open(now: datetime) -> object:
-    return Invitation.ended_at.is_null() & (Invitation.expires_at > now)
-
-
-def _use(invitation: Invitation) -> None:
-    """End an invitation, which can be used once. InvitationEnded if it was used meanwhile."""
-    now = clock.now()
-    used = Invitation.update(ended_at=now).where(_is_open(now), Invitation.id == invitation.id)
-    if not used.execute():
-        raise InvitationEnded
 
 
 def _faults_of_email(member: Member, email: str | None) -> dict[str, list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -13,6 +13,7 @@ from peewee import SQL, ModelSelect, fn
 from ticketing import clock
 from ticketing.constants import IntentStatus, Publication
 from ticketing.db.connection import is_sqlite
+from ticketing.errors import NotFound
 from ticketing.models.admissions import Admission
 from ticketing.models.base import literal
 from ticketing.models.events import Event
@@ -86,11 +87,15 @@ def _sold_of_tenant(tenant_id: Any, since: Any) -> ModelSelect[PaymentIntent]:
 def by_day(tenant_id: str, event_id: str | None, last: int = MOST_DAYS) -> list[SalesOfDay]:
     """Return the sales of each of the last days on which something was sold.
 
-    The days are those of the event's time zone, or of UTC for all events. NotFound.
+    The days are those of the event's time zone, or of UTC for all events. An unknown event has no
+    sales.
     """
-    zone: Any = UTC
+    zone: tzinfo = UTC
     if event_id is not None:
-        zone = ZoneInfo(events.get(tenant_id, event_id).timezone)
+        try:
+            zone = ZoneInfo(events.get(tenant_id, event_id).timezone)
+        except NotFound:
+            return []
     first = clock.now().astimezone(zone).date() - timedelta(days=last - 1)
     since = datetime.combine(first, time(), zone)
     if event_id is None:
