@@ -194,3 +194,9 @@ def test_the_events_of_a_neighbour_do_not_exist(acme, neighbour):
         sent = {"status": "draft"} if form == "status" else sent
         assert other.send(f"{path}/{form}", sent).status_code == 404
     assert acme.event()["title"] not in other.get("/console/events").text
+
+
+def test_a_description_may_be_as_long_as_in_the_api(acme, writer):
+    description = "ü" * 10_000
+    event = _read(acme, _new(writer, description=description))
+    assert event["description"] == description

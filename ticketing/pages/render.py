@@ -35,6 +35,8 @@ def register(app: Flask, translations: NullTranslations) -> None:
         moment=formats.moment,
         end=formats.end,
         brief=formats.brief,
+        date=formats.date_of,
+        groups=formats.groups,
         shortened=formats.shortened,
         typed=formats.typed,
         time_of_day=formats.time_of_day,

@@ -2,24 +2,28 @@
 
 from functools import partial
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from werkzeug import Response
 
 from schemas.events import SORTS, EventSchema, EventStatusSchema
+from ticketing import clock
 from ticketing.constants import MAX_PAGE, EventType, Publication, Role
 from ticketing.pages import forms, typed_forms
 from ticketing.pages.console import filters, obstacles, paths
+from ticketing.pages.console.charts import sales_chart
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.surface import ConsoleBlueprint
 from ticketing.pages.console.words import EVENT_TYPES, PUBLICATIONS
 from ticketing.pages.forms import Form
 from ticketing.services import chains
-from ticketing.services.catalog import events, ticket_types
+from ticketing.services.catalog import events, sales_figures, ticket_types
 from ticketing.services.pagination import PageRequest
 from ticketing.web.audited import recorded
 from ticketing.web.context import caller, config
 
 SECTION = "events"
+CHART_DAYS = 120
 _SORT_NAMES = {
     "-start_at": "Latest start first",
     "start_at": "Earliest start first",
@@ -81,10 +85,13 @@ def _page(event_id: str, form: Form) -> str:
     event = events.read(tenant, event_id, config())
     everything = PageRequest(MAX_PAGE, None, config().keyring)
     types = ticket_types.list_page(tenant, event_id, everything, config()).data
+    today = clock.now().astimezone(ZoneInfo(event.timezone)).date()
     return page(
         "event.html",
         SECTION,
         event=event,
+        figures=sales_figures.of_event(event),
+        chart=sales_chart(sales_figures.by_day(tenant.id, event_id, last=CHART_DAYS), today),
         status=PUBLICATIONS[Publication(event.status)],
         type=EVENT_TYPES[EventType(event.type)],
         reasons=obstacles.of_event(event, types, role),

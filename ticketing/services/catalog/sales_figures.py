@@ -84,8 +84,8 @@ def _sold_of_tenant(tenant_id: Any, since: Any) -> ModelSelect[PaymentIntent]:
     return _in_slots(PaymentIntent.event.in_(own), since)
 
 
-def by_day(tenant_id: str, event_id: str | None) -> list[SalesOfDay]:
-    """Return the sales of each of the last MOST_DAYS days on which something was sold.
+def by_day(tenant_id: str, event_id: str | None, last: int = MOST_DAYS) -> list[SalesOfDay]:
+    """Return the sales of each of the last days on which something was sold.
 
     The days are those of the event's time zone, or of UTC for all events. An unknown event has no
     sales.
@@ -96,7 +96,7 @@ def by_day(tenant_id: str, event_id: str | None) -> list[SalesOfDay]:
             zone = ZoneInfo(events.get(tenant_id, event_id).timezone)
         except NotFound:
             return []
-    first = clock.now().astimezone(zone).date() - timedelta(days=MOST_DAYS - 1)
+    first = clock.now().astimezone(zone).date() - timedelta(days=last - 1)
     since = datetime.combine(first, time(), zone)
     if event_id is None:
         slots = _sold_of_tenant.tuples(tenant_id=tenant_id, since=since)
@@ -119,13 +119,22 @@ def overview(tenant_id: str, page: PageRequest) -> Page[EventFigures]:
         scope=f"overview {tenant_id}",
         descending=True,
     )
-    event_ids = [event.id for event in found.data]
+    return Page(_of_events(found.data), found.next_cursor)
+
+
+def of_event(event: Event) -> EventFigures:
+    """Return the figures of one event."""
+    (figures,) = _of_events([event])
+    return figures
+
+
+def _of_events(found: Sequence[Event]) -> list[EventFigures]:
+    event_ids = [event.id for event in found]
     types, sums, redeemed = _types(event_ids), _sums(event_ids), _redeemed(event_ids)
-    figures = [
+    return [
         _figures(event, types[event.id], sums.get(event.id, (0, 0)), redeemed.get(event.id, 0))
-        for event in found.data
+        for event in found
     ]
-    return Page(figures, found.next_cursor)
 
 
 def _types(event_ids: Sequence[str]) -> Mapping[str, list[TicketType]]:
