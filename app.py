@@ -22,12 +22,14 @@ from ticketing.blueprints import (
     exports,
     holders,
     intents,
+    members,
     metrics,
     notifications,
     pairing,
     public,
     reconciliation,
     refunds,
+    sales,
     system,
     tenants,
     ticket_types,
@@ -47,8 +49,19 @@ from ticketing.web import openapi, problems, rate_limit, request_log
 from ticketing.web.response_cache import Front, ResponseCache
 
 SURFACES = (
-    *(tokens, tenants, api_keys, wallets, events, ticket_types, intents, admissions, refunds),
-    *(reconciliation, audit_log, public, checkout, holders, transfers, chains, system),
+    *(
+        tokens,
+        tenants,
+        members,
+        api_keys,
+        wallets,
+        events,
+        ticket_types,
+        intents,
+        admissions,
+        refunds,
+    ),
+    *(sales, reconciliation, audit_log, public, checkout, holders, transfers, chains, system),
     *(door_devices, pairing, door, erasure, notifications, webhooks, exports),
 )
 

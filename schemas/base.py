@@ -124,10 +124,11 @@ class Text(fields.String):
         return text
 
 
-def an_email(example: str) -> Text:
-    """Return the field for an email address in a request. It may be null."""
+def an_email(example: str, *, required: bool = False) -> Text:
+    """Return the field for an email address in a request. It may be null if it is not required."""
     return Text(
-        allow_none=True,
+        required=required,
+        allow_none=not required,
         validate=[validate.Length(3, 254), validate.Email()],
         metadata={
             **documented(example, "An email address."),

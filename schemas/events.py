@@ -30,12 +30,13 @@ SORTS = ("created_at", "-created_at", "start_at", "-start_at")
 
 
 @cache
-def _timezones() -> frozenset[str]:
+def timezones() -> frozenset[str]:
+    """Return the names of all time zones that an event can have."""
     return frozenset(available_timezones())
 
 
 def _check_timezone(name: str) -> None:
-    if name not in _timezones():
+    if name not in timezones():
         raise ValidationError("Not an IANA time zone name.")
 
 

@@ -2,7 +2,7 @@
 
 from marshmallow import validate
 
-from schemas.base import BaseSchema, QueryInt, Text
+from schemas.base import NOT_BLANK, BaseSchema, QueryInt, Text, Written
 from schemas.people import PersonSchema
 from schemas.refunds import ADDRESS
 from ticketing.constants import MAX_PER_ORDER
@@ -34,3 +34,11 @@ class InvitationForm(BaseSchema):
 
     email = Text(validate=validate.Length(1, 254))
     password = Text(required=True, validate=validate.Length(1, 128))
+
+
+class GuestsForm(BaseSchema):
+    """Guests, one a line, with the ticket that each of them gets."""
+
+    ticket_id = Text(required=True, validate=validate.Length(1, 80))
+    guests = Text(required=True, validate=[validate.Length(1, 16_000), Written(NOT_BLANK)])
+    reason = Text(validate=[validate.Length(1, 500), Written(NOT_BLANK)])

@@ -73,6 +73,10 @@ HOSTILE = {
     "ticketing/credentials.py: to_([0123456789abcdefghjkmnpqrstvwxyz]{26})_[0-9a-f]{40}": [
         ("to_", "0", ""),
     ],
+    "ticketing/credentials.py: in_([0123456789abcdefghjkmnpqrstvwxyz]{26})_[0-9a-f]{40}": [
+        ("in_", "0", ""),
+    ],
+    "ticketing/credentials.py: [0123456789abcdefghjkmnpqrstvwxyz]{34}": [("", "0", "")],
     "ticketing/server/chunks.py: ([0-9A-Fa-f]{1,16})[ \\t]*(?:;[\\t\\x20-\\xff]*)?": [
         ("1", " ", "\n"),
         ("1;", " ", "\n"),

@@ -1,11 +1,13 @@
 """How people read times, amounts and addresses, in pages and mails."""
 
-from datetime import datetime
+from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
 from ticketing.constants import MICRO_UNIT_DECIMALS
 
 _LEAST_DECIMALS = 2
+_GROUP = 4
+"""Characters of an address that are read together."""
 
 
 def moment(at: datetime, zone: str) -> str:
@@ -14,8 +16,8 @@ def moment(at: datetime, zone: str) -> str:
     return f"{day(local, zone)}, {local:%H:%M} ({zone})"
 
 
-def stamp(at: datetime, zone: str) -> str:
-    """Return a time for a row of a table, in an IANA zone that the table names."""
+def brief(at: datetime, zone: str) -> str:
+    """Return a time in few characters, for tables. The zone's name is stated beside it."""
     local, _ = _local(at, zone)
     return f"{local.day} {local:%b} {local.year}, {local:%H:%M}"
 
@@ -39,6 +41,18 @@ def time_of_day(at: datetime, zone: str) -> str:
     return f"{local:%H:%M} ({zone})"
 
 
+def date_of(day: date) -> str:
+    """Return a day in few characters."""
+    return f"{day.day} {day:%b} {day.year}"
+
+
+def typed(at: datetime, zone: str) -> str:
+    """Return a time as a `datetime-local` field of a form has it."""
+    local, _ = _local(at, zone)
+    seconds = "seconds" if local.second else "minutes"
+    return local.replace(tzinfo=None).isoformat(timespec=seconds)
+
+
 def amount(micro_units: int, currency: str) -> str:
     """Return an amount of micro-units with its token: at least two decimals, no others if 0."""
     return f"{number(micro_units)} {currency}"
@@ -54,6 +68,11 @@ def number(micro_units: int) -> str:
 def shortened(address: str) -> str:
     """Return the beginning and the end of a chain address, for people to compare."""
     return f"{address[:8]}…{address[-6:]}"
+
+
+def groups(address: str) -> list[str]:
+    """Return a chain address in parts that are easy to compare."""
+    return [address[at : at + _GROUP] for at in range(0, len(address), _GROUP)]
 
 
 def _local(at: datetime, zone: str) -> tuple[datetime, str]:

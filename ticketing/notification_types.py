@@ -28,6 +28,7 @@ class NotificationType(StrEnum):
     ADMISSION_REISSUED = "admission.reissued"
     ADMISSION_REDEEMED = "admission.redeemed"
     ADMISSION_REDEEM_UNDONE = "admission.redeem_undone"
+    MEMBER_INVITED = "member.invited"
     WEBHOOK_FAILING = "webhook.failing"
     WEBHOOK_TEST = "webhook.test"
 
@@ -43,6 +44,7 @@ class MailKind(StrEnum):
     REFUND_SETTLED = "refund_settled"
     EVENT_CANCELED = "event_canceled"
     EVENT_MOVED = "event_moved"
+    MEMBER_INVITED = "member_invited"
     WEBHOOK_FAILING = "webhook_failing"
 
 

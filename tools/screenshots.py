@@ -7,29 +7,20 @@ import argparse
 import secrets
 import sys
 import tempfile
-from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, StorageState
 from playwright.sync_api import Error as BrowserError
 
 from tools import ToolMissing, anvil, headless
-from tools.screenshots_shop import CONFIRMATIONS, PRICE, Order, Shop
+from tools.screenshots_console import CONSOLE_SHOTS, session_of
+from tools.screenshots_shop import CONFIRMATIONS, PRICE, Order, Shop, Shot
 from tools.stack import ROOT, Stack, StackFailed, free_port
 
 FOLDER = ROOT / "docs" / "screenshots"
 HOLD_SECONDS = 900
 PAYER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
-
-
-@dataclass(frozen=True)
-class Shot:
-    """One state of one page. `open` brings it about and returns its URL."""
-
-    name: str
-    open: Callable[[Shop], str]
 
 
 def _underpaid(shop: Shop) -> str:
@@ -124,6 +115,7 @@ SHOTS = (
     Shot("ticket", _ticket),
     Shot("ticket-offered", lambda shop: _offer(shop)[0]),
     Shot("transfer", lambda shop: _offer(shop)[1]),
+    *CONSOLE_SHOTS,
     Shot("order-reversed", _reversed),
     Shot("order-expired", _expired),
     Shot("order-expired-owed", _expired_owed),
@@ -142,19 +134,25 @@ def main() -> None:
         with ExitStack() as running:
             shop = open_shop(running)
             browser = running.enter_context(headless.browser())
+            session = session_of(browser, shop)
             for shot in SHOTS:
                 if arguments.only in shot.name:
-                    take(browser, shot.open(shop), arguments.folder / shot.name, arguments.dark)
+                    to = arguments.folder / shot.name
+                    known = session if shot.is_signed_in else None
+                    take(browser, shot.open(shop), to, arguments.dark, known)
     except (BrowserError, StackFailed, ToolMissing, RuntimeError) as error:
         sys.exit(f"make screenshots: {error}")
 
 
-def take(browser: Browser, url: str, to: Path, is_dark: bool) -> None:
+def take(browser: Browser, url: str, to: Path, is_dark: bool, session: StorageState | None) -> None:
     """Write the screenshots of one page, one for each width."""
     to.parent.mkdir(exist_ok=True)
     for size in (headless.PHONE, headless.DESKTOP):
         context = browser.new_context(
-            **size, color_scheme="dark" if is_dark else "light", reduced_motion="reduce"
+            **size,
+            color_scheme="dark" if is_dark else "light",
+            reduced_motion="reduce",
+            storage_state=session,
         )
         page = context.new_page()
         page.goto(url, wait_until="networkidle")

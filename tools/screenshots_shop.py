@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -34,6 +35,18 @@ _TICKETS: tuple[dict[str, Any], ...] = (
     {"name": "Balcony, with a seat", "price_amount": 40_000_000, "capacity": 60},
     {"name": "Early bird", "price_amount": 18_000_000, "capacity": 0},
 )
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One state of one page. `open` brings it about and returns its URL.
+
+    `is_signed_in`: it is a page of the console.
+    """
+
+    name: str
+    open: Callable[["Shop"], str]
+    is_signed_in: bool = False
 
 
 class Order:

@@ -57,6 +57,11 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     me.post(f"{path}/apikeys/{key}/rotate", {})
     me.post(f"{path}/apikeys/{key}/revoke")
     me.put(f"{path}/wallet", {"xpub": new_xpub()})
+    asked = {"email": "grace@example.org", "role": "read"}
+    member = f"{path}/members/{me.post(f'{path}/members', asked).json['id']}"
+    me.patch(member, {"role": "write"})
+    me.post(f"{member}/invite")
+    me.post(f"{member}/disable")
     guest = admissions_of(given(acme, acme.ticket(event, **FREE)))[0]
     me.post(f"{path}/admissions/{guest.id}/reissue")
     assert void(acme, guest).status_code == 200

@@ -8,6 +8,7 @@ import pytest
 from app import create_app
 from tests.support.credentials_table import METRICS_TOKEN, Kind, both_ways, every_credential
 from tests.support.endpoints import Endpoint, endpoints, same
+from tests.support.people import first_member
 from tests.support.webhook_endpoints import new_webhook
 from ticketing.config import load
 from ticketing.constants import Role
@@ -22,6 +23,8 @@ ASK_NOBODY = {"tokens", "public", "system", "chains", "transfers", "pairing"}
 NEEDED = {
     "": (Role.ADMIN, Role.ADMIN),
     "apikeys": (Role.ADMIN, Role.ADMIN),
+    "members": (Role.ADMIN, Role.ADMIN),
+    "sales": (Role.READ, Role.WRITE),
     "wallet": (Role.ADMIN, Role.ADMIN),
     "events": (Role.READ, Role.WRITE),
     "intents": (Role.READ, Role.WRITE),
@@ -132,6 +135,7 @@ def real(acme):
         "intent_id": intent["id"],
         "key_id": "key_" + acme.admin_key.split("_")[1],
         "device_id": device.json["id"],
+        "member_id": first_member(acme),
         "webhook_id": new_webhook(acme).id,
     }
 

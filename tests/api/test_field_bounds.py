@@ -21,6 +21,7 @@ from tests.support.field_values import (
     GOOD_TIMES,
     SHOWN_AS_DEFAULT,
 )
+from tests.support.people import first_member, invite
 from tests.support.webhook_endpoints import new_webhook
 from ticketing import credentials, ids
 
@@ -60,6 +61,9 @@ def door(organizer, schema):
     def webhook():
         return f"{hooks}/{new_webhook(organizer).id}"
 
+    def invited(email):
+        return invite(organizer, email)["email"]
+
     return {
         "TenantChange": lambda: Door("PATCH", organizer.path, {}),
         "EventCreate": lambda: Door("POST", events, event, 201),
@@ -83,6 +87,16 @@ def door(organizer, schema):
         ),
         "ApiKeyRotate": lambda: Door(
             "POST", f"{organizer.path}/apikeys/{key_of(organizer)}/rotate", {}
+        ),
+        # A second one with this address is refused after its fields were accepted.
+        "MemberInvite": lambda: Door(
+            "POST", f"{organizer.path}/members", {"email": invited("a@b.io"), "role": "read"}, 409
+        ),
+        "MemberChange": lambda: Door(
+            "PATCH", f"{organizer.path}/members/{first_member(organizer)}", {}
+        ),
+        "InvitationAccept": lambda: Door(
+            "POST", "/v1/auth/invitation", {"invitation": "x", "password": "x" * 12}, 404
         ),
         "KeyExchange": lambda: Door("POST", "/v1/auth/token", {}, 401),
         "Login": lambda: Door(

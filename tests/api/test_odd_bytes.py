@@ -12,6 +12,7 @@ from app import create_app
 from tests.support.factories import Organizer, new_organizer
 from tests.support.field_values import SHOWN_AS_DEFAULT
 from tests.support.odd_values import NOT_JSON, fits, read_back, well_formed
+from tests.support.people import first_member
 from tests.support.webhook_endpoints import new_webhook
 from ticketing.config import load
 from ticketing.db.connection import database, is_sqlite
@@ -68,6 +69,7 @@ class Door:
             "ticket_id": ticket["id"],
             "intent_id": buyer.intent["id"],
             "key_id": "key_" + organizer.key("read").split("_")[1],
+            "member_id": first_member(organizer),
             "webhook_id": new_webhook(organizer).id,
         }
 

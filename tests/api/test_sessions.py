@@ -11,7 +11,7 @@ from ticketing.constants import Role
 from ticketing.credentials import Keyring
 from ticketing.db.connection import database
 from ticketing.errors import InvalidCredentials
-from ticketing.models.members import Member, Session
+from ticketing.models.members import Session
 from ticketing.services.access import invitations, members, sessions
 
 EMAIL, PASSWORD = "ada@example.org", "correct horse battery staple"
@@ -158,4 +158,3 @@ def test_housekeeping_deletes_what_has_ended_by_age(app, ada, moved_clock):
     cli(app, "worker", "--once", exit_code=1)
     assert Session.select().count() == 1
     assert sessions.find(recent, KEYRING) is not None
-    assert Member.select().count() == 1

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.endpoints import UNKNOWN, endpoints, same
 from tests.support.factories import Api, event_body
+from tests.support.people import invite
 from tests.support.webhook_endpoints import new_webhook
 from tests.support.work import watched
 
@@ -30,6 +31,7 @@ NO_IDS = {
     "flag",
     "q",
     "redeemed",
+    "by",
 }
 
 
@@ -62,6 +64,7 @@ class World:
             "admission_id": self.admission["id"],
             "key_id": self.key["id"],
             "device_id": self.device["id"],
+            "member_id": invite(organizer, "grace@example.org")["id"],
             "webhook_id": new_webhook(organizer).id,
         }
 

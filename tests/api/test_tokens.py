@@ -186,7 +186,8 @@ def test_every_refused_sign_in_costs_one_hash(app, acme, add_member, login, monk
 
 def test_a_password_is_stored_as_its_argon2id_hash_only(add_member):
     add_member()
-    ((stored,),) = database.execute_sql("SELECT password_hash FROM members").fetchall()
+    query = "SELECT password_hash FROM members WHERE email IS NOT NULL"
+    ((stored,),) = database.execute_sql(query).fetchall()
     assert stored.startswith("$argon2id$v=19$m=19456,t=2,p=1$")
     assert PASSWORD not in stored
 

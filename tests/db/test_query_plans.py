@@ -22,7 +22,7 @@ from tests.support.factories import (
 )
 from tests.support.mail_server import MailServer
 from tests.support.mails import PUBLIC_URL, SENDER
-from tests.support.pages_drive import PagesDrive
+from tests.support.people_drive import PeopleDrive
 from tests.support.query_plans import Explainer, Recorder, faults_of
 from ticketing.db.connection import database
 from ticketing.models.api_keys import ApiKey
@@ -49,7 +49,7 @@ def environ(environ):
         yield {**environ, **limits, **previous, **hooks, **mail, "METRICS_TOKEN": METRICS_TOKEN}
 
 
-class Drive(PagesDrive):
+class Drive(PeopleDrive):
     """Sends every kind of request, on a database of some size."""
 
     def __init__(self, app, node):
@@ -61,6 +61,7 @@ class Drive(PagesDrive):
         self.acme = new_organizer(app, "acme")
         self.big, self.fair = self.key_of("big"), self.key_of("fair")
         self.webhook = self.with_deliveries("big")
+        self.with_people()
         self.hit, self.crowded = Event.select().order_by(Event.id).limit(2)
         self.key = ApiKey.select().order_by(ApiKey.id).first()
         self.recorder = Recorder()
@@ -84,6 +85,8 @@ class Drive(PagesDrive):
             self.take_back()
             self.listen()
             self.read_the_feed()
+            self.meet()
+            self.look_at_sales()
             self.look_at_the_rest()
 
     def _begin(self, sender, **_):

@@ -7,6 +7,7 @@ import pytest
 from tests.support.browser import axe, visits
 from tools.headless import DESKTOP, PHONE
 from tools.screenshots import SHOTS, open_shop
+from tools.screenshots_console import session_of
 
 NARROW = {"viewport": {"width": 320, "height": 640}}
 LOOKS = {
@@ -16,6 +17,7 @@ LOOKS = {
 }
 EVENT_BYTES, EVENT_REQUESTS = 30 * 1024, 4
 ORDER_BYTES = 60 * 1024
+CONSOLE_BYTES, CONSOLE_REQUESTS = 100 * 1024, 6
 
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 SMALL_TARGETS = """
@@ -32,14 +34,20 @@ def shop(starts_processes):
         yield open_shop(running)
 
 
+@pytest.fixture(scope="module")
+def session(shop, chromium):
+    return session_of(chromium, shop)
+
+
 @pytest.mark.parametrize("shot", SHOTS, ids=lambda shot: shot.name)
-def test_it_is_accessible_and_loads_nothing_from_elsewhere(shot, shop, chromium):
+def test_it_is_accessible_and_loads_nothing_from_elsewhere(shot, shop, session, chromium):
     url = shot.open(shop)
+    known = session if shot.is_signed_in else None
     with visits(chromium) as visit:
         if shot.name == "not-found":
             visit.expect("404")
         for look, options in LOOKS.items():
-            page = visit(shop.stack.url, **options)
+            page = visit(shop.stack.url, storage_state=known, **options)
             received = []
             page.on("response", lambda response, into=received: into.append(response))
             page.goto(url, wait_until="networkidle")
@@ -49,7 +57,10 @@ def test_it_is_accessible_and_loads_nothing_from_elsewhere(shot, shop, chromium)
             size = sum(len(response.body()) for response in received if response.ok)
             if shot.name == "event":
                 assert size <= EVENT_BYTES and len(received) <= EVENT_REQUESTS, size
-            assert size <= ORDER_BYTES, size
+            if shot.is_signed_in:
+                assert size <= CONSOLE_BYTES and len(received) <= CONSOLE_REQUESTS, size
+            else:
+                assert size <= ORDER_BYTES, size
             links = set(page.evaluate(LINKS))
         for link in sorted(links):
             if link.startswith(shop.stack.url) and "#" not in link:

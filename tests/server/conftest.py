@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.people import first_member
 from tests.support.webhook_endpoints import new_webhook
 
 
@@ -20,5 +21,6 @@ def here(acme):
         "ticket_id": ticket["id"],
         "intent_id": acme.buyer(ticket).intent["id"],
         "key_id": "key_" + acme.key("read").split("_")[1],
+        "member_id": first_member(acme),
         "webhook_id": new_webhook(acme).id,
     }

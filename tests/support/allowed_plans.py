@@ -17,6 +17,7 @@ ALLOWED = {
     "Postgres chooses by the sizes of both tables. Here there are few offers.": (
         r"events\.set_event_status walks transfers_of_admission"
     ),
+    "The same: here there are few members.": r"sessions walks members_of_tenant",
     "The endpoints of all tenants, at most 20 a tenant: which are enabled, failing, behind.": (
         r"(metrics\.read_metrics|worker) (scans webhook_endpoints|walks webhook_endpoints_\w+)"
     ),
@@ -79,7 +80,8 @@ ALLOWED = {
         r" (sorts payment_intents|searches intents_of_tenant, .* address.*)"
     ),
     "What is old is deleted some at a time, the oldest first.": (
-        r"worker walks (idempotency_keys_by_age|rate_counts_by_minute|mails_by_end"
+        r"worker walks (idempotency_keys_by_age|rate_counts_by_minute|mails_by_end|sessions_by_\w+"
+        r"|invitations_by_end"
         r"|notifications_pkey|webhook_deliveries_pkey|sqlite_autoindex_webhook_deliveries_1)"
     ),
     "The same in the order of SQLite's row ids.": r"worker scans notifications",

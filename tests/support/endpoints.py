@@ -23,6 +23,7 @@ UNKNOWN = {
     "admission_id": f"{ids.ADMISSION}{'0' * 26}",
     "key_id": f"{ids.API_KEY}{'0' * 26}",
     "device_id": f"{ids.DOOR_DEVICE}{'0' * 26}",
+    "member_id": f"{ids.MEMBER}{'0' * 26}",
     "webhook_id": f"{ids.WEBHOOK_ENDPOINT}{'0' * 26}",
 }
 """An unused id for each kind that a path may have."""

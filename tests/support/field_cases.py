@@ -42,6 +42,8 @@ HOOK_TYPES = (
     [["*"], ["intent.confirmed"], ["refund.due", "webhook.test"]],
     [[], ["*", "refund.due"], ["*", "*"], None, {}, "*", 1, True],
 )
+ROLE = choice("read", "paywall", "write", "admin")
+NEEDED_EMAIL = text(3, 254, free=False, good=("a@b.io",), bad=("ada", "a@b@c.io", "a b@c.io"))
 NEW_STATUS = choice("draft", "published")
 CASES = {
     "TenantChange": TENANT,
@@ -71,12 +73,24 @@ CASES = {
     },
     "ApiKeyCreate": {
         "name": text(1, 100),
-        "role": choice("read", "paywall", "write", "admin"),
+        "role": ROLE,
         "ttl_seconds": integer(60, 31_536_000),
     },
     "ApiKeyRotate": {
         "overlap_seconds": integer(0, 86_400),
         "ttl_seconds": integer(60, 31_536_000),
+    },
+    "MemberInvite": {"email": NEEDED_EMAIL, "role": ROLE},
+    "MemberChange": {"role": ROLE},
+    "InvitationAccept": {
+        "invitation": text(1, 200),
+        "password": text(
+            *(12, 128),
+            free=False,
+            good=("x" * 12, "x" * 128, RIGHT_TO_LEFT * 2, " " * 12),
+            bad=("x" * 11,),
+        ),
+        "email": EMAIL,
     },
     "KeyExchange": {"api_key": text(1, 200)},
     "Login": {"tenant": text(1, 100), "email": text(1, 254), "password": text(1, 128)},
@@ -160,6 +174,8 @@ QUERIES = {
         "after": (["0"], ["-1", "9007199254740992", "x", "", "1.0", "٣"]),
         "type": option(*NotificationType),
     },
+    "/members": PAGE,
+    "/sales": {"event_id": ID, "by": option("day")},
     "/audit-log": {**PAGE, "actor": NAMED, "subject": NAMED},
     "/events/{event_id}/door-devices": PAGE,
     "/webhooks": PAGE,

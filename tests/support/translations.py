@@ -5,7 +5,10 @@ from gettext import NullTranslations
 
 from flask import Flask
 
-_OF_PEOPLE = re.compile(r"<(bdi|time|code|script|title|svg)\b.*?</\1>|<!.*?>", re.DOTALL)
+_OF_PEOPLE = re.compile(
+    r'<(bdi|time|code|script|title|svg)\b.*?</\1>|<option [^>]*translate="no".*?</option>|<!.*?>',
+    re.DOTALL,
+)
 _TAG = re.compile(r"<[^>]*>")
 _SAID = re.compile(r"\b(?:aria-label|alt|placeholder|title|data-say-[a-z-]+)=\"([^\"]*)\"")
 _MARKED = re.compile(r"⟦[^⟦⟧]*⟧")
@@ -31,9 +34,10 @@ def mark(app: Flask):
 def not_translated(page: str) -> list[str]:
     """Return the words of a page that are no message, and that no person wrote.
 
-    People's text is in <bdi>, times are in <time>, addresses and hashes in <code>.
+    People's text is in <bdi>, or in <option translate="no">, times are in <time>, addresses and
+    hashes in <code>.
     """
-    body = page.partition("<body>")[2]
+    body = re.split("<body[^>]*>", page, maxsplit=1)[-1]
     said = " ".join(_SAID.findall(body))
     text = _TAG.sub(" ", _OF_PEOPLE.sub(" ", body)) + said
     while _MARKED.search(text):

@@ -2,14 +2,17 @@
 
 from typing import Any
 
+from schemas.members import InvitationAcceptSchema
 from schemas.tokens import KeyExchangeSchema, LoginSchema, TokenSchema
-from ticketing.errors import InvalidCredentials
+from ticketing.conflicts import MemberExists
+from ticketing.errors import InvalidCredentials, InvitationEnded, NotFound
 from ticketing.limits import CallClass
 from ticketing.services.access import tokens
 from ticketing.services.access.tokens import Token
 from ticketing.web import auth
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import config
+from ticketing.web.sign_in import invitation as accept
 from ticketing.web.sign_in import password as check_password
 
 blp = ApiBlueprint(
@@ -37,3 +40,15 @@ def exchange_key(body: dict[str, Any]) -> Token:
 def sign_in(body: dict[str, Any]) -> Token:
     """Sign a member in with a password."""
     return tokens.of_member(check_password(**body), config())
+
+
+@blp.post("/invitation")
+@blp.arguments(InvitationAcceptSchema)
+@blp.response(200, TokenSchema)
+@blp.raises(NotFound, InvitationEnded, MemberExists)
+def accept_invitation(body: dict[str, Any]) -> Token:
+    """Set a password with an invitation, and sign in. It works once.
+
+    All sessions and JWTs of the member end. The first member of a tenant states an `email`.
+    """
+    return tokens.of_member(accept(**body), config())

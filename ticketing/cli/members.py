@@ -1,13 +1,16 @@
 """`flask --app app members`: people of the organizer, who sign in with a password."""
 
 import sys
+from typing import Any
 
 import click
 from flask.cli import AppGroup
 
-from ticketing.cli.base import command, record_change, role_option
+from ticketing.cli.base import command, config, record_change, role_option
 from ticketing.constants import Role
-from ticketing.services.access import audit_log, members, tenants
+from ticketing.errors import Invalid, NotFound
+from ticketing.models.members import Member
+from ticketing.services.access import audit_log, invitations, members, tenants
 
 group = AppGroup("members", help="Manage members, who sign in with a password.")
 
@@ -27,9 +30,50 @@ def add(tenant: str, email: str, role: str, password_stdin: bool) -> None:
     tenant_id = tenants.find(tenant).id
     with audit_log.changes(tenant_id):
         member = members.add(tenant_id, email, Role(role), password)
-        after = {"email": member.email, "role": member.role}
-        record_change(tenant_id, member.id, before=None, after=after)
+        record_change(tenant_id, member.id, before=None, after=_shown(member))
     click.echo(f"added {member.email} with role {member.role}")
+
+
+@group.command("invite")
+@click.argument("tenant")
+@click.argument("member")
+@click.option(
+    "--role",
+    type=click.Choice([role.value for role in Role]),
+    help="What the member may do. A new member needs it.",
+)
+@command
+def invite(tenant: str, member: str, role: str | None) -> None:
+    """Print a link at which MEMBER of TENANT sets a password, once, within 48 hours.
+
+    MEMBER is the email address of a new member, or the address or id of one who exists: who has
+    lost the password or the earlier link, or was disabled. Without PUBLIC_URL, the link is a path.
+    """
+    tenant_id = tenants.find(tenant).id
+    with audit_log.changes(tenant_id):
+        before, invited = _invited(tenant_id, member, None if role is None else Role(role))
+        link = invitations.url(invited.invitation, config())
+        after = {**_shown(invited), "invitation_url": link}
+        record_change(tenant_id, invited.id, before=before, after=after)
+    click.echo(link)
+
+
+def _invited(tenant_id: str, name: str, role: Role | None) -> tuple[dict[str, Any] | None, Member]:
+    """Return what a member was before (None: new), and the member with an invitation."""
+    keyring = config().keyring
+    try:
+        found = members.find(tenant_id, name)
+    except NotFound:
+        if role is None:
+            raise Invalid({"role": ["A new member needs --role."]}) from None
+        return None, invitations.create(tenant_id, name, role, keyring)
+    if role is not None:
+        members.change_role(tenant_id, found.id, role)
+    return _shown(found), invitations.invite(tenant_id, found.id, keyring)
+
+
+def _shown(member: Member) -> dict[str, Any]:
+    return {"email": member.email, "role": member.role, "status": member.status}
 
 
 @group.command("list")

@@ -9,7 +9,7 @@ from ticketing.cli.base import command, config, json_option, record_change, show
 from ticketing.constants import DEFAULT_KEY_TTL, Role
 from ticketing.db.connection import write_transaction
 from ticketing.services import wallets
-from ticketing.services.access import api_keys, tenants
+from ticketing.services.access import api_keys, invitations, tenants
 
 group = AppGroup("tenants", help="Create and rename accounts of organizers.")
 
@@ -18,10 +18,13 @@ group = AppGroup("tenants", help="Create and rename accounts of organizers.")
 @click.argument("slug")
 @click.option("--name", required=True, help="The organizer's name.")
 @click.option("--xpub", help="Extended public key of the account that receives payments.")
+@click.option("--email", help="Email address of the first member. Default: stated at the link.")
 @json_option
 @command
-def create(slug: str, name: str, xpub: str | None, as_json: bool) -> None:
-    """Create a tenant, and print its first admin key once.
+def create(slug: str, name: str, xpub: str | None, email: str | None, as_json: bool) -> None:
+    """Create a tenant, and print its first admin key and a link for its first member, once.
+
+    At first_sign_in, the first member sets a password within 48 hours, as an administrator.
 
     The account of the xpub must have no other use. Chains on which this could not be checked are
     printed as unchecked_chains.
@@ -36,9 +39,11 @@ def create(slug: str, name: str, xpub: str | None, as_json: bool) -> None:
             ttl_seconds=DEFAULT_KEY_TTL,
             keyring=config().keyring,
         )
+        first = invitations.create(tenant.id, email, Role.ADMIN, config().keyring)
         made = {"slug": slug, "name": name, "xpub": xpub, "first_key": key.id}
-        record_change(tenant.id, tenant.id, before=None, after=made)
+        record_change(tenant.id, tenant.id, before=None, after={**made, "first_member": first.id})
     shown: dict[str, Any] = {"id": tenant.id, "slug": slug, "name": name, "key": key.key}
+    shown["first_sign_in"] = invitations.url(first.invitation, config())
     if unchecked:
         shown["unchecked_chains"] = unchecked
     show(shown, as_json=as_json)

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from peewee import ForeignKeyField, TextField
 
+from ticketing import clock
 from ticketing.constants import EPOCH, MemberStatus
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.tenants import Tenant
@@ -26,8 +27,9 @@ class Member(BaseModel):
     created_at = UtcDateTimeField()
     disabled_at = UtcDateTimeField(null=True)
 
-    # No column: the secret of an invitation, only on an instance that was just invited.
+    # No columns: the secret of an invitation and its link, only on one that was just invited.
     invitation: str
+    invitation_url: str
 
     class Meta:
         table_name = "members"
@@ -61,6 +63,11 @@ class Invitation(BaseModel):
 
     class Meta:
         table_name = "invitations"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be accepted."""
+        return self.ended_at is None and self.expires_at > clock.now()
 
 
 class Session(BaseModel):

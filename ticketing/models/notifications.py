@@ -20,7 +20,8 @@ class Notification(BaseModel):
     """A fact. `data` is a JSON object of ids, statuses and amounts, without personal data.
 
     `position` is in the order of the inserts, which is not that of the commits. `sequence` is the
-    place in the tenant's feed: NULL until it is numbered, after the commit.
+    place in the tenant's feed: NULL until it is numbered, after the commit. `intent_id` is the
+    order in `data`, if it has one.
     """
 
     position = BigAutoField()
@@ -31,6 +32,7 @@ class Notification(BaseModel):
     type = TextField()
     created_at = UtcDateTimeField()
     data = TextField()
+    intent_id = TextField(null=True)
 
     class Meta:
         table_name = "notifications"

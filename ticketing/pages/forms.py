@@ -41,9 +41,16 @@ class Form:
 def refused(error: TicketingError) -> Form:
     """Return the form that was sent, to be shown again with what is wrong."""
     errors = error.extensions["errors"] if isinstance(error, Invalid) else {}
-    sentences = {name: at_field(str(messages[0])) for name, messages in errors.items()}
+    sentences = {name: at_field(_first(messages)) for name, messages in errors.items()}
     values = {name: text for name, text in sent().items() if name != _PASSWORD}
     return Form(values=values, errors=sentences, refusal=error)
+
+
+def _first(messages: Any) -> str:
+    """Return one of the messages of a field. Those of a list are by place."""
+    while not isinstance(messages, str):
+        messages = next(iter(messages.values() if isinstance(messages, dict) else messages))
+    return str(messages)
 
 
 def shown_again(page: str, error: TicketingError) -> Response:
@@ -56,8 +63,16 @@ def carried_out(act: Callable[[], str], page: Callable[[Form], str]) -> AnyRespo
 
     If it is refused, show the page again with the form that was sent. NotFound.
     """
+    return answered(lambda: redirect(act(), 303), page)
+
+
+def answered(act: Callable[[], AnyResponse], page: Callable[[Form], str]) -> AnyResponse:
+    """Do what a form asks for, and return what `act` answers.
+
+    If it is refused, show the page again with the form that was sent. NotFound.
+    """
     try:
-        return redirect(act(), 303)
+        return act()
     except NotFound:
         raise
     except TicketingError as error:
@@ -86,6 +101,13 @@ def key() -> str:
 
 
 def sent() -> dict[str, str]:
-    """Return the fields that people filled in, each with its last value."""
+    """Return the fields that people filled in, each with its last value.
+
+    Browsers send each line break as two characters.
+    """
     fields = ((name, texts[-1]) for name, texts in request.form.lists() if name not in _HIDDEN)
-    return {name: text if name == _PASSWORD else text.strip() for name, text in fields}
+    return {name: text if name == _PASSWORD else _tidied(text) for name, text in fields}
+
+
+def _tidied(text: str) -> str:
+    return text.strip().replace("\r\n", "\n")

@@ -23,9 +23,6 @@ _POLLS_UNSEEN = 10
 _TIMER_PART = 4
 """The timer runs in the last quarter of the hold."""
 
-_GROUP = 4
-"""Characters of an address that are read together."""
-
 
 class State(StrEnum):
     """What the page is about. Each has a template in templates/pages/order."""
@@ -104,12 +101,6 @@ class OrderView:
         ends: datetime = self.intent.expires_at
         began: datetime = self.intent.created_at
         return ends - (ends - began) / _TIMER_PART
-
-    @property
-    def address_groups(self) -> list[str]:
-        """The payment address in parts that are easy to compare."""
-        address = self.intent.address or ""
-        return [address[at : at + _GROUP] for at in range(0, len(address), _GROUP)]
 
     @property
     def was_removed(self) -> bool:

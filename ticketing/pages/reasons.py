@@ -26,6 +26,29 @@ _REASONS = {
     "offer_ended": "This offer has ended. Ask its sender for a new one.",
     "chain_unavailable": "We cannot see the network at the moment. Nothing is lost. Try again.",
     "invalid_credentials": "Nobody signs in with this email address and password.",
+    "was_transferred": "This ticket was passed on. Confirm below that its new holder loses it.",
+    "doors_unsynced": "The holder may be inside: a device at the door has scans to send.",
+    "mail_not_configured": "This service cannot send mail. Leave out the address.",
+    "sale_canceled": "This event or ticket type was canceled.",
+    "refund_not_seen": (
+        "This transaction does not count. It pays nothing of what is due to an address that may"
+        " receive it, or is older than the payments, or not final yet, or counts for other refunds."
+    ),
+    "no_refund_due": "Nothing is due for this order now.",
+    "amount_changed": "The amount has changed since you opened this page. See what is due now.",
+    "last_admin": (
+        "This is the last administrator who can sign in. Make somebody else one before."
+    ),
+    "member_exists": "Somebody with this email address is in the list already.",
+    "key_not_active": "This key has expired or was revoked. Create a new one.",
+    "too_many_webhooks": "This is the largest number of webhooks. Delete one first.",
+    "too_many_deliveries": "Many deliveries wait to be sent already. Try again in a minute.",
+    "has_intents": "People have ordered already, so it cannot be a draft. It can be canceled.",
+    "invalid_transition": "That is not possible any more. Look at the status again.",
+    "slug_taken": "Another of your events has this name in its address. Choose another one.",
+    "slug_fixed": "The address of a published event cannot change, because people have the link.",
+    "capacity_too_low": "More tickets than that are sold or held. Choose a higher capacity.",
+    "wallet_in_use": "This account has been used for something else. Create a new account for it.",
     "intent_not_cancelable": "Money has arrived for this order. It cannot be canceled.",
 }
 
@@ -40,6 +63,14 @@ _AT_FIELDS = {
     "Missing data for required field.": "Please fill this in.",
     "Not a valid integer.": "Please write a number.",
     "Not a valid RFC 3339 date-time.": "Please write a date and a time.",
+    "Not an IANA time zone name.": "There is no time zone of this name. Choose one of the list.",
+    "Must be after start_at.": "The event would end before it begins.",
+    "Must not be after end_at.": "This is after the end of the event.",
+    "Required if price_amount is not 0.": "Choose the network on which buyers pay the price.",
+    "Must not be above max_per_order.": "This is more than one order can have.",
+    "Must be after sales_start_at.": "The sale would end before it starts.",
+    "Not a valid URL.": "This is not the address of a website. It starts with https://",
+    "Must have either since or ids.": "Please write a date and a time.",
     "Not a valid email address.": "This is not an email address.",
 }
 

@@ -30,6 +30,8 @@ SECRET_HEADERS = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"))
 class PageBlueprint(Blueprint):
     """A blueprint of pages. `is_secret`: their URLs contain a secret."""
 
+    max_form_bytes = MAX_FORM_BYTES
+
     def __init__(
         self, name: str, import_name: str, *, guard: Guard, is_secret: bool = False, **options: Any
     ) -> None:
@@ -40,9 +42,9 @@ class PageBlueprint(Blueprint):
         self.after_request(self._add_headers)
 
     def _check(self) -> AnyResponse | None:
-        request.max_content_length = MAX_FORM_BYTES
-        if (request.content_length or 0) > MAX_FORM_BYTES:
-            raise PayloadTooLarge(f"The form exceeds {MAX_FORM_BYTES // 1024} KiB.")
+        request.max_content_length = self.max_form_bytes
+        if (request.content_length or 0) > self.max_form_bytes:
+            raise PayloadTooLarge(f"The form exceeds {self.max_form_bytes // 1024} KiB.")
         try:
             origin.check_host()
             if request.method == "POST":

@@ -128,8 +128,16 @@ def _public_key(xpub: str) -> str:
 
 def view(wallet: Wallet, unchecked_chains: Sequence[int] = ()) -> WalletView:
     """Return the wallet for its organizer."""
-    first_address = xpubs.derive_address(wallet.xpub, 0)
-    return WalletView(wallet.xpub, first_address, wallet.next_index, unchecked_chains)
+    return WalletView(wallet.xpub, first_address(wallet.xpub), wallet.next_index, unchecked_chains)
+
+
+def first_address(xpub: str) -> str:
+    """Return the first address of an account, for comparison. No order gets it.
+
+    Invalid if `xpub` is not an account's public key.
+    """
+    _public_key(xpub)
+    return xpubs.derive_address(xpub, 0)
 
 
 def issue_address(tenant_id: str) -> IssuedAddress:

@@ -80,9 +80,14 @@ def actor(action: str | None = None) -> Actor:
 
     `action` is the operation of the API that does what this page does.
     """
+    return actor_named(caller().credential_id, action)
+
+
+def actor_named(name: str, action: str | None = None) -> Actor:
+    """Return who makes this request, and its operation, on a surface without a caller."""
     # The operationId in the OpenAPI document.
     operation = action or str(request.endpoint).replace(".", "_")
-    return Actor(caller().credential_id, operation, address(), request_id())
+    return Actor(name, operation, address(), request_id())
 
 
 def _plain(value: Any) -> Any:

@@ -1,11 +1,14 @@
-"""Signs members in: counts the attempt, then checks the password."""
+"""Signs members in: counts the attempt, then checks the password or the invitation."""
 
-from ticketing import credentials
+from typing import Any
+
+from ticketing import clock, credentials
 from ticketing.errors import InvalidCredentials
 from ticketing.limits import CallClass
 from ticketing.models.members import Member
-from ticketing.services.access import members
+from ticketing.services.access import audit_log, invitations, members
 from ticketing.web import rate_limit
+from ticketing.web.audited import actor_named
 from ticketing.web.context import config
 
 
@@ -16,11 +19,45 @@ def password(tenant: str, email: str, password: str) -> Member:
     """
     # An attacker can guess one member's password from many addresses, so requests also count per
     # member. The count stores a digest, because an email address is personal data.
-    attempted = f"{tenant}\n{email.lower()}"
-    secret_key = config().keyring.current
-    counted_for = credentials.keyed_digest(secret_key, "sign-in", attempted)
-    rate_limit.count_also(CallClass.LOGIN, counted_for)
+    _count(f"{tenant}\n{email.lower()}")
     member = members.sign_in(tenant, email, password)
     if member is None:
         raise InvalidCredentials
     return member
+
+
+def invitation(invitation: str, password: str, email: str | None = None) -> Member:
+    """Set the password of an invited member. Return the member, with the tenant.
+
+    The errors are those of `invitations.accept`.
+    """
+    _count(invitation)
+    keyring = config().keyring
+    invited = invitations.find(invitation, keyring).member
+    with audit_log.changes(invited.tenant_id):
+        member = invitations.accept(invitation, password, email, keyring)
+        audit_log.record(
+            member.tenant_id,
+            actor_named(member.id),
+            member.id,
+            before=_recorded(invited),
+            after=_recorded(member),
+        )
+    return member
+
+
+def _count(attempted: str) -> None:
+    """Count this request for what it tries to open. TooManyRequests."""
+    secret_key = config().keyring.current
+    counted_for = credentials.keyed_digest(secret_key, "sign-in", attempted)
+    rate_limit.count_also(CallClass.LOGIN, counted_for)
+
+
+def _recorded(member: Member) -> dict[str, Any]:
+    """Return what the audit log says of a member. A new password always differs in its time."""
+    set_at = member.password_set_at
+    return {
+        "email": member.email,
+        "status": member.status,
+        "password_set_at": None if set_at is None else clock.rfc3339(set_at),
+    }

@@ -1,4 +1,7 @@
-"""Add invitations and sessions of members. A member who is invited has no password yet."""
+"""Add invitations and sessions of members. A member who is invited has no password yet.
+
+Also add an index for the sales of each day.
+"""
 
 from peewee import Database
 from playhouse.migrate import SchemaMigrator
@@ -26,6 +29,8 @@ TABLES = {
 }
 
 INDEXES = (
+    "sales_of_event ON payment_intents (event_id, confirmed_at, quantity, amount)"
+    " WHERE status = 'confirmed'",
     "members_of_tenant ON members (tenant_id, id)",
     "invitations_by_end ON invitations (expires_at)",
     "sessions_of_member ON sessions (member_id, id)",
@@ -51,7 +56,8 @@ def up(migrator: SchemaMigrator, db: Database) -> None:
 def down(migrator: SchemaMigrator, db: Database) -> None:
     for table in reversed(TABLES):
         db.execute_sql(f"DROP TABLE {table}")
-    db.execute_sql("DROP INDEX members_of_tenant")
+    for index in ("sales_of_event", "members_of_tenant"):
+        db.execute_sql(f"DROP INDEX {index}")
     db.execute_sql("ALTER TABLE members DROP COLUMN password_set_at")
     db.execute_sql("DELETE FROM members WHERE email IS NULL OR password_hash IS NULL")
     for column in OPTIONAL:

@@ -8,7 +8,7 @@ from flask import g, redirect, request
 from werkzeug import Response as AnyResponse
 
 from ticketing import credentials
-from ticketing.constants import Role
+from ticketing.constants import MAX_BODY_BYTES, Role
 from ticketing.errors import Forbidden, InsufficientRole, Unauthenticated
 from ticketing.limits import CallClass
 from ticketing.pages import forms
@@ -62,6 +62,9 @@ class SignedIn(Page):
 
 class ConsoleBlueprint(PageBlueprint):
     """A section of the console. Without a session, it leads to the sign-in page."""
+
+    # A description may be long, and in a form each of its letters may need several bytes.
+    max_form_bytes = MAX_BODY_BYTES
 
     def __init__(
         self, name: str, import_name: str, *, reads: Role, writes: Role, **options: Any

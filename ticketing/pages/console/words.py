@@ -1,6 +1,36 @@
 """The console's words for what the API names. They are translated where they are shown."""
 
-from ticketing.constants import Role
+from enum import StrEnum
+from typing import NamedTuple
+
+from ticketing.constants import (
+    AdmissionStatus,
+    DeviceStatus,
+    EventType,
+    Flag,
+    IntentStatus,
+    KeyStatus,
+    MemberStatus,
+    Publication,
+    RefundStatus,
+    Role,
+    ScanOutcome,
+)
+from ticketing.notification_types import (
+    DeliveryStatus,
+    MailKind,
+    MailStatus,
+    NotificationType,
+    WebhookStatus,
+)
+
+
+class Word(NamedTuple):
+    """A status in words, and how it looks: a class of `.badge`."""
+
+    label: str
+    tone: str = ""
+
 
 ROLES = {
     Role.READ: "Reader",
@@ -26,3 +56,202 @@ def browser(user_agent: str | None) -> str:
         next((name for word, name in words if word in agent), "") for words in (_BROWSERS, _SYSTEMS)
     )
     return ", ".join(filter(None, found))
+
+
+PUBLICATIONS = {
+    Publication.DRAFT: Word("Draft"),
+    Publication.PUBLISHED: Word("Published", "good"),
+    Publication.CANCELED: Word("Canceled", "quiet"),
+}
+
+EVENT_TYPES = {
+    EventType.IN_PERSON: "At a place",
+    EventType.ONLINE: "Online",
+    EventType.HYBRID: "At a place and online",
+}
+
+ORDER_STATUSES = {
+    IntentStatus.AWAITING_PAYMENT: Word("Waiting for payment"),
+    IntentStatus.PROCESSING: Word("Payment seen"),
+    IntentStatus.CONFIRMED: Word("Confirmed", "good"),
+    IntentStatus.EXPIRED: Word("Expired", "quiet"),
+    IntentStatus.CANCELED: Word("Canceled", "quiet"),
+    IntentStatus.REVERSED: Word("Payment missing", "bad"),
+}
+
+FLAGS = {
+    Flag.UNDERPAID: Word("Paid too little", "bad"),
+    Flag.OVERPAID: Word("Paid too much", "bad"),
+    Flag.PAID_LATE: Word("Paid late", "bad"),
+    Flag.DUPLICATE: Word("Paid twice", "bad"),
+    Flag.REORGED: Word("Payment was undone", "bad"),
+}
+
+TICKET_STATUSES = {
+    AdmissionStatus.VALID: Word("Valid", "good"),
+    AdmissionStatus.SUSPENDED: Word("Suspended", "bad"),
+    AdmissionStatus.VOID: Word("Taken back", "quiet"),
+}
+
+USED = Word("Used", "good")
+PASSED_ON = Word("Passed on")
+
+
+class Used(StrEnum):
+    """Whether a ticket was used at the door, as a filter."""
+
+    YES = "yes"
+    NO = "no"
+
+
+USED_OR_NOT = {Used.YES: "Used", Used.NO: "Not used yet"}
+
+REFUND_STATUSES = {
+    RefundStatus.DUE: Word("Due", "bad"),
+    RefundStatus.SETTLED: Word("Paid back", "good"),
+    RefundStatus.WAIVED: Word("Waived", "quiet"),
+}
+
+REFUND_AMOUNTS = {
+    RefundStatus.DUE: "Due",
+    RefundStatus.SETTLED: "Paid back",
+    RefundStatus.WAIVED: "Waived",
+}
+
+MAILS = {
+    MailKind.ORDER_CONFIRMED: "Order confirmed",
+    MailKind.TICKET: "Ticket",
+    MailKind.TRANSFER_OFFERED: "Ticket offered to somebody else",
+    MailKind.REFUND_DUE: "Refund due",
+    MailKind.REFUND_ADDRESS_CHANGED: "Address for the refund changed",
+    MailKind.REFUND_SETTLED: "Refund paid",
+    MailKind.EVENT_CANCELED: "Event canceled",
+    MailKind.EVENT_MOVED: "Event moved",
+    MailKind.WEBHOOK_FAILING: "Webhook fails",
+    MailKind.MEMBER_INVITED: "Invitation",
+}
+
+MAIL_STATUSES = {
+    MailStatus.WAITING: Word("Waiting"),
+    MailStatus.SENT: Word("Sent", "good"),
+    MailStatus.DROPPED: Word("Not sent", "bad"),
+}
+
+HAPPENED = {
+    NotificationType.INTENT_CREATED: "Ordered",
+    NotificationType.INTENT_PROCESSING: "Payment seen",
+    NotificationType.INTENT_CONFIRMED: "Order confirmed",
+    NotificationType.INTENT_EXPIRED: "Order expired",
+    NotificationType.INTENT_CANCELED: "Order canceled",
+    NotificationType.INTENT_REVERSED: "Payment undone by the network",
+    NotificationType.REFUND_DUE: "Refund due",
+    NotificationType.REFUND_ADDRESS_CHANGED: "Buyer stated an address for the refund",
+    NotificationType.REFUND_SETTLED: "Refund paid",
+    NotificationType.REFUND_WAIVED: "Refund waived",
+    NotificationType.ADMISSION_ISSUED: "Ticket issued",
+    NotificationType.ADMISSION_TRANSFER_OFFERED: "Ticket offered to somebody else",
+    NotificationType.ADMISSION_TRANSFERRED: "Ticket passed on",
+    NotificationType.ADMISSION_VOIDED: "Ticket taken back",
+    NotificationType.ADMISSION_REISSUED: "New code for a ticket",
+    NotificationType.ADMISSION_REDEEMED: "Ticket used at the door",
+    NotificationType.ADMISSION_REDEEM_UNDONE: "Entry undone at the door",
+}
+"""What notifications of one order say."""
+
+SENT_TYPES = {
+    **HAPPENED,
+    NotificationType.EVENT_PUBLISHED: "Event published",
+    NotificationType.EVENT_CHANGED: "Event changed",
+    NotificationType.EVENT_CANCELED: "Event canceled",
+    NotificationType.TICKET_TYPE_SOLD_OUT: "Ticket type sold out",
+    NotificationType.TICKET_TYPE_AVAILABLE_AGAIN: "Ticket type available again",
+    NotificationType.WEBHOOK_FAILING: "Webhook fails",
+    NotificationType.WEBHOOK_TEST: "Test",
+    NotificationType.MEMBER_INVITED: "Member invited",
+}
+"""All types of notifications."""
+
+DEVICES = {
+    DeviceStatus.UNPAIRED: Word("Not paired yet"),
+    DeviceStatus.PAIRED: Word("Paired", "good"),
+    DeviceStatus.EXPIRED: Word("Expired", "quiet"),
+    DeviceStatus.REVOKED: Word("Revoked", "quiet"),
+}
+
+SCANS = {
+    ScanOutcome.ADMITTED: Word("Came in", "good"),
+    ScanOutcome.UNDONE: Word("Entry undone"),
+    ScanOutcome.CONFLICT: Word("Came in, but should not have", "bad"),
+    ScanOutcome.ALREADY_REDEEMED: Word("Already used", "bad"),
+    ScanOutcome.SUSPENDED: Word("Suspended", "bad"),
+    ScanOutcome.VOID: Word("Taken back", "bad"),
+    ScanOutcome.SUPERSEDED: Word("Old code", "bad"),
+    ScanOutcome.WRONG_EVENT: Word("Another event", "bad"),
+    ScanOutcome.UNKNOWN: Word("Not a ticket", "bad"),
+    ScanOutcome.NOT_OPEN: Word("Doors not open", "bad"),
+    ScanOutcome.NOTHING_TO_UNDO: Word("Nothing to undo", "quiet"),
+    ScanOutcome.NONCE_REUSED: Word("Scan sent twice", "quiet"),
+}
+
+CONFLICTS = {
+    ScanOutcome.ALREADY_REDEEMED: "Two people came in with the same ticket.",
+    ScanOutcome.SUSPENDED: "The ticket was suspended, because its payment is missing.",
+    ScanOutcome.VOID: "The ticket had been taken back.",
+    ScanOutcome.SUPERSEDED: "The ticket had been passed on or reissued. This was the old code.",
+    ScanOutcome.WRONG_EVENT: "The ticket is for another event.",
+    ScanOutcome.UNKNOWN: "The code belongs to no ticket.",
+    ScanOutcome.NOT_OPEN: "The doors were not open yet.",
+}
+"""Why somebody should not have been let in by a device that was offline."""
+
+MEMBER_ROLES = {
+    Role.READ: "Read everything",
+    Role.WRITE: "Edit events, tickets and the door too",
+    Role.ADMIN: "Everything, also money, keys and people",
+}
+"""What people may do. The role PAYWALL is for software."""
+
+KEY_ROLES = {
+    Role.READ: "Read everything",
+    Role.PAYWALL: "Sell: read, and order without limits",
+    Role.WRITE: "Edit events, tickets and the door too",
+    Role.ADMIN: "Everything, also money, keys and people",
+}
+
+_HOUR = 3600
+_DAY = 24 * _HOUR
+
+KEY_LIVES = {
+    _DAY: "1 day",
+    30 * _DAY: "30 days",
+    90 * _DAY: "90 days",
+    365 * _DAY: "1 year",
+}
+"""For how many seconds a key can live."""
+
+OVERLAPS = {0: "at once", _HOUR: "in 1 hour", _DAY: "in 1 day"}
+"""After how many seconds an earlier secret ends."""
+
+KEYS = {
+    KeyStatus.ACTIVE: Word("Active", "good"),
+    KeyStatus.EXPIRED: Word("Expired", "quiet"),
+    KeyStatus.REVOKED: Word("Revoked", "quiet"),
+}
+
+MEMBERS = {
+    MemberStatus.INVITED: Word("Invited"),
+    MemberStatus.ACTIVE: Word("Active", "good"),
+    MemberStatus.DISABLED: Word("Disabled", "quiet"),
+}
+
+WEBHOOKS = {
+    WebhookStatus.ENABLED: Word("Works", "good"),
+    WebhookStatus.FAILING: Word("Fails", "bad"),
+    WebhookStatus.DISABLED: Word("Disabled", "quiet"),
+}
+
+DELIVERIES = {
+    DeliveryStatus.WAITING: Word("Waiting"),
+    DeliveryStatus.DELIVERED: Word("Delivered", "good"),
+    DeliveryStatus.FAILED: Word("Failed", "bad"),
+}

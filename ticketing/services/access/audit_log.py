@@ -11,7 +11,7 @@ from ticketing.db.connection import one_at_a_time, write_transaction
 from ticketing.models.audit_log import AuditLogEntry, AuditLogPeople
 from ticketing.services.pagination import Page, PageRequest, paginate
 
-_SHOWN_ONCE = frozenset({"key", "secret"})
+_SHOWN_ONCE = frozenset({"key", "secret", "invitation_url"})
 """Fields with a new secret, in the response that creates it only."""
 
 _LEFT_OUT = _SHOWN_ONCE | {

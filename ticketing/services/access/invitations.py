@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from peewee import IntegrityError
 
 from ticketing import clock, credentials, ids
+from ticketing.config import Config
 from ticketing.conflicts import MemberExists
 from ticketing.constants import INVITATION_LIVES, Role
 from ticketing.credentials import Keyring
@@ -18,7 +19,9 @@ from ticketing.errors import Invalid, InvitationEnded, NotFound
 from ticketing.models.members import Invitation, Member
 from ticketing.models.tenants import Tenant
 from ticketing.services.access import members, passwords, sessions
+from ticketing.services.notifications import facts, feed
 
+_PATH = "/console/invitation/"
 _KEPT = timedelta(days=30)
 """For how long a link says that its invitation has ended. Both answers are the same after that."""
 _DELETED_AT_ONCE = 1000
@@ -55,18 +58,24 @@ def find(invitation: str, keyring: Keyring) -> Invitation:
         Invitation.select(Invitation, Member, Tenant)
         .join(Member)
         .join(Tenant)
-        .where(_is_open(clock.now()), Invitation.id == invitation_id)
+        .where(Invitation.id == invitation_id)
         .first()
     )
-    if found is None:
+    if found is None or not found.is_open:
         raise InvitationEnded
     return found
 
 
+def url(invitation: str, config: Config) -> str:
+    """Return the page that accepts an invitation. Without PUBLIC_URL, its path."""
+    return f"{config.public_url or ''}{_PATH}{invitation}"
+
+
 def open_one(member_id: str, keyring: Keyring) -> tuple[str, datetime] | None:
     """Return the secret of a member's open invitation and when it ends. None if there is none."""
-    found = Invitation.get_or_none(_is_open(clock.now()), Invitation.member == member_id)
-    if found is None:
+    newest = Invitation.member == member_id, Invitation.ended_at.is_null()
+    found = Invitation.get_or_none(*newest)
+    if found is None or not found.is_open:
         return None
     return credentials.invitation(keyring.current, found.id), found.expires_at
 
@@ -78,13 +87,13 @@ def accept(invitation: str, password: str, email: str | None, keyring: Keyring) 
     InvitationEnded as in `find`; Invalid for the email or password; MemberExists;
     TooManyRequests if another thread of this process is hashing a password.
     """
-    found = find(invitation, keyring)
-    member: Member = found.member
+    member: Member = find(invitation, keyring).member
     if errors := {**_faults_of_email(member, email), **passwords.faults(password)}:
         raise Invalid(errors)
     password_hash = passwords.hashed(password)
     with members.changing(member.tenant_id):
-        _use(found)
+        find(invitation, keyring)  # again, because somebody else may have accepted it meanwhile
+        members.end_invitations(member.id)
         try:
             Member.update(
                 email=email.lower() if member.email is None and email else Member.email,
@@ -115,19 +124,9 @@ def _invited(member: Member, keyring: Keyring) -> Member:
         id=ids.new(ids.INVITATION), member=member, created_at=now, expires_at=now + INVITATION_LIVES
     )
     member.invitation = credentials.invitation(keyring.current, made.id)
+    if member.email is not None:  # else nobody in particular is invited
+        feed.record(member.tenant_id, *facts.member_invited(member))
     return member
-
-
-def _is_open(now: datetime) -> object:
-    return Invitation.ended_at.is_null() & (Invitation.expires_at > now)
-
-
-def _use(invitation: Invitation) -> None:
-    """End an invitation, which can be used once. InvitationEnded if it was used meanwhile."""
-    now = clock.now()
-    used = Invitation.update(ended_at=now).where(_is_open(now), Invitation.id == invitation.id)
-    if not used.execute():
-        raise InvitationEnded
 
 
 def _faults_of_email(member: Member, email: str | None) -> dict[str, list[str]]:

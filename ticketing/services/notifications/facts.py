@@ -13,6 +13,7 @@ from ticketing import clock
 from ticketing.constants import IntentStatus, Publication
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.events import Event
+from ticketing.models.members import Member
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import StockCount
 from ticketing.notification_types import NotificationType
@@ -135,6 +136,12 @@ def admission_redeemed(admission: Admission) -> Fact:
 def redeem_undone(admission: Admission) -> Fact:
     """The scan that let the holder in was undone, and nobody is inside instead."""
     return NotificationType.ADMISSION_REDEEM_UNDONE, _admission(admission)
+
+
+def member_invited(member: Member) -> Fact:
+    """A person got an invitation to be a member, or to set a new password."""
+    data = {"member_id": member.id, "role": member.role}
+    return NotificationType.MEMBER_INVITED, data
 
 
 def _event(event: Event) -> Data:

@@ -19,7 +19,7 @@ from ticketing.services.notifications.facts import Data, Fact
 _AT_ONCE = 500
 """How many rows one statement inserts."""
 
-_COLUMNS = ("id", "tenant_id", "type", "created_at", "data")
+_COLUMNS = ("id", "tenant_id", "type", "created_at", "data", "intent_id")
 _to_column = UtcDateTimeField().db_value
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -36,7 +36,10 @@ def record_all(tenant_id: str, facts: Iterable[Fact]) -> list[str]:
     while some := list(islice(given, _AT_ONCE)):
         now = _to_column(clock.now())
         rows = [
-            (ids.new(ids.NOTIFICATION), tenant_id, type.value, now, _to_json(data))
+            (
+                *(ids.new(ids.NOTIFICATION), tenant_id, type.value, now),
+                *(_to_json(data), data.get("intent_id")),
+            )
             for type, data in some
         ]
         database.execute_sql(_statement(database.param, len(rows)), list(chain(*rows)))

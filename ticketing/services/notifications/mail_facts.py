@@ -19,6 +19,7 @@ from ticketing.models.notifications import Mail, Notification, WebhookEndpoint
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.notification_types import MailKind
 from ticketing.services import chains
+from ticketing.services.access import invitations
 from ticketing.services.notifications import mail_values
 from ticketing.services.notifications.mail_values import NAME, TITLE
 from ticketing.services.notifications.plain_text import plain
@@ -151,6 +152,17 @@ def _event_moved(mail: Mail, config: Config) -> Facts | None:
     }
 
 
+def _member_invited(mail: Mail, config: Config) -> Facts | None:
+    found = invitations.open_one(mail.subject, config.keyring)
+    if found is None:
+        return None
+    invitation, expires_at = found
+    return {
+        "invitation_url": invitations.url(invitation, config),
+        "until": formats.moment(expires_at, "UTC"),
+    }
+
+
 def _webhook_failing(mail: Mail, config: Config) -> Facts | None:
     data, member = _data(mail), Member.get_or_none(Member.id == mail.subject)
     if data is None or member is None or member.disabled_at is not None:
@@ -178,6 +190,7 @@ _READERS: Mapping[MailKind, Callable[[Mail, Config], Facts | None]] = {
     MailKind.REFUND_SETTLED: _refund_settled,
     MailKind.EVENT_CANCELED: _event_canceled,
     MailKind.EVENT_MOVED: _event_moved,
+    MailKind.MEMBER_INVITED: _member_invited,
     MailKind.WEBHOOK_FAILING: _webhook_failing,
 }
 

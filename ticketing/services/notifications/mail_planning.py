@@ -29,6 +29,7 @@ _ABOUT_ONE: dict[str, tuple[MailKind, str]] = {
     NotificationType.REFUND_SETTLED: (MailKind.REFUND_SETTLED, "intent_id"),
     NotificationType.ADMISSION_ISSUED: (MailKind.TICKET, "admission_id"),
     NotificationType.ADMISSION_TRANSFERRED: (MailKind.TICKET, "admission_id"),
+    NotificationType.MEMBER_INVITED: (MailKind.MEMBER_INVITED, "member_id"),
     NotificationType.ADMISSION_TRANSFER_OFFERED: (MailKind.TRANSFER_OFFERED, "transfer_id"),
 }
 """The mail that follows, and the field with its subject."""

@@ -7,7 +7,7 @@ one mail at the same time, and a process that was killed delays it by a minute.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -175,6 +175,12 @@ def forget_old(days: int) -> None:
         .limit(_DELETED_AT_ONCE)
     )
     Mail.delete().where(Mail.id.in_(old)).execute()
+
+
+def about(tenant_id: str, subjects: Sequence[str]) -> Sequence[Mail]:
+    """Return the mails about these subjects that are kept, the oldest first."""
+    found = Mail.select().where(Mail.subject.in_(subjects), Mail.tenant == tenant_id)
+    return list(found.order_by(Mail.id))
 
 
 def erase(subjects: ModelSelect[Any]) -> None:

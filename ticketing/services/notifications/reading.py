@@ -17,6 +17,9 @@ from ticketing.services.notifications import numbering
 JUMP = 1_000_000
 """How many positions are skipped after a restore."""
 
+OF_INTENT = 500
+"""How many notifications of one order are shown."""
+
 _FORGOTTEN_AT_ONCE = 1000
 
 
@@ -51,6 +54,20 @@ def page(
     last = rows[-1].sequence if len(rows) == limit else feed.last_sequence
     assert last is not None
     return FeedPage(rows, last)
+
+
+def of_intent(tenant_id: str, intent_id: str) -> Sequence[Notification]:
+    """Return what is kept of an order and its admissions, in the order of the inserts.
+
+    At most OF_INTENT, the latest ones.
+    """
+    latest = (
+        Notification.select()
+        .where(Notification.intent_id == intent_id, Notification.tenant == tenant_id)
+        .order_by(Notification.position.desc())
+        .limit(OF_INTENT)
+    )
+    return list(latest)[::-1]
 
 
 def forget_old(days: int) -> None:

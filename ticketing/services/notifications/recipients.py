@@ -88,9 +88,12 @@ def digest(secret_key: str, address: str) -> str:
 
 
 def admins(tenant_id: str) -> list[str]:
-    """Return the ids of a tenant's members with the role admin who are not disabled."""
+    """Return the ids of a tenant's active members with the role admin."""
     found = Member.select(Member.id).where(
-        Member.tenant == tenant_id, Member.role == "admin", Member.disabled_at.is_null()
+        Member.tenant == tenant_id,
+        Member.role == "admin",
+        Member.disabled_at.is_null(),
+        Member.password_hash.is_null(False),
     )
     return [member.id for member in found]
 

@@ -125,8 +125,9 @@ def list_page(
     status: AdmissionStatus | None,
     redeemed: bool | None,
     q: str | None,
+    newest_first: bool = False,
 ) -> Page[Admission]:
-    """Return a page of a tenant's admissions, the oldest first.
+    """Return a page of a tenant's admissions, the oldest first unless `newest_first`.
 
     `q`: text in the holder's name or email address, ASCII letters in any case.
     """
@@ -146,4 +147,4 @@ def list_page(
             holds_text(Admission.holder_name, q) | holds_text(Admission.holder_email, q)
         )
     scope = f"admissions {tenant_id} {event_id} {status} {redeemed} {q!r}"
-    return paginate(query, [Admission.id], page, scope=scope)
+    return paginate(query, [Admission.id], page, scope=scope, descending=newest_first)

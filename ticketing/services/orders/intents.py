@@ -66,8 +66,9 @@ def list_page(
     status: IntentStatus | None,
     event_id: str | None,
     flag: Flag | None,
+    newest_first: bool = False,
 ) -> Page[PaymentIntent]:
-    """Return a page of a tenant's intents, the oldest first."""
+    """Return a page of a tenant's intents, the oldest first unless `newest_first`."""
     if event_id is not None:
         # An event's intents belong to its tenant. With the tenant in the condition too, the
         # database might search all intents of the tenant.
@@ -81,7 +82,7 @@ def list_page(
     if flag is not None:
         query = query.where(FLAGGED, PaymentIntent.flags.bin_and(flag_bits([flag])) != 0)
     scope = f"intents {tenant_id} {status} {event_id} {flag}"
-    found = paginate(query, [PaymentIntent.id], page, scope=scope)
+    found = paginate(query, [PaymentIntent.id], page, scope=scope, descending=newest_first)
     add_payment_details(found.data)
     return found
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from peewee import Case, Expression, ModelSelect, fn
+from peewee import JOIN, Case, Expression, ModelSelect, fn
 
 from ticketing import clock
 from ticketing.chain.answers import Block
@@ -23,6 +24,32 @@ _OF_REFUND = (
     *(PaymentIntent.id, PaymentIntent.tenant, PaymentIntent.event, PaymentIntent.currency),
     *(PaymentIntent.chain_id, PaymentIntent.refund_due, PaymentIntent.refund_pending),
 )
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """How many tickets a cancelation of an event still affects, and their price in micro-units."""
+
+    tickets: int
+    price: int
+
+
+def outlook(event_id: str) -> Outlook:
+    """Return what a cancelation with refunds would take back now. It reads all admissions.
+
+    After a cancelation without refunds, these are the admissions that a refund would make up for.
+    """
+    unrefunded = (Admission.void_reason == EVENT_CANCELED_REASON) & ~Admission.void_refund
+    affected = (
+        Admission.select(fn.COUNT(Admission.id), fn.SUM(PaymentIntent.unit_amount))
+        .join(PaymentIntent, JOIN.LEFT_OUTER)
+        .where(
+            Admission.event == event_id,
+            (Admission.status != AdmissionStatus.VOID) | unrefunded,
+        )
+    )
+    tickets, price = affected.scalar(as_tuple=True)
+    return Outlook(int(tickets), int(price or 0))
 
 
 def void_all(event_id: str, cursors: Mapping[int, Block | None], *, refund: bool) -> int:

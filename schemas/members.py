@@ -1,0 +1,69 @@
+"""Schemas of members and their invitations."""
+
+from marshmallow import fields, validate
+
+from schemas.base import BaseSchema, Instant, Text, an_email, an_id, documented, one_of
+from ticketing.constants import MemberStatus, Role
+
+_INVITATION = "in_01hq3v5m8r2t6w9y1a4c7e0g3j_5f2b8c1d9e0a7f3b6c4d2e8f1a9b0c7d3e5f6a8b"
+
+
+class MemberInviteSchema(BaseSchema):
+    """The request to invite a person."""
+
+    email = an_email("ada@example.org", required=True)
+    role = one_of(Role, required=True)
+
+
+class MemberChangeSchema(BaseSchema):
+    """The request to give a member another role."""
+
+    role = one_of(Role, required=True)
+
+
+class MemberSchema(BaseSchema):
+    """A person of the organizer, who signs in with a password."""
+
+    id = an_id("mem_")
+    email = fields.String(
+        required=True,
+        allow_none=True,
+        metadata=documented(
+            "ada@example.org", "Null: the first member, before accepting the invitation."
+        ),
+    )
+    role = one_of(Role, required=True)
+    status = one_of(MemberStatus, required=True)
+    created_at = Instant(required=True)
+    disabled_at = Instant(required=True, allow_none=True)
+
+
+class InvitedMemberSchema(MemberSchema):
+    """A member with a new invitation. Only this response contains its link."""
+
+    invitation_url = fields.String(
+        required=True,
+        allow_none=True,
+        metadata=documented(
+            f"https://tickets.example.org/console/invitation/{_INVITATION}",
+            "The page that sets a password, once, within 48 hours. Without PUBLIC_URL, its path."
+            " Null when an idempotent request is replayed.",
+        ),
+    )
+
+
+class InvitationAcceptSchema(BaseSchema):
+    """The request to set the password of an invited member."""
+
+    invitation = Text(
+        required=True,
+        validate=validate.Length(1, 200),
+        metadata=documented(_INVITATION, "The end of the invitation's link."),
+    )
+    password = Text(
+        required=True,
+        load_only=True,
+        validate=validate.Length(12, 128),
+        metadata=documented("correct horse battery staple"),
+    )
+    email = an_email("ada@example.org")

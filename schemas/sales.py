@@ -1,0 +1,39 @@
+"""Schemas of sales figures."""
+
+from enum import StrEnum
+
+from marshmallow import fields, validate
+
+from schemas.base import BaseSchema, Text, documented, one_of
+
+
+class SalesBy(StrEnum):
+    """The periods by which sales are counted."""
+
+    DAY = "day"
+
+
+class SalesQuery(BaseSchema):
+    """Which sales to count."""
+
+    event_id = Text(load_default=None, allow_none=False, validate=validate.Length(1, 80))
+    by = one_of(SalesBy, load_default=SalesBy.DAY)
+
+
+class SalesOfDaySchema(BaseSchema):
+    """The orders that were confirmed on one day."""
+
+    day = fields.Date(
+        required=True, metadata=documented("2026-11-21", "In the event's time zone, else in UTC.")
+    )
+    orders = fields.Integer(required=True, metadata=documented(12))
+    tickets = fields.Integer(required=True, metadata=documented(31))
+    amount = fields.Integer(
+        required=True, metadata=documented(155_000_000, "What the orders cost, in micro-units.")
+    )
+
+
+class SalesSchema(BaseSchema):
+    """The sales of the last 366 days, the oldest day first. Days without sales are left out."""
+
+    data = fields.List(fields.Nested(SalesOfDaySchema), required=True)

@@ -1,0 +1,95 @@
+"""The console's pages of refunds."""
+
+import pytest
+
+from tests.support.admissions import FREE, given
+from tests.support.refunds import FRIEND_ADDRESS, STRANGER_ADDRESS, give_back, overpay, state
+from tools.anvil import BUYER
+
+REFUNDS = "/console/refunds"
+SURPLUS = 990_000
+
+
+@pytest.fixture
+def owed(acme, node):
+    """A buyer who paid 0.99 USDC too much."""
+    return overpay(acme, node, SURPLUS, buyer={"name": "Ada Lovelace"})
+
+
+def path_of(buyer):
+    return f"{REFUNDS}/{buyer.intent['id']}"
+
+
+def test_what_is_due_is_listed_with_where_it_goes(owed, reader):
+    page = reader.get(REFUNDS).text
+    assert "Ada Lovelace" in page and "0.99 USDC" in page and "who paid" in page
+    state(owed, FRIEND_ADDRESS)
+    assert f'title="{FRIEND_ADDRESS}"' in reader.get(REFUNDS).text
+    assert path_of(owed) not in reader.get(f"{REFUNDS}?status=settled").text
+    assert path_of(owed) in reader.get(f"{REFUNDS}?status=none").text
+
+
+def test_a_reader_sees_a_refund_and_can_settle_nothing(owed, reader, writer):
+    page = reader.get(path_of(owed)).text
+    assert BUYER in page and "I have sent it" not in page
+    for member in (reader, writer):
+        for action in ("settle", "waive"):
+            assert member.send(f"{path_of(owed)}/{action}").status_code == 403
+
+
+def test_a_pasted_transaction_settles_a_refund(acme, node, owed, console):
+    sent = give_back(node, SURPLUS)
+    for _ in range(2):
+        answer = console.send(f"{path_of(owed)}/settle", {"tx_hash": f" {sent} ", "recipient": ""})
+        assert answer.headers["Location"] == f"{path_of(owed)}#settled"
+    page = console.get(path_of(owed)).text
+    assert sent in page and "Paid back" in page and "I have sent it" not in page
+    assert "0.99 USDC" in console.get(f"{REFUNDS}?status=settled").text
+    (entry, *_) = acme.api().get(f"{acme.path}/audit-log").json["data"]
+    assert entry["action"] == "refunds_settle_refund" and entry["after"]["tx_hash"] == sent
+
+
+def test_a_transfer_to_a_stranger_counts_only_on_the_organizers_word(node, owed, console):
+    sent = give_back(node, SURPLUS, to=STRANGER_ADDRESS)
+    refused = console.send(f"{path_of(owed)}/settle", {"tx_hash": sent})
+    assert refused.status_code == 409
+    assert sent in refused.text and "does not count" in refused.text
+    form = {"tx_hash": sent, "recipient": STRANGER_ADDRESS}
+    assert console.send(f"{path_of(owed)}/settle", form).status_code == 303
+
+
+@pytest.mark.parametrize(
+    "form", [{}, {"tx_hash": "0x12"}, {"tx_hash": "0x" + "ab" * 32, "recipient": "me"}]
+)
+def test_a_wrong_transaction_is_shown_again(owed, console, form):
+    answer = console.send(f"{path_of(owed)}/settle", form)
+    assert answer.status_code == 422 and "field-error" in answer.text
+
+
+def test_a_refund_is_waived_with_the_amount_that_was_shown(owed, console):
+    form = {"amount": str(SURPLUS), "reason": "Less than the fee"}
+    wrong = console.send(f"{path_of(owed)}/waive", {**form, "amount": "1"})
+    assert wrong.status_code == 409 and "has changed since you opened this page" in wrong.text
+    missing = console.send(f"{path_of(owed)}/waive", {"amount": str(SURPLUS)})
+    assert missing.status_code == 422 and 'id="reason-error"' in missing.text
+    for _ in range(2):
+        answer = console.send(f"{path_of(owed)}/waive", form)
+        assert answer.headers["Location"] == f"{path_of(owed)}#waived"
+    assert "0.99 USDC" in console.get(f"{REFUNDS}?status=waived").text
+
+
+def test_an_order_that_owes_nothing_has_a_page_without_forms(acme, console):
+    free = given(acme, acme.ticket(**FREE))
+    page = console.get(path_of(free))
+    assert page.status_code == 200 and "I have sent it" not in page.text
+
+
+def test_refunds_of_a_neighbour_are_not_found(neighbour, node, console):
+    theirs = overpay(neighbour, node)
+    assert path_of(theirs) not in console.get(REFUNDS).text
+    form = {"tx_hash": "0x" + "ab" * 32, "amount": "7", "reason": "Ours."}
+    assert console.get(path_of(theirs)).status_code == 404
+    for action in ("settle", "waive"):
+        fields = {"settle": ("tx_hash",), "waive": ("amount", "reason")}[action]
+        sent = {name: form[name] for name in fields}
+        assert console.send(f"{path_of(theirs)}/{action}", sent).status_code == 404

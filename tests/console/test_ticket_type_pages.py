@@ -1,0 +1,183 @@
+"""The console's pages of ticket types."""
+
+import pytest
+
+from tests.support.console import sign_in
+from tests.support.factories import in_days, new_organizer
+
+FORM = {
+    "name": "Standing",
+    "price_amount": "12.50",
+    "chain_id": "31337",
+    "capacity": "300",
+    "min_per_order": "1",
+    "max_per_order": "4",
+    "sales_start_at": "",
+    "sales_end_at": "2030-06-05T18:00",
+    "transferable": ["", "on"],
+    "requires_key": "",
+}
+
+
+@pytest.fixture
+def event(acme):
+    return acme.event(status="draft")
+
+
+@pytest.fixture
+def here(event):
+    return f"/console/events/{event['id']}/tickets"
+
+
+@pytest.fixture
+def new(writer, here):
+    """Create a ticket type by the form, and return its path."""
+
+    def new(**fields):
+        answer = writer.send(f"{here}/new", {**FORM, **fields})
+        assert answer.status_code == 303, answer.text
+        return answer.headers["Location"]
+
+    return new
+
+
+@pytest.fixture
+def read(acme):
+    """Read the ticket type of a path."""
+
+    def read(path):
+        event_id, _, ticket_id = path.split("/")[-3:]
+        return acme.api().get(f"{acme.path}/events/{event_id}/tickets/{ticket_id}").json
+
+    return read
+
+
+def test_a_price_is_written_in_whole_tokens_and_times_in_the_zone_of_the_event(new, read):
+    made = read(new())
+    assert (made["price_amount"], made["chain_id"], made["capacity"]) == (12_500_000, 31337, 300)
+    assert made["sales_end_at"] == "2030-06-05T16:00:00Z"
+    assert (made["transferable"], made["requires_key"]) == (True, False)
+    assert (made["status"], made["max_per_order"]) == ("draft", 4)
+
+
+def test_a_free_ticket_needs_no_network(new, read):
+    made = read(new(price_amount="0", chain_id="", capacity=""))
+    assert (made["price_amount"], made["chain_id"], made["capacity"]) == (0, None, None)
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong"),
+    [
+        ("name", ""),
+        ("price_amount", "a lot"),
+        ("price_amount", "1.2345678"),
+        ("chain_id", ""),
+        ("capacity", "-1"),
+        ("max_per_order", "101"),
+        ("min_per_order", "5"),
+        ("sales_end_at", "later"),
+    ],
+)
+def test_what_is_wrong_is_said_at_its_field(writer, here, field, wrong):
+    answer = writer.send(f"{here}/new", {**FORM, field: wrong})
+    assert answer.status_code == 422
+    assert f'id="{field}-error"' in answer.text
+    assert 'value="2030-06-05T18:00"' in answer.text or field == "sales_end_at"
+
+
+def test_the_same_form_twice_is_one_ticket_type(acme, event, new):
+    assert new() == new()
+    path = f"{acme.path}/events/{event['id']}/tickets"
+    assert len(acme.api().get(path).json["data"]) == 1
+
+
+def test_the_form_offers_the_only_network(writer, here):
+    assert '<option value="31337" translate="no" selected>' in writer.get(f"{here}/new").text
+
+
+def test_a_ticket_type_is_edited(acme, writer, new, read):
+    path = new()
+    page = writer.get(f"{path}/edit").text
+    for shown in ("12.50", "2030-06-05T18:00", "Standing", "300"):
+        assert f'value="{shown}"' in page
+    changes = {**FORM, "price_amount": "13", "capacity": "", "transferable": ""}
+    assert writer.send(f"{path}/edit", changes).headers["Location"] == f"{path}#saved"
+    now = read(path)
+    assert (now["price_amount"], now["capacity"], now["transferable"]) == (13_000_000, None, False)
+    entry = acme.api().get(f"{acme.path}/audit-log").json["data"][0]
+    assert entry["action"] == "ticket_types_change_ticket_type"
+
+
+def test_a_capacity_below_what_is_sold_is_refused(acme, writer):
+    ticket = acme.ticket(price_amount=0, chain_id=None)
+    acme.buyer(ticket, quantity=3)
+    path = f"/console/events/{ticket['event_id']}/tickets/{ticket['id']}"
+    free = {**FORM, "price_amount": "0", "chain_id": "", "capacity": "2"}
+    answer = writer.send(f"{path}/edit", free)
+    assert answer.status_code == 409
+    assert "Choose a higher capacity" in answer.text
+
+
+def test_each_obstacle_is_a_sentence_with_a_link_that_removes_it(acme, writer, event, here):
+    ticket = acme.ticket(event, sales_start_at=in_days(1), capacity=0, status="draft")
+    path = f"{here}/{ticket['id']}"
+    page = writer.get(path).text
+    for link in (
+        f"{path}#status",
+        f"/console/events/{event['id']}#status",
+        f"{path}/edit#sales_start_at",
+        f"{path}/edit",
+    ):
+        assert f'href="{link}"' in page
+    for said in ("is a draft", "event is not published", "has not started", "are sold or held"):
+        assert said in page
+
+
+def test_a_missing_wallet_is_a_link_for_administrators_only(app):
+    bare = new_organizer(app, "bare", xpub=None)
+    ticket = bare.ticket(chain_id=8453)
+    path = f"/console/events/{ticket['event_id']}"
+    boss, other = sign_in(bare), sign_in(bare, "write", "writer@example.org")
+    for member in (boss, other):
+        page = member.get(path).text
+        assert "You have no wallet" in page and "network does not accept payments" in page
+        assert f'href="{path}/tickets/{ticket["id"]}/edit#chain_id"' in page
+    assert 'href="/console/wallet">Set' in boss.get(path).text
+    assert 'href="/console/wallet">Set' not in other.get(path).text
+
+
+def test_a_ticket_type_is_published_taken_back_and_ended(writer, new, read):
+    path = new()
+    for status in ("published", "draft", "canceled"):
+        answer = writer.send(f"{path}/status", {"status": status})
+        assert answer.headers["Location"] == f"{path}#changed"
+        assert read(path)["status"] == status
+    assert f"{path}/cancel" not in writer.get(path).text
+    assert writer.send(f"{path}/status", {"status": "published"}).status_code == 409
+
+
+def test_ending_the_sale_says_what_it_means(acme, writer):
+    ticket = acme.ticket(price_amount=0, chain_id=None)
+    acme.buyer(ticket).purchase()
+    path = f"/console/events/{ticket['event_id']}/tickets/{ticket['id']}"
+    assert "they stay valid</dt><dd>1</dd>" in writer.get(f"{path}/cancel").text
+
+
+def test_a_reader_changes_nothing(reader, new, here):
+    path = new()
+    page = reader.get(path).text
+    assert f"{path}/edit" not in page and f"{path}#status" not in page
+    for closed in (f"{here}/new", f"{path}/edit"):
+        assert reader.get(closed).status_code == 403
+        assert reader.send(closed, FORM).status_code == 403
+    assert reader.get(f"{path}/cancel").status_code == 403
+    assert reader.send(f"{path}/status", {"status": "published"}).status_code == 403
+
+
+def test_the_ticket_types_of_a_neighbour_do_not_exist(neighbour, new, here):
+    other, path = sign_in(neighbour), new()
+    for closed in (path, f"{path}/edit", f"{path}/cancel", f"{here}/new"):
+        assert other.get(closed).status_code == 404
+    for closed in (f"{path}/edit", f"{here}/new"):
+        assert other.send(closed, FORM).status_code == 404
+    assert other.send(f"{path}/status", {"status": "published"}).status_code == 404

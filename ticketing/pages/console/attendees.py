@@ -1,0 +1,149 @@
+"""The console's pages of attendees: who has a ticket, and what an organizer can do about it."""
+
+from functools import partial
+
+from flask import redirect
+from werkzeug import Response
+
+from schemas.admissions import AdmissionSchema, ReissuedAdmissionSchema, ReissueSchema, VoidSchema
+from ticketing.constants import AdmissionStatus, Role
+from ticketing.models.admissions import Admission
+from ticketing.pages import forms, links, typed_forms
+from ticketing.pages.console import filters, one_time, words
+from ticketing.pages.console.layout import page
+from ticketing.pages.console.one_time import Answer, Secret
+from ticketing.pages.console.surface import ConsoleBlueprint
+from ticketing.pages.forms import Form
+from ticketing.services import erasure
+from ticketing.services.access import audit_log
+from ticketing.services.catalog import titles
+from ticketing.services.notifications import mails
+from ticketing.services.orders import admissions, reissues
+from ticketing.services.payments import voids
+from ticketing.web import origin
+from ticketing.web.audited import actor, recorded
+from ticketing.web.context import caller, config
+from ticketing.web.idempotency import once
+
+PATH = "/console/attendees"
+_TICKET = f"{PATH}/<admission_id>"
+
+blp = ConsoleBlueprint("attendees", __name__, reads=Role.READ, writes=Role.WRITE)
+erasing = ConsoleBlueprint("attendee_erasure", __name__, reads=Role.ADMIN, writes=Role.ADMIN)
+
+
+@blp.get(PATH)
+def list_attendees() -> str:
+    """List tickets with their holders, the newest first."""
+    tenant_id, searched = caller().tenant_id, filters.text("q")
+    status, used = filters.choice("status", AdmissionStatus), filters.choice("used", words.Used)
+    event_id = filters.text("event_id")
+    found = admissions.list_page(
+        tenant_id,
+        filters.page_request(),
+        event_id=event_id,
+        status=status,
+        redeemed=None if used is None else used is words.Used.YES,
+        q=searched,
+        newest_first=True,
+    )
+    titles.add_to(found.data)
+    chosen = {"q": searched, "event_id": event_id, "status": status, "used": used}
+    return page(
+        "attendees.html",
+        "attendees",
+        tickets=found.data,
+        chosen=chosen,
+        events=titles.latest_events(tenant_id),
+        next_page=filters.next_page(found, chosen),
+        words=words,
+    )
+
+
+@blp.get(_TICKET)
+def show_attendee(admission_id: str) -> str:
+    """Show one ticket with its holder."""
+    return _page(admission_id)
+
+
+@blp.post(f"{_TICKET}/void")
+def void_ticket(admission_id: str) -> Response:
+    """Take a ticket back, with or without a refund."""
+    tenant_id = caller().tenant_id
+
+    def void() -> str:
+        fields = typed_forms.read(VoidSchema)
+        details = {name: fields[name] for name in ("refund", "transferred", "force")}
+        once(
+            forms.key(),
+            lambda: (
+                recorded(
+                    AdmissionSchema,
+                    lambda: voids.void(tenant_id, admission_id, **fields),
+                    partial(admissions.get, tenant_id, admission_id),
+                    action="admissions_void_admission",
+                    details=details,
+                ).id
+            ),
+        )
+        return f"{PATH}/{admission_id}#taken-back"
+
+    return forms.carried_out(void, lambda form: _page(admission_id, voiding=form))
+
+
+@blp.post(f"{_TICKET}/reissue")
+def reissue_ticket(admission_id: str) -> Response:
+    """Give a ticket a new code, which is mailed or shown once."""
+    tenant_id = caller().tenant_id
+
+    def reissue() -> Response:
+        email = typed_forms.read(ReissueSchema).get("email")
+        made: Admission | None = one_time.made_once(
+            lambda: recorded(
+                ReissuedAdmissionSchema,
+                lambda: reissues.reissue(tenant_id, admission_id, email=email, config=config()),
+                partial(admissions.get, tenant_id, admission_id),
+                action="admissions_reissue_admission",
+                details={} if email is None else {"email": email},
+            )
+        )
+        path = f"{PATH}/{admission_id}"
+        if email is not None:
+            return redirect(f"{path}#mailed", 303)
+        secrets = None if made is None else [Secret("Link of the ticket", _link(made))]
+        text = "Send it only to the person who has the ticket. The earlier link and QR code ended."
+        return one_time.answer("attendees", Answer("New link for a ticket", text, path, secrets))
+
+    return forms.answered(reissue, lambda form: _page(admission_id, reissuing=form))
+
+
+@erasing.post(f"{_TICKET}/erase")
+def erase_holder(admission_id: str) -> Response:
+    """Erase the name and email address of a ticket's holder."""
+    tenant_id = caller().tenant_id
+    with audit_log.changes(tenant_id):
+        erasure.erase_admission(tenant_id, admission_id)
+        by = actor("erasure_erase_admission")
+        audit_log.record(tenant_id, by, admission_id, before=None, after={"erased": True})
+    return redirect(f"{PATH}/{admission_id}#erased", 303)
+
+
+def _link(admission: Admission) -> str:
+    return origin.origin() + links.ticket(admission.code)
+
+
+def _page(admission_id: str, voiding: Form | None = None, reissuing: Form | None = None) -> str:
+    tenant_id = caller().tenant_id
+    admission = admissions.get(tenant_id, admission_id)
+    return page(
+        "attendee.html",
+        "attendees",
+        ticket=admission,
+        order=admission.intent,
+        zone=admission.event.timezone,
+        mails=mails.about(tenant_id, [admission_id]),
+        voiding=voiding or Form(),
+        reissuing=reissuing or Form(),
+        writes_mail=config().smtp is not None,
+        words=words,
+    )

@@ -1,0 +1,163 @@
+"""The console's forms of events: create one, change it, cancel it."""
+
+from functools import partial
+from typing import Any
+
+from werkzeug import Response
+
+from schemas.events import (
+    EventChangeSchema,
+    EventCreateSchema,
+    EventSchema,
+    EventStatusSchema,
+    timezones,
+)
+from ticketing import formats
+from ticketing.constants import Publication, Role
+from ticketing.models.events import Event
+from ticketing.pages import forms, typed_forms
+from ticketing.pages.console import paths
+from ticketing.pages.console.layout import page
+from ticketing.pages.console.local_times import without_same_times
+from ticketing.pages.console.surface import ConsoleBlueprint
+from ticketing.pages.console.words import EVENT_TYPES
+from ticketing.pages.forms import Form
+from ticketing.services.catalog import events
+from ticketing.services.pagination import PageRequest
+from ticketing.services.payments import event_voids
+from ticketing.web.audited import recorded
+from ticketing.web.context import caller, config
+from ticketing.web.idempotency import once
+
+SECTION = "events"
+_TIMES = ("start_at", "end_at", "doors_open_at", "transfers_end_at")
+_TEXTS = ("title", "slug", "description", "type", "venue", "timezone", "online_join_url")
+
+blp = ConsoleBlueprint("event_forms", __name__, reads=Role.WRITE, writes=Role.WRITE)
+
+
+@blp.get(paths.NEW_EVENT)
+def new_event() -> str:
+    """Show the form for a new event. Its time zone is that of the newest event."""
+    newest = PageRequest(1, None, config().keyring)
+    found = events.list_page(
+        caller().tenant, newest, config(), status=None, type=None, q=None, sort="-created_at"
+    )
+    zones = [event.timezone for event in found.data]
+    return _new_page(Form(values={"timezone": zones[0]} if zones else {}))
+
+
+@blp.post(paths.NEW_EVENT)
+def create_event() -> Response:
+    """Create an event as a draft, and go to its page."""
+
+    def create() -> str:
+        fields = typed_forms.read(EventCreateSchema, zone=_zone())
+        made: Event = recorded(
+            EventSchema,
+            partial(events.create, caller().tenant, fields, config()),
+            action="events_create_event",
+        )
+        return made.id
+
+    return forms.carried_out(lambda: paths.event(once(forms.key(), create)), _new_page)
+
+
+@blp.get(paths.event("<event_id>", "edit"))
+def edit_event(event_id: str) -> str:
+    """Show the form to change an event."""
+    event = events.get(caller().tenant_id, event_id)
+    return _edit_page(event, Form(values=_values(event)))
+
+
+@blp.post(paths.event("<event_id>", "edit"))
+def change_event(event_id: str) -> Response:
+    """Change an event, and go back to its page."""
+    event = events.get(caller().tenant_id, event_id)
+
+    def change() -> str:
+        zone = _zone()
+        fields = without_same_times(event, typed_forms.read(EventChangeSchema, zone=zone), zone)
+        recorded(
+            EventSchema,
+            partial(events.change, caller().tenant, event_id, fields, config()),
+            partial(events.get, caller().tenant_id, event_id),
+            action="events_change_event",
+        )
+        return f"{paths.event(event_id)}#saved"
+
+    return forms.carried_out(change, partial(_edit_page, event))
+
+
+@blp.get(paths.event("<event_id>", "cancel"))
+def ask_to_cancel(event_id: str) -> str:
+    """Show what a cancelation means."""
+    return _cancel_page(event_id, Form())
+
+
+@blp.post(paths.event("<event_id>", "cancel"))
+def cancel_event(event_id: str) -> Response:
+    """Cancel an event, with or without refunds."""
+
+    def cancel() -> str:
+        refund = typed_forms.read(EventStatusSchema).get("refund", True)
+        change = partial(
+            events.change_status, caller().tenant, event_id, Publication.CANCELED, config()
+        )
+        recorded(
+            EventSchema,
+            partial(change, refund=refund),
+            partial(events.get, caller().tenant_id, event_id),
+            action="events_set_event_status",
+            details={"refund": refund},
+        )
+        return f"{paths.event(event_id)}#canceled"
+
+    return forms.carried_out(cancel, partial(_cancel_page, event_id))
+
+
+def _zone() -> str:
+    """Return the time zone that was filled in. UTC if there is none of this name."""
+    zone = forms.sent().get("timezone", "")
+    return zone if zone in timezones() else "UTC"
+
+
+def _values(event: Event) -> dict[str, str]:
+    """Return the fields of a form that shows an event."""
+    texts = {name: getattr(event, name) or "" for name in _TEXTS}
+    times = {
+        name: formats.typed(at, event.timezone)
+        for name in _TIMES
+        if (at := getattr(event, name)) is not None
+    }
+    return {**texts, **times, "capacity": "" if event.capacity is None else str(event.capacity)}
+
+
+def _new_page(form: Form) -> str:
+    return _form_page(form, event=None, is_draft=False)
+
+
+def _edit_page(event: Event, form: Form) -> str:
+    return _form_page(form, event=event, is_draft=event.status == Publication.DRAFT)
+
+
+def _form_page(form: Form, **values: Any) -> str:
+    return page(
+        "event_form.html",
+        SECTION,
+        form=form,
+        types=list(EVENT_TYPES.items()),
+        zones=sorted(name for name in timezones() if "/" in name and not name.startswith("Etc/")),
+        **values,
+    )
+
+
+def _cancel_page(event_id: str, form: Form) -> str:
+    event = events.read(caller().tenant, event_id, config())
+    return page(
+        "event_cancel.html",
+        SECTION,
+        event=event,
+        outlook=event_voids.outlook(event_id),
+        form=form,
+    )

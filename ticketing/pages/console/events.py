@@ -1,0 +1,102 @@
+"""The console's pages of events: the list, and one event."""
+
+from functools import partial
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from werkzeug import Response
+
+from schemas.events import SORTS, EventSchema, EventStatusSchema
+from ticketing import clock
+from ticketing.constants import MAX_PAGE, EventType, Publication, Role
+from ticketing.pages import forms, typed_forms
+from ticketing.pages.console import filters, obstacles, paths
+from ticketing.pages.console.charts import sales_chart
+from ticketing.pages.console.layout import page
+from ticketing.pages.console.surface import ConsoleBlueprint
+from ticketing.pages.console.words import EVENT_TYPES, PUBLICATIONS
+from ticketing.pages.forms import Form
+from ticketing.services import chains
+from ticketing.services.catalog import events, sales_figures, ticket_types
+from ticketing.services.pagination import PageRequest
+from ticketing.web.audited import recorded
+from ticketing.web.context import caller, config
+
+SECTION = "events"
+CHART_DAYS = 120
+_SORT_NAMES = {
+    "-start_at": "Latest start first",
+    "start_at": "Earliest start first",
+    "-created_at": "Newest first",
+    "created_at": "Oldest first",
+}
+
+blp = ConsoleBlueprint("events", __name__, reads=Role.READ, writes=Role.WRITE)
+
+
+@blp.get(paths.EVENTS)
+def list_events() -> str:
+    """List the events, with the filters that the API has."""
+    chosen: dict[str, Any] = {
+        "status": filters.choice("status", Publication),
+        "type": filters.choice("type", EventType),
+        "q": filters.text("q"),
+        "sort": filters.one_of("sort", SORTS, "-start_at"),
+    }
+    found = events.list_page(caller().tenant, filters.page_request(), config(), **chosen)
+    return page(
+        "events.html",
+        SECTION,
+        events=found.data,
+        next_page=filters.next_page(found, chosen),
+        chosen=chosen,
+        statuses=PUBLICATIONS,
+        types=EVENT_TYPES,
+        sorts=_SORT_NAMES,
+    )
+
+
+@blp.get(paths.event("<event_id>"))
+def show_event(event_id: str) -> str:
+    """Show one event, with what keeps people from buying."""
+    return _page(event_id, Form())
+
+
+@blp.post(paths.event("<event_id>", "status"))
+def set_status(event_id: str) -> Response:
+    """Publish an event, or take it back to draft."""
+
+    def change() -> str:
+        wanted = typed_forms.read(EventStatusSchema)
+        tenant = caller().tenant
+        recorded(
+            EventSchema,
+            partial(events.change_status, tenant, event_id, config=config(), refund=None, **wanted),
+            partial(events.get, tenant.id, event_id),
+            action="events_set_event_status",
+        )
+        return f"{paths.event(event_id)}#changed"
+
+    return forms.carried_out(change, partial(_page, event_id))
+
+
+def _page(event_id: str, form: Form) -> str:
+    tenant, role = caller().tenant, caller().role
+    event = events.read(tenant, event_id, config())
+    everything = PageRequest(MAX_PAGE, None, config().keyring)
+    types = ticket_types.list_page(tenant, event_id, everything, config()).data
+    today = clock.now().astimezone(ZoneInfo(event.timezone)).date()
+    return page(
+        "event.html",
+        SECTION,
+        event=event,
+        figures=sales_figures.of_event(event),
+        chart=sales_chart(sales_figures.by_day(tenant.id, event_id, last=CHART_DAYS), today),
+        status=PUBLICATIONS[Publication(event.status)],
+        type=EVENT_TYPES[EventType(event.type)],
+        reasons=obstacles.of_event(event, types, role),
+        ticket_types=types,
+        statuses=PUBLICATIONS,
+        networks={each.id: chains.name_of(each.chain_id, config()) for each in types},
+        form=form,
+    )

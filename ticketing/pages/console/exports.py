@@ -1,0 +1,40 @@
+"""The console's downloads: the CSV files of an event."""
+
+from flask import Response
+
+from ticketing.constants import Role
+from ticketing.pages.console.surface import ConsoleBlueprint
+from ticketing.services.exports import files
+from ticketing.services.exports.files import CsvFile
+from ticketing.web.context import caller
+from ticketing.web.download import download
+
+blp = ConsoleBlueprint(
+    "exports",
+    __name__,
+    reads=Role.READ,
+    writes=Role.READ,
+    url_prefix="/console/events/<event_id>",
+)
+
+
+@blp.get("/attendees.csv")
+def download_attendees(event_id: str) -> Response:
+    """Download all tickets of an event, without their codes."""
+    return _sent(files.attendees(caller().tenant_id, event_id))
+
+
+@blp.get("/orders.csv")
+def download_orders(event_id: str) -> Response:
+    """Download all orders of an event."""
+    return _sent(files.orders(caller().tenant_id, event_id))
+
+
+@blp.get("/payments.csv")
+def download_payments(event_id: str) -> Response:
+    """Download the payments to an event's orders, and the refunds of them."""
+    return _sent(files.payments(caller().tenant_id, event_id))
+
+
+def _sent(file: CsvFile) -> Response:
+    return download(file.content, size=file.size, name=file.name, content_type=files.CONTENT_TYPE)

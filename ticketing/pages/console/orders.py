@@ -1,0 +1,83 @@
+"""The console's pages of orders: find them, and see what happened to one."""
+
+from flask import redirect
+from werkzeug import Response
+
+from ticketing.constants import Flag, IntentStatus, Role
+from ticketing.pages.console import filters, timeline, words
+from ticketing.pages.console.layout import page
+from ticketing.pages.console.surface import ConsoleBlueprint
+from ticketing.pages.forms import Form
+from ticketing.services import chains, erasure
+from ticketing.services.access import audit_log
+from ticketing.services.catalog import titles
+from ticketing.services.notifications import mails, reading
+from ticketing.services.orders import intents, order_search
+from ticketing.services.pagination import Page
+from ticketing.web.audited import actor
+from ticketing.web.context import caller, config
+
+PATH = "/console/orders"
+
+blp = ConsoleBlueprint("orders", __name__, reads=Role.READ, writes=Role.WRITE)
+erasing = ConsoleBlueprint("order_erasure", __name__, reads=Role.ADMIN, writes=Role.ADMIN)
+
+
+@blp.get(PATH)
+def list_orders() -> str:
+    """List orders, the newest first, or find those that a text identifies."""
+    tenant_id, searched = caller().tenant_id, filters.text("q")
+    event_id = filters.text("event_id")
+    status, flag = filters.choice("status", IntentStatus), filters.choice("flag", Flag)
+    if searched is not None:
+        found = Page(order_search.find(tenant_id, searched), None)
+    else:
+        found = intents.list_page(
+            tenant_id,
+            filters.page_request(),
+            event_id=event_id,
+            status=status,
+            flag=flag,
+            newest_first=True,
+        )
+    chosen = {"event_id": event_id, "status": status, "flag": flag}
+    titles.add_to(found.data)
+    return page(
+        "orders.html",
+        "orders",
+        orders=found.data,
+        searched=searched,
+        chosen=chosen,
+        events=titles.latest_events(tenant_id),
+        next_page=filters.next_page(found, chosen),
+        words=words,
+    )
+
+
+@blp.get(f"{PATH}/<intent_id>")
+def show_order(intent_id: str) -> str:
+    """Show an order with its payments, tickets and mails, and what happened to it."""
+    tenant_id = caller().tenant_id
+    order = intents.read_all(tenant_id, intent_id)
+    return page(
+        "order.html",
+        "orders",
+        form=Form(),
+        order=order,
+        zone=order.event.timezone,
+        network=None if order.chain_id is None else chains.name_of(order.chain_id, config()),
+        entries=timeline.of(reading.of_intent(tenant_id, intent_id)),
+        mails=mails.about(tenant_id, [intent_id, *(each.id for each in order.admissions)]),
+        words=words,
+    )
+
+
+@erasing.post(f"{PATH}/<intent_id>/erase")
+def erase_order(intent_id: str) -> Response:
+    """Erase the names and email addresses of an order."""
+    tenant_id = caller().tenant_id
+    with audit_log.changes(tenant_id):
+        erasure.erase_intent(tenant_id, intent_id)
+        by = actor("erasure_erase_intent")
+        audit_log.record(tenant_id, by, intent_id, before=None, after={"erased": True})
+    return redirect(f"{PATH}/{intent_id}#erased", 303)

@@ -1,0 +1,35 @@
+"""The console's first page: first steps, and each event with its figures."""
+
+from datetime import UTC
+
+from ticketing import clock
+from ticketing.constants import Role
+from ticketing.pages.console import filters, first_steps
+from ticketing.pages.console.charts import sales_chart
+from ticketing.pages.console.layout import page
+from ticketing.pages.console.surface import ConsoleBlueprint
+from ticketing.services.catalog import first_steps as progress
+from ticketing.services.catalog import sales_figures
+from ticketing.web.context import caller
+
+SECTION = "overview"
+CHART_DAYS = 30
+
+blp = ConsoleBlueprint("overview", __name__, reads=Role.READ, writes=Role.READ)
+
+
+@blp.get("/console")
+def show_overview() -> str:
+    """Show what is missing before a first sale, and the figures of each event."""
+    me = caller()
+    left = progress.left(me.tenant)
+    found = sales_figures.overview(me.tenant_id, filters.page_request())
+    sold = sales_figures.by_day(me.tenant_id, None, last=CHART_DAYS)
+    return page(
+        "overview.html",
+        SECTION,
+        steps=first_steps.steps(left, me.tenant, me.role) if left else [],
+        figures=found.data,
+        next_page=filters.next_page(found, {}),
+        chart=sales_chart(sold, clock.now().astimezone(UTC).date()),
+    )

@@ -1,0 +1,20 @@
+"""The paths of the console's pages of events and of the wallet."""
+
+EVENTS = "/console/events"
+NEW_EVENT = f"{EVENTS}/new"
+WALLET = "/console/wallet"
+
+
+def event(event_id: str, page: str = "") -> str:
+    """Return the path of an event's page, or of a page of it, such as `edit`."""
+    return f"{EVENTS}/{event_id}{page and '/'}{page}"
+
+
+def ticket_type(event_id: str, ticket_id: str, page: str = "") -> str:
+    """Return the path of a ticket type's page, or of a page of it."""
+    return f"{event(event_id, 'tickets')}/{ticket_id}{page and '/'}{page}"
+
+
+def new_ticket_type(event_id: str) -> str:
+    """Return the path of the form for a new ticket type."""
+    return ticket_type(event_id, "new")

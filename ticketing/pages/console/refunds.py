@@ -1,0 +1,95 @@
+"""The console's pages of refunds: who gets how much back, and how that was settled."""
+
+from werkzeug import Response
+
+from schemas.refunds import RefundSettleSchema, RefundWaiveSchema
+from ticketing.constants import RefundStatus, Role
+from ticketing.pages import forms, typed_forms
+from ticketing.pages.console import filters, words
+from ticketing.pages.console.layout import page
+from ticketing.pages.console.surface import ConsoleBlueprint
+from ticketing.pages.forms import Form
+from ticketing.services import chains
+from ticketing.services.catalog import titles
+from ticketing.services.orders import intents
+from ticketing.services.payments import refund_settlement, refunds
+from ticketing.web.audited import actor
+from ticketing.web.context import caller, config
+from ticketing.web.idempotency import once
+
+PATH = "/console/refunds"
+_REFUND = f"{PATH}/<intent_id>"
+
+blp = ConsoleBlueprint("refunds", __name__, reads=Role.READ, writes=Role.ADMIN)
+
+
+@blp.get(PATH)
+def list_refunds() -> str:
+    """List the refunds that are due, or those that were paid or waived. The oldest first."""
+    status = filters.choice("status", RefundStatus) or RefundStatus.DUE
+    found = refunds.list_page(caller().tenant_id, filters.page_request(), status)
+    titles.add_to([each.intent for each in found.data])
+    return page(
+        "refunds.html",
+        "refunds",
+        refunds=found.data,
+        status=status,
+        next_page=filters.next_page(found, {"status": status}),
+        words=words,
+    )
+
+
+@blp.get(_REFUND)
+def show_refund(intent_id: str) -> str:
+    """Show the refund of one order."""
+    return _page(intent_id)
+
+
+@blp.post(f"{_REFUND}/settle")
+def settle_refund(intent_id: str) -> Response:
+    """Count a transaction as a refund, or a part of it."""
+
+    def settle() -> str:
+        fields = typed_forms.read(RefundSettleSchema)
+        # Without `once`: it reads the chain first, and the same transaction counts once anyway.
+        refund_settlement.settle(
+            caller().tenant_id,
+            intent_id,
+            **fields,
+            enabled=config().chains,
+            by=actor("refunds_settle_refund"),
+        )
+        return f"{PATH}/{intent_id}#settled"
+
+    return forms.carried_out(settle, lambda form: _page(intent_id, settling=form))
+
+
+@blp.post(f"{_REFUND}/waive")
+def waive_refund(intent_id: str) -> Response:
+    """Write off a refund that is not sent back."""
+
+    def waive() -> str:
+        fields = typed_forms.read(RefundWaiveSchema)
+        by = actor("refunds_waive_refund")
+        once(
+            forms.key(),
+            lambda: refunds.waive(caller().tenant_id, intent_id, **fields, by=by).intent.id,
+        )
+        return f"{PATH}/{intent_id}#waived"
+
+    return forms.carried_out(waive, lambda form: _page(intent_id, waiving=form))
+
+
+def _page(intent_id: str, settling: Form | None = None, waiving: Form | None = None) -> str:
+    order = intents.read(caller().tenant_id, intent_id)
+    return page(
+        "refund.html",
+        "refunds",
+        order=order,
+        refund=refunds.owed_for(order),
+        zone=order.event.timezone,
+        network=chains.name_of(order.chain_id, config()),
+        settling=settling or Form(),
+        waiving=waiving or Form(),
+        words=words,
+    )

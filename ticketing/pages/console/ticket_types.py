@@ -1,0 +1,179 @@
+"""The console's pages of the ticket types of an event."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from werkzeug import Response
+
+from schemas.events import StatusSchema
+from schemas.ticket_types import TicketTypeChangeSchema, TicketTypeCreateSchema, TicketTypeSchema
+from ticketing import formats
+from ticketing.constants import DEFAULT_MAX_PER_ORDER, Publication, Role
+from ticketing.models.events import Event
+from ticketing.models.ticket_types import TicketType
+from ticketing.pages import forms, typed_forms
+from ticketing.pages.console import obstacles, paths
+from ticketing.pages.console.layout import page
+from ticketing.pages.console.local_times import without_same_times
+from ticketing.pages.console.surface import ConsoleBlueprint
+from ticketing.pages.console.words import PUBLICATIONS
+from ticketing.pages.forms import Form
+from ticketing.services import chains
+from ticketing.services.catalog import events, ticket_types
+from ticketing.web.audited import recorded
+from ticketing.web.context import caller, config
+from ticketing.web.idempotency import once
+
+SECTION = "events"
+_AMOUNTS = ("price_amount",)
+_NUMBERS = ("chain_id", "capacity", "min_per_order", "max_per_order")
+_TIMES = ("sales_start_at", "sales_end_at")
+_BOXES = ("transferable", "requires_key")
+_OF_NEW = {
+    "min_per_order": "1",
+    "max_per_order": str(DEFAULT_MAX_PER_ORDER),
+    "transferable": typed_forms.CHECKED,
+}
+
+blp = ConsoleBlueprint("ticket_types", __name__, reads=Role.READ, writes=Role.WRITE)
+form_blp = ConsoleBlueprint("ticket_type_forms", __name__, reads=Role.WRITE, writes=Role.WRITE)
+
+
+@blp.get(paths.ticket_type("<event_id>", "<ticket_id>"))
+def show_ticket_type(event_id: str, ticket_id: str) -> str:
+    """Show one ticket type, with what keeps people from buying it."""
+    return _page(event_id, ticket_id, Form())
+
+
+@blp.post(paths.ticket_type("<event_id>", "<ticket_id>", "status"))
+def set_status(event_id: str, ticket_id: str) -> Response:
+    """Publish a ticket type, take it back to draft, or cancel it."""
+
+    def change() -> str:
+        wanted = typed_forms.read(StatusSchema)["status"]
+        tenant = caller().tenant
+        recorded(
+            TicketTypeSchema,
+            partial(ticket_types.set_status, tenant, event_id, ticket_id, wanted, config()),
+            partial(ticket_types.get, tenant.id, event_id, ticket_id),
+            action="ticket_types_set_ticket_type_status",
+        )
+        return f"{paths.ticket_type(event_id, ticket_id)}#changed"
+
+    return forms.carried_out(change, partial(_page, event_id, ticket_id))
+
+
+@form_blp.get(paths.ticket_type("<event_id>", "<ticket_id>", "cancel"))
+def ask_to_cancel(event_id: str, ticket_id: str) -> str:
+    """Show what the cancelation of a ticket type means."""
+    return page("ticket_type_cancel.html", SECTION, ticket_type=_read(event_id, ticket_id))
+
+
+@form_blp.get(paths.new_ticket_type("<event_id>"))
+def new_ticket_type(event_id: str) -> str:
+    """Show the form for a new ticket type. The chain is the only one, or is to be chosen."""
+    event = events.get(caller().tenant_id, event_id)
+    enabled = list(config().chains)
+    only = {"chain_id": str(enabled[0])} if len(enabled) == 1 else {}
+    return _form_page(event, None, Form(values={**_OF_NEW, **only}))
+
+
+@form_blp.post(paths.new_ticket_type("<event_id>"))
+def create_ticket_type(event_id: str) -> Response:
+    """Create a ticket type as a draft, and go to its page."""
+    event = events.get(caller().tenant_id, event_id)
+
+    def create() -> str:
+        fields = typed_forms.read(TicketTypeCreateSchema, zone=event.timezone, amounts=_AMOUNTS)
+        made: TicketType = recorded(
+            TicketTypeSchema,
+            partial(ticket_types.create, caller().tenant, event_id, fields, config()),
+            action="ticket_types_create_ticket_type",
+        )
+        return made.id
+
+    return forms.carried_out(
+        lambda: paths.ticket_type(event_id, once(forms.key(), create)),
+        partial(_form_page, event, None),
+    )
+
+
+@form_blp.get(paths.ticket_type("<event_id>", "<ticket_id>", "edit"))
+def edit_ticket_type(event_id: str, ticket_id: str) -> str:
+    """Show the form to change a ticket type."""
+    ticket_type = ticket_types.get(caller().tenant_id, event_id, ticket_id)
+    return _form_page(ticket_type.event, ticket_type, Form(values=_values(ticket_type)))
+
+
+@form_blp.post(paths.ticket_type("<event_id>", "<ticket_id>", "edit"))
+def change_ticket_type(event_id: str, ticket_id: str) -> Response:
+    """Change a ticket type, and go back to its page."""
+    tenant = caller().tenant
+    ticket_type = ticket_types.get(tenant.id, event_id, ticket_id)
+    zone = ticket_type.event.timezone
+
+    def change() -> str:
+        sent = typed_forms.read(TicketTypeChangeSchema, zone=zone, amounts=_AMOUNTS)
+        fields = without_same_times(ticket_type, sent, zone)
+        recorded(
+            TicketTypeSchema,
+            partial(ticket_types.change, tenant, event_id, ticket_id, fields, config()),
+            partial(ticket_types.get, tenant.id, event_id, ticket_id),
+            action="ticket_types_change_ticket_type",
+        )
+        return f"{paths.ticket_type(event_id, ticket_id)}#saved"
+
+    return forms.carried_out(change, partial(_form_page, ticket_type.event, ticket_type))
+
+
+def _values(ticket_type: TicketType) -> dict[str, str]:
+    """Return the fields of a form that shows a ticket type."""
+    zone = ticket_type.event.timezone
+    numbers = {name: getattr(ticket_type, name) for name in _NUMBERS}
+    times = {name: getattr(ticket_type, name) for name in _TIMES}
+    boxes = {name: typed_forms.CHECKED if getattr(ticket_type, name) else "" for name in _BOXES}
+    return {
+        "name": ticket_type.name,
+        "price_amount": formats.number(ticket_type.price_amount),
+        **{name: "" if number is None else str(number) for name, number in numbers.items()},
+        **{name: formats.typed(at, zone) for name, at in times.items() if at is not None},
+        **boxes,
+    }
+
+
+def _networks(ticket_type: TicketType | None) -> Mapping[int, str]:
+    """Return the chains to choose from: those that are enabled, and the ticket type's own."""
+    offered = list(config().chains)
+    own = None if ticket_type is None else ticket_type.chain_id
+    if own is not None and own not in offered:
+        offered.append(own)
+    return {chain_id: chains.name_of(chain_id, config()) for chain_id in offered}
+
+
+def _read(event_id: str, ticket_id: str) -> TicketType:
+    return ticket_types.read(caller().tenant, event_id, ticket_id, config())
+
+
+def _form_page(event: Event, ticket_type: TicketType | None, form: Form) -> str:
+    return page(
+        "ticket_type_form.html",
+        SECTION,
+        event=event,
+        ticket_type=ticket_type,
+        networks=_networks(ticket_type),
+        form=form,
+    )
+
+
+def _page(event_id: str, ticket_id: str, form: Form) -> str:
+    ticket_type = _read(event_id, ticket_id)
+    return page(
+        "ticket_type.html",
+        SECTION,
+        ticket_type=ticket_type,
+        event=ticket_type.event,
+        status=PUBLICATIONS[Publication(ticket_type.status)],
+        network=chains.name_of(ticket_type.chain_id, config()),
+        reasons=obstacles.of_ticket_type(ticket_type, ticket_type.event, caller().role),
+        form=form,
+    )

@@ -1,0 +1,58 @@
+"""Find orders by what people know of them. Each way is answered by an index."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from peewee import Expression, fn
+
+from ticketing import ids
+from ticketing.chain import address
+from ticketing.models.admissions import Admission
+from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.services import chains
+from ticketing.services.orders import intents
+
+MOST = 100
+"""How many orders a search returns."""
+
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
+_TRANSACTION = re.compile(r"0x[0-9a-fA-F]{64}")
+
+
+def find(tenant_id: str, text: str) -> Sequence[PaymentIntent]:
+    """Return the orders of a tenant that a text identifies, with payment details, newest first.
+
+    The text is an order's id, a ticket's id, a payment address, the transaction of a payment, or
+    the buyer's complete email address in any case. Of an address, the latest MOST are returned.
+    """
+    of_tenant = PaymentIntent.select().where(PaymentIntent.tenant == tenant_id)
+    named = _named(text)
+    if named is None:
+        email = fn.LOWER(PaymentIntent.buyer_email) == fn.LOWER(text)
+        query = of_tenant.where(email, PaymentIntent.buyer_email.is_null(False))
+        found = list(query.order_by(PaymentIntent.id.desc()).limit(MOST))
+    else:
+        found = sorted(of_tenant.where(named), key=lambda order: str(order.id), reverse=True)
+    intents.add_payment_details(found)
+    return found
+
+
+def _named(text: str) -> Expression | None:
+    """Return the condition of the few orders with this id, address or transaction."""
+    condition: Expression | None = None
+    if ids.is_id(ids.INTENT, text.lower()):
+        condition = PaymentIntent.id == text.lower()
+    elif ids.is_id(ids.ADMISSION, text.lower()):
+        admission = Admission.select(Admission.intent).where(Admission.id == text.lower())
+        condition = PaymentIntent.id.in_(admission)
+    elif _ADDRESS.fullmatch(text):
+        condition = PaymentIntent.address == address.checksum(text)
+    elif _TRANSACTION.fullmatch(text):
+        # The index of payments begins with the chain.
+        paid = Payment.select(Payment.intent).where(
+            Payment.chain_id.in_(list(chains.states())), Payment.tx_hash == text.lower()
+        )
+        condition = PaymentIntent.id.in_(paid)
+    return condition

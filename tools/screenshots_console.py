@@ -1,0 +1,89 @@
+"""The console's pages for screenshots, and the session of a member who sees them."""
+
+import sqlite3
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+from playwright.sync_api import Browser, StorageState
+
+from tools.screenshots_shop import CONFIRMATIONS, PRICE, TENANT, Shop, Shot
+
+_EARLIER = """
+UPDATE payment_intents
+SET confirmed_at = REPLACE(confirmed_at, DATE(confirmed_at), DATE(confirmed_at, ?)) WHERE id = ?
+"""
+_SOLD_PER_DAY = (3, 7, 4, 9, 2, 1, 6, 10, 8, 5, 2, 4)
+"""The quantity of one order for each of the last days, today first."""
+
+EMAIL, PASSWORD = "ada@northernlights.example", "correct horse battery"
+
+
+def session_of(browser: Browser, shop: Shop) -> StorageState:
+    """Add a member with role admin, and sign them in. Give the result to `new_context`."""
+    member = ("members", "add", TENANT, EMAIL, "--role", "admin", "--password-stdin")
+    shop.stack.flask(*member, stdin=PASSWORD + "\n")
+    context = browser.new_context(base_url=shop.stack.url)
+    page = context.new_page()
+    page.goto("/console/sign-in?next=/console/account")
+    page.get_by_label("Email").fill(EMAIL)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button").click()
+    page.wait_for_url("**/console/account")
+    session = context.storage_state()
+    context.close()
+    return session
+
+
+def _shot(name: str, path: Callable[[Shop], str]) -> Shot:
+    return Shot(f"console-{name}", lambda shop: shop.stack.url + path(shop), is_signed_in=True)
+
+
+def _event(shop: Shop, page: str = "") -> str:
+    return f"/console/events/{shop.event_id}{page}"
+
+
+def _ticket_type(shop: Shop, page: str = "") -> str:
+    return _event(shop, f"/tickets/{shop.ticket_ids[0]}{page}")
+
+
+def _with_sales(shop: Shop) -> str:
+    """Sell some tickets on each of the last days."""
+    orders = [shop.order(quantity) for quantity in _SOLD_PER_DAY]
+    for order, quantity in zip(orders, _SOLD_PER_DAY, strict=True):
+        order.pay(PRICE * quantity)
+    shop.mine(CONFIRMATIONS)
+    with sqlite3.connect(shop.stack.environ["DATABASE_URL"].removeprefix("sqlite:///")) as rows:
+        for days_ago, order in enumerate(orders):
+            order.wait(lambda it: it["status"] == "confirmed")
+            rows.execute(_EARLIER, (f"-{days_ago} days", order.id))
+    return "/console"
+
+
+def _draft(shop: Shop) -> str:
+    """Create an event that nobody can buy yet."""
+    start = datetime.now(UTC) + timedelta(days=90)
+    body = {
+        "title": "Winter Session",
+        "type": "hybrid",
+        "start_at": start.isoformat(),
+        "timezone": "Europe/Berlin",
+    }
+    return f"/console/events/{shop.change('POST', '/events', body)['id']}"
+
+
+CONSOLE_SHOTS = (
+    _shot("account", lambda shop: "/console/account"),
+    _shot("settings", lambda shop: "/console/settings"),
+    _shot("overview", _with_sales),
+    _shot("events", lambda shop: "/console/events"),
+    _shot("event-new", lambda shop: "/console/events/new"),
+    _shot("event", _event),
+    _shot("event-draft", _draft),
+    _shot("event-edit", partial(_event, page="/edit")),
+    _shot("event-cancel", partial(_event, page="/cancel")),
+    _shot("ticket-type", _ticket_type),
+    _shot("ticket-type-edit", partial(_ticket_type, page="/edit")),
+    _shot("ticket-type-cancel", partial(_ticket_type, page="/cancel")),
+    _shot("wallet", lambda shop: "/console/wallet"),
+)
