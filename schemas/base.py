@@ -124,14 +124,16 @@ class Text(fields.String):
         return text
 
 
-def an_email(example: str, *, required: bool = False) -> Text:
+def an_email(
+    example: str, *, required: bool = False, description: str = "An email address."
+) -> Text:
     """Return the field for an email address in a request. It may be null if it is not required."""
     return Text(
         required=required,
         allow_none=not required,
         validate=[validate.Length(3, 254), validate.Email()],
         metadata={
-            **documented(example, "An email address."),
+            **documented(example, description),
             "pattern": "^[^\\u0000]+@[^\\u0000]+$",
         },
     )

@@ -66,4 +66,7 @@ class InvitationAcceptSchema(BaseSchema):
         validate=validate.Length(12, 128),
         metadata=documented("correct horse battery staple"),
     )
-    email = an_email("ada@example.org")
+    email = an_email(
+        "ada@example.org",
+        description="Required for a member without an email address. For others, null or theirs.",
+    )

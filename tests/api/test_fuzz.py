@@ -18,7 +18,7 @@ CREDENTIALS = [*(role.value for role in Role), "client secret", "none"]
 BODIES = (
     *("EventCreate", "TicketTypeCreate", "Preflight", "Buyer", "WalletSet"),
     *("RefundAddress", "RefundSettle", "EventStatus", "Scan", "DoorDeviceCreate"),
-    *("WebhookCreate", "WebhookResend", "TenantChange"),
+    *("WebhookCreate", "WebhookResend", "TenantChange", "MemberInvite", "InvitationAccept"),
 )
 RUNS = 2 * len(CREDENTIALS)
 

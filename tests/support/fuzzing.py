@@ -32,8 +32,8 @@ NO_PAYEE = {
     "Must not be the zero address.",
     "Must not be the payment address of an order.",
 }
-GONE = {"offer_ended", "feed_position_gone"}
-"""The codes of a 410: no schema says which offer or position is still there."""
+GONE = {"offer_ended", "invitation_ended", "feed_position_gone"}
+"""The codes of a 410: no schema says which offer, invitation or position is still there."""
 
 IN_WORDS = {
     "cursor": {"Must be a cursor of this list."},
@@ -61,7 +61,12 @@ IN_WORDS = {
     "xpub": {"Not an extended public key: its checksum is wrong."},
     "address": NO_PAYEE,
     "recipient": NO_PAYEE,
-    "email": {"Not a valid email address."},
+    "email": {
+        "Not a valid email address.",
+        "Must be an email address.",
+        "This invitation is for another email address.",
+        "State the email address with which you will sign in.",
+    },
     "holders.#.email": {"Not a valid email address."},
     "refund": {"Only an event that is canceled is refunded."},
     "since": {

@@ -14,6 +14,7 @@ from tests.support.factories import (
     new_xpub,
     worker_once,
 )
+from tests.support.people import invite
 from tests.support.webhook_endpoints import new_webhook
 from tools import anvil
 
@@ -64,8 +65,12 @@ def open_shop(acme: Organizer, node: anvil.Anvil) -> Shop:
     key_ids = [each["id"] for each in admin.get(f"{acme.path}/apikeys").json["data"]]
     member = ("members", "add", acme.slug, ada["email"], "--role", "admin")
     cli(acme.app, *member, "--password-stdin", stdin=PASSWORD)
+    people = [invite(acme, f"{name}@example.org", "admin") for name in ("grace", "joan")]
+    invitations = [each["invitation_url"].rpartition("/")[2] for each in people]
     webhooks = [new_webhook(acme) for _ in range(15)]
     known: Known = {
+        "path.member_id": [each["id"] for each in people],
+        "body.invitation": invitations,
         "path.webhook_id": [each.id for each in webhooks],
         "body.url": ["https://hooks.example.org/", "https://[2606:4700::1111]:8443/a?b=c"],
         "path.tenant": [acme.slug, acme.id],
