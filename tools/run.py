@@ -38,6 +38,7 @@ HELP = """\
 ticketing is running. Press Ctrl-C to stop. The data is in var/, the log in var/log.
 
   Buy a ticket in your browser:   {page}
+  Organize in your browser:       {console}
 
   API        {url}   (documentation: {url}/docs)
   chain      {rpc_url}   (31337, local; the demo wallet has test USDC)
@@ -99,7 +100,9 @@ def _run() -> None:
         _receive(receiver, stack, demo)
         stack.start_worker()
         page = f"{stack.url}/{TENANT}/{demo['slug']}"
-        print(HELP.format(url=stack.url, rpc_url=node.url, page=page, **demo), flush=True)
+        console = f"{stack.url}/console" if _is_managed(stack) else _invitation(stack)
+        told = {"url": stack.url, "rpc_url": node.url, "page": page, "console": console, **demo}
+        print(HELP.format(**told), flush=True)
         while not stop.wait(SAVE_SECONDS):
             stack.check()
             if not node.alive:
@@ -218,6 +221,22 @@ def _kept() -> dict[str, str]:
 def _keep(demo: dict[str, str]) -> None:
     DEMO_FILE.touch(mode=0o600)
     DEMO_FILE.write_text(json.dumps(demo))
+
+
+def _is_managed(stack: Stack) -> bool:
+    """Return whether an administrator has a password, to sign in to the console."""
+    return any(line.endswith("  admin  active") for line in _members(stack))
+
+
+def _invitation(stack: Stack) -> str:
+    """Return a new link at which the first administrator of the demo tenant sets a password."""
+    invited = [line.split()[0] for line in _members(stack) if line.endswith("  admin  invited")]
+    first = invited[0] if invited else "admin@example.org"
+    return stack.flask("members", "invite", TENANT, first, "--role", "admin").strip()
+
+
+def _members(stack: Stack) -> list[str]:
+    return stack.flask("members", "list", TENANT).splitlines()
 
 
 def _admin_key(stack: Stack) -> str:
