@@ -14,6 +14,7 @@ from tests.support.mails import PUBLIC_URL
 from tests.support.people_drive import PeopleDrive
 from ticketing.constants import EventType, Publication
 
+EMAIL, ACCOUNT = "curator@example.org", "/console/account"
 _NEXT = re.compile(r'href="([^"]*cursor=[^"]*)"')
 _EVENT = {
     "title": "Evening",
@@ -29,14 +30,17 @@ class _Member:
     """A member with a browser, who is an administrator."""
 
     def __init__(self, app, slug):
-        email = "curator@example.org"
-        arguments = ("members", "add", slug, email, "--role", "admin", "--password-stdin")
-        cli(app, *arguments, stdin=PASSWORD)
         self._browser: FlaskClient = app.test_client()
-        form = {"tenant": slug, "email": email, "password": PASSWORD}
+        self._slug = slug
+        arguments = ("members", "add", slug, EMAIL, "--role", "admin", "--password-stdin")
+        cli(app, *arguments, stdin=PASSWORD)
+        self.sign_in()
+
+    def sign_in(self):
+        form = {"tenant": self._slug, "email": EMAIL, "password": PASSWORD}
         self._post("/console/sign-in", form)
-        hidden = hidden_fields(self.open("/console/account"))
-        self._hidden = {"csrf_token": hidden["csrf_token"], "idempotency_key": "0" * 32}
+        token = hidden_fields(self.open(ACCOUNT))["csrf_token"]
+        self._hidden = {"csrf_token": token, "idempotency_key": "0" * 32}
 
     def open(self, path):
         answer = self._browser.get(path, base_url=PUBLIC_URL)
@@ -52,6 +56,16 @@ class _Member:
         """Send a form twice, as a double click does. Return where it leads."""
         return [self._post(path, {**self._hidden, **form}) for _ in range(2)][1]
 
+    def end(self, path):
+        """Send the form that ends the session."""
+        self._post(path, self._hidden)
+
+    def accept(self, invitation):
+        """Set a password at the link of an invitation."""
+        path = invitation.removeprefix(PUBLIC_URL)
+        self.open(path)
+        self._post(path, {"password": PASSWORD})
+
     def _post(self, path, form):
         answer = self._browser.post(path, data=form, headers=SAME_ORIGIN, base_url=PUBLIC_URL)
         assert answer.status_code in (200, 303), (path, answer.text)
@@ -65,7 +79,9 @@ class CatalogDrive(PeopleDrive):
         """Look at a large tenant, then do everything in a small one, from its first steps on."""
         self._look_at_the_catalog(_Member(self.app, "big"))
         new_organizer(self.app, "small", xpub=None)
-        self._sell_and_cancel(_Member(self.app, "small"))
+        member = _Member(self.app, "small")
+        self._sell_and_cancel(member)
+        self._leave(member)
 
     def _look_at_the_catalog(self, member: _Member) -> None:
         member.page_through("/console")
@@ -99,3 +115,14 @@ class CatalogDrive(PeopleDrive):
         member.press("/console/wallet", {"xpub": new_xpub()})
         member.press("/console/wallet/confirm", {"xpub": new_xpub()})
         member.open("/console/wallet")
+
+    def _leave(self, member: _Member) -> None:
+        member.open("/console/settings")
+        member.press("/console/settings", {"name": "Small Nights"})
+        member.end("/console/sign-out")
+        member.open("/console/sign-in")
+        invited = ("members", "invite", "small", "new@example.org", "--role", "read")
+        member.accept(cli(self.app, *invited).strip())
+        member.sign_in()
+        sessions = re.findall(r'action="(/console/account/sessions/[^"]+)"', member.open(ACCOUNT))
+        member.end(sessions[0])
