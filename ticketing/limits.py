@@ -7,7 +7,8 @@ class CallClass(StrEnum):
     """The class of a request. Each class has a limit of requests per minute for one caller.
 
     `admin` and `reconciliation` count per credential, door devices included; `order` per order, or
-    per admission that has changed hands; `login` per member, the others per client address.
+    per admission that has changed hands; `login` per member or invitation, the others
+    per client address.
     """
 
     PUBLIC = "public"

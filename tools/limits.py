@@ -22,7 +22,7 @@ _COUNTED = {
     CallClass.ORDER: "an order: checkout with its client secret",
     CallClass.PREFLIGHT: "an address: preflight without a credential",
     CallClass.TOKEN: "an address: sign-in, key exchange, every credential that is no good",
-    CallClass.LOGIN: "a member, from all addresses: sign-in",
+    CallClass.LOGIN: "a member or an invitation, from all addresses: sign-in",
     CallClass.ADMIN: "a credential, on any surface",
     CallClass.RECONCILIATION: "a credential: the proof of the books",
 }
