@@ -60,9 +60,7 @@ def accept_invitation(invitation: str) -> AnyResponse:
     origin.check_transport()
     try:
         form = forms.read(InvitationForm)
-        member = invitations.accept(
-            invitation, form["password"], form.get("email"), config().keyring
-        )
+        member = sign_in.invitation(invitation, form["password"], form.get("email"))
     except NotFound:
         raise
     except TicketingError as error:
