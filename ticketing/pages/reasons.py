@@ -27,7 +27,7 @@ _REASONS = {
     "chain_unavailable": "We cannot see the network at the moment. Nothing is lost. Try again.",
     "invitation_ended": "This invitation has ended. Ask an administrator for a new one.",
     "member_exists": "Somebody with this email address is a member already.",
-    "last_admin": "This is the last administrator. Make another member an administrator first.",
+    "last_admin": "This is the last administrator who can sign in. First make another member one.",
     "invalid_credentials": "Nobody signs in with this email address and password.",
     "was_transferred": "This ticket was passed on. Confirm below that its new holder loses it.",
     "doors_unsynced": "The holder may be inside: a device at the door has scans to send.",
@@ -39,10 +39,6 @@ _REASONS = {
     ),
     "no_refund_due": "Nothing is due for this order now.",
     "amount_changed": "The amount has changed since you opened this page. See what is due now.",
-    "last_admin": (
-        "This is the last administrator who can sign in. Make somebody else one before."
-    ),
-    "member_exists": "Somebody with this email address is in the list already.",
     "key_not_active": "This key has expired or was revoked. Create a new one.",
     "too_many_webhooks": "This is the largest number of webhooks. Delete one first.",
     "too_many_deliveries": "Many deliveries wait to be sent already. Try again in a minute.",
