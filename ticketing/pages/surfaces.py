@@ -4,10 +4,10 @@ from gettext import NullTranslations
 
 from flask import Flask
 
-from ticketing.pages import assets, events, home, orders, render, tickets, transfers
+from ticketing.pages import assets, door, events, home, orders, render, tickets, transfers
 from ticketing.pages.paths import SlugConverter, TenantConverter
 
-SURFACES = (home, events, orders, tickets, transfers, assets)
+SURFACES = (home, events, orders, tickets, transfers, door, assets)
 
 
 def register(app: Flask) -> None:
