@@ -23,7 +23,8 @@ export class Outcome {
     this.kind = kindOf(decision);
     this.element.dataset.decision = decision;
     this.screen.dataset.kind = this.kind;
-    const known = this.door.admissions.get(admissionId);
+    // A forged code does not show whose ticket it imitates.
+    const known = decision === "forged" ? undefined : this.door.admissions.get(admissionId);
     fill(this.element, {
       word: say(decision),
       "ticket-type": this.door.ticketType(known?.ticket_id)?.name ?? "",

@@ -163,7 +163,7 @@ export class Scanning {
     if (state.textContent !== text) state.textContent = text;
     fill(this.screen, {
       event: event.title,
-      counts: stats ? say("counts", { inside: number(stats.inside), all: number(stats.admissions) }) : "",
+      counts: stats && isOnline ? say("counts", { inside: number(stats.inside), all: number(stats.admissions) }) : "",
     });
     const trouble = find("trouble");
     trouble.hidden = this.troubles === 0;

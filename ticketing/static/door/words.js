@@ -5,10 +5,14 @@ const language = document.documentElement.lang;
 const ago = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
 const UNITS = [["day", 86_400], ["hour", 3600], ["minute", 60], ["second", 1]];
 
-// Values are isolated: text that somebody wrote cannot change the direction of what follows.
 export function say(name, values = {}) {
   const text = template.querySelector(`[data-word="${name}"]`).textContent.trim();
-  return text.replace(/\{(\w+)\}/g, (_, key) => `\u2068${values[key]}\u2069`);
+  return text.replace(/\{(\w+)\}/g, (_, key) => isolated(String(values[key])));
+}
+
+// Text that somebody wrote cannot change the direction of what follows.
+function isolated(text) {
+  return /\p{L}/u.test(text) ? `\u2068${text}\u2069` : text;
 }
 
 export function has(name) {
@@ -20,7 +24,7 @@ export function number(value) {
 }
 
 export function timeOfDay(moment, timeZone) {
-  return new Date(moment).toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit", timeZone });
+  return new Date(moment).toLocaleTimeString(language, { timeStyle: "short", timeZone });
 }
 
 export function dayAndTime(moment, timeZone) {
