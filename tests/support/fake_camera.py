@@ -1,6 +1,6 @@
 """A video of QR codes, which Chromium takes for the picture of its camera.
 
-    --use-file-for-fake-video-capture=FILE, read when a page opens the camera
+--use-file-for-fake-video-capture=FILE, read when a page opens the camera
 """
 
 from collections.abc import Sequence
