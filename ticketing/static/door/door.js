@@ -64,7 +64,7 @@ export class Door {
 
   async use(manifest, admissions, isWhole = true) {
     const hasSameKeys = JSON.stringify(manifest?.keys) === JSON.stringify(this.manifest?.keys);
-    if (!hasSameKeys) this.keys = await importKeys(manifest.keys);
+    if (!hasSameKeys) this.keys = await importKeys(manifest?.keys ?? []);
     this.manifest = manifest;
     if (isWhole) [this.admissions, this.byCode] = [new Map(), new Map()];
     for (const each of admissions) {

@@ -4,7 +4,7 @@ import { admits, isOfDevice } from "./deciding.js";
 import { fill, find } from "./page.js";
 import { dayAndTime, has, say, timeOfDay } from "./words.js";
 
-const SHOWN_FOR = 8000;
+const GREEN_FOR = 8000;
 const NEUTRAL = new Set(["ready", "undone"]);
 
 export class Outcome {
@@ -33,13 +33,12 @@ export class Outcome {
       sent: "",
     });
     flash(this.element);
-    // Nobody shall take the color of the guest before for the own one.
-    this.timer = setTimeout(() => this.rest(), SHOWN_FOR);
+    // The next guest must not take this green for the own one. Red stays.
+    if (this.kind === "good") this.timer = setTimeout(() => this.fade(), GREEN_FOR);
   }
 
-  rest() {
-    this.show("ready");
-    clearTimeout(this.timer);
+  fade() {
+    this.screen.dataset.kind = "neutral";
   }
 
   awaitAnswer(nonce) {

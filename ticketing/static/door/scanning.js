@@ -43,7 +43,7 @@ export class Scanning {
   open() {
     open("scanning");
     find("open-search").hidden = !this.door.device.show_names;
-    this.outcome.rest();
+    this.outcome.show("ready");
     this.showState();
     allowSound();
     keepScreenOn();
