@@ -12,10 +12,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 from playwright.sync_api import Error as BrowserError
 
 from tools import ToolMissing, anvil, headless
+from tools.screenshots_door import admitted, offline, ready, refused, scanner_url, unpaired
 from tools.screenshots_shop import CONFIRMATIONS, PRICE, Order, Shop
 from tools.stack import ROOT, Stack, StackFailed, free_port
 
@@ -26,10 +27,11 @@ PAYER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 
 @dataclass(frozen=True)
 class Shot:
-    """One state of one page. `open` brings it about and returns its URL."""
+    """One state of one page. `open` brings it about and returns its URL; `act` uses the page."""
 
     name: str
     open: Callable[[Shop], str]
+    act: Callable[[Shop, Page], None] = lambda _shop, _page: None
 
 
 def _underpaid(shop: Shop) -> str:
@@ -123,6 +125,11 @@ SHOTS = (
     Shot("ticket", _ticket),
     Shot("ticket-offered", lambda shop: _offer(shop)[0]),
     Shot("transfer", lambda shop: _offer(shop)[1]),
+    Shot("door-unpaired", scanner_url, unpaired),
+    Shot("door-ready", scanner_url, ready),
+    Shot("door-admitted", scanner_url, admitted),
+    Shot("door-refused", scanner_url, refused),
+    Shot("door-offline", scanner_url, offline),
     Shot("order-reversed", _reversed),
     Shot("order-expired", _expired),
     Shot("order-expired-owed", _expired_owed),
@@ -143,21 +150,23 @@ def main() -> None:
             browser = running.enter_context(headless.browser())
             for shot in SHOTS:
                 if arguments.only in shot.name:
-                    take(browser, shot.open(shop), arguments.folder / shot.name, arguments.dark)
+                    take(browser, shop, shot, arguments.folder, arguments.dark)
     except (BrowserError, StackFailed, ToolMissing, RuntimeError) as error:
         sys.exit(f"make screenshots: {error}")
 
 
-def take(browser: Browser, url: str, to: Path, is_dark: bool) -> None:
+def take(browser: Browser, shop: Shop, shot: Shot, folder: Path, is_dark: bool) -> None:
     """Write the screenshots of one page, one for each width."""
-    to.parent.mkdir(exist_ok=True)
+    folder.mkdir(exist_ok=True)
+    url = shot.open(shop)
     for size in (headless.PHONE, headless.DESKTOP):
         context = browser.new_context(
             **size, color_scheme="dark" if is_dark else "light", reduced_motion="reduce"
         )
         page = context.new_page()
         page.goto(url, wait_until="networkidle")
-        file = to.with_name(f"{to.name}-{size['viewport']['width']}.png")
+        shot.act(shop, page)
+        file = folder / f"{shot.name}-{size['viewport']['width']}.png"
         page.screenshot(path=file, full_page=True, scale="css")
         context.close()
         print(file, flush=True)
