@@ -18,6 +18,7 @@ class App {
     this.readiness = new Readiness(door, { start: () => this.scan(), signOut: () => this.leave() });
     this.scanning = new Scanning(door, () => this.rest());
     this.ended = new Ended(door, () => this.leave());
+    this.code = "";
     addEventListener("hashchange", () => this.takeCode());
   }
 
@@ -30,14 +31,15 @@ class App {
 
   // The code of a pairing link. It leaves the address, and so the history.
   takeCode() {
-    const code = decodeURIComponent(location.hash.slice(1));
-    if (code === "") return;
+    if (location.hash === "") return;
+    this.code = location.hash.slice(1);
     history.replaceState(null, "", location.pathname);
-    if (this.door.device === undefined) this.pairing.open(code);
-    else this.readiness.sayPaired();
+    if (this.door.device === undefined) this.pairing.open(this.code);
+    else if (this.door.isPaired) this.readiness.sayPaired();
   }
 
   connect() {
+    this.code = "";
     this.line = new Line(this.door);
     this.line.addEventListener("revoked", () => this.end());
     this.readiness.use(this.line);
@@ -67,7 +69,7 @@ class App {
     this.line?.close();
     this.readiness.close();
     await this.door.forget();
-    this.pairing.open();
+    this.pairing.open(this.code);
   }
 }
 

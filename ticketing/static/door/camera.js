@@ -20,6 +20,7 @@ export class Camera extends EventTarget {
     if (!navigator.mediaDevices) throw new DOMException("no camera", "NotFoundError");
     this.reader ??= await newReader();
     const stream = await navigator.mediaDevices.getUserMedia(PICTURE);
+    this.stop();
     [this.track] = stream.getVideoTracks();
     this.track.addEventListener("ended", () => this.dispatchEvent(new Event("end")));
     this.video.srcObject = stream;

@@ -97,7 +97,7 @@ export class Scanning {
 
   // One decision after another: the second of two equal tickets must see the first.
   inTurn(act) {
-    this.turn = this.turn.then(act).catch((error) => {
+    this.turn = this.turn.then(() => (this.door.isPaired ? act() : undefined)).catch((error) => {
       this.outcome.show("failed");
       signal(this.outcome.kind);
       reportError(error);
@@ -131,8 +131,6 @@ export class Scanning {
     if (!this.door.canUndo(Date.now())) return;
     const { admissionId } = this.door.last;
     const nonce = await this.door.undo(Date.now());
-    // The ticket may be shown again at once.
-    this.readAt.clear();
     this.outcome.show("undone", admissionId);
     this.outcome.awaitAnswer(nonce);
     this.line.tell();
