@@ -16,7 +16,15 @@ from playwright.sync_api import Browser, Page
 from playwright.sync_api import Error as BrowserError
 
 from tools import ToolMissing, anvil, headless
-from tools.screenshots_door import admitted, offline, ready, refused, scanner_url, unpaired
+from tools.screenshots_door import (
+    admitted,
+    offline,
+    ready,
+    refused,
+    scanner_url,
+    unpaired,
+    write_picture,
+)
 from tools.screenshots_shop import CONFIRMATIONS, PRICE, Order, Shop
 from tools.stack import ROOT, Stack, StackFailed, free_port
 
@@ -147,7 +155,10 @@ def main() -> None:
     try:
         with ExitStack() as running:
             shop = open_shop(running)
-            browser = running.enter_context(headless.browser())
+            video = Path(running.enter_context(tempfile.TemporaryDirectory())) / "camera.y4m"
+            write_picture(video)
+            camera = f"--use-file-for-fake-video-capture={video}"
+            browser = running.enter_context(headless.browser(camera))
             for shot in SHOTS:
                 if arguments.only in shot.name:
                     take(browser, shop, shot, arguments.folder, arguments.dark)

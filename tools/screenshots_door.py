@@ -1,11 +1,31 @@
 """What people do on the scanner's page, for screenshots."""
 
+import random
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Page, expect
 
 from tools.screenshots_shop import Shop
+
+_SIDE, _MODULE, _MODULES = 480, 6, 41
+_ROOM, _SCREEN, _DARK, _NO_COLOR = 46, 225, 24, 128
+
+
+def write_picture(path: Path) -> None:
+    """Write a video for Chromium's camera: a phone with a QR code that nobody can read."""
+    draw = random.Random(1)
+    edge = (_SIDE - _MODULE * _MODULES) // 2
+    rows = [bytearray([_ROOM + y // 16]) * _SIDE for y in range(_SIDE)]
+    for y in range(edge - 60, edge + _MODULE * _MODULES + 60):
+        rows[y][edge - 24 : _SIDE - edge + 24] = bytes([_SCREEN]) * (_SIDE - 2 * edge + 48)
+    for y in range(_MODULES):
+        for x in (x for x in range(_MODULES) if draw.random() < 0.5):
+            for row in rows[edge + y * _MODULE : edge + (y + 1) * _MODULE]:
+                row[edge + x * _MODULE : edge + (x + 1) * _MODULE] = bytes([_DARK]) * _MODULE
+    picture = b"".join(rows) + bytes([_NO_COLOR]) * (_SIDE * _SIDE // 2)
+    path.write_bytes(f"YUV4MPEG2 W{_SIDE} H{_SIDE} F5:1\n".encode() + b"FRAME\n" + picture)
 
 
 def scanner_url(shop: Shop) -> str:
@@ -69,6 +89,7 @@ def _start(shop: Shop, page: Page) -> list[dict[str, str]]:
 def _let_in(page: Page, guest: dict[str, str]) -> None:
     _scan(page, guest["qr"], "admitted")
     expect(page.locator("#outcome")).to_contain_text("The server agrees.")
+    expect(page.locator("[data-show=counts]")).to_have_text("1 of 2 inside")
 
 
 def _scan(page: Page, text: str, decision: str) -> None:

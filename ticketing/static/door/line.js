@@ -55,6 +55,11 @@ export class Line extends EventTarget {
     return this.syncing;
   }
 
+  // Sends the scans that wait, and counts again.
+  async report() {
+    return await this.tell() && this.count();
+  }
+
   async count() {
     if (Date.now() - this.countedAt < STATS_EVERY) return true;
     return this.attempt(async () => {

@@ -120,7 +120,7 @@ export class Scanning {
     signal(this.outcome.kind);
     if (admits(decision)) {
       this.outcome.awaitAnswer(this.door.last.nonce);
-      this.line.tell();
+      this.line.report();
     }
     this.showState();
     this.focus();
@@ -133,7 +133,7 @@ export class Scanning {
     const nonce = await this.door.undo(Date.now());
     this.outcome.show("undone", admissionId);
     this.outcome.awaitAnswer(nonce);
-    this.line.tell();
+    this.line.report();
     this.showState();
     this.focus();
   }
