@@ -1,6 +1,7 @@
 """Installed packages are pinned by hash, used, and listed with their licence in LICENSES.md."""
 
 import ast
+import hashlib
 import json
 import subprocess
 from importlib.metadata import distribution, packages_distributions
@@ -13,7 +14,6 @@ from packaging.utils import canonicalize_name
 from tools import licenses
 
 ROOT = Path(__file__).parents[1]
-STATIC = ROOT / "ticketing" / "static" / "swagger-ui"
 PINNED = [
     *("requirements.txt", "requirements-dev.txt"),
     *("tools/demo.txt", "tools/supply.txt", "tools/node.txt"),
@@ -111,6 +111,17 @@ def test_what_comes_from_npm_is_pinned_by_version_and_integrity(folder):
     for name, version in asked.items():
         assert locked[f"node_modules/{name}"]["version"] == version
     assert all(each["integrity"].startswith("sha512-") for each in locked.values())
+
+
+@pytest.mark.parametrize("folder", [licenses.SWAGGER_UI, licenses.JSQR], ids=lambda it: it.name)
+def test_files_of_others_are_unchanged_and_have_their_licence(folder):
+    listed = [line.split("  ") for line in (folder / "SHA256SUMS").read_text().splitlines()]
+    assert {name for _, name in listed} == {
+        file.name for file in folder.iterdir() if file.name not in ("README.md", "SHA256SUMS")
+    }
+    assert "LICENSE" in {name for _, name in listed}
+    for digest, name in listed:
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest, name
 
 
 def test_make_installs_nothing_without_its_hash_and_builds_nothing(starts_processes):

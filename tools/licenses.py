@@ -10,10 +10,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 LIST = ROOT / "LICENSES.md"
-SWAGGER_UI = ROOT / "ticketing" / "static" / "swagger-ui"
+STATIC = ROOT / "ticketing" / "static"
+SWAGGER_UI = STATIC / "swagger-ui"
+JSQR = STATIC / "door" / "jsqr"
 
 _PIN = re.compile(r"^([a-z0-9-]+)==([^ ]+)", re.MULTILINE)
-_SWAGGER_VERSION = re.compile(r"^Swagger UI ([0-9.]+),")
+_VERSION = re.compile(r"[0-9]+(\.[0-9]+)+")
 
 _BY_TEXT = (
     ("Permission is hereby granted, free of charge", "MIT"),
@@ -45,6 +47,7 @@ Included in this repository, unchanged:
 |---|---|---|---|
 | Swagger UI | {version} | Apache-2.0 | `LICENSE`, `NOTICE` in `ticketing/static/swagger-ui/` |
 | in its bundle | | MIT, BSD-3-Clause, Apache-2.0 | `swagger-ui-bundle.js.LICENSE.txt`, there |
+| jsQR | {jsqr} | Apache-2.0 | `LICENSE` in `ticketing/static/door/jsqr/` |
 """
 
 
@@ -86,8 +89,13 @@ def render() -> str:
         f"| {name} | {version} | {licence_of(name)} |\n"
         for name, version in pins(ROOT / "requirements.txt").items()
     )
-    version = _SWAGGER_VERSION.match((SWAGGER_UI / "README.md").read_text())
-    return _HEAD + rows + _FOOT.format(version=version[1] if version else "unknown")
+    return _HEAD + rows + _FOOT.format(version=_included(SWAGGER_UI), jsqr=_included(JSQR))
+
+
+def _included(folder: Path) -> str:
+    """Return the version that the README of a folder names first."""
+    found = _VERSION.search((folder / "README.md").read_text())
+    return found[0] if found else "unknown"
 
 
 def main() -> None:

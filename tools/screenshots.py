@@ -15,6 +15,15 @@ from playwright.sync_api import Error as BrowserError
 
 from tools import ToolMissing, anvil, headless
 from tools.screenshots_console import CONSOLE_SHOTS, FIRST_STEPS, session_of
+from tools.screenshots_door import (
+    admitted,
+    offline,
+    ready,
+    refused,
+    scanner_url,
+    unpaired,
+    write_picture,
+)
 from tools.screenshots_shop import CONFIRMATIONS, PRICE, Order, Shop, Shot
 from tools.stack import ROOT, Stack, StackFailed, free_port
 
@@ -117,6 +126,11 @@ SHOTS = (
     Shot("ticket-offered", lambda shop: _offer(shop)[0]),
     Shot("transfer", lambda shop: _offer(shop)[1]),
     *CONSOLE_SHOTS,
+    Shot("door-unpaired", scanner_url, act=unpaired),
+    Shot("door-ready", scanner_url, act=ready),
+    Shot("door-admitted", scanner_url, act=admitted),
+    Shot("door-refused", scanner_url, act=refused),
+    Shot("door-offline", scanner_url, act=offline),
     Shot("order-reversed", _reversed),
     Shot("order-expired", _expired),
     Shot("order-expired-owed", _expired_owed),
@@ -134,20 +148,30 @@ def main() -> None:
     try:
         with ExitStack() as running:
             shop = open_shop(running)
-            browser = running.enter_context(headless.browser())
+            video = Path(running.enter_context(tempfile.TemporaryDirectory())) / "camera.y4m"
+            write_picture(video)
+            camera = f"--use-file-for-fake-video-capture={video}"
+            browser = running.enter_context(headless.browser(camera))
             session = session_of(browser, shop)
             for shot in SHOTS:
                 if arguments.only in shot.name:
-                    to = arguments.folder / shot.name
                     known = session if shot.is_signed_in else None
-                    take(browser, shot.open(shop), to, arguments.dark, known)
+                    take(browser, shop, shot, arguments.folder, arguments.dark, known)
     except (BrowserError, StackFailed, ToolMissing, RuntimeError) as error:
         sys.exit(f"make screenshots: {error}")
 
 
-def take(browser: Browser, url: str, to: Path, is_dark: bool, session: StorageState | None) -> None:
+def take(
+    browser: Browser,
+    shop: Shop,
+    shot: Shot,
+    folder: Path,
+    is_dark: bool,
+    session: StorageState | None,
+) -> None:
     """Write the screenshots of one page, one for each width."""
-    to.parent.mkdir(exist_ok=True)
+    folder.mkdir(exist_ok=True)
+    url = shot.open(shop)
     for size in (headless.PHONE, headless.DESKTOP):
         context = browser.new_context(
             **size,
@@ -157,7 +181,8 @@ def take(browser: Browser, url: str, to: Path, is_dark: bool, session: StorageSt
         )
         page = context.new_page()
         page.goto(url, wait_until="networkidle")
-        file = to.with_name(f"{to.name}-{size['viewport']['width']}.png")
+        shot.act(shop, page)
+        file = folder / f"{shot.name}-{size['viewport']['width']}.png"
         page.screenshot(path=file, full_page=True, scale="css")
         context.close()
         print(file, flush=True)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from playwright.sync_api import Page
+
 from tools import anvil
 from tools.client import Client
 from tools.stack import Stack, StackFailed
@@ -39,7 +41,7 @@ _TICKETS: tuple[dict[str, Any], ...] = (
 
 @dataclass(frozen=True)
 class Shot:
-    """One state of one page. `open` brings it about and returns its URL.
+    """One state of one page. `open` brings it about and returns its URL; `act` uses the page.
 
     `is_signed_in`: it is a page of the console.
     """
@@ -47,6 +49,7 @@ class Shot:
     name: str
     open: Callable[["Shop"], str]
     is_signed_in: bool = False
+    act: Callable[["Shop", Page], None] = lambda _shop, _page: None
 
 
 class Order:

@@ -51,14 +51,20 @@ def held(acme, free):
 
 
 @pytest.fixture(scope="module")
-def chromium(starts_processes: None) -> Iterator[Browser]:
+def chromium_arguments() -> list[str]:
+    """The command line arguments of `chromium`. A module can define it again."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def chromium(starts_processes: None, chromium_arguments: list[str]) -> Iterator[Browser]:
     """One browser for the tests of a module.
 
     While it runs, nothing else in this process can use asyncio, as a worker in the process does.
     """
     expect.set_options(timeout=PATIENCE_SECONDS * 1000)
     try:
-        with headless.browser() as browser:
+        with headless.browser(*chromium_arguments) as browser:
             yield browser
     except ToolMissing as missing:
         pytest.skip(str(missing))

@@ -82,6 +82,12 @@ def test_pages_of_transfers_have_no_text_that_cannot_be_translated(app, held, ap
         assert not_translated(page.text) == []
 
 
+def test_the_scanner_has_no_text_that_cannot_be_translated(app, api):
+    page = api.get("/door/").text
+    assert not_translated(page) == []
+    assert "⟦Scanner⟧" in api.get("/door/manifest.webmanifest").json["short_name"]
+
+
 def test_text_outside_gettext_is_found(app):
     assert not_translated("<body><p>⟦Sold by ⟦x⟧⟧ <bdi>Ada</bdi> 5.00 USDC</p>") == []
     assert not_translated('<body><p>Sold <b aria-label="Close">⟦x⟧</b>') == ["Sold", "Close"]

@@ -8,7 +8,7 @@ from werkzeug.test import TestResponse
 from tests.support.factories import Api
 from tests.support.mails import PUBLIC_URL
 from tests.support.notifications_drive import NotificationsDrive
-from ticketing.pages import assets
+from ticketing.pages import assets, door
 
 FORM = {"idempotency_key": "0" * 32}
 
@@ -25,6 +25,9 @@ class PagesDrive(NotificationsDrive):
             assert self._see(path).status_code == 200, path
         self._see(assets.url("pages.css")).close()
         self._see("/_accent/1f5eff.css")
+        for path in ("/door", "/door/", "/door/sw.js", "/door/manifest.webmanifest"):
+            assert self._see(path).status_code in (200, 308), path
+        self._see(door.url("app.js")).close()
         anybody = Api(self.app.test_client())
         event = anybody.get(f"{self.acme.public}/events/{self.ticket['event_id']}")
         order = f"/acme/{event.json['slug']}/order"

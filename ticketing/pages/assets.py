@@ -1,6 +1,7 @@
 """The files that pages load: stylesheet, scripts, icon, a tenant's color. Browsers keep them."""
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 
 from flask import Response, send_from_directory
@@ -12,17 +13,19 @@ from ticketing.pages.surface import PageBlueprint
 
 FOLDER = Path(__file__).parents[1] / "static" / "pages"
 
-_FOR_A_YEAR = "public, max-age=31536000, immutable"
-_NOW = "no-cache"
+FOR_A_YEAR = "public, max-age=31536000, immutable"
+"""The Cache-Control of a file whose path has its version."""
+
+_CHECKED = "no-cache"
 _HEX_DIGITS = frozenset("0123456789abcdef")
 
 
-def _digest() -> str:
-    files = sorted(FOLDER.iterdir())
+def version_of(files: Iterable[Path]) -> str:
+    """Return a text that changes with the content of these files."""
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
 
 
-VERSION = _digest()
+VERSION = version_of(sorted(FOLDER.iterdir()))
 """It changes with the files, so that a browser never mixes old and new ones."""
 
 blp = PageBlueprint("assets", __name__, guard=Visitor(posts_as=CallClass.PUBLIC))
@@ -37,7 +40,7 @@ def url(name: str) -> str:
 def show_asset(version: str, name: str) -> Response:
     """Return a file. One of another version must not be kept: this is not that version."""
     response = send_from_directory(FOLDER, name)
-    response.headers["Cache-Control"] = _FOR_A_YEAR if version == VERSION else _NOW
+    response.headers["Cache-Control"] = FOR_A_YEAR if version == VERSION else _CHECKED
     return response
 
 
@@ -47,5 +50,5 @@ def show_accent(color: str) -> Response:
     if len(color) != 6 or not set(color) <= _HEX_DIGITS:
         raise NotFound
     response = Response(f":root{{--accent:#{color}}}", content_type="text/css; charset=utf-8")
-    response.headers["Cache-Control"] = _FOR_A_YEAR
+    response.headers["Cache-Control"] = FOR_A_YEAR
     return response

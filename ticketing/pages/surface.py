@@ -1,5 +1,7 @@
 """The blueprint of every page: its guard, the checks of forms, the headers that keep it safe."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from flask import Blueprint, Response, request
@@ -28,16 +30,28 @@ SECRET_HEADERS = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"))
 
 
 class PageBlueprint(Blueprint):
-    """A blueprint of pages. `is_secret`: their URLs contain a secret."""
+    """A blueprint of pages.
+
+    `is_secret`: their URLs contain a secret. `headers` are more headers of each response, or other
+    values of HEADERS. A header that a view sets itself has priority over both.
+    """
 
     max_form_bytes = MAX_FORM_BYTES
 
     def __init__(
-        self, name: str, import_name: str, *, guard: Guard, is_secret: bool = False, **options: Any
+        self,
+        name: str,
+        import_name: str,
+        *,
+        guard: Guard,
+        is_secret: bool = False,
+        headers: Mapping[str, str] = MappingProxyType({}),
+        **options: Any,
     ) -> None:
         super().__init__(f"pages_{name}", import_name, **options)
         self.guard = guard
         self.is_secret = is_secret
+        self.headers = {**dict(HEADERS), **headers}
         self.before_request(self._check)
         self.after_request(self._add_headers)
 
@@ -57,6 +71,8 @@ class PageBlueprint(Blueprint):
         return None
 
     def _add_headers(self, response: Response) -> Response:
-        for name, value in HEADERS + (SECRET_HEADERS if self.is_secret else ()):
-            response.headers[name] = value
+        for name, value in self.headers.items():
+            response.headers.setdefault(name, value)
+        if self.is_secret:
+            response.headers.update(SECRET_HEADERS)
         return response

@@ -1,0 +1,92 @@
+"""The scanner at the door: one page, its files, and the service worker that keeps them offline.
+
+The page uses the JSON surface of the door. Everything else happens in the browser.
+"""
+
+import json
+from pathlib import Path
+
+from flask import Response, redirect, send_from_directory
+from werkzeug import Response as AnyResponse
+
+from ticketing.errors import NotFound
+from ticketing.limits import CallClass
+from ticketing.pages import assets, render
+from ticketing.pages.guards import Visitor
+from ticketing.pages.surface import CONTENT_SECURITY_POLICY, PageBlueprint
+
+PATH = "/door/"
+FOLDER = Path(__file__).parents[1] / "static" / "door"
+WORKER = "sw.js"
+
+_TEMPLATES = Path(__file__).parents[1] / "templates" / "pages" / "door"
+_FILES = sorted(
+    file
+    for file in FOLDER.rglob("*")
+    if file.suffix in (".js", ".css", ".png", ".svg") and file.name != WORKER
+)
+_NAMES = frozenset(file.relative_to(FOLDER).as_posix() for file in _FILES)
+_CHECKED = "no-cache"
+
+VERSION = assets.version_of([*_FILES, FOLDER / WORKER, *sorted(_TEMPLATES.iterdir())])
+"""It changes with the page and its files. A device never mixes two versions."""
+
+HEADERS = {
+    "Content-Security-Policy": (
+        f"{CONTENT_SECURITY_POLICY}; worker-src 'self'; manifest-src 'self'; media-src 'self'"
+    ),
+    "Permissions-Policy": "camera=(self)",
+}
+WORKER_POLICY = "default-src 'none'; connect-src 'self'"
+
+blp = PageBlueprint("door", __name__, guard=Visitor(posts_as=CallClass.PUBLIC), headers=HEADERS)
+
+
+def url(name: str) -> str:
+    """Return the path of a file. The service worker's scope contains it."""
+    return f"{PATH}{VERSION}/{name}"
+
+
+@blp.get("/door")
+def redirect_to_door() -> AnyResponse:
+    """Lead to the page. Browsers keep the pairing code behind the `#`."""
+    return redirect(PATH, 308)
+
+
+@blp.get(PATH)
+def show_door() -> Response:
+    """Show the scanner. It is the same page for all devices."""
+    return _checked(render.page("door/page.html", file=url), "text/html")
+
+
+@blp.get(f"{PATH}manifest.webmanifest")
+def show_manifest() -> Response:
+    """Return what browsers need to install the page."""
+    text = render.page("door/manifest.webmanifest", path=PATH, file=url)
+    return _checked(text, "application/manifest+json")
+
+
+@blp.get(f"{PATH}{WORKER}")
+def show_worker() -> Response:
+    """Return the service worker. It changes with each version, so that browsers install it."""
+    known = {"version": VERSION, "page": PATH, "files": [url(name) for name in sorted(_NAMES)]}
+    text = f"const DOOR = {json.dumps(known)};\n{(FOLDER / WORKER).read_text()}"
+    response = _checked(text, "text/javascript")
+    response.headers["Content-Security-Policy"] = WORKER_POLICY
+    return response
+
+
+@blp.get(f"{PATH}<version>/<path:name>")
+def show_file(version: str, name: str) -> Response:
+    """Return a file of this version. NotFound for another one."""
+    if version != VERSION or name not in _NAMES:
+        raise NotFound
+    response = send_from_directory(FOLDER, name)
+    response.headers["Cache-Control"] = assets.FOR_A_YEAR
+    return response
+
+
+def _checked(text: str, content_type: str) -> Response:
+    response = Response(text, content_type=f"{content_type}; charset=utf-8")
+    response.headers["Cache-Control"] = _CHECKED
+    return response

@@ -1,0 +1,132 @@
+// The line to the server: sends what waits, reads what changed, counts. It never ends by itself.
+//
+// Events: `answer` (detail: entry, result), `change` (something of the state), `revoked`.
+
+import { NoAnswer, Refused, Surface } from "./api.js";
+import { written } from "./door.js";
+
+const AT_ONCE = 500;
+const EVERY = 5000;
+const LONGEST_PAUSE = 30_000;
+const STATS_EVERY = 10_000;
+
+export class Line extends EventTarget {
+  constructor(door) {
+    super();
+    this.door = door;
+    this.surface = new Surface(door.device);
+    this.isOnline = false;
+    this.stats = null;
+    this.countedAt = 0;
+    this.askedPause = 0;
+    this.isClosed = false;
+  }
+
+  open() {
+    addEventListener("online", () => this.beat());
+    document.addEventListener("visibilitychange", () => { if (!document.hidden) this.beat(); });
+    return this.beat();
+  }
+
+  close() {
+    this.isClosed = true;
+    clearTimeout(this.timer);
+  }
+
+  // Does everything that is due, then plans the next time.
+  async beat() {
+    if (this.isClosed) return;
+    clearTimeout(this.timer);
+    await this.tell() && await this.sync() && await this.count();
+    clearTimeout(this.timer);
+    const pause = Math.min(LONGEST_PAUSE, Math.max(EVERY, this.askedPause));
+    if (!this.isClosed) this.timer = setTimeout(() => this.beat(), pause);
+  }
+
+  // Sends the scans that wait. Returns whether the server has answered.
+  tell() {
+    this.telling ??= this.attempt(() => this.drain()).finally(() => { this.telling = undefined; });
+    return this.telling;
+  }
+
+  // Reads what has changed. Returns whether the server has answered.
+  sync() {
+    this.syncing ??= this.attempt(() => this.readManifest()).finally(() => { this.syncing = undefined; });
+    return this.syncing;
+  }
+
+  // Sends the scans that wait, and counts again.
+  async report() {
+    return await this.tell() && this.count();
+  }
+
+  async count() {
+    if (Date.now() - this.countedAt < STATS_EVERY) return true;
+    return this.attempt(async () => {
+      this.stats = (await this.surface.stats()).json;
+      this.countedAt = Date.now();
+    });
+  }
+
+  async drain() {
+    while (this.door.queue.length > 0) {
+      const entries = this.door.queue.slice(0, AT_ONCE);
+      const { json } = await this.surface.scans({
+        sent_at: written(Date.now()),
+        scans: entries.map((each) => each.scan),
+        unsynced: this.door.queue.length - entries.length,
+      });
+      for (const detail of await this.door.answered(entries, json.results)) {
+        this.dispatchEvent(new CustomEvent("answer", { detail }));
+      }
+      this.countedAt = 0;
+    }
+  }
+
+  async readManifest() {
+    const { cursor: since, etag } = this.door.manifest ?? {};
+    try {
+      await this.readSince(since, etag);
+    } catch (error) {
+      if (!(error instanceof Refused && error.status === 422 && since)) throw error;
+      await this.readSince();
+    }
+  }
+
+  async readSince(since, etag) {
+    const asked = Date.now();
+    const answer = await this.surface.manifest({ since, etag, unsynced: this.door.queue.length });
+    if (this.isClosed) return;
+    await this.door.take(answer.json, {
+      isWhole: since === undefined,
+      // The tag belongs to the request with this cursor.
+      etag: answer.json && answer.json.cursor !== since ? null : answer.etag,
+      syncedAt: asked,
+      ahead: clockAhead(asked, Date.now(), answer.at),
+    });
+  }
+
+  async attempt(act) {
+    try {
+      await act();
+      this.isOnline = true;
+      this.askedPause = 0;
+    } catch (error) {
+      if (error instanceof Refused && error.isRevoked) {
+        this.close();
+        this.dispatchEvent(new Event("revoked"));
+        return false;
+      }
+      if (!(error instanceof NoAnswer || error instanceof Refused)) throw error;
+      this.isOnline = false;
+      this.askedPause = error.pause ?? 0;
+    }
+    this.dispatchEvent(new Event("change"));
+    return this.isOnline;
+  }
+}
+
+// The server's time has whole seconds, so on average it is half a second later.
+function clockAhead(asked, answered, serverTime) {
+  return Number.isNaN(serverTime) ? 0 : Math.round((asked + answered) / 2 - (serverTime + 500));
+}
