@@ -28,7 +28,7 @@ _SLOT_SECONDS = 900
 """The offset of every time zone is a whole number of these, so a slot lies in one day of each."""
 
 _IS_SOLD = PaymentIntent.status == literal(IntentStatus.CONFIRMED)
-_SUMS = (fn.COUNT(PaymentIntent.id), fn.SUM(PaymentIntent.quantity), fn.SUM(PaymentIntent.amount))
+_SUMS = (fn.COUNT(SQL("*")), fn.SUM(PaymentIntent.quantity), fn.SUM(PaymentIntent.amount))
 
 
 @dataclass(frozen=True)
