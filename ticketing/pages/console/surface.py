@@ -73,9 +73,10 @@ class ConsoleBlueprint(PageBlueprint):
         # Browsers must not keep these pages, and search engines must not find them.
         super().__init__(f"console_{name}", import_name, guard=guard, is_secret=True, **options)
 
-    def _check(self) -> AnyResponse | None:
+    def check_request(self) -> AnyResponse | None:
+        """Check a request. Without a session, lead to the sign-in page."""
         try:
-            return super()._check()
+            return super().check_request()
         except Unauthenticated:
             return redirect(f"{SIGN_IN}?next={quote(_wanted(), safe='/')}", 303)
 
