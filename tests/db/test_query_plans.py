@@ -10,6 +10,7 @@ from flask import request, request_finished, request_started
 from bench.generate import Scale, fill
 from tests.conftest import NO_LIMITS
 from tests.support.admissions_drive import post_twice
+from tests.support.desk_drive import DeskDrive
 from tests.support.factories import (
     PRICE,
     Api,
@@ -22,7 +23,6 @@ from tests.support.factories import (
 )
 from tests.support.mail_server import MailServer
 from tests.support.mails import PUBLIC_URL, SENDER
-from tests.support.people_drive import PeopleDrive
 from tests.support.query_plans import Explainer, Recorder, faults_of
 from ticketing.db.connection import database
 from ticketing.models.api_keys import ApiKey
@@ -49,7 +49,7 @@ def environ(environ):
         yield {**environ, **limits, **previous, **hooks, **mail, "METRICS_TOKEN": METRICS_TOKEN}
 
 
-class Drive(PeopleDrive):
+class Drive(DeskDrive):
     """Sends every kind of request, on a database of some size."""
 
     def __init__(self, app, node):
@@ -87,6 +87,7 @@ class Drive(PeopleDrive):
             self.read_the_feed()
             self.meet()
             self.look_at_sales()
+            self.sit_at_the_desk()
             self.look_at_the_rest()
 
     def _begin(self, sender, **_):
