@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, StorageState
 from playwright.sync_api import Error as BrowserError
 
 from tools import ToolMissing, anvil, headless
-from tools.screenshots_console import CONSOLE_SHOTS, session_of
+from tools.screenshots_console import CONSOLE_SHOTS, FIRST_STEPS, session_of
 from tools.screenshots_shop import CONFIRMATIONS, PRICE, Order, Shop, Shot
 from tools.stack import ROOT, Stack, StackFailed, free_port
 
@@ -100,6 +100,7 @@ def _expired_owed(shop: Shop) -> str:
 
 
 SHOTS = (
+    FIRST_STEPS,
     Shot("tenant", lambda shop: shop.url),
     Shot("event", lambda shop: shop.event_url),
     Shot("not-found", lambda shop: f"{shop.url}/none"),

@@ -72,6 +72,9 @@ def _draft(shop: Shop) -> str:
     return f"/console/events/{shop.change('POST', '/events', body)['id']}"
 
 
+FIRST_STEPS = _shot("first-steps", lambda shop: "/console")
+"""Before anything is sold."""
+
 CONSOLE_SHOTS = (
     _shot("account", lambda shop: "/console/account"),
     _shot("settings", lambda shop: "/console/settings"),

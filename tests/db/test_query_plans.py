@@ -87,6 +87,7 @@ class Drive(DeskDrive):
             self.read_the_feed()
             self.meet()
             self.look_at_sales()
+            self.organize_in_the_console()
             self.sit_at_the_desk()
             self.look_at_the_rest()
 

@@ -17,13 +17,16 @@ ALLOWED = {
         r"worker walks events_to_erase"
     ),
     "The orders and admissions of one event that has ended or was canceled.": (
-        r"(worker|events\.set_event_status) searches (intents|admissions)_of_event\w*,"
+        r"(worker|events\.set_event_status|pages_console_event_forms\.cancel_event) searches (intents|admissions)_of_event\w*,"
         r" then looks at .*"
     ),
     "Postgres chooses by the sizes of both tables. Here there are few offers.": (
-        r"events\.set_event_status walks transfers_of_admission"
+        r"(events\.set_event_status|pages_console_event_forms\.cancel_event)"
+        r" walks transfers_of_admission"
     ),
-    "The same: here there are few members.": r"sessions walks members_of_tenant",
+    "The same: here there are few members.": (
+        r"(sessions|pages_console_\w+\.\w+) walks members_of_tenant"
+    ),
     "The endpoints of all tenants, at most 20 a tenant: which are enabled, failing, behind.": (
         r"(metrics\.read_metrics|worker) (scans webhook_endpoints|walks webhook_endpoints_\w+)"
     ),
@@ -43,16 +46,16 @@ ALLOWED = {
         r"reconciliation\.get_reconciliation searches events_of_tenant, then looks at .*capacity.*"
     ),
     "The titles of one tenant's events, in the list's order: a part of a word has no index.": (
-        r"events\.list_events searches events_\w+, then looks at (status )?title"
+        r"(pages_console_)?events\.list_events searches events_\w+, then looks at (status )?title"
     ),
     "The events of one tenant and of one type; two of three filters that may come together.": (
-        r"events\.list_events searches events_by_type\w*, then looks at status"
+        r"(pages_console_)?events\.list_events searches events_by_type\w*, then looks at status"
     ),
     "The keys that the people of one tenant have made.": (
         rf"{_KEYS} searches api_keys_of_tenant, then looks at .*revoked_at"
     ),
     "Two tenants: it reads no third one.": (
-        r"pages_home\.show_home (scans tenants|walks tenants_pkey)"
+        r"(pages_home\.show_home|pages_sign_in\.show_sign_in) (scans tenants|walks tenants_pkey)"
     ),
     "The ticket types of one event.": (
         r"(public\.list_public_ticket_types|pages_events\.show_event)"

@@ -1,20 +1,15 @@
 """What members do in the console after a sale, while the plans of all queries are recorded."""
 
 import itertools
-import re
-from html import unescape
 from typing import Any
-from urllib.parse import urlencode
-
-from flask.testing import FlaskClient
-from werkzeug.test import TestResponse
+from urllib.parse import urlencode, urlsplit
 
 from tests.support.admissions import FREE, admissions_of, given
-from tests.support.console import PASSWORD, SAME_ORIGIN, hidden_fields
-from tests.support.factories import PRICE, Buyer, cli
+from tests.support.catalog_drive import CatalogDrive, MemberBrowser
+from tests.support.console import PASSWORD, SAME_ORIGIN
+from tests.support.factories import PRICE, Buyer
 from tests.support.mails import ADA, PUBLIC_URL
 from tests.support.notifications_drive import NOBODY
-from tests.support.people_drive import PeopleDrive
 from tests.support.webhook_endpoints import Webhook
 from ticketing.constants import (
     AdmissionStatus,
@@ -25,30 +20,28 @@ from ticketing.constants import (
 )
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.door import DoorDevice
-from ticketing.models.members import Member
+from ticketing.models.members import Member, Session
 from ticketing.models.notifications import Notification, WebhookEndpoint
 from tools import anvil
 
-_NEXT = re.compile(r'href="([^"]*cursor=[^"]*)"')
 
-
-class DeskDrive(PeopleDrive):
+class DeskDrive(CatalogDrive):
     """The part of the drive that goes through the console's pages about sold tickets."""
 
     webhook: Webhook
     key: ApiKey
-    _browser: FlaskClient
 
     def sit_at_the_desk(self) -> None:
         """Look at every list of a large tenant, then do everything in a small one."""
-        self._browser = self._sign_in("big")
+        self._member = MemberBrowser(self.app, "big", "desk@example.org")
         self._look_at_lists()
-        self._browser = self._sign_in("acme")
+        self._member = MemberBrowser(self.app, "acme", "desk@example.org")
         self._look_at_an_order()
         self._give_tickets()
         self._settle()
         self._manage_access()
         self._manage_webhooks()
+        self._sign_in_and_out()
 
     def _look_at_lists(self) -> None:
         event = self.hit.id
@@ -71,15 +64,10 @@ class DeskDrive(PeopleDrive):
         ):
             for values in itertools.product(*((None, *choices) for choices in filters.values())):
                 asked = dict(zip(filters, values, strict=True))
-                self._desk_pages(
-                    f"{path}?{urlencode({k: v for k, v in asked.items() if v is not None})}"
-                )
+                chosen = {k: v for k, v in asked.items() if v is not None}
+                self._member.page_through(f"/console/{path}?{urlencode(chosen)}")
         for name in ("attendees", "orders", "payments"):
-            self._open(f"events/{event}/{name}.csv").close()
-
-    def _desk_pages(self, path: str) -> None:
-        for link in _NEXT.findall(self._open(path).text):
-            self._open(unescape(link).removeprefix("/console/"))
+            self._open(f"events/{event}/{name}.csv")
 
     def _look_at_an_order(self) -> None:
         buyer = given(self.acme, self.acme.ticket(**FREE), quantity=2, buyer=ADA)
@@ -142,34 +130,26 @@ class DeskDrive(PeopleDrive):
             self._press(f"{here}/{action}", form)
         self._open(here)
         # Only once: then it is gone.
-        assert self._press_once(f"{here}/delete", {}).status_code == 303
+        self._member.press_once(f"/console/{here}/delete", {})
 
-    def _sign_in(self, slug: str) -> FlaskClient:
-        email = "desk@example.org"
-        arguments = ("members", "add", slug, email, "--role", "admin", "--password-stdin")
-        cli(self.app, *arguments, stdin=PASSWORD)
+    def _sign_in_and_out(self) -> None:
+        asked = {"email": "dora@example.org", "role": "read"}
+        invited = self.key_of("acme").post(f"{self.acme.path}/members", asked).json
         browser = self.app.test_client()
-        form = {"tenant": slug, "email": email, "password": PASSWORD}
-        path = "/console/sign-in"
-        answer = browser.post(path, data=form, headers=SAME_ORIGIN, base_url=PUBLIC_URL)
-        assert answer.status_code == 303, answer.text
-        return browser
+        here = {"headers": SAME_ORIGIN, "base_url": PUBLIC_URL}
+        assert browser.get("/console/sign-in", **here).status_code == 200
+        link = urlsplit(invited["invitation_url"]).path
+        assert browser.get(link, **here).status_code == 200
+        accepted = browser.post(link, data={"password": PASSWORD}, **here)
+        assert accepted.status_code == 303
+        session = Session.get(Session.member == invited["id"]).id
+        self._press("settings", {"name": "Acme Nights"})
+        self._open("settings")
+        self._press(f"account/sessions/{session}/end", {})
+        self._member.press_once("/console/sign-out", {})
 
-    def _open(self, path: str) -> TestResponse:
-        answer = self._browser.get(f"/console/{path}", base_url=PUBLIC_URL)
-        assert answer.status_code == 200, (path, answer.text)
-        return answer
+    def _open(self, path: str) -> None:
+        self._member.open(f"/console/{path}")
 
-    def _press(self, path: str, fields: dict[str, str]) -> TestResponse:
-        """Send a form twice, as a double click does."""
-        for _ in range(2):
-            answer = self._press_once(path, fields)
-            assert answer.status_code in (200, 303), (path, answer.text)
-        return answer
-
-    def _press_once(self, path: str, fields: dict[str, str]) -> TestResponse:
-        hidden = hidden_fields(self._open("account").text)
-        form = {"csrf_token": hidden["csrf_token"], "idempotency_key": "0" * 32, **fields}
-        return self._browser.post(
-            f"/console/{path}", data=form, headers=SAME_ORIGIN, base_url=PUBLIC_URL
-        )
+    def _press(self, path: str, form: dict[str, str]) -> None:
+        self._member.press(f"/console/{path}", form)

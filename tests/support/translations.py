@@ -9,6 +9,7 @@ _OF_PEOPLE = re.compile(
     r'<(bdi|time|code|script|title|svg)\b.*?</\1>|<option [^>]*translate="no".*?</option>|<!.*?>',
     re.DOTALL,
 )
+_BODY = re.compile(r"<body\b[^>]*>")
 _TAG = re.compile(r"<[^>]*>")
 _SAID = re.compile(r"\b(?:aria-label|alt|placeholder|title|data-say-[a-z-]+)=\"([^\"]*)\"")
 _MARKED = re.compile(r"⟦[^⟦⟧]*⟧")
@@ -37,7 +38,7 @@ def not_translated(page: str) -> list[str]:
     People's text is in <bdi>, or in <option translate="no">, times are in <time>, addresses and
     hashes in <code>.
     """
-    body = re.split("<body[^>]*>", page, maxsplit=1)[-1]
+    body = _BODY.split(page, maxsplit=1)[1]
     said = " ".join(_SAID.findall(body))
     text = _TAG.sub(" ", _OF_PEOPLE.sub(" ", body)) + said
     while _MARKED.search(text):

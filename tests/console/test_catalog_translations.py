@@ -1,0 +1,79 @@
+"""Each string of the console's pages of what is sold goes through gettext."""
+
+import pytest
+
+from app import build
+from tests.support.console import sign_in
+from tests.support.factories import in_days, new_organizer, new_xpub
+from tests.support.translations import mark, not_translated
+
+
+@pytest.fixture(scope="module")
+def built_app():
+    """An application of its own: its pages speak another language."""
+    app = build()
+    mark(app)
+    return app
+
+
+def _pages(member, *paths):
+    for path in paths:
+        answer = member.get(path)
+        assert answer.status_code == 200, path
+        yield answer.text
+
+
+def test_an_empty_console_has_no_text_that_cannot_be_translated(app):
+    boss = sign_in(new_organizer(app, "bare", xpub=None))
+    for page in _pages(
+        boss, "/console", "/console/events", "/console/events/new", "/console/wallet"
+    ):
+        assert not_translated(page) == []
+
+
+def test_pages_of_events_have_no_text_that_cannot_be_translated(acme, console):
+    online = acme.event(type="hybrid", status="draft", end_at=in_days(31), capacity=9)
+    event = acme.event(online_join_url="https://x.example")
+    free = acme.ticket(event, price_amount=0, chain_id=None, capacity=9)
+    acme.ticket(event, capacity=0)
+    acme.buyer(free).purchase()
+    acme.buyer(free)
+    for event_id in (online["id"], event["id"]):
+        here = f"/console/events/{event_id}"
+        for page in _pages(console, here, f"{here}/edit", f"{here}/cancel", f"{here}/tickets/new"):
+            assert not_translated(page) == []
+    wrong = console.send("/console/events/new", {"start_at": "x", "timezone": "x", "capacity": "x"})
+    back = console.send(f"/console/events/{event['id']}/status", {"status": "draft"})
+    console.send(f"{here}/cancel", {"status": "canceled", "refund": ""})
+    canceled = _pages(
+        console, here, f"{here}/cancel", "/console", "/console/events?q=x&type=online"
+    )
+    for page in (wrong.text, back.text, *canceled):
+        assert not_translated(page) == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"status": "draft", "sales_start_at": in_days(1), "sales_end_at": in_days(2)},
+        {"capacity": 0, "chain_id": 8453, "sales_end_at": in_days(-1)},
+        {"price_amount": 0, "chain_id": None, "transferable": False, "requires_key": True},
+    ],
+)
+def test_pages_of_ticket_types_have_no_text_that_cannot_be_translated(acme, console, fields):
+    ticket = acme.ticket(**fields)
+    event = f"/console/events/{ticket['event_id']}"
+    here = f"{event}/tickets/{ticket['id']}"
+    for page in _pages(console, event, here, f"{here}/edit", f"{here}/cancel"):
+        assert not_translated(page) == []
+    console.send(f"{here}/status", {"status": "canceled"})
+    for page in _pages(console, here):
+        assert not_translated(page) == []
+
+
+def test_pages_of_the_wallet_have_no_text_that_cannot_be_translated(acme, console):
+    (page,) = _pages(console, "/console/wallet")
+    asked = console.send("/console/wallet", {"xpub": new_xpub()})
+    refused = console.send("/console/wallet", {"xpub": "x"})
+    for text in (page, asked.text, refused.text):
+        assert not_translated(text) == []

@@ -1,0 +1,103 @@
+"""What members do in the console before a sale, while the plans of all queries are recorded."""
+
+import itertools
+import re
+from html import unescape
+from urllib.parse import urlencode
+
+from flask.testing import FlaskClient
+
+from schemas.events import SORTS
+from tests.support.console import PASSWORD, SAME_ORIGIN, hidden_fields
+from tests.support.factories import cli, new_organizer, new_xpub
+from tests.support.mails import PUBLIC_URL
+from tests.support.people_drive import PeopleDrive
+from ticketing.constants import EventType, Publication
+
+_NEXT = re.compile(r'href="([^"]*cursor=[^"]*)"')
+_EVENT = {
+    "title": "Evening",
+    "type": "in_person",
+    "timezone": "Europe/Berlin",
+    "start_at": "2030-06-05T20:00",
+    "description": "",
+}
+_TICKET_TYPE = {"name": "Seat", "price_amount": "0", "chain_id": "", "capacity": "5"}
+
+
+class MemberBrowser:
+    """A member with a browser, who is an administrator."""
+
+    def __init__(self, app, slug, email="curator@example.org"):
+        arguments = ("members", "add", slug, email, "--role", "admin", "--password-stdin")
+        cli(app, *arguments, stdin=PASSWORD)
+        self._browser: FlaskClient = app.test_client()
+        form = {"tenant": slug, "email": email, "password": PASSWORD}
+        self._post("/console/sign-in", form)
+        hidden = hidden_fields(self.open("/console/account"))
+        self._hidden = {"csrf_token": hidden["csrf_token"], "idempotency_key": "0" * 32}
+
+    def open(self, path):
+        answer = self._browser.get(path, base_url=PUBLIC_URL)
+        assert answer.status_code == 200, (path, answer.text)
+        return answer.text
+
+    def page_through(self, path):
+        """Open a list, and its second page."""
+        for link in _NEXT.findall(self.open(path)):
+            self.open(unescape(link))
+
+    def press(self, path, form):
+        """Send a form twice, as a double click does. Return where it leads."""
+        return [self.press_once(path, form) for _ in range(2)][1]
+
+    def press_once(self, path, form):
+        return self._post(path, {**self._hidden, **form})
+
+    def _post(self, path, form):
+        answer = self._browser.post(path, data=form, headers=SAME_ORIGIN, base_url=PUBLIC_URL)
+        assert answer.status_code in (200, 303), (path, answer.text)
+        return answer.headers.get("Location", "").partition("#")[0]
+
+
+class CatalogDrive(PeopleDrive):
+    """The part of the drive that goes through the console's pages about what is sold."""
+
+    def organize_in_the_console(self) -> None:
+        """Look at a large tenant, then do everything in a small one, from its first steps on."""
+        self._look_at_the_catalog(MemberBrowser(self.app, "big"))
+        new_organizer(self.app, "small", xpub=None)
+        self._sell_and_cancel(MemberBrowser(self.app, "small"))
+
+    def _look_at_the_catalog(self, member: MemberBrowser) -> None:
+        member.page_through("/console")
+        filters = ((None, *Publication), (None, *EventType), (None, "night"), SORTS)
+        for values in itertools.product(*filters):
+            asked = dict(zip(("status", "type", "q", "sort"), values, strict=True))
+            chosen = {name: value for name, value in asked.items() if value is not None}
+            member.page_through(f"/console/events?{urlencode(chosen)}")
+        here = f"/console/events/{self.hit.id}"
+        for path in ("/console/events/new", here, f"{here}/edit", f"{here}/cancel"):
+            member.open(path)
+
+    def _sell_and_cancel(self, member: MemberBrowser) -> None:
+        member.open("/console")
+        event = member.press("/console/events/new", _EVENT)
+        member.open("/console")
+        member.press(f"{event}/edit", {**_EVENT, "capacity": "9"})
+        member.open(f"{event}/tickets/new")
+        ticket_type = member.press(f"{event}/tickets/new", _TICKET_TYPE)
+        member.open("/console")
+        member.open(f"{ticket_type}/edit")
+        member.press(f"{ticket_type}/edit", {**_TICKET_TYPE, "capacity": "6"})
+        for path in (ticket_type, event):
+            for status in ("published", "draft", "published"):
+                member.press(f"{path}/status", {"status": status})
+            member.open(path)
+        member.open(f"{ticket_type}/cancel")
+        member.press(f"{ticket_type}/status", {"status": "canceled"})
+        for refund in ("", "on"):
+            member.press(f"{event}/cancel", {"status": "canceled", "refund": refund})
+        member.press("/console/wallet", {"xpub": new_xpub()})
+        member.press("/console/wallet/confirm", {"xpub": new_xpub()})
+        member.open("/console/wallet")
