@@ -17,7 +17,8 @@ ALLOWED = {
         r"worker walks events_to_erase"
     ),
     "The orders and admissions of one event that has ended or was canceled.": (
-        r"(worker|events\.set_event_status|pages_console_event_forms\.cancel_event) searches (intents|admissions)_of_event\w*,"
+        r"(worker|events\.set_event_status|pages_console_event_forms\.cancel_event)"
+        r" searches (intents|admissions)_of_event\w*,"
         r" then looks at .*"
     ),
     "Postgres chooses by the sizes of both tables. Here there are few offers.": (
