@@ -15,6 +15,7 @@ from playwright.sync_api import Error as BrowserError
 
 from tools import ToolMissing, anvil, headless
 from tools.screenshots_console import CONSOLE_SHOTS, FIRST_STEPS, session_of
+from tools.screenshots_desk import DESK_SHOTS
 from tools.screenshots_shop import CONFIRMATIONS, PRICE, Order, Shop, Shot
 from tools.stack import ROOT, Stack, StackFailed, free_port
 
@@ -116,6 +117,7 @@ SHOTS = (
     Shot("ticket-offered", lambda shop: _offer(shop)[0]),
     Shot("transfer", lambda shop: _offer(shop)[1]),
     *CONSOLE_SHOTS,
+    *DESK_SHOTS,
     Shot("order-reversed", _reversed),
     Shot("order-expired", _expired),
     Shot("order-expired-owed", _expired_owed),

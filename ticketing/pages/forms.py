@@ -41,9 +41,16 @@ class Form:
 def refused(error: TicketingError) -> Form:
     """Return the form that was sent, to be shown again with what is wrong."""
     errors = error.extensions["errors"] if isinstance(error, Invalid) else {}
-    sentences = {name: at_field(str(messages[0])) for name, messages in errors.items()}
+    sentences = {name: at_field(_first(messages)) for name, messages in errors.items()}
     values = {name: text for name, text in sent().items() if name != _PASSWORD}
     return Form(values=values, errors=sentences, refusal=error)
+
+
+def _first(messages: Any) -> str:
+    """Return one of the messages of a field. Those of a list are by place."""
+    while not isinstance(messages, str):
+        messages = next(iter(messages.values() if isinstance(messages, dict) else messages))
+    return str(messages)
 
 
 def shown_again(page: str, error: TicketingError) -> Response:

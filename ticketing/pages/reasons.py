@@ -41,6 +41,8 @@ _REASONS = {
     ),
     "member_exists": "Somebody with this email address is in the list already.",
     "key_not_active": "This key has expired or was revoked. Create a new one.",
+    "too_many_webhooks": "This is the largest number of webhooks. Delete one first.",
+    "too_many_deliveries": "Many deliveries wait to be sent already. Try again in a minute.",
     "has_intents": "People have ordered already, so it cannot be a draft. It can be canceled.",
     "invalid_transition": "That is not possible any more. Look at the status again.",
     "slug_taken": "Another of your events has this name in its address. Choose another one.",
@@ -68,6 +70,7 @@ _AT_FIELDS = {
     "Must not be above max_per_order.": "This is more than one order can have.",
     "Must be after sales_start_at.": "The sale would end before it starts.",
     "Not a valid URL.": "This is not the address of a website. It starts with https://",
+    "Must have either since or ids.": "Please write a date and a time.",
     "Not a valid email address.": "This is not an email address.",
 }
 

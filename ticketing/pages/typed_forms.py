@@ -37,7 +37,7 @@ def read(
     for name, text in forms.sent().items():
         field = known.get(name)
         if isinstance(field, fields.List):
-            values[name] = [each for each in request.form.getlist(name) if each]
+            values[name] = chosen(name)
         elif isinstance(field, Bool):
             # A hidden field of the same name is before the box, so that an empty box is sent.
             values[name] = text == CHECKED
@@ -50,6 +50,11 @@ def read(
     except ValidationError as error:
         raise Invalid(error.normalized_messages()) from None
     return loaded
+
+
+def chosen(name: str) -> list[str]:
+    """Return what was chosen in a field of several values."""
+    return [each for each in request.form.getlist(name) if each]
 
 
 def _value(field: fields.Field[Any] | None, text: str, zone: str, *, is_amount: bool) -> Any:

@@ -50,6 +50,7 @@ class SignedIn(Page):
         g.session_id, g.caller, g.email = found.session_id, found.caller, found.email
         g.csrf_token = session_cookie.csrf_token(secret)
         is_form = request.method == "POST"
+        request.get_data()  # keeps the body, which the form would use up: `once` compares it
         if is_form and not credentials.same(request.form.get(forms.CSRF_TOKEN, ""), g.csrf_token):
             raise SessionChanged
         if not found.caller.role.holds(self.writes if is_form else self.reads):

@@ -128,6 +128,7 @@ MAILS = {
     MailKind.EVENT_CANCELED: "Event canceled",
     MailKind.EVENT_MOVED: "Event moved",
     MailKind.WEBHOOK_FAILING: "Webhook fails",
+    MailKind.MEMBER_INVITED: "Invitation",
 }
 
 MAIL_STATUSES = {
@@ -166,6 +167,7 @@ SENT_TYPES = {
     NotificationType.TICKET_TYPE_AVAILABLE_AGAIN: "Ticket type available again",
     NotificationType.WEBHOOK_FAILING: "Webhook fails",
     NotificationType.WEBHOOK_TEST: "Test",
+    NotificationType.MEMBER_INVITED: "Member invited",
 }
 """All types of notifications."""
 
@@ -201,6 +203,34 @@ CONFLICTS = {
     ScanOutcome.NOT_OPEN: "The doors were not open yet.",
 }
 """Why somebody should not have been let in by a device that was offline."""
+
+MEMBER_ROLES = {
+    Role.READ: "Read everything",
+    Role.WRITE: "Edit events, tickets and the door too",
+    Role.ADMIN: "Everything, also money, keys and people",
+}
+"""What people may do. The role PAYWALL is for software."""
+
+KEY_ROLES = {
+    Role.READ: "Read everything",
+    Role.PAYWALL: "Sell: read, and order without limits",
+    Role.WRITE: "Edit events, tickets and the door too",
+    Role.ADMIN: "Everything, also money, keys and people",
+}
+
+_HOUR = 3600
+_DAY = 24 * _HOUR
+
+KEY_LIVES = {
+    _DAY: "1 day",
+    30 * _DAY: "30 days",
+    90 * _DAY: "90 days",
+    365 * _DAY: "1 year",
+}
+"""For how many seconds a key can live."""
+
+OVERLAPS = {0: "at once", _HOUR: "in 1 hour", _DAY: "in 1 day"}
+"""After how many seconds an earlier secret ends."""
 
 KEYS = {
     KeyStatus.ACTIVE: Word("Active", "good"),

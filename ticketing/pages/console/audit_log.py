@@ -1,0 +1,29 @@
+"""The console's page of the audit log: who changed what."""
+
+from ticketing.constants import Role
+from ticketing.pages.console import audit_words, filters
+from ticketing.pages.console.layout import page
+from ticketing.pages.console.surface import ConsoleBlueprint
+from ticketing.services.access import actors, audit_log
+from ticketing.web.context import caller
+
+PATH = "/console/audit-log"
+
+blp = ConsoleBlueprint("audit_log", __name__, reads=Role.ADMIN, writes=Role.ADMIN)
+
+
+@blp.get(PATH)
+def list_changes() -> str:
+    """List changes, the latest first."""
+    tenant_id = caller().tenant_id
+    actor, subject = filters.text("actor"), filters.text("subject")
+    found = audit_log.list_page(tenant_id, actor, subject, filters.page_request())
+    chosen = {"actor": actor, "subject": subject}
+    return page(
+        "audit_log.html",
+        "audit_log",
+        changes=[audit_words.change_of(each) for each in found.data],
+        names=actors.names(tenant_id, {str(each.actor) for each in found.data}),
+        chosen=chosen,
+        next_page=filters.next_page(found, chosen),
+    )

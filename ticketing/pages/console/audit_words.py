@@ -1,0 +1,125 @@
+"""Entries of the audit log in words: what was done, to what, and each field before and after."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from ticketing import formats, ids
+from ticketing.constants import CURRENCY
+from ticketing.models.audit_log import AuditLogEntry
+
+ACTIONS = {
+    "admissions_add_guests": "Guest added",
+    "admissions_reissue_admission": "New code for a ticket",
+    "admissions_void_admission": "Ticket taken back",
+    "api_keys_create_api_key": "API key created",
+    "api_keys_revoke_api_key": "API key revoked",
+    "api_keys_rotate_api_key": "New secret of an API key",
+    "door_devices_create_door_device": "Device for the door added",
+    "door_devices_revoke_door_device": "Device for the door revoked",
+    "erasure_erase_admission": "Holder erased",
+    "erasure_erase_intent": "Buyer and holders erased",
+    "events_change_event": "Event changed",
+    "events_create_event": "Event created",
+    "events_set_event_status": "Event published or canceled",
+    "members_change_member": "Role of a person changed",
+    "members_disable_member": "Person disabled",
+    "members_invite_member": "Person invited",
+    "members_invite_member_again": "Person invited again",
+    "refunds_settle_refund": "Refund counted",
+    "refunds_waive_refund": "Refund waived",
+    "tenants_change_tenant": "Settings changed",
+    "ticket_types_change_ticket_type": "Ticket type changed",
+    "ticket_types_create_ticket_type": "Ticket type created",
+    "ticket_types_set_ticket_type_status": "Ticket type published or canceled",
+    "tokens_accept_invitation": "Invitation accepted",
+    "wallets_set_wallet": "Wallet set",
+    "webhooks_change_webhook": "Webhook changed",
+    "webhooks_create_webhook": "Webhook created",
+    "webhooks_delete_webhook": "Webhook deleted",
+    "webhooks_enable_webhook": "Webhook enabled",
+    "webhooks_resend_to_webhook": "Notifications sent again",
+    "webhooks_rotate_webhook": "New secret of a webhook",
+    "webhooks_test_webhook": "Webhook tested",
+}
+"""What was done, by the operation of the API. Commands of the command line have their own names."""
+
+_PAGES = {
+    ids.EVENT: "/console/events/",
+    ids.INTENT: "/console/orders/",
+    ids.ADMISSION: "/console/attendees/",
+    ids.API_KEY: "/console/keys/",
+    ids.MEMBER: "/console/people/",
+    ids.WEBHOOK_ENDPOINT: "/console/webhooks/",
+}
+_AMOUNTS = frozenset({"price_amount", "refunded", "waived"})
+"""Fields in micro-units."""
+
+
+class Difference(NamedTuple):
+    """A field before and after a change, each empty or a text. `before` None: it is new."""
+
+    name: str
+    before: str | None
+    after: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """One entry of the audit log. `path` is the page of its subject, if it has one."""
+
+    at: datetime
+    actor: str
+    address: str | None
+    action: str
+    label: str | None
+    subject: str
+    path: str | None
+    differences: Sequence[Difference]
+
+
+def change_of(entry: AuditLogEntry) -> Change:
+    """Return an entry of the audit log in words."""
+    before = None if entry.before is None else json.loads(entry.before)
+    return Change(
+        at=entry.at,
+        actor=entry.actor,
+        address=entry.address,
+        action=entry.action,
+        label=ACTIONS.get(entry.action),
+        subject=entry.subject,
+        path=_path(entry.subject),
+        differences=_differences(before, json.loads(entry.after)),
+    )
+
+
+def _path(subject: str) -> str | None:
+    found = (path for prefix, path in _PAGES.items() if ids.is_id(prefix, subject))
+    return next((path + subject for path in found), None)
+
+
+def _differences(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> list[Difference]:
+    return [
+        Difference(
+            name.replace("_", " "),
+            None if before is None else _text(name, before.get(name)),
+            _text(name, value),
+        )
+        for name, value in after.items()
+        # The subject is beside it, and fields that are empty from the start say nothing.
+        if name != "id" and not (before is None and value is None)
+    ]
+
+
+def _text(name: str, value: Any) -> str:
+    if value is None or value in ("", [], {}):
+        return ""
+    if isinstance(value, Mapping):
+        return ", ".join(_text(name, each) for each in value.values() if each is not None)
+    if isinstance(value, list):
+        return ", ".join(_text(name, each) for each in value)
+    if isinstance(value, int) and not isinstance(value, bool) and name in _AMOUNTS:
+        return formats.amount(value, CURRENCY)
+    return value if isinstance(value, str) else json.dumps(value)
