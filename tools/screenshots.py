@@ -15,6 +15,7 @@ from playwright.sync_api import Error as BrowserError
 
 from tools import ToolMissing, anvil, headless
 from tools.screenshots_console import CONSOLE_SHOTS, FIRST_STEPS, session_of
+from tools.screenshots_desk import DESK_SHOTS
 from tools.screenshots_door import (
     admitted,
     offline,
@@ -126,6 +127,7 @@ SHOTS = (
     Shot("ticket-offered", lambda shop: _offer(shop)[0]),
     Shot("transfer", lambda shop: _offer(shop)[1]),
     *CONSOLE_SHOTS,
+    *DESK_SHOTS,
     Shot("door-unpaired", scanner_url, act=unpaired),
     Shot("door-ready", scanner_url, act=ready),
     Shot("door-admitted", scanner_url, act=admitted),

@@ -8,6 +8,7 @@ import pytest
 from tests.support.console import PASSWORD, SAME_ORIGIN, hidden_fields, sign_in, signed_in
 from tests.support.factories import cli
 from ticketing import clock
+from ticketing.models.admissions import Admission
 
 ACCOUNT = "/console/account"
 
@@ -119,3 +120,11 @@ def test_refused_settings_are_shown_again(console):
     answer = console.send("/console/settings", {"name": "Acme", "accent_color": "#ffffff"})
     assert answer.status_code == 422
     assert 'value="#ffffff"' in answer.text and 'id="accent_color-error"' in answer.text
+
+
+def test_the_same_key_with_other_content_is_another_form(acme, console):
+    ticket = acme.ticket()
+    path = f"/console/events/{ticket['event_id']}/guests"
+    for guest in ("Ada", "Ada", "Grace"):
+        console.send(path, {"ticket_id": ticket["id"], "guests": guest})
+    assert Admission.select().count() == 2

@@ -26,18 +26,18 @@ _EVENT = {
 _TICKET_TYPE = {"name": "Seat", "price_amount": "0", "chain_id": "", "capacity": "5"}
 
 
-class _Member:
+class MemberBrowser:
     """A member with a browser, who is an administrator."""
 
-    def __init__(self, app, slug):
+    def __init__(self, app, slug, email=EMAIL):
         self._browser: FlaskClient = app.test_client()
-        self._slug = slug
-        arguments = ("members", "add", slug, EMAIL, "--role", "admin", "--password-stdin")
+        self._slug, self._email = slug, email
+        arguments = ("members", "add", slug, email, "--role", "admin", "--password-stdin")
         cli(app, *arguments, stdin=PASSWORD)
         self.sign_in()
 
     def sign_in(self):
-        form = {"tenant": self._slug, "email": EMAIL, "password": PASSWORD}
+        form = {"tenant": self._slug, "email": self._email, "password": PASSWORD}
         self._post("/console/sign-in", form)
         token = hidden_fields(self.open(ACCOUNT))["csrf_token"]
         self._hidden = {"csrf_token": token, "idempotency_key": "0" * 32}
@@ -54,7 +54,10 @@ class _Member:
 
     def press(self, path, form):
         """Send a form twice, as a double click does. Return where it leads."""
-        return [self._post(path, {**self._hidden, **form}) for _ in range(2)][1]
+        return [self.press_once(path, form) for _ in range(2)][1]
+
+    def press_once(self, path, form):
+        return self._post(path, {**self._hidden, **form})
 
     def end(self, path):
         """Send the form that ends the session."""
@@ -77,13 +80,13 @@ class CatalogDrive(PeopleDrive):
 
     def organize_in_the_console(self) -> None:
         """Look at a large tenant, then do everything in a small one, from its first steps on."""
-        self._look_at_the_catalog(_Member(self.app, "big"))
+        self._look_at_the_catalog(MemberBrowser(self.app, "big"))
         new_organizer(self.app, "small", xpub=None)
-        member = _Member(self.app, "small")
+        member = MemberBrowser(self.app, "small")
         self._sell_and_cancel(member)
         self._leave(member)
 
-    def _look_at_the_catalog(self, member: _Member) -> None:
+    def _look_at_the_catalog(self, member: MemberBrowser) -> None:
         member.page_through("/console")
         filters = ((None, *Publication), (None, *EventType), (None, "night"), SORTS)
         for values in itertools.product(*filters):
@@ -94,7 +97,7 @@ class CatalogDrive(PeopleDrive):
         for path in ("/console/events/new", here, f"{here}/edit", f"{here}/cancel"):
             member.open(path)
 
-    def _sell_and_cancel(self, member: _Member) -> None:
+    def _sell_and_cancel(self, member: MemberBrowser) -> None:
         member.open("/console")
         event = member.press("/console/events/new", _EVENT)
         member.open("/console")
@@ -116,7 +119,7 @@ class CatalogDrive(PeopleDrive):
         member.press("/console/wallet/confirm", {"xpub": new_xpub()})
         member.open("/console/wallet")
 
-    def _leave(self, member: _Member) -> None:
+    def _leave(self, member: MemberBrowser) -> None:
         member.open("/console/settings")
         member.press("/console/settings", {"name": "Small Nights"})
         member.end("/console/sign-out")

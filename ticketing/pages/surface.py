@@ -52,10 +52,11 @@ class PageBlueprint(Blueprint):
         self.guard = guard
         self.is_secret = is_secret
         self.headers = {**dict(HEADERS), **headers}
-        self.before_request(self._check)
+        self.before_request(self.check_request)
         self.after_request(self._add_headers)
 
-    def _check(self) -> AnyResponse | None:
+    def check_request(self) -> AnyResponse | None:
+        """Check size, origin, guard and limits of a request. Return an answer to send instead."""
         request.max_content_length = self.max_form_bytes
         if (request.content_length or 0) > self.max_form_bytes:
             raise PayloadTooLarge(f"The form exceeds {self.max_form_bytes // 1024} KiB.")

@@ -66,7 +66,7 @@ def show_order(intent_id: str) -> str:
         order=order,
         zone=order.event.timezone,
         network=None if order.chain_id is None else chains.name_of(order.chain_id, config()),
-        entries=timeline.of(reading.of_intent(tenant_id, intent_id)),
+        entries=timeline.of(reading.of_intent(order)),
         mails=mails.about(tenant_id, [intent_id, *(each.id for each in order.admissions)]),
         words=words,
     )

@@ -50,6 +50,7 @@ class SignedIn(Page):
         g.session_id, g.caller, g.email = found.session_id, found.caller, found.email
         g.csrf_token = session_cookie.csrf_token(secret)
         is_form = request.method == "POST"
+        request.get_data()  # keeps the body, which the form would use up: `once` compares it
         if is_form and not credentials.same(request.form.get(forms.CSRF_TOKEN, ""), g.csrf_token):
             raise SessionChanged
         if not found.caller.role.holds(self.writes if is_form else self.reads):
@@ -73,9 +74,10 @@ class ConsoleBlueprint(PageBlueprint):
         # Browsers must not keep these pages, and search engines must not find them.
         super().__init__(f"console_{name}", import_name, guard=guard, is_secret=True, **options)
 
-    def _check(self) -> AnyResponse | None:
+    def check_request(self) -> AnyResponse | None:
+        """Check a request. Without a session, lead to the sign-in page."""
         try:
-            return super()._check()
+            return super().check_request()
         except Unauthenticated:
             return redirect(f"{SIGN_IN}?next={quote(_wanted(), safe='/')}", 303)
 

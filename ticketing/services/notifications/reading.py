@@ -10,6 +10,7 @@ from ticketing import clock
 from ticketing.db.connection import snapshot, write_transaction
 from ticketing.errors import FeedPositionGone
 from ticketing.models.notifications import Notification, NotificationFeed
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.notification_types import NotificationType
 from ticketing.services.notifications import numbering
@@ -56,18 +57,13 @@ def page(
     return FeedPage(rows, last)
 
 
-def of_intent(tenant_id: str, intent_id: str) -> Sequence[Notification]:
+def of_intent(intent: PaymentIntent) -> Sequence[Notification]:
     """Return what is kept of an order and its admissions, in the order of the inserts.
 
     At most OF_INTENT, the latest ones.
     """
-    latest = (
-        Notification.select()
-        .where(Notification.intent_id == intent_id, Notification.tenant == tenant_id)
-        .order_by(Notification.position.desc())
-        .limit(OF_INTENT)
-    )
-    return list(latest)[::-1]
+    of_it = Notification.select().where(Notification.intent_id == intent.id)
+    return list(of_it.order_by(Notification.position.desc()).limit(OF_INTENT))[::-1]
 
 
 def forget_old(days: int) -> None:

@@ -1,0 +1,155 @@
+"""What members do in the console after a sale, while the plans of all queries are recorded."""
+
+import itertools
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from tests.support.admissions import FREE, admissions_of, given
+from tests.support.catalog_drive import CatalogDrive, MemberBrowser
+from tests.support.console import PASSWORD, SAME_ORIGIN
+from tests.support.factories import PRICE, Buyer
+from tests.support.mails import ADA, PUBLIC_URL
+from tests.support.notifications_drive import NOBODY
+from tests.support.webhook_endpoints import Webhook
+from ticketing.constants import (
+    AdmissionStatus,
+    Flag,
+    IntentStatus,
+    KeyStatus,
+    RefundStatus,
+)
+from ticketing.models.api_keys import ApiKey
+from ticketing.models.door import DoorDevice
+from ticketing.models.members import Member, Session
+from ticketing.models.notifications import Notification, WebhookEndpoint
+from tools import anvil
+
+
+class DeskDrive(CatalogDrive):
+    """The part of the drive that goes through the console's pages about sold tickets."""
+
+    webhook: Webhook
+    key: ApiKey
+
+    def sit_at_the_desk(self) -> None:
+        """Look at every list of a large tenant, then do everything in a small one."""
+        self._member = MemberBrowser(self.app, "big", "desk@example.org")
+        self._look_at_lists()
+        self._member = MemberBrowser(self.app, "acme", "desk@example.org")
+        self._look_at_an_order()
+        self._give_tickets()
+        self._settle()
+        self._manage_access()
+        self._manage_webhooks()
+        self._sign_in_and_out()
+
+    def _look_at_lists(self) -> None:
+        event = self.hit.id
+        anything: dict[str, tuple[Any, ...]] = {"event_id": (event,)}
+        for path, filters in (
+            ("orders", {**anything, "status": IntentStatus, "flag": Flag}),
+            (
+                "attendees",
+                {**anything, "status": AdmissionStatus, "used": ("yes", "no"), "q": ("night",)},
+            ),
+            ("refunds", {"status": RefundStatus}),
+            ("people", {}),
+            ("keys", {"status": KeyStatus}),
+            ("webhooks", {}),
+            (f"webhooks/{self.webhook.id}", {}),
+            ("audit-log", {"actor": ("cli",), "subject": (self.key.id,)}),
+            (f"events/{event}/door", {}),
+            (f"events/{event}/door/counts", {}),
+            (f"events/{event}/guests", {}),
+        ):
+            for values in itertools.product(*((None, *choices) for choices in filters.values())):
+                asked = dict(zip(filters, values, strict=True))
+                chosen = {k: v for k, v in asked.items() if v is not None}
+                self._member.page_through(f"/console/{path}?{urlencode(chosen)}")
+        for name in ("attendees", "orders", "payments"):
+            self._open(f"events/{event}/{name}.csv")
+
+    def _look_at_an_order(self) -> None:
+        buyer = given(self.acme, self.acme.ticket(**FREE), quantity=2, buyer=ADA)
+        first, second = admissions_of(buyer)
+        on_chain = (anvil.TOKEN_ADDRESS, "0x" + "ab" * 32)
+        for text in (ADA["email"], buyer.intent["id"], first.id, *on_chain):
+            self._open(f"orders?{urlencode({'q': text})}")
+        self._open(f"orders/{buyer.intent['id']}")
+        self._open(f"attendees/{first.id}")
+        self._press(f"attendees/{first.id}/reissue", {"email": "new@example.org"})
+        self._press(f"attendees/{first.id}/reissue", {})
+        self._press(f"attendees/{second.id}/void", {"reason": "Asked for.", "refund": "on"})
+        self._press(f"attendees/{first.id}/erase", {})
+        self._press(f"orders/{buyer.intent['id']}/erase", {})
+
+    def _give_tickets(self) -> None:
+        ticket = self.acme.ticket()
+        here = f"events/{ticket['event_id']}"
+        self._press(f"{here}/guests", {"ticket_id": ticket["id"], "guests": "Grace\nAda"})
+        self._press(f"{here}/door/devices", {"name": "Phone", "gate": "", "show_names": ""})
+        device = DoorDevice.get(DoorDevice.event == ticket["event_id"]).id
+        self._press(f"{here}/door/devices/{device}/revoke", {})
+
+    def _settle(self) -> None:
+        buyer: Buyer = self.acme.buyer(self.ticket)
+        buyer.pay(self.node, PRICE + 9)
+        self.work()
+        path = f"refunds/{buyer.intent['id']}"
+        self._open(path)
+        anvil.mint(self.node.rpc, anvil.TOKEN_ADDRESS, self.node.rpc("eth_accounts")[5], 7)
+        sent = anvil.transfer(self.node.rpc, anvil.TOKEN_ADDRESS, anvil.BUYER, 7, sender=5)
+        self._press(f"{path}/settle", {"tx_hash": sent["transactionHash"]})
+        self._press(f"{path}/waive", {"amount": "2", "reason": "Less than the fee."})
+
+    def _manage_access(self) -> None:
+        self._press("keys", {"name": "k", "role": "read", "ttl_seconds": "86400"})
+        key = ApiKey.select().order_by(ApiKey.id.desc()).first().id
+        self._open(f"keys/{key}")
+        self._press(f"keys/{key}/rotate", {"overlap_seconds": "0"})
+        self._press(f"keys/{key}/revoke", {})
+        self._press("people", {"email": "carol@example.org", "role": "read"})
+        member = Member.get(Member.email == "carol@example.org").id
+        self._open(f"people/{member}")
+        self._press(f"people/{member}/role", {"role": "write"})
+        self._press(f"people/{member}/invite", {})
+        self._press(f"people/{member}/disable", {})
+
+    def _manage_webhooks(self) -> None:
+        self._press("webhooks", {"url": NOBODY, "types": "*"})
+        here = f"webhooks/{WebhookEndpoint.select().order_by(WebhookEndpoint.id.desc()).first().id}"
+        notification = Notification.select().order_by(Notification.position.desc()).first().id
+        for action, form in (
+            ("change", {"url": f"{NOBODY}2", "types": "refund.due"}),
+            ("rotate", {"overlap_seconds": "0"}),
+            ("test", {}),
+            ("resend", {"ids": notification}),
+            ("resend", {"since": "2020-01-01T00:00"}),
+            ("enable", {}),
+        ):
+            self._press(f"{here}/{action}", form)
+        self._open(here)
+        # Only once: then it is gone.
+        self._member.press_once(f"/console/{here}/delete", {})
+
+    def _sign_in_and_out(self) -> None:
+        asked = {"email": "dora@example.org", "role": "read"}
+        invited = self.key_of("acme").post(f"{self.acme.path}/members", asked).json
+        browser = self.app.test_client()
+        here = {"headers": SAME_ORIGIN, "base_url": PUBLIC_URL}
+        assert browser.get("/console/sign-in", **here).status_code == 200
+        link = urlsplit(invited["invitation_url"]).path
+        assert browser.get(link, **here).status_code == 200
+        accepted = browser.post(link, data={"password": PASSWORD}, **here)
+        assert accepted.status_code == 303
+        session = Session.get(Session.member == invited["id"]).id
+        self._press("settings", {"name": "Acme Nights"})
+        self._open("settings")
+        self._press(f"account/sessions/{session}/end", {})
+        self._member.press_once("/console/sign-out", {})
+
+    def _open(self, path: str) -> None:
+        self._member.open(f"/console/{path}")
+
+    def _press(self, path: str, form: dict[str, str]) -> None:
+        self._member.press(f"/console/{path}", form)
