@@ -77,6 +77,7 @@ class Change:
     label: str | None
     subject: str
     path: str | None
+    is_new: bool
     differences: Sequence[Difference]
 
 
@@ -91,6 +92,7 @@ def change_of(entry: AuditLogEntry) -> Change:
         label=ACTIONS.get(entry.action),
         subject=entry.subject,
         path=_path(entry.subject),
+        is_new=before is None,
         differences=_differences(before, json.loads(entry.after)),
     )
 

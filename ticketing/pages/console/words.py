@@ -181,7 +181,7 @@ DEVICES = {
 SCANS = {
     ScanOutcome.ADMITTED: Word("Came in", "good"),
     ScanOutcome.UNDONE: Word("Entry undone"),
-    ScanOutcome.CONFLICT: Word("Came in, but should not have", "bad"),
+    ScanOutcome.CONFLICT: Word("Conflict", "bad"),
     ScanOutcome.ALREADY_REDEEMED: Word("Already used", "bad"),
     ScanOutcome.SUSPENDED: Word("Suspended", "bad"),
     ScanOutcome.VOID: Word("Taken back", "bad"),
