@@ -61,7 +61,7 @@ def _of_event(found: FirstSteps, tenant: Tenant) -> list[Step]:
         ),
         Step(
             "Test purchase",
-            "Buy a ticket yourself, as your guests will. You get the money back: it is yours.",
+            "Buy a ticket yourself, as your guests will. The money arrives in your own wallet.",
             "Open the public page",
             False,
             f"/{tenant.slug}/{event.slug}" if event and found.is_published else None,
