@@ -172,3 +172,13 @@ class IntentListQuery(PageQuery):
     status = one_of(IntentStatus, load_default=None, allow_none=False)
     event_id = Text(load_default=None, allow_none=False, validate=validate.Length(1, 80))
     flag = one_of(Flag, load_default=None, allow_none=False)
+    q = Text(
+        load_default=None,
+        allow_none=False,
+        validate=validate.Length(1, 254),
+        metadata={
+            "description": "The id of an order or of a ticket, a payment address, the hash of a"
+            " payment's transaction, or the buyer's complete email address. The other filters do"
+            " not apply. The newest come first, at most 100, on one page."
+        },
+    )

@@ -53,9 +53,10 @@ def _with_sales(shop: Shop) -> str:
     for order, quantity in zip(orders, _SOLD_PER_DAY, strict=True):
         order.pay(PRICE * quantity)
     shop.mine(CONFIRMATIONS)
+    for order in orders:
+        order.wait(lambda it: it["status"] == "confirmed")
     with sqlite3.connect(shop.stack.environ["DATABASE_URL"].removeprefix("sqlite:///")) as rows:
         for days_ago, order in enumerate(orders):
-            order.wait(lambda it: it["status"] == "confirmed")
             rows.execute(_EARLIER, (f"-{days_ago} days", order.id))
     return "/console"
 

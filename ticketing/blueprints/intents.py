@@ -7,7 +7,7 @@ from schemas.intents import AdminIntentDetailSchema, AdminIntentSchema, IntentLi
 from ticketing.constants import Role
 from ticketing.errors import NotFound
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.services.orders import intents
+from ticketing.services.orders import intents, order_search
 from ticketing.services.pagination import Page
 from ticketing.web import auth
 from ticketing.web.blueprint import ApiBlueprint
@@ -26,8 +26,8 @@ blp = ApiBlueprint(
 @blp.arguments(IntentListQuery, location="query")
 @blp.response(200, page_of(AdminIntentSchema))
 def list_intents(query: dict[str, Any], tenant: str) -> Page[PaymentIntent]:
-    """List the tenant's payment intents."""
-    return intents.list_page(caller().tenant_id, page_request(query), **query)
+    """List the tenant's payment intents, or find those that `q` identifies."""
+    return order_search.list_page(caller().tenant_id, page_request(query), **query)
 
 
 @blp.get("/intents/<intent_id>")

@@ -13,7 +13,6 @@ from ticketing.services.access import audit_log
 from ticketing.services.catalog import titles
 from ticketing.services.notifications import mails, reading
 from ticketing.services.orders import intents, order_search
-from ticketing.services.pagination import Page
 from ticketing.web.audited import actor
 from ticketing.web.context import caller, config
 
@@ -29,17 +28,15 @@ def list_orders() -> str:
     tenant_id, searched = caller().tenant_id, filters.text("q")
     event_id = filters.text("event_id")
     status, flag = filters.choice("status", IntentStatus), filters.choice("flag", Flag)
-    if searched is not None:
-        found = Page(order_search.find(tenant_id, searched), None)
-    else:
-        found = intents.list_page(
-            tenant_id,
-            filters.page_request(),
-            event_id=event_id,
-            status=status,
-            flag=flag,
-            newest_first=True,
-        )
+    found = order_search.list_page(
+        tenant_id,
+        filters.page_request(),
+        searched,
+        event_id=event_id,
+        status=status,
+        flag=flag,
+        newest_first=True,
+    )
     chosen = {"event_id": event_id, "status": status, "flag": flag}
     titles.add_to(found.data)
     return page(

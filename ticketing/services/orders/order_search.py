@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from peewee import Expression, fn
 
@@ -13,6 +14,7 @@ from ticketing.models.admissions import Admission
 from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.services import chains
 from ticketing.services.orders import intents
+from ticketing.services.pagination import Page, PageRequest
 
 MOST = 100
 """How many orders a search returns."""
@@ -21,12 +23,21 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _TRANSACTION = re.compile(r"0x[0-9a-fA-F]{64}")
 
 
-def find(tenant_id: str, text: str) -> Sequence[PaymentIntent]:
-    """Return the orders of a tenant that a text identifies, with payment details, newest first.
+def list_page(
+    tenant_id: str, page: PageRequest, q: str | None, **filters: Any
+) -> Page[PaymentIntent]:
+    """Return a page of a tenant's intents, or with `q` those that it identifies, on one page.
 
-    The text is an order's id, a ticket's id, a payment address, the transaction of a payment, or
-    the buyer's complete email address in any case. Of an address, the latest MOST are returned.
+    `q` is an order's id, a ticket's id, a payment address, the transaction of a payment, or the
+    buyer's complete email address in any case. Then the filters of `intents.list_page` do not
+    apply; the newest come first, and of an email address the latest MOST.
     """
+    if q is None:
+        return intents.list_page(tenant_id, page, **filters)
+    return Page(_find(tenant_id, q), None)
+
+
+def _find(tenant_id: str, text: str) -> Sequence[PaymentIntent]:
     of_tenant = PaymentIntent.select().where(PaymentIntent.tenant == tenant_id)
     named = _named(text)
     if named is None:
