@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, expect
 from tests.support.browser import Visits, visits
 from tests.support.holders import bought
 from tests.support.remote import PATIENCE_SECONDS
+from tests.support.scanner import Doors
 from tools import ToolMissing, headless
 
 SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
@@ -81,6 +82,12 @@ def visit(chromium: Browser) -> Iterator[Visits]:
 def variables(variables: dict[str, str]) -> dict[str, str]:
     """The configuration of `stack`, with its own address as PUBLIC_URL."""
     return {**variables, "PUBLIC_URL": f"http://127.0.0.1:{variables['PORT']}"}
+
+
+@pytest.fixture
+def doors(remote, stack):
+    """An event of `remote` with door devices."""
+    return Doors(remote, stack.url)
 
 
 def key_in(page):

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from tests.support.fake_camera import write_video
 from tests.support.remote import eventually
-from tests.support.scanner import Doors, forged
+from tests.support.scanner import forged
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -34,11 +34,6 @@ def video(tmp_path_factory):
 @pytest.fixture(scope="module")
 def chromium_arguments(video):
     return [f"--use-file-for-fake-video-capture={video}"]
-
-
-@pytest.fixture
-def doors(remote, stack):
-    return Doors(remote, stack.url)
 
 
 def decisions(phone):

@@ -4,7 +4,6 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support.remote import eventually
-from tests.support.scanner import Doors
 from ticketing.pages import door as page
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -20,11 +19,6 @@ NEW_VERSION = """async ([cache, path]) => {
     await old.put(path, new Response(text, {headers: {"Content-Type": "text/html"}}));
     return caches.keys();
 }"""
-
-
-@pytest.fixture
-def doors(remote, stack):
-    return Doors(remote, stack.url)
 
 
 @pytest.fixture
