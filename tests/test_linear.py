@@ -70,6 +70,14 @@ HOSTILE = {
         ("", "http", ""),
         ("https://", "a", ""),
     ],
+    "ticketing/pages/typed_forms.py: [0-9]{1,19}": [("", "1", "")],
+    "ticketing/pages/typed_forms.py: ([0-9]{1,12})(?:[.,]([0-9]{1,6}))?": [
+        ("", "1", ""),
+        ("1.", "1", ""),
+    ],
+    "ticketing/pages/console/sign_in.py: /(?![/\\\\])[!-~]{0,2000}": [("/", "a", " ")],
+    "ticketing/services/orders/order_search.py: 0x[0-9a-fA-F]{40}": [("0x", "a", "")],
+    "ticketing/services/orders/order_search.py: 0x[0-9a-fA-F]{64}": [("0x", "a", "")],
     "ticketing/credentials.py: to_([0123456789abcdefghjkmnpqrstvwxyz]{26})_[0-9a-f]{40}": [
         ("to_", "0", ""),
     ],
@@ -166,7 +174,7 @@ for where in ("base", "webhooks"):
     pattern = "^[Hh][Tt][Tt][Pp][Ss]?://[^\\s\\u001c-\\u001f\\u0085\\u180e\\ufeff]+$"
     HOSTILE[f"schemas/{where}.py: {pattern}"] = [("http://", "a", " "), ("", "http://", " ")]
 
-for where in ("admissions", "events", "refunds", "tenants", "ticket_types"):
+for where in ("admissions", "events", "forms", "refunds", "tenants", "ticket_types"):
     blank = "\\s\\u001c-\\u001f\\u0085\\u180e\\ufeff"
     pattern = f"^[{blank}]*[^\\u0000{blank}][^\\u0000]*$"
     HOSTILE[f"schemas/{where}.py: {pattern}"] = [("", "a", "\0"), SPACES, ("", " a", "\0")]
