@@ -5,6 +5,7 @@ from uuid import uuid4
 import pytest
 
 from tests.support import mcp
+from tests.support.factories import in_days
 from tools import anvil
 
 BUYERS = {
@@ -66,6 +67,8 @@ def test_a_client_buys_a_ticket_and_the_door_lets_its_holder_in(client, node, st
     (held,) = client(("get_ticket", opened)).results
     assert held["qr"] == admission["qr"]
 
+    event = f"{remote.path}/events/{ticket['event_id']}"
+    assert remote.send("PATCH", event, {"doors_open_at": in_days(-1)}).status == 200
     scan = {**named, "nonce": str(uuid4()), "qr": held["qr"]}
     door = client(
         ("check_in", scan),
