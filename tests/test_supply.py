@@ -20,6 +20,9 @@ PINNED = [
 ]
 INSTALLED = PINNED[:2]
 
+ELSEWHERE = {"colorama", "httpx2-jsfetch", "pywin32", "typing-extensions"}
+"""Pinned for Windows, for browsers, or for older Pythons."""
+
 SERVICE = ["app.py", "gunicorn.conf.py", "ticketing/**/*.py", "schemas/**/*.py"]
 WORKSHOP = ["tests/**/*.py", "tools/**/*.py", "bench/**/*.py"]
 
@@ -125,7 +128,7 @@ def test_make_installs_nothing_without_its_hash_and_builds_nothing(starts_proces
 def test_the_suite_runs_with_what_is_pinned():
     for name in INSTALLED:
         for each, version in licenses.pins(ROOT / name).items():
-            if each not in ("colorama", "typing-extensions"):  # for Windows, for older Pythons
+            if each not in ELSEWHERE:
                 assert distribution(each).version == version
 
 
