@@ -22,6 +22,7 @@ from ticketing.blueprints import (
     exports,
     holders,
     intents,
+    mcp,
     members,
     metrics,
     notifications,
@@ -32,6 +33,7 @@ from ticketing.blueprints import (
     sales,
     system,
     tenants,
+    texts,
     ticket_types,
     tokens,
     transfers,
@@ -97,7 +99,8 @@ def build() -> Flask:
     api = openapi.make_api(app)
     for surface in SURFACES:
         api.register_blueprint(surface.blp)
-    app.register_blueprint(metrics.blp)
+    for undocumented in (metrics, mcp, texts):
+        app.register_blueprint(undocumented.blp)
     pages.register(app)
     cli.register(app)
     app.wsgi_app = Front(app)  # type: ignore[method-assign]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from schemas.base import RFC3339, SLUG
+from schemas.scans import UUID
 from schemas.tenants import COLOR
 from tests.support.linear import grown, is_linear
 from ticketing.services.exports import cells
@@ -159,6 +160,8 @@ HOSTILE = {
     "schemas/base.py: -?[0-9]{1,19}": [("", "1", "")],
     f"schemas/base.py: {RFC3339}": [("2026-01-01T00:00:00.", "1", "Z"), ("", "2026-", "")],
     "schemas/base.py: ^[A-Za-z0-9_-]+$": [("", "a", "!")],
+    "schemas/mcp.py: ^[!-~]+$": [("", "a", " ")],
+    f"schemas/mcp.py: {UUID}": [("", "0", ""), ("", "0000-", "")],
     f"schemas/events.py: {SLUG}": SLUGS,
     f"schemas/tenants.py: {COLOR}": [("#", "a", ""), ("", "#", "")],
     "schemas/manifest.py: ^[A-Za-z0-9_-]+$": [("", "a", "!")],

@@ -20,6 +20,9 @@ PINNED = [
 ]
 INSTALLED = PINNED[:2]
 
+ELSEWHERE = {"colorama", "httpx2-jsfetch", "pywin32", "typing-extensions"}
+"""Pinned for Windows, for browsers, or for older Pythons."""
+
 SERVICE = ["app.py", "gunicorn.conf.py", "ticketing/**/*.py", "schemas/**/*.py"]
 WORKSHOP = ["tests/**/*.py", "tools/**/*.py", "bench/**/*.py"]
 
@@ -103,7 +106,7 @@ def test_what_is_pinned_is_what_was_asked_for_and_agrees_with_the_other_files(na
         )
 
 
-@pytest.mark.parametrize("folder", ["tools", "tools/browser"])
+@pytest.mark.parametrize("folder", ["tools", "tools/browser", "tests/mcp/client"])
 def test_what_comes_from_npm_is_pinned_by_version_and_integrity(folder):
     asked = json.loads((ROOT / folder / "package.json").read_text())["dependencies"]
     locked = json.loads((ROOT / folder / "package-lock.json").read_text())["packages"]
@@ -136,7 +139,7 @@ def test_make_installs_nothing_without_its_hash_and_builds_nothing(starts_proces
 def test_the_suite_runs_with_what_is_pinned():
     for name in INSTALLED:
         for each, version in licenses.pins(ROOT / name).items():
-            if each not in ("colorama", "typing-extensions"):  # for Windows, for older Pythons
+            if each not in ELSEWHERE:
                 assert distribution(each).version == version
 
 

@@ -15,11 +15,12 @@ from ticketing.constants import Role
 from ticketing.limits import CallClass
 from ticketing.pages.surface import PageBlueprint
 from ticketing.web import auth, secret_guards
+from ticketing.web.agent_guard import Agent
 from ticketing.web.blueprint import ApiBlueprint
 
 ADMIN, CHECKOUT, DOOR = "/v1/admin/", "/v1/checkout/", "/v1/door/tenants/"
 OF_TENANT = f"{ADMIN}tenants/<tenant>"
-ASK_NOBODY = {"tokens", "public", "system", "chains", "transfers", "pairing"}
+ASK_NOBODY = {"tokens", "public", "system", "chains", "transfers", "pairing", "texts"}
 NEEDED = {
     "": (Role.ADMIN, Role.ADMIN),
     "apikeys": (Role.ADMIN, Role.ADMIN),
@@ -91,6 +92,11 @@ def _of_door(endpoint: Endpoint, kind: Kind | Role) -> Due:
     return PASSES if kind.holds(Role.WRITE) else (403, "insufficient_role")
 
 
+def _of_agent(endpoint: Endpoint, kind: Kind | Role) -> Due:
+    wrong = (Kind.SCHEME, Kind.BEARER, Kind.BAD, Kind.METRICS)
+    return UNAUTHENTICATED if kind in wrong else PASSES
+
+
 def _of_scraper(endpoint: Endpoint, kind: Kind | Role) -> Due:
     return PASSES if kind is Kind.METRICS else UNAUTHENTICATED
 
@@ -102,6 +108,7 @@ ROWS: dict[type, Callable[[Endpoint, Kind | Role], Due]] = {
     secret_guards.Holder: _of_holder,
     secret_guards.Door: _of_door,
     auth.Scraper: _of_scraper,
+    Agent: _of_agent,
 }
 """How each kind of guard answers each kind of credential."""
 

@@ -10,7 +10,10 @@ from tests.support.json_schema import check, resolve
 from tests.support.webhook_endpoints import new_webhook
 
 METHODS = {"get", "put", "post", "delete", "patch", "head", "options", "trace"}
-NOT_DOCUMENTED = {"/metrics", "/static/<path:filename>", "/openapi.json", "/docs", "/"}
+NOT_DOCUMENTED = {
+    *("/metrics", "/static/<path:filename>", "/openapi.json", "/docs", "/"),
+    *("/mcp", "/llms.txt", "/robots.txt"),
+}
 PROBLEM = "application/problem+json"
 TEXTS = {".csv": "text/csv", ".ics": "text/calendar"}
 """The responses that are not JSON, by the end of their path."""

@@ -10,6 +10,7 @@ from flask import request, request_finished, request_started
 from bench.generate import Scale, fill
 from tests.conftest import NO_LIMITS
 from tests.support.admissions_drive import post_twice
+from tests.support.agents_drive import AgentsDrive
 from tests.support.desk_drive import DeskDrive
 from tests.support.factories import (
     PRICE,
@@ -49,7 +50,7 @@ def environ(environ):
         yield {**environ, **limits, **previous, **hooks, **mail, "METRICS_TOKEN": METRICS_TOKEN}
 
 
-class Drive(DeskDrive):
+class Drive(AgentsDrive, DeskDrive):
     """Sends every kind of request, on a database of some size."""
 
     def __init__(self, app, node):
@@ -89,6 +90,7 @@ class Drive(DeskDrive):
             self.look_at_sales()
             self.organize_in_the_console()
             self.sit_at_the_desk()
+            self.call_tools()
             self.look_at_the_rest()
 
     def _begin(self, sender, **_):

@@ -8,7 +8,10 @@ from ticketing.pages import render
 from ticketing.pages.surface import HEADERS
 
 _FOR_PROGRAMS = frozenset(
-    ("v1", "mcp", "static", "openapi.json", "healthz", "readyz", "metrics"),
+    [
+        *("v1", "mcp", "static", "openapi.json", "llms.txt", "robots.txt"),
+        *("healthz", "readyz", "metrics"),
+    ],
 )
 """The first words of paths that programs ask for."""
 

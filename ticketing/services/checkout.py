@@ -71,6 +71,28 @@ class Order:
     buyer_name: str | None = None
 
 
+@dataclass(frozen=True)
+class Quote:
+    """What an order would cost now, in micro-units."""
+
+    ticket_type: TicketType
+    quantity: int
+
+    @property
+    def amount(self) -> int:
+        """The total."""
+        total: int = self.ticket_type.price_amount * self.quantity
+        return total
+
+
+def quote(tenant: Tenant, order: Order) -> Quote:
+    """Return what an order would cost now. Nothing is held. The errors are those of `preflight`."""
+    offer = offers.find(tenant, order.event_id, order.ticket_id)
+    _check_order(offer, order)
+    offers.check_left(offer, order.quantity)
+    return Quote(offer, order.quantity)
+
+
 def preflight(tenant: Tenant, order: Order, config: Config) -> PaymentIntent:
     """Hold the stock, fix the price, and issue the address, in one transaction.
 

@@ -141,12 +141,20 @@ def admit(needed: Role) -> None:
 
     Unauthenticated, WrongTenant, InsufficientRole.
     """
-    found = _authenticated()
-    if not found.belongs_to((request.view_args or {})["tenant"]):
+    found = authenticated()
+    check(found, (request.view_args or {})["tenant"], needed)
+    g.caller = found
+
+
+def check(found: Caller, tenant: str, needed: Role) -> None:
+    """Check that a caller belongs to this tenant and has this role.
+
+    WrongTenant, InsufficientRole.
+    """
+    if not found.belongs_to(tenant):
         raise WrongTenant
     if not found.role.holds(needed):
         raise InsufficientRole
-    g.caller = found
 
 
 def is_view(name: str | None) -> bool:
@@ -159,7 +167,7 @@ def counts_for_credential(call_class: CallClass) -> Counts | None:
     return Counts(call_class, g.caller.credential_id) if "caller" in g else None
 
 
-def _authenticated() -> Caller:
+def authenticated() -> Caller:
     """Return the caller of this request. Unauthenticated without a valid credential."""
     token = bearer()
     if token is not None:

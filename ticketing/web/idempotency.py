@@ -30,6 +30,7 @@ PATTERN = f"^({_BARE}|{_QUOTED})$"
 _KEY = re.compile(PATTERN)
 _NOT_STORED = {402, 409, 429}
 _SEE_OTHER = 303
+_ANONYMOUS = "anonymous"
 _DOUBLE_CLICK_SECONDS, _DOUBLE_CLICK_PAUSE = 2.0, 0.05
 
 View = Callable[..., Response]
@@ -68,7 +69,23 @@ def once(key: str, act: Callable[[], str]) -> str:
     StillRunning if the first one takes long.
     """
     claims = _claims(f"{_parse(key)}\n{hashlib.sha256(request.get_data()).hexdigest()}")
-    stored = _claim_in_time(claims)
+    return _once(claims, _claim_in_time, act)
+
+
+def once_for_content(key: str, content: str, act: Callable[[], str]) -> str:
+    """Do the same for a key that is a part of the body, of a client without a credential.
+
+    `content` is what must be the same in a repeat. KeyReused for other content. StillRunning.
+    """
+    return _once(_claims_of(_ANONYMOUS, key, content), idempotency.claim, act)
+
+
+def _once(
+    claims: Sequence[Claim],
+    claim: Callable[[Sequence[Claim]], Answer | None],
+    act: Callable[[], str],
+) -> str:
+    stored = claim(claims)
     if stored is not None:
         found: str = json.loads(stored.body)["id"]
         return found
@@ -191,13 +208,16 @@ def _parse(header: str) -> str:
 def _claims(key: str) -> list[Claim]:
     """Return the digests that identify the request, one pair per SECRET_KEY."""
     caller = caller_or_none()
-    who = caller.credential_id if caller else "anonymous"
+    who = caller.credential_id if caller else _ANONYMOUS
+    return _claims_of(who, key, request.get_data().decode("utf-8", "replace"))
+
+
+def _claims_of(who: str, key: str, content: str) -> list[Claim]:
     name = "\n".join((who, request.method, request.path, key))
-    body = request.get_data().decode("utf-8", "replace")
     return [
         Claim(
             credentials.keyed_digest(secret, "idempotency-key", name),
-            credentials.keyed_digest(secret, "idempotency-request", body),
+            credentials.keyed_digest(secret, "idempotency-request", content),
         )
         for secret in config().keyring.accepted
     ]

@@ -6,7 +6,7 @@ from typing import Any
 from flask import Flask, Response, current_app, json
 from marshmallow.fields import Field
 
-from schemas.base import Bool, Instant, Int, OneOf, QueryInt, Text
+from schemas.base import BaseSchema, Bool, Instant, Int, OneOf, QueryInt, Text
 from ticketing.errors import PROBLEM_CONTENT_TYPE
 from ticketing.web.problems import ProblemApi
 
@@ -75,6 +75,7 @@ def make_api(app: Flask) -> ProblemApi:
         api.register_field(field, kind, shape)
     assert api.ma_plugin.converter is not None
     api.ma_plugin.converter.add_attribute_function(_bounds)
+    app.extensions["schema_converter"] = api.ma_plugin.converter
     for name, scheme in _SECURITY_SCHEMES.items():
         api.spec.components.security_scheme(name, scheme)
     # flask-smorest has registered the schema already: it is ProblemApi.ERROR_SCHEMA.
@@ -90,6 +91,21 @@ def make_api(app: Flask) -> ProblemApi:
     app.add_url_rule("/openapi.json", view_func=document.serve, endpoint="openapi")
     app.add_url_rule("/docs", view_func=_docs_page, endpoint="docs")
     return api
+
+
+def json_schema(schema: type[BaseSchema]) -> dict[str, Any]:
+    """Return the JSON Schema of a request, as the document would have it."""
+    converter = current_app.extensions["schema_converter"]
+    found: dict[str, Any] = converter.schema2jsonschema(schema())
+    _drop_null_defaults(found)
+    return {**found, "additionalProperties": False}
+
+
+def _drop_null_defaults(schema: dict[str, Any]) -> None:
+    for of in schema["properties"].values():
+        # Our default None means "not sent".
+        if of.get("default", "") is None:
+            del of["default"]
 
 
 def _bounds(_: Any, field: Field[Any], *, ret: dict[str, Any], **__: Any) -> dict[str, Any]:
@@ -128,10 +144,7 @@ def _completed(generated: dict[str, Any]) -> dict[str, Any]:
         tag["name"] = _title(tag["name"])
     document["components"]["headers"] = _HEADERS
     for schema in document["components"]["schemas"].values():
-        for of in schema["properties"].values():
-            # Our default None means "not sent".
-            if of.get("default", "") is None:
-                del of["default"]
+        _drop_null_defaults(schema)
     for item in document["paths"].values():
         # Documentation pages show parameters of the path after those of the operation.
         of_path = item.pop("parameters", [])

@@ -61,6 +61,13 @@ def check_same_origin() -> None:
         raise CrossOrigin
 
 
+def check_no_other_site() -> None:
+    """Raise CrossOrigin if a script of another site sent the request. Programs send no Origin."""
+    sent_from = request.headers.get("Origin")
+    if sent_from is not None and sent_from.lower() != origin().lower():
+        raise CrossOrigin
+
+
 def is_https() -> bool:
     """Return whether people reach this service over TLS."""
     return origin().startswith("https://")

@@ -26,22 +26,7 @@ class StrictParser(FlaskParser):
         """Parse the body."""
         if getattr(schema, "MAY_BE_ABSENT", False) and not req.get_data():
             return {}
-        if not req.is_json:
-            raise UnsupportedMediaType
-        if req.headers.get("Content-Encoding", "identity").lower() != "identity":
-            # A few bytes of gzip can unpack to gigabytes (RFC 9110, 15.5.16).
-            raise UnsupportedMediaType("The body must not be compressed.")
-        try:
-            body = req.get_data()
-            if nesting.is_too_deep(body):
-                raise BadRequest
-            return json.loads(
-                body.decode(),
-                object_pairs_hook=_without_repeats,
-                parse_constant=_reject_constant,
-            )
-        except ValueError:
-            raise BadRequest from None
+        return json_of(req)
 
     def load_querystring(self, req: Request, schema: Schema) -> Any:
         """Parse the query. Invalid for a repeated parameter."""
@@ -64,7 +49,30 @@ class StrictParser(FlaskParser):
     ) -> NoReturn:
         """Raise Invalid with the messages of every invalid field."""
         (messages,) = error.normalized_messages().values()
-        raise Invalid(_flat(messages))
+        raise invalid(messages)
+
+
+def json_of(req: Request) -> Any:
+    """Return the JSON in a body. UnsupportedMediaType, BadRequest."""
+    if not req.is_json:
+        raise UnsupportedMediaType
+    if req.headers.get("Content-Encoding", "identity").lower() != "identity":
+        # A few bytes of gzip can unpack to gigabytes (RFC 9110, 15.5.16).
+        raise UnsupportedMediaType("The body must not be compressed.")
+    try:
+        body = req.get_data()
+        if nesting.is_too_deep(body):
+            raise BadRequest
+        return json.loads(
+            body.decode(), object_pairs_hook=_without_repeats, parse_constant=_reject_constant
+        )
+    except ValueError:
+        raise BadRequest from None
+
+
+def invalid(messages: dict[Any, Any]) -> Invalid:
+    """Return the error with marshmallow's messages of every invalid field."""
+    return Invalid(_flat(messages))
 
 
 def _flat(messages: dict[Any, Any], path: str = "") -> dict[str, list[str]]:

@@ -39,8 +39,8 @@ def count(call_class: CallClass | None, caller: str | None = None) -> None:
     _raise_unless_granted(allowance)
 
 
-def count_also(call_class: CallClass, caller: str) -> None:
-    """Count the current request for `caller` too. TooManyRequests."""
+def count_also(call_class: CallClass, caller: str | None = None) -> None:
+    """Count the current request also for `caller`, or for its address. TooManyRequests."""
     limiter = current_app.extensions["limiter"]
     _raise_unless_granted(spend(request.environ, limiter, config(), call_class, caller))
 

@@ -47,7 +47,7 @@ class Buyer:
         To open an intent, a credential is optional, but an invalid one is an error.
         """
         if self._opens_intent():
-            if _sends_credential():
+            if sends_credential():
                 admit(Role.PAYWALL)
             return
         secret = bearer()
@@ -152,7 +152,8 @@ class Door:
         return [*ERRORS, NotFound]
 
 
-def _sends_credential() -> bool:
+def sends_credential() -> bool:
+    """Return whether the request has a credential, valid or not."""
     return "Authorization" in request.headers or "X-API-Key" in request.headers
 
 

@@ -1,0 +1,156 @@
+"""Schemas of the arguments of MCP tools, and of results that no other surface has."""
+
+from marshmallow import fields, validate
+
+from schemas.admissions import AdmissionListQuery
+from schemas.base import (
+    BaseSchema,
+    Bool,
+    PageQuery,
+    Text,
+    Written,
+    an_email,
+    documented,
+    one_of,
+)
+from schemas.intents import PreflightSchema
+from schemas.scans import MAX_QR, UUID
+from ticketing.constants import CURRENCY, MICRO_UNIT_DECIMALS, RefundStatus
+
+_ID = "01hq3v5m8r2t6w9y1a4c7e0g3j"
+MIN_KEY, MAX_KEY = 32, 255
+
+
+def _an_id(prefix: str, description: str | None = None) -> Text:
+    return Text(
+        required=True,
+        validate=validate.Length(1, 80),
+        metadata=documented(f"{prefix}{_ID}", description),
+    )
+
+
+class TenantSchema(BaseSchema):
+    """The organizer."""
+
+    tenant = Text(
+        required=True,
+        validate=validate.Length(1, 80),
+        metadata=documented("acme", "The organizer's slug or id."),
+    )
+
+
+class ListEventsSchema(TenantSchema, PageQuery):
+    """Which events to list."""
+
+
+class GetEventSchema(TenantSchema):
+    """Which event to read."""
+
+    event_id = _an_id("evt_", "The event's id or slug.")
+
+
+class ListTicketsSchema(GetEventSchema, PageQuery):
+    """Which ticket types to list."""
+
+
+class QuoteArgumentsSchema(TenantSchema, PreflightSchema):
+    """What to quote."""
+
+    class Meta:
+        exclude = ("buyer", "max_amount", "chain_id")
+
+
+class OrderTicketSchema(TenantSchema, PreflightSchema):
+    """What to order, and for whom."""
+
+    buyer_name = Text(load_default=None, allow_none=True, validate=validate.Length(1, 200))
+    buyer_email = an_email("ada@example.org", description="Where the tickets are sent, too.")
+    idempotency_key = Text(
+        load_default=None,
+        allow_none=True,
+        validate=[validate.Length(MIN_KEY, MAX_KEY), Written("^[!-~]+$")],
+        metadata=documented(
+            "5b7c2f0e9d1a4c6b8e3f5a7d9c0b2e4f",
+            "A random secret of your own. Send the same one again after a lost answer: the same"
+            " order comes back.",
+        ),
+    )
+
+    class Meta:
+        exclude = ("buyer",)
+
+
+class OrderSecretSchema(TenantSchema):
+    """An order, and the secret that opens it."""
+
+    intent_id = _an_id("pi_", "The `id` of the order.")
+    client_secret = Text(
+        required=True,
+        validate=validate.Length(1, 200),
+        metadata=documented("cs_" + "5e" * 32, "From the answer to order_ticket."),
+    )
+
+
+class GetTicketSchema(TenantSchema):
+    """A ticket, and the code that opens it."""
+
+    admission_id = _an_id("adm_", "The `id` in `admissions` of the order.")
+    code = Text(
+        required=True,
+        validate=validate.Length(1, 100),
+        metadata=documented("5m8r2t6w9y1a4c7e0g3j", "The `code` beside that id."),
+    )
+
+
+class SalesArgumentsSchema(TenantSchema):
+    """Which sales to count."""
+
+    event_id = Text(load_default=None, allow_none=True, validate=validate.Length(1, 80))
+
+
+class ListAttendeesSchema(TenantSchema, AdmissionListQuery):
+    """Which attendees to list."""
+
+    redeemed = Bool(load_default=None, metadata={"description": "Whether they have entered."})
+
+
+class OwedRefundsSchema(TenantSchema, PageQuery):
+    """Which refunds to list."""
+
+    status = one_of(RefundStatus, load_default=RefundStatus.DUE)
+
+
+class CheckInSchema(GetEventSchema):
+    """Whom to let in. Exactly one of `code` and `qr`."""
+
+    nonce = Text(
+        required=True,
+        validate=Written(UUID),
+        metadata=documented(
+            "6f0c1d1e-8a55-4b0e-9d3c-2b1f0e9d8c7b",
+            "A UUID of your own. The same one again gets the same answer, and admits nobody twice.",
+        ),
+    )
+    code = Text(
+        validate=validate.Length(1, 100),
+        metadata=documented("5m8r2t6w9y1a4c7e0g3j", "The admission's code."),
+    )
+    qr = Text(
+        validate=validate.Length(1, MAX_QR),
+        metadata=documented("T1:AB0-ZK...", "Or the text of its QR code."),
+    )
+
+
+class QuoteSchema(BaseSchema):
+    """What an order would cost now. Nothing is held."""
+
+    event_id = fields.String(required=True, attribute="ticket_type.event_id")
+    event_title = fields.String(required=True, attribute="ticket_type.event.title")
+    ticket_id = fields.String(required=True, attribute="ticket_type.id")
+    ticket_name = fields.String(required=True, attribute="ticket_type.name")
+    quantity = fields.Integer(required=True)
+    unit_amount = fields.Integer(required=True, attribute="ticket_type.price_amount")
+    amount = fields.Integer(required=True)
+    currency = fields.Constant(CURRENCY)
+    decimals = fields.Constant(MICRO_UNIT_DECIMALS)
+    chain_id = fields.Integer(required=True, allow_none=True, attribute="ticket_type.chain_id")

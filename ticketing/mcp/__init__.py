@@ -1,0 +1,1 @@
+"""What agents use: the wire of MCP, its tools, and the text of /llms.txt."""

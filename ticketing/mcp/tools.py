@@ -1,0 +1,94 @@
+"""The tools of MCP: their names, JSON Schemas, roles and hints, and how one is called."""
+
+import inspect
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from marshmallow import ValidationError
+
+from schemas.base import BaseSchema
+from ticketing.constants import Role
+from ticketing.errors import TicketingError, Unauthenticated
+from ticketing.services.access.tokens import Caller
+from ticketing.web import auth, openapi, problems
+from ticketing.web.context import caller_or_none
+from ticketing.web.parsing import invalid
+
+Result = dict[str, Any]
+Run = Callable[[dict[str, Any]], Result]
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool. `run` gets the checked arguments; its docstring describes the tool to agents.
+
+    `role` None: everybody may call it, and a credential changes nothing. `changes`: it is not only
+    a read. `destroys`: it ends something.
+    """
+
+    run: Run
+    arguments: type[BaseSchema]
+    role: Role | None = None
+    changes: bool = False
+    destroys: bool = False
+    is_idempotent: bool = True
+
+    @property
+    def name(self) -> str:
+        """The name by which agents call it."""
+        return self.run.__name__
+
+    def is_for(self, caller: Caller | None) -> bool:
+        """Return whether this caller may use it, with its own tenant."""
+        return self.role is None or (caller is not None and caller.role.holds(self.role))
+
+
+@cache
+def definition(tool: Tool) -> dict[str, Any]:
+    """Return what an agent reads about a tool."""
+    return {
+        "name": tool.name,
+        "description": " ".join((inspect.getdoc(tool.run) or "").split()),
+        "inputSchema": openapi.json_schema(tool.arguments),
+        "annotations": {
+            "readOnlyHint": not tool.changes,
+            "destructiveHint": tool.destroys,
+            "idempotentHint": tool.is_idempotent,
+        },
+    }
+
+
+def call(tool: Tool, arguments: Any) -> dict[str, Any]:
+    """Call a tool. A domain error is a result too: with `isError`, and the problem as content."""
+    try:
+        return _content(tool.run(_checked(tool, arguments)))
+    except TicketingError as error:
+        problem = problems.of_ticketing_error(error).get_json()
+        if error.retry_after is not None:
+            problem["retry_after"] = error.retry_after
+        return {**_content(problem), "isError": True}
+
+
+def _checked(tool: Tool, arguments: Any) -> dict[str, Any]:
+    """Return the checked arguments, and check the caller. TicketingError."""
+    try:
+        checked: dict[str, Any] = tool.arguments().load(arguments)
+    except ValidationError as error:
+        raise invalid(error.normalized_messages()) from None
+    if tool.role is not None:
+        caller = caller_or_none()
+        if caller is None:
+            raise Unauthenticated
+        auth.check(caller, checked.pop("tenant"), tool.role)
+    return checked
+
+
+def _content(result: Result) -> dict[str, Any]:
+    # Clients of older versions read the text only.
+    return {
+        "content": [{"type": "text", "text": json.dumps(result, ensure_ascii=False)}],
+        "structuredContent": result,
+    }
