@@ -57,6 +57,7 @@ lock: $(SUPPLY)/ready ## Pin the packages of the .in files with hashes, list lic
 	@$(LOCK) requirements.in -o requirements.txt
 	@$(LOCK) requirements-dev.in -c requirements.txt -o requirements-dev.txt
 	@$(LOCK) tools/demo.in -c requirements.txt -c requirements-dev.txt -o tools/demo.txt
+	@$(LOCK) tools/facilitator.in -c requirements.txt -c requirements-dev.txt -o tools/facilitator.txt
 	@$(LOCK) tools/supply.in -o tools/supply.txt
 	@$(LOCK) tools/node.in -o tools/node.txt
 	@set -e; for version in $(PYTHONS); do \
@@ -71,7 +72,7 @@ lock: $(SUPPLY)/ready ## Pin the packages of the .in files with hashes, list lic
 ANSWERED :=
 audit: $(SUPPLY)/ready ## Check all pinned packages for known vulnerabilities
 	@$(SUPPLY)/bin/pip-audit --strict --disable-pip --require-hashes $(ANSWERED) \
-		-r requirements.txt -r requirements-dev.txt -r tools/demo.txt -r tools/supply.txt -r tools/node.txt
+		-r requirements.txt -r requirements-dev.txt -r tools/demo.txt -r tools/facilitator.txt -r tools/supply.txt -r tools/node.txt
 
 .venv/runs: requirements.txt
 	@echo "installing the service's packages"

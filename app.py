@@ -35,6 +35,7 @@ from ticketing.blueprints import (
     transfers,
     wallets,
     webhooks,
+    x402,
 )
 from ticketing.config import Config, load
 from ticketing.constants import MAX_BODY_BYTES
@@ -50,6 +51,7 @@ SURFACES = (
     *(tokens, tenants, api_keys, wallets, events, ticket_types, intents, admissions, refunds),
     *(reconciliation, audit_log, public, checkout, holders, transfers, chains, system),
     *(door_devices, pairing, door, erasure, notifications, webhooks, exports),
+    x402,
 )
 
 

@@ -1,4 +1,4 @@
-"""Transfers that a token's holder has signed (EIP-3009): their digest (EIP-712) and their signer."""
+"""Transfers that a token's holder has signed (EIP-3009): their EIP-712 digest and signer."""
 
 from dataclasses import dataclass
 
