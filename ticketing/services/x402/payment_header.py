@@ -73,9 +73,9 @@ def _payment(message: Any) -> Payment:
             value=_number(signed["value"]),
             valid_after=_number(signed["validAfter"], _LATEST),
             valid_before=_number(signed["validBefore"], _LATEST),
-            nonce=_bytes(signed["nonce"], _NONCE),
+            nonce=_nonce(_text(signed, "nonce")),
         ),
-        signature=_bytes(payload["signature"], _SIGNATURE),
+        signature=_signature(_text(payload, "signature")),
     )
 
 
@@ -94,9 +94,15 @@ def _number(text: Any, most: int = _MOST) -> int:
     return int(text)
 
 
-def _bytes(text: Any, shape: re.Pattern[str]) -> bytes:
-    if not isinstance(text, str) or not shape.fullmatch(text):
-        raise ValueError("not bytes in hex")
+def _nonce(text: str) -> bytes:
+    if not _NONCE.fullmatch(text):
+        raise ValueError("not 32 bytes in hex")
+    return bytes.fromhex(text[2:])
+
+
+def _signature(text: str) -> bytes:
+    if not _SIGNATURE.fullmatch(text):
+        raise ValueError("not a signature in hex")
     return bytes.fromhex(text[2:])
 
 
