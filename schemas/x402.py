@@ -46,7 +46,7 @@ class X402OfferSchema(BaseSchema):
     unit_amount = fields.Integer(
         required=True, attribute="ticket_type.price_amount", metadata=documented(25_000_000)
     )
-    currency = fields.Constant(CURRENCY, required=True, metadata=documented(CURRENCY))
+    currency = fields.String(required=True, metadata=documented(CURRENCY))
     min_per_order = fields.Integer(
         required=True, attribute="ticket_type.min_per_order", metadata=documented(1)
     )

@@ -70,6 +70,16 @@ def _of_buyer(endpoint: Endpoint, kind: Kind | Role) -> Due:
     return PASSES if kind.holds(Role.PAYWALL) else (403, "insufficient_role")
 
 
+def _of_shopper(endpoint: Endpoint, kind: Kind | Role) -> Due:
+    if kind is Kind.NONE:
+        return PASSES
+    if kind is Kind.NEIGHBOUR:
+        return 403, "wrong_tenant"
+    if isinstance(kind, Kind):
+        return UNAUTHENTICATED
+    return PASSES if kind.holds(Role.PAYWALL) else (403, "insufficient_role")
+
+
 def _of_holder(endpoint: Endpoint, kind: Kind | Role) -> Due:
     if kind in (Kind.BEARER, Kind.METRICS):
         return 404, "not_found"
@@ -96,6 +106,7 @@ ROWS: dict[type, Callable[[Endpoint, Kind | Role], Due]] = {
     auth.Open: _open,
     auth.TenantRole: _of_role,
     secret_guards.Buyer: _of_buyer,
+    secret_guards.Shopper: _of_shopper,
     secret_guards.Holder: _of_holder,
     secret_guards.Door: _of_door,
     auth.Scraper: _of_scraper,

@@ -77,6 +77,7 @@ class Drive(PagesDrive):
             self.organize()
             self.sell()
             self.watch()
+            self.buy_by_x402()
             self.give_back()
             self.open_pages()
             self.hold()
@@ -182,6 +183,20 @@ class Drive(PagesDrive):
             for path in self.sold:
                 assert me.post(f"{path}/status", {"status": "draft"}).status_code == 409
             self.work()
+
+    def buy_by_x402(self):
+        """Act as x402 clients: one pays, and the worker goes on with another one's payment."""
+        anybody, ticket = Api(self.app.test_client()), self.acme.ticket(capacity=100)
+        path = f"/v1/x402/tenants/acme/tickets/{ticket['id']}/orders"
+        anybody.get(path)
+        key = {"Idempotency-Key": "x402-" + "k" * 40}
+        for mode in ("submit", "lie"):
+            self.facilitator.mode = mode
+            header = Wallet().header(required(anybody.post(path, headers=key)))
+            for _ in range(2):
+                anybody.post(path, headers=header)
+            self.work()
+            key = {}
 
     def watch(self):
         """Let the worker see a payment, a reorganization, deadlines, money at an old address."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ticketing.config import Config
+from ticketing.constants import CURRENCY
 from ticketing.db.connection import one_at_a_time, write_transaction
 from ticketing.errors import KeyReused, X402NotEnabled
 from ticketing.models.payment_intents import PaymentIntent
@@ -26,6 +27,11 @@ class Offer:
     ticket_type: TicketType
     market: Market | None
     url: str
+
+    @property
+    def currency(self) -> str:
+        """The currency of its price."""
+        return CURRENCY
 
     @property
     def network(self) -> str | None:
