@@ -24,6 +24,7 @@ from tests.support.mail_server import MailServer
 from tests.support.mails import PUBLIC_URL, SENDER
 from tests.support.pages_drive import PagesDrive
 from tests.support.query_plans import Explainer, Recorder, faults_of
+from tests.support.x402 import Facilitator, Wallet, required
 from ticketing.db.connection import database
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.chains import ChainBlock, ChainState
@@ -39,21 +40,29 @@ METRICS_TOKEN = "scrape-me-0123456789"
 
 
 @pytest.fixture
-def environ(environ):
+def facilitator():
+    with Facilitator() as running:
+        yield running
+
+
+@pytest.fixture
+def environ(environ, facilitator):
     """Everything that can be counted is counted."""
     limits = dict.fromkeys(NO_LIMITS, "100000")
     previous = {"SECRET_KEY_PREVIOUS": "the-one-before-0123456789abcdefghijklmnop"}
     hooks = {"WEBHOOK_ALLOW": "127.0.0.0/8"}
     with MailServer() as server:
+        x402 = {"X402_FACILITATOR_URL_31337": facilitator.url, "METRICS_TOKEN": METRICS_TOKEN}
         mail = {"SMTP_URL": server.url, "MAIL_FROM": SENDER, "PUBLIC_URL": PUBLIC_URL}
-        yield {**environ, **limits, **previous, **hooks, **mail, "METRICS_TOKEN": METRICS_TOKEN}
+        yield {**environ, **limits, **previous, **hooks, **mail, **x402}
 
 
 class Drive(PagesDrive):
     """Sends every kind of request, on a database of some size."""
 
-    def __init__(self, app, node):
+    def __init__(self, app, node, facilitator):
         self.app, self.node = app, node
+        self.facilitator, facilitator.node = facilitator, node
         fill(SCALE)
         # The generated chain is not the node of this test.
         ChainBlock.delete().execute()
@@ -258,9 +267,9 @@ class Drive(PagesDrive):
         assert scraper.get("/metrics").status_code == 200
 
 
-def test_nothing_but_what_is_asked_for_is_read(app, node, monkeypatch):
+def test_nothing_but_what_is_asked_for_is_read(app, node, facilitator, monkeypatch):
     monkeypatch.setattr("ticketing.services.payments.watching.COLD_ADDRESSES_PER_SWEEP", 200)
-    drive = Drive(app, node)
+    drive = Drive(app, node, facilitator)
     drive.run()
     assert drive.exercised == {rule.endpoint for rule in app.url_map.iter_rules()}
     # Each combination of filters has a second page for some values.

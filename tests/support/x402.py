@@ -104,11 +104,10 @@ class Facilitator(Running):
     hang; lie (success without a transaction); refuse; pending; fail (500); garbage
     """
 
-    def __init__(self, node: anvil.Anvil) -> None:
-        self.mode = "submit"
+    def __init__(self, node: anvil.Anvil | None = None) -> None:
+        self.mode, self.node = "submit", node
         self.asked: list[Any] = []
         self.authorized: list[str | None] = []
-        self._node = node
         self._going = threading.Event()
         facilitator = self
 
@@ -152,8 +151,9 @@ class Facilitator(Running):
         return 200, json.dumps({"network": "eip155:31337", **answers[mode]}).encode()
 
     def submit(self, payload: Any) -> str:
+        assert self.node is not None
         call = {"to": anvil.TOKEN_ADDRESS, "data": calldata(payload)}
-        return str(anvil.send(self._node.rpc, RELAYER, call)["transactionHash"])
+        return str(anvil.send(self.node.rpc, RELAYER, call)["transactionHash"])
 
     def wake(self) -> None:
         """Answer the requests that hang."""
