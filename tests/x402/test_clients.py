@@ -1,10 +1,6 @@
 """Unmodified clients at pinned versions, and tools/facilitator.py, on a copy of Base Sepolia."""
 
-import os
-import re
-import signal
-import subprocess
-import sys
+from contextlib import ExitStack
 
 import pytest
 import requests
@@ -16,42 +12,25 @@ from x402.mechanisms.evm.exact import register_exact_evm_client
 from tests.support.processes import variables_of
 from tests.support.remote import in_process
 from tests.support.x402 import BUYER_KEY, TOKEN
-from ticketing.chain.registry import REGISTRY
 from tools import agent, anvil
-from tools.stack import ROOT
+from tools.demo_agent import CHAIN, put_usdc, start_facilitator
 
-BASE_SEPOLIA = 84532
-USDC = REGISTRY[BASE_SEPOLIA].token_address
-GAS_KEY = "0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6"
-"""The key of anvil's account 3: it has gas, and no tokens."""
+BASE_SEPOLIA = CHAIN
 
 
 @pytest.fixture
 def sepolia(starts_processes):
     """A chain with the id of Base Sepolia, and the test token at the address of its USDC."""
     with anvil.Anvil(chain_id=BASE_SEPOLIA) as node:
-        token = anvil.deploy_token(node.rpc)
-        node.rpc("anvil_setCode", USDC, node.rpc("eth_getCode", token, "latest"))
-        anvil.mint(node.rpc, USDC, anvil.BUYER, anvil.BUYER_TOKENS)
+        put_usdc(node)
         yield node
 
 
 @pytest.fixture
 def facilitator_url(sepolia):
     """tools/facilitator.py, as an operator runs it."""
-    variables = {"FACILITATOR_KEY": GAS_KEY, "FACILITATOR_TOKEN": TOKEN}
-    with subprocess.Popen(
-        [sys.executable, "-m", "tools.facilitator", "--rpc-url", sepolia.url, "--port", "0"],
-        cwd=ROOT,
-        env={**os.environ, **variables},
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
-        assert found
-        yield found[0]
-        process.send_signal(signal.SIGTERM)
+    with ExitStack() as running:
+        yield start_facilitator(running, sepolia.url, TOKEN)
 
 
 @pytest.fixture
