@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 STATIC = ROOT / "ticketing" / "static" / "swagger-ui"
 PINNED = [
     *("requirements.txt", "requirements-dev.txt"),
-    *("tools/demo.txt", "tools/supply.txt", "tools/node.txt"),
+    *("tools/demo.txt", "tools/facilitator.txt", "tools/supply.txt", "tools/node.txt"),
 ]
 INSTALLED = PINNED[:2]
 

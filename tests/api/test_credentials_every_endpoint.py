@@ -17,6 +17,7 @@ from ticketing.web import auth, secret_guards
 from ticketing.web.blueprint import ApiBlueprint
 
 ADMIN, CHECKOUT, DOOR = "/v1/admin/", "/v1/checkout/", "/v1/door/tenants/"
+OPEN_TO_ALL = (CHECKOUT, "/v1/x402/")
 OF_TENANT = f"{ADMIN}tenants/<tenant>"
 ASK_NOBODY = {"tokens", "public", "system", "chains", "transfers", "pairing"}
 NEEDED = {
@@ -215,7 +216,7 @@ def test_every_endpoint_answers_every_credential_as_its_guard_says(app, acme, ne
                 assert answer.content_type == "application/problem+json"
                 if refusal[0] == 401:
                     assert answer.headers["WWW-Authenticate"].startswith("Bearer")
-                of_checkout = endpoint.surface if endpoint.rule.startswith(CHECKOUT) else None
+                of_checkout = endpoint.surface if endpoint.rule.startswith(OPEN_TO_ALL) else None
                 key = (*refusal, endpoint.method == "HEAD", of_checkout)
                 refusals.setdefault(key, set()).add(same(answer))
     assert all(len(answers) == 1 for answers in refusals.values()), refusals

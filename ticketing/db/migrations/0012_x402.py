@@ -33,8 +33,8 @@ INDEXES = (
     "INDEX x402_due ON x402_settlements (chain_id, next_at) WHERE state = 'settling'",
     "UNIQUE INDEX intents_x402_keys ON payment_intents (idempotency_digest)"
     " WHERE idempotency_digest IS NOT NULL",
-    "INDEX intents_x402_unpaid ON payment_intents (ticket_type_id, quantity)"
-    " WHERE x402 AND status = 'awaiting_payment'",
+    "INDEX intents_x402_unpaid ON payment_intents (ticket_type_id, status, x402, quantity)"
+    " WHERE x402 = TRUE",
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from peewee import ModelSelect, fn
+from peewee import SQL, ModelSelect, fn
 
 from ticketing.conflicts import X402ShareHeld
 from ticketing.constants import X402_SHARE
@@ -12,11 +12,14 @@ from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.services.offers import Held
 
+# SQLite uses the partial index only with its own condition.
+_BY_X402 = PaymentIntent.x402 == SQL("TRUE")
+
 
 @Prepared
 def _unpaid(ticket_type_id: Any) -> ModelSelect[PaymentIntent]:
     return PaymentIntent.select(fn.SUM(PaymentIntent.quantity)).where(
-        PaymentIntent.ticket_type == ticket_type_id, PaymentIntent.x402, AWAITING
+        PaymentIntent.ticket_type == ticket_type_id, _BY_X402, AWAITING
     )
 
 
