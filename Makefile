@@ -6,7 +6,7 @@ SUPPLY := .tools/supply
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check --require-hashes --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo quick test test-long lint format fuzz screenshots bench lock audit
+.PHONY: help run demo demo-agent quick test test-long lint format fuzz screenshots bench lock audit
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -16,6 +16,9 @@ run: .venv/demo ## Start everything on this machine, with a demo tenant
 
 demo: .venv/demo ## Sell one ticket on a new chain and database, step by step
 	@$(BIN)/python -m tools.demo
+
+demo-agent: .venv/agent ## Let an agent with the stock x402 client buy a ticket, on this machine
+	@$(BIN)/python -m tools.demo_agent
 
 PYTEST := $(BIN)/python -m pytest
 
@@ -57,6 +60,7 @@ lock: $(SUPPLY)/ready ## Pin the packages of the .in files with hashes, list lic
 	@$(LOCK) requirements.in -o requirements.txt
 	@$(LOCK) requirements-dev.in -c requirements.txt -o requirements-dev.txt
 	@$(LOCK) tools/demo.in -c requirements.txt -c requirements-dev.txt -o tools/demo.txt
+	@$(LOCK) tools/facilitator.in -c requirements.txt -c requirements-dev.txt -o tools/facilitator.txt
 	@$(LOCK) tools/supply.in -o tools/supply.txt
 	@$(LOCK) tools/node.in -o tools/node.txt
 	@set -e; for version in $(PYTHONS); do \
@@ -71,7 +75,7 @@ lock: $(SUPPLY)/ready ## Pin the packages of the .in files with hashes, list lic
 ANSWERED :=
 audit: $(SUPPLY)/ready ## Check all pinned packages for known vulnerabilities
 	@$(SUPPLY)/bin/pip-audit --strict --disable-pip --require-hashes $(ANSWERED) \
-		-r requirements.txt -r requirements-dev.txt -r tools/demo.txt -r tools/supply.txt -r tools/node.txt
+		-r requirements.txt -r requirements-dev.txt -r tools/demo.txt -r tools/facilitator.txt -r tools/supply.txt -r tools/node.txt
 
 .venv/runs: requirements.txt
 	@echo "installing the service's packages"
@@ -82,6 +86,11 @@ audit: $(SUPPLY)/ready ## Check all pinned packages for known vulnerabilities
 .venv/demo: .venv/runs tools/demo.txt
 	@echo "installing the mail catcher and the receiver of webhooks"
 	@$(BIN)/python $(PIP_INSTALL) -r tools/demo.txt
+	@touch $@
+
+.venv/agent: .venv/runs tools/facilitator.txt
+	@echo "installing the x402 facilitator"
+	@$(BIN)/python $(PIP_INSTALL) -r tools/facilitator.txt
 	@touch $@
 
 .venv/tests: .venv/runs requirements-dev.txt

@@ -39,6 +39,7 @@ from ticketing.blueprints import (
     transfers,
     wallets,
     webhooks,
+    x402,
 )
 from ticketing.config import Config, load
 from ticketing.constants import MAX_BODY_BYTES
@@ -65,6 +66,7 @@ SURFACES = (
     ),
     *(sales, reconciliation, audit_log, public, checkout, holders, transfers, chains, system),
     *(door_devices, pairing, door, erasure, notifications, webhooks, exports),
+    x402,
 )
 
 

@@ -34,3 +34,6 @@ class ProblemSchema(BaseSchema):
     )
     # A $ref cannot have a description. This field is set if a purchase fails.
     intent = fields.Nested(IntentSchema)
+    client_secret = fields.String(
+        metadata=documented("cs_" + "5e" * 32, "With 402 of an x402 order: the intent's secret.")
+    )

@@ -36,7 +36,7 @@ ALLOWED = {
     "config_mail": {"config_networks", "environment"},
     "config_networks": {"environment"},
     "models": LEAVES | {"credentials", "db"},
-    "services": LEAVES | CONFIG | {"chain", "config", "credentials", "db", "models"},
+    "services": LEAVES | CONFIG | {"chain", "config", "credentials", "db", "models", "nesting"},
     "worker": LEAVES | CONFIG | {"chain", "config", "db", "models", "services"},
     "web": LEAVES
     | {

@@ -25,13 +25,20 @@ HOSTILE = {
     "ticketing/chain/address.py: 0x[0-9a-fA-F]{40}": [("0x", "a", "!")],
     "ticketing/chain/answers.py: 0x[0-9a-fA-F]{1,64}": [("0x", "a", "!")],
     "ticketing/chain/answers.py: 0x[0-9a-fA-F]{64}": [("0x", "a", "!")],
-    "ticketing/config_chains.py: (RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_(.*)": [
-        ("RPC_URL_", "a", "\n"),
-        ("", "RPC_URL_", "\n"),
+    "ticketing/chain/facilitator.py: [a-z0-9_]{1,64}": [("", "a", "!")],
+    "ticketing/chain/facilitator.py: 0x[0-9a-fA-F]{64}": [("0x", "a", "!")],
+    "ticketing/services/x402/payment_header.py: [0-9]{1,78}": [("", "1", "!")],
+    "ticketing/services/x402/payment_header.py: 0x[0-9a-fA-F]{64}": [("0x", "a", "!")],
+    "ticketing/services/x402/payment_header.py: 0x(?:[0-9a-fA-F]{2}){1,2048}": [
+        ("0x", "a", "!"),
     ],
+    "ticketing/config_chains.py: (RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS|X402_FACILITATOR_URL"
+    "|X402_FACILITATOR_TOKEN)_(.*)": [("RPC_URL_", "a", "\n"), ("", "RPC_URL_", "\n")],
+    "ticketing/config_chains.py: [A-Za-z0-9._~+/-]+=*": [("", "a", "!"), ("a", "=", "!")],
     "ticketing/environment.py: -?[0-9]+(\\.[0-9]+)?": [("", "1", "!"), ("1.", "1", "!")],
     "ticketing/config.py: SECRET_KEY(_PREVIOUS)?|DATABASE_URL|PUBLIC_URL|SMTP_URL|MAIL_FROM"
-    "|WEBHOOK_ALLOW|(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_.*": [("RPC_URL_", "a", "\n")],
+    "|WEBHOOK_ALLOW|(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS|X402_FACILITATOR_URL"
+    "|X402_FACILITATOR_TOKEN)_.*": [("RPC_URL_", "a", "\n")],
     "ticketing/config_networks.py: ([0-9A-Fa-f.:]{2,39}/[0-9]{1,3})(?::([0-9]{1,5}))?": [
         ("", ":", "!"),
         ("", "1", "/1"),

@@ -16,7 +16,7 @@ from tools import licenses
 ROOT = Path(__file__).parents[1]
 PINNED = [
     *("requirements.txt", "requirements-dev.txt"),
-    *("tools/demo.txt", "tools/supply.txt", "tools/node.txt"),
+    *("tools/demo.txt", "tools/facilitator.txt", "tools/supply.txt", "tools/node.txt"),
 ]
 INSTALLED = PINNED[:2]
 

@@ -1,14 +1,17 @@
-"""The chains that can be paid on, from RPC_URL_*, TOKEN_ADDRESS_* and CONFIRMATIONS_*."""
+"""The chains that can be paid on, from RPC_URL_* and the variables that belong to it."""
 
 import re
 from collections.abc import Mapping
 
 from ticketing.chain import address, registry
-from ticketing.chain.registry import Chain
+from ticketing.chain.registry import Chain, Facilitator
 from ticketing.constants import MAX_SAFE_INTEGER
 from ticketing.environment import ConfigError, integer, listed, split_url
 
-_VARIABLE = re.compile(r"(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS)_(.*)")
+_VARIABLE = re.compile(
+    r"(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS|X402_FACILITATOR_URL|X402_FACILITATOR_TOKEN)_(.*)"
+)
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*", re.ASCII)
 _CHAIN_ID = re.compile(r"[1-9][0-9]{0,15}")
 
 
@@ -18,6 +21,8 @@ def chains(environ: Mapping[str, str]) -> dict[int, Chain]:
         match = _VARIABLE.fullmatch(name)
         if match and not (_CHAIN_ID.fullmatch(match[2]) and int(match[2]) <= MAX_SAFE_INTEGER):
             raise ConfigError(f"{name} must end in an EIP-155 chain id")
+        if match and match[1].startswith("X402_") and f"RPC_URL_{match[2]}" not in environ:
+            raise ConfigError(f"{name} needs RPC_URL_{match[2]}")
     return {
         chain_id: _chain(environ, chain_id)
         for chain_id in sorted(
@@ -28,10 +33,8 @@ def chains(environ: Mapping[str, str]) -> dict[int, Chain]:
 
 def _chain(environ: Mapping[str, str], chain_id: int) -> Chain:
     rpc_urls = tuple(listed(environ, f"RPC_URL_{chain_id}"))
-    for rpc_url in rpc_urls or ("",):
-        url = split_url(f"RPC_URL_{chain_id}", rpc_url)
-        if url.scheme not in ("http", "https") or not url.hostname:
-            raise ConfigError(f"RPC_URL_{chain_id} must be an http:// or https:// URL, or several")
+    if not rpc_urls or not all(_is_http(f"RPC_URL_{chain_id}", each) for each in rpc_urls):
+        raise ConfigError(f"RPC_URL_{chain_id} must be an http:// or https:// URL, or several")
     token_address = _token_address(environ, f"TOKEN_ADDRESS_{chain_id}")
     confirmations = None
     if f"CONFIRMATIONS_{chain_id}" in environ:
@@ -44,7 +47,26 @@ def _chain(environ: Mapping[str, str], chain_id: int) -> Chain:
                 f" set TOKEN_ADDRESS_{chain_id} too"
             )
         chain = registry.outside(chain_id, token_address)
-    return chain.enabled(rpc_urls, token_address, confirmations)
+    return chain.enabled(rpc_urls, token_address, confirmations, _facilitator(environ, chain_id))
+
+
+def _is_http(name: str, text: str) -> bool:
+    url = split_url(name, text)
+    return url.scheme in ("http", "https") and bool(url.hostname)
+
+
+def _facilitator(environ: Mapping[str, str], chain_id: int) -> Facilitator | None:
+    """Return the x402 facilitator of a chain. None if the operator has named none."""
+    name, token = f"X402_FACILITATOR_URL_{chain_id}", f"X402_FACILITATOR_TOKEN_{chain_id}"
+    if name not in environ:
+        if token in environ:
+            raise ConfigError(f"{token} needs {name}")
+        return None
+    if not _is_http(name, environ[name]):
+        raise ConfigError(f"{name} must be an http:// or https:// URL")
+    if token in environ and not _TOKEN.fullmatch(environ[token]):
+        raise ConfigError(f"{token} must be a bearer token")
+    return Facilitator(environ[name].rstrip("/"), environ.get(token))
 
 
 def _token_address(environ: Mapping[str, str], name: str) -> str | None:

@@ -19,6 +19,7 @@ from ticketing.web.agent_guard import Agent
 from ticketing.web.blueprint import ApiBlueprint
 
 ADMIN, CHECKOUT, DOOR = "/v1/admin/", "/v1/checkout/", "/v1/door/tenants/"
+OPEN_TO_ALL = (CHECKOUT, "/v1/x402/")
 OF_TENANT = f"{ADMIN}tenants/<tenant>"
 ASK_NOBODY = {"tokens", "public", "system", "chains", "transfers", "pairing", "texts"}
 NEEDED = {
@@ -74,6 +75,16 @@ def _of_buyer(endpoint: Endpoint, kind: Kind | Role) -> Due:
     return PASSES if kind.holds(Role.PAYWALL) else (403, "insufficient_role")
 
 
+def _of_shopper(endpoint: Endpoint, kind: Kind | Role) -> Due:
+    if kind is Kind.NONE:
+        return PASSES
+    if kind is Kind.NEIGHBOUR:
+        return 403, "wrong_tenant"
+    if isinstance(kind, Kind):
+        return UNAUTHENTICATED
+    return PASSES if kind.holds(Role.PAYWALL) else (403, "insufficient_role")
+
+
 def _of_holder(endpoint: Endpoint, kind: Kind | Role) -> Due:
     if kind in (Kind.BEARER, Kind.METRICS):
         return 404, "not_found"
@@ -105,6 +116,7 @@ ROWS: dict[type, Callable[[Endpoint, Kind | Role], Due]] = {
     auth.Open: _open,
     auth.TenantRole: _of_role,
     secret_guards.Buyer: _of_buyer,
+    secret_guards.Shopper: _of_shopper,
     secret_guards.Holder: _of_holder,
     secret_guards.Door: _of_door,
     auth.Scraper: _of_scraper,
@@ -215,7 +227,7 @@ def test_every_endpoint_answers_every_credential_as_its_guard_says(app, acme, ne
                 assert answer.content_type == "application/problem+json"
                 if refusal[0] == 401:
                     assert answer.headers["WWW-Authenticate"].startswith("Bearer")
-                of_checkout = endpoint.surface if endpoint.rule.startswith(CHECKOUT) else None
+                of_checkout = endpoint.surface if endpoint.rule.startswith(OPEN_TO_ALL) else None
                 key = (*refusal, endpoint.method == "HEAD", of_checkout)
                 refusals.setdefault(key, set()).add(same(answer))
     assert all(len(answers) == 1 for answers in refusals.values()), refusals

@@ -76,6 +76,12 @@ def door(organizer, schema):
             "POST", f"{tickets}/{organizer.ticket(of, status='draft')['id']}/status", {}
         ),
         "EventStatus": lambda: Door("POST", f"{here}/status", {"status": "canceled"}),
+        "X402Order": lambda: Door(
+            "POST",
+            f"/v1/x402/tenants/{organizer.slug}/tickets/{nothing['ticket_id']}/orders",
+            {},
+            404,
+        ),
         "Preflight": lambda: Door("POST", f"{organizer.checkout}/preflight", nothing, 404),
         "HolderChange": lambda: Door("PATCH", held(), {"holder": {}}),
         "TransferCreate": lambda: Door("POST", f"{held(False)}/transfer", {}, 409),

@@ -9,7 +9,7 @@ from tests.support.factories import Api
 from ticketing.config import load
 from tools.stack import Stack, free_port
 
-OPEN_TO_ALL = {"public", "checkout", "holders", "transfers"}
+OPEN_TO_ALL = {"public", "checkout", "holders", "transfers", "x402"}
 PAGES = ("/healthz", "/docs", "/openapi.json", "/static/docs.js", "/", "/none", "/v1/auth/token")
 
 

@@ -20,7 +20,8 @@ from ticketing.db.connection import database, is_sqlite
 only_once = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 """For a test that uses both databases itself."""
 
-READ_ELSEWHERE = {"/preflight": "/v1/admin/tenants/{tenant}/intents/{intent_id}"}
+_INTENT = "/v1/admin/tenants/{tenant}/intents/{intent_id}"
+READ_ELSEWHERE = {"/preflight": _INTENT, "/x402/": _INTENT}
 NEEDED_TOO = {"price_amount": "chain_id"}
 """The errors of a body without the field."""
 

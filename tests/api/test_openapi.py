@@ -5,6 +5,7 @@ import re
 import pytest
 
 from schemas.base import BaseSchema
+from tests.conftest import UNREACHABLE_RPC
 from tests.support.endpoints import pages
 from tests.support.json_schema import check, resolve
 from tests.support.webhook_endpoints import new_webhook
@@ -17,6 +18,13 @@ NOT_DOCUMENTED = {
 PROBLEM = "application/problem+json"
 TEXTS = {".csv": "text/csv", ".ics": "text/calendar"}
 """The responses that are not JSON, by the end of their path."""
+
+
+@pytest.fixture
+def environ(environ):
+    """A configuration with which every surface is open."""
+    x402 = {"X402_FACILITATOR_URL_31337": UNREACHABLE_RPC, "PUBLIC_URL": "https://t.example.org"}
+    return environ | x402
 
 
 @pytest.fixture

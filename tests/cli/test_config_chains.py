@@ -48,3 +48,38 @@ def test_the_registry_has_the_chains_of_the_contract_with_valid_addresses():
         assert known.chain_id == chain_id
         assert known.token_address == to_checksum_address(known.token_address)
         assert known.confirmations >= 1 and known.decimals == 6
+
+
+FACILITATOR = {
+    "X402_FACILITATOR_URL_31337": "https://facilitator.example.org/v2/",
+    "X402_FACILITATOR_TOKEN_31337": "secret-of-the-facilitator==",
+    "PUBLIC_URL": "https://tickets.example.org",
+}
+
+
+def test_a_facilitator_belongs_to_a_chain_and_its_secrets_are_not_shown():
+    found = chain(**FACILITATOR)
+    assert found.facilitator is not None and chain().facilitator is None
+    assert found.facilitator.url == "https://facilitator.example.org/v2"
+    assert found.facilitator.token == "secret-of-the-facilitator=="
+    assert "facilitator.example" not in repr(found) and "secret-of" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"X402_FACILITATOR_URL_31337": "ftp://a.example"}, "X402_FACILITATOR_URL_31337"),
+        ({"X402_FACILITATOR_URL_31337": ""}, "X402_FACILITATOR_URL_31337"),
+        ({"X402_FACILITATOR_URL_31337": None}, "X402_FACILITATOR_TOKEN_31337"),
+        ({"X402_FACILITATOR_TOKEN_31337": "two words"}, "X402_FACILITATOR_TOKEN_31337"),
+        ({"X402_FACILITATOR_TOKEN_31337": ""}, "X402_FACILITATOR_TOKEN_31337"),
+        ({"X402_FACILITATOR_URL_1": "https://a.example"}, "X402_FACILITATOR_URL_1"),
+        ({"X402_FACILITATOR_URL_x": "https://a.example"}, "X402_FACILITATOR_URL_x"),
+        ({"PUBLIC_URL": None}, "X402_FACILITATOR_URL_31337 needs PUBLIC_URL"),
+    ],
+)
+def test_a_wrong_facilitator_stops_the_start(change, named):
+    variables = {**GOOD, **FACILITATOR, **change}
+    with pytest.raises(ConfigError, match=named) as error:
+        load({name: value for name, value in variables.items() if value is not None})
+    assert "secret-of" not in str(error.value)

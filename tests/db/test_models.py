@@ -26,13 +26,14 @@ from ticketing.models.rate_counts import RateCount
 from ticketing.models.refunds import Refund, RefundAddress, Waiver
 from ticketing.models.tenants import Tenant, Wallet
 from ticketing.models.ticket_types import EventStock, TicketType
+from ticketing.models.x402 import X402Settlement
 
 MODELS = (
     *(Admission, ApiKey, ChainState, Event, IdempotencyKey, Member, Payment, PaymentIntent),
     *(ChainBlock, RateCount, Refund, CounterEntry, Tenant, TicketType, AuditLogEntry, Wallet),
     AuditLogPeople,
     *(DoorDevice, EventDoor, EventStock, RefundAddress, Scan, TicketKey, Transfer, Waiver),
-    *(Invitation, Session),
+    *(Invitation, Session, X402Settlement),
     *(Lease, Mail, Notification, NotificationFeed, WebhookDelivery, WebhookEndpoint),
 )
 

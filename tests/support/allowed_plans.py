@@ -7,6 +7,9 @@ _LOG = r"(audit_log\.list_audit_log|pages_console_audit_log\.list_changes)"
 """What the API and the console read in the same way."""
 
 ALLOWED = {
+    "The x402 payments of one chain that are settling: at most one for each order, for minutes.": (
+        r"x402\.order_by_x402 walks x402_due"
+    ),
     "The scans of one admission: these are few.": (
         r"door\.scan (searches scans_of_admission, then looks at .*|sorts scans)"
     ),

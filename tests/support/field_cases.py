@@ -53,6 +53,13 @@ CASES = {
     "TicketTypeChange": TICKET_TYPE,
     "Status": {"status": choice("draft", "published", "canceled")},
     "EventStatus": {"status": choice("draft", "published", "canceled"), "refund": BOOLEAN},
+    "X402Order": {
+        "quantity": integer(1, 100),
+        "buyer": HOLDER,
+        "buyer.email": EMAIL,
+        "buyer.name": NAME,
+        "max_amount": integer(0, 2**53 - 1, null=True),
+    },
     "Preflight": {
         "event_id": text(1, 80),
         "ticket_id": text(1, 80),

@@ -19,6 +19,7 @@ from ticketing.chain.answers import (
     parse_string,
     parse_word,
 )
+from ticketing.chain.authorization import TokenDomain
 from ticketing.chain.endpoint import Call
 from ticketing.chain.errors import ChainMoved, RpcError, RpcRefused
 from ticketing.chain.headers import HEAD_CALL, blocks_of, header_call, read_header
@@ -34,6 +35,10 @@ _LAG_BLOCKS = 128
 
 _DECIMALS_CALL = "0x" + keccak256(b"decimals()")[:4].hex()
 _SYMBOL_CALL = "0x" + keccak256(b"symbol()")[:4].hex()
+_NAME_CALL = "0x" + keccak256(b"name()")[:4].hex()
+_VERSION_CALL = "0x" + keccak256(b"version()")[:4].hex()
+_SEPARATOR_CALL = "0x" + keccak256(b"DOMAIN_SEPARATOR()")[:4].hex()
+_STATE_SELECTOR = "0x" + keccak256(b"authorizationState(address,bytes32)")[:4].hex()
 _BALANCE_SELECTOR = "0x" + keccak256(b"balanceOf(address)")[:4].hex()
 
 
@@ -120,6 +125,39 @@ class Node:
             None if decimals == NOTHING else parse_decimals(decimals),
             None if symbol == NOTHING else parse_string(symbol),
         )
+
+    def token_domain(self, chain_id: int, token_address: str) -> TokenDomain | None:
+        """Return the name and version that a token's signed messages have (EIP-712).
+
+        None if the token has none, or another DOMAIN_SEPARATOR than follows from them.
+        """
+        calls = (_NAME_CALL, _VERSION_CALL, _SEPARATOR_CALL)
+        try:
+            found = self._rpc.batch([_eth_call(token_address, each) for each in calls])
+        except RpcRefused:
+            return None
+        if NOTHING in found:
+            return None
+        name, version, separator = found
+        domain = TokenDomain(parse_string(name), parse_string(version))
+        expected = int.from_bytes(domain.separator(chain_id, token_address), "big")
+        return domain if parse_word(separator) == expected else None
+
+    def is_authorization_used(self, token_address: str, sender: str, nonce: bytes) -> bool:
+        """Return whether a signed transfer was submitted or canceled (EIP-3009)."""
+        data = _STATE_SELECTOR + sender[2:].lower().rjust(64, "0") + nonce.hex()
+        (state,) = self._rpc.batch([_eth_call(token_address, data)])
+        return parse_word(state) != 0
+
+    def has_code(self, account: str) -> bool:
+        """Return whether an account is a contract, or delegates to one (EIP-7702)."""
+        (code,) = self._rpc.batch([("eth_getCode", [account, "latest"])])
+        return is_contract(code)
+
+    def is_mined(self, tx_hash: str) -> bool:
+        """Return whether a block has this transaction."""
+        (receipt,) = self._rpc.batch([("eth_getTransactionReceipt", [tx_hash])])
+        return receipt is not None
 
     def transfers_of(self, tx_hash: str, token_address: str) -> list[Transfer]:
         """Return a token's transfers in one transaction. Empty if it failed or is unknown."""

@@ -11,6 +11,14 @@ LOCAL_CHAIN_ID = 31337
 
 
 @dataclass(frozen=True)
+class Facilitator:
+    """The operator's x402 facilitator: it submits signed transfers, and pays their gas."""
+
+    url: str = field(repr=False)
+    token: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
 class Chain:
     """A chain, and the token for payments on it.
 
@@ -25,9 +33,14 @@ class Chain:
     confirmations: int
     symbol: str | None = "USDC"
     rpc_urls: tuple[str, ...] = field(default=(), repr=False)
+    facilitator: Facilitator | None = None
 
     def enabled(
-        self, rpc_urls: tuple[str, ...], token_address: str | None, confirmations: int | None
+        self,
+        rpc_urls: tuple[str, ...],
+        token_address: str | None,
+        confirmations: int | None,
+        facilitator: Facilitator | None = None,
     ) -> "Chain":
         """Return this chain with its node URLs and the settings of the environment."""
         return replace(
@@ -35,6 +48,7 @@ class Chain:
             rpc_urls=rpc_urls,
             token_address=token_address or self.token_address,
             confirmations=confirmations or self.confirmations,
+            facilitator=facilitator,
         )
 
 

@@ -1,4 +1,4 @@
-"""Arithmetic on secp256k1 (SEC 2, 2.4.1) to derive public keys.
+"""Arithmetic on secp256k1 (SEC 2, 2.4.1) to derive public keys and to recover signers.
 
 All inputs are public, so constant time is not needed.
 """
@@ -43,6 +43,16 @@ def add_to_generator_multiple(scalar: int, point: Point) -> Point:
         scalar >>= _WINDOW_BITS
         if digit:
             total = _add(total, multiples[digit - 1])
+    return _affine(total)
+
+
+def multiply(scalar: int, point: Point) -> Point:
+    """Return scalar*point. ValueError if that is the point at infinity."""
+    total = _INFINITY
+    for bit in bin(scalar % N)[2:]:
+        total = _double(total)
+        if bit == "1":
+            total = _add(total, point)
     return _affine(total)
 
 

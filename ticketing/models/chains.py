@@ -8,7 +8,8 @@ from ticketing.models.base import BaseModel, UtcDateTimeField
 class ChainState(BaseModel):
     """The worker's state of a chain: its token, and the last block that was read.
 
-    `refusal` is the reason why an enabled chain is not watched.
+    `refusal` is the reason why an enabled chain is not watched. `domain_name` and `domain_version`
+    are what messages for the token are signed with (EIP-712). None: not known, or it has none.
     """
 
     chain_id = BigIntegerField(primary_key=True)
@@ -16,6 +17,8 @@ class ChainState(BaseModel):
     decimals = IntegerField(null=True)
     symbol = TextField(null=True)
     refusal = TextField(null=True)
+    domain_name = TextField(null=True)
+    domain_version = TextField(null=True)
     block_number = BigIntegerField(null=True)
     block_hash = TextField(null=True)
     block_time = UtcDateTimeField(null=True)

@@ -55,7 +55,8 @@ class PaymentIntent(BaseModel):
 
     `refund_pending` is the part of `refund_due` in blocks that are not final yet. `waived` is what
     the organizer wrote off. `seats_refunded` counts the seats that were voided with a refund.
-    `refund_address` is the last one that the buyer stated.
+    `refund_address` is the last one that the buyer stated. `x402`: an x402 client made the order,
+    with an Idempotency-Key if there is an `idempotency_digest`.
 
     The worker reads the address's logs until `watch_until`. After that, it compares the balance:
     `swept_balance` is the balance at `swept_at`, in atomic units. `swept_surplus` is the balance
@@ -109,6 +110,8 @@ class PaymentIntent(BaseModel):
     swept_at = UtcDateTimeField(null=True)
     swept_balance = TextField(null=True)
     swept_surplus = TextField(null=True)
+    x402 = BooleanField(default=False)
+    idempotency_digest = TextField(null=True)
 
     # No columns: services set these on an instance for its response.
     atomic_amount: int | None

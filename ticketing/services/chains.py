@@ -11,6 +11,7 @@ from peewee import ModelSelect
 
 from ticketing import clock
 from ticketing.chain.answers import Block, TokenFacts
+from ticketing.chain.authorization import TokenDomain
 from ticketing.chain.registry import REGISTRY, Chain
 from ticketing.config import Config
 from ticketing.db.connection import write_transaction
@@ -74,13 +75,26 @@ def cursor(chain_id: int) -> Block | None:
     return cursor_of(_state.first(chain_id=chain_id))
 
 
-def note_facts(chain: Chain, facts: TokenFacts, refusal: str | None) -> None:
+def domain_of(state: ChainState | None, chain: Chain) -> TokenDomain | None:
+    """Return the EIP-712 name and version of a chain's token. None if they are not known."""
+    if state is None or state.token_address != chain.token_address:
+        return None
+    if state.domain_name is None or state.domain_version is None:
+        return None
+    return TokenDomain(state.domain_name, state.domain_version)
+
+
+def note_facts(
+    chain: Chain, facts: TokenFacts, refusal: str | None, domain: TokenDomain | None = None
+) -> None:
     """Store the facts about a chain's token. `refusal`: why the chain is rejected, or None."""
     columns = {
         "token_address": chain.token_address,
         "decimals": facts.decimals,
         "symbol": facts.symbol,
         "refusal": refusal,
+        "domain_name": domain.name if domain else None,
+        "domain_version": domain.version if domain else None,
     }
     known: ChainState | None = _state.first(chain_id=chain.chain_id)
     if known is not None and all(getattr(known, name) == columns[name] for name in columns):

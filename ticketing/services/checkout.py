@@ -21,7 +21,13 @@ from ticketing.conflicts import (
     SalesEnded,
     SalesNotStarted,
 )
-from ticketing.constants import CURRENCY, HOLD_UNDER_PRESSURE, IntentStatus, Publication
+from ticketing.constants import (
+    CURRENCY,
+    HOLD_UNDER_PRESSURE,
+    X402_HOLD,
+    IntentStatus,
+    Publication,
+)
 from ticketing.db.connection import write_transaction
 from ticketing.errors import (
     IntentExpired,
@@ -38,7 +44,7 @@ from ticketing.models.ticket_types import TicketType
 from ticketing.services import admission_views, chains, node_places, offers, wallets
 from ticketing.services.notifications import facts, feed
 from ticketing.services.offers import Held
-from ticketing.services.orders import client_limits, intents
+from ticketing.services.orders import client_limits, intents, x402_share
 from ticketing.services.payments import booking, looking, settlement
 
 _insert = prepared_insert(PaymentIntent)
@@ -58,7 +64,8 @@ class Order:
     """The order of a buyer. `max_amount` is the highest total they accept, in micro-units.
 
     `client`: digests of the client's networks, from narrow to wide, for order limits. Empty if the
-    request has a credential: then no order limits apply.
+    request has a credential: then no order limits apply. `x402`: an x402 client made the order,
+    and `idempotency_digest` is of its Idempotency-Key.
     """
 
     event_id: str
@@ -69,6 +76,8 @@ class Order:
     client: Sequence[str] = ()
     buyer_email: str | None = None
     buyer_name: str | None = None
+    x402: bool = False
+    idempotency_digest: str | None = None
 
 
 @dataclass(frozen=True)
@@ -98,7 +107,7 @@ def preflight(tenant: Tenant, order: Order, config: Config) -> PaymentIntent:
 
     NotFound if the event or ticket type is not public. Invalid if the ticket type is on another
     chain. SoldOut, SalesNotStarted, SalesEnded, BelowMinimum, AboveMaximum, OverMaxAmount,
-    NotPayable. KeyRequired. TooMuchUnpaid, TooManyOrders, TooManyFree.
+    NotPayable, X402ShareHeld. KeyRequired. TooMuchUnpaid, TooManyOrders, TooManyFree.
     """
     offer = offers.find(tenant, order.event_id, order.ticket_id)
     _check_order(offer, order)
@@ -112,6 +121,8 @@ def preflight(tenant: Tenant, order: Order, config: Config) -> PaymentIntent:
         held = offers.hold(tenant, offer, order.quantity)
         # Price, chain or sales may have changed in the meantime. Check the locked row again.
         _check_order(held.ticket_type, order)
+        if order.x402:
+            x402_share.check(held, order.quantity)
         intent = _issue(tenant, held, order, config)
     intents.add_payment_details([intent])
     intent.client_secret = credentials.client_secret(config.keyring.current, intent.id)
@@ -127,7 +138,7 @@ def purchase(tenant_reference: str, intent_id: str, config: Config) -> PaymentIn
     cannot be read.
     """
     found = intents.get(tenant_reference, intent_id)
-    intent = _settle(found, config)
+    intent = settle_now(found, config)
     intents.add_payment_details([intent])
     refusal = _REFUSALS.get(IntentStatus(intent.status))
     if refusal is not None:
@@ -159,7 +170,8 @@ def cancel(tenant_reference: str, intent_id: str, config: Config) -> PaymentInte
     return intent
 
 
-def _settle(intent: PaymentIntent, config: Config) -> PaymentIntent:
+def settle_now(intent: PaymentIntent, config: Config) -> PaymentIntent:
+    """Read the chain now and settle an intent, whatever its status then is. ChainUnavailable."""
     if intent.status in _SETTLED:
         return intent
     if intent.chain_id is None:
@@ -217,6 +229,8 @@ def _issue(tenant: Tenant, held: Held, order: Order, config: Config) -> PaymentI
         held_by_site=order.client[1] if len(order.client) > 1 else None,
         buyer_email=order.buyer_email,
         buyer_name=order.buyer_name,
+        x402=order.x402,
+        idempotency_digest=order.idempotency_digest,
         created_at=clock.now(),
         hold_until=deadline,
         expires_at=deadline,
@@ -234,7 +248,8 @@ def _hold_of(held: Held, order: Order, config: Config) -> timedelta:
     unsold tickets, of the ticket type or of the event.
     """
     is_short = bool(order.client) and held.is_under_pressure(order.quantity)
-    return min(config.hold, HOLD_UNDER_PRESSURE) if is_short else config.hold
+    hold = min(config.hold, HOLD_UNDER_PRESSURE) if is_short else config.hold
+    return min(hold, X402_HOLD) if order.x402 else hold
 
 
 def _payment_terms(

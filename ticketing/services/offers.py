@@ -45,6 +45,11 @@ def _by_event_slug(tenant_id: Any, event: Any, ticket_id: Any) -> ModelSelect[Ti
 
 
 @Prepared
+def _by_id(tenant_id: Any, ticket_id: Any) -> ModelSelect[TicketType]:
+    return _offers(tenant_id, ticket_id)
+
+
+@Prepared
 def _chain_if_unchanged(event_id: Any, chain_id: Any, is_capped: Any) -> ModelSelect[ChainState]:
     has_capacity = Event.capacity.is_null(False)
     is_unchanged = (
@@ -82,6 +87,14 @@ def find(tenant: Tenant, event_reference: str, ticket_id: str) -> TicketType:
     by_id = ids.is_id(ids.EVENT, event_reference)
     query: Prepared[TicketType] = _by_event_id if by_id else _by_event_slug
     offer = query.first(tenant_id=tenant.id, event=event_reference, ticket_id=ticket_id)
+    if offer is None:
+        raise NotFound("This ticket type does not exist.")
+    return offer
+
+
+def find_by_id(tenant: Tenant, ticket_id: str) -> TicketType:
+    """Return a published ticket type of any published event, with the event. NotFound."""
+    offer: TicketType | None = _by_id.first(tenant_id=tenant.id, ticket_id=ticket_id)
     if offer is None:
         raise NotFound("This ticket type does not exist.")
     return offer

@@ -1,6 +1,6 @@
 """The blueprint of every JSON surface: with a guard, strict parsing and documented errors."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from flask import Response, jsonify, request
@@ -37,6 +37,10 @@ _IDEMPOTENCY_KEY = {
     ),
     "schema": {"type": "string", "pattern": idempotency.PATTERN},
 }
+_ORDER_KEY = (
+    "It belongs to the order. A request with the same key gets the present state of that order."
+    " Without a credential, the key needs 32 characters or more."
+)
 View = TypeVar("View", bound=Callable[..., Any])
 VersionedView = Callable[..., Versioned[Any]]
 
@@ -112,6 +116,25 @@ class ApiBlueprint(Blueprint):
 
         return decorate
 
+    def headers(
+        self,
+        *,
+        request: Sequence[Mapping[str, Any]],
+        response: Mapping[int, Sequence[str]],
+    ) -> Callable[[View], View]:
+        """Document further headers: OpenAPI parameters, and names of headers by status."""
+
+        def decorate(view: View) -> View:
+            describe(view, parameters=tuple(request), response_headers=response)
+            return view
+
+        return decorate
+
+    def order_key(self, view: View) -> View:
+        """Document that the Idempotency-Key belongs to the order. The view itself sees to it."""
+        describe(view, keeps_order_key=True)
+        return view
+
     def cached(
         self, schema: type[BaseSchema]
     ) -> Callable[[VersionedView], Callable[..., Response]]:
@@ -181,15 +204,24 @@ class ApiBlueprint(Blueprint):
             "operationId": f"{self.name}_{name}",
             "security": self.guard.security(method, name),
         }
+        parameters = [dict(each) for each in operation.parameters]
         if operation.is_idempotent:
-            document["parameters"] = [_IDEMPOTENCY_KEY]
+            parameters.append(_IDEMPOTENCY_KEY)
             errors += [StillRunning, KeyReused, Invalid]
+        if operation.keeps_order_key:
+            parameters.append({**_IDEMPOTENCY_KEY, "description": _ORDER_KEY})
+            errors += [KeyReused, Invalid]
+        if parameters:
+            document["parameters"] = parameters
         responses: dict[int | str, Any] = {}
         for status in sorted({error.status for error in errors}):
             of_status = {error.code: error for error in errors if error.status == status}
             responses[status] = _problem_response(list(of_status.values()))
         if operation.is_cached:
             responses[304] = {"description": "Not modified"}
+        for status, names in operation.response_headers.items():
+            links = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+            responses.setdefault(status, {})["headers"] = links
         responses["default"] = {"$ref": "#/components/responses/Problem"}
         return {**document, "responses": responses}
 

@@ -2,9 +2,14 @@
 
 from flask import Blueprint, Response, request
 
-ALLOWED_HEADERS = "Authorization, Content-Type, Idempotency-Key, If-None-Match, X-Request-ID"
+ALLOWED_HEADERS = (
+    "Authorization, Content-Type, Idempotency-Key, If-None-Match, X-Request-ID,"
+    # x402 clients in browsers send the last of these as a request header.
+    " PAYMENT-SIGNATURE, Access-Control-Expose-Headers"
+)
 EXPOSED_HEADERS = (
-    "ETag, Idempotent-Replayed, RateLimit, RateLimit-Policy, Retry-After, X-Request-ID"
+    "ETag, Idempotent-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-ID,"
+    " PAYMENT-REQUIRED, PAYMENT-RESPONSE"
 )
 PREFLIGHT_SECONDS = "86400"
 HEADERS = [

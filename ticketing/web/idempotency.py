@@ -100,6 +100,20 @@ def _once(
         raise
 
 
+def order_digests() -> list[str]:
+    """Return the digests of the Idempotency-Key that an order keeps, one for each SECRET_KEY.
+
+    The current one is first. Empty if the request has no key. Invalid for a malformed key.
+    """
+    header = request.headers.get(HEADER)
+    if header is None:
+        return []
+    caller = caller_or_none()
+    name = f"{caller.credential_id if caller else 'anonymous'}\n{_parse(header)}"
+    accepted = config().keyring.accepted
+    return [credentials.keyed_digest(each, "x402-order-key", name) for each in accepted]
+
+
 def _claim_in_time(claims: Sequence[Claim]) -> Answer | None:
     """Claim a form. A browser shows only the answer to the last click, so wait for the first."""
     deadline = time.monotonic() + _DOUBLE_CLICK_SECONDS

@@ -52,6 +52,28 @@ _HEADERS: dict[str, dict[str, Any]] = {
     },
     "ETag": {"required": True, "schema": {"type": "string"}},
     "WWW-Authenticate": {"required": True, "schema": {"type": "string"}},
+    "Retry-After": {
+        "description": "Ask again after so many seconds.",
+        "required": True,
+        "schema": {"type": "string", "pattern": "^[0-9]+$"},
+    },
+    "Location": {
+        "description": "The intent. Read it with the `client_secret` of the body.",
+        "required": True,
+        "schema": {"type": "string"},
+    },
+    "PAYMENT-REQUIRED": {
+        "description": (
+            "What to sign (x402, version 2): base64 of JSON. Echo `accepts[0]` as `accepted`: its"
+            " `extra.claim` proves that the payment is yours."
+        ),
+        "required": True,
+        "schema": {"type": "string"},
+    },
+    "PAYMENT-RESPONSE": {
+        "description": "The transaction that paid: base64 of JSON. A free order has none.",
+        "schema": {"type": "string"},
+    },
 }
 
 

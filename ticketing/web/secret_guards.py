@@ -83,6 +83,30 @@ class Buyer:
 
 
 @dataclass(frozen=True)
+class Shopper:
+    """Lets everybody order. A credential with the role `paywall` is optional."""
+
+    def check(self) -> None:
+        """Check the credential if there is one. An invalid one is an error."""
+        if sends_credential():
+            admit(Role.PAYWALL)
+
+    def counts(self) -> Counts:
+        """Count an order as a preflight, and reads as public ones."""
+        reads = request.method in ("GET", "HEAD")
+        by_address = CallClass.PUBLIC if reads else CallClass.PREFLIGHT
+        return counts_for_credential(CallClass.ADMIN) or Counts(by_address)
+
+    def security(self, method: str, view: str) -> Security:
+        """Return the credentials that are accepted. None is required."""
+        return [{}, BEARER, API_KEY]
+
+    def errors(self, method: str, view: str) -> list[type[TicketingError]]:
+        """Return the errors that it may raise."""
+        return ERRORS
+
+
+@dataclass(frozen=True)
 class Holder:
     """Requires the code of the admission in the path, or the role `paywall`."""
 

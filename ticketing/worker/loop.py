@@ -14,6 +14,7 @@ from ticketing.services.access import invitations, rate_limits, sessions
 from ticketing.services.notifications import mails, numbering, reading, webhook_secrets, webhooks
 from ticketing.services.payments import settlement
 from ticketing.services.payments.booking import CursorMoved
+from ticketing.services.x402 import continuing
 from ticketing.worker.delivering import Delivering
 from ticketing.worker.mailing import Mailer
 from ticketing.worker.watcher import ChainRefused, Watcher
@@ -52,6 +53,7 @@ def look_once(config: Config, *, accept_reorganization: bool = False) -> list[st
         try:
             watcher.look()
             watcher.sweep()
+            continuing.go_on(chain, config)
             if accept_reorganization and not watcher.is_in_charge:
                 troubles.append(f"another worker watches chain {chain.chain_id}: stop it first")
         except (ChainRefused, CursorMoved) as error:
@@ -97,6 +99,9 @@ class Worker:
             chain_id = watcher.chain.chain_id
             tasks.append((f"chain {chain_id}", watcher.look_if_due, pause))
             tasks.append((f"sweep of chain {chain_id}", watcher.sweep, pause))
+            # A facilitator that hangs delays no look at the chain.
+            x402 = partial(continuing.go_on, watcher.chain, self._config)
+            tasks.append((f"x402 of chain {chain_id}", x402, soon))
         threads = [threading.Thread(target=self._repeat, args=task, name=task[0]) for task in tasks]
         for thread in threads:
             thread.start()

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from ticketing import clock
 from ticketing.chain import units
 from ticketing.chain.answers import Block, TokenFacts
+from ticketing.chain.authorization import TokenDomain
 from ticketing.chain.errors import ChainMoved, NotLinked, RpcError, RpcRefused
 from ticketing.chain.node import connect
 from ticketing.chain.registry import Chain
@@ -120,9 +121,18 @@ class Watcher:
     def _check(self) -> None:
         facts = self._node.token_facts(self.chain.token_address)
         refusal = _difference(self.chain, facts)
-        chains.note_facts(self.chain, facts, refusal)
+        chains.note_facts(self.chain, facts, refusal, self._domain())
         if refusal is not None:
             raise ChainRefused(f"chain {self.chain.chain_id} is refused: {refusal}")
+
+    def _domain(self) -> TokenDomain | None:
+        """Return what messages for the token are signed with. Only x402 needs it."""
+        if self.chain.facilitator is None:
+            return None
+        domain = self._node.token_domain(self.chain.chain_id, self.chain.token_address)
+        if domain is None:
+            log.warning("chain %s: x402 cannot use its token", self.chain.chain_id)
+        return domain
 
     def _follow(self, head: Block) -> Block:
         """Read up to the head. After a reorganization, go back first. Return the cursor."""

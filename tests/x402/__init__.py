@@ -1,0 +1,1 @@
+"""x402: unmodified clients buy tickets, and nobody pays twice."""

@@ -1,0 +1,45 @@
+"""Fixtures: a facilitator that misbehaves on request, and a shop that knows it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.factories import worker_once
+from tests.support.x402 import TOKEN, Facilitator, Wallet
+
+ORIGIN = "https://tickets.example.org"
+
+
+@pytest.fixture
+def facilitator(environ: dict[str, str], node) -> Iterator[Facilitator]:
+    with Facilitator(node) as running:
+        environ |= {
+            "PUBLIC_URL": ORIGIN,
+            "X402_FACILITATOR_URL_31337": running.url,
+            "X402_FACILITATOR_TOKEN_31337": TOKEN,
+        }
+        yield running
+
+
+@pytest.fixture
+def app(facilitator, app):
+    """The application, configured when it knows the facilitator."""
+    return app
+
+
+@pytest.fixture
+def ticket(app, acme):
+    """A ticket type on a chain whose token the worker has asked for its name."""
+    made = acme.ticket(capacity=100)
+    worker_once(app)
+    return made
+
+
+@pytest.fixture
+def path(acme, ticket):
+    return f"/v1/x402/tenants/{acme.slug}/tickets/{ticket['id']}/orders"
+
+
+@pytest.fixture
+def wallet():
+    return Wallet()

@@ -1,0 +1,96 @@
+"""Unmodified clients at pinned versions, and tools/facilitator.py, on a copy of Base Sepolia."""
+
+from contextlib import ExitStack
+
+import pytest
+import requests
+from eth_account import Account
+from x402 import x402ClientSync
+from x402.http.clients import x402_http_adapter
+from x402.mechanisms.evm.exact import register_exact_evm_client
+
+from tests.support.processes import variables_of
+from tests.support.remote import in_process
+from tests.support.x402 import BUYER_KEY, TOKEN
+from tools import agent, anvil
+from tools.demo_agent import CHAIN, put_usdc, start_facilitator
+
+BASE_SEPOLIA = CHAIN
+
+
+@pytest.fixture
+def sepolia(starts_processes):
+    """A chain with the id of Base Sepolia, and the test token at the address of its USDC."""
+    with anvil.Anvil(chain_id=BASE_SEPOLIA) as node:
+        put_usdc(node)
+        yield node
+
+
+@pytest.fixture
+def facilitator_url(sepolia):
+    """tools/facilitator.py, as an operator runs it."""
+    with ExitStack() as running:
+        yield start_facilitator(running, sepolia.url, TOKEN)
+
+
+@pytest.fixture
+def variables(database_url, sepolia, facilitator_url):
+    made = variables_of(database_url, f"{sepolia.url}")
+    del made["RPC_URL_31337"]
+    return {
+        **made,
+        f"RPC_URL_{BASE_SEPOLIA}": sepolia.url,
+        f"CONFIRMATIONS_{BASE_SEPOLIA}": "1",
+        f"X402_FACILITATOR_URL_{BASE_SEPOLIA}": facilitator_url,
+        f"X402_FACILITATOR_TOKEN_{BASE_SEPOLIA}": TOKEN,
+        "PUBLIC_URL": f"http://127.0.0.1:{made['PORT']}",
+    }
+
+
+@pytest.fixture
+def url(stack, remote):
+    ticket = remote.ticket(capacity=100, chain_id=BASE_SEPOLIA)
+    in_process(stack, "worker", "--once")
+    slug = remote.path.rpartition("/")[2]
+    return f"{stack.url}/v1/x402/tenants/{slug}/tickets/{ticket['id']}/orders"
+
+
+def _codes(sale):
+    return {each["code"] for each in sale["admissions"]}
+
+
+def test_the_npm_client_buys_one_and_two_tickets(url):
+    with pytest.raises(agent.AgentRefused, match=r"spendControls\.maxAmountPerPayment \(\$1"):
+        agent.buy(url, BUYER_KEY)
+    for quantity in (None, 2):
+        bought = agent.buy(url, BUYER_KEY, quantity=quantity, limit="$50")
+        assert bought["status"] == 200, bought
+        assert len(_codes(bought["body"])) == (quantity or 1)
+        assert bought["receipt"]["payer"] == anvil.BUYER
+        assert bought["receipt"]["network"] == f"eip155:{BASE_SEPOLIA}"
+
+
+def _session(**controls):
+    client = x402ClientSync()
+    register_exact_evm_client(client, Account.from_key(BUYER_KEY))
+    if controls:
+        client.set_spend_controls(controls)
+    session = requests.Session()
+    session.mount("http://", x402_http_adapter(client))
+    return session
+
+
+def test_the_python_client_buys_one_and_two_tickets(url):
+    with _session(max_amount_per_payment="$50") as session:
+        for quantity in (1, 2):
+            bought = session.post(url, json={"quantity": quantity})
+            assert bought.status_code == 200, bought.text
+            assert len(_codes(bought.json())) == quantity
+    with _session() as careful, pytest.raises(Exception, match="max_amount_per_payment"):
+        careful.post(url)
+
+
+def test_the_facilitator_wants_its_token(facilitator_url):
+    assert requests.post(f"{facilitator_url}/settle", json={}).status_code == 401
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    assert requests.post(f"{facilitator_url}/settle", json={}, headers=headers).status_code == 400

@@ -1,0 +1,243 @@
+"""Thieves, copies, facilitators that fail or lie, and chains that change: nobody pays twice."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.support.factories import PRICE, worker_once
+from tests.support.relayer import held
+from tests.support.x402 import calldata, encoded, required
+from ticketing.chain import facilitator as client
+from ticketing.chain.errors import RpcSilent
+from ticketing.chain.node import Node
+from ticketing.errors import ChainUnavailable
+from ticketing.services import checkout
+from ticketing.services.x402 import settlements
+from tools import anvil
+
+
+@pytest.fixture
+def order(api, path):
+    """An order that waits: the answer to the first request."""
+    return api.post(path)
+
+
+@pytest.fixture
+def payment(order, wallet):
+    return wallet.header(required(order))
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """The worker goes on at once, and nobody waits long for the facilitator."""
+    monkeypatch.setattr(settlements, "PAUSES", (timedelta(0),) * 4)
+    monkeypatch.setattr(client, "TIMEOUT_SECONDS", 0.5)
+
+
+def address(order):
+    return order.json["intent"]["address"]
+
+
+def code(answer):
+    return answer.status_code, answer.json["code"]
+
+
+def test_a_thief_who_reads_the_calldata_gets_nothing(api, path, order, wallet, node, facilitator):
+    good = wallet.payment(required(order))
+    bought = api.post(path, headers={"PAYMENT-SIGNATURE": encoded(good)})
+    assert bought.status_code == 200
+    # All that is on the chain, with the requirements of an order of the thief's own.
+    own = required(api.post(path))
+    accepted = {**own["accepts"][0], "payTo": address(order)}
+    block = node.rpc("eth_getBlockByNumber", "latest", True)
+    assert [each["input"] for each in block["transactions"]] == [calldata(good["payload"])]
+    stolen = {**good, "accepted": accepted}
+    answer = api.post(path, headers={"PAYMENT-SIGNATURE": encoded(stolen)})
+    assert code(answer) == (400, "invalid_payment")
+    # With the claim of the thief's own order, it is asked to pay for that one.
+    answer = api.post(path, headers=wallet.header(own, value=1))
+    assert code(answer) == (402, "payment_required")
+    for each in (answer, api.post(path)):
+        assert bought.json["admissions"][0]["code"] not in each.text
+        assert bought.json["client_secret"] not in each.text
+    assert len(facilitator.asked) == 1
+
+
+def test_a_repeat_of_ones_own_gets_the_same_ticket(api, path, payment, facilitator, order, node):
+    first, again = (api.post(path, headers=payment) for _ in range(2))
+    assert first.status_code == again.status_code == 200
+    assert first.json["admissions"] == again.json["admissions"]
+    assert first.headers["PAYMENT-RESPONSE"] == again.headers["PAYMENT-RESPONSE"]
+    assert len(facilitator.asked) == 1
+    assert held(node, address(order)) == PRICE
+
+
+def test_an_old_payment_gets_its_ticket_after_the_facilitator_is_gone(
+    api, path, payment, facilitator
+):
+    assert api.post(path, headers=payment).status_code == 200
+    facilitator.stop()
+    assert api.post(path, headers=payment).status_code == 200
+
+
+@pytest.mark.parametrize("mode", ["submit, then hang", "submit, then fail", "submit, then pending"])
+def test_a_facilitator_that_broadcast_and_failed_is_no_reason_to_pay_again(
+    api, path, payment, facilitator, impatient, order, node, mode
+):
+    facilitator.mode = mode
+    # The chain shows the payment, whatever the facilitator says.
+    assert api.post(path, headers=payment).status_code == 200
+    assert held(node, address(order)) == PRICE
+
+
+def test_a_refusal_of_what_was_submitted_is_not_believed(
+    api, path, payment, facilitator, order, node
+):
+    facilitator.mode = "submit, then refuse"
+    assert api.post(path, headers=payment).status_code == 200
+
+
+@pytest.mark.parametrize("mode", ["hang", "fail", "garbage", "pending", "lie"])
+def test_an_unknown_outcome_is_202_and_the_worker_goes_on(
+    app, api, path, payment, facilitator, impatient, order, node, wallet, mode
+):
+    facilitator.mode = mode
+    answer = api.post(path, headers=payment)
+    assert answer.status_code == 202
+    assert answer.json["admissions"] == [] and "PAYMENT-RESPONSE" not in answer.headers
+    assert int(answer.headers["Retry-After"]) > 0
+    # Neither the same payment nor another one is submitted meanwhile.
+    for each in (payment, wallet.header(required(order))):
+        assert api.post(path, headers=each).status_code == 202
+    assert len(facilitator.asked) == 1
+    facilitator.mode = "submit"
+    facilitator.wake()
+    worker_once(app)
+    assert api.post(path, headers=payment).status_code == 200
+    assert held(node, address(order)) == PRICE
+
+
+def test_a_facilitator_that_is_down_is_202(app, api, path, payment, facilitator, impatient):
+    facilitator.stop()
+    assert api.post(path, headers=payment).status_code == 202
+    worker_once(app)
+    assert api.post(path, headers=payment).status_code == 202
+
+
+def test_while_a_refused_transfer_cannot_be_read_nobody_is_asked_to_pay_again(
+    api, path, payment, facilitator, node, monkeypatch
+):
+    facilitator.mode = "refuse"
+
+    def silent(*_):
+        raise RpcSilent("it does not respond")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Node, "is_authorization_used", silent)
+        assert api.post(path, headers=payment).status_code == 202
+
+
+def test_a_lying_facilitator_is_asked_three_times_in_all(
+    app, api, path, payment, facilitator, impatient, acme, ticket
+):
+    facilitator.mode = "lie"
+    assert api.post(path, headers=payment).status_code == 202
+    for _ in range(5):
+        worker_once(app)
+    assert len(facilitator.asked) == 3
+    assert acme.stock(ticket) == (1, 0)
+
+
+def test_a_transfer_that_expired_is_given_up(
+    app, api, path, payment, facilitator, impatient, node, order
+):
+    facilitator.mode = "lie"
+    assert api.post(path, headers=payment).status_code == 202
+    node.rpc("evm_increaseTime", 400)
+    node.rpc("anvil_mine", "0x1")
+    worker_once(app)
+    worker_once(app)
+    assert code(api.post(path, headers=payment)) == (410, "order_ended")
+    assert held(node, address(order)) == 0
+
+
+def test_a_transfer_that_is_submitted_late_falls_under_the_late_rule(
+    app, api, path, wallet, facilitator, impatient, node, order
+):
+    payment = wallet.payment(required(order), validBefore=2**40)
+    header = {"PAYMENT-SIGNATURE": encoded(payment)}
+    facilitator.mode = "lie"
+    assert api.post(path, headers=header).status_code == 202
+    node.rpc("evm_increaseTime", 400)
+    node.rpc("anvil_mine", "0x1")
+    worker_once(app)
+    facilitator.submit(payment["payload"])
+    worker_once(app)
+    worker_once(app)
+    answer = api.post(path, headers=header)
+    assert answer.status_code == 200 and answer.json["flags"] == ["paid_late"]
+
+
+def test_a_node_that_is_silent_leaves_the_payment_to_the_worker(
+    app, api, path, payment, facilitator, monkeypatch, node
+):
+    def silent(*_):
+        raise ChainUnavailable
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkout, "settle_now", silent)
+        assert api.post(path, headers=payment).status_code == 202
+    assert facilitator.asked == []
+    worker_once(app)
+    assert len(facilitator.asked) == 1
+    assert api.post(path, headers=payment).status_code == 200
+
+
+def test_before_the_worker_settles_it_looks_for_another_payment(
+    app, api, path, payment, facilitator, monkeypatch, node, order
+):
+    def silent(*_):
+        raise ChainUnavailable
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkout, "settle_now", silent)
+        assert api.post(path, headers=payment).status_code == 202
+    anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, address(order), PRICE)
+    worker_once(app)
+    assert facilitator.asked == []
+    assert api.post(path, headers=payment).status_code == 200
+
+
+def test_a_payment_in_parts_asks_for_the_rest(api, path, order, wallet, node, facilitator):
+    anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, address(order), PRICE - 1_000_000)
+    first = wallet.header(required(order))
+    answer = api.post(path, headers=first)
+    assert code(answer) == (402, "payment_required")
+    fresh = required(answer)
+    assert fresh["accepts"][0]["amount"] == "1000000"
+    rest = wallet.header(fresh)
+    assert api.post(path, headers=rest).status_code == 200
+    # The header for the rest still gets the ticket, although nothing is due.
+    assert api.post(path, headers=rest).status_code == 200
+    assert held(node, address(order)) == PRICE
+
+
+def test_after_a_reorganization_the_ticket_is_suspended_and_nobody_pays_again(
+    app, api, path, payment, facilitator, node, order
+):
+    assert api.post(path, headers=payment).status_code == 200
+    worker_once(app)
+    transaction = node.rpc("eth_getBlockByNumber", "latest", False)["transactions"][0]
+    raw = node.rpc("eth_getRawTransactionByHash", transaction)
+    node.rpc("anvil_reorg", 1, [])
+    node.rpc("anvil_mine", "0x2")
+    worker_once(app)
+    answer = api.post(path, headers=payment)
+    assert code(answer) == (409, "intent_reversed")
+    assert len(facilitator.asked) == 1
+    if node.rpc("eth_getTransactionReceipt", transaction) is None:
+        node.rpc("eth_sendRawTransaction", raw)
+        node.rpc("anvil_mine", "0x1")
+    worker_once(app)
+    assert api.post(path, headers=payment).status_code == 200
+    assert held(node, address(order)) == PRICE

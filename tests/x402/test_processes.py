@@ -1,0 +1,107 @@
+"""Real processes: copies at once, a crash between row and settle, and who goes on."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.support.factories import PRICE
+from tests.support.processes import new_tenant, variables_of
+from tests.support.relayer import held
+from tests.support.remote import eventually, in_process
+from tests.support.x402 import Facilitator, Wallet, encoded, required
+
+COPIES = 8
+
+
+@pytest.fixture
+def facilitator(node):
+    with Facilitator(node) as running:
+        yield running
+
+
+@pytest.fixture
+def variables(database_url, node, facilitator):
+    more = {"PUBLIC_URL": "https://tickets.example.org"}
+    more["X402_FACILITATOR_URL_31337"] = facilitator.url
+    return variables_of(database_url, node.url, **more)
+
+
+@pytest.fixture
+def path(stack, remote):
+    ticket = remote.ticket(capacity=100)
+    in_process(stack, "worker", "--once")
+    slug = remote.path.rpartition("/")[2]
+    return f"/v1/x402/tenants/{slug}/tickets/{ticket['id']}/orders"
+
+
+def test_eight_copies_at_once_settle_once(stack, remote, path, facilitator, node):
+    order = remote.client.send("POST", path)
+    headers = {"PAYMENT-SIGNATURE": encoded(Wallet().payment(required(order)))}
+
+    def send(_):
+        return remote.client.send("POST", path, headers=headers)
+
+    stack.start_worker()
+    with ThreadPoolExecutor(COPIES) as pool:
+        answers = list(pool.map(send, range(COPIES)))
+    assert {each.status for each in answers} <= {200, 202}
+    eventually(lambda: send(0).status == 200)
+    assert len(facilitator.asked) == 1
+    assert held(node, order.json["intent"]["address"]) == PRICE
+    codes = {each.json["admissions"][0]["code"] for each in answers if each.status == 200}
+    assert len(codes) <= 1
+
+
+def test_two_signatures_of_one_buyer_at_once_pay_once(stack, remote, path, facilitator, node):
+    order = remote.client.send("POST", path)
+    payments = [encoded(Wallet().payment(required(order))) for _ in range(COPIES)]
+
+    def send(payment):
+        return remote.client.send("POST", path, headers={"PAYMENT-SIGNATURE": payment})
+
+    stack.start_worker()
+    with ThreadPoolExecutor(COPIES) as pool:
+        answers = list(pool.map(send, payments))
+    assert {each.status for each in answers} <= {200, 202}
+    eventually(lambda: send(payments[0]).status == 200)
+    assert len(facilitator.asked) == 1
+    assert held(node, order.json["intent"]["address"]) == PRICE
+
+
+@pytest.mark.parametrize("mode", ["hang", "submit, then hang"])
+def test_after_a_crash_while_it_settles_the_worker_pays_once(
+    stack, remote, path, facilitator, node, mode
+):
+    order = remote.client.send("POST", path)
+    headers = {"PAYMENT-SIGNATURE": encoded(Wallet().payment(required(order)))}
+    facilitator.mode = mode
+    with ThreadPoolExecutor(1) as pool:
+        cut = pool.submit(remote.client.send, "POST", path, headers=headers)
+        eventually(lambda: len(facilitator.asked) == 1)
+        stack.kill("web")
+        assert cut.exception() is not None
+    facilitator.mode = "submit"
+    stack.start_web()
+    remote.move_to(stack)
+    stack.start_worker()
+    eventually(lambda: remote.client.send("POST", path, headers=headers).status == 200)
+    assert held(node, order.json["intent"]["address"]) == PRICE
+
+
+def test_facilitators_that_hang_stop_nobody_else(stack, remote, path, facilitator):
+    """At most two requests of a process wait for them. All others go on."""
+    facilitator.mode = "hang"
+    wallet = Wallet()
+    orders = [remote.client.send("POST", path) for _ in range(COPIES)]
+
+    def pay(order):
+        headers = {"PAYMENT-SIGNATURE": encoded(wallet.payment(required(order)))}
+        return remote.client.send("POST", path, headers=headers)
+
+    with ThreadPoolExecutor(COPIES) as pool:
+        waiting = [pool.submit(pay, each) for each in orders]
+        eventually(lambda: sum(each.done() for each in waiting) >= COPIES - 4)
+        assert new_tenant(stack).client.send("GET", "/healthz").status == 200
+        facilitator.wake()
+        assert {each.result().status for each in waiting} == {202}
+    assert len(facilitator.asked) <= 4

@@ -1,0 +1,151 @@
+"""The surface of x402 clients: a POST orders a ticket, the same POST with a payment buys it."""
+
+import base64
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from flask import Response, request
+
+from schemas.x402 import X402OfferSchema, X402OrderSchema, X402SaleSchema
+from ticketing.conflicts import (
+    AboveMaximum,
+    BelowMinimum,
+    IntentReversed,
+    NotPayable,
+    OverMaxAmount,
+    SalesEnded,
+    SalesNotStarted,
+    SoldOut,
+    X402CallsUsed,
+    X402ShareHeld,
+)
+from ticketing.errors import (
+    CapacityChanged,
+    ChainUnavailable,
+    InvalidPayment,
+    KeyRequired,
+    NotFound,
+    OrderEnded,
+    SignatureRequired,
+    X402NotEnabled,
+)
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.services.x402 import ordering, paying, payment_header
+from ticketing.services.x402.ordering import Offer
+from ticketing.services.x402.sales import Sale
+from ticketing.too_many import TooManyFree, TooManyOrders, TooMuchUnpaid
+from ticketing.web import cors, problems, secret_guards
+from ticketing.web.blueprint import ApiBlueprint
+from ticketing.web.context import caller_or_none, client, config, tenant_of_path
+from ticketing.web.idempotency import order_digests
+
+PAYMENT, REQUIRED, RECEIPT = "PAYMENT-SIGNATURE", "PAYMENT-REQUIRED", "PAYMENT-RESPONSE"
+
+blp = ApiBlueprint(
+    "x402",
+    __name__,
+    url_prefix="/v1/x402/tenants/<tenant>",
+    guard=secret_guards.Shopper(),
+    description="Sell to x402 clients: they pay by a signed transfer, in one HTTP call.",
+)
+cors.open_to_all(blp)
+
+_PARAMETER = {
+    "in": "header",
+    "name": PAYMENT,
+    "description": f"The signed payment (x402, version 2): base64 of JSON. See `{REQUIRED}`.",
+    "schema": {"type": "string", "maxLength": payment_header.MAX_BYTES},
+}
+
+
+@blp.get("/tickets/<ticket_id>/orders")
+@blp.response(200, X402OfferSchema)
+@blp.raises(NotFound, X402NotEnabled)
+def get_x402_offer(tenant: str, ticket_id: str) -> Offer:
+    """Read what a ticket costs, and how an x402 client buys it. This reserves nothing."""
+    return ordering.offer(tenant_of_path(), ticket_id, config())
+
+
+@blp.post("/tickets/<ticket_id>/orders")
+@blp.arguments(X402OrderSchema)
+@blp.response(200, X402SaleSchema)
+@blp.alt_response(202, schema=X402SaleSchema, description="The payment is not final yet")
+@blp.headers(
+    request=[_PARAMETER],
+    response={
+        HTTPStatus.OK: [RECEIPT],
+        HTTPStatus.ACCEPTED: ["Retry-After", "Location"],
+        HTTPStatus.PAYMENT_REQUIRED: [REQUIRED],
+    },
+)
+@blp.order_key
+@blp.raises(
+    InvalidPayment,
+    SignatureRequired,
+    NotFound,
+    X402NotEnabled,
+    SoldOut,
+    SalesNotStarted,
+    SalesEnded,
+    BelowMinimum,
+    AboveMaximum,
+    OverMaxAmount,
+    NotPayable,
+    IntentReversed,
+    X402ShareHeld,
+    X402CallsUsed,
+    OrderEnded,
+    KeyRequired,
+    TooMuchUnpaid,
+    TooManyOrders,
+    TooManyFree,
+    CapacityChanged,
+    ChainUnavailable,
+)
+def order_by_x402(
+    body: dict[str, Any], tenant: str, ticket_id: str
+) -> Response | tuple[PaymentIntent, int, dict[str, str]]:
+    """Order tickets (402 says what to sign), and pay: send the same request with the payment.
+
+    Unmodified x402 clients do both. A repeat of a payment gets the same tickets.
+    """
+    header = request.headers.get(PAYMENT)
+    try:
+        if header is None:
+            sale = ordering.order(
+                tenant_of_path(), ticket_id, _wanted(body), order_digests(), config()
+            )
+        else:
+            payment = payment_header.parse(header)
+            sale = paying.pay(tenant_of_path(), ticket_id, payment, config())
+    except SignatureRequired as error:
+        response = problems.of_ticketing_error(error)
+        response.headers[REQUIRED] = _encoded(error.requirements)
+        return response
+    return _answer(sale, tenant)
+
+
+def _wanted(body: dict[str, Any]) -> dict[str, Any]:
+    buyer = body["buyer"]
+    return {
+        "quantity": body["quantity"],
+        "max_amount": body["max_amount"],
+        "buyer_email": buyer.get("email"),
+        "buyer_name": buyer.get("name"),
+        "client": () if caller_or_none() else client(),
+    }
+
+
+def _answer(sale: Sale, tenant: str) -> tuple[PaymentIntent, int, dict[str, str]]:
+    if sale.retry_after is None:
+        receipt = {} if sale.receipt is None else {RECEIPT: _encoded(sale.receipt)}
+        return sale.intent, HTTPStatus.OK, receipt
+    location = f"/v1/checkout/tenants/{tenant}/intents/{sale.intent.id}"
+    headers = {"Retry-After": str(sale.retry_after), "Location": location}
+    return sale.intent, HTTPStatus.ACCEPTED, headers
+
+
+def _encoded(message: Mapping[str, Any]) -> str:
+    return base64.b64encode(json.dumps(message).encode()).decode()

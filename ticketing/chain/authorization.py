@@ -1,0 +1,88 @@
+"""Transfers that a token's holder has signed (EIP-3009): their EIP-712 digest and signer."""
+
+from dataclasses import dataclass
+
+from ticketing.chain import address, secp256k1
+from ticketing.chain.keccak import keccak256
+
+_DOMAIN_TYPE = keccak256(
+    b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
+)
+_TRANSFER_TYPE = keccak256(
+    b"TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,"
+    b"uint256 validBefore,bytes32 nonce)"
+)
+_SIGNATURE_BYTES = 65
+_RECOVERY_IDS = (27, 28)
+
+
+@dataclass(frozen=True)
+class TokenDomain:
+    """The name and version of a token in signed messages (EIP-712)."""
+
+    name: str
+    version: str
+
+    def separator(self, chain_id: int, token_address: str) -> bytes:
+        """Return the token's DOMAIN_SEPARATOR on this chain."""
+        return keccak256(
+            _DOMAIN_TYPE
+            + keccak256(self.name.encode())
+            + keccak256(self.version.encode())
+            + _word(chain_id)
+            + _address_word(token_address)
+        )
+
+
+@dataclass(frozen=True)
+class Authorization:
+    """A transfer to sign. `value` is in atomic units, times are seconds, `nonce` is 32 bytes."""
+
+    sender: str
+    recipient: str
+    value: int
+    valid_after: int
+    valid_before: int
+    nonce: bytes
+
+    def digest(self, separator: bytes) -> bytes:
+        """Return what its sender signs, for the token with this domain separator."""
+        message = keccak256(
+            _TRANSFER_TYPE
+            + _address_word(self.sender)
+            + _address_word(self.recipient)
+            + _word(self.value)
+            + _word(self.valid_after)
+            + _word(self.valid_before)
+            + self.nonce
+        )
+        return keccak256(b"\x19\x01" + separator + message)
+
+
+def signer(digest: bytes, signature: bytes) -> str:
+    """Return the address whose key signed a digest. ValueError for an invalid signature.
+
+    As USDC does, it accepts only the lower half of `s` and a recovery id of 27 or 28.
+    """
+    if len(signature) != _SIGNATURE_BYTES or signature[-1] not in _RECOVERY_IDS:
+        raise ValueError("not a signature of 65 bytes")
+    r, s = (int.from_bytes(part, "big") for part in (signature[:32], signature[32:64]))
+    if not (0 < r < secp256k1.N and 0 < s <= secp256k1.N // 2):
+        raise ValueError("a number of the signature is out of range")
+    # SEC 1, 4.1.6. An r above N - P, of which nobody knows a signature, is not tried.
+    nonce_point = secp256k1.decompress(bytes([2 + signature[-1] - 27]) + signature[:32])
+    inverse = pow(r, -1, secp256k1.N)
+    hashed = int.from_bytes(digest, "big")
+    key = secp256k1.add_to_generator_multiple(
+        -hashed * inverse % secp256k1.N,
+        secp256k1.multiply(s * inverse, nonce_point),
+    )
+    return address.from_public_key(*key)
+
+
+def _word(number: int) -> bytes:
+    return number.to_bytes(32, "big")
+
+
+def _address_word(text: str) -> bytes:
+    return bytes.fromhex(text[2:].rjust(64, "0"))

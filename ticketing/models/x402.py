@@ -1,0 +1,39 @@
+"""Signed transfers of x402 clients, and what became of them."""
+
+from peewee import BigIntegerField, CompositeKey, ForeignKeyField, IntegerField, TextField
+
+from ticketing.constants import SettlementState
+from ticketing.models.base import BaseModel, UtcDateTimeField, literal
+from ticketing.models.payment_intents import PaymentIntent
+
+
+class X402Settlement(BaseModel):
+    """One signed transfer (EIP-3009) to an order's address. It is written before it is submitted.
+
+    `calls` counts the requests to the facilitator. The worker goes on at `next_at`. `tx_hash` is
+    what the facilitator named, and proves nothing. `value` is in atomic units.
+    """
+
+    chain_id = BigIntegerField()
+    token_address = TextField()
+    payer = TextField()
+    nonce = TextField()
+    intent = ForeignKeyField(PaymentIntent)
+    intent_id: str
+    value = TextField()
+    valid_after = BigIntegerField()
+    valid_before = BigIntegerField()
+    signature = TextField()
+    state = TextField()
+    calls = IntegerField()
+    next_at = UtcDateTimeField()
+    tx_hash = TextField(null=True)
+    created_at = UtcDateTimeField()
+
+    class Meta:
+        table_name = "x402_settlements"
+        primary_key = CompositeKey("chain_id", "token_address", "payer", "nonce")
+
+
+SETTLING = X402Settlement.state == literal(SettlementState.SETTLING)
+"""Transfers whose outcome is not known. They have partial indexes."""

@@ -1,0 +1,39 @@
+"""Limit the seats that unpaid x402 orders hold: they are made without a person."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from peewee import SQL, ModelSelect, fn
+
+from ticketing.conflicts import X402ShareHeld
+from ticketing.constants import X402_SHARE
+from ticketing.models.payment_intents import AWAITING, PaymentIntent
+from ticketing.models.prepared import Prepared
+from ticketing.services.offers import Held
+
+# SQLite uses the partial index only with its own condition.
+_BY_X402 = PaymentIntent.x402 == SQL("TRUE")
+
+
+@Prepared
+def _unpaid(ticket_type_id: Any) -> ModelSelect[PaymentIntent]:
+    return PaymentIntent.select(fn.SUM(PaymentIntent.quantity)).where(
+        PaymentIntent.ticket_type == ticket_type_id, _BY_X402, AWAITING
+    )
+
+
+def check(held: Held, quantity: int) -> None:
+    """Check the share of a ticket type, whose row is locked, with these `quantity`. X402ShareHeld.
+
+    At least one seat is allowed. Without a capacity, of the ticket type or the event, all are.
+    """
+    capacities = [held.ticket_type.capacity]
+    if held.event_stock is not None:
+        capacities.append(held.event_stock.capacity)
+    limited = [each for each in capacities if each is not None]
+    if not limited:
+        return
+    ((unpaid,),) = _unpaid.tuples(ticket_type_id=held.ticket_type.id)
+    if (unpaid or 0) + quantity > max(1, min(limited) // X402_SHARE):
+        raise X402ShareHeld

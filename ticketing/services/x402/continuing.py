@@ -1,0 +1,34 @@
+"""The worker's part of x402: go on with transfers whose request ended without an outcome."""
+
+from __future__ import annotations
+
+import logging
+
+from ticketing.chain.registry import Chain
+from ticketing.config import Config
+from ticketing.errors import X402NotEnabled
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.services.x402 import requirements, sales, settlements, settling
+from ticketing.services.x402.requirements import Market
+
+log = logging.getLogger(__name__)
+
+
+def go_on(chain: Chain, config: Config) -> None:
+    """Go on with the transfers of a chain that are due. RpcError if it cannot be read."""
+    for row in settlements.due(chain.chain_id):
+        if not settlements.take(row):
+            continue
+        intent, is_read = sales.look(sales.order(row.intent_id), config)
+        if not is_read:
+            settlements.wait(row)
+            continue
+        settling.go_on(row, intent, chain, _market_of(intent, config), config)
+
+
+def _market_of(intent: PaymentIntent, config: Config) -> Market | None:
+    try:
+        return requirements.market_for(intent, config)
+    except X402NotEnabled:
+        log.error("x402 order %s: its chain has no facilitator now", intent.id)
+        return None

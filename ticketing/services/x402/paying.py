@@ -1,0 +1,147 @@
+"""The second request of an x402 client: a signed payment. The checks come in a fixed order."""
+
+from __future__ import annotations
+
+from ticketing import credentials
+from ticketing.chain.authorization import signer
+from ticketing.chain.errors import RpcError
+from ticketing.chain.facilitator import Outcome, Verdict
+from ticketing.chain.node import connect
+from ticketing.config import Config
+from ticketing.constants import IntentStatus, SettlementState
+from ticketing.errors import ChainUnavailable, InvalidPayment, NodesBusy, OrderEnded
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.tenants import Tenant
+from ticketing.models.x402 import X402Settlement
+from ticketing.services import node_places
+from ticketing.services.x402 import requirements, sales, settlements, settling
+from ticketing.services.x402.payment_header import Payment
+from ticketing.services.x402.requirements import Market
+from ticketing.services.x402.sales import Sale
+
+_NO_INTENT = "pi_"
+
+
+def pay(tenant: Tenant, ticket_id: str, payment: Payment, config: Config) -> Sale:
+    """Settle a payment once, and return the order as the chain then is.
+
+    InvalidPayment for no order of this ticket type, or without its claim. SignatureRequired with
+    what to sign instead. OrderEnded, IntentReversed, X402CallsUsed, X402NotEnabled,
+    ChainUnavailable.
+    """
+    intent = _order_of(tenant, ticket_id, payment, config)
+    if intent.status == IntentStatus.AWAITING_PAYMENT and not settlements.is_settling(intent.id):
+        _check_terms(intent, payment, config)
+    intent, is_read = sales.look(intent, config)
+    payer = payment.authorization.sender
+    sale = sales.present(intent, config, payer)
+    if sale is None:
+        market = requirements.market_for(intent, config)
+        _check_authorization(intent, payment, market, config)
+        if is_read:
+            _settle(intent, payment, market, config)
+        else:
+            # The order may be paid already. The worker looks first.
+            settlements.claim(intent, payment.authorization, payment.signature, calls=0)
+        intent = sales.order(intent.id)
+        sale = sales.present(intent, config, payer)
+    if sale is None:
+        raise requirements.asking(intent, requirements.market_for(intent, config), config)
+    return sale
+
+
+def _order_of(tenant: Tenant, ticket_id: str, payment: Payment, config: Config) -> PaymentIntent:
+    """Return the order that a payment is for. InvalidPayment, whatever does not match."""
+    intent = sales.order_at(tenant, payment.authorization.recipient)
+    intent_id = _NO_INTENT if intent is None else intent.id
+    is_claimed = credentials.is_x402_claim(config.keyring, intent_id, payment.claim)
+    if intent is None or intent.ticket_type_id != ticket_id or not is_claimed:
+        raise InvalidPayment
+    return intent
+
+
+def _check_terms(intent: PaymentIntent, payment: Payment, config: Config) -> None:
+    """Check that the client accepted what this order requires. SignatureRequired.
+
+    The amount of a payment that was tried before is not compared: it may be paid already.
+    """
+    terms, market = intent.terms, requirements.market_for(intent, config)
+    accepted = (payment.network, payment.asset, payment.pay_to, payment.name, payment.version)
+    domain = market.domain
+    required = (
+        *(market.network, terms.token_address, terms.address),
+        *(domain.name, domain.version),
+    )
+    is_due = payment.amount == requirements.amount_of(intent)
+    if accepted != required or not (is_due or _was_tried(intent, payment)):
+        reason = "The accepted requirements are not those of this order."
+        raise requirements.asking(intent, market, config, reason)
+
+
+def _was_tried(intent: PaymentIntent, payment: Payment) -> bool:
+    terms = intent.terms
+    return settlements.find(terms.chain_id, terms.token_address, payment.authorization) is not None
+
+
+def _check_authorization(
+    intent: PaymentIntent, payment: Payment, market: Market, config: Config
+) -> None:
+    """Check the signed transfer. SignatureRequired. OrderEnded if the hold is over."""
+    signed, now = payment.authorization, market.now.timestamp()
+    if intent.expires_at <= market.now:
+        raise OrderEnded(intent=intent)
+    reason = None
+    if signed.value != requirements.amount_of(intent):
+        reason = "The signed value is not the price."
+    elif signed.valid_before <= now:
+        reason = "The signed transfer has expired."
+    elif signed.valid_after > now:
+        reason = "The signed transfer is not valid yet."
+    elif not _is_signed(payment, market):
+        reason = "The signature is not the payer's."
+    if reason is not None:
+        raise requirements.asking(intent, market, config, reason)
+
+
+def _is_signed(payment: Payment, market: Market) -> bool:
+    """Return whether the payer signed, or is a contract: then the facilitator finds out."""
+    signed = payment.authorization
+    try:
+        if signer(signed.digest(market.separator), payment.signature) == signed.sender:
+            return True
+    except ValueError:
+        pass
+    try:
+        return connect(market.chain).has_code(signed.sender)
+    except RpcError:
+        raise ChainUnavailable from None
+
+
+def _settle(intent: PaymentIntent, payment: Payment, market: Market, config: Config) -> None:
+    """Claim the payment and let the facilitator settle it. If too many wait, the worker does."""
+    signed, signature = payment.authorization, payment.signature
+    try:
+        with node_places.place(intent.id):
+            row = settlements.claim(intent, signed, signature, calls=1)
+            verdict = None if row is None else settling.settle(row, intent, market, config)
+    except NodesBusy:
+        settlements.claim(intent, signed, signature, calls=0)
+        return
+    if row is not None and verdict is not None:
+        _conclude(row, verdict, intent, market, config)
+
+
+def _conclude(
+    row: X402Settlement, verdict: Verdict, intent: PaymentIntent, market: Market, config: Config
+) -> None:
+    """Write what the chain says about a payment. SignatureRequired if it is surely not used."""
+    intent, _ = sales.look(intent, config)
+    if intent.status in settling.PAID:
+        settlements.end(row, SettlementState.SETTLED)
+    elif verdict.outcome is Outcome.REFUSED and settling.is_unused(row, verdict, market):
+        settlements.end(row, SettlementState.FAILED)
+        if intent.status == IntentStatus.AWAITING_PAYMENT:
+            reason = f"The facilitator refused the payment: {verdict.reason}."
+            raise requirements.asking(intent, market, config, reason)
+    else:
+        settlements.wait(row)

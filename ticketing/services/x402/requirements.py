@@ -1,0 +1,122 @@
+"""Write PAYMENT-REQUIRED: what an x402 client must sign to pay for an order."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ticketing import credentials, formats
+from ticketing.chain import units
+from ticketing.chain.authorization import TokenDomain
+from ticketing.chain.registry import Chain
+from ticketing.config import Config
+from ticketing.constants import X402_HOLD
+from ticketing.errors import OrderEnded, SignatureRequired, X402NotEnabled
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.services import chains
+from ticketing.services.orders import intents
+from ticketing.services.x402.payment_header import SCHEME, VERSION
+
+PATH = "/v1/x402/tenants/{tenant}/tickets/{ticket_id}/orders"
+LEAST_SECONDS = 10
+"""The least time for a client to sign and for the facilitator to submit."""
+
+SPEND_LIMIT = "raise your client's spend limit (default $1)"
+
+
+@dataclass(frozen=True)
+class Market:
+    """A chain on which x402 clients can pay. `now` is the time for deadlines on it."""
+
+    chain: Chain
+    domain: TokenDomain
+    now: datetime
+
+    @property
+    def network(self) -> str:
+        """The chain's CAIP-2 name."""
+        return f"eip155:{self.chain.chain_id}"
+
+    @property
+    def separator(self) -> bytes:
+        """The token's EIP-712 domain separator."""
+        return self.domain.separator(self.chain.chain_id, self.chain.token_address)
+
+
+def market_of(chain_id: int, config: Config) -> Market:
+    """Return the market of a chain. X402NotEnabled without a facilitator or a suitable token."""
+    chain, known = config.chains.get(chain_id), chains.states()
+    if chain is None or chain.facilitator is None:
+        raise X402NotEnabled
+    domain = chains.domain_of(known.get(chain_id), chain)
+    if domain is None:
+        raise X402NotEnabled
+    return Market(chain, domain, chains.now_on(chain_id, known))
+
+
+def market_for(intent: PaymentIntent, config: Config) -> Market:
+    """Return the market on which an order can be paid. X402NotEnabled."""
+    market = market_of(intent.terms.chain_id, config)
+    if market.chain.token_address != intent.terms.token_address:
+        raise X402NotEnabled
+    return market
+
+
+def amount_of(intent: PaymentIntent) -> int:
+    """Return what is due for an order, in atomic units."""
+    return units.to_atomic(intent.amount_due, intent.terms.decimals)
+
+
+def public(intent: PaymentIntent, market: Market, atomic_amount: int) -> dict[str, Any]:
+    """Return the requirements of an order without its claim. OrderEnded if its time is over."""
+    seconds = math.floor((intent.expires_at - market.now).total_seconds())
+    return {
+        "scheme": SCHEME,
+        "network": market.network,
+        "amount": str(atomic_amount),
+        "asset": intent.terms.token_address,
+        "payTo": intent.terms.address,
+        "maxTimeoutSeconds": max(1, min(int(X402_HOLD.total_seconds()), seconds)),
+        "extra": {"name": market.domain.name, "version": market.domain.version},
+    }
+
+
+def resource_of(intent: PaymentIntent, public_url: str) -> dict[str, str]:
+    """Return what is sold, and its URL. The event and the ticket type come with the intent."""
+    path = PATH.format(tenant=intent.tenant.slug, ticket_id=intent.ticket_type_id)
+    price = formats.amount(intent.unit_amount, intent.currency)
+    names = f"{intent.event.title}, {intent.ticket_type.name}"
+    return {
+        "url": public_url + path,
+        "description": f"{names}, {intent.quantity} x {price}",
+        "mimeType": "application/json",
+    }
+
+
+def asking(
+    intent: PaymentIntent, market: Market, config: Config, reason: str | None = None
+) -> SignatureRequired:
+    """Return the error that asks for a payment, or for another one. `reason`: what was wrong.
+
+    OrderEnded if too little of the hold is left to pay.
+    """
+    intents.add_payment_details([intent])
+    if (intent.expires_at - market.now).total_seconds() < LEAST_SECONDS:
+        raise OrderEnded(intent=intent)
+    price = formats.amount(intent.amount_due, intent.currency)
+    accepted = public(intent, market, amount_of(intent))
+    accepted["extra"]["claim"] = credentials.x402_claim(config.keyring.current, intent.id)
+    error = reason or "PAYMENT-SIGNATURE header is required."
+    return SignatureRequired(
+        {
+            "x402Version": VERSION,
+            "error": f"{error} This costs {price}: {SPEND_LIMIT}.",
+            "resource": resource_of(intent, config.public_url or ""),
+            "accepts": [accepted],
+            "extensions": {},
+        },
+        intent=intent,
+        client_secret=credentials.client_secret(config.keyring.current, intent.id),
+    )

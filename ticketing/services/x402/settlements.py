@@ -1,0 +1,172 @@
+"""The rows of signed transfers. A row is claimed before the facilitator is asked.
+
+One order has one transfer that is settling at most, so copies of a request and two signatures of
+one buyer never pay twice. The holder of a claim acts until `next_at`. Then the worker goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from ticketing import clock
+from ticketing.chain.authorization import Authorization
+from ticketing.conflicts import X402CallsUsed
+from ticketing.constants import X402_CALLS, IntentStatus, SettlementState
+from ticketing.db.connection import one_at_a_time, write_transaction
+from ticketing.errors import InvalidPayment
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.x402 import SETTLING, X402Settlement
+from ticketing.services.payments import settlement
+
+CLAIM = timedelta(seconds=40)
+"""How long a claim lasts: longer than a call of the facilitator and a look at the chain."""
+
+PAUSES = tuple(timedelta(seconds=each) for each in (5, 15, 45, 15))
+"""How long the worker waits after so many calls without an outcome."""
+
+_AT_ONCE = 20
+
+
+def find(chain_id: int, token_address: str, authorization: Authorization) -> X402Settlement | None:
+    """Return the row of a signed transfer. None if it was never claimed."""
+    row: X402Settlement | None = (
+        X402Settlement.select()
+        .where(
+            X402Settlement.chain_id == chain_id,
+            X402Settlement.token_address == token_address,
+            X402Settlement.payer == authorization.sender,
+            X402Settlement.nonce == authorization.nonce.hex(),
+        )
+        .first()
+    )
+    return row
+
+
+def is_settling(intent_id: str) -> bool:
+    """Return whether a transfer for this order may be on its way."""
+    query = X402Settlement.select().where(X402Settlement.intent == intent_id, SETTLING)
+    return bool(query.exists())
+
+
+def claim(
+    intent: PaymentIntent, authorization: Authorization, signature: bytes, *, calls: int
+) -> X402Settlement | None:
+    """Write the row of a transfer that is settled next. None if one of this order is settling.
+
+    `calls`: 1 if the caller asks the facilitator now, 0 if the worker shall. The caller may take
+    over what waits for the worker. None, too, if the order is not waiting for a payment any more.
+    X402CallsUsed. InvalidPayment if the nonce belongs to another order.
+    """
+    terms, now = intent.terms, clock.now()
+    with write_transaction():
+        one_at_a_time(f"x402 payer {authorization.sender}")
+        (locked,) = settlement.lock([intent.id])
+        if locked.status != IntentStatus.AWAITING_PAYMENT:
+            return None
+        known = find(terms.chain_id, terms.token_address, authorization)
+        if known is not None and known.intent_id != intent.id:
+            raise InvalidPayment
+        rows = list(X402Settlement.select().where(X402Settlement.intent == intent.id))
+        if any(row.state == SettlementState.SETTLING for row in rows):
+            is_left = known is not None and calls > known.calls and take(known, calls=calls)
+            return known if is_left else None
+        if sum(row.calls for row in rows) >= X402_CALLS:
+            raise X402CallsUsed(intent=intent)
+        row = known or X402Settlement(
+            chain_id=terms.chain_id,
+            token_address=terms.token_address,
+            payer=authorization.sender,
+            nonce=authorization.nonce.hex(),
+            intent=intent.id,
+            value=str(authorization.value),
+            valid_after=authorization.valid_after,
+            valid_before=authorization.valid_before,
+            signature=signature.hex(),
+            calls=0,
+            created_at=now,
+        )
+        row.state = SettlementState.SETTLING
+        row.calls += calls
+        row.next_at = now + CLAIM if calls else now
+        row.save(force_insert=known is None)
+        return row
+
+
+def authorization_of(row: X402Settlement, recipient: str) -> Authorization:
+    """Return the signed transfer of a row."""
+    return Authorization(
+        sender=row.payer,
+        recipient=recipient,
+        value=int(row.value),
+        valid_after=row.valid_after,
+        valid_before=row.valid_before,
+        nonce=bytes.fromhex(row.nonce),
+    )
+
+
+def due(chain_id: int) -> Sequence[X402Settlement]:
+    """Return some transfers of a chain with which the worker must go on."""
+    query = X402Settlement.select().where(
+        X402Settlement.chain_id == chain_id, SETTLING, X402Settlement.next_at <= clock.now()
+    )
+    return list(query.order_by(X402Settlement.next_at).limit(_AT_ONCE))
+
+
+def take(row: X402Settlement, **columns: int) -> bool:
+    """Take over a transfer whose time has come. False if another process was faster."""
+    now = clock.now()
+    is_due = (X402Settlement.next_at == row.next_at) & (X402Settlement.next_at <= now)
+    taken = _update(row, next_at=now + CLAIM, **columns).where(SETTLING, is_due).execute()
+    row.next_at = now + CLAIM
+    return bool(taken == 1)
+
+
+def count_call(row: X402Settlement) -> bool:
+    """Count the next call of the facilitator. False if the order has had all its calls."""
+    with write_transaction():
+        settlement.lock([row.intent_id])
+        rows = X402Settlement.select().where(X402Settlement.intent == row.intent_id)
+        if sum(each.calls for each in rows) >= X402_CALLS:
+            return False
+        _update(row, calls=X402Settlement.calls + 1).execute()
+        row.calls += 1
+        return True
+
+
+def note_transaction(row: X402Settlement, tx_hash: str | None) -> None:
+    """Keep the transaction that the facilitator named."""
+    if tx_hash is not None:
+        row.tx_hash = tx_hash
+        _update(row, tx_hash=tx_hash).execute()
+
+
+def wait(row: X402Settlement) -> None:
+    """Leave a transfer to the worker, after a pause."""
+    pause = PAUSES[min(row.calls, len(PAUSES) - 1)]
+    _end_claim(row, next_at=clock.now() + pause)
+
+
+def end(row: X402Settlement, state: SettlementState) -> None:
+    """Write the outcome of a transfer."""
+    _end_claim(row, state=state)
+
+
+def _end_claim(row: X402Settlement, **columns: Any) -> None:
+    """Write columns, unless another process has taken over the transfer meanwhile."""
+    _update(row, **columns).where(SETTLING, X402Settlement.next_at == row.next_at).execute()
+
+
+def _update(row: X402Settlement, **columns: Any) -> Any:
+    return X402Settlement.update(columns).where(
+        X402Settlement.chain_id == row.chain_id,
+        X402Settlement.token_address == row.token_address,
+        X402Settlement.payer == row.payer,
+        X402Settlement.nonce == row.nonce,
+    )
+
+
+def has_passed(row: X402Settlement, time: datetime) -> bool:
+    """Return whether the token refuses a transfer in blocks of this time."""
+    return bool(row.valid_before <= time.timestamp())

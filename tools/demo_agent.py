@@ -1,0 +1,151 @@
+"""`make demo-agent`: an agent with a test wallet buys a ticket. It knows only where /llms.txt is.
+
+Everything runs on this machine, on a copy of Base Sepolia. Exits with 1 if it gets no ticket.
+"""
+
+import json
+import os
+import re
+import secrets
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import urllib3
+
+from tools import ToolMissing, agent, anvil
+from tools.client import Client
+from tools.stack import ROOT, Stack, StackFailed, free_port
+
+CHAIN = 84532
+USDC = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
+AGENT_KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
+GAS_KEY = "0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6"
+"""The keys of anvil's accounts 1, which gets test USDC, and 3. Everybody knows them."""
+
+PRICE = 5_000_000
+ORDERS = "/v1/x402/tenants/{tenant}/tickets/{ticket_id}/orders"
+_PATTERN = re.compile(r"/v1/x402/tenants/\S+/orders")
+_LISTENS = re.compile(r"http://127\.0\.0\.1:[0-9]+")
+
+
+def main() -> None:
+    """Start everything, and let the agent buy."""
+    try:
+        with ExitStack() as running:
+            url, tenant = _open_shop(running)
+            _buy(url, tenant)
+    except (StackFailed, ToolMissing, agent.AgentRefused, RuntimeError) as error:
+        sys.exit(f"\nmake demo-agent: {error}")
+
+
+def put_usdc(node: anvil.Anvil) -> None:
+    """Put the test token where Base Sepolia has USDC, and give tokens to the buyer."""
+    code = node.rpc("eth_getCode", anvil.deploy_token(node.rpc), "latest")
+    node.rpc("anvil_setCode", USDC, code)
+    anvil.mint(node.rpc, USDC, anvil.BUYER, anvil.BUYER_TOKENS)
+
+
+def start_facilitator(running: ExitStack, rpc_url: str, token: str) -> str:
+    """Start tools/facilitator.py in its own process, and return its URL. RuntimeError."""
+    process = running.enter_context(
+        subprocess.Popen(
+            [sys.executable, "-m", "tools.facilitator", "--rpc-url", rpc_url, "--port", "0"],
+            cwd=ROOT,
+            env={**os.environ, "FACILITATOR_KEY": GAS_KEY, "FACILITATOR_TOKEN": token},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+    )
+    running.callback(process.terminate)
+    found = _LISTENS.search(process.stdout.readline() if process.stdout else "")
+    if found is None:
+        raise RuntimeError("the facilitator did not start")
+    return found[0]
+
+
+def _open_shop(running: ExitStack) -> tuple[str, str]:
+    """Start the chain, the facilitator and the service with an event. Return URL and tenant."""
+    folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="ticketing-agent-")))
+    node = running.enter_context(anvil.Anvil(chain_id=CHAIN, block_time=1))
+    put_usdc(node)
+    token, port = secrets.token_urlsafe(24), free_port()
+    variables = {
+        "DATABASE_URL": f"sqlite:///{folder}/demo.db",
+        "SECRET_KEY": secrets.token_urlsafe(48),
+        "PORT": str(port),
+        "PUBLIC_URL": f"http://127.0.0.1:{port}",
+        f"RPC_URL_{CHAIN}": node.url,
+        f"CONFIRMATIONS_{CHAIN}": "1",
+        f"X402_FACILITATOR_URL_{CHAIN}": start_facilitator(running, node.url, token),
+        f"X402_FACILITATOR_TOKEN_{CHAIN}": token,
+        "POLL_SECONDS": "0.2",
+    }
+    stack = running.enter_context(Stack(variables, log=folder / "log"))
+    stack.flask("db", "upgrade")
+    stack.flask("worker", "--once")
+    stack.start_web()
+    stack.start_worker()
+    new = ("tenants", "create", "demo", "--name", "Demo", "--xpub", anvil.SELLER_XPUB, "--json")
+    made = json.loads(stack.flask(*new))
+    _publish(Client(stack.url), {"X-API-Key": made["key"]})
+    return stack.url, "demo"
+
+
+def _publish(client: Client, headers: dict[str, str]) -> None:
+    events = "/v1/admin/tenants/demo/events"
+    start = (datetime.now(UTC) + timedelta(days=30)).isoformat(timespec="seconds")
+    event = {"title": "Summer Concert", "type": "in_person", "venue": "Main Hall"}
+    event |= {"start_at": start, "timezone": "Europe/Berlin", "status": "published"}
+    made = client.send("POST", events, event, headers).json
+    ticket = {"name": "Seat", "price_amount": PRICE, "chain_id": CHAIN, "capacity": 100}
+    ticket["status"] = "published"
+    client.send("POST", f"{events}/{made['id']}/tickets", ticket, headers)
+
+
+def _buy(url: str, tenant: str) -> None:
+    """Act as the agent. RuntimeError if it gets no ticket."""
+    pattern = _read(f"{url}/llms.txt")
+    client, public = Client(url), f"/v1/public/tenants/{tenant}/events"
+    (event,) = _shown(client, public)["data"]
+    (ticket,) = _shown(client, f"{public}/{event['id']}/tickets")["data"]
+    path = pattern.replace("{tenant}", tenant).replace("{ticket_id}", ticket["id"])
+    _shown(client, path)
+    try:
+        agent.buy(url + path, AGENT_KEY)
+    except agent.AgentRefused as refusal:
+        print(f"\nthe stock client with its default limit\n  {refusal}")
+    print(f"\nthe stock client with a limit of $10\n  > POST {path}")
+    bought = agent.buy(url + path, AGENT_KEY, limit="$10")
+    print(f"  < {bought['status']} PAYMENT-RESPONSE {json.dumps(bought['receipt'])}")
+    if bought["status"] != 200:
+        raise RuntimeError(f"the agent got {bought['body']}")
+    (admission,) = bought["body"]["admissions"]
+    print(f"  < the ticket {admission['id']}, code {admission['code']}")
+
+
+def _read(url: str) -> str:
+    """Print /llms.txt, and return the pattern of the x402 path in it."""
+    print(f"the agent reads {url}")
+    response = urllib3.request("GET", url)
+    text = response.data.decode()
+    if response.status != 200:
+        print(f"  < {response.status}: there is none yet. The agent is given {ORDERS}")
+        return ORDERS
+    print("\n".join(f"  < {line}" for line in text.splitlines()))
+    found = _PATTERN.search(text)
+    return found[0] if found and "{ticket_id}" in found[0] else ORDERS
+
+
+def _shown(client: Client, path: str) -> Any:
+    answer = client.send("GET", path)
+    print(f"\n  > GET {path}\n  < {answer.status} {json.dumps(answer.json)}")
+    return answer.json
+
+
+if __name__ == "__main__":
+    main()
