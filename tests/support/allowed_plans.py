@@ -53,7 +53,7 @@ ALLOWED = {
         r"pages_(home\.show_home|sign_in\.show_sign_in) (scans tenants|walks tenants_pkey)"
     ),
     "The ticket types of one event.": (
-        r"(public\.list_public_ticket_types|pages_events\.show_event)"
+        r"(public\.list_public_ticket_types|pages_events\.show_event|mcp\.answer_message)"
         r" searches ticket_types_of_event, then looks at status"
     ),
     "The orders of one event. One more index would have to be written with each order.": (
@@ -63,7 +63,8 @@ ALLOWED = {
         r"intents\.list_intents searches intents_(of_event_)?flagged, then looks at .*"
     ),
     "Few of those that owe money wait for the depth of its payment.": (
-        r"refunds\.list_refunds searches intents_to_refund, then looks at .*refund_pending"
+        r"(refunds\.list_refunds|mcp\.answer_message)"
+        r" searches intents_to_refund, then looks at .*refund_pending"
     ),
     "What one credential did to one subject, of all that it did or of all that was done to it.": (
         r"audit_log\.list_audit_log searches trail_(actor|subject)_id,"
@@ -73,8 +74,8 @@ ALLOWED = {
         r"admissions\.list_admissions searches admissions_\w+, then looks at (redeemed_at )?status"
     ),
     "The admissions of one tenant, or of one event: a part of a name has no index.": (
-        r"admissions\.list_admissions searches admissions_\w+, then looks at holder_email"
-        r" holder_name( redeemed_at)?( status)?"
+        r"(admissions\.list_admissions|mcp\.answer_message) searches admissions_\w+,"
+        r" then looks at holder_email holder_name( redeemed_at)?( status)?"
     ),
     "Some of a tenant's admissions, or of an event's, were never used: the others have an index.": (
         r"admissions\.list_admissions searches admissions_\w+, then looks at redeemed_at"
