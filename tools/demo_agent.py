@@ -28,8 +28,7 @@ GAS_KEY = "0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6"
 """The keys of anvil's accounts 1, which gets test USDC, and 3. Everybody knows them."""
 
 PRICE = 5_000_000
-ORDERS = "/v1/x402/tenants/{tenant}/tickets/{ticket_id}/orders"
-_PATTERN = re.compile(r"/v1/x402/tenants/\S+/orders")
+_PATTERN = re.compile(r"/v1/x402/tenants/\{tenant\}/tickets/\{ticket_id\}/orders")
 _LISTENS = re.compile(r"http://127\.0\.0\.1:[0-9]+")
 
 
@@ -129,16 +128,14 @@ def _buy(url: str, tenant: str) -> None:
 
 
 def _read(url: str) -> str:
-    """Print /llms.txt, and return the pattern of the x402 path in it."""
+    """Print /llms.txt, and return the pattern of the x402 path in it. RuntimeError."""
     print(f"the agent reads {url}")
-    response = urllib3.request("GET", url)
-    text = response.data.decode()
-    if response.status != 200:
-        print(f"  < {response.status}: there is none yet. The agent is given {ORDERS}")
-        return ORDERS
+    text = urllib3.request("GET", url).data.decode()
     print("\n".join(f"  < {line}" for line in text.splitlines()))
     found = _PATTERN.search(text)
-    return found[0] if found and "{ticket_id}" in found[0] else ORDERS
+    if found is None:
+        raise RuntimeError(f"{url} does not say how to buy with x402")
+    return found[0]
 
 
 def _shown(client: Client, path: str) -> Any:

@@ -62,7 +62,7 @@ ALLOWED = {
         r"pages_(home\.show_home|sign_in\.show_sign_in) (scans tenants|walks tenants_pkey)"
     ),
     "The ticket types of one event.": (
-        r"(public\.list_public_ticket_types|pages_events\.show_event)"
+        r"(public\.list_public_ticket_types|pages_events\.show_event|mcp\.answer_message)"
         r" searches ticket_types_of_event, then looks at status"
     ),
     "The orders of one event. One more index would have to be written with each order.": (
@@ -72,8 +72,8 @@ ALLOWED = {
         rf"{_ORDERS} searches intents_(of_event_)?flagged, then looks at .*"
     ),
     "Few of those that owe money wait for the depth of its payment.": (
-        r"(pages_console_)?refunds\.list_refunds searches intents_to_refund,"
-        r" then looks at .*refund_pending"
+        r"((pages_console_)?refunds\.list_refunds|mcp\.answer_message)"
+        r" searches intents_to_refund, then looks at .*refund_pending"
     ),
     "What one credential did to one subject, of all that it did or of all that was done to it.": (
         rf"{_LOG} searches trail_(actor|subject)_id,"
@@ -83,8 +83,8 @@ ALLOWED = {
         rf"{_TICKETS} searches admissions_\w+, then looks at (redeemed_at )?status"
     ),
     "The admissions of one tenant, or of one event: a part of a name has no index.": (
-        rf"{_TICKETS} searches admissions_\w+, then looks at holder_email"
-        r" holder_name( redeemed_at)?( status)?"
+        rf"({_TICKETS}|mcp\.answer_message) searches admissions_\w+,"
+        r" then looks at holder_email holder_name( redeemed_at)?( status)?"
     ),
     "Some of a tenant's admissions, or of an event's, were never used: the others have an index.": (
         rf"{_TICKETS} searches admissions_\w+, then looks at redeemed_at"

@@ -1,11 +1,12 @@
 """Texts for programs that read the site: /llms.txt for agents, /robots.txt for search engines."""
 
-from flask import Response, current_app
+from flask import Response
 
 from ticketing.limits import CallClass
 from ticketing.mcp import llms_txt
 from ticketing.web import auth, origin
 from ticketing.web.blueprint import ApiBlueprint
+from ticketing.web.context import config
 
 HIDDEN = ("console", "door", "o", "t", "v1", "x")
 """The first words of paths that have secrets, or that nobody searches for."""
@@ -24,7 +25,8 @@ blp = ApiBlueprint(
 def read_llms_txt() -> Response:
     """Read how an agent buys a ticket here."""
     origin.check_host()
-    text = llms_txt.text(origin.origin(), has_x402="x402" in current_app.blueprints)
+    has_x402 = any(chain.facilitator for chain in config().chains.values())
+    text = llms_txt.text(origin.origin(), has_x402=has_x402)
     return Response(text, content_type=_PLAIN)
 
 

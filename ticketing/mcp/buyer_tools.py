@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-from flask import current_app
-
 from schemas.admissions import HeldAdmissionSchema
 from schemas.base import page_of
 from schemas.events import PublicEventSchema
@@ -15,6 +13,7 @@ from ticketing import credentials
 from ticketing.conflicts import IntentCanceled, IntentReversed
 from ticketing.errors import IntentExpired, NotFound, PaymentRequired
 from ticketing.limits import CallClass
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.services import admission_views, checkout
 from ticketing.services.access import tenants
@@ -87,7 +86,7 @@ def order_ticket(arguments: Arguments) -> Result:
     intent_id = place() if key is None else idempotency.once_for_content(key, content, place)
     intent = intents.read(tenant.id, intent_id)
     intent.client_secret = credentials.client_secret(config().keyring.current, intent_id)
-    return _dumped(NewIntentSchema, intent) | _x402(tenant, intent.ticket_type_id)
+    return _dumped(NewIntentSchema, intent) | _x402(tenant, intent)
 
 
 def order_status(arguments: Arguments) -> Result:
@@ -133,11 +132,12 @@ def _open_order(arguments: Arguments) -> None:
     rate_limit.count_also(CallClass.ORDER, intent_id)
 
 
-def _x402(tenant: Tenant, ticket_id: str) -> Result:
-    """Return where an x402 client orders and pays in one call, if this service has that surface."""
-    if "x402" not in current_app.blueprints:
+def _x402(tenant: Tenant, intent: PaymentIntent) -> Result:
+    """Return where an x402 client orders and pays in one call, if the chain has a facilitator."""
+    chain = config().chains.get(intent.chain_id)
+    if chain is None or chain.facilitator is None:
         return {}
-    path = f"/v1/x402/tenants/{tenant.slug}/tickets/{ticket_id}/orders"
+    path = f"/v1/x402/tenants/{tenant.slug}/tickets/{intent.ticket_type_id}/orders"
     return {"x402_url": origin.origin() + path}
 
 

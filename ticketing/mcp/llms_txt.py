@@ -117,8 +117,9 @@ def _x402(origin: str) -> str:
     return f"""\
 ## Pay with x402
 
-An x402 client (version 2, scheme `exact`) orders and pays with one call. GET of the same path
-returns the price.
+An x402 client (version 2, scheme `exact`) orders and pays with one call:
+`POST {origin}/v1/x402/tenants/{{tenant}}/tickets/{{ticket_id}}/orders`.
+GET of the same path returns the price.
 
 ```js
 import {{ wrapFetchWithPayment }} from "@x402/fetch";
