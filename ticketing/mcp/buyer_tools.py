@@ -134,7 +134,7 @@ def _open_order(arguments: Arguments) -> None:
 
 def _x402(tenant: Tenant, intent: PaymentIntent) -> Result:
     """Return where an x402 client orders and pays in one call, if the chain has a facilitator."""
-    chain = config().chains.get(intent.chain_id)
+    chain = None if intent.chain_id is None else config().chains.get(intent.chain_id)
     if chain is None or chain.facilitator is None:
         return {}
     path = f"/v1/x402/tenants/{tenant.slug}/tickets/{intent.ticket_type_id}/orders"
