@@ -174,6 +174,7 @@ QUERIES = {
         ),
         "event_id": ID,
         "flag": option("underpaid", "overpaid", "paid_late", "duplicate", "reorged"),
+        "q": (["x", "x" * 254], ["", "x" * 255, "a\0b"]),
     },
     "/refunds": {**PAGE, "status": option("due", "waived", "settled")},
     "/notifications": {

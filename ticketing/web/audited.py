@@ -36,13 +36,15 @@ def audited(
         @wraps(view)
         def wrapper(*args: Any, **path: str) -> Any:
             of_subject = {name: value for name, value in path.items() if name != "tenant"}
-            return recorded(
-                schema,
-                lambda: view(*args, **path),
-                before and partial(before, caller().tenant_id, **of_subject),
-                details={name: args[0][name] for name in details if name in args[0]},
-                each=each,
-            )
+            sent: dict[str, Any] = {}
+
+            def change() -> Any:
+                changed = view(*args, **path)
+                sent.update((name, args[0][name]) for name in details if name in args[0])
+                return changed
+
+            read = before and partial(before, caller().tenant_id, **of_subject)
+            return recorded(schema, change, read, details=sent, each=each)
 
         return wrapper
 
@@ -61,13 +63,13 @@ def recorded(
     """Make a change and record it, in one transaction. Return what `change` returns.
 
     `action` is the operation of the API that makes the same change. None: this request is it. The
-    other arguments are those of `audited`.
+    other arguments are those of `audited`; `details` are read after the change.
     """
     shown, tenant_id = schema(), caller().tenant_id
-    sent = {name: _plain(value) for name, value in (details or {}).items()}
     with audit_log.changes(tenant_id):
         old = None if before is None else _read(shown, before)
         changed = change()
+        sent = {name: _plain(value) for name, value in (details or {}).items()}
         for one in [changed] if each is None else changed[each]:
             new = dict.fromkeys(old or {}) if one is None else shown.dump(one)
             subject = new.get("id") or (old or {}).get("id") or "wallet"
