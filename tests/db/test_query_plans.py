@@ -58,6 +58,10 @@ def environ(environ, facilitator):
         yield {**environ, **limits, **previous, **hooks, **mail, **x402}
 
 
+ONE_PAGE = {"/v1/admin/tenants/{tenant}/intents": ("q",)}
+"""Parameters of lists with which there is no second page. DeskDrive sends them."""
+
+
 class Drive(AgentsDrive, DeskDrive):
     """Sends every kind of request, on a database of some size."""
 
@@ -129,7 +133,7 @@ class Drive(AgentsDrive, DeskDrive):
             filters = {
                 name: [None, *(schema.get("enum") or known[name])]
                 for name, schema in query.items()
-                if name not in ("limit", "cursor")
+                if name not in ("limit", "cursor", *ONE_PAGE.get(path, ()))
             }
             for values in itertools.product(*filters.values()):
                 asked = dict(zip(filters, values, strict=True))

@@ -75,6 +75,7 @@ class DeskDrive(CatalogDrive):
         on_chain = (anvil.TOKEN_ADDRESS, "0x" + "ab" * 32)
         for text in (ADA["email"], buyer.intent["id"], first.id, *on_chain):
             self._open(f"orders?{urlencode({'q': text})}")
+            self.acme.api().get(f"{self.acme.path}/intents?{urlencode({'q': text})}")
         self._open(f"orders/{buyer.intent['id']}")
         self._open(f"attendees/{first.id}")
         self._press(f"attendees/{first.id}/reissue", {"email": "new@example.org"})

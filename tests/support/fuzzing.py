@@ -32,8 +32,11 @@ NO_PAYEE = {
     "Must not be the zero address.",
     "Must not be the payment address of an order.",
 }
-GONE = {"offer_ended", "invitation_ended", "feed_position_gone"}
-"""The codes of a 410: no schema says which offer, invitation or position is still there."""
+REFUSED = {
+    400: {"invalid_payment"},
+    410: {"offer_ended", "invitation_ended", "feed_position_gone"},
+}
+"""Codes by status: no schema says which payment is signed, or which offer is still there."""
 
 IN_WORDS = {
     "cursor": {"Must be a cursor of this list."},
@@ -187,8 +190,8 @@ def _take_down_answers(recorder: ScenarioRecorder, found: Found) -> None:
 def filter_failure(context: HookContext, failure: Failure, case: Case, response: Response) -> bool:
     """Return whether the contract was broken. A hook of schemathesis."""
     if isinstance(failure, RejectedPositiveData):
-        if response.status_code == 410:
-            return response.json()["code"] not in GONE
+        if response.status_code in REFUSED:
+            return response.json()["code"] not in REFUSED[response.status_code]
         return not (response.status_code == 422 and _is_said_in_words(case, response.json()))
     if isinstance(failure, IgnoredAuth) and failure.scenario is AuthScenario.INVALID_AUTH:
         # A wrong client secret or code is the 404 of an unknown intent or admission: nobody learns

@@ -26,7 +26,7 @@ _REASONS = {
     "offer_ended": "This offer has ended. Ask its sender for a new one.",
     "chain_unavailable": "We cannot see the network at the moment. Nothing is lost. Try again.",
     "invitation_ended": "This invitation has ended. Ask an administrator for a new one.",
-    "member_exists": "Somebody with this email address is a member already.",
+    "member_exists": "Somebody with this email address is in the list already.",
     "last_admin": "This is the last administrator who can sign in. First make another member one.",
     "invalid_credentials": "Nobody signs in with this email address and password.",
     "was_transferred": "This ticket was passed on. Confirm below that its new holder loses it.",
