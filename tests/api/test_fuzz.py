@@ -20,6 +20,8 @@ BODIES = (
     *("RefundAddress", "RefundSettle", "EventStatus", "Scan", "DoorDeviceCreate"),
     *("WebhookCreate", "WebhookResend", "TenantChange", "MemberInvite", "InvitationAccept"),
 )
+WITHOUT_FACILITATOR = ["GET /v1/x402/tenants/{tenant}/tickets/{ticket_id}/orders"]
+"""404 in this shop: a price in x402 needs a facilitator. tests/x402 has them."""
 RUNS = 2 * len(CREDENTIALS)
 
 
@@ -79,7 +81,7 @@ def fuzz(shop, credential, *, seed, examples, seconds=None):
             for label, statuses in found.statuses.items()
             if not any(200 <= status < 300 for status in statuses)
         ]
-        assert unseen == []
+        assert unseen == WITHOUT_FACILITATOR
     assert shop.admin.get(f"{shop.acme.path}/reconciliation").json == {"ok": True, "breaches": []}
 
 
