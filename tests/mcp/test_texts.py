@@ -57,9 +57,18 @@ def test_it_names_the_errors_and_the_addresses(api, app):
         linked = api.get(link)
         linked.close()
         assert linked.status_code == (405 if link == "/mcp" else 200), link
-    assert ("## Pay with x402" in answer.text) == ("x402" in app.blueprints)
-    assert "default is $1" in llms_txt.text("https://a.example", has_x402=True)
+    assert "x402" not in answer.text
     assert api.get("/llms.txt", headers={"Host": "evil.example"}).status_code == 421
+
+
+def test_it_names_x402_where_a_chain_has_a_facilitator(environ, request):
+    environ |= {
+        "X402_FACILITATOR_URL_31337": "http://127.0.0.1:9",
+        "PUBLIC_URL": "http://localhost",
+    }
+    text = request.getfixturevalue("api").get("/llms.txt").text
+    assert "POST http://localhost/v1/x402/tenants/{tenant}/tickets/{ticket_id}/orders" in text
+    assert "the default is $1" in text
 
 
 def test_search_engines_leave_out_every_page_with_a_secret(app, api):
