@@ -71,7 +71,7 @@ def ask_to_cancel(event_id: str, ticket_id: str) -> str:
 
 @form_blp.get(paths.new_ticket_type("<event_id>"))
 def new_ticket_type(event_id: str) -> str:
-    """Show the form for a new ticket type. The chain is the only one, or is to be chosen."""
+    """Show the form for a new ticket type. If one chain is enabled, it is chosen already."""
     event = events.get(caller().tenant_id, event_id)
     enabled = list(config().chains)
     only = {"chain_id": str(enabled[0])} if len(enabled) == 1 else {}
