@@ -37,6 +37,8 @@ _SOLD_OUT = f"{_full('NEW')} AND NOT {_full('OLD')} AND {_ON_SALE}"
 _AVAILABLE = f"{_full('OLD')} AND NOT {_full('NEW')} AND {_ON_SALE}"
 _NEW_GENERATION = "NEW.generation > OLD.generation"
 _HANDED_OVER = "OLD.transferred_at IS DISTINCT FROM NEW.transferred_at"
+# The link of a new tenant's first member is printed. It invites no address.
+_HAS_EMAIL = "(SELECT email FROM members WHERE id = NEW.member_id) IS NOT NULL"
 _VOIDED = "OLD.status <> 'void' AND NEW.status = 'void' AND NEW.void_reason <> 'event_canceled'"
 
 NOTED = (
@@ -77,6 +79,7 @@ NOTED = (
         "OLD.redeemed_by IS NOT NULL AND NEW.redeemed_by IS NULL",
     ),
     ("transfers", "INSERT", "'admission.transfer_offered'", "admission_id", "TRUE"),
+    ("invitations", "INSERT", "'member.invited'", "member_id", _HAS_EMAIL),
 )
 """What is noted: the table, the kind of change, the type, the column with the id, and when."""
 
