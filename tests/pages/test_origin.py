@@ -72,7 +72,9 @@ def test_a_wrong_method_says_the_right_ones(api):
 
 def test_every_page_has_a_guard_and_says_that_it_is_safe(app):
     found = {rule.endpoint.rpartition(".")[0] for rule in pages(app)}
-    assert found == {name for name, each in app.blueprints.items() if isinstance(each, PageBlueprint)}
+    assert found == {
+        name for name, each in app.blueprints.items() if isinstance(each, PageBlueprint)
+    }
     assert all(app.blueprints[name].guard for name in found)
 
 

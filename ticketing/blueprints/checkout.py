@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from flask import Response, jsonify
+
 from schemas.intents import IntentSchema, NewIntentSchema, PreflightSchema, PurchaseSchema
 from schemas.refunds import RefundAddressSchema
 from ticketing import credentials
@@ -30,11 +32,12 @@ from ticketing.errors import (
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import checkout
 from ticketing.services.checkout import Order
-from ticketing.services.orders import intents
+from ticketing.services.orders import intent_versions, intents
 from ticketing.services.payments import refund_addresses
 from ticketing.too_many import TooManyFree, TooManyOrders, TooMuchUnpaid
 from ticketing.web import cors, secret_guards
 from ticketing.web.blueprint import ApiBlueprint
+from ticketing.web.conditional import may_have_changed, of_tag
 from ticketing.web.context import caller_or_none, client, config, tenant_of_path
 from ticketing.web.idempotency import idempotent, idempotent_outside_transaction, never_stored
 
@@ -48,6 +51,8 @@ blp = ApiBlueprint(
     description="Order tickets, pay for them, and get admissions.",
 )
 cors.open_to_all(blp)
+
+_dump = IntentSchema().dump
 
 
 def _admissions_again(stored: dict[str, Any]) -> dict[str, Any]:
@@ -94,11 +99,17 @@ def preflight(body: dict[str, Any], tenant: str) -> PaymentIntent:
 
 
 @blp.get("/intents/<intent_id>")
+@may_have_changed
 @blp.response(200, IntentSchema)
 @blp.raises(NotFound)
-def get_checkout_intent(tenant: str, intent_id: str) -> PaymentIntent:
-    """Read an intent."""
-    return intents.read(tenant, intent_id)
+def get_checkout_intent(tenant: str, intent_id: str) -> Response:
+    """Read an intent. Who waits for a payment sends the last ETag: 304 until something changes."""
+
+    def body() -> bytes:
+        return jsonify(_dump(intents.read(tenant, intent_id))).get_data()
+
+    # The tag is read first: so a body may be newer than its tag, but never older.
+    return of_tag(intent_versions.tag(tenant, intent_id), body)
 
 
 @blp.post("/intents/<intent_id>/purchase")

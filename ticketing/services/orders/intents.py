@@ -24,6 +24,7 @@ from ticketing.models.payment_intents import (
 from ticketing.models.prepared import Prepared
 from ticketing.models.refunds import Refund
 from ticketing.models.tenants import Tenant
+from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains
 from ticketing.services.orders import admissions
 from ticketing.services.pagination import Page, PageRequest, paginate
@@ -47,7 +48,13 @@ def _of_tenant_slug(tenant: Any, intent_id: Any) -> ModelSelect[PaymentIntent]:
 
 @Prepared
 def _of_any_tenant(intent_id: Any) -> ModelSelect[PaymentIntent]:
-    return _with_event(intent_id)
+    return (
+        PaymentIntent.select(PaymentIntent, Event, TicketType, Tenant)
+        .join_from(PaymentIntent, Event)
+        .join_from(PaymentIntent, TicketType)
+        .join_from(PaymentIntent, Tenant)
+        .where(PaymentIntent.id == intent_id)
+    )
 
 
 @Prepared
@@ -107,7 +114,10 @@ def get(tenant_reference: str, intent_id: str) -> PaymentIntent:
 
 
 def find(intent_id: str) -> PaymentIntent:
-    """Return an intent of any tenant, for a caller whose client secret is good. NotFound."""
+    """Return an intent of any tenant, for a caller whose client secret is good. NotFound.
+
+    It has its event, ticket type and tenant.
+    """
     intent = _of_any_tenant.first(intent_id=intent_id)
     if intent is None:
         raise NotFound("This intent does not exist.")

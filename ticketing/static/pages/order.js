@@ -11,17 +11,20 @@ const order = () => document.getElementById("order");
 let pause = 0;
 let waiting;
 let shownAt = Date.now();
+let tag; // the ETag of the order as the page shows it
 let clockAhead = 0; // of the reader's clock, in milliseconds
 
 async function ask() {
   const { tenant, marker } = order().dataset;
   const answer = await fetch(`/v1/checkout/tenants/${tenant}/intents/${id}`, {
-    headers: { Authorization: `Bearer ${secret}` },
+    headers: { Authorization: `Bearer ${secret}`, ...(tag && { "If-None-Match": tag }) },
     cache: "no-store",
   });
-  if (!answer.ok) throw new Refused(answer);
+  if (!answer.ok && answer.status !== 304) throw new Refused(answer);
+  const isShown = answer.status === 304 || markerOf(await answer.json()) === marker;
+  if (isShown) tag = answer.headers.get("ETag");
   const isOld = Date.now() - shownAt > SHOWN_AGAIN_AFTER;
-  if (isOld || markerOf(await answer.json()) !== marker) await showAgain();
+  if (isOld || !isShown) await showAgain();
 }
 
 class Refused extends Error {

@@ -1,0 +1,140 @@
+"""Whoever waits for a payment asks for the order again and again: 304 until it changes."""
+
+from datetime import UTC, datetime
+
+import pytest
+from peewee import BooleanField, IntegerField
+
+from tests.support.factories import PRICE, worker_once
+from ticketing.constants import Flag, IntentStatus
+from ticketing.models.base import UtcDateTimeField
+from ticketing.models.chains import ChainState
+from ticketing.models.payment_intents import FlagsField, PaymentIntent
+from ticketing.models.refunds import Refund
+
+# The database may refuse another value, or the order is then another one.
+FIXED = {"id", "tenant", "event", "ticket_type", "wallet", "chain_id", "address", "token_address"}
+# Fixed when an order is made.
+FIXED |= {"quantity", "unit_amount", "amount", "currency", "token_decimals", "created_at"}
+FIXED |= {"required_confirmations"}
+
+
+def ask(buyer, tag=None):
+    return buyer.api.get(buyer.path, headers={"If-None-Match": tag} if tag else {})
+
+
+def test_an_order_that_did_not_change_is_not_sent_again(acme):
+    buyer = acme.buyer(acme.ticket())
+    first = ask(buyer)
+    again = ask(buyer, first.headers["ETag"])
+    assert (again.status_code, again.data) == (304, b"")
+    assert again.headers["ETag"] == first.headers["ETag"]
+    assert again.headers["Cache-Control"] == "no-store"
+
+
+def test_each_state_on_the_way_to_the_ticket_is_sent(app, acme, node):
+    buyer = acme.buyer(acme.ticket())
+    tag = ask(buyer).headers["ETag"]
+    buyer.pay(node, PRICE - 1)
+    worker_once(app)
+    part = ask(buyer, tag)
+    assert (part.status_code, part.json["amount_due"]) == (200, 1)
+    assert ask(buyer, part.headers["ETag"]).status_code == 304
+    buyer.pay(node, 1)
+    worker_once(app)
+    paid = ask(buyer, part.headers["ETag"])
+    assert (paid.status_code, paid.json["status"]) == (200, "confirmed")
+
+
+def test_it_is_of_one_tenant_and_one_secret(api, acme, neighbour):
+    buyer = acme.buyer(acme.ticket())
+    tag = ask(buyer).headers["ETag"]
+    headers = {"If-None-Match": tag}
+    assert acme.api("paywall").get(buyer.path, headers=headers).status_code == 304
+    theirs = buyer.path.replace(acme.checkout, neighbour.checkout)
+    assert buyer.api.get(theirs, headers=headers).status_code == 404
+    assert neighbour.api("admin").get(theirs, headers=headers).status_code == 404
+    assert api.get(buyer.path, headers=headers).status_code == 401
+
+
+@pytest.fixture
+def paid(app, acme, node):
+    """A buyer whose order is confirmed."""
+    buyer = acme.buyer(acme.ticket())
+    buyer.pay(node)
+    worker_once(app)
+    return buyer
+
+
+def test_what_changes_the_answer_changes_the_tag(paid):
+    intent_id = paid.intent["id"]
+    for status in (IntentStatus.AWAITING_PAYMENT, IntentStatus.PROCESSING):
+        _change(intent_id, PaymentIntent.status, status)
+        for field in PaymentIntent._meta.sorted_fields:
+            if field.name not in FIXED:
+                _check_changes_of(paid, field)
+
+
+def _check_changes_of(buyer, field):
+    before, value = ask(buyer), getattr(_read(buyer.intent["id"]), field.name)
+    for other in _others(field):
+        _change(buyer.intent["id"], field, other)
+        after = ask(buyer, before.headers["ETag"])
+        assert after.status_code == 200 or ask(buyer).json == before.json, (field.name, other)
+    _change(buyer.intent["id"], field, value)
+    assert ask(buyer, before.headers["ETag"]).status_code == 304
+
+
+def _read(intent_id):
+    return PaymentIntent.get_by_id(intent_id)
+
+
+def _change(intent_id, field, value):
+    PaymentIntent.update({field: value}).where(PaymentIntent.id == intent_id).execute()
+
+
+def _others(field):
+    if field.name == "status":
+        return list(IntentStatus)
+    if isinstance(field, FlagsField):
+        return [{each} for each in Flag]
+    if isinstance(field, UtcDateTimeField):
+        return [datetime(2026, 1, 1, tzinfo=UTC)]
+    if isinstance(field, BooleanField):
+        return [True]
+    return [7] if isinstance(field, IntegerField) else ["7"]
+
+
+def test_another_block_changes_the_answer_of_a_paid_order_only(acme, paid):
+    waiting = acme.buyer(acme.ticket())
+    tags = [ask(each).headers["ETag"] for each in (paid, waiting)]
+    ChainState.update(block_number=ChainState.block_number + 1).execute()
+    answers = [
+        ask(buyer, tag).status_code for buyer, tag in zip((paid, waiting), tags, strict=True)
+    ]
+    assert answers == [200, 304]
+
+
+def test_another_refund_of_the_same_amount_changes_the_answer(paid):
+    intent_id = paid.intent["id"]
+    _change(intent_id, PaymentIntent.refunded, 1)
+    _refund(intent_id, "ref_1")
+    before = ask(paid)
+    assert len(before.json["refunds"]) == 1
+    Refund.update(canonical=False).execute()
+    _refund(intent_id, "ref_2")
+    after = ask(paid, before.headers["ETag"])
+    assert (after.status_code, len(after.json["refunds"])) == (200, 1)
+
+
+def _refund(intent_id, refund_id):
+    Refund.create(
+        id=refund_id,
+        intent=intent_id,
+        chain_id=31337,
+        tx_hash="0x" + refund_id[-1] * 64,
+        log_index=0,
+        recipient="0x" + "0" * 40,
+        amount=1,
+        created_at=_read(intent_id).created_at,
+    )
