@@ -62,9 +62,9 @@ def ticket(acme):
 
 
 PREFLIGHT = [
+    "SELECT chains",
     "BEGIN",
     "UPDATE ticket_types",
-    "SELECT chains",
     "UPDATE wallets",
     "INSERT INTO payment_intents",
     "INSERT INTO notifications",
@@ -75,15 +75,15 @@ PREFLIGHT = [
 def test_preflight(acme, ticket):
     with statements() as found:
         assert acme.preflight(ticket).status_code == 201
-    assert found == ["SELECT tenants", "SELECT ticket_types", *PREFLIGHT]
+    assert found == ["SELECT ticket_types", *PREFLIGHT]
 
 
 def test_preflight_for_an_event_with_a_capacity_has_two_more(acme, ticket):
     limited = acme.ticket(acme.event(capacity=10), capacity=None)
     with statements() as found:
         assert acme.preflight(limited).status_code == 201
-    begin, *rest = PREFLIGHT
-    before = ["SELECT tenants", "SELECT ticket_types", "SELECT event_stock", begin]
+    chain, begin, *rest = PREFLIGHT
+    before = ["SELECT ticket_types", "SELECT event_stock", chain, begin]
     assert found == [*before, "UPDATE event_stock", *rest]
 
 
@@ -100,9 +100,9 @@ def test_preflight_with_an_idempotency_key_has_one_transaction_and_no_savepoint(
     body = {"event_id": ticket["event_id"], "ticket_id": ticket["id"]}
     with statements() as found:
         assert api.post(f"{acme.checkout}/preflight", body).status_code == 201
-    begin, *changes, commit = PREFLIGHT
+    chain, begin, *changes, commit = PREFLIGHT
     assert found == [
-        *("INSERT INTO idempotency_keys", begin, "SELECT tenants", "SELECT ticket_types"),
+        *("INSERT INTO idempotency_keys", begin, "SELECT ticket_types", chain),
         *(*changes, "UPDATE idempotency_keys", commit),
     ]
 
@@ -111,7 +111,7 @@ def test_a_preflight_that_is_sold_out_begins_no_transaction(acme):
     ticket = acme.ticket(capacity=0)
     with statements() as found:
         assert acme.preflight(ticket).json["code"] == "sold_out"
-    assert found == ["SELECT tenants", "SELECT ticket_types"]
+    assert found == ["SELECT ticket_types"]
 
 
 def test_the_public_surface_anew_and_from_memory(api, acme, ticket):
@@ -214,5 +214,5 @@ def test_the_page_of_an_order(acme, api):
     buyer = acme.buyer(acme.ticket())
     with statements() as found:
         assert api.get(link(buyer)).status_code == 200
-    tables = ("payment_intents", "admissions", "payments", "chains", "tenants", "ticket_types")
+    tables = ("payment_intents", "admissions", "payments", "chains")
     assert sorted(found) == sorted(f"SELECT {table}" for table in tables)

@@ -22,7 +22,7 @@ class Sales(Core):
         wanted = self.free if free else self.paid
         order = checkout.Order(wanted.event_id, wanted.id, quantity)
         with refused("sold_out", "not_payable", "sales_ended", "not_found"):
-            checkout.preflight(self.tenant, order, self.config)
+            checkout.preflight(self.tenant.id, order, self.config)
 
     def purchase(self, who: int) -> None:
         """Purchase an order."""

@@ -95,7 +95,7 @@ def preflight(body: dict[str, Any], tenant: str) -> PaymentIntent:
         buyer_email=buyer.get("email"),
         buyer_name=buyer.get("name"),
     )
-    return checkout.preflight(tenant_of_path(), order, config())
+    return checkout.preflight(tenant, order, config())
 
 
 @blp.get("/intents/<intent_id>")

@@ -61,7 +61,7 @@ def list_tickets(arguments: Arguments) -> Result:
 def quote(arguments: Arguments) -> Result:
     """Read what an order would cost now, or why it is not possible. Nothing is held."""
     tenant = tenants.find(arguments.pop("tenant"))
-    found = checkout.quote(tenant, Order(**arguments, client=client()))
+    found = checkout.quote(tenant.id, Order(**arguments, client=client()))
     return _dumped(QuoteSchema, found)
 
 
@@ -80,7 +80,7 @@ def order_ticket(arguments: Arguments) -> Result:
     order = Order(**arguments, client=client())
 
     def place() -> str:
-        made: str = checkout.preflight(tenant, order, config()).id
+        made: str = checkout.preflight(tenant.id, order, config()).id
         return made
 
     intent_id = place() if key is None else idempotency.once_for_content(key, content, place)

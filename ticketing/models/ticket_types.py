@@ -29,7 +29,11 @@ class StockCount(NamedTuple):
 
 
 class TicketType(BaseModel):
-    """A class of admission: a price in micro-units, a chain, and a capacity (None: unlimited)."""
+    """A class of admission: a price in micro-units, a chain, and a capacity (None: unlimited).
+
+    `event_changes` counts the times at which its event was taken off sale, or got or lost a
+    capacity. A lock of this row therefore shows whether the event is still as it was read.
+    """
 
     id = TextField(primary_key=True)
     tenant = ForeignKeyField(Tenant)
@@ -49,6 +53,7 @@ class TicketType(BaseModel):
     max_per_order = IntegerField()
     sales_start_at = UtcDateTimeField(null=True)
     sales_end_at = UtcDateTimeField(null=True)
+    event_changes = IntegerField(default=0)
     created_at = UtcDateTimeField()
     updated_at = UtcDateTimeField()
 

@@ -60,7 +60,7 @@ def _order(tenant: Tenant, event: str, form: dict[str, Any]) -> str:
         buyer_email=form.get("email"),
         buyer_name=form.get("name"),
     )
-    return checkout.preflight(tenant, wanted, config()).id
+    return checkout.preflight(tenant.id, wanted, config()).id
 
 
 def _refused(tenant: Tenant, event: str, error: TicketingError) -> Response:

@@ -113,7 +113,7 @@ def _order_again() -> str:
         buyer_name=before.buyer_name,
     )
     try:
-        return checkout.preflight(before.tenant, wanted, config()).id
+        return checkout.preflight(before.tenant_id, wanted, config()).id
     except NotFound:
         raise SalesEnded from None  # it was sold once
 

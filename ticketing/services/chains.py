@@ -39,6 +39,12 @@ def states() -> dict[int, ChainState]:
     return {state.chain_id: state for state in found}
 
 
+def states_of(chain_id: int | None) -> dict[int, ChainState]:
+    """Return the state of one chain, by chain id, if the worker has ever read it."""
+    found = None if chain_id is None else _state.first(chain_id=chain_id)
+    return {} if found is None else {found.chain_id: found}
+
+
 def payable(enabled: Mapping[int, Chain], known: Mapping[int, ChainState]) -> dict[int, Chain]:
     """Return the enabled chains that accept payments, with their token's decimals.
 

@@ -39,7 +39,6 @@ from ticketing.errors import (
 )
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import prepared_insert
-from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import admission_views, chains, node_places, offers, wallets
 from ticketing.services.notifications import facts, feed
@@ -94,36 +93,37 @@ class Quote:
         return total
 
 
-def quote(tenant: Tenant, order: Order) -> Quote:
+def quote(tenant_reference: str, order: Order) -> Quote:
     """Return what an order would cost now. Nothing is held. The errors are those of `preflight`."""
-    offer = offers.find(tenant, order.event_id, order.ticket_id)
+    offer = offers.find(tenant_reference, order.event_id, order.ticket_id)
     _check_order(offer, order)
     offers.check_left(offer, order.quantity)
     return Quote(offer, order.quantity)
 
 
-def preflight(tenant: Tenant, order: Order, config: Config) -> PaymentIntent:
+def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentIntent:
     """Hold the stock, fix the price, and issue the address, in one transaction.
 
     NotFound if the event or ticket type is not public. Invalid if the ticket type is on another
     chain. SoldOut, SalesNotStarted, SalesEnded, BelowMinimum, AboveMaximum, OverMaxAmount,
     NotPayable, X402ShareHeld. KeyRequired. TooMuchUnpaid, TooManyOrders, TooManyFree.
     """
-    offer = offers.find(tenant, order.event_id, order.ticket_id)
+    offer = offers.find(tenant_reference, order.event_id, order.ticket_id)
     _check_order(offer, order)
     offers.check_left(offer, order.quantity)
+    known = chains.states_of(offer.chain_id)  # now, because later other orders wait for this one
     with write_transaction():
         if order.client:
             is_free = offer.price_amount == 0
             client_limits.check(
                 order.client, offer.event_id, order.quantity, config, is_free=is_free
             )
-        held = offers.hold(tenant, offer, order.quantity)
+        held = offers.hold(offer, known, order.quantity)
         # Price, chain or sales may have changed in the meantime. Check the locked row again.
         _check_order(held.ticket_type, order)
         if order.x402:
             x402_share.check(held, order.quantity)
-        intent = _issue(tenant, held, order, config)
+        intent = _issue(held, order, config)
     intents.add_payment_details([intent])
     intent.client_secret = credentials.client_secret(config.keyring.current, intent.id)
     return intent
@@ -202,7 +202,7 @@ def _check_order(ticket_type: TicketType, order: Order) -> None:
         raise OverMaxAmount
 
 
-def _issue(tenant: Tenant, held: Held, order: Order, config: Config) -> PaymentIntent:
+def _issue(held: Held, order: Order, config: Config) -> PaymentIntent:
     ticket_type, known = held.ticket_type, held.chains
     amount = ticket_type.price_amount * order.quantity
     if amount == 0:
@@ -212,12 +212,12 @@ def _issue(tenant: Tenant, held: Held, order: Order, config: Config) -> PaymentI
         chain = chains.payable(config.chains, known).get(chain_id)
         # Blocks that were read before this moment cannot contain a payment to the new address.
         read_to = known[chain_id].block_number if chain_id in known else None
-        payment = _payment_terms(tenant, amount, chain, read_to)
+        payment = _payment_terms(ticket_type.tenant_id, amount, chain, read_to)
         now = chains.now_on(chain_id, known)
     deadline = now + _hold_of(held, order, config)
     intent = PaymentIntent(
         id=ids.new(ids.INTENT),
-        tenant=tenant,
+        tenant=ticket_type.tenant_id,
         event=ticket_type.event_id,
         ticket_type=ticket_type,
         status=IntentStatus.AWAITING_PAYMENT,
@@ -237,7 +237,7 @@ def _issue(tenant: Tenant, held: Held, order: Order, config: Config) -> PaymentI
         **payment,
     )
     _insert(intent)
-    feed.record(tenant.id, *facts.intent_created(intent))
+    feed.record(intent.tenant_id, *facts.intent_created(intent))
     return intent
 
 
@@ -253,7 +253,7 @@ def _hold_of(held: Held, order: Order, config: Config) -> timedelta:
 
 
 def _payment_terms(
-    tenant: Tenant, amount: int, chain: Chain | None, checked_block: int | None
+    tenant_id: str, amount: int, chain: Chain | None, checked_block: int | None
 ) -> dict[str, Any]:
     """Return where and with which token the amount must be paid."""
     if chain is None or chain.decimals is None:
@@ -262,7 +262,7 @@ def _payment_terms(
         units.to_atomic(amount, chain.decimals)
     except units.NotExact:
         raise NotPayable("The price cannot be paid exactly in this token.") from None
-    issued = wallets.issue_address(tenant.id)
+    issued = wallets.issue_address(tenant_id)
     return {
         "chain_id": chain.chain_id,
         "checked_block": checked_block,

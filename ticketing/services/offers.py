@@ -8,7 +8,6 @@ from typing import Any
 
 from peewee import ModelSelect
 
-from ticketing import ids
 from ticketing.conflicts import SoldOut
 from ticketing.constants import Publication
 from ticketing.errors import CapacityChanged, NotFound
@@ -17,47 +16,32 @@ from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import EventStock, TicketType
-from ticketing.services.catalog import public_listing
+from ticketing.services import chains
 from ticketing.services.orders import stock
 
 
-def _offers(tenant_id: Any, ticket_id: Any) -> ModelSelect[TicketType]:
+def _offers(tenant: Any, ticket_id: Any) -> ModelSelect[TicketType]:
     return (
         TicketType.select(TicketType, Event)
-        .join(Event)
+        .join_from(TicketType, Event)
+        .join_from(TicketType, Tenant)
         .where(
-            Event.tenant == tenant_id,
-            Event.status == Publication.PUBLISHED,
             TicketType.id == ticket_id,
             TicketType.status == Publication.PUBLISHED,
+            Event.status == Publication.PUBLISHED,
+            (Tenant.id == tenant) | (Tenant.slug == tenant),
         )
     )
 
 
 @Prepared
-def _by_event_id(tenant_id: Any, event: Any, ticket_id: Any) -> ModelSelect[TicketType]:
-    return _offers(tenant_id, ticket_id).where(Event.id == event)
+def _of_event(tenant: Any, event: Any, ticket_id: Any) -> ModelSelect[TicketType]:
+    return _offers(tenant, ticket_id).where((Event.id == event) | (Event.slug == event))
 
 
 @Prepared
-def _by_event_slug(tenant_id: Any, event: Any, ticket_id: Any) -> ModelSelect[TicketType]:
-    return _offers(tenant_id, ticket_id).where(Event.slug == event)
-
-
-@Prepared
-def _by_id(tenant_id: Any, ticket_id: Any) -> ModelSelect[TicketType]:
-    return _offers(tenant_id, ticket_id)
-
-
-@Prepared
-def _chain_if_unchanged(event_id: Any, chain_id: Any, is_capped: Any) -> ModelSelect[ChainState]:
-    has_capacity = Event.capacity.is_null(False)
-    is_unchanged = (
-        (Event.id == event_id)
-        & (Event.status == Publication.PUBLISHED)
-        & (has_capacity == is_capped)
-    )
-    return ChainState.select().join(Event, on=is_unchanged).where(ChainState.chain_id == chain_id)
+def _of_any_event(tenant: Any, ticket_id: Any) -> ModelSelect[TicketType]:
+    return _offers(tenant, ticket_id)
 
 
 @dataclass(frozen=True)
@@ -82,22 +66,20 @@ class Held:
         )
 
 
-def find(tenant: Tenant, event_reference: str, ticket_id: str) -> TicketType:
-    """Return a published ticket type with its event. The event is an id or a slug. NotFound."""
-    by_id = ids.is_id(ids.EVENT, event_reference)
-    query: Prepared[TicketType] = _by_event_id if by_id else _by_event_slug
-    offer = query.first(tenant_id=tenant.id, event=event_reference, ticket_id=ticket_id)
-    if offer is None:
-        raise NotFound("This ticket type does not exist.")
-    return offer
+def find(tenant_reference: str, event_reference: str, ticket_id: str) -> TicketType:
+    """Return a published ticket type with its event. NotFound.
+
+    The references are ids or slugs.
+    """
+    offer: TicketType | None = _of_event.first(
+        tenant=tenant_reference, event=event_reference, ticket_id=ticket_id
+    )
+    return _existing(offer)
 
 
-def find_by_id(tenant: Tenant, ticket_id: str) -> TicketType:
+def find_by_id(tenant_id: str, ticket_id: str) -> TicketType:
     """Return a published ticket type of any published event, with the event. NotFound."""
-    offer: TicketType | None = _by_id.first(tenant_id=tenant.id, ticket_id=ticket_id)
-    if offer is None:
-        raise NotFound("This ticket type does not exist.")
-    return offer
+    return _existing(_of_any_event.first(tenant=tenant_id, ticket_id=ticket_id))
 
 
 def check_left(offer: TicketType, quantity: int) -> None:
@@ -110,9 +92,10 @@ def check_left(offer: TicketType, quantity: int) -> None:
             raise SoldOut
 
 
-def hold(tenant: Tenant, offer: TicketType, quantity: int) -> Held:
-    """Hold seats of an offer. SoldOut. NotFound if its event is not published any more.
+def hold(offer: TicketType, known: Mapping[int, ChainState], quantity: int) -> Held:
+    """Hold seats of an offer. `known` is the state of its chain.
 
+    SoldOut. NotFound if its event is not published any more.
     CapacityChanged, very rarely: the event got a capacity since the offer was read.
 
     If it fails, roll the transaction back. The ticket type is locked afterwards, so until the
@@ -120,28 +103,27 @@ def hold(tenant: Tenant, offer: TicketType, quantity: int) -> Held:
     """
     is_capped = offer.event.capacity is not None
     event_stock = stock.hold_of_event(offer.event_id, quantity) if is_capped else None
-    if is_capped and event_stock is None:
-        if public_listing.find_event(tenant, offer.event_id).capacity is not None:
-            raise SoldOut
-        is_capped = False  # The capacity was removed since the offer was read.
+    if is_capped and event_stock is None and _again(offer).event.capacity is not None:
+        raise SoldOut
     ticket_type = stock.hold(offer.id, quantity)
     if ticket_type is None:
         raise SoldOut
-    chains = _chains(ticket_type, is_capped=is_capped)
-    if not chains:
-        event = public_listing.find_event(tenant, offer.event_id)
-        if event.capacity is not None and event_stock is None:
+    if ticket_type.event_changes != offer.event_changes:
+        now = _again(offer).event
+        if now.capacity is not None and event_stock is None:
             # It was added since the offer was read. To lock its stock now, after the ticket type,
             # could deadlock with other orders of the event.
             raise CapacityChanged
-    return Held(ticket_type, event_stock, chains)
+    if ticket_type.chain_id != offer.chain_id:
+        known = chains.states_of(ticket_type.chain_id)
+    return Held(ticket_type, event_stock, known)
 
 
-def _chains(ticket_type: TicketType, *, is_capped: bool) -> Mapping[int, ChainState]:
-    """Return the chain of a ticket type if its event is published, and has a capacity or not."""
-    if ticket_type.chain_id is None:
-        return {}
-    state = _chain_if_unchanged.first(
-        event_id=ticket_type.event_id, chain_id=ticket_type.chain_id, is_capped=is_capped
-    )
-    return {} if state is None else {state.chain_id: state}
+def _again(offer: TicketType) -> TicketType:
+    return find(offer.tenant_id, offer.event_id, offer.id)
+
+
+def _existing(offer: TicketType | None) -> TicketType:
+    if offer is None:
+        raise NotFound("This ticket type does not exist.")
+    return offer

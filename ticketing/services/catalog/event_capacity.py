@@ -30,6 +30,7 @@ def change(event: Event, capacity: int | None) -> None:
         EventStock.delete().where(EventStock.event == event).execute()
         if capacity is not None:
             _add_row(event, capacity)
+        stock.note_change_of_event(event.id)
     event.capacity = capacity
 
 

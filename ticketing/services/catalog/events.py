@@ -26,6 +26,7 @@ from ticketing.services import catalog_version
 from ticketing.services.catalog import event_capacity, obstacles
 from ticketing.services.notifications import facts, feed
 from ticketing.services.notifications.facts import Fact
+from ticketing.services.orders import stock
 from ticketing.services.pagination import Page, PageRequest, paginate
 from ticketing.services.payments import event_voids, sales
 
@@ -177,6 +178,8 @@ def set_status(
             )
             if PaymentIntent.select().where(PaymentIntent.event == event).exists():
                 raise HasIntents
+        if event.status == Publication.PUBLISHED:
+            stock.note_change_of_event(event.id)
         event.status = status
         _save(event)
         feed.record(tenant_id, *_moved(event, ended))

@@ -80,6 +80,12 @@ def hold_of_event(event_id: str, quantity: int) -> EventStock | None:
     return found
 
 
+def note_change_of_event(event_id: str) -> None:
+    """Let orders that have read an event notice that it changed. Its ticket types are locked."""
+    changed = {TicketType.event_changes: TicketType.event_changes + 1}
+    TicketType.update(changed).where(TicketType.event == event_id).execute()
+
+
 def release(ticket_type_id: str, quantity: int, capped_event: str | None) -> None:
     """Release held tickets. StockMoved."""
     if capped_event is not None:

@@ -56,7 +56,7 @@ class Offer:
 
 def offer(tenant: Tenant, ticket_id: str, config: Config) -> Offer:
     """Return how a ticket type can be bought. It reserves nothing. NotFound, X402NotEnabled."""
-    found = offers.find_by_id(tenant, ticket_id)
+    found = offers.find_by_id(tenant.id, ticket_id)
     path = requirements.PATH.format(tenant=tenant.slug, ticket_id=ticket_id)
     return Offer(found, _market_of(found, config), (config.public_url or "") + path)
 
@@ -91,7 +91,7 @@ def _new(
     config: Config,
 ) -> PaymentIntent:
     """Make an order, unless another request with the same key was faster."""
-    found = offers.find_by_id(tenant, ticket_id)
+    found = offers.find_by_id(tenant.id, ticket_id)
     _market_of(found, config)
     digest = digests[0] if digests else None
     with write_transaction():
@@ -107,7 +107,7 @@ def _new(
             idempotency_digest=digest,
             **wanted,
         )
-        intent = checkout.preflight(tenant, made, config)
+        intent = checkout.preflight(tenant.id, made, config)
     return sales.order(intent.id)
 
 
