@@ -1,5 +1,6 @@
 # The developer's commands. `make` without a target lists them.
 PYTHON ?= python3
+unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of processes
 BIN := .venv/bin
 SUPPLY := .tools/supply
 # Install only pinned hashes and only wheels: a build would download unpinned build tools.

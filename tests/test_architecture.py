@@ -5,8 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
 
 LEAVES = {
@@ -60,11 +58,13 @@ ALLOWED = {
 
 
 def sources():
-    return sorted([*ROOT.glob("ticketing/**/*.py"), *ROOT.glob("schemas/*.py")])
+    """Yield the path, relative to the project, and the text of each file of the service."""
+    for path in sorted([*ROOT.glob("ticketing/**/*.py"), *ROOT.glob("schemas/*.py")]):
+        yield path.relative_to(ROOT), path.read_text()
 
 
 def room_of(path):
-    parts = path.relative_to(ROOT).with_suffix("").parts
+    parts = path.with_suffix("").parts
     if parts[0] == "schemas":
         return "schemas"
     return parts[1]
@@ -91,42 +91,54 @@ def imported(tree):
             yield first, room, id(node) in inside
 
 
-@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_imports_run_one_way(path):
-    room = room_of(path)
-    for package, target, inside in imported(ast.parse(path.read_text())):
-        assert not inside, f"{path} imports {target} inside a function"
-        assert package not in ("app", "tests", "tools"), f"{path} imports {package}"
-        if package in ("ticketing", "schemas") and target != room:
-            assert target in ALLOWED[room], f"{room} must not know {target}"
+def test_imports_run_one_way():
+    faults = []
+    for path, text in sources():
+        room = room_of(path)
+        for package, target, inside in imported(ast.parse(text)):
+            is_ours = package in ("ticketing", "schemas") and target != room
+            if inside:
+                faults.append(f"{path} imports {target} inside a function")
+            if package in ("app", "tests", "tools") or (is_ours and target not in ALLOWED[room]):
+                faults.append(f"{path} must not know {target}")
+    assert not faults
 
 
 def test_chain_code_and_errors_know_no_web_framework_and_no_database():
     errors = [ROOT / f"ticketing/{name}.py" for name in ("errors", "conflicts", "too_many")]
+    assert all(path.exists() for path in errors)
     for path in [*ROOT.glob("ticketing/chain/*.py"), *errors]:
         packages = {package for package, _, _ in imported(ast.parse(path.read_text()))}
         assert not packages & {"flask", "flask_smorest", "werkzeug", "peewee", "marshmallow"}, path
 
 
-@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_file_is_much_over_300_lines(path):
-    assert len(path.read_text().splitlines()) <= 320
+def test_no_file_is_much_over_300_lines():
+    sizes = {str(path): len(text.splitlines()) for path, text in sources()}
+    assert {path: lines for path, lines in sizes.items() if lines > 320} == {}
 
 
 DOCUMENTED = {"_meta", "_replace", "_serialize", "_deserialize"}
 """A peewee model's metadata; methods of a named tuple; methods that marshmallow fields override."""
 
 
-@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_private_attribute_of_anything_else_is_used(path):
-    for node in ast.walk(ast.parse(path.read_text())):
+def private_attributes(tree):
+    """Yield the line and name of each private attribute of something else."""
+    for node in ast.walk(tree):
         if not isinstance(node, ast.Attribute) or not node.attr.startswith("_"):
             continue
         is_own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
         is_special = node.attr.startswith("__") and node.attr.endswith("__")
         if not (is_own or is_special or node.attr in DOCUMENTED):
-            # The only exception: it is bound to the pinned gunicorn.
-            assert room_of(path) == "server", f"{path}:{node.lineno} uses {node.attr}"
+            yield node.lineno, node.attr
+
+
+def test_no_private_attribute_of_anything_else_is_used():
+    assert [
+        f"{path}:{line} uses {name}"
+        for path, text in sources()
+        if room_of(path) != "server"  # the only exception: it is bound to the pinned gunicorn
+        for line, name in private_attributes(ast.parse(text))
+    ] == []
 
 
 def test_the_service_imports_nothing_heavy(starts_processes):
