@@ -1,21 +1,27 @@
 """Idempotency-Key: a repeated request gets the first response and has no second effect.
 
 A request first claims its key. Its response is stored in the transaction of its effect, so after
-a crash there are both or neither. An abandoned claim expires after a minute.
+a crash there are both or neither. An abandoned claim expires after a minute. If the database fails
+during a request, its process deletes the claim as soon as the database is back.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 from ticketing import clock
 from ticketing.conflicts import StillRunning
+from ticketing.db.connection import UNAVAILABLE
 from ticketing.errors import KeyReused
 from ticketing.models.idempotency import IdempotencyKey
 
 KEPT_FOR = timedelta(hours=24)
 CLAIM_LAPSES_AFTER = timedelta(seconds=60)
 DELETED_AT_ONCE = 1000
+
+_not_given_up: dict[str, datetime] = {}
+"""Claims of this process that could not be deleted, and when that failed."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,7 @@ def claim(claims: Sequence[Claim]) -> Answer | None:
     There are two claims while there are two SECRET_KEYs, because another host may know only one.
     KeyReused for another body. StillRunning while the first request is running.
     """
+    _give_up_later()
     taken: list[str] = []
     try:
         # A fixed order prevents a deadlock between two requests with the same two claims.
@@ -99,14 +106,31 @@ def keep(digests: Sequence[str], answer: Answer) -> None:
 
 
 def give_up(digests: Sequence[str]) -> None:
-    """Delete the claims, so that the request can be repeated. It had no effect."""
+    """Delete the claims, so that the request can be repeated. It had no effect.
+
+    If the database fails, the next `claim` of this process deletes them.
+    """
     if not digests:
         return
-    (
-        IdempotencyKey.delete()
-        .where(IdempotencyKey.digest.in_(digests), IdempotencyKey.status.is_null())
-        .execute()
-    )
+    try:
+        _delete_claims(IdempotencyKey.digest.in_(digests))
+    except UNAVAILABLE:
+        _not_given_up.update(dict.fromkeys(digests, clock.now()))
+        raise
+
+
+def _give_up_later() -> None:
+    """Delete the claims that could not be deleted while the database was unavailable."""
+    for digest, since in list(_not_given_up.items()):
+        if since > clock.now() - CLAIM_LAPSES_AFTER:
+            # A claim made since then belongs to a repeat, which may be running.
+            made_before = IdempotencyKey.claimed_at <= since
+            _delete_claims((IdempotencyKey.digest == digest) & made_before)
+        _not_given_up.pop(digest, None)
+
+
+def _delete_claims(which: Any) -> None:
+    IdempotencyKey.delete().where(which, IdempotencyKey.status.is_null()).execute()
 
 
 def forget_old() -> None:
