@@ -19,8 +19,9 @@ from tools.stack import Stack, StackFailed
 BUYERS = 6
 PRICE = 25_000_000
 _TENANT = "failover"
+# Seconds between two requests of each.
 _THINKS, _RETRIES_AFTER, _PAYS_AFTER, _LOOKS_AFTER = 0.1, 0.5, 1.0, 0.5
-_CONFIRMED_WITHIN = 60.0
+_CONFIRMED_WITHIN_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -76,9 +77,8 @@ def open_shop(stack: Stack) -> Shop:
     event_id = create(path, event | when)
     ticket = {"name": "General admission", "price_amount": PRICE, "chain_id": 31337}
     ends = {"capacity": None, "sales_end_at": "2099-06-01T12:00:00Z"}
-    return Shop(
-        stack.url, made["key"], event_id, create(f"{path}/{event_id}/tickets", ticket | ends)
-    )
+    ticket_id = create(f"{path}/{event_id}/tickets", ticket | ends)
+    return Shop(stack.url, made["key"], event_id, ticket_id)
 
 
 class Sale(Running):
@@ -92,6 +92,8 @@ class Sale(Running):
         self.paid: list[Order] = []
         self.looked_at: list[float] = []
         """When the worker looked at the chain, to the second, on this process's clock."""
+        self.until = 0.0
+        """When the buyers began their last orders."""
         self._shop, self._node, self._done = shop, node, threading.Event()
         tasks = [self._buy] * BUYERS + [self._pay, self._watch]
         self._threads = [threading.Thread(target=task, daemon=True) for task in tasks]
@@ -100,6 +102,7 @@ class Sale(Running):
 
     def stop(self) -> None:
         """Let every buyer finish."""
+        self.until = time.monotonic()
         self._done.set()
         for thread in self._threads:
             thread.join()
@@ -176,6 +179,15 @@ class Proof:
         wrong = self.lost + self.doubled + self.extra + self.other + self.unconfirmed
         return wrong == 0 and self.reconciled == "clean"
 
+    def __str__(self) -> str:
+        """Return it as text of one line."""
+        return (
+            f"{'nothing lost' if self.holds else 'NOT ALL IS THERE'}: {self.accepted} orders"
+            f" accepted, {self.lost} lost, {self.extra} of nobody;"
+            f" {self.doubled} addresses given twice; {self.repeated} keys repeated, {self.other} of"
+            f" them with another order; {self.paid} paid, {self.unconfirmed} not confirmed; reconcile: {self.reconciled}"
+        )
+
 
 def prove(database_url: str, stack: Stack, shop: Shop, sales: list[Sale]) -> Proof:
     """Compare the database with all that the buyers of these sales know."""
@@ -210,7 +222,7 @@ def prove(database_url: str, stack: Stack, shop: Shop, sales: list[Sale]) -> Pro
 
 def _unconfirmed(database_url: str, paid: set[str]) -> int:
     """Return how many of the paid orders are not confirmed, after the worker had time."""
-    deadline = time.monotonic() + _CONFIRMED_WITHIN
+    deadline = time.monotonic() + _CONFIRMED_WITHIN_SECONDS
     while True:
         confirmed = _rows(database_url, "SELECT id FROM payment_intents WHERE status = 'confirmed'")
         missing = paid - {id_ for (id_,) in confirmed}

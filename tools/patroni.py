@@ -8,52 +8,22 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import urllib3
 
-from tools import Running, ToolMissing
+from tools import Running, ToolMissing, patroni_settings
+from tools.patroni_settings import SCOPE, Host, Timing
 from tools.postgres import UNPRIVILEGED_USER
 from tools.stack import free_port
 
 START_SECONDS = 90
-_POSTGRES = Path("/usr/lib/postgresql/15/bin")
-_PROGRAMS = (Path("/usr/bin/patroni"), Path("/usr/bin/etcd"), _POSTGRES / "postgres")
+_PROGRAMS = (patroni_settings.PATRONI, patroni_settings.ETCD, patroni_settings.POSTGRES / "initdb")
 _PACKAGES = "patroni python3-etcd etcd-server postgresql-15"
 _DATABASE = "ticketing"
-_TRUST = ["host all all 127.0.0.1/32 trust", "host replication all 127.0.0.1/32 trust"]
-
-
-@dataclass(frozen=True)
-class Timing:
-    """Patroni's timing, in seconds. `ttl` must be `loop_wait` + 2 * `retry_timeout` or more."""
-
-    ttl: int
-    loop_wait: int
-    retry_timeout: int
-
-
-@dataclass(frozen=True)
-class _Host:
-    """The ports and the folder of one host. `postgres` is None if it has only etcd."""
-
-    name: str
-    folder: Path
-    client: int
-    peer: int
-    api: int
-    postgres: int | None
-
-    @property
-    def data(self) -> Path:
-        return self.folder / "data"
-
-    @property
-    def log(self) -> Path:
-        return self.folder / "log"
 
 
 class Cluster(Running):
@@ -76,16 +46,14 @@ class Cluster(Running):
         places = ",".join(
             f"127.0.0.1:{host.postgres}" for host in self._hosts.values() if host.postgres
         )
-        self._base = f"postgresql://postgres@{places}"
-        self.url = f"{self._base}/{_DATABASE}?target_session_attrs=read-write"
-        """Finds the primary."""
+        finds_primary = "?target_session_attrs=read-write"
+        self._maintenance_url = f"postgresql://postgres@{places}/postgres{finds_primary}"
+        self.url = f"postgresql://postgres@{places}/{_DATABASE}{finds_primary}"
         try:
             for name in ("c", "a", "b"):
                 self.start(name)
             self.wait_for_standby()
-            with psycopg.connect(
-                self.url.replace(_DATABASE, "postgres"), autocommit=True
-            ) as database:
+            with psycopg.connect(self._maintenance_url, autocommit=True) as database:
                 database.execute(f"CREATE DATABASE {_DATABASE}".encode())
         except BaseException:
             self.stop()
@@ -103,12 +71,15 @@ class Cluster(Running):
 
     def start(self, name: str) -> None:
         """Start a host's etcd and Patroni, which starts Postgres."""
-        host = self._hosts[name]
-        self._processes[name] = [self._run(host, self._etcd(host))]
+        host, hosts = self._hosts[name], self._hosts.values()
+        self._processes[name] = [self._run(host, patroni_settings.etcd(host, hosts))]
         if host.postgres:
-            settings = host.folder / "patroni.yml"
-            settings.write_text(json.dumps(self._settings(host)))  # JSON is YAML
-            self._processes[name].append(self._run(host, ["/usr/bin/patroni", str(settings)]))
+            settings = patroni_settings.patroni(
+                host, hosts, self._timing, synchronous=self._synchronous
+            )
+            host.settings.write_text(json.dumps(settings))  # JSON is YAML
+            command = [str(patroni_settings.PATRONI), str(host.settings)]
+            self._processes[name].append(self._run(host, command))
 
     def kill(self, name: str) -> None:
         """Kill all processes of a host at once (SIGKILL)."""
@@ -129,11 +100,10 @@ class Cluster(Running):
 
     def switch_over(self) -> None:
         """Make the standby the primary as planned (patronictl). RuntimeError."""
-        command = ["/usr/bin/patronictl", "-c", str(self._hosts["a"].folder / "patroni.yml")]
-        command += ["switchover", "--master", self.primary, "--candidate", self.standby, "--force"]
-        done = subprocess.run(
-            [*command, _DATABASE], cwd="/", capture_output=True, text=True, check=False
-        )
+        command = [str(patroni_settings.PATRONICTL), "-c", str(self._hosts["a"].settings)]
+        command += ["switchover", SCOPE, "--force"]
+        command += ["--master", self.primary, "--candidate", self.standby]
+        done = subprocess.run(command, cwd="/", capture_output=True, text=True, check=False)
         if "Successfully switched over" not in done.stdout:
             raise RuntimeError(f"patronictl: {done.stdout[-500:]} {done.stderr[-500:]}")
 
@@ -171,22 +141,21 @@ class Cluster(Running):
     def _streams(self) -> bool:
         query = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'"
         try:
-            with psycopg.connect(
-                f"{self._base}/postgres?target_session_attrs=read-write"
-            ) as database:
+            with psycopg.connect(self._maintenance_url) as database:
                 return database.execute(query).fetchone() == (1,)
         except psycopg.OperationalError:
             return False
 
-    def _host(self, name: str, *, has_data: bool) -> _Host:
+    def _host(self, name: str, *, has_data: bool) -> Host:
         folder = self._folder / name
         folder.mkdir()
         if self._user:
             shutil.chown(folder, self._user)
         ports = [free_port() for _ in range(4)]
-        return _Host(name, folder, *ports[:3], postgres=ports[3] if has_data else None)
+        client, peer, api = ports[:3]
+        return Host(name, folder, client, peer, api, ports[3] if has_data else None)
 
-    def _run(self, host: _Host, command: Sequence[str]) -> subprocess.Popen[bytes]:
+    def _run(self, host: Host, command: Sequence[str]) -> subprocess.Popen[bytes]:
         with host.log.open("ab") as output:
             return subprocess.Popen(
                 command,
@@ -197,52 +166,6 @@ class Cluster(Running):
                 stderr=output,
                 start_new_session=True,
             )
-
-    def _etcd(self, host: _Host) -> list[str]:
-        members = (f"{each.name}=http://127.0.0.1:{each.peer}" for each in self._hosts.values())
-        client, peer = f"http://127.0.0.1:{host.client}", f"http://127.0.0.1:{host.peer}"
-        return [
-            "/usr/bin/etcd",
-            f"--name={host.name}",
-            f"--data-dir={host.folder / 'etcd'}",
-            f"--listen-client-urls={client}",
-            f"--advertise-client-urls={client}",
-            f"--listen-peer-urls={peer}",
-            f"--initial-advertise-peer-urls={peer}",
-            f"--initial-cluster={','.join(members)}",
-            "--logger=zap",
-            "--log-level=error",
-        ]
-
-    def _settings(self, host: _Host) -> dict[str, Any]:
-        api, place = f"127.0.0.1:{host.api}", f"127.0.0.1:{host.postgres}"
-        return {
-            "scope": _DATABASE,
-            "name": host.name,
-            "restapi": {"listen": api, "connect_address": api},
-            "etcd3": {"hosts": [f"127.0.0.1:{each.client}" for each in self._hosts.values()]},
-            "bootstrap": {
-                "dcs": {
-                    **asdict(self._timing),
-                    "synchronous_mode": self._synchronous,
-                    "postgresql": {"use_pg_rewind": True},
-                },
-                "initdb": [{"encoding": "UTF8"}, {"locale": "C"}, "data-checksums"],
-            },
-            "postgresql": {
-                "listen": place,
-                "connect_address": place,
-                "bin_dir": str(_POSTGRES),
-                "data_dir": str(host.data),
-                "pgpass": str(host.folder / "pgpass"),
-                "authentication": {
-                    "superuser": {"username": "postgres"},
-                    "replication": {"username": "replicator"},
-                },
-                "parameters": {"unix_socket_directories": str(host.folder)},
-                "pg_hba": _TRUST,
-            },
-        }
 
 
 def _working_in(folder: Path) -> list[int]:
@@ -258,10 +181,8 @@ def _working_in(folder: Path) -> list[int]:
 
 
 def _signal(pid: int, number: signal.Signals, *, group: bool = False) -> None:
-    try:
+    with suppress(ProcessLookupError):
         (os.killpg if group else os.kill)(pid, number)
-    except ProcessLookupError:
-        pass
 
 
 def _until(is_done: Callable[[], bool], seconds: float) -> bool:

@@ -134,6 +134,33 @@ def test_a_key_whose_request_failed_with_the_database_is_free_when_it_is_back(
     assert held(remote, seat) == 1
 
 
+def test_a_key_is_free_even_if_nobody_knows_whether_its_claim_was_committed(
+    stack, server, remote, seat
+):
+    key = str(uuid.uuid4())
+    # The claim is on the disk, and its commit waits for a standby that does not exist.
+    sql(server.url, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+    sql(server.url, "SELECT pg_reload_conf()")
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(buy_with_key, remote, seat, key)
+            waits = (
+                "SELECT count(*) FROM pg_stat_activity"
+                " WHERE wait_event = 'SyncRep' AND query LIKE 'INSERT INTO \"idempotency_%%'"
+            )
+            eventually(lambda: sql(server.url, waits) == [(1,)])
+            server.crash()
+            assert waiting.result().status == 503
+    finally:
+        server.come_back()
+        sql(server.url, "ALTER SYSTEM RESET synchronous_standby_names")
+        sql(server.url, "SELECT pg_reload_conf()")
+    back = time.monotonic()
+    eventually(lambda: buy_with_key(remote, seat, key).status == 201)
+    assert time.monotonic() < back + CLAIM_LAPSES_AFTER.total_seconds() / 2
+    assert held(remote, seat) == 1
+
+
 def test_connections_cut_under_load_cost_no_more_than_what_was_under_way(stack, remote, seat):
     cuts = 5
     with Load(stack.url, reading_and_buying(remote, seat)) as load:

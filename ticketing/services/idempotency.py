@@ -20,8 +20,8 @@ KEPT_FOR = timedelta(hours=24)
 CLAIM_LAPSES_AFTER = timedelta(seconds=60)
 DELETED_AT_ONCE = 1000
 
-_not_given_up: dict[str, datetime] = {}
-"""Claims of this process that could not be deleted, and when that failed."""
+_not_given_up: dict[tuple[str, datetime], Any] = {}
+"""Claims of this process that could not be deleted: digest, time of failure, and which of them."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,25 @@ def claim(claims: Sequence[Claim]) -> Answer | None:
 
 def _claim_one(digest: str, request_digest: str) -> Answer | None:
     now = clock.now()
-    claimed = (
+    try:
+        claimed = _insert_claim(digest, request_digest, now)
+    except UNAVAILABLE:
+        # It may have been committed. A claim with another time belongs to another request.
+        _not_given_up[digest, now] = IdempotencyKey.claimed_at == now
+        raise
+    if claimed:
+        return None
+    first: IdempotencyKey | None = IdempotencyKey.get_or_none(IdempotencyKey.digest == digest)
+    if first is not None and first.request_digest != request_digest:
+        raise KeyReused
+    if first is None or first.status is None or first.body is None:
+        raise StillRunning
+    return Answer(first.status, first.body)
+
+
+def _insert_claim(digest: str, request_digest: str, now: datetime) -> int:
+    """Insert a claim, or replace one that has expired. Return 0 if there is another claim."""
+    claimed: int = (
         IdempotencyKey.insert(
             digest=digest, request_digest=request_digest, claimed_at=now, created_at=now
         )
@@ -86,14 +104,7 @@ def _claim_one(digest: str, request_digest: str) -> Answer | None:
         .as_rowcount()
         .execute()
     )
-    if claimed:
-        return None
-    first: IdempotencyKey | None = IdempotencyKey.get_or_none(IdempotencyKey.digest == digest)
-    if first is not None and first.request_digest != request_digest:
-        raise KeyReused
-    if first is None or first.status is None or first.body is None:
-        raise StillRunning
-    return Answer(first.status, first.body)
+    return claimed
 
 
 def keep(digests: Sequence[str], answer: Answer) -> None:
@@ -115,18 +126,19 @@ def give_up(digests: Sequence[str]) -> None:
     try:
         _delete_claims(IdempotencyKey.digest.in_(digests))
     except UNAVAILABLE:
-        _not_given_up.update(dict.fromkeys(digests, clock.now()))
+        now = clock.now()
+        for digest in digests:
+            # A later claim belongs to a repeat, which may be running.
+            _not_given_up[digest, now] = IdempotencyKey.claimed_at <= now
         raise
 
 
 def _give_up_later() -> None:
     """Delete the claims that could not be deleted while the database was unavailable."""
-    for digest, since in list(_not_given_up.items()):
+    for (digest, since), which in list(_not_given_up.items()):
         if since > clock.now() - CLAIM_LAPSES_AFTER:
-            # A claim made since then belongs to a repeat, which may be running.
-            made_before = IdempotencyKey.claimed_at <= since
-            _delete_claims((IdempotencyKey.digest == digest) & made_before)
-        _not_given_up.pop(digest, None)
+            _delete_claims((IdempotencyKey.digest == digest) & which)
+        _not_given_up.pop((digest, since), None)
 
 
 def _delete_claims(which: Any) -> None:
