@@ -168,7 +168,8 @@ class Run:
             "SECRET_KEY": secrets.token_urlsafe(48),
             "PORT": str(free_port()),
             "RPC_URL_31337": self._node.url,
-            "RATE_LIMIT_PREFLIGHT": "1000000",
+            "RATE_LIMIT_ADMIN": "1000000",
+            "RATE_LIMIT_CHECKOUT": "1000000",
             "WEB_CONCURRENCY": "2",
         }
 

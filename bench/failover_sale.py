@@ -185,7 +185,8 @@ class Proof:
             f"{'nothing lost' if self.holds else 'NOT ALL IS THERE'}: {self.accepted} orders"
             f" accepted, {self.lost} lost, {self.extra} of nobody;"
             f" {self.doubled} addresses given twice; {self.repeated} keys repeated, {self.other} of"
-            f" them with another order; {self.paid} paid, {self.unconfirmed} not confirmed; reconcile: {self.reconciled}"
+            f" them with another order; {self.paid} paid, {self.unconfirmed} not confirmed;"
+            f" reconcile: {self.reconciled}"
         )
 
 
