@@ -38,7 +38,7 @@ _BEFORE_SECONDS, _AFTER_SECONDS, _LONGEST_SECONDS = 8.0, 12.0, 150.0
 _STALL_SECONDS = 1.0
 _HEADS = (
     *("event", "first failure s", "no sale s", "longest request s", "last waiting buyer s"),
-    *("503", "409", "500", "other", "worker silent s"),
+    *("503", "429", "409", "500", "other", "worker silent s"),
 )
 
 
@@ -61,7 +61,7 @@ class Stage:
             for order in self.sale.orders
             if order.attempts[-1].ended > self.at and len(order.attempts) > 1
         ]
-        answers = [counts.pop(status, 0) for status in (201, 503, 409, 500)]
+        answers = [counts.pop(status, 0) for status in (201, 503, 429, 409, 500)]
         return [
             self.name,
             f"{min(failed):.1f}" if failed else "-",
