@@ -12,7 +12,14 @@ from ticketing.config_chains import chains
 from ticketing.config_mail import Smtp, smtp
 from ticketing.config_networks import Allowed, trusted_proxies, webhook_allow
 from ticketing.credentials import Keyring
-from ticketing.environment import ConfigError, integer, number, one_of, split_url
+from ticketing.environment import (
+    ConfigError,
+    integer,
+    number,
+    one_of,
+    split_url,
+    split_url_of_hosts,
+)
 from ticketing.limits import (
     DEFAULT_FREE_PER_CLIENT,
     DEFAULT_NOTIFICATION_DAYS,
@@ -136,7 +143,7 @@ def _secret_key(environ: Mapping[str, str]) -> str:
 def _database_url(environ: Mapping[str, str]) -> str:
     name = "DATABASE_URL"
     value = environ.get(name) or DEFAULT_DATABASE_URL
-    url = split_url(name, value)
+    url = split_url_of_hosts(name, value)
     if url.scheme == "sqlite":
         if url.netloc or len(url.path) < 2:
             raise ConfigError(f"{name} for SQLite must be sqlite:///FILE (four / if absolute)")

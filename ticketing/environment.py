@@ -66,3 +66,14 @@ def split_url(name: str, value: str) -> SplitResult:
     except ValueError:
         raise ConfigError(f"{name} is not a URL") from None
     return url
+
+
+def split_url_of_hosts(name: str, value: str) -> SplitResult:
+    """Do the same for a URL that may name several hosts, as in `//a:5432,b:5433/`. ConfigError."""
+    try:
+        url = urlsplit(value)
+    except ValueError:
+        raise ConfigError(f"{name} is not a URL") from None
+    for host in url.netloc.rpartition("@")[2].split(","):
+        split_url(name, f"//{host}")
+    return url

@@ -51,6 +51,7 @@ WRONG = {
         f"postgresql://ticketing:{SECRET}@127.0.0.1/",
         f"postgresql://ticketing:{SECRET}@127.0.0.1:99999/ticketing",
         f"postgresql://ticketing:{SECRET}@127.0.0.1:port/ticketing",
+        f"postgresql://ticketing:{SECRET}@127.0.0.1:5432,127.0.0.1:port/ticketing",
         f"postgresql://ticketing:{SECRET}@[::1/ticketing",
         f"postgresql://ticketing:{SECRET}@127.0.0.1/{NOT_UNICODE}",
         "sqlite://",
@@ -161,7 +162,16 @@ def test_webhook_allow_has_networks_with_a_port_or_any():
         assert load({**GOOD, **nothing}).webhook_allow == ()
 
 
-@pytest.mark.parametrize("url", ["sqlite:///x.db", "sqlite:////tmp/x.db", "postgres://h/db"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "sqlite:///x.db",
+        "sqlite:////tmp/x.db",
+        "postgres://h/db",
+        "postgresql://u:a,b@h:5432,i:5433/db?target_session_attrs=read-write",
+        "postgresql://u@[::1]:5432,[::2],i/db",
+    ],
+)
 def test_it_takes_the_urls_of_both_databases(url):
     assert load({**GOOD, "DATABASE_URL": url}).database_url == url
 

@@ -15,6 +15,7 @@ from tests.support.processes import new_seat, new_tenant, service, variables_of
 from tests.support.remote import eventually
 from ticketing.db import migrate
 from ticketing.db.connection import database, open_database
+from ticketing.services.idempotency import CLAIM_LAPSES_AFTER
 from tools.postgres import Postgres, Standby
 
 THREADS = 8
@@ -110,6 +111,53 @@ def test_a_connection_cut_in_the_middle_of_a_preflight_leaves_nothing_of_it(stac
     again = buy_with_key(remote, seat, key)
     assert again.status == 201
     assert "Idempotent-Replayed" not in again.headers
+    assert held(remote, seat) == 1
+
+
+def test_a_key_whose_request_failed_with_the_database_is_free_when_it_is_back(
+    stack, server, remote, seat
+):
+    key = str(uuid.uuid4())
+    with psycopg.connect(stack.database_url) as other, ThreadPoolExecutor(1) as pool:
+        other.execute("SELECT 1 FROM ticket_types WHERE id = %s FOR UPDATE", [seat["id"]])
+        waiting = pool.submit(buy_with_key, remote, seat, key)
+        waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        eventually(lambda: sql(server.url, waits) == [(1,)])
+        server.crash()
+        assert waiting.result().status == 503
+        other.close()
+    server.come_back()
+    back = time.monotonic()
+    # Only the process that made the claim can give it up. The repeats reach both processes.
+    eventually(lambda: buy_with_key(remote, seat, key).status == 201)
+    assert time.monotonic() < back + CLAIM_LAPSES_AFTER.total_seconds() / 2
+    assert held(remote, seat) == 1
+
+
+def test_a_key_is_free_even_if_nobody_knows_whether_its_claim_was_committed(
+    stack, server, remote, seat
+):
+    key = str(uuid.uuid4())
+    # The claim is on the disk, and its commit waits for a standby that does not exist.
+    sql(server.url, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+    sql(server.url, "SELECT pg_reload_conf()")
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(buy_with_key, remote, seat, key)
+            waits = (
+                "SELECT count(*) FROM pg_stat_activity"
+                " WHERE wait_event = 'SyncRep' AND query LIKE 'INSERT INTO \"idempotency_%%'"
+            )
+            eventually(lambda: sql(server.url, waits) == [(1,)])
+            server.crash()
+            assert waiting.result().status == 503
+    finally:
+        server.come_back()
+        sql(server.url, "ALTER SYSTEM RESET synchronous_standby_names")
+        sql(server.url, "SELECT pg_reload_conf()")
+    back = time.monotonic()
+    eventually(lambda: buy_with_key(remote, seat, key).status == 201)
+    assert time.monotonic() < back + CLAIM_LAPSES_AFTER.total_seconds() / 2
     assert held(remote, seat) == 1
 
 
