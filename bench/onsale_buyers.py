@@ -96,9 +96,11 @@ class Crowd:
     def wait(self, number: int, order: str, until: float) -> Script:
         """Poll a page that is open, and nothing changes."""
         etag = None
-        while time.perf_counter() < until:
+        while True:
             answer = yield self._poll(number, order, etag, "poll, waiting")
             etag = _etag(answer, etag)
+            if time.perf_counter() + POLL_SECONDS >= until:
+                return
             yield POLL_SECONDS
 
     def hold(self, number: int, order: str, ticket: str, phase: Callable[[], str | None]) -> Script:
