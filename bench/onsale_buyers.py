@@ -4,7 +4,7 @@ import json
 import random
 import re
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
@@ -39,7 +39,8 @@ class Crowd:
     """The buyers of one job, and what they know of the shop."""
 
     port: int
-    event: str
+    event_id: str
+    event_page: str
     ticket_id: str
     network: str
     """The first two numbers of their addresses."""
@@ -82,16 +83,17 @@ class Crowd:
             self.gave_up += 1
         self.finished_at.append(time.perf_counter())
 
-    def order_only(self, number: int) -> Script:
-        """Order by the API."""
-        body = json.dumps({"event_id": self.event, "ticket_id": self.ticket_id}).encode()
+    def order_only(self, numbers: Iterable[int]) -> Script:
+        """Order by the API, one buyer after another."""
+        body = json.dumps({"event_id": self.event_id, "ticket_id": self.ticket_id}).encode()
         path = f"/v1/checkout/tenants/{TENANT}/preflight"
         lines = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-        data = self._request(number, "POST", path, lines, body)
-        answer = yield Ask("order, the API", data, ("201",), self.pool)
-        if answer is not None and answer.status == "201":
-            made = json.loads(answer.body)
-            self.orders.append(f"/o/{made['id']}.{made['client_secret']}")
+        for number in numbers:
+            data = self._request(number, "POST", path, lines, body)
+            answer = yield Ask("order, the API", data, ("201",), self.pool)
+            if answer is not None and answer.status == "201":
+                made = json.loads(answer.body)
+                self.orders.append(f"/o/{made['id']}.{made['client_secret']}")
 
     def wait(self, number: int, order: str, until: float) -> Script:
         """Poll a page that is open, and nothing changes."""
@@ -119,7 +121,7 @@ class Crowd:
         self, number: int, who: str, expected: tuple[str, ...]
     ) -> Generator[Ask | float, Answer | None, str]:
         """Open the page, read it, and send its form. Return the path that it leads to."""
-        page = yield from self._get(number, f"{who}event page", self.event)
+        page = yield from self._get(number, f"{who}event page", self.event_page)
         found = _FORM_KEY.search(page)
         if found is None:
             raise _GaveUp
@@ -128,7 +130,7 @@ class Crowd:
         body = urlencode({**form, "email": "", "name": ""}).encode()
         lines = "Content-Type: application/x-www-form-urlencoded\r\n"
         lines += f"Content-Length: {len(body)}\r\n"
-        data = self._request(number, "POST", f"{self.event}/order", lines, body)
+        data = self._request(number, "POST", f"{self.event_page}/order", lines, body)
         answer = yield from _insist(Ask(f"{who}order, the form", data, expected, self.pool))
         return answer.header(b"Location") or ""
 

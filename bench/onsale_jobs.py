@@ -10,18 +10,22 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from bench.load import CONNECTIONS
 from bench.onsale_buyers import POLL_SECONDS, Crowd
-from bench.onsale_loop import Pool, Script
+from bench.onsale_loop import Script
 from bench.onsale_payer import STEP as PAYMENTS
 from bench.onsale_payer import Payer
 
 FORGET_SECONDS = 90.0
 """How long the last buyer may take."""
 
+Wrong = dict[str, int]
+"""What went wrong besides statuses, and how often."""
 
-def _sell(crowd: Crowd, job: Any, start: float) -> int:
-    """Let buyers come within the job's seconds, and pay. Return how many payments were refused."""
-    payer = Payer(job["node_port"])
+
+def _sell(crowd: Crowd, job: Any, start: float) -> Wrong:
+    """Let buyers come within the job's seconds, and pay. Return which payments were refused."""
+    payer = Payer(job["node_port"], job["node_nonce"])
     for number in range(job["buyers"]):
         at = start + random.uniform(0, job["seconds"])
         crowd.loop.start(crowd.journey(number, payer), at)
@@ -34,10 +38,10 @@ def _sell(crowd: Crowd, job: Any, start: float) -> int:
     crowd.loop.start(payer.script(), start)
     crowd.loop.start(stop_payer(), start)
     crowd.loop.run(start + job["seconds"] + FORGET_SECONDS)
-    return payer.refused
+    return {f"payment refused by anvil, {why}": n for why, n in payer.refused.items()}
 
 
-def _rush(crowd: Crowd, job: Any, start: float) -> int:
+def _rush(crowd: Crowd, job: Any, start: float) -> Wrong:
     """Let holders use their tickets, then also a crowd come."""
     opens = start + job["before"]
 
@@ -52,27 +56,26 @@ def _rush(crowd: Crowd, job: Any, start: float) -> int:
     for number in range(job["buyers"]):
         crowd.loop.start(crowd.rush(number), opens + random.uniform(0, job["seconds"]))
     crowd.loop.run(opens + job["seconds"] + FORGET_SECONDS)
-    return 0
+    return {}
 
 
-def _order_all(crowd: Crowd, job: Any, start: float) -> int:
-    crowd.pool = Pool(crowd.port, most=32)
-    for number in range(job["buyers"]):
-        crowd.loop.start(crowd.order_only(number), start)
+def _order_all(crowd: Crowd, job: Any, start: float) -> Wrong:
+    for first in range(CONNECTIONS):
+        crowd.loop.start(crowd.order_only(range(first, job["buyers"], CONNECTIONS)), start)
     crowd.loop.run(start + FORGET_SECONDS)
-    return 0
+    return {}
 
 
-def _wait_all(crowd: Crowd, job: Any, start: float) -> int:
+def _wait_all(crowd: Crowd, job: Any, start: float) -> Wrong:
     until = start + job["seconds"]
     for number, order in enumerate(job["orders"]):
         at = start + random.uniform(0, POLL_SECONDS)
         crowd.loop.start(crowd.wait(number, order, until), at)
     crowd.loop.run(until + FORGET_SECONDS)
-    return 0
+    return {}
 
 
-_JOBS: dict[str, Callable[[Crowd, Any, float], int]] = {
+_JOBS: dict[str, Callable[[Crowd, Any, float], Wrong]] = {
     "sell": _sell,
     "rush": _rush,
     "order": _order_all,
@@ -83,7 +86,8 @@ _JOBS: dict[str, Callable[[Crowd, Any, float], int]] = {
 def main(arguments: Sequence[str]) -> None:
     """Run the job from standard input."""
     job = json.load(sys.stdin)
-    crowd = Crowd(job["port"], job["event"], job["ticket_id"], job["network"])
+    of_crowd = ("port", "event_id", "event_page", "ticket_id", "network")
+    crowd = Crowd(**{name: job[name] for name in of_crowd})
     start = time.perf_counter()
     refused = _JOBS[arguments[0]](crowd, job, start)
     steps = {
@@ -101,7 +105,7 @@ def main(arguments: Sequence[str]) -> None:
         "wrong": {
             "gave up": crowd.gave_up,
             "never finished": crowd.loop.running,
-            "payments refused by anvil": refused,
+            **refused,
         },
     }
     print(json.dumps(result))

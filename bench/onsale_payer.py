@@ -3,6 +3,7 @@
 import heapq
 import json
 import time
+from collections import Counter
 
 from bench.onsale_loop import Ask, Pool, Script
 from tools.anvil import BUYER, TOKEN_ADDRESS, transfer_data
@@ -19,11 +20,17 @@ _GAS = hex(100_000)
 class Payer:
     """Sends the payments of all buyers, each at its time."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, nonce: int) -> None:
+        """Pay through anvil's port. `nonce`: the number of the account's next transaction.
+
+        Anvil carries out the calls of a batch at the same time. If it chose the numbers, two calls
+        could get the same one.
+        """
+        self._nonce = nonce
         self._pool = Pool(port, most=1)
         self._due: list[tuple[float, str, int]] = []
-        self.sent = 0
-        self.refused = 0
+        self.refused: Counter[str] = Counter()
+        """How often anvil refused a payment, by its message."""
         self.is_done = False
 
     def pay(self, address: str, atomic_amount: int, at: float) -> None:
@@ -36,7 +43,9 @@ class Payer:
             yield _PAUSE_SECONDS
             while batch := self._batch():
                 answer = yield Ask(STEP, batch, ("200",), self._pool)
-                self.refused += answer.body.count(b'"error"') if answer else 0
+                if answer is not None and answer.status == "200":
+                    messages = [each.get("error") for each in json.loads(answer.body)]
+                    self.refused.update(each["message"] for each in messages if each)
 
     def _batch(self) -> bytes:
         calls: list[dict[str, object]] = []
@@ -44,9 +53,10 @@ class Payer:
             _, address, amount = heapq.heappop(self._due)
             data = transfer_data(address, amount)
             sent = {"from": BUYER, "to": TOKEN_ADDRESS, "data": data, "gas": _GAS}
-            call = {"jsonrpc": "2.0", "id": self.sent, "method": "eth_sendTransaction"}
+            sent["nonce"] = hex(self._nonce)
+            call = {"jsonrpc": "2.0", "id": self._nonce, "method": "eth_sendTransaction"}
             calls.append({**call, "params": [sent]})
-            self.sent += 1
+            self._nonce += 1
         if not calls:
             return b""
         body = json.dumps(calls).encode()
