@@ -38,7 +38,9 @@ def _sell(crowd: Crowd, job: Any, start: float) -> Wrong:
     crowd.loop.start(payer.script(), start)
     crowd.loop.start(stop_payer(), start)
     crowd.loop.run(start + job["seconds"] + FORGET_SECONDS)
-    return {f"payment refused by anvil, {why}": n for why, n in payer.refused.items()}
+    missing = job["buyers"] - len(crowd.finished_at) - crowd.gave_up
+    refused = {f"payment refused by anvil, {why}": n for why, n in payer.refused.items()}
+    return {"never finished": missing, **refused}
 
 
 def _rush(crowd: Crowd, job: Any, start: float) -> Wrong:
@@ -56,14 +58,14 @@ def _rush(crowd: Crowd, job: Any, start: float) -> Wrong:
     for number in range(job["buyers"]):
         crowd.loop.start(crowd.rush(number), opens + random.uniform(0, job["seconds"]))
     crowd.loop.run(opens + job["seconds"] + FORGET_SECONDS)
-    return {}
+    return {"never finished": job["buyers"] - len(crowd.finished_at)}
 
 
 def _order_all(crowd: Crowd, job: Any, start: float) -> Wrong:
     for first in range(CONNECTIONS):
         crowd.loop.start(crowd.order_only(range(first, job["buyers"], CONNECTIONS)), start)
     crowd.loop.run(start + FORGET_SECONDS)
-    return {}
+    return {"never ordered": job["buyers"] - len(crowd.orders)}
 
 
 def _wait_all(crowd: Crowd, job: Any, start: float) -> Wrong:
@@ -72,7 +74,7 @@ def _wait_all(crowd: Crowd, job: Any, start: float) -> Wrong:
         at = start + random.uniform(0, POLL_SECONDS)
         crowd.loop.start(crowd.wait(number, order, until), at)
     crowd.loop.run(until + FORGET_SECONDS)
-    return {}
+    return {"never finished": crowd.loop.running}
 
 
 _JOBS: dict[str, Callable[[Crowd, Any, float], Wrong]] = {
@@ -89,7 +91,7 @@ def main(arguments: Sequence[str]) -> None:
     of_crowd = ("port", "event_id", "event_page", "ticket_id", "network")
     crowd = Crowd(**{name: job[name] for name in of_crowd})
     start = time.perf_counter()
-    refused = _JOBS[arguments[0]](crowd, job, start)
+    wrong = _JOBS[arguments[0]](crowd, job, start)
     steps = {
         name: {"statuses": step.statuses, "wrong": step.wrong, "latencies_us": step.latencies_us}
         for name, step in crowd.loop.steps.items()
@@ -102,11 +104,7 @@ def main(arguments: Sequence[str]) -> None:
         "finished_at": [at - start for at in crowd.finished_at],
         "orders": crowd.orders,
         "tickets": crowd.tickets,
-        "wrong": {
-            "gave up": crowd.gave_up,
-            "never finished": crowd.loop.running,
-            **refused,
-        },
+        "wrong": {"gave up": crowd.gave_up, **wrong},
     }
     print(json.dumps(result))
 
