@@ -7,7 +7,7 @@ SUPPLY := .tools/supply
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check --require-hashes --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo demo-agent quick test test-long lint format fuzz screenshots bench lock audit
+.PHONY: help run demo demo-agent quick test test-long lint format fuzz screenshots bench bench-onsale lock audit
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -50,6 +50,9 @@ screenshots: .venv/tests ## Write docs/screenshots: each page on a phone and on 
 
 bench: .venv/tests ## Measure the cost of requests; write the table to bench/RESULTS.md too
 	@$(BIN)/python -m bench --write
+
+bench-onsale: .venv/tests ## Measure the minute in which a sale begins; write the tables to bench/ONSALE.md too
+	@$(BIN)/python -m bench.onsale --write
 
 LOCK = $(SUPPLY)/bin/uv --quiet pip compile --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command 'make lock' $(UPGRADE)

@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 
 from bench import load
-from bench.__main__ import World, databases_of, worlds_of
 from bench.cases import CASES
+from bench.rounds import World, databases_of, worlds_of
 from bench.rows import Row
 from bench.servers import SERVICE, Server
 from bench.table import aligned

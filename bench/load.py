@@ -60,7 +60,7 @@ def body_size(port: int, request: bytes) -> int:
     """Send a request once, and return the size of the response's body."""
     connection = _Connection(port)
     connection.ask(_from_everybody(request)[0])
-    while _status(connection.received) is None and connection.receive():
+    while status_of(connection.received) is None and connection.receive():
         pass
     connection.socket.close()
     return len(connection.received.partition(b"\r\n\r\n")[2])
@@ -126,7 +126,7 @@ def _drive(port: int, request: bytes, seconds: float, requests: int | None) -> L
         for number, _ in ready:
             connection = connections[number]
             received = connection.receive()
-            status = _status(connection.received) if received else "hung up"
+            status = status_of(connection.received) if received else "hung up"
             if status is None:
                 continue
             now = time.perf_counter()
@@ -166,7 +166,7 @@ def _from_everybody(request: bytes) -> list[bytes]:
     return requests
 
 
-def _status(received: bytes) -> str | None:
+def status_of(received: bytes) -> str | None:
     """Return the status of a response. None if it is not complete."""
     end = received.find(b"\r\n\r\n")
     if end < 0:

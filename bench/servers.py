@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tools import Running
@@ -55,7 +55,46 @@ def flask(variables: Mapping[str, str], *arguments: str) -> str:
     return done.stdout
 
 
-class Server(Running):
+class _Process(Running):
+    """A process of the project that can have children. A context manager."""
+
+    def __init__(self, command: Sequence[str], variables: Mapping[str, str], log: Path) -> None:
+        with log.open("ab") as output:
+            # Its own session: Ctrl-C does not reach it, so that `stop` can stop it.
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", *command],
+                cwd=ROOT,
+                env=environment(variables),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        self.pid = self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether it is still running."""
+        return self._process.poll() is None
+
+    def stop(self) -> None:
+        """Stop it and its children."""
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.pid, signal.SIGKILL)
+            self._process.wait()
+
+
+class Worker(_Process):
+    """The worker as in the Procfile. A context manager."""
+
+    def __init__(self, variables: Mapping[str, str], log: Path) -> None:
+        super().__init__(["flask", "--app", "app", "worker"], variables, log)
+
+
+class Server(_Process):
     """gunicorn with one application and the project's settings. A context manager."""
 
     def __init__(self, app: str, variables: Mapping[str, str], log: Path) -> None:
@@ -63,33 +102,13 @@ class Server(Running):
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         start = time.monotonic()
-        with log.open("ab") as output:
-            # Its own session: Ctrl-C does not reach it, so that `stop` can stop it.
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "gunicorn", app],
-                cwd=ROOT,
-                env=environment({**variables, "PORT": str(self.port)}),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
-        self.pid = self._process.pid
+        super().__init__(["gunicorn", app], {**variables, "PORT": str(self.port)}, log)
         while not self._answers():
-            if self._process.poll() is not None or time.monotonic() > start + START_SECONDS:
+            if not self.alive or time.monotonic() > start + START_SECONDS:
                 self.stop()
                 raise ServerFailed(f"{app} did not start: {log.read_text()[-500:]}")
             time.sleep(0.002)
         self.start_seconds = time.monotonic() - start
-
-    def stop(self) -> None:
-        """Stop it and its workers."""
-        self._process.terminate()
-        try:
-            self._process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            os.killpg(self.pid, signal.SIGKILL)
-            self._process.wait()
 
     def _answers(self) -> bool:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=START_SECONDS)

@@ -95,6 +95,7 @@ class Anvil(Running):
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+        self.pid = self._process.pid
         self._http = urllib3.PoolManager(retries=False, timeout=30)
         self.port = self._wait()
         self.url = f"http://127.0.0.1:{self.port}"
@@ -177,7 +178,12 @@ def mint(rpc: Rpc, token: str, to: str, atomic_amount: int) -> None:
 
 def transfer(rpc: Rpc, token: str, to: str, atomic_amount: int, sender: int = 1) -> dict[str, Any]:
     """Send tokens from one of the node's accounts (default: the buyer)."""
-    return send(rpc, sender, {"to": token, "data": _TRANSFER + _word(to) + f"{atomic_amount:064x}"})
+    return send(rpc, sender, {"to": token, "data": transfer_data(to, atomic_amount)})
+
+
+def transfer_data(to: str, atomic_amount: int) -> str:
+    """Return the data of a transaction that transfers tokens."""
+    return _TRANSFER + _word(to) + f"{atomic_amount:064x}"
 
 
 def send(rpc: Rpc, sender: int, transaction: dict[str, str]) -> dict[str, Any]:

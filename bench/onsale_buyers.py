@@ -1,0 +1,206 @@
+"""Buyers as scripts: each does what a browser does on the pages of an event and of an order."""
+
+import json
+import random
+import re
+import time
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass, field
+from urllib.parse import urlencode
+
+from bench.onsale_loop import Answer, Ask, Loop, Pool, Script
+from bench.onsale_payer import Payer
+from bench.shop import TENANT
+
+POLL_SECONDS = 3.0
+READ_SECONDS = (1.0, 3.0)
+PAY_SECONDS = (3.0, 10.0)
+"""After how long a buyer sends the form, and then pays."""
+_TRIES = 4
+_SHOWN_AGAIN_AFTER = 60.0
+_LONGEST_PAUSE = 60.0
+
+_FORM_KEY = re.compile(rb'name="idempotency_key" value="([^"]+)"')
+_MARKER = re.compile(rb'data-marker="([^"]*)"')
+_PAYMENT = re.compile(rb"/transfer\?address=(0x[0-9a-fA-F]{40})&(?:amp;)?uint256=(\d+)")
+_TICKET = re.compile(rb'href="(/t/[^"#]+)"')
+_BROWSER = (
+    "User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0\r\n"
+    "Accept-Language: en-US,en;q=0.5\r\nSec-Fetch-Site: same-origin\r\n"
+)
+
+
+class _GaveUp(Exception):
+    """A buyer got a wrong answer too often."""
+
+
+@dataclass
+class Crowd:
+    """The buyers of one job, and what they know of the shop."""
+
+    port: int
+    event_id: str
+    event_page: str
+    ticket_id: str
+    network: str
+    """The first two numbers of their addresses."""
+    loop: Loop = field(default_factory=Loop)
+    finished_at: list[float] = field(default_factory=list)
+    orders: list[str] = field(default_factory=list)
+    """The paths of the orders' pages."""
+    tickets: list[tuple[str, str]] = field(default_factory=list)
+    """The paths of an order's page and of its ticket."""
+    gave_up: int = 0
+
+    def __post_init__(self) -> None:
+        self.pool = Pool(self.port)
+
+    def journey(self, number: int, payer: Payer) -> Script:
+        """Order, pay, wait for the ticket, and open it."""
+        try:
+            order = yield from self._order(number, "", ("303",))
+            page = yield from self._get(number, "order page", order)
+            found = _PAYMENT.search(page)
+            if found is None:
+                raise _GaveUp
+            at = time.perf_counter() + random.uniform(*PAY_SECONDS)
+            payer.pay(found[1].decode(), int(found[2]), at)
+            page = yield from self._wait_for_ticket(number, order, page)
+            ticket = _TICKET.search(page)
+            if ticket is None:
+                raise _GaveUp
+            yield from self._get(number, "ticket page", ticket[1].decode())
+            self.finished_at.append(time.perf_counter())
+            self.tickets.append((order, ticket[1].decode()))
+        except _GaveUp:
+            self.gave_up += 1
+
+    def rush(self, number: int) -> Script:
+        """Order what may be sold out. All send the form: their pages can be older than that."""
+        try:
+            yield from self._order(number, "the crowd's ", ("303", "409"))
+        except _GaveUp:
+            self.gave_up += 1
+        self.finished_at.append(time.perf_counter())
+
+    def order_only(self, numbers: Iterable[int]) -> Script:
+        """Order by the API, one buyer after another."""
+        body = json.dumps({"event_id": self.event_id, "ticket_id": self.ticket_id}).encode()
+        path = f"/v1/checkout/tenants/{TENANT}/preflight"
+        lines = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+        for number in numbers:
+            data = self._request(number, "POST", path, lines, body)
+            answer = yield Ask("order, the API", data, ("201",), self.pool)
+            if answer is not None and answer.status == "201":
+                made = json.loads(answer.body)
+                self.orders.append(f"/o/{made['id']}.{made['client_secret']}")
+
+    def wait(self, number: int, order: str, until: float) -> Script:
+        """Poll a page that is open, and nothing changes."""
+        etag = None
+        while True:
+            answer = yield self._poll(number, order, etag, "poll, waiting")
+            etag = _etag(answer, etag)
+            if time.perf_counter() + POLL_SECONDS >= until:
+                return
+            yield POLL_SECONDS
+
+    def hold(self, number: int, order: str, ticket: str, phase: Callable[[], str | None]) -> Script:
+        """Poll, and open the ticket, in turn, while `phase` returns a name for the steps."""
+        etag = None
+        while name := phase():
+            answer = yield self._poll(number, order, etag, f"holders' poll, {name}")
+            etag = _etag(answer, etag)
+            yield POLL_SECONDS / 2
+            if name := phase():
+                data = self._request(number, "GET", ticket)
+                yield Ask(f"holders' ticket page, {name}", data, ("200",), self.pool)
+                yield POLL_SECONDS / 2
+
+    def _order(
+        self, number: int, who: str, expected: tuple[str, ...]
+    ) -> Generator[Ask | float, Answer | None, str]:
+        """Open the page, read it, and send its form. Return the path that it leads to."""
+        page = yield from self._get(number, f"{who}event page", self.event_page)
+        found = _FORM_KEY.search(page)
+        if found is None:
+            raise _GaveUp
+        yield random.uniform(*READ_SECONDS)
+        form = {"idempotency_key": found[1].decode(), "ticket_id": self.ticket_id, "quantity": "1"}
+        body = urlencode({**form, "email": "", "name": ""}).encode()
+        lines = "Content-Type: application/x-www-form-urlencoded\r\n"
+        lines += f"Content-Length: {len(body)}\r\n"
+        data = self._request(number, "POST", f"{self.event_page}/order", lines, body)
+        answer = yield from _insist(Ask(f"{who}order, the form", data, expected, self.pool))
+        return answer.header(b"Location") or ""
+
+    def _wait_for_ticket(
+        self, number: int, order: str, page: bytes
+    ) -> Generator[Ask | float, Answer | None, bytes]:
+        """Do what static/pages/order.js does. Return the page with the tickets."""
+        marker, shown_at = _marker_of_page(page), time.perf_counter()
+        etag, pause = None, POLL_SECONDS
+        while not _TICKET.search(page):
+            yield pause
+            answer = yield self._poll(number, order, etag, "poll")
+            if answer is None or answer.status not in ("200", "304"):
+                pause = min(_LONGEST_PAUSE, 2 * max(pause, POLL_SECONDS))
+                continue
+            etag, pause = _etag(answer, etag), POLL_SECONDS
+            changed = answer.status == "200" and _marker_of_poll(answer.body) != marker
+            if changed or time.perf_counter() - shown_at > _SHOWN_AGAIN_AFTER:
+                page = yield from self._get(number, "order page, again", order)
+                marker, shown_at = _marker_of_page(page), time.perf_counter()
+        return page
+
+    def _poll(self, number: int, order: str, etag: str | None, step: str) -> Ask:
+        intent_id, _, secret = order.removeprefix("/o/").partition(".")
+        lines = f"Authorization: Bearer {secret}\r\n"
+        if etag is not None:
+            lines += f"If-None-Match: {etag}\r\n"
+        path = f"/v1/checkout/tenants/{TENANT}/intents/{intent_id}"
+        data = self._request(number, "GET", path, lines)
+        return Ask(step, data, ("200", "304"), self.pool)
+
+    def _get(
+        self, number: int, step: str, path: str
+    ) -> Generator[Ask | float, Answer | None, bytes]:
+        data = self._request(number, "GET", path)
+        answer = yield from _insist(Ask(step, data, ("200",), self.pool))
+        return answer.body
+
+    def _request(
+        self, number: int, method: str, path: str, lines: str = "", body: bytes = b""
+    ) -> bytes:
+        address = f"{self.network}.{number // 250}.{number % 250 + 1}"
+        head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n{_BROWSER}"
+        return f"{head}X-Forwarded-For: {address}\r\n{lines}\r\n".encode() + body
+
+
+def _insist(ask: Ask) -> Generator[Ask | float, Answer | None, Answer]:
+    """Send a request, and again after a wrong answer, as people do. _GaveUp."""
+    for attempt in range(1, _TRIES + 1):
+        answer = yield ask
+        if answer is not None and answer.status in ask.expected:
+            return answer
+        yield 2.0 * attempt
+    raise _GaveUp
+
+
+def _etag(answer: Answer | None, before: str | None) -> str | None:
+    return (answer and answer.header(b"ETag")) or before
+
+
+def _marker_of_page(page: bytes) -> str:
+    found = _MARKER.search(page)
+    return found[1].decode() if found else ""
+
+
+def _marker_of_poll(body: bytes) -> str:
+    """Return what static/pages/order.js compares."""
+    it = json.loads(body)
+    parts = (
+        *(it["status"], it["amount_received"], it["amount_due"], it["confirmations"]),
+        *(it["refund_due"], it["refund_pending"], len(it["refunds"]), it["refund_address"] or ""),
+    )
+    return " ".join(map(str, parts))
