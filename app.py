@@ -49,7 +49,8 @@ from ticketing.pages import problems as error_pages
 from ticketing.pages import surfaces as pages
 from ticketing.services.access.rate_limits import Limiter
 from ticketing.web import openapi, problems, rate_limit, request_log
-from ticketing.web.response_cache import Front, ResponseCache
+from ticketing.web.front import Front
+from ticketing.web.response_cache import ResponseCache
 
 SURFACES = (
     *(

@@ -15,6 +15,7 @@ from tests.support.linear import grown, is_linear
 from ticketing.services.exports import cells
 from ticketing.services.notifications import calendars
 from ticketing.web.idempotency import PATTERN as IDEMPOTENCY_KEY
+from ticketing.web.order_polls import PATH as ORDER_PATH
 
 ROOT = Path(__file__).parent.parent
 METHODS = {"match", "fullmatch", "search", "sub", "split", "findall", "finditer"}
@@ -23,6 +24,10 @@ SPACES = ("", " ", "\0")
 SLUGS = [("", "a", "!"), ("", "a-", "!"), ("a", "-", "a")]
 
 HOSTILE = {
+    f"ticketing/web/order_polls.py: {ORDER_PATH.pattern}": [
+        ("/v1/checkout/tenants/", "a", "/"),
+        ("/v1/checkout/tenants/a/intents/pi_", "a", "!"),
+    ],
     "ticketing/chain/address.py: 0x[0-9a-fA-F]{40}": [("0x", "a", "!")],
     "ticketing/chain/answers.py: 0x[0-9a-fA-F]{1,64}": [("0x", "a", "!")],
     "ticketing/chain/answers.py: 0x[0-9a-fA-F]{64}": [("0x", "a", "!")],

@@ -1,12 +1,15 @@
 """Whoever waits for a payment asks for the order again and again: 304 until it changes."""
 
+import logging
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from peewee import BooleanField, IntegerField
 
-from tests.support.factories import PRICE, worker_once
+from tests.support.factories import PRICE, statuses, worker_once
 from ticketing.constants import Flag, IntentStatus
+from ticketing.limits import CallClass
 from ticketing.models.base import UtcDateTimeField
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import FlagsField, PaymentIntent
@@ -17,6 +20,8 @@ FIXED = {"id", "tenant", "event", "ticket_type", "wallet", "chain_id", "address"
 # Fixed when an order is made.
 FIXED |= {"quantity", "unit_amount", "amount", "currency", "token_decimals", "created_at"}
 FIXED |= {"required_confirmations"}
+
+LIMITED = {each: 2 if each == CallClass.ORDER else 0 for each in CallClass}
 
 
 def ask(buyer, tag=None):
@@ -30,6 +35,34 @@ def test_an_order_that_did_not_change_is_not_sent_again(acme):
     assert (again.status_code, again.data) == (304, b"")
     assert again.headers["ETag"] == first.headers["ETag"]
     assert again.headers["Cache-Control"] == "no-store"
+
+
+def test_the_short_way_around_flask_answers_and_logs_the_same(acme, caplog):
+    buyer = acme.buyer(acme.ticket())
+    caplog.set_level(logging.INFO, "ticketing.requests")
+    answers, lines = [], []
+    for scheme in ("Bearer", "bearer"):  # the second one is left to Flask
+        headers = {"Authorization": f"{scheme} {buyer.intent['client_secret']}"}
+        api = acme.with_headers(headers)
+        tag = {"If-None-Match": api.get(buyer.path).headers["ETag"], "X-Request-ID": "r" * 20}
+        caplog.clear()
+        answer = api.get(buyer.path, headers=tag)
+        answers.append((answer.status, sorted(answer.headers.items()), answer.data))
+        (line,) = caplog.records
+        lines.append({**line.fields, "duration_ms": 0})
+    assert answers[0] == answers[1]
+    assert lines[0] == lines[1]
+    assert answers[0][0] == "304 NOT MODIFIED"
+
+
+def test_it_leaves_out_whoever_asks_too_often(app, acme, monkeypatch):
+    buyer = acme.buyer(acme.ticket())
+    tag = ask(buyer).headers["ETag"]
+    settings = replace(app.extensions["ticketing"], rate_limits=LIMITED)
+    monkeypatch.setitem(app.extensions, "ticketing", settings)
+    answers = [ask(buyer, tag) for _ in range(3)]
+    assert statuses(answers) == [304, 304, 429]
+    assert [each.headers["RateLimit"].split(";")[1] for each in answers] == ["r=1", "r=0", "r=0"]
 
 
 def test_each_state_on_the_way_to_the_ticket_is_sent(app, acme, node):

@@ -114,6 +114,14 @@ def test_a_preflight_that_is_sold_out_begins_no_transaction(acme):
     assert found == ["SELECT ticket_types"]
 
 
+def test_a_poll_of_an_order_that_did_not_change_is_one_query(acme, ticket):
+    buyer = acme.buyer(ticket)
+    tag = buyer.api.get(buyer.path).headers["ETag"]
+    with statements() as found:
+        assert buyer.api.get(buyer.path, headers={"If-None-Match": tag}).status_code == 304
+    assert len(found) == 1
+
+
 def test_the_public_surface_anew_and_from_memory(api, acme, ticket):
     in_a_snapshot = ["SELECT events", "SELECT ticket_types", "SELECT tenants", "SELECT chains"]
     for path, anew in {

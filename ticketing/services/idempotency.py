@@ -5,23 +5,29 @@ a crash there are both or neither. An abandoned claim expires after a minute. If
 during a request, its process deletes the claim as soon as the database is back.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
+
+from peewee import ModelDelete, ModelSelect, ModelUpdate
 
 from ticketing import clock
 from ticketing.conflicts import StillRunning
 from ticketing.db.connection import UNAVAILABLE
 from ticketing.errors import KeyReused
 from ticketing.models.idempotency import IdempotencyKey
+from ticketing.models.prepared import Prepared
 
 KEPT_FOR = timedelta(hours=24)
 CLAIM_LAPSES_AFTER = timedelta(seconds=60)
 DELETED_AT_ONCE = 1000
 
-_not_given_up: dict[tuple[str, datetime], Any] = {}
-"""Claims of this process that could not be deleted: digest, time of failure, and which of them."""
+_EVER = datetime(2000, 1, 1, tzinfo=UTC)
+_not_given_up: dict[tuple[str, datetime], datetime] = {}
+"""Claims of this process that could not be deleted: digest, latest and earliest time of claim."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +71,20 @@ def claim(claims: Sequence[Claim]) -> Answer | None:
 def _claim_one(digest: str, request_digest: str) -> Answer | None:
     now = clock.now()
     try:
-        claimed = _insert_claim(digest, request_digest, now)
+        claimed = _insert_claim.run(
+            digest=digest,
+            request_digest=request_digest,
+            now=now,
+            kept=now - KEPT_FOR,
+            lapsed=now - CLAIM_LAPSES_AFTER,
+        )
     except UNAVAILABLE:
         # It may have been committed. A claim with another time belongs to another request.
-        _not_given_up[digest, now] = IdempotencyKey.claimed_at == now
+        _not_given_up[digest, now] = now
         raise
     if claimed:
         return None
-    first: IdempotencyKey | None = IdempotencyKey.get_or_none(IdempotencyKey.digest == digest)
+    first: IdempotencyKey | None = _find.first(digest=digest)
     if first is not None and first.request_digest != request_digest:
         raise KeyReused
     if first is None or first.status is None or first.body is None:
@@ -80,9 +92,11 @@ def _claim_one(digest: str, request_digest: str) -> Answer | None:
     return Answer(first.status, first.body)
 
 
-def _insert_claim(digest: str, request_digest: str, now: datetime) -> int:
-    """Insert a claim, or replace one that has expired. Return 0 if there is another claim."""
-    claimed: int = (
+@Prepared
+def _insert_claim(digest: Any, request_digest: Any, now: Any, kept: Any, lapsed: Any) -> Any:
+    """Insert a claim, or replace one that has expired."""
+    is_abandoned = IdempotencyKey.status.is_null() & (IdempotencyKey.claimed_at < lapsed)
+    return (
         IdempotencyKey.insert(
             digest=digest, request_digest=request_digest, claimed_at=now, created_at=now
         )
@@ -95,25 +109,35 @@ def _insert_claim(digest: str, request_digest: str, now: datetime) -> int:
                 IdempotencyKey.status: None,
                 IdempotencyKey.body: None,
             },
-            where=(IdempotencyKey.created_at < now - KEPT_FOR)
-            | (
-                IdempotencyKey.status.is_null()
-                & (IdempotencyKey.claimed_at < now - CLAIM_LAPSES_AFTER)
-            ),
+            where=(IdempotencyKey.created_at < kept) | is_abandoned,
         )
         .as_rowcount()
-        .execute()
     )
-    return claimed
+
+
+@Prepared
+def _find(digest: Any) -> ModelSelect[IdempotencyKey]:
+    return IdempotencyKey.select().where(IdempotencyKey.digest == digest)
+
+
+@Prepared
+def _store(digest: Any, status: Any, body: Any) -> ModelUpdate:
+    return IdempotencyKey.update(status=status, body=body).where(IdempotencyKey.digest == digest)
+
+
+@Prepared
+def _delete_claim(digest: Any, first: Any, last: Any) -> ModelDelete:
+    return IdempotencyKey.delete().where(
+        IdempotencyKey.digest == digest,
+        IdempotencyKey.status.is_null(),
+        IdempotencyKey.claimed_at.between(first, last),
+    )
 
 
 def keep(digests: Sequence[str], answer: Answer) -> None:
     """Store the response of the request that holds these claims."""
-    (
-        IdempotencyKey.update(status=answer.status, body=answer.body)
-        .where(IdempotencyKey.digest.in_(digests))
-        .execute()
-    )
+    for digest in digests:
+        _store.run(digest=digest, status=answer.status, body=answer.body)
 
 
 def give_up(digests: Sequence[str]) -> None:
@@ -121,28 +145,22 @@ def give_up(digests: Sequence[str]) -> None:
 
     If the database fails, the next `claim` of this process deletes them.
     """
-    if not digests:
-        return
+    now = clock.now()
     try:
-        _delete_claims(IdempotencyKey.digest.in_(digests))
-    except UNAVAILABLE:
-        now = clock.now()
         for digest in digests:
-            # A later claim belongs to a repeat, which may be running.
-            _not_given_up[digest, now] = IdempotencyKey.claimed_at <= now
+            _delete_claim.run(digest=digest, first=_EVER, last=now)
+    except UNAVAILABLE:
+        # A later claim belongs to a repeat, which may be running.
+        _not_given_up.update({(digest, now): _EVER for digest in digests})
         raise
 
 
 def _give_up_later() -> None:
     """Delete the claims that could not be deleted while the database was unavailable."""
-    for (digest, since), which in list(_not_given_up.items()):
-        if since > clock.now() - CLAIM_LAPSES_AFTER:
-            _delete_claims((IdempotencyKey.digest == digest) & which)
-        _not_given_up.pop((digest, since), None)
-
-
-def _delete_claims(which: Any) -> None:
-    IdempotencyKey.delete().where(which, IdempotencyKey.status.is_null()).execute()
+    for (digest, last), first in list(_not_given_up.items()):
+        if last > clock.now() - CLAIM_LAPSES_AFTER:
+            _delete_claim.run(digest=digest, first=first, last=last)
+        _not_given_up.pop((digest, last), None)
 
 
 def forget_old() -> None:

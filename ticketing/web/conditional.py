@@ -5,6 +5,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from flask import Response, request
+from werkzeug.http import parse_etags
 
 from ticketing.web.operation import describe
 
@@ -29,6 +30,17 @@ def conditional(view: Callable[..., Response]) -> Callable[..., Response]:
         return response
 
     return may_have_changed(wrapper)
+
+
+def weak(tag: str) -> str:
+    """Return a tag as a weak ETag (RFC 9110, 8.8.3)."""
+    return f'W/"{tag}"'
+
+
+def has_tag(if_none_match: str, tag: str) -> bool:
+    """Return whether the header If-None-Match names a tag, weak or not."""
+    is_usual = if_none_match in (f'"{tag}"', weak(tag))
+    return is_usual or parse_etags(if_none_match).contains_weak(tag)
 
 
 def of_tag(tag: str | None, body: Callable[[], bytes]) -> Response:

@@ -1,6 +1,6 @@
 """Cache public responses in this process while they are fresh: of the API, and event pages.
 
-A cached response is fresh while its version is current (services/catalog_version.py). `Front`
+A cached response is fresh while its version is current (services/catalog_version.py). web/front.py
 sends it without a call to Flask.
 
 Clients can cache responses of the API too, and send the ETag to ask for a newer one (RFC 9110,
@@ -10,21 +10,19 @@ Clients can cache responses of the API too, and send the ETag to ask for a newer
 import hashlib
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from threading import Lock
 from typing import Any
 
-from flask import Flask, Response, current_app, request
-from peewee import DatabaseError, InterfaceError
-from werkzeug.http import parse_etags
+from flask import Response, current_app, request
 
-from ticketing.config import Config
 from ticketing.limits import CallClass
 from ticketing.services import catalog_version
 from ticketing.services.catalog_version import Version, Versioned
-from ticketing.web import cors, rate_limit, request_log
+from ticketing.web import conditional, cors, rate_limit
+from ticketing.web.ready import Ready
 
 MAX_BYTES = 8 * 1024 * 1024
 """The size limit in one process. The least recently used response is dropped first."""
@@ -103,47 +101,24 @@ def _keep_and_respond(
     return Response(sent, status, sent_headers)
 
 
-class Front:
-    """The WSGI application around Flask (PEP 3333). It sends fresh responses from the cache."""
+def find(environ: dict[str, Any], extensions: dict[str, Any]) -> Ready | None:
+    """Return a fresh cached response. None if Flask must handle the request.
 
-    def __init__(self, app: Flask) -> None:
-        self._flask = app.wsgi_app
-        self._extensions = app.extensions
-
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        """Send the cached response, or call Flask."""
-        request_log.begin(environ)
-        answer = self._find(environ)
-        if answer is None:
-            return self._flask(environ, start_response)
-        config: Config = self._extensions["ticketing"]
-        status, headers, body = _respond(answer, environ)
-        # Flask adds these to an API's response, and a page is for no scripts of other sites.
-        headers += cors.HEADERS if answer.host is None else []
-        headers += request_log.headers(environ, config)
-        code = int(status[:3])
-        tenant = answer.tenant
-        request_log.record(environ, config, answer.route, code, tenant=tenant, credential=None)
-        start_response(status, headers)
-        return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
-
-    def _find(self, environ: dict[str, Any]) -> _Cached | None:
-        """Return a fresh cached response. None if Flask must handle the request."""
-        if environ["REQUEST_METHOD"] not in ("GET", "HEAD") or environ.get("CONTENT_LENGTH"):
-            return None
-        answer = _cache(self._extensions).get(_url(environ))
-        if answer is None or answer.host not in (None, environ.get("HTTP_HOST")):
-            return None
-        limiter = self._extensions["limiter"]
-        allowance = rate_limit.spend(
-            environ, limiter, self._extensions["ticketing"], CallClass.PUBLIC
-        )
-        if allowance is not None and not allowance.granted:
-            return None
-        try:
-            return answer if catalog_version.is_fresh(answer.version) else None
-        except (DatabaseError, InterfaceError):
-            return None
+    peewee's DatabaseError or InterfaceError if the database is unavailable.
+    """
+    answer = _cache(extensions).get(_url(environ))
+    if answer is None or answer.host not in (None, environ.get("HTTP_HOST")):
+        return None
+    limiter, config = extensions["limiter"], extensions["ticketing"]
+    allowance = rate_limit.spend(environ, limiter, config, CallClass.PUBLIC)
+    if allowance is not None and not allowance.granted:
+        return None
+    if not catalog_version.is_fresh(answer.version):
+        return None
+    status, headers, body = _respond(answer, environ)
+    # Flask adds these to an API's response, and a page is for no scripts of other sites.
+    headers += cors.HEADERS if answer.host is None else []
+    return Ready(status, headers, body, answer.route, answer.tenant)
 
 
 def _respond(answer: _Cached, environ: dict[str, Any]) -> tuple[str, list[tuple[str, str]], bytes]:
@@ -151,7 +126,7 @@ def _respond(answer: _Cached, environ: dict[str, Any]) -> tuple[str, list[tuple[
         return "200 OK", _with_length(answer), _with_form_key(answer.body)
     etag = ("ETag", answer.etag)
     asked = environ.get("HTTP_IF_NONE_MATCH")
-    if asked and (asked == answer.etag or parse_etags(asked).contains_weak(answer.etag.strip('"'))):
+    if asked and conditional.has_tag(asked, answer.etag.strip('"')):
         kept = [header for header in answer.headers if header[0] != "Content-Type"]
         return "304 NOT MODIFIED", [etag, *kept], b""
     return "200 OK", [etag, *_with_length(answer)], answer.body
