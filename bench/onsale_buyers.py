@@ -50,6 +50,7 @@ class Crowd:
     """The paths of the orders' pages."""
     tickets: list[tuple[str, str]] = field(default_factory=list)
     """The paths of an order's page and of its ticket."""
+    ordered: int = 0
     gave_up: int = 0
 
     def __post_init__(self) -> None:
@@ -58,7 +59,7 @@ class Crowd:
     def journey(self, number: int, payer: Payer) -> Script:
         """Order, pay, wait for the ticket, and open it."""
         try:
-            order = yield from self._order(number, "", ("303",))
+            order = yield from self._order(number, "")
             page = yield from self._get(number, "order page", order)
             found = _PAYMENT.search(page)
             if found is None:
@@ -78,7 +79,9 @@ class Crowd:
     def rush(self, number: int) -> Script:
         """Order what may be sold out. All send the form: their pages can be older than that."""
         try:
-            yield from self._order(number, "the crowd's ", ("303", "409"))
+            then = yield from self._order(number, "the crowd's ")
+            if then == f"{self.event_page}#sold-out":
+                yield from self._get(number, "the crowd's event page, again", self.event_page)
         except _GaveUp:
             self.gave_up += 1
         self.finished_at.append(time.perf_counter())
@@ -117,9 +120,7 @@ class Crowd:
                 yield Ask(f"holders' ticket page, {name}", data, ("200",), self.pool)
                 yield POLL_SECONDS / 2
 
-    def _order(
-        self, number: int, who: str, expected: tuple[str, ...]
-    ) -> Generator[Ask | float, Answer | None, str]:
+    def _order(self, number: int, who: str) -> Generator[Ask | float, Answer | None, str]:
         """Open the page, read it, and send its form. Return the path that it leads to."""
         page = yield from self._get(number, f"{who}event page", self.event_page)
         found = _FORM_KEY.search(page)
@@ -131,8 +132,10 @@ class Crowd:
         lines = "Content-Type: application/x-www-form-urlencoded\r\n"
         lines += f"Content-Length: {len(body)}\r\n"
         data = self._request(number, "POST", f"{self.event_page}/order", lines, body)
-        answer = yield from _insist(Ask(f"{who}order, the form", data, expected, self.pool))
-        return answer.header(b"Location") or ""
+        answer = yield from _insist(Ask(f"{who}order, the form", data, ("303",), self.pool))
+        then = answer.header(b"Location") or ""
+        self.ordered += then.startswith("/o/")
+        return then
 
     def _wait_for_ticket(
         self, number: int, order: str, page: bytes

@@ -93,7 +93,7 @@ def main(arguments: Sequence[str]) -> None:
     start = time.perf_counter()
     wrong = _JOBS[arguments[0]](crowd, job, start)
     steps = {
-        name: {"statuses": step.statuses, "wrong": step.wrong, "latencies_us": step.latencies_us}
+        name: {"wrong": step.wrong, "latencies_us": step.latencies_us}
         for name, step in crowd.loop.steps.items()
         if name != PAYMENTS or step.wrong
     }
@@ -102,6 +102,7 @@ def main(arguments: Sequence[str]) -> None:
         "cpu_seconds": time.process_time(),
         "steps": steps,
         "finished_at": [at - start for at in crowd.finished_at],
+        "ordered": crowd.ordered,
         "orders": crowd.orders,
         "tickets": crowd.tickets,
         "wrong": {"gave up": crowd.gave_up, **wrong},

@@ -50,7 +50,6 @@ class Answer:
 class Step:
     """What became of the requests of one step."""
 
-    statuses: Counter[str] = field(default_factory=Counter)
     wrong: Counter[str] = field(default_factory=Counter)
     latencies_us: list[int] = field(default_factory=list)
 
@@ -192,7 +191,6 @@ class Loop:
         assert job is not None
         pool, connection.job = job.ask.pool, None
         step = self.steps.setdefault(job.ask.step, Step())
-        step.statuses[status] += 1
         if status in job.ask.expected:
             step.latencies_us.append(int((now - job.due) * 1_000_000))
         else:

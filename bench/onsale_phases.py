@@ -68,10 +68,6 @@ class Phase:
     wrong: list[str]
 
 
-Statuses = dict[str, dict[str, int]]
-"""By step, how often each status was answered."""
-
-
 class Sale:
     """A shop on one database with everything that runs in production, and anvil."""
 
@@ -97,9 +93,9 @@ class Sale:
 
     def _waiting(self, scale: Scale) -> Phase:
         job = self._event("Waiting Room", None) | {"network": "10.1"}
-        orders, ordering, _ = self._run("order", "waiting", {**job, "buyers": scale.waiting})
+        orders, ordering = self._run("order", "waiting", {**job, "buyers": scale.waiting})
         sent = {**job, "orders": orders["orders"], "seconds": scale.waiting_seconds}
-        _, phase, _ = self._run("wait", "waiting", sent)
+        _, phase = self._run("wait", "waiting", sent)
         return replace(
             phase, steps=ordering.steps + phase.steps, wrong=ordering.wrong + phase.wrong
         )
@@ -110,10 +106,9 @@ class Sale:
         job["node_nonce"] = int(
             self._node.rpc("eth_getTransactionCount", anvil.BUYER, "pending"), 16
         )
-        result, phase, statuses = self._run("sell", "the minute", job)
+        result, phase = self._run("sell", "the minute", job)
         stock = self._stock(job["event_id"], job["ticket_id"])
-        ordered = statuses.get("order, the form", {}).get("303", 0)
-        tickets = result["tickets"]
+        ordered, tickets = result["ordered"], result["tickets"]
         # Buyers who did not finish may have ordered without an answer.
         unheard = sum(result["wrong"].values())
         taken = stock["sold"] + stock["held"]
@@ -126,9 +121,9 @@ class Sale:
         job = self._event("Sold Out", seats)
         job |= {"buyers": scale.buyers, "seconds": min(_RUSH_SECONDS, scale.seconds)}
         job |= {"holders": tickets[:HOLDERS], "before": min(_BEFORE_SECONDS, scale.seconds)}
-        _, phase, statuses = self._run("rush", "sold out", {**job, "network": "10.3"})
+        result, phase = self._run("rush", "sold out", {**job, "network": "10.3"})
         stock = self._stock(job["event_id"], job["ticket_id"])
-        ordered = statuses.get("the crowd's order, the form", {}).get("303", 0)
+        ordered = result["ordered"]
         if not stock["held"] == ordered == seats or stock["sold"]:
             phase.wrong.append(f"{ordered} orders for {seats} seats, {stock['held']} held")
         return phase
@@ -143,8 +138,8 @@ class Sale:
         path = f"/v1/admin/tenants/{TENANT}/events/{event_id}/tickets/{ticket_id}"
         return self._organizer.ask("GET", path, None, 200)
 
-    def _run(self, kind: str, phase: str, job: Mapping[str, Any]) -> tuple[Any, Phase, Statuses]:
-        """Run a job. Return its result, the phase, and the statuses of each step."""
+    def _run(self, kind: str, phase: str, job: Mapping[str, Any]) -> tuple[Any, Phase]:
+        """Run a job. Return its result and the phase."""
         say(f"{self._database.name}: {phase}{' (orders)' if kind == 'order' else ''}")
         before = self._cpu()
         done = subprocess.run(
@@ -161,7 +156,7 @@ class Sale:
         used = {name: after[name] - before[name] for name in after}
         return self._read(phase, used, json.loads(done.stdout))
 
-    def _read(self, phase: str, used: dict[str, float], result: Any) -> tuple[Any, Phase, Statuses]:
+    def _read(self, phase: str, used: dict[str, float], result: Any) -> tuple[Any, Phase]:
         steps = [
             Step(phase, name, self._database.name, each["latencies_us"], each["wrong"])
             for name, each in result["steps"].items()
@@ -180,7 +175,7 @@ class Sale:
             steps=steps,
             wrong=wrong,
         )
-        return result, made, {name: each["statuses"] for name, each in result["steps"].items()}
+        return result, made
 
     def _cpu(self) -> dict[str, float]:
         pid = self._database.pid

@@ -40,7 +40,7 @@ def steps(shop: Shop) -> tuple[Case, ...]:
         Case(_POLL, poll_status, _poll, {SQLITE: Bound(2), POSTGRES: Bound(3)}),
         Case("purchase, confirmed", 200, cases.purchase, {}),
         Case("ticket page", 200, _ticket_page, {}),
-        Case("sold out, the page's form", 409, _form_sold_out, refused),
+        Case("sold out, the page's form", 303, _form_sold_out, refused),
         Case("sold out, the API", 409, cases.preflight_sold_out, refused),
     )
 

@@ -215,7 +215,7 @@ def test_the_page_of_a_ticket(acme, api):
     (held,) = bought(acme, acme.ticket(price_amount=0, chain_id=None))
     with statements() as found:
         assert api.get(f"/t/{held.code}").status_code == 200
-    assert found == ["SELECT admissions", "SELECT transfers", "SELECT tenants"]
+    assert found == ["SELECT admissions", "SELECT transfers"]
 
 
 def test_the_page_of_an_order(acme, api):

@@ -71,6 +71,19 @@ def test_a_double_click_is_one_order(acme, event, seat, api, send):
     assert acme.stock(seat) == (2, 0)
 
 
+def test_whoever_comes_too_late_goes_back_to_the_page_of_the_event(acme, event, api, send):
+    one = acme.ticket(event, name="One", capacity=1, status="published")
+    page, late = api.get(PATH), api.get(PATH)
+    first, again, other = (
+        send(ORDER, form(one, each, quantity="1")) for each in (page, page, late)
+    )
+    assert first.headers["Location"] == again.headers["Location"] != other.headers["Location"]
+    assert (other.status_code, other.headers["Location"]) == (303, f"{PATH}#sold-out")
+    now = api.get(PATH).text
+    assert 'id="sold-out"' in now and "Sold out" in now
+    assert acme.stock(one) == (1, 0)
+
+
 def test_each_visitor_and_each_other_content_is_another_order(acme, event, seat, api, send):
     page, other = api.get(PATH), api.get(PATH)
     sent = [form(seat, page), form(seat, other), form(seat, page, quantity="1")]

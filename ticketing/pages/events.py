@@ -21,7 +21,7 @@ from ticketing.services.checkout import Order
 from ticketing.services.pagination import PageRequest
 from ticketing.web import origin, response_cache
 from ticketing.web.context import client, config, tenant_of_path
-from ticketing.web.idempotency import once
+from ticketing.web.idempotency import once, was_sent
 
 blp = PageBlueprint("events", __name__, guard=Visitor(posts_as=CallClass.PREFLIGHT))
 
@@ -42,8 +42,11 @@ def order(tenant: str, event: str) -> AnyResponse:
     """Order tickets, and go to the page of the order. If that fails, show the form again."""
     buys_from = tenant_of_path()
     try:
-        form = forms.read(OrderForm)
-        intent_id = once(forms.key(), lambda: _order(buys_from, event, form))
+        wanted = _wanted(event, forms.read(OrderForm))
+        if checkout.is_sold_out(buys_from.id, wanted) and not was_sent(forms.key()):
+            # There is nothing to change in the form, and the event's page costs little.
+            return redirect(f"/{tenant}/{event}#sold-out", 303)
+        intent_id = once(forms.key(), lambda: checkout.preflight(buys_from.id, wanted, config()).id)
     except NotFound:
         raise
     except TicketingError as error:
@@ -51,8 +54,8 @@ def order(tenant: str, event: str) -> AnyResponse:
     return redirect(links.order(intent_id), 303)
 
 
-def _order(tenant: Tenant, event: str, form: dict[str, Any]) -> str:
-    wanted = Order(
+def _wanted(event: str, form: dict[str, Any]) -> Order:
+    return Order(
         event_id=event,
         ticket_id=form["ticket_id"],
         quantity=form["quantity"],
@@ -60,7 +63,6 @@ def _order(tenant: Tenant, event: str, form: dict[str, Any]) -> str:
         buyer_email=form.get("email"),
         buyer_name=form.get("name"),
     )
-    return checkout.preflight(tenant.id, wanted, config()).id
 
 
 def _refused(tenant: Tenant, event: str, error: TicketingError) -> Response:

@@ -101,6 +101,13 @@ def quote(tenant_reference: str, order: Order) -> Quote:
     return Quote(offer, order.quantity)
 
 
+def is_sold_out(tenant_reference: str, order: Order) -> bool:
+    """Return whether not even the smallest order of a ticket type can be held now. NotFound."""
+    offer = offers.find(tenant_reference, order.event_id, order.ticket_id)
+    most = offers.left(offer)
+    return most is not None and most < offer.min_per_order
+
+
 def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentIntent:
     """Hold the stock, fix the price, and issue the address, in one transaction.
 

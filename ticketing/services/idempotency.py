@@ -134,6 +134,11 @@ def _delete_claim(digest: Any, first: Any, last: Any) -> ModelDelete:
     )
 
 
+def is_claimed(digest: str) -> bool:
+    """Return whether there is a claim with this digest, or a stored response."""
+    return _find.first(digest=digest) is not None
+
+
 def keep(digests: Sequence[str], answer: Answer) -> None:
     """Store the response of the request that holds these claims."""
     for digest in digests:

@@ -82,14 +82,19 @@ def find_by_id(tenant_id: str, ticket_id: str) -> TicketType:
     return _existing(_of_any_event.first(tenant=tenant_id, ticket_id=ticket_id))
 
 
+def left(offer: TicketType) -> int | None:
+    """Return how many tickets can still be held, without a transaction. None: unlimited."""
+    of_event = None
+    if offer.event.capacity is not None:
+        of_event = stock.left_of_events([offer.event_id]).get(offer.event_id)
+    return min((most for most in (offer.available, of_event) if most is not None), default=None)
+
+
 def check_left(offer: TicketType, quantity: int) -> None:
     """Refuse an order for more than is left, without a transaction. SoldOut."""
-    if offer.available is not None and offer.available < quantity:
+    most = left(offer)
+    if most is not None and most < quantity:
         raise SoldOut
-    if offer.event.capacity is not None:
-        left = stock.left_of_events([offer.event_id]).get(offer.event_id)
-        if left is not None and left < quantity:
-            raise SoldOut
 
 
 def hold(offer: TicketType, known: Mapping[int, ChainState], quantity: int) -> Held:

@@ -68,8 +68,12 @@ def once(key: str, act: Callable[[], str]) -> str:
     id of the first time. A form with other content is another one. Invalid for a malformed key.
     StillRunning if the first one takes long.
     """
-    claims = _claims(f"{_parse(key)}\n{hashlib.sha256(request.get_data()).hexdigest()}")
-    return _once(claims, _claim_in_time, act)
+    return _once(_claims_of_form(key), _claim_in_time, act)
+
+
+def was_sent(key: str) -> bool:
+    """Return whether this form was sent before, as by a double click. Invalid."""
+    return any(idempotency.is_claimed(each.digest) for each in _claims_of_form(key))
 
 
 def once_for_content(key: str, content: str, act: Callable[[], str]) -> str:
@@ -224,6 +228,10 @@ def _claims(key: str) -> list[Claim]:
     caller = caller_or_none()
     who = caller.credential_id if caller else _ANONYMOUS
     return _claims_of(who, key, request.get_data().decode("utf-8", "replace"))
+
+
+def _claims_of_form(key: str) -> list[Claim]:
+    return _claims(f"{_parse(key)}\n{hashlib.sha256(request.get_data()).hexdigest()}")
 
 
 def _claims_of(who: str, key: str, content: str) -> list[Claim]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from peewee import ModelSelect
 
-from ticketing import clock, credentials, ids
+from ticketing import clock, credentials
 from ticketing.conflicts import AdmissionVoid, AlreadyRedeemed, NotTransferable
 from ticketing.constants import AdmissionStatus
 from ticketing.db.connection import locked, write_transaction
@@ -23,65 +23,50 @@ Holder = Mapping[str, str | None]
 """`name` and `email`, both optional."""
 
 
-def _with_event(admission_id: Any) -> ModelSelect[Admission]:
+def _with_the_rest(where: Any) -> ModelSelect[Admission]:
     return (
-        Admission.select(Admission, Event, TicketType)
+        Admission.select(Admission, Event, TicketType, Tenant)
         .join(Event)
         .join_from(Admission, TicketType)
-        .where(Admission.id == admission_id)
+        .join_from(Admission, Tenant)
+        .where(where)
     )
 
 
-def _select_of_tenant_id(tenant: Any, admission_id: Any) -> ModelSelect[Admission]:
-    return _with_event(admission_id).where(Admission.tenant == tenant)
-
-
-def _select_of_tenant_slug(tenant: Any, admission_id: Any) -> ModelSelect[Admission]:
-    return _with_event(admission_id).join_from(Admission, Tenant).where(Tenant.slug == tenant)
+def _select(tenant: Any, admission_id: Any) -> ModelSelect[Admission]:
+    of_tenant = (Tenant.id == tenant) | (Tenant.slug == tenant)
+    return _with_the_rest((Admission.id == admission_id) & of_tenant)
 
 
 @Prepared
-def _of_tenant_id(tenant: Any, admission_id: Any) -> ModelSelect[Admission]:
-    return _select_of_tenant_id(tenant, admission_id)
-
-
-@Prepared
-def _of_tenant_slug(tenant: Any, admission_id: Any) -> ModelSelect[Admission]:
-    return _select_of_tenant_slug(tenant, admission_id)
+def _of_tenant(tenant: Any, admission_id: Any) -> ModelSelect[Admission]:
+    return _select(tenant, admission_id)
 
 
 @Prepared
 def _of_code(code: Any) -> ModelSelect[Admission]:
-    return (
-        Admission.select(Admission, Event, TicketType)
-        .join(Event)
-        .join_from(Admission, TicketType)
-        .where(Admission.code == code)
-    )
+    return _with_the_rest(Admission.code == code)
 
 
 def find(code: str) -> Admission:
-    """Return the admission that a code opens, with its event and ticket type. NotFound."""
+    """Return the admission that a code opens, with event, ticket type and tenant. NotFound."""
     admission = _of_code.first(code=code) if credentials.is_admission_code(code) else None
     return _opened(admission, code)
 
 
 def get(tenant_reference: str, admission_id: str, code: str | None) -> Admission:
-    """Return an admission with its event and ticket type, to whom its code opens it.
+    """Return an admission with event, ticket type and tenant, to whom its code opens it.
 
     `tenant_reference` is a slug or an id. `code` None: the caller has another credential for it.
     NotFound, also for a wrong code.
     """
-    by_id = ids.is_id(ids.TENANT, tenant_reference)
-    query: Prepared[Admission] = _of_tenant_id if by_id else _of_tenant_slug
-    return _opened(query.first(tenant=tenant_reference, admission_id=admission_id), code)
+    found: Admission | None = _of_tenant.first(tenant=tenant_reference, admission_id=admission_id)
+    return _opened(found, code)
 
 
 def lock(tenant_reference: str, admission_id: str, code: str | None) -> Admission:
     """Do the same, and lock the admission until the write transaction ends. NotFound."""
-    by_id = ids.is_id(ids.TENANT, tenant_reference)
-    select = _select_of_tenant_id if by_id else _select_of_tenant_slug
-    return _opened(locked(select(tenant_reference, admission_id), of=Admission).first(), code)
+    return _opened(locked(_select(tenant_reference, admission_id), of=Admission).first(), code)
 
 
 def _opened(admission: Admission | None, code: str | None) -> Admission:

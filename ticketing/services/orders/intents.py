@@ -8,7 +8,6 @@ from typing import Any
 
 from peewee import ModelSelect, fn
 
-from ticketing import ids
 from ticketing.chain import eip681, units
 from ticketing.constants import Flag, IntentStatus
 from ticketing.errors import NotFound
@@ -30,20 +29,14 @@ from ticketing.services.orders import admissions
 from ticketing.services.pagination import Page, PageRequest, paginate
 
 
-def _with_event(intent_id: Any) -> ModelSelect[PaymentIntent]:
+@Prepared
+def _of_tenant(tenant: Any, intent_id: Any) -> ModelSelect[PaymentIntent]:
     return (
-        PaymentIntent.select(PaymentIntent, Event).join(Event).where(PaymentIntent.id == intent_id)
+        PaymentIntent.select(PaymentIntent, Event)
+        .join_from(PaymentIntent, Event)
+        .join_from(PaymentIntent, Tenant)
+        .where(PaymentIntent.id == intent_id, (Tenant.id == tenant) | (Tenant.slug == tenant))
     )
-
-
-@Prepared
-def _of_tenant_id(tenant: Any, intent_id: Any) -> ModelSelect[PaymentIntent]:
-    return _with_event(intent_id).where(PaymentIntent.tenant == tenant)
-
-
-@Prepared
-def _of_tenant_slug(tenant: Any, intent_id: Any) -> ModelSelect[PaymentIntent]:
-    return _with_event(intent_id).join_from(PaymentIntent, Tenant).where(Tenant.slug == tenant)
 
 
 @Prepared
@@ -105,9 +98,7 @@ def few_of_tenant(tenant_id: str) -> ModelSelect[PaymentIntent]:
 
 def get(tenant_reference: str, intent_id: str) -> PaymentIntent:
     """Return one intent of the tenant with this slug or id, with its event. NotFound."""
-    by_id = ids.is_id(ids.TENANT, tenant_reference)
-    found: Prepared[PaymentIntent] = _of_tenant_id if by_id else _of_tenant_slug
-    intent = found.first(tenant=tenant_reference, intent_id=intent_id)
+    intent: PaymentIntent | None = _of_tenant.first(tenant=tenant_reference, intent_id=intent_id)
     if intent is None:
         raise NotFound("This intent does not exist.")
     return intent

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from peewee import ModelSelect
 
@@ -28,6 +29,7 @@ from ticketing.db.connection import write_transaction
 from ticketing.errors import Conflict, NotFound, OfferEnded
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.events import Event
+from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services.notifications import facts, feed
@@ -137,7 +139,7 @@ def find(offer: str, keyring: Keyring) -> Transfer:
 
 def pending(admission: Admission) -> Transfer | None:
     """Return the open offer of an admission. None if there is none."""
-    transfer: Transfer | None = _newest(admission).first()
+    transfer: Transfer | None = _last.first(admission_id=admission.id)
     is_current = transfer is not None and transfer.generation == admission.generation
     return transfer if is_current and transfer is not None and _is_open(transfer) else None
 
@@ -200,7 +202,7 @@ def _refuse_unless_transferable(admission: Admission) -> None:
 
 
 def _refuse_too_many(admission: Admission) -> None:
-    newest = list(_newest(admission).limit(TRANSFERS_PER_DAY))
+    newest = list(_newest(admission.id).limit(TRANSFERS_PER_DAY))
     if len(newest) == TRANSFERS_PER_DAY and clock.is_within(_DAY, newest[-1].created_at):
         left = newest[-1].created_at + _DAY - clock.now()
         raise TooManyTransfers(retry_after=max(1, math.ceil(left.total_seconds())))
@@ -211,9 +213,14 @@ def _end_offers(admission: Admission) -> None:
     Transfer.update(ended_at=clock.now()).where(is_open).execute()
 
 
-def _newest(admission: Admission) -> ModelSelect[Transfer]:
-    of_admission = Transfer.select().where(Transfer.admission == admission)
+def _newest(admission_id: Any) -> ModelSelect[Transfer]:
+    of_admission = Transfer.select().where(Transfer.admission == admission_id)
     return of_admission.order_by(Transfer.id.desc())
+
+
+@Prepared
+def _last(admission_id: Any) -> ModelSelect[Transfer]:
+    return _newest(admission_id).limit(1)
 
 
 def _is_open(transfer: Transfer) -> bool:
