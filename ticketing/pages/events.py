@@ -6,6 +6,7 @@ from flask import Response, redirect
 from werkzeug import Response as AnyResponse
 
 from schemas.forms import OrderForm
+from ticketing.conflicts import SoldOut
 from ticketing.constants import MAX_PAGE
 from ticketing.errors import NotFound, TicketingError
 from ticketing.limits import CallClass
@@ -39,19 +40,27 @@ def show_event(tenant: str, event: str) -> Response:
 
 @blp.post("/<tenant:tenant>/<slug:event>/order")
 def order(tenant: str, event: str) -> AnyResponse:
-    """Order tickets, and go to the page of the order. If that fails, show the form again."""
-    buys_from = tenant_of_path()
+    """Order tickets, and go to the page of the order. If that fails, show the form again.
+
+    If the tickets are sold out, go to the event's page: the form has nothing that could be changed,
+    and that page costs little.
+    """
     try:
         wanted = _wanted(event, forms.read(OrderForm))
-        if checkout.is_sold_out(buys_from.id, wanted) and not was_sent(forms.key()):
-            # There is nothing to change in the form, and the event's page costs little.
-            return redirect(f"/{tenant}/{event}#sold-out", 303)
-        intent_id = once(forms.key(), lambda: checkout.preflight(buys_from.id, wanted, config()).id)
+        if not checkout.is_sold_out(tenant, wanted) or was_sent(forms.key()):
+            return redirect(links.order(_once(tenant, wanted)), 303)
     except NotFound:
         raise
+    except SoldOut as error:
+        if not checkout.is_sold_out(tenant, wanted):
+            return _refused(tenant_of_path(), event, error)
     except TicketingError as error:
-        return _refused(buys_from, event, error)
-    return redirect(links.order(intent_id), 303)
+        return _refused(tenant_of_path(), event, error)
+    return redirect(f"/{tenant}/{event}#sold-out", 303)
+
+
+def _once(tenant: str, wanted: Order) -> str:
+    return once(forms.key(), lambda: checkout.preflight(tenant, wanted, config()).id)
 
 
 def _wanted(event: str, form: dict[str, Any]) -> Order:
