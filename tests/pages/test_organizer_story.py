@@ -78,4 +78,4 @@ def test_an_organizer_sells_out_without_a_terminal(console, stack, node, visit):
     page.get_by_role("link", name="Songs from the Harbour").first.click()
     expect(page.get_by_text("sold out").first).to_be_visible()
     buyer.goto(path)
-    expect(buyer.get_by_text("Sold out")).to_be_visible()
+    expect(buyer.get_by_text("Sold out", exact=True)).to_be_visible()
