@@ -103,7 +103,7 @@ def preflight(body: dict[str, Any], tenant: str) -> PaymentIntent:
 @blp.response(200, IntentSchema)
 @blp.raises(NotFound)
 def get_checkout_intent(tenant: str, intent_id: str) -> Response:
-    """Read an intent. Who waits for a payment sends the last ETag: 304 until something changes."""
+    """Read an intent. While you wait for a payment, send its last ETag: 304 until it changes."""
 
     def body() -> bytes:
         return jsonify(_dump(intents.read(tenant, intent_id))).get_data()
