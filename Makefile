@@ -23,7 +23,7 @@ demo-agent: .venv/agent ## Let an agent with the stock x402 client buy a ticket,
 
 PYTEST := $(BIN)/python -m pytest
 
-quick: .venv/tests ## Run the tests that need neither Postgres nor processes: under a minute
+quick: .venv/tests ## Run the tests that need neither Postgres nor processes
 	@$(PYTEST) -m quick -n 2
 
 test: .venv/tests lint ## Lint, check types, run all tests except the long ones
