@@ -14,10 +14,9 @@ from pathlib import Path
 from bench import machine, plain_sql, servers, size, table
 from bench.cases import CASES
 from bench.databases import Database
+from bench.results import show
 from bench.rounds import BARE_NAME, FLASK_NAME, databases_of, rows_of, say, take, worlds_of
 from bench.rows import Row
-from bench.servers import ServerFailed
-from tools import ToolMissing
 from tools.stack import ROOT
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
@@ -28,20 +27,7 @@ SIZE_NAME, WATCHER_NAME = "start and size", "watcher"
 def main() -> None:
     """Measure, print the result, and write it to a file with --write."""
     arguments = _arguments()
-    try:
-        with ExitStack() as running:
-            report, errors = _measure(arguments, running)
-    except (ServerFailed, ToolMissing, RuntimeError, subprocess.CalledProcessError) as error:
-        sys.exit(f"bench: {error}")
-    except KeyboardInterrupt:
-        sys.exit("bench: interrupted")
-    print(report)
-    if arguments.write:
-        RESULTS.write_text(
-            f"# The last result\n\nHow to read it: [README.md](README.md).\n\n```\n{report}\n```\n"
-        )
-    if errors:
-        sys.exit(f"bench: {errors} responses were wrong, so the figures are not valid")
+    show(partial(_measure, arguments), "The last result", RESULTS if arguments.write else None)
 
 
 def _arguments() -> argparse.Namespace:

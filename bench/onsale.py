@@ -4,20 +4,19 @@ Exits with 1 if a response has an unexpected status, never because of a time.
 """
 
 import argparse
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from bench import machine, table
 from bench.databases import Database
 from bench.onsale_phases import Phase, Sale, Scale, Step
 from bench.onsale_steps import journeys, steps
+from bench.results import show
 from bench.rounds import BARE_NAME, FLASK_NAME, World, databases_of, rows_of, take, world_of
-from bench.servers import ServerFailed
-from tools import ToolMissing, anvil
+from tools import anvil
 from tools.stack import ROOT
 
 RESULTS = Path(__file__).parent / "ONSALE.md"
@@ -34,21 +33,8 @@ _BEFORE, _DURING = ", before", ", during"
 def main() -> None:
     """Measure, print the result, and write it to a file with --write."""
     arguments = _arguments()
-    try:
-        with ExitStack() as running:
-            report, errors = _measure(arguments, running)
-    except (ServerFailed, ToolMissing, RuntimeError, subprocess.CalledProcessError) as error:
-        sys.exit(f"bench: {error}")
-    except KeyboardInterrupt:
-        sys.exit("bench: interrupted")
-    print(report)
-    if arguments.write:
-        RESULTS.write_text(
-            "# The last on-sale minute\n\n"
-            f"How to read it: [README.md](README.md#the-on-sale-minute).\n\n```\n{report}\n```\n"
-        )
-    if errors:
-        sys.exit("bench: something was wrong, see above, so the figures are not valid")
+    file = RESULTS if arguments.write else None
+    show(partial(_measure, arguments), "The last on-sale minute", file)
 
 
 def _arguments() -> argparse.Namespace:

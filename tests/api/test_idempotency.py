@@ -6,10 +6,12 @@ from datetime import timedelta
 import pytest
 
 from tests.support.factories import Api, event_body
+from tests.support.stopped_clock import START, StoppedClock
 from ticketing.db.connection import database
 from ticketing.models.events import Event
 from ticketing.models.idempotency import IdempotencyKey
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.services import idempotency
 from ticketing.services.catalog import events
 from ticketing.web.operation import of as operation_of
 
@@ -206,3 +208,12 @@ def test_an_answer_is_kept_for_a_day(acme):
     again = write.post(f"{acme.path}/events", {**EVENT, "title": "B"}, **keyed("k"))
     assert again.status_code == 201
     assert Event.select().count() == 2
+
+
+def test_a_key_is_free_after_a_failure_also_if_the_clock_was_set_back(app, monkeypatch):
+    clock = StoppedClock(monkeypatch, START)
+    claims = [idempotency.Claim("d" * 64, "r" * 64)]
+    assert idempotency.claim(claims) is None
+    clock.forward(seconds=-30)
+    idempotency.give_up(["d" * 64])
+    assert idempotency.claim(claims) is None

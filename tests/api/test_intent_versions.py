@@ -1,4 +1,4 @@
-"""Whoever waits for a payment asks for the order again and again: 304 until it changes."""
+"""A buyer who waits for a payment asks for the order again and again: 304 until it changes."""
 
 import logging
 from dataclasses import replace

@@ -25,7 +25,8 @@ KEPT_FOR = timedelta(hours=24)
 CLAIM_LAPSES_AFTER = timedelta(seconds=60)
 DELETED_AT_ONCE = 1000
 
-_EVER = datetime(2000, 1, 1, tzinfo=UTC)
+# The clock may be set back while a request runs.
+_EVER, _NEVER = datetime(2000, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 _not_given_up: dict[tuple[str, datetime], datetime] = {}
 """Claims of this process that could not be deleted: digest, latest and earliest time of claim."""
 
@@ -150,11 +151,11 @@ def give_up(digests: Sequence[str]) -> None:
 
     If the database fails, the next `claim` of this process deletes them.
     """
-    now = clock.now()
     try:
         for digest in digests:
-            _delete_claim.run(digest=digest, first=_EVER, last=now)
+            _delete_claim.run(digest=digest, first=_EVER, last=_NEVER)
     except UNAVAILABLE:
+        now = clock.now()
         # A later claim belongs to a repeat, which may be running.
         _not_given_up.update({(digest, now): _EVER for digest in digests})
         raise
