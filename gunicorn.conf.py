@@ -17,6 +17,7 @@ from ticketing.constants import LOOKS_AT_ONCE
 from ticketing.environment import ConfigError
 from ticketing.server.worker import STOPS
 from ticketing.services.access.rate_limits import Limiter
+from ticketing.web.precedence import comes_first
 
 try:
     _config = load(os.environ)
@@ -83,7 +84,8 @@ def pre_fork(server: object, worker: object) -> None:
     gc.freeze()
 
 
-def post_fork(server: Any, worker: object) -> None:
-    """Set how many processes share a limit. Create the metrics folder again if it was removed."""
+def post_fork(server: Any, worker: Any) -> None:
+    """Set what the process must know. Create the metrics folder again if it was removed."""
     Limiter.processes = server.num_workers
+    worker.comes_first = comes_first
     os.makedirs(os.environ["PROMETHEUS_MULTIPROC_DIR"], mode=0o700, exist_ok=True)

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import socket
 import sqlite3
@@ -21,6 +22,13 @@ from tools.stack import ROOT, free_port
 pytestmark = pytest.mark.usefixtures("starts_processes")
 
 THREADS = 4
+CROWD, HOLDER = "/v1/chains", "/t/none"
+"""A path that anybody asks for, and one of those who have a ticket (web/precedence.py)."""
+
+
+def get(path):
+    """Return the bytes of a request. After its response the connection ends."""
+    return f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode()
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +161,23 @@ def test_many_who_wait_are_all_answered(web, acme):
             answer.problem(503, "overloaded")
             sock.close()
     assert web.one(GOOD).status == 200
+
+
+@pytest.mark.parametrize(("many", "few"), [(CROWD, HOLDER), (HOLDER, CROWD)])
+def test_holders_do_not_wait_behind_a_crowd_and_the_crowd_is_not_forgotten(patient, many, few):
+    acme = RemoteOrganizer(patient, f"turns{many.replace('/', '-')}", new_xpub())
+    with all_threads_busy(patient, acme, "busy"):
+        others = patient.clients()
+        waiting = [patient.connect(get(many)) for _ in range(24)]
+        waiting += [patient.connect(get(few)) for _ in range(2)]
+        eventually(lambda: len(patient.clients() - others) == len(waiting))
+        before = len(patient.log_path.read_text())
+    for sock in waiting:
+        assert len(answers(read_all(sock))) == 1
+        sock.close()
+    handled = re.findall(r"route=(/t/|/v1/chains)", patient.log_path.read_text()[before:])
+    assert len(handled) == len(waiting)
+    assert not any(few.startswith(route) for route in handled[16:])
 
 
 def start(before, *arguments):

@@ -12,7 +12,7 @@ import selectors
 import signal
 import socket
 import time
-from concurrent.futures import Future
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
@@ -22,6 +22,7 @@ from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, ThreadWorker
 
 from ticketing.server import problems, supported
 from ticketing.server.connection import Connection
+from ticketing.server.turns import Turns
 
 REQUEST_SECONDS = 20.0
 """The time limit for receiving a request, head and body together."""
@@ -55,6 +56,8 @@ class Worker(ThreadWorker):
 
     poller: Any
     tpool: Any
+    comes_first: Callable[[str], bool] = staticmethod(lambda path: False)
+    """Whether a request of a path is in the first line of `Turns`. gunicorn.conf.py sets it."""
 
     @classmethod
     def check_config(cls, cfg: Any, log: Any) -> None:
@@ -64,7 +67,7 @@ class Worker(ThreadWorker):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.waiting: dict[Connection, None] = {}
-        self.queue: dict[Connection, Future[bool]] = {}
+        self.turns = Turns()
         self.held = 0
         self._next_look = 0.0
 
@@ -107,11 +110,19 @@ class Worker(ThreadWorker):
     def enqueue_req(self, conn: Connection) -> None:
         """Queue a request for the next free thread."""
         conn.queued_at = time.monotonic()
-        future = self.tpool.submit(self.handle, conn)
-        self.queue[conn] = future
-        future.add_done_callback(
-            lambda done: self.method_queue.defer(self.finish_request, conn, done)
-        )
+        self.turns.add(conn, first=self.comes_first(conn.request.path))
+        self.tpool.submit(self._take_turn)
+
+    def _take_turn(self) -> None:
+        """Handle the request whose turn it is. Runs in a thread."""
+        conn = self.turns.take()
+        if conn is None:
+            return  # the request waited too long, and the loop has refused it
+        keep = False
+        try:
+            keep = self.handle(conn)
+        finally:
+            self.method_queue.defer(self._finish, conn, keep)
 
     def handle(self, conn: Connection) -> bool:
         """Run the application. Return whether to keep the connection. Runs in a thread.
@@ -148,13 +159,8 @@ class Worker(ThreadWorker):
             self.log.info("rejected a request of %s: %s", addr and addr[0], type(exc).__name__)
         client.sendall(problems.answer(exc))
 
-    def finish_request(self, conn: Connection, fs: Future[bool]) -> None:
-        """Continue with a connection after its response, or after the wait for a thread."""
-        self.queue.pop(conn, None)
-        if fs.cancelled():
-            self._refuse(conn, problems.Overloaded())
-            return
-        conn.keep = fs.result()
+    def _finish(self, conn: Connection, keep: bool) -> None:
+        conn.keep = keep
         self._send(conn)
 
     def murder_keepalived(self, force: bool = False) -> None:
@@ -163,9 +169,8 @@ class Worker(ThreadWorker):
         if now < self._next_look and not force:
             return
         self._next_look = now + 0.5
-        for conn, future in list(self.queue.items()):
-            if conn.queued_at + QUEUE_SECONDS <= now:
-                future.cancel()  # False if a thread runs it; else `finish_request` is called next
+        for conn in self.turns.take_late(now - QUEUE_SECONDS):
+            self._refuse(conn, problems.Overloaded())
         for conn in [each for each in self.waiting if force or each.deadline <= now]:
             if force or conn.is_idle or conn.unsent:
                 self._drop(conn)
