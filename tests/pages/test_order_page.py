@@ -20,6 +20,7 @@ from tests.support.refunds import (
 from ticketing import clock
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.pages import qr
 
 REFRESH = '<noscript><meta http-equiv="refresh" content="10;url={}"></noscript>'
 
@@ -54,6 +55,20 @@ def test_an_unpaid_order_says_how_much_where_and_on_which_network(buyer):
     assert page.count('class="qr"') == 2
     assert buyer.intent["payment_uri"].replace("&", "&amp;") in page
     assert REFRESH.format(link(buyer)) in page
+
+
+def test_the_code_of_the_payment_request_is_a_picture_of_its_own(buyer, node, api):
+    picture = f"{link(buyer)}/request.svg"
+    path = re.search(r'src="([^"]+)" loading="lazy"', show(buyer))[1]
+    assert path.split("?")[0] == picture
+    answer = api.get(path)
+    assert answer.status_code == 200 and answer.content_type == "image/svg+xml; charset=utf-8"
+    drawn = re.search(r'd="[^"]+"', answer.text)[0]
+    assert drawn in qr.svg(buyer.intent["payment_uri"])
+    assert answer.headers["Cache-Control"] == "no-store"
+    buyer.pay(node)
+    buyer.purchase()
+    assert api.get(picture).status_code == 404
 
 
 def test_a_part_is_counted_and_the_rest_is_asked_for(buyer, node):

@@ -32,7 +32,8 @@ class PagesDrive(NotificationsDrive):
         event = anybody.get(f"{self.acme.public}/events/{self.ticket['event_id']}")
         order = f"/acme/{event.json['slug']}/order"
         made = self._send(order, {"ticket_id": self.ticket["id"]}).headers["Location"]
-        assert self._see(made).status_code == 200
+        for page in (made, f"{made}/request.svg"):
+            assert self._see(page).status_code == 200, page
         for form in ("purchase", "demo-payment", "purchase"):
             self._send(f"{made}/{form}", FORM)
         self._send(f"{made}/refund-address", {"address": self.node.rpc("eth_accounts")[2]})

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 
-from flask import g, redirect
+from flask import Response, g, redirect
 from werkzeug import Response as AnyResponse
 
 from schemas.forms import EmptyForm, RefundAddressForm
@@ -29,6 +29,19 @@ blp = PageBlueprint("orders", __name__, guard=OrderLink(), is_secret=True)
 def show_order(link: str) -> str:
     """Show the order in its present state."""
     return _page(Form())
+
+
+@blp.get("/o/<link>/request.svg")
+def show_request_code(link: str) -> AnyResponse:
+    """Send the QR code of the payment request (EIP-681). NotFound if nothing is due.
+
+    Few buyers open it, and it is the most expensive part of the page. So it is not in the page.
+    """
+    intent = intents.find(g.order)
+    intents.add_payment_details([intent])
+    if intent.payment_uri is None:
+        raise NotFound("There is nothing to pay.")
+    return Response(qr.svg_file(intent.payment_uri), mimetype="image/svg+xml")
 
 
 @blp.post("/o/<link>/purchase")

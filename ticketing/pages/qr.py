@@ -1,4 +1,6 @@
-"""QR codes as inline SVG, without styles or scripts (ISO/IEC 18004)."""
+"""QR codes as SVG, without styles or scripts (ISO/IEC 18004)."""
+
+from io import BytesIO
 
 import segno
 from markupsafe import Markup
@@ -15,6 +17,16 @@ def svg(text: str) -> Markup:
 
     `text`: ASCII, at most some 200 characters. Level M: readable with 15 % of it damaged.
     """
-    code = segno.make(text, error="m", mask=_MASK, micro=False, boost_error=False)
     # The text around it says what it is.
-    return Markup(code.svg_inline(border=4, omitsize=True, svgclass="qr", lineclass=None))
+    return Markup(_code(text).svg_inline(border=4, omitsize=True, svgclass="qr", lineclass=None))
+
+
+def svg_file(text: str) -> bytes:
+    """Return the same code as a file for an `<img>`."""
+    file = BytesIO()
+    _code(text).save(file, kind="svg", border=4, omitsize=True, svgclass=None, lineclass=None)
+    return file.getvalue()
+
+
+def _code(text: str) -> segno.QRCode:
+    return segno.make(text, error="m", mask=_MASK, micro=False, boost_error=False)
