@@ -12,11 +12,12 @@ from app import build, configure
 from tests.support.bad_node import BadNode
 from tests.support.databases import Databases
 from tests.support.factories import Api, Organizer, new_organizer
+from tests.support.nodes import Nodes
 from ticketing.config import load
 from ticketing.db import migrate
 from ticketing.db.connection import database, open_database
 from ticketing.limits import CallClass
-from tools.anvil import Anvil, ensure_token
+from tools.anvil import Anvil
 from tools.postgres import Postgres
 
 pytest_plugins = ["tests.support.processes"]
@@ -89,13 +90,21 @@ def environ(database_url: str) -> dict[str, str]:
     }
 
 
+@pytest.fixture(scope="session")
+def nodes(starts_processes: None) -> Iterator[Nodes]:
+    """The nodes that tests use one after another."""
+    nodes = Nodes()
+    yield nodes
+    nodes.stop()
+
+
 @pytest.fixture
-def node(environ: dict[str, str], starts_processes: None) -> Iterator[Anvil]:
+def node(environ: dict[str, str], nodes: Nodes) -> Iterator[Anvil]:
     """A new chain for this test, with the token and a funded buyer. The app uses it."""
-    with Anvil() as chain:
-        ensure_token(chain.rpc)
-        environ["RPC_URL_31337"] = chain.url
-        yield chain
+    chain = nodes.take()
+    environ["RPC_URL_31337"] = chain.url
+    yield chain
+    nodes.give_back()
 
 
 @pytest.fixture
