@@ -18,10 +18,10 @@ BEGIN, END = "<!-- limits: python -m tools.limits -->", "<!-- end of limits -->"
 
 _COUNTED = {
     CallClass.PUBLIC: "an address: public reads, `/readyz`, pages, files, unknown paths, OPTIONS",
-    CallClass.CHECKOUT: "an address: checkout without a good client secret",
+    CallClass.CHECKOUT: "an address: checkout without a valid client secret",
     CallClass.ORDER: "an order: checkout with its client secret",
     CallClass.PREFLIGHT: "an address: preflight without a credential",
-    CallClass.TOKEN: "an address: sign-in, key exchange, every credential that is no good",
+    CallClass.TOKEN: "an address: sign-in, key exchange, every invalid credential",
     CallClass.LOGIN: "a member or an invitation, from all addresses: sign-in",
     CallClass.ADMIN: "a credential, on any surface",
     CallClass.RECONCILIATION: "a credential: the proof of the books",
@@ -37,7 +37,7 @@ def table() -> str:
             f"| `RATE_LIMIT_{each.upper()}` | {limit} a minute | {_COUNTED[each]} | {where} |"
         )
     for name, default, counted in (
-        ("UNPAID_PER_ADDRESS", f"{DEFAULT_UNPAID_PER_ADDRESS} seats", "an address: held unpaid"),
+        ("UNPAID_PER_ADDRESS", f"{DEFAULT_UNPAID_PER_ADDRESS} seats", "seats that orders of one address hold unpaid"),
         ("ORDERS_PER_CLIENT", f"{DEFAULT_ORDERS_PER_CLIENT} a day", "an address: orders"),
         (
             "FREE_PER_CLIENT",
@@ -48,7 +48,7 @@ def table() -> str:
         lines.append(f"| `{name}` | {default} | {counted} | database |")
     lines += [
         "",
-        f"0 is no limit. An address is an IPv4 address or an IPv6 /64; an IPv6 /48 has"
+        f"0 means no limit. An address is an IPv4 address or an IPv6 /64; an IPv6 /48 has"
         f" {WIDE_FACTOR} times the limit.",
     ]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""The tools of MCP: their names, JSON Schemas, roles and hints, and how one is called."""
+"""What a tool of MCP is: its name, JSON Schema, role and hints, and how it is called."""
 
 import inspect
 import json
