@@ -27,10 +27,10 @@ quick: .venv/tests ## Run the tests that need neither Postgres nor processes
 	@$(PYTEST) -m quick -n 2
 
 test: .venv/tests lint ## Lint, check types, run all tests except the long ones
-	@$(PYTEST) -m "not long" -n 4  # on two cores: many tests wait for processes
+	@$(PYTEST) -m "not long" -n 4 --dist worksteal  # on two cores: many tests wait for processes
 
-test-long: .venv/tests ## Run the long tests: kills in a loop, fuzzing, long property runs
-	@$(PYTEST) -m long -n 4
+test-long: .venv/tests ## Run the long tests: processes that are killed, stopped or overloaded, fuzzing, long property runs
+	@$(PYTEST) -m long -n 4 --dist worksteal
 
 lint: .venv/tests ## Check style and types
 	@$(BIN)/ruff check .

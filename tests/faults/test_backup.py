@@ -46,6 +46,7 @@ def read_only(path):
     return sqlite3.connect(f"file:{path}?mode=ro", uri=True)
 
 
+@pytest.mark.long
 @on_sqlite
 def test_a_backup_made_while_buyers_buy_is_whole_and_its_books_are_right(
     stack, node, remote, tmp_path

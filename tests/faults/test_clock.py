@@ -11,6 +11,8 @@ from tests.support.faults import order
 from tests.support.remote import eventually
 from tools import anvil
 
+pytestmark = pytest.mark.long
+
 HOUR = 3600
 
 

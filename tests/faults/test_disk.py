@@ -16,6 +16,8 @@ from ticketing.db import connection, migrate
 from ticketing.db.connection import database, open_database
 from tools.postgres import Postgres
 
+pytestmark = pytest.mark.long
+
 NO_LIMIT = "unlimited"
 
 WRITERS = 3

@@ -18,6 +18,8 @@ from tools.client import Client
 from tools.pgbouncer import PgBouncer
 from tools.stack import Stack, free_port
 
+pytestmark = pytest.mark.long
+
 POOL = 3
 """The number of connections to a database, shared by the processes of both hosts."""
 

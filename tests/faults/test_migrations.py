@@ -17,6 +17,8 @@ from ticketing.db import connection, migrate
 from ticketing.db.connection import open_database
 from tools.stack import ROOT, Stack, free_port
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def empty_url(request, tmp_path, starts_processes):

@@ -18,6 +18,8 @@ from ticketing.db.connection import database, open_database
 from ticketing.services.idempotency import CLAIM_LAPSES_AFTER
 from tools.postgres import Postgres, Standby
 
+pytestmark = pytest.mark.long
+
 THREADS = 8
 """Two gunicorn processes with four threads each, and as many database connections."""
 

@@ -13,6 +13,8 @@ from tools import anvil
 from tools.postgres import find_binaries
 from tools.stack import Stack
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def serve(node, tmp_path):

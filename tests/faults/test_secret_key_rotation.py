@@ -16,6 +16,8 @@ from ticketing.models.events import Event
 from ticketing.models.idempotency import IdempotencyKey
 from ticketing.services import idempotency
 
+pytestmark = pytest.mark.long
+
 OLD = "the-old-one-0123456789abcdefghijklmnopqrstuvwxyz"
 NEW = "the-new-one-0123456789abcdefghijklmnopqrstuvwxyz"
 STEPS = [(OLD, None), (OLD, NEW), (NEW, OLD), (NEW, None)]

@@ -32,6 +32,8 @@ from tests.support.remote import PATIENCE_SECONDS, eventually
 from tools import anvil
 from tools.stack import ROOT, free_port
 
+pytestmark = pytest.mark.long
+
 CLIENTS = 16
 
 

@@ -15,6 +15,8 @@ from ticketing.models.notifications import Notification
 from ticketing.notification_types import NotificationType
 from ticketing.services.notifications import feed, numbering
 
+pytestmark = pytest.mark.long
+
 WRITERS, TRANSACTIONS, EACH = 8, 25, 3
 FACT = NotificationType.INTENT_CONFIRMED
 

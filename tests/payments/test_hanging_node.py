@@ -13,6 +13,8 @@ from ticketing.chain import endpoint
 from ticketing.chain.node import connect
 from ticketing.constants import LOOKS_AT_ONCE
 
+pytestmark = pytest.mark.long
+
 PURCHASES, PROCESSES = 32, 2
 
 

@@ -15,6 +15,8 @@ from ticketing.services.payments.booking import CursorMoved
 from ticketing.worker.watcher import Watcher
 from tools import anvil
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def workers(stack, node):

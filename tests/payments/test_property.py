@@ -227,11 +227,11 @@ def on_real_node(new_world):
 
 
 def test_the_books_hold_on_a_fake_chain(new_world):
-    run(on_fake_chain(new_world), examples=35)
+    run(on_fake_chain(new_world), examples=20)
 
 
 def test_the_books_hold_on_a_real_node(new_world, starts_processes):
-    run(on_real_node(new_world), examples=7)
+    run(on_real_node(new_world), examples=4)
 
 
 @pytest.mark.long

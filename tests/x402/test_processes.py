@@ -10,6 +10,8 @@ from tests.support.relayer import held
 from tests.support.remote import eventually, in_process
 from tests.support.x402 import Facilitator, Wallet, encoded, required
 
+pytestmark = pytest.mark.long
+
 COPIES = 8
 
 

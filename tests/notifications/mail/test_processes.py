@@ -13,6 +13,8 @@ from ticketing.models.notifications import Lease, Mail
 from ticketing.models.payment_intents import PaymentIntent
 from tools import anvil
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def variables(variables, server):
