@@ -138,6 +138,26 @@ def test_a_reorganization_within_the_limit_needs_nobody(bad_node, acme, node, de
     assert deep.now()["status"] == "confirmed"
 
 
+@pytest.mark.parametrize("blocks", [12, 20])
+def test_a_reorganization_of_one_block_after_a_catch_up_needs_nobody(
+    bad_node, acme, node, monkeypatch, blocks
+):
+    """Only the last block of a range is stored. The one before it is further back than the limit."""
+    monkeypatch.setattr(block_history, "KEPT", 16)
+    monkeypatch.setattr(block_history, "MOST_BLOCKS_BACK", 8)
+    buyer = acme.buyer(acme.ticket())
+    node.rpc("anvil_mine", "0x10")
+    worker_once(acme.app)
+    node.rpc("anvil_mine", hex(blocks - 1))
+    buyer.pay(node)
+    worker_once(acme.app)
+    node.rpc("anvil_reorg", 1, [])
+    node.rpc("anvil_mine", "0x2")
+    worker_once(acme.app)
+    assert is_on_chain(node)
+    assert (buyer.now()["status"], buyer.now()["amount_received"]) == ("reversed", 0)
+
+
 def test_accepting_goes_with_one_look(acme):
     said = cli(acme.app, "worker", "--accept-reorganization", exit_code=2)
     assert "--once" in said

@@ -218,11 +218,14 @@ class Watcher:
         booking.rewind(self.chain, cursor, ancestor, there)
         return ancestor
 
-    def _check_depth(self, kept: Sequence[Block], cursor: Block, shared: Block | None) -> None:
-        """Refuse to go back further than MOST_BLOCKS_BACK. `shared`: the newest block in common."""
-        reached = shared or (kept[-1] if kept else cursor)
-        depth = cursor.number - reached.number
-        if depth > block_history.MOST_BLOCKS_BACK and not self._accept_reorganization:
+    def _check_depth(self, known: Sequence[Block], cursor: Block, shared: Block | None) -> None:
+        """Stop if MOST_BLOCKS_BACK blocks after `shared`, or more than these, were replaced.
+
+        After a catch-up, `shared` may be far below them: one block of each range is stored.
+        """
+        replaced = [each.number for each in known if shared is None or each.number > shared.number]
+        depth = cursor.number - min(replaced, default=cursor.number)
+        if depth >= block_history.MOST_BLOCKS_BACK and not self._accept_reorganization:
             raise ReorganizedTooDeep(
                 f"the node has none of the last {block_history.MOST_BLOCKS_BACK} blocks that were"
                 " read: it may answer for another chain. Nothing was changed. If the chain was"
