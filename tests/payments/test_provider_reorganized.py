@@ -142,7 +142,7 @@ def test_a_reorganization_within_the_limit_needs_nobody(bad_node, acme, node, de
 def test_a_reorganization_of_one_block_after_a_catch_up_needs_nobody(
     bad_node, acme, node, monkeypatch, blocks
 ):
-    """Only the last block of a range is stored. The one before it is further back than the limit."""
+    """Only the last block of a range is stored. The one before it is beyond the limit."""
     monkeypatch.setattr(block_history, "KEPT", 16)
     monkeypatch.setattr(block_history, "MOST_BLOCKS_BACK", 8)
     buyer = acme.buyer(acme.ticket())
