@@ -138,6 +138,23 @@ def test_a_reorganization_within_the_limit_needs_nobody(bad_node, acme, node, de
     assert deep.now()["status"] == "confirmed"
 
 
+def test_a_short_reorganization_asks_little(bad_node, acme, node):
+    """Some providers accept 25 questions a second, and count each item of a batch."""
+    buyer = acme.buyer(acme.ticket())
+    watcher = checked_watcher(acme.app)
+    for _ in range(32):
+        node.rpc("anvil_mine", "0x1")
+        watcher.look()
+    buyer.pay(node)
+    watcher.look()
+    node.rpc("anvil_reorg", 1, [])
+    node.rpc("anvil_mine", "0x1")
+    bad_node.calls.clear()
+    watcher.look()
+    assert (buyer.now()["status"], is_on_chain(node)) == ("reversed", True)
+    assert bad_node.calls.total() <= 20
+
+
 @pytest.mark.parametrize("blocks", [12, 20])
 def test_a_reorganization_of_one_block_after_a_catch_up_needs_nobody(
     bad_node, acme, node, monkeypatch, blocks

@@ -29,7 +29,7 @@ from ticketing.worker.balance_sweep import BalanceSweep
 QUIET = timedelta(minutes=1)
 """How often a chain without open orders is read."""
 
-_HEADERS_AT_ONCE = 32
+_FIRST_HEADERS, _HEADERS_AT_ONCE = 4, 32
 
 log = logging.getLogger(__name__)
 
@@ -240,12 +240,12 @@ class Watcher:
         )
 
     def _common_ancestor(self, known: Sequence[Block]) -> Block | None:
-        for start in range(0, len(known), _HEADERS_AT_ONCE):
-            some = known[start : start + _HEADERS_AT_ONCE]
+        start = 0
+        while some := known[start : start + max(_FIRST_HEADERS, min(start, _HEADERS_AT_ONCE))]:
             now = self._node.blocks([block.number for block in some])
-            for before, after in zip(some, now, strict=True):
-                if before == after:
-                    return before
+            if same := [old for old, new in zip(some, now, strict=True) if old == new]:
+                return same[0]
+            start += len(some)
         return None
 
     def _lags(self, known: Sequence[Block], cursor: Block, head: Block) -> bool:
