@@ -115,7 +115,7 @@ class Provider(ProviderCore):
     ) -> None:
         """Refuse larger batches.
 
-        With one error; with an error for each item, or for the rest of them; or with an HTTP status.
+        With one error, an error for each item, an error for each item too many, or an HTTP status.
         """
 
         def gate(questions: Sequence[Question]) -> Response | None:
