@@ -8,7 +8,8 @@ It reads the file of `flask --app app wallet export` and asks for the wallet's s
 signs an EIP-3009 TransferWithAuthorization of the full balance for each address with a balance and
 with `yes` in the column `sweep`. It skips addresses of live orders, of orders that ended less than
 24 hours before the export, and addresses whose balance differs from the recorded payments. `--to`
-must not be the address of an order: money that arrives there belongs to the buyer.
+must not be the address of an order: money that arrives there belongs to the buyer. The next 100
+addresses of the account are rejected too, because orders since the export may have them.
 
     python -m tools.sweep --refunds refunds.csv --chain-id 8453 \
         --token-name "USD Coin" --token-version 2 --output authorizations.json
@@ -43,10 +44,12 @@ from tools.sweep_export import (
     parse_small_number,
     read_export,
 )
-from tools.sweep_keys import Refused, ask_phrase, derive_key
+from tools.sweep_keys import FIRST_HARDENED_INDEX, Refused, ask_phrase, derive_key
 from tools.sweep_refunds import LONGEST_VALID_SECONDS, choose_refunds, read_refunds
 
 DAY = 86400
+LATER_ADDRESSES = 100
+"""How many addresses after the last one of an export orders may have got since."""
 TYPES = {
     "TransferWithAuthorization": [
         {"name": "from", "type": "address"},
@@ -151,8 +154,19 @@ def sweep(options: argparse.Namespace) -> list[dict[str, Any]]:
         int(time.time()) + options.valid_seconds,
     )
     Account.enable_unaudited_hdwallet_features()
-    owned = find_accounts(ask_phrase(), options.account, payouts, skip_others=options.skip_others)
+    phrase = ask_phrase()
+    owned = find_accounts(phrase, options.account, payouts, skip_others=options.skip_others)
+    if options.refunds is None:
+        last = max(each.index for each in read_export(options.csv))
+        check_recipient(options.to, phrase, options.account, last)
     return [authorize(payout, key, terms) for payout, key in owned]
+
+
+def check_recipient(to: str, phrase: str, account: int, last: int) -> None:
+    """Check that the recipient is none of the addresses after the index `last`. Refused."""
+    for index in range(last + 1, min(last + 1 + LATER_ADDRESSES, FIRST_HARDENED_INDEX)):
+        if derive_key(phrase, account, index).address == to:
+            raise Refused(f"--to is an address for orders: 0/{index} of this account")
 
 
 def find_payouts(options: argparse.Namespace) -> list[Payout]:

@@ -108,7 +108,7 @@ def test_nodes_that_lag(provider):
     assert (len(blocks_of(first)), len(blocks_of(second))) == (4, 1)
 
 
-@pytest.mark.parametrize("how", ["error", "items", "http"])
+@pytest.mark.parametrize("how", ["error", "items", "rest", "http"])
 def test_small_batches(provider, how):
     provider.max_batch(1, how=how)
     asked = [question(0, "eth_chainId"), question(1, "eth_chainId")]
@@ -117,8 +117,10 @@ def test_small_batches(provider, how):
     if how == "http":
         assert answer.status == 413
     else:
-        errors = answer if how == "items" else [answer]
-        assert [each["id"] for each in errors] == ([0, 1] if how == "items" else [None])
+        answers = answer if isinstance(answer, list) else [answer]
+        errors = [each for each in answers if "error" in each]
+        ids = {"error": [None], "items": [0, 1], "rest": [1]}[how]
+        assert [each["id"] for each in errors] == ids
         assert all("batch" in each["error"]["message"] for each in errors)
 
 

@@ -139,8 +139,10 @@ def fail_after(bad_node, ranges, answer):
 
 
 BATCH_LIMITS = [
+    (1, "error", 0),
     (3, "error", 0),
     (3, "items", 0),
+    (3, "rest", 0),
     (3, "http", 413),
     (10, "error", 0),
     (10, "items", 0),
@@ -181,7 +183,7 @@ def test_a_first_start_a_reorganization_and_balances_pass_in_small_batches(
     assert len(too_large) <= 6
 
 
-@pytest.mark.parametrize("how", ["error", "items", "http"])
+@pytest.mark.parametrize("how", ["error", "items", "rest", "http"])
 def test_a_batch_size_that_was_refused_is_not_tried_again(bad_node, acme, node, watcher, how):
     ours = connect(acme.app.extensions["ticketing"].chains[CHAIN])
     bad_node.max_batch(10, how=how)

@@ -73,6 +73,21 @@ def test_a_first_start_begins_with_what_is_left_where_the_rest_is_pruned(
     assert buyer.now()["status"] == "confirmed"
 
 
+def test_a_first_start_ends_under_a_rate_limit(unforgetting, bad_node, acme, node):
+    """The search for the first block needs more requests than the provider accepts at once."""
+    node.rpc("anvil_mine", hex(200))
+    buyer = acme.buyer(acme.ticket())
+    buyer.pay(node)
+    node.rpc("evm_increaseTime", 7200)
+    node.rpc("anvil_mine", hex(500))
+    watcher = worker(acme)
+    for _ in range(10):
+        bad_node.well()
+        bad_node.max_rate(6)
+        look(watcher)
+    assert buyer.now()["status"] == "confirmed"
+
+
 @HEADERS
 def test_orders_expire(old_chain, bad_node, acme, node, headers):
     ticket = acme.ticket()

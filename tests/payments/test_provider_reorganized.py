@@ -138,6 +138,43 @@ def test_a_reorganization_within_the_limit_needs_nobody(bad_node, acme, node, de
     assert deep.now()["status"] == "confirmed"
 
 
+def test_a_short_reorganization_asks_little(bad_node, acme, node):
+    """Some providers accept 25 questions a second, and count each item of a batch."""
+    buyer = acme.buyer(acme.ticket())
+    watcher = checked_watcher(acme.app)
+    for _ in range(32):
+        node.rpc("anvil_mine", "0x1")
+        watcher.look()
+    buyer.pay(node)
+    watcher.look()
+    node.rpc("anvil_reorg", 1, [])
+    node.rpc("anvil_mine", "0x1")
+    bad_node.calls.clear()
+    watcher.look()
+    assert (buyer.now()["status"], is_on_chain(node)) == ("reversed", True)
+    assert bad_node.calls.total() <= 20
+
+
+@pytest.mark.parametrize("blocks", [12, 20])
+def test_a_reorganization_of_one_block_after_a_catch_up_needs_nobody(
+    bad_node, acme, node, monkeypatch, blocks
+):
+    """Only the last block of a range is stored. The one before it is beyond the limit."""
+    monkeypatch.setattr(block_history, "KEPT", 16)
+    monkeypatch.setattr(block_history, "MOST_BLOCKS_BACK", 8)
+    buyer = acme.buyer(acme.ticket())
+    node.rpc("anvil_mine", "0x10")
+    worker_once(acme.app)
+    node.rpc("anvil_mine", hex(blocks - 1))
+    buyer.pay(node)
+    worker_once(acme.app)
+    node.rpc("anvil_reorg", 1, [])
+    node.rpc("anvil_mine", "0x2")
+    worker_once(acme.app)
+    assert is_on_chain(node)
+    assert (buyer.now()["status"], buyer.now()["amount_received"]) == ("reversed", 0)
+
+
 def test_accepting_goes_with_one_look(acme):
     said = cli(acme.app, "worker", "--accept-reorganization", exit_code=2)
     assert "--once" in said

@@ -195,6 +195,13 @@ def test_an_address_that_was_ever_issued_is_no_destination(offline, exported, ap
     assert done.stderr.startswith("Error: --to is the address of an order")
 
 
+def test_an_address_that_was_issued_after_the_export_is_no_destination(offline, exported):
+    path, _ = exported  # it ends with 0/4
+    code, out, told = sweep(offline, path, PHRASE, to=derive_address(anvil.SELLER_XPUB, 6))
+    assert (code, out) == (1, "")
+    assert told.strip().startswith("Error: --to is an address for orders: 0/6 of this account")
+
+
 def test_the_organizers_own_address_is_a_destination(offline, exported):
     path, _ = exported
     own = derive_address(anvil.SELLER_XPUB, 0)

@@ -29,7 +29,7 @@ from ticketing.chain.endpoint import Call
 from ticketing.chain.errors import RpcError
 
 TooWide = Literal["error", "results", "504", "silence", "cut off", "too large"]
-TooMany = Literal["error", "items", "http"]
+TooMany = Literal["error", "items", "rest", "http"]
 TooOften = Literal["http", "error", "items"]
 
 
@@ -113,14 +113,20 @@ class Provider(ProviderCore):
         message: str = "batch of too many requests is not allowed",
         code: int = -32600,
     ) -> None:
-        """Refuse larger batches: with one error, an error for each item, or an HTTP status."""
+        """Refuse larger batches.
+
+        With one error, an error for each item, an error for each item too many, or an HTTP status.
+        """
 
         def gate(questions: Sequence[Question]) -> Response | None:
             if len(questions) <= most:
                 return None
+            errors = [error(question, message, code) for question in questions]
+            if how == "rest":
+                return [*map(self._answer, questions[:most]), *errors[most:]]
             return {
                 "error": error({"id": None}, message, code),
-                "items": [error(question, message, code) for question in questions],
+                "items": errors,
                 "http": HttpFailure(status, message.encode()),
             }[how]
 

@@ -128,8 +128,7 @@ class Endpoint:
 
     def _results(self, answers: list[dict[str, Any]], count: int) -> list[Any]:
         refused = [answer for answer in answers if answer.get("error") is not None]
-        is_all = count > 1 and 0 < len(refused) == len(answers)
-        if is_all and self._is_of_batches(refused[0]):
+        if count > 1 and any(map(self._is_of_batches, refused)):
             raise _BatchRefused
         for answer in refused:
             self._check_limit(answer)

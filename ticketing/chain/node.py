@@ -1,6 +1,7 @@
 """Read a chain: its head, headers, a token's facts, balances, transfers to addresses."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -42,6 +43,30 @@ _STATE_SELECTOR = "0x" + keccak256(b"authorizationState(address,bytes32)")[:4].h
 _BALANCE_SELECTOR = "0x" + keccak256(b"balanceOf(address)")[:4].hex()
 
 
+@dataclass
+class _Search:
+    """A search for the first block since `time`: after block `low`, and not after `high`."""
+
+    time: datetime
+    high: int
+    low: int | None = None
+    step: int = 1
+
+    @property
+    def next(self) -> int | None:
+        """The number to check next, None at the end. Below 0 there is no block."""
+        if self.low is None:
+            return self.high - self.step
+        return (self.low + self.high) // 2 if self.high - self.low > 1 else None
+
+    def note(self, number: int, *, is_since: bool) -> None:
+        """Record the answer for a number."""
+        if is_since:
+            self.high, self.step = number, 2 * self.step
+        else:
+            self.low = max(number, -1)
+
+
 class Node:
     """Reads one chain. Every method may raise RpcError."""
 
@@ -52,6 +77,7 @@ class Node:
         self._multicall: bool | None = None
         self._reader = TransferReader(rpc)
         self._old_reader = TransferReader(rpc)
+        self._search: _Search | None = None
 
     def head(self) -> Block:
         """Return the newest block. RpcError if the node serves another chain."""
@@ -86,21 +112,17 @@ class Node:
         """Return the number of the first block whose time is `time` or later, head's + 1 if none.
 
         The search runs backwards from the head in growing steps. Blocks that the node has pruned
-        count as earlier ones.
+        count as earlier ones. If an error ends it, the next call with the same `time` continues.
         """
         if head.time < time:
             return head.number + 1
-        high, step = head.number, 1
-        while (low := head.number - step) >= 0 and self._is_since(low, time, head):
-            high, step = low, 2 * step
-        low = max(low, -1)
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self._is_since(middle, time, head):
-                high = middle
-            else:
-                low = middle
-        return high
+        search = self._search
+        if search is None or search.time != time or search.high > head.number:
+            search = self._search = _Search(time, head.number)
+        while (number := search.next) is not None:
+            search.note(number, is_since=number >= 0 and self._is_since(number, time, head))
+        self._search = None
+        return search.high
 
     def _is_since(self, number: int, time: datetime, head: Block) -> bool:
         try:

@@ -29,7 +29,7 @@ from ticketing.worker.balance_sweep import BalanceSweep
 QUIET = timedelta(minutes=1)
 """How often a chain without open orders is read."""
 
-_HEADERS_AT_ONCE = 32
+_FIRST_HEADERS, _HEADERS_AT_ONCE = 4, 32
 
 log = logging.getLogger(__name__)
 
@@ -218,11 +218,14 @@ class Watcher:
         booking.rewind(self.chain, cursor, ancestor, there)
         return ancestor
 
-    def _check_depth(self, kept: Sequence[Block], cursor: Block, shared: Block | None) -> None:
-        """Refuse to go back further than MOST_BLOCKS_BACK. `shared`: the newest block in common."""
-        reached = shared or (kept[-1] if kept else cursor)
-        depth = cursor.number - reached.number
-        if depth > block_history.MOST_BLOCKS_BACK and not self._accept_reorganization:
+    def _check_depth(self, known: Sequence[Block], cursor: Block, shared: Block | None) -> None:
+        """Stop if MOST_BLOCKS_BACK blocks after `shared`, or more than these, were replaced.
+
+        After a catch-up, `shared` may be far below them: one block of each range is stored.
+        """
+        replaced = [each.number for each in known if shared is None or each.number > shared.number]
+        depth = cursor.number - min(replaced, default=cursor.number)
+        if depth >= block_history.MOST_BLOCKS_BACK and not self._accept_reorganization:
             raise ReorganizedTooDeep(
                 f"the node has none of the last {block_history.MOST_BLOCKS_BACK} blocks that were"
                 " read: it may answer for another chain. Nothing was changed. If the chain was"
@@ -237,12 +240,12 @@ class Watcher:
         )
 
     def _common_ancestor(self, known: Sequence[Block]) -> Block | None:
-        for start in range(0, len(known), _HEADERS_AT_ONCE):
-            some = known[start : start + _HEADERS_AT_ONCE]
+        start = 0
+        while some := known[start : start + max(_FIRST_HEADERS, min(start, _HEADERS_AT_ONCE))]:
             now = self._node.blocks([block.number for block in some])
-            for before, after in zip(some, now, strict=True):
-                if before == after:
-                    return before
+            if same := [old for old, new in zip(some, now, strict=True) if old == new]:
+                return same[0]
+            start += len(some)
         return None
 
     def _lags(self, known: Sequence[Block], cursor: Block, head: Block) -> bool:
