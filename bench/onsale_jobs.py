@@ -8,6 +8,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bench.load import CONNECTIONS
@@ -52,9 +53,11 @@ def _rush(crowd: Crowd, job: Any, start: float) -> Wrong:
             return None
         return "before" if time.perf_counter() < opens else "during"
 
+    # The crowd fills its connections. A proxy then opens more.
+    holders = replace(crowd)
     for number, (order, ticket) in enumerate(job["holders"]):
         at = start + random.uniform(0, POLL_SECONDS)
-        crowd.loop.start(crowd.hold(number + job["buyers"], order, ticket, phase), at)
+        crowd.loop.start(holders.hold(number + job["buyers"], order, ticket, phase), at)
     for number in range(job["buyers"]):
         crowd.loop.start(crowd.rush(number), opens + random.uniform(0, job["seconds"]))
     crowd.loop.run(opens + job["seconds"] + FORGET_SECONDS)

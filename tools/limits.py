@@ -37,7 +37,7 @@ def table() -> str:
             f"| `RATE_LIMIT_{each.upper()}` | {limit} a minute | {_COUNTED[each]} | {where} |"
         )
     for name, default, counted in (
-        ("UNPAID_PER_ADDRESS", f"{DEFAULT_UNPAID_PER_ADDRESS} seats", "seats that orders of one address hold unpaid"),
+        ("UNPAID_PER_ADDRESS", f"{DEFAULT_UNPAID_PER_ADDRESS} seats", "an address: seats held unpaid"),
         ("ORDERS_PER_CLIENT", f"{DEFAULT_ORDERS_PER_CLIENT} a day", "an address: orders"),
         (
             "FREE_PER_CLIENT",
