@@ -37,7 +37,11 @@ def table() -> str:
             f"| `RATE_LIMIT_{each.upper()}` | {limit} a minute | {_COUNTED[each]} | {where} |"
         )
     for name, default, counted in (
-        ("UNPAID_PER_ADDRESS", f"{DEFAULT_UNPAID_PER_ADDRESS} seats", "an address: seats held unpaid"),
+        (
+            "UNPAID_PER_ADDRESS",
+            f"{DEFAULT_UNPAID_PER_ADDRESS} seats",
+            "an address: unpaid seats",
+        ),
         ("ORDERS_PER_CLIENT", f"{DEFAULT_ORDERS_PER_CLIENT} a day", "an address: orders"),
         (
             "FREE_PER_CLIENT",
