@@ -99,12 +99,11 @@ def nodes(starts_processes: None) -> Iterator[Nodes]:
 
 
 @pytest.fixture
-def node(environ: dict[str, str], nodes: Nodes) -> Iterator[Anvil]:
+def node(environ: dict[str, str], nodes: Nodes) -> Anvil:
     """A new chain for this test, with the token and a funded buyer. The app uses it."""
     chain = nodes.take()
     environ["RPC_URL_31337"] = chain.url
-    yield chain
-    nodes.give_back()
+    return chain
 
 
 @pytest.fixture

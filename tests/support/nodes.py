@@ -1,8 +1,11 @@
 """Nodes for tests, each with a new chain.
 
-To start anvil takes a third of a second, to reset it three milliseconds. So a node is used again.
+To start anvil takes a third of a second, to reset it a few milliseconds. So a node is used again.
 """
 
+import time
+
+from ticketing.chain.node import connect
 from tools.anvil import Anvil, ensure_token
 
 
@@ -14,25 +17,33 @@ class Nodes:
 
     def take(self) -> Anvil:
         """Return a node with a new chain, the token and a funded buyer."""
-        if self._node is None or not self._node.alive:
+        if self._node is None or not self._is_reset(self._node):
             self.stop()
             self._node = Anvil()
+        connect.cache_clear()  # what the service found out about the chain before
         ensure_token(self._node.rpc)
         return self._node
-
-    def give_back(self) -> None:
-        """Begin a new chain, or stop the node if it no longer responds."""
-        if self._node is None or not self._node.alive:
-            return
-        try:
-            self._node.rpc("anvil_reset")
-            self._node.rpc("evm_setAutomine", True)
-            self._node.rpc("anvil_removeBlockTimestampInterval")
-        except RuntimeError:
-            self.stop()
 
     def stop(self) -> None:
         """Stop the node."""
         if self._node is not None:
             self._node.stop()
             self._node = None
+
+    def _is_reset(self, node: Anvil) -> bool:
+        """Begin a new chain. Return False if the node no longer responds."""
+        if not node.alive:
+            return False
+        try:
+            first = int(node.rpc("eth_getBlockByNumber", "0x0", False)["timestamp"], 16)
+            # anvil also resets its clock to the first block's time.
+            now = 0
+            while now != int(time.time()):
+                now = int(time.time())
+                node.rpc("anvil_reset")
+            node.rpc("evm_increaseTime", now - first)
+            node.rpc("evm_setAutomine", True)
+            node.rpc("anvil_removeBlockTimestampInterval")
+        except RuntimeError:
+            return False
+        return True
