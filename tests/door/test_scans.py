@@ -218,6 +218,27 @@ def test_five_hundred_scans_fit_one_request(door, gate):
     assert (large.status_code, large.json["code"]) == (413, "body_too_large")
 
 
+def test_nobody_waits_for_the_check_of_a_signature(door, gate, qr, monkeypatch):
+    """It takes milliseconds, and a request may have 500: other writers must not wait for that."""
+    check, in_transaction = ticket_signing.is_genuine, []
+
+    def watched(*arguments):
+        in_transaction.append(database.in_transaction())
+        return check(*arguments)
+
+    monkeypatch.setattr(ticket_signing, "is_genuine", watched)
+    forged = [ticket_signing.PREFIX + base45.encode(each) for each in forgeries(qr, 20)]
+    results = gate.results(*(redeem(qr=each) for each in [*forged, qr]))
+    assert [each["outcome"] for each in results] == ["unknown"] * 20 + ["admitted"]
+    assert in_transaction == [False] * 20
+
+
+def forgeries(qr, number):
+    """Return the bytes of a QR code with other signatures."""
+    data = base45.decode(qr.removeprefix(ticket_signing.PREFIX))
+    return [data[:-1] + bytes([data[-1] ^ (each + 1)]) for each in range(number)]
+
+
 @pytest.mark.parametrize(
     ("fields", "at_fault"),
     [

@@ -31,7 +31,7 @@ AMBIGUOUS = {
     "a chunk that is longer than it says": CHUNKED + b"e\r\n" + BODY + b"\r\n0\r\n\r\n",
     "a chunk without a size": CHUNKED + b"\r\n\r\n",
     "a chunk size that never ends": CHUNKED + b"0" * 2000,
-    "more chunks than anybody needs": CHUNKED + b"1\r\n \r\n" * 5000,
+    "more chunks than anybody needs": CHUNKED + b"1\r\n \r\n" * 5000 + b"0\r\n\r\n",
     "trailers that never end": CHUNKED + b"0\r\n" + b"a: b\r\n" * 200,
     "a trailer that is none": CHUNKED + b"0\r\nGET /healthz HTTP/1.1\r\n\r\n",
 }
