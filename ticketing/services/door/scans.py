@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from datetime import datetime
 
 from peewee import IntegrityError
@@ -19,6 +20,7 @@ from ticketing.constants import (
 from ticketing.db.connection import write_transaction
 from ticketing.models.admissions import Admission
 from ticketing.models.door import Scan
+from ticketing.services.access.rate_limits import OneAtATime
 from ticketing.services.door import scan_rows, single_scan, ticket_signing
 from ticketing.services.door.devices import DoorCaller
 from ticketing.services.door.scan_requests import Result, ScanRequest, new_row
@@ -26,6 +28,10 @@ from ticketing.services.door.ticket_signing import Ticket
 from ticketing.services.notifications import facts, feed
 from ticketing.services.notifications.facts import Fact
 
+FEW_CHECKS = 20
+"""So many signatures of one request are always checked. A device that is online has fewer."""
+
+_many_checks = OneAtATime(retry_after=1)
 _ATTEMPTS = 5
 _NO_CONFLICT = (ScanOutcome.ADMITTED, ScanOutcome.WRONG_EVENT)
 
@@ -38,6 +44,7 @@ def submit(caller: DoorCaller, sent_at: datetime, requests: Sequence[ScanRequest
 
     `sent_at` is the device's clock when it sent them. A scan that was carried out before gets the
     same result again. StillRunning if other requests with the same nonces keep coming in between.
+    TooManyRequests if many unknown QR codes must be checked, and those of another request are.
     """
     admitted = single_scan.admit(caller, sent_at, requests[0]) if len(requests) == 1 else None
     if admitted is not None:
@@ -57,18 +64,20 @@ def _genuine_tickets(tenant_id: str, requests: Sequence[ScanRequest]) -> Mapping
     """Return the tickets of the QR codes that the tenant's keys have signed, by their texts.
 
     To check a signature takes milliseconds. So it is done before the transaction, for which other
-    writers wait, and only for texts that are not stored.
+    writers wait, and only for texts that are not stored. TooManyRequests if another thread of this
+    process checks more than FEW_CHECKS, and so does this request.
     """
     texts = {each.qr for each in requests if each.qr is not None}
     read = {text: ticket_signing.read(text) for text in texts}
     found = {text: ticket for text, ticket in read.items() if ticket is not None}
     stored = scan_rows.stored_qrs(tenant_id, {each.admission_id for each in found.values()})
-    keys = ticket_signing.stored_keys(tenant_id) if found.keys() - stored else []
-    return {
-        text: ticket
-        for text, ticket in found.items()
-        if text in stored or ticket_signing.is_genuine(ticket, keys)
-    }
+    others = found.keys() - stored
+    if others:
+        keys = ticket_signing.stored_keys(tenant_id)
+        with _many_checks.turn() if len(others) > FEW_CHECKS else nullcontext():
+            forged = {each for each in others if not ticket_signing.is_genuine(found[each], keys)}
+        found = {text: ticket for text, ticket in found.items() if text not in forged}
+    return found
 
 
 class _Batch:
