@@ -7,6 +7,7 @@ from schemas.base import (
     BaseSchema,
     Bool,
     Instant,
+    Items,
     PageQuery,
     Text,
     Written,
@@ -132,7 +133,7 @@ class ReissuedAdmissionSchema(AdmissionSchema):
 class GuestListSchema(BaseSchema):
     """The holders of new admissions that cost nothing."""
 
-    holders = fields.List(
+    holders = Items(
         fields.Nested(HolderSchema), required=True, validate=validate.Length(1, MAX_GUESTS)
     )
     reason = Text(

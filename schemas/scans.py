@@ -8,6 +8,7 @@ from schemas.base import (
     BaseSchema,
     Instant,
     Int,
+    Items,
     Text,
     Written,
     an_id,
@@ -99,9 +100,7 @@ class ScansSchema(BaseSchema):
             "2026-12-01T18:30:02Z", "The device's clock now. It corrects the times of the scans."
         ),
     )
-    scans = fields.List(
-        fields.Nested(ScanSchema), required=True, validate=validate.Length(1, MAX_SCANS)
-    )
+    scans = Items(fields.Nested(ScanSchema), required=True, validate=validate.Length(1, MAX_SCANS))
     unsynced = unsynced()
 
 

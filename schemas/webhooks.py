@@ -10,6 +10,7 @@ from schemas.base import (
     Fields,
     Instant,
     Int,
+    Items,
     Text,
     Written,
     an_id,
@@ -47,7 +48,7 @@ _FIELDS: Fields = {
             "An https URL with port 443 or 8443, without credentials.",
         ),
     ),
-    "types": fields.List(
+    "types": Items(
         Text(validate=validate.OneOf(_SELECTABLE)),
         required=True,
         validate=[validate.Length(1, len(_SELECTABLE)), _check_selection],
@@ -115,7 +116,7 @@ class WebhookResendSchema(BaseSchema):
             f" exact: {_UNTIL_A_MINUTE}.",
         )
     )
-    ids = fields.List(
+    ids = Items(
         Text(validate=validate.Length(1, 80)),
         attribute="notification_ids",
         validate=validate.Length(1, MAX_RESENT),

@@ -154,6 +154,14 @@ def test_everything_else_counts_as_public(api, acme, method, path):
         each.close()
 
 
+@pytest.mark.parametrize("path", ["/v1/auth/token", "/mcp", "/console/sign-in"])
+def test_a_body_that_is_too_large_counts_as_public(api, path):
+    large = {"data": b"x" * 70_000, "content_type": "application/json"}
+    answers = [api.client.post(path, **large) for _ in range(8)]
+    assert 429 not in statuses(answers[:7]) and answers[7].status_code == 429
+    assert answers[0].headers["RateLimit-Policy"] == '"public";q=7;w=60'
+
+
 def test_a_path_with_two_slashes_leads_nowhere(api):
     answer = api.get("/v1//chains")
     assert (answer.status_code, answer.headers.get("Location")) == (404, None)

@@ -218,6 +218,45 @@ def test_five_hundred_scans_fit_one_request(door, gate):
     assert (large.status_code, large.json["code"]) == (413, "body_too_large")
 
 
+def test_nobody_waits_for_the_check_of_a_signature(door, gate, qr, monkeypatch):
+    """It takes milliseconds, and a request may have 500: other writers must not wait for that."""
+    check, in_transaction = ticket_signing.is_genuine, []
+
+    def watched(*arguments):
+        in_transaction.append(database.in_transaction())
+        return check(*arguments)
+
+    monkeypatch.setattr(ticket_signing, "is_genuine", watched)
+    forged = [ticket_signing.PREFIX + base45.encode(each) for each in forgeries(qr, 20)]
+    results = gate.results(*(redeem(qr=each) for each in [*forged, qr]))
+    assert [each["outcome"] for each in results] == ["unknown"] * 20 + ["admitted"]
+    assert in_transaction == [False] * 20
+
+
+def test_one_request_with_many_other_texts_is_checked_at_a_time(door, gate, qr, monkeypatch):
+    forged = [ticket_signing.PREFIX + base45.encode(each) for each in forgeries(qr, 60)]
+    many = [redeem(qr=each) for each in forged]
+    beside = []
+
+    def check(*_):
+        if not beside:
+            beside.append(None)
+            beside[:] = [gate.send(*many), gate.send(redeem(qr=forged[0]), redeem(qr=qr))]
+        return False
+
+    monkeypatch.setattr(ticket_signing, "is_genuine", check)
+    assert gate.send(*many).status_code == 200
+    refused, few = beside
+    assert (refused.status_code, refused.json["code"]) == (429, "too_many_requests")
+    assert few.status_code == 200
+
+
+def forgeries(qr, number):
+    """Return the bytes of a QR code with other signatures."""
+    data = base45.decode(qr.removeprefix(ticket_signing.PREFIX))
+    return [data[:-1] + bytes([data[-1] ^ (each + 1)]) for each in range(number)]
+
+
 @pytest.mark.parametrize(
     ("fields", "at_fault"),
     [

@@ -2,7 +2,9 @@
 
 import pytest
 
-from tests.support.factories import PRICE, in_days, worker_once
+from tests.support.factories import CHAIN, PRICE, in_days, worker_once
+from ticketing.services import chains
+from ticketing.services.payments import watching
 
 DAY = 86_400
 
@@ -176,6 +178,20 @@ def test_nothing_is_sold_late_for_an_event_that_is_over(acme, node, pass_time):
     pass_time(DAY // 4)
     pay(buyer, node)
     assert books(buyer) == ("expired", PRICE)
+
+
+def test_only_the_balance_of_an_unpaid_order_that_was_canceled_is_watched(acme, pass_time):
+    ticket = acme.ticket(capacity=None)
+    canceled, live = acme.buyer(ticket), acme.buyer(ticket)
+    worker_once(acme.app)
+    assert canceled.cancel().status_code == 200
+    pass_time(100)
+    cursor = chains.cursor(CHAIN)
+    a_minute_later = cursor.time + watching.SWEEP_EVERY
+    by_logs = watching.watched_addresses(CHAIN, live.intent["token_address"], cursor)
+    by_balance = {each.address.lower() for each in watching.to_sweep(CHAIN, a_minute_later)}
+    assert {each.lower() for each in by_logs} == {live.intent["address"].lower()}
+    assert by_balance == {canceled.intent["address"].lower()}
 
 
 def test_a_canceled_order_is_never_honoured(acme, node):

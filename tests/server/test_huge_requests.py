@@ -31,7 +31,7 @@ AMBIGUOUS = {
     "a chunk that is longer than it says": CHUNKED + b"e\r\n" + BODY + b"\r\n0\r\n\r\n",
     "a chunk without a size": CHUNKED + b"\r\n\r\n",
     "a chunk size that never ends": CHUNKED + b"0" * 2000,
-    "more chunks than anybody needs": CHUNKED + b"1\r\n \r\n" * 5000,
+    "more chunks than anybody needs": CHUNKED + b"1\r\n \r\n" * 5000 + b"0\r\n\r\n",
     "trailers that never end": CHUNKED + b"0\r\n" + b"a: b\r\n" * 200,
     "a trailer that is none": CHUNKED + b"0\r\nGET /healthz HTTP/1.1\r\n\r\n",
 }
@@ -224,3 +224,37 @@ def test_64_kib_of_json_cost_little_whatever_they_hold(body, admin, acme, usual)
     assert cost < 100 * usual
     assert answer.status_code in (400, 422)
     assert len(json.dumps(answer.json)) < 6 * LIMIT
+
+
+MEMBERS = "{" + ",".join(f'"{number:x}":0' for number in range(6500)) + "}"
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/mcp", '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":%s}}'),
+        ("/v1/auth/token", "%s"),
+        ("/v1/checkout/tenants/acme/preflight", "%s"),
+    ],
+)
+def test_an_object_of_thousands_of_members_is_refused_at_little_cost(path, body, api, acme, usual):
+    text = (body % MEMBERS).replace('"params":{', '"params":{"name":"order_ticket",')
+    assert len(text) <= LIMIT
+    cost, answer = cpu_seconds(lambda: api.post(path, data=text, headers=JSON))
+    assert answer.status_code == 400
+    assert cost < 20 * usual
+
+
+@pytest.mark.parametrize("name", ["scans", "holders", "types"])
+def test_a_list_that_is_too_long_is_refused_before_its_items_are_read(name, admin, acme, usual):
+    ticket = acme.ticket()
+    event = f"events/{ticket['event_id']}"
+    path, item, most, rest = {
+        "scans": (f"/v1/door/tenants/acme/{event}/scans", "{}", 4 * LIMIT, '"sent_at":"x",'),
+        "holders": (f"{acme.path}/{event}/tickets/{ticket['id']}/admissions", "{}", LIMIT, ""),
+        "types": (f"{acme.path}/webhooks", '"x"', LIMIT, '"url":"x",'),
+    }[name]
+    body = f'{{{rest}"{name}":[{",".join([item] * (most // len(item + ",") - 20))}]}}'
+    cost, answer = cpu_seconds(lambda: admin.post(path, data=body, headers=JSON))
+    assert len(problem(answer, 422, "invalid_request")["errors"][name]) == 1
+    assert cost < 100 * usual

@@ -1,5 +1,6 @@
 """Thieves, copies, facilitators that fail or lie, and chains that change: nobody pays twice."""
 
+from contextlib import ExitStack
 from datetime import timedelta
 
 import pytest
@@ -11,8 +12,8 @@ from ticketing.chain import facilitator as client
 from ticketing.chain.errors import RpcSilent
 from ticketing.chain.node import Node
 from ticketing.errors import ChainUnavailable
-from ticketing.services import checkout
-from ticketing.services.x402 import settlements
+from ticketing.services import checkout, node_places
+from ticketing.services.x402 import sales, settlements
 from tools import anvil
 
 
@@ -134,6 +135,23 @@ def test_while_a_refused_transfer_cannot_be_read_nobody_is_asked_to_pay_again(
 
     with monkeypatch.context() as patch:
         patch.setattr(Node, "is_authorization_used", silent)
+        assert api.post(path, headers=payment).status_code == 202
+
+
+def test_a_refused_transfer_is_not_looked_for_while_others_wait_for_nodes(
+    api, path, payment, facilitator, monkeypatch
+):
+    facilitator.mode = "refuse"
+    look = sales.look
+
+    def look_then_others(intent, config):
+        if facilitator.asked:  # it has refused
+            others.enter_context(node_places.place("one"))
+            others.enter_context(node_places.place("another"))
+        return look(intent, config)
+
+    with ExitStack() as others, monkeypatch.context() as patch:
+        patch.setattr(sales, "look", look_then_others)
         assert api.post(path, headers=payment).status_code == 202
 
 

@@ -8,11 +8,14 @@ from tests.support.factories import PRICE
 from tests.support.processes import new_tenant, variables_of
 from tests.support.relayer import held
 from tests.support.remote import eventually, in_process
+from tests.support.waits import assert_wait_little, usual_seconds
 from tests.support.x402 import Facilitator, Wallet, encoded, required
+from ticketing.constants import LOOKS_AT_ONCE
 
 pytestmark = pytest.mark.long
 
 COPIES = 8
+PROCESSES = 2
 
 
 @pytest.fixture
@@ -22,10 +25,10 @@ def facilitator(node):
 
 
 @pytest.fixture
-def variables(database_url, node, facilitator):
+def variables(database_url, bad_node, facilitator):
     more = {"PUBLIC_URL": "https://tickets.example.org"}
     more["X402_FACILITATOR_URL_31337"] = facilitator.url
-    return variables_of(database_url, node.url, **more)
+    return variables_of(database_url, bad_node.url, WEB_CONCURRENCY=str(PROCESSES), **more)
 
 
 @pytest.fixture
@@ -107,3 +110,32 @@ def test_facilitators_that_hang_stop_nobody_else(stack, remote, path, facilitato
         facilitator.wake()
         assert {each.result().status for each in waiting} == {202}
     assert len(facilitator.asked) <= 4
+
+
+def test_forged_signatures_beside_a_node_that_hangs_stop_nobody_else(
+    stack, remote, path, facilitator, bad_node
+):
+    def forged(_):
+        payment = Wallet().payment(required(remote.client.send("POST", path)))
+        payment["payload"]["signature"] = "0x" + "11" * 65
+        return {"PAYMENT-SIGNATURE": encoded(payment)}
+
+    def send(headers):
+        return remote.client.send("POST", path, headers=headers).status
+
+    page = f"{remote.public}/events"
+    with ThreadPoolExecutor(COPIES) as pool:
+        payments = [forged(each) for each in range(COPIES)]
+        good = [pool.submit(send, each) for each in payments]
+        beside_good = usual_seconds(stack.url, page)
+        assert 402 in {each.result() for each in good} <= {402, 503}
+        bad_node.hang()
+        bad_node.requests = 0
+        hanging = [pool.submit(send, each) for each in payments]
+        assert_wait_little(stack.url, page, beside_good)
+        most_waiting = PROCESSES * LOOKS_AT_ONCE
+        eventually(lambda: sum(each.done() for each in hanging) >= COPIES - most_waiting)
+        bad_node.well()
+        assert {each.result() for each in hanging} == {503}
+    assert bad_node.requests <= most_waiting
+    assert facilitator.asked == []

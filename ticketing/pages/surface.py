@@ -8,6 +8,7 @@ from flask import Blueprint, Response, request
 from werkzeug import Response as AnyResponse
 
 from ticketing.errors import NotFound, PayloadTooLarge
+from ticketing.limits import CallClass
 from ticketing.web import origin, rate_limit
 from ticketing.web.auth import Guard
 
@@ -59,6 +60,7 @@ class PageBlueprint(Blueprint):
         """Check size, origin, guard and limits of a request. Return an answer to send instead."""
         request.max_content_length = self.max_form_bytes
         if (request.content_length or 0) > self.max_form_bytes:
+            rate_limit.count(CallClass.PUBLIC)
             raise PayloadTooLarge(f"The form exceeds {self.max_form_bytes // 1024} KiB.")
         try:
             origin.check_host()

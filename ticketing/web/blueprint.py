@@ -178,6 +178,7 @@ class ApiBlueprint(Blueprint):
     def _check(self) -> None:
         request.max_content_length = most = max_body_bytes(request.path)
         if (request.content_length or 0) > most:
+            rate_limit.count(CallClass.PUBLIC)
             raise PayloadTooLarge(f"The request body exceeds {most // 1024} KiB.")
         if request.method == "OPTIONS":
             # A CORS preflight carries no credential (Fetch standard, 3.2.2).

@@ -12,12 +12,16 @@ from werkzeug.datastructures import MultiDict
 from ticketing import nesting
 from ticketing.errors import BadRequest, Invalid, UnsupportedMediaType
 
+MAX_MEMBERS = 100
+"""Of one object. No request needs so many, and each unknown one costs time and is named."""
+
 
 class StrictParser(FlaskParser):
     """webargs' parser, with stricter rules.
 
     UnsupportedMediaType for a body that is not declared as JSON. BadRequest for a body that is not
-    JSON in UTF-8 (RFC 8259) or repeats a member. Invalid for invalid and unknown fields.
+    JSON in UTF-8 (RFC 8259), repeats a member or has more than MAX_MEMBERS in one object. Invalid
+    for invalid and unknown fields.
     """
 
     DEFAULT_UNKNOWN_BY_LOCATION = {"json": None, "query": None}
@@ -64,7 +68,7 @@ def json_of(req: Request) -> Any:
         if nesting.is_too_deep(body):
             raise BadRequest
         return json.loads(
-            body.decode(), object_pairs_hook=_without_repeats, parse_constant=_reject_constant
+            body.decode(), object_pairs_hook=_members, parse_constant=_reject_constant
         )
     except ValueError:
         raise BadRequest from None
@@ -87,7 +91,9 @@ def _flat(messages: dict[Any, Any], path: str = "") -> dict[str, list[str]]:
     return flat
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(pairs) > MAX_MEMBERS:
+        raise ValueError("too many members")
     members = dict(pairs)
     if len(members) != len(pairs):
         raise ValueError("a member is repeated")

@@ -65,6 +65,14 @@ def lock(event_id: str, admission_ids: Collection[str], codes: Collection[str]) 
     return list(locked(query.order_by(Admission.id)))
 
 
+def stored_qrs(tenant_id: str, admission_ids: Collection[str]) -> set[str]:
+    """Return the texts of QR codes of a tenant's admissions, of their present generations."""
+    found = Admission.select(Admission.qr).where(
+        Admission.id.in_(list(admission_ids)), Admission.tenant == tenant_id
+    )
+    return {admission.qr for admission in found if admission.qr is not None}
+
+
 def codes_of_other_events(tenant_id: str, event_id: str, codes: Collection[str]) -> set[str]:
     """Return which of these codes belong to other events of the tenant."""
     if not codes:

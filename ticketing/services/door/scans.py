@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from datetime import datetime
 
 from peewee import IntegrityError
 
-from ticketing import clock, credentials, ids
+from ticketing import clock, ids
 from ticketing.conflicts import StillRunning
 from ticketing.constants import (
     UNDO_WITHIN,
@@ -19,12 +20,18 @@ from ticketing.constants import (
 from ticketing.db.connection import write_transaction
 from ticketing.models.admissions import Admission
 from ticketing.models.door import Scan
+from ticketing.services.access.rate_limits import OneAtATime
 from ticketing.services.door import scan_rows, single_scan, ticket_signing
 from ticketing.services.door.devices import DoorCaller
 from ticketing.services.door.scan_requests import Result, ScanRequest, new_row
+from ticketing.services.door.ticket_signing import Ticket
 from ticketing.services.notifications import facts, feed
 from ticketing.services.notifications.facts import Fact
 
+FEW_CHECKS = 20
+"""So many signatures of one request are always checked. A device that is online has fewer."""
+
+_many_checks = OneAtATime(retry_after=1)
 _ATTEMPTS = 5
 _NO_CONFLICT = (ScanOutcome.ADMITTED, ScanOutcome.WRONG_EVENT)
 
@@ -37,33 +44,57 @@ def submit(caller: DoorCaller, sent_at: datetime, requests: Sequence[ScanRequest
 
     `sent_at` is the device's clock when it sent them. A scan that was carried out before gets the
     same result again. StillRunning if other requests with the same nonces keep coming in between.
+    TooManyRequests if many unknown QR codes must be checked, and those of another request are.
     """
     admitted = single_scan.admit(caller, sent_at, requests[0]) if len(requests) == 1 else None
     if admitted is not None:
         return [admitted]
+    tickets = _genuine_tickets(caller.event.tenant_id, requests)
     for _ in range(_ATTEMPTS):
         try:
             with write_transaction():
-                return _Batch(caller, sent_at, requests).run()
+                return _Batch(caller, sent_at, requests, tickets).run()
         except IntegrityError:
             # Another request with the same nonce, or an undo of the same scan, was committed.
             continue
     raise StillRunning("Another request with the same scans is still running.")
 
 
+def _genuine_tickets(tenant_id: str, requests: Sequence[ScanRequest]) -> Mapping[str, Ticket]:
+    """Return the tickets of the QR codes that the tenant's keys have signed, by their texts.
+
+    To check a signature takes milliseconds. So it is done before the transaction, for which other
+    writers wait, and only for texts that are not stored. TooManyRequests if another thread of this
+    process checks more than FEW_CHECKS, and so does this request.
+    """
+    texts = {each.qr for each in requests if each.qr is not None}
+    read = {text: ticket_signing.read(text) for text in texts}
+    found = {text: ticket for text, ticket in read.items() if ticket is not None}
+    stored = scan_rows.stored_qrs(tenant_id, {each.admission_id for each in found.values()})
+    others = found.keys() - stored
+    if others:
+        keys = ticket_signing.stored_keys(tenant_id)
+        with _many_checks.turn() if len(others) > FEW_CHECKS else nullcontext():
+            forged = {each for each in others if not ticket_signing.is_genuine(found[each], keys)}
+        found = {text: ticket for text, ticket in found.items() if text not in forged}
+    return found
+
+
 class _Batch:
-    """The scans of one request, in its transaction."""
+    """The scans of one request, in its transaction. `tickets`: those that are genuine, by text."""
 
     def __init__(
-        self, caller: DoorCaller, sent_at: datetime, requests: Sequence[ScanRequest]
+        self,
+        caller: DoorCaller,
+        sent_at: datetime,
+        requests: Sequence[ScanRequest],
+        tickets: Mapping[str, Ticket],
     ) -> None:
         self._caller, self._event = caller, caller.event
         self._requests = requests
         self._sent_at, self._now = sent_at, clock.now()
         self._stored = self._find_stored()
-        self._tickets = {
-            each.qr: ticket_signing.read(each.qr) for each in requests if each.qr is not None
-        }
+        self._tickets = tickets
         self._happened: list[Fact] = []
         self._lock()
 
@@ -86,7 +117,7 @@ class _Batch:
 
     def _lock(self) -> None:
         """Lock all admissions of the request in one order, so that two requests never deadlock."""
-        tickets = [each for each in self._tickets.values() if each is not None]
+        tickets = self._tickets.values()
         named = {each.admission_id for each in tickets if each.event_id == self._event.id}
         named |= {each.admission_id for each in self._requests if each.admission_id is not None}
         undone = [self._stored.get(each.of) for each in self._requests if each.of is not None]
@@ -176,14 +207,8 @@ class _Batch:
         return ScanOutcome.WRONG_EVENT if code in self._elsewhere else ScanOutcome.UNKNOWN
 
     def _of_qr(self, text: str) -> Presented:
-        ticket = self._tickets[text]
+        ticket = self._tickets.get(text)
         if ticket is None:
-            return ScanOutcome.UNKNOWN
-        admission = self._by_id.get(ticket.admission_id)
-        if admission is not None and admission.qr and credentials.same(admission.qr, text):
-            return admission, admission.generation
-        # Only an unusual text is worth the time to check its signature.
-        if not ticket_signing.is_genuine(ticket, ticket_signing.stored_keys(self._event.tenant_id)):
             return ScanOutcome.UNKNOWN
         if ticket.event_id != self._event.id:
             return ScanOutcome.WRONG_EVENT

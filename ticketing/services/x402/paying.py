@@ -97,14 +97,17 @@ def _check_authorization(
         reason = "The signed transfer has expired."
     elif signed.valid_after > now:
         reason = "The signed transfer is not valid yet."
-    elif not _is_signed(payment, market):
+    elif not _is_signed(intent, payment, market):
         reason = "The signature is not the payer's."
     if reason is not None:
         raise requirements.asking(intent, market, config, reason)
 
 
-def _is_signed(payment: Payment, market: Market) -> bool:
-    """Return whether the payer signed, or is a contract: then the facilitator finds out."""
+def _is_signed(intent: PaymentIntent, payment: Payment, market: Market) -> bool:
+    """Return whether the payer signed, or is a contract: then the facilitator finds out.
+
+    ChainUnavailable if that is not known.
+    """
     signed = payment.authorization
     try:
         if signer(signed.digest(market.separator), payment.signature) == signed.sender:
@@ -112,7 +115,8 @@ def _is_signed(payment: Payment, market: Market) -> bool:
     except ValueError:
         pass
     try:
-        return connect(market.chain).has_code(signed.sender)
+        with node_places.place(intent.id):
+            return connect(market.chain).has_code(signed.sender)
     except RpcError:
         raise ChainUnavailable from None
 
@@ -138,10 +142,21 @@ def _conclude(
     intent, _ = sales.look(intent, config)
     if intent.status in settling.PAID:
         settlements.end(row, SettlementState.SETTLED)
-    elif verdict.outcome is Outcome.REFUSED and settling.is_unused(row, verdict, market):
+    elif verdict.outcome is Outcome.REFUSED and _is_unused(row, intent, verdict, market):
         settlements.end(row, SettlementState.FAILED)
         if intent.status == IntentStatus.AWAITING_PAYMENT:
             reason = f"The facilitator refused the payment: {verdict.reason}."
             raise requirements.asking(intent, market, config, reason)
     else:
         settlements.wait(row)
+
+
+def _is_unused(
+    row: X402Settlement, intent: PaymentIntent, verdict: Verdict, market: Market
+) -> bool:
+    """Return whether the chain does not have a refused transfer. If too many wait: not known."""
+    try:
+        with node_places.place(intent.id):
+            return settling.is_unused(row, verdict, market)
+    except NodesBusy:
+        return False
