@@ -9,17 +9,22 @@ from ticketing.chain.node import connect
 from tools.anvil import Anvil, ensure_token
 
 
+MOST_BLOCKS = 100
+"""After so many blocks another node is started: a reset node keeps few states of new blocks."""
+
+
 class Nodes:
     """The nodes of one process that runs tests: one at a time."""
 
     def __init__(self) -> None:
         self._node: Anvil | None = None
+        self._blocks = 0
 
     def take(self) -> Anvil:
         """Return a node with a new chain, the token and a funded buyer."""
         if self._node is None or not self._is_reset(self._node):
             self.stop()
-            self._node = Anvil()
+            self._node, self._blocks = Anvil(), 0
         connect.cache_clear()  # what the service found out about the chain before
         ensure_token(self._node.rpc)
         return self._node
@@ -31,10 +36,13 @@ class Nodes:
             self._node = None
 
     def _is_reset(self, node: Anvil) -> bool:
-        """Begin a new chain. Return False if the node no longer responds."""
+        """Begin a new chain. Return False if the node cannot, or has had too many blocks."""
         if not node.alive:
             return False
         try:
+            self._blocks += int(node.rpc("eth_blockNumber"), 16)
+            if self._blocks > MOST_BLOCKS:
+                return False
             first = int(node.rpc("eth_getBlockByNumber", "0x0", False)["timestamp"], 16)
             # anvil also resets its clock to the first block's time.
             now = 0
