@@ -8,7 +8,6 @@ import time
 from ticketing.chain.node import connect
 from tools.anvil import Anvil, ensure_token
 
-
 MOST_BLOCKS = 100
 """After so many blocks another node is started: a reset node keeps few states of new blocks."""
 
