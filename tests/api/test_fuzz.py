@@ -49,9 +49,9 @@ def headers_of(shop, credential):
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("credential", CREDENTIALS)
+@pytest.mark.parametrize("credential", ["admin", "none"])
 def test_no_answer_and_no_request_is_outside_the_document(shop, credential):
-    # The long run tries as much with every role.
+    # The long run tries every role, and more of each.
     fuzz(shop, credential, seed=1, examples=4 if credential == "admin" else 2)
 
 

@@ -8,6 +8,8 @@ from tests.support import mcp
 from tests.support.factories import in_days
 from tools import anvil
 
+pytestmark = pytest.mark.long
+
 BUYERS = {
     *("list_events", "get_event", "list_tickets", "quote"),
     *("order_ticket", "order_status", "cancel_order", "get_ticket"),

@@ -6,7 +6,10 @@ from playwright.sync_api import expect
 from tests.support.remote import eventually
 from ticketing.pages import door as page
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.parametrize("database_url", ["sqlite"], indirect=True),
+]
 
 SCANS = 50
 DAY = 24 * 60 * 60 * 1000

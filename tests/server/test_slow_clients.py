@@ -24,6 +24,8 @@ from tests.support.raw_http import (
 from tests.support.remote import eventually
 from ticketing.server.worker import REQUEST_SECONDS
 
+pytestmark = pytest.mark.long
+
 KEPT = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 LONG = b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
 LONGEST = LONG.replace(b"/openapi.json", b"/static/swagger-ui/swagger-ui-bundle.js")

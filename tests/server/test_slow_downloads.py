@@ -16,6 +16,8 @@ from tests.support.remote import PATIENCE_SECONDS, eventually
 from ticketing.server.worker import REQUEST_SECONDS
 from ticketing.web.download import MAX_MEMORY_BYTES
 
+pytestmark = pytest.mark.long
+
 ROWS = 10_000
 AT_ONCE = 6
 """More than the four threads of the server."""

@@ -15,6 +15,8 @@ from tests.support.x402 import BUYER_KEY, TOKEN
 from tools import agent, anvil
 from tools.demo_agent import CHAIN, put_usdc, start_facilitator
 
+pytestmark = pytest.mark.long
+
 BASE_SEPOLIA = CHAIN
 
 
