@@ -25,7 +25,10 @@ from tests.support.model_rows import (
 from ticketing.services.payments.reconciliation import reconcile
 
 LEAVES_OUT = {"lag", "omit_logs", "omit_tip_logs", "omit_new_logs"}
-"""Faults of a provider that hide payments for longer than one look."""
+"""Faults of a provider that hide payments until their order ends."""
+
+SCATTERS = {"scatter"}
+"""Faults that may hide a payment while its block is read, but not from every later answer."""
 
 
 class Model:
@@ -42,7 +45,10 @@ class Model:
         self._ever_final: Counter[str] = Counter()
         self._is_misled = False
         self.is_blind = False
-        """Whether a provider has left out payments for longer than one look."""
+        """Whether a provider has left out payments until their order ended."""
+
+        self.needs_balances = False
+        """Whether only an address's balance, a day after its order ended, may show a payment."""
 
         self.deepest = 0
         """The depth of the deepest reorganization so far."""
@@ -73,6 +79,7 @@ class Model:
         """Record that the provider omits data, or answers for another chain at times."""
         for fault in faults:
             self.is_blind |= fault in LEAVES_OUT
+            self.needs_balances |= fault in LEAVES_OUT | SCATTERS
             self._is_misled |= fault == "misroute"
 
     def see(self, chain: Any) -> None:

@@ -142,7 +142,7 @@ class Core:
         self.do(("mine", (self.settings.confirmations,)))
         for _ in range(2):
             self.do(("look_after_silence", (0,)))
-        if self.model.is_blind:
+        if self.model.needs_balances:
             # For a day only logs are read of ended orders. Then balances show what logs lacked.
             self.do(("pass_time", (100_000, True)))
             self.do(("look_after_silence", (0,)))
