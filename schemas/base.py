@@ -5,7 +5,7 @@ import json
 import re
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from marshmallow import Schema, ValidationError, fields, missing, validate
 
@@ -38,10 +38,16 @@ class BaseSchema(Schema):
     MAY_BE_ABSENT: ClassVar[bool] = False
     """Whether a missing body counts as an empty object."""
 
-    @classmethod
-    def example(cls) -> dict[str, Any]:
+    def example(self) -> dict[str, Any]:
         """Return an example, built from the fields' metadata."""
-        return {name: _example(name, field) for name, field in cls().fields.items()}
+        return {name: _example(name, field) for name, field in self.fields.items()}
+
+    def __deepcopy__(self, memo: object) -> Self:
+        """Return the same schema: it never changes.
+
+        flask-smorest copies the documentation of each view several times.
+        """
+        return self
 
 
 def _example(name: str, field: fields.Field[Any]) -> Any:

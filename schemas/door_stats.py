@@ -53,7 +53,7 @@ class RecordedScanSchema(BaseSchema):
         required=True,
         allow_none=True,
         attribute="scanned",
-        metadata=documented(ScannedAdmissionSchema.example()),
+        metadata=documented(ScannedAdmissionSchema().example()),
     )
     scanned_at = Instant(
         required=True, metadata={"description": "The device's time, corrected by `sent_at`."}

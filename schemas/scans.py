@@ -73,8 +73,7 @@ class ScanSchema(BaseSchema):
         metadata=documented(_NONCE, "Undo: the nonce of the scan that is undone."),
     )
 
-    @classmethod
-    def example(cls) -> dict[str, Any]:
+    def example(self) -> dict[str, Any]:
         """Return a scan of a QR code."""
         names = ("nonce", "kind", "qr", "at", "decided")
         return {name: value for name, value in super().example().items() if name in names}
@@ -121,7 +120,7 @@ class ScanResultSchema(BaseSchema):
         ScannedAdmissionSchema,
         required=True,
         allow_none=True,
-        metadata=documented(ScannedAdmissionSchema.example(), "Null if it is unknown here."),
+        metadata=documented(ScannedAdmissionSchema().example(), "Null if it is unknown here."),
     )
     first_at = Instant(
         required=True,

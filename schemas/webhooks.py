@@ -125,8 +125,7 @@ class WebhookResendSchema(BaseSchema):
         ),
     )
 
-    @classmethod
-    def example(cls) -> dict[str, Any]:
+    def example(self) -> dict[str, Any]:
         """Return one of the two ways."""
         return {"since": super().example()["since"]}
 

@@ -75,5 +75,5 @@ def test_the_checksum_tells_a_key_from_a_typo_and_from_the_documents_example(
         for place in range(len("ticketing_"), len(key)):
             wrong = key[:place] + ("0" if key[place] != "0" else "1") + key[place + 1 :]
             assert not is_api_key(wrong)
-    example = NewApiKeySchema.example()["key"]
+    example = NewApiKeySchema().example()["key"]
     assert re.fullmatch(rules["ticketing-api-key"]["regex"], example) and not is_api_key(example)

@@ -75,9 +75,10 @@ class ApiBlueprint(Blueprint):
     ) -> Callable[[View], View]:
         """Parse the JSON body or the query with `schema`, and pass the result to the view."""
         is_body = location == "json"
+        accepted = schema()
         if is_body:
-            options |= {"example": schema.example(), "required": not schema.MAY_BE_ABSENT}
-        decorator = super().arguments(schema(), location=location, **options)
+            options |= {"example": accepted.example(), "required": not schema.MAY_BE_ABSENT}
+        decorator = super().arguments(accepted, location=location, **options)
 
         def decorate(view: View) -> View:
             decorated: View = decorator(view)
@@ -92,7 +93,8 @@ class ApiBlueprint(Blueprint):
     ) -> Callable[[Callable[..., Any]], Callable[..., Response]]:
         """Serialize the view's result with `schema`, a class. None: the response has no body."""
         if schema is not None:
-            options |= {"schema": schema(), "example": schema.example()}
+            shown = schema()
+            options |= {"schema": shown, "example": shown.example()}
         decorate: Callable[[Callable[..., Any]], Callable[..., Response]] = super().response(
             status_code, **options
         )
@@ -103,7 +105,7 @@ class ApiBlueprint(Blueprint):
     ) -> Callable[[View], View]:
         """Document another response of a view. `schema` is a class."""
         decorate: Callable[[View], View] = super().alt_response(
-            status_code, response, schema=schema, example=schema.example(), **options
+            status_code, response, schema=schema, example=schema().example(), **options
         )
         return decorate
 
