@@ -26,10 +26,10 @@ PYTEST := $(BIN)/python -m pytest
 quick: .venv/tests ## Run the tests that need neither Postgres nor processes
 	@$(PYTEST) -m quick -n 2
 
-test: .venv/tests lint ## Lint, check types, run all tests except the long ones
+test: .venv/tests lint ## Lint, check types, run all tests except the long ones, on SQLite and Postgres
 	@$(PYTEST) -m "not long" -n 4 --dist worksteal  # on two cores: many tests wait for processes
 
-test-long: .venv/tests ## Run the long tests: processes that are killed, stopped or overloaded, fuzzing, long property runs
+test-long: .venv/tests ## Run the long tests: a browser, processes that are killed or overloaded, fuzzing, query plans
 	@$(PYTEST) -m long -n 4 --dist worksteal
 
 lint: .venv/tests ## Check style and types

@@ -11,6 +11,8 @@ from tests.support.fuzzing import IN_WORDS
 from tests.support.fuzzing_shop import open_shop
 from ticketing.constants import Role
 
+pytestmark = pytest.mark.long
+
 SECONDS = int(os.environ.get("FUZZ_SECONDS", "300"))
 """How long the long fuzz runs in all."""
 
@@ -51,11 +53,9 @@ def headers_of(shop, credential):
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("credential", ["admin", "none"])
 def test_no_answer_and_no_request_is_outside_the_document(shop, credential):
-    # The long run tries every role, and more of each.
     fuzz(shop, credential, seed=1, examples=4 if credential == "admin" else 2)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("credential", CREDENTIALS)
 def test_nor_is_any_where_more_is_tried_at_random(shop, credential):
     seed = random.SystemRandom().getrandbits(32)

@@ -17,6 +17,8 @@ from tests.support.webhook_endpoints import new_webhook
 from ticketing.config import load
 from ticketing.db.connection import database, is_sqlite
 
+pytestmark = pytest.mark.long
+
 only_once = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 """For a test that uses both databases itself."""
 

@@ -10,6 +10,8 @@ from tests.support.factories import new_xpub
 from tests.support.remote import PATIENCE_SECONDS
 from tools.stack import ROOT
 
+pytestmark = pytest.mark.long
+
 
 def commands(name, start="", end=""):
     """The indented lines of a document, between two headings."""

@@ -12,6 +12,8 @@ import pytest
 from tests.support.remote import PATIENCE_SECONDS
 from tools.stack import ROOT, free_port
 
+pytestmark = pytest.mark.long
+
 FILES = {
     "DEMO_FILE": "demo.json",
     "CHAIN_STATE_FILE": "chain.json",

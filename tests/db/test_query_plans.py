@@ -33,6 +33,8 @@ from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from tools import anvil
 
+pytestmark = pytest.mark.long
+
 SCALE = Scale(tenants=50, events=400, intents=6_000)
 PASSWORD = "correct horse battery staple"
 DAY = 86_400

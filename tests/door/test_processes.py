@@ -15,6 +15,8 @@ from ticketing.models.door import DoorDevice, Scan
 from ticketing.models.events import Event
 from tools.client import Client
 
+pytestmark = pytest.mark.long
+
 DEVICES = 200
 
 

@@ -14,6 +14,8 @@ from ticketing.db.connection import database
 from tools import anvil
 from tools.stack import Stack, StackFailed
 
+pytestmark = pytest.mark.long
+
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 on_postgres = pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
 
@@ -46,7 +48,6 @@ def read_only(path):
     return sqlite3.connect(f"file:{path}?mode=ro", uri=True)
 
 
-@pytest.mark.long
 @on_sqlite
 def test_a_backup_made_while_buyers_buy_is_whole_and_its_books_are_right(
     stack, node, remote, tmp_path

@@ -13,6 +13,8 @@ from tests.support.factories import PRICE
 from tests.support.remote import PATIENCE_SECONDS, RemoteOrganizer, eventually
 from tools import anvil
 
+pytestmark = pytest.mark.long
+
 KILLS, PAYMENTS = 40, 60
 """The loop ends after this many of each, however long it takes."""
 
@@ -104,7 +106,6 @@ def kill_until_it_is_enough(stack, buyers):
         kills += 1
 
 
-@pytest.mark.long
 def test_kills_in_a_loop_under_load_lose_nothing(stack, remote, node):
     stack.start_worker()
     ticket = remote.ticket(capacity=None)

@@ -17,6 +17,8 @@ from tools import anvil
 from tools.client import Client
 from tools.stack import ROOT, free_port
 
+pytestmark = pytest.mark.long
+
 BUYERS, SEATS = 200, 50
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -56,7 +58,6 @@ def test_the_worker_confirms_and_expires_without_being_asked(stack, node, remote
     assert (now["held"], now["sold"]) == (0, 1)
 
 
-@pytest.mark.long
 def test_a_killed_worker_and_a_killed_web_server_lose_no_payment(stack, node, remote):
     ticket = remote.ticket()
     stack.start_worker()
@@ -73,7 +74,6 @@ def test_a_killed_worker_and_a_killed_web_server_lose_no_payment(stack, node, re
     assert remote.read(ticket)["sold"] == 1
 
 
-@pytest.mark.long
 def test_two_workers_and_purchases_at_once_issue_once(stack, node, remote):
     ticket = remote.ticket(capacity=None)
     stack.start_worker()
@@ -113,7 +113,6 @@ def test_revoking_a_key_ends_its_jwts_in_every_process_at_once(stack, remote):
         assert {answer.status for answer in after} == {401}
 
 
-@pytest.mark.long
 def test_an_rpc_that_goes_away_degrades_and_comes_back(stack, node, remote):
     ticket = remote.ticket()
     stack.start_worker()
@@ -135,7 +134,6 @@ def test_an_rpc_that_goes_away_degrades_and_comes_back(stack, node, remote):
     assert f":{port}" not in stack.log_path.read_text()
 
 
-@pytest.mark.long
 def test_sigterm_ends_web_and_worker_cleanly(stack, node, remote):
     stack.start_worker()
     eventually(lambda: remote.ready()["chains"][0]["block_number"] is not None)
@@ -216,7 +214,6 @@ def test_the_demo_sells_a_ticket_from_nothing(kind, request, starts_processes):
     assert max(map(len, done.stdout.splitlines())) < 600
 
 
-@pytest.mark.long
 def test_a_chain_that_was_refused_is_taken_once_it_is_right(stack, node, remote):
     ticket = remote.ticket(capacity=None)
     with BadNode(node.url) as proxy:

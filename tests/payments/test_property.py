@@ -227,11 +227,7 @@ def on_real_node(new_world):
 
 
 def test_the_books_hold_on_a_fake_chain(new_world):
-    run(on_fake_chain(new_world), examples=20)
-
-
-def test_the_books_hold_on_a_real_node(new_world, starts_processes):
-    run(on_real_node(new_world), examples=4)
+    run(on_fake_chain(new_world), examples=10)
 
 
 @pytest.mark.long
@@ -240,5 +236,5 @@ def test_the_books_hold_on_a_fake_chain_for_long(new_world):
 
 
 @pytest.mark.long
-def test_the_books_hold_on_a_real_node_for_long(new_world, starts_processes):
+def test_the_books_hold_on_a_real_node(new_world, starts_processes):
     run(on_real_node(new_world), examples=30, is_long=True)

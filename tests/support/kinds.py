@@ -1,7 +1,7 @@
-"""Gives each test the marker `quick` if it starts no process and needs no Postgres.
+"""Gives each test the marker `quick` or `long` where that follows from what it uses.
 
-There is no list. A test is quick unless it uses the fixture `starts_processes`, directly or
-indirectly, runs on Postgres, or is marked `long`. A quick test that starts a process fails.
+A test in a browser is long. A test is quick unless it is long, runs on Postgres, or uses the
+fixture `starts_processes`, directly or indirectly. A quick test that starts a process fails.
 """
 
 import subprocess
@@ -15,6 +15,8 @@ import pytest
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Set the markers before pytest evaluates `-m`."""
     for item in items:
+        if "chromium" in getattr(item, "fixturenames", ()):
+            item.add_marker("long")
         if is_quick(item):
             item.add_marker("quick")
 

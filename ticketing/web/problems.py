@@ -118,7 +118,9 @@ def example_of(error: type[TicketingError]) -> dict[str, Any]:
         detail=error.detail,
         request_id="req_06f3x5z8k2m1",
     )
-    return {**example, "errors": ProblemSchema().example()["errors"]} if error is Invalid else example
+    return (
+        {**example, "errors": ProblemSchema().example()["errors"]} if error is Invalid else example
+    )
 
 
 def _problem(status: int, title: str, code: str, detail: str, **extensions: Any) -> Response:
