@@ -10,6 +10,10 @@ TABLES = {
     "payment": "payments",
 }
 
+BOOKS = ["events", "ticket_types", "event_stock", "payment_intents"]
+BOOKS += ["admissions", "payments", "refunds"]
+"""The tables with the books, each after those that it refers to."""
+
 
 def change_stock(to):
     return f"UPDATE event_stock SET {to} WHERE event_id = '{{event}}'"

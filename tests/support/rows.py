@@ -1,6 +1,7 @@
 """Everything that is stored, for tests of what must or must not be."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from ticketing.db.connection import database
 
@@ -10,3 +11,17 @@ def rows() -> Iterator[tuple[str, str]]:
     for table in sorted(database.get_tables()):
         found = database.execute_sql(f'SELECT * FROM "{table}"').fetchall()
         yield from ((table, each) for each in sorted(map(repr, found)))
+
+
+@contextmanager
+def restored(tables: Sequence[str]) -> Iterator[None]:
+    """Restore the rows of these tables at the end. Each table follows those that it refers to."""
+    kept = {table: database.execute_sql(f'SELECT * FROM "{table}"').fetchall() for table in tables}
+    yield
+    with database.atomic():
+        for table in reversed(tables):
+            database.execute_sql(f'DELETE FROM "{table}"')
+        for table, found in kept.items():
+            for row in found:
+                values = ", ".join([database.param] * len(row))
+                database.execute_sql(f'INSERT INTO "{table}" VALUES ({values})', row)
