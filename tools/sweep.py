@@ -28,7 +28,7 @@ import json
 import secrets
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -189,8 +189,8 @@ def find_payouts(options: argparse.Namespace) -> list[Payout]:
     ]
 
 
-def main() -> None:
-    """Sign all transfers, or exit with the reason."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Sign all transfers, or exit with the reason. The default arguments are the command line's."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.sweep",
         description="Sign, offline, transfers from exported addresses: all to one, or refunds.",
@@ -221,7 +221,7 @@ def main() -> None:
     )
     add("--skip-others", action="store_true", help="skip addresses of other wallets")
     add("--output", type=Path, help="the file to write; default: standard output")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     given = [options.csv is not None, options.to is not None]
     if given != [options.refunds is None] * 2:
         parser.error("give either a wallet export and --to, or --refunds")

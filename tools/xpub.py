@@ -97,8 +97,11 @@ def seed_of(phrase: str) -> bytes:
         raise Refused("this is not a valid seed phrase") from None
 
 
-def main() -> None:
-    """Print the xpub of an account and its first address, or exit with the reason."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the xpub of an account and its first address, or exit with the reason.
+
+    The default arguments are the command line's.
+    """
     parser = argparse.ArgumentParser(
         prog="python -m tools.xpub",
         description=__doc__,
@@ -111,7 +114,7 @@ def main() -> None:
         metavar="N",
         help="N of m/44'/60'/N', a number without another use; default: %(default)s",
     )
-    account = parser.parse_args().account
+    account = parser.parse_args(arguments).account
     try:
         key, xpub = derive(seed_of(ask_phrase()), (PURPOSE, ETHER, account))
     except Refused as refusal:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from app import create_app
+from tests.support.databases import only_once
 from tests.support.factories import Organizer, new_organizer
 from tests.support.field_values import SHOWN_AS_DEFAULT
 from tests.support.odd_values import NOT_JSON, fits, read_back, well_formed
@@ -18,9 +19,6 @@ from ticketing.config import load
 from ticketing.db.connection import database, is_sqlite
 
 pytestmark = pytest.mark.long
-
-only_once = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-"""For a test that uses both databases itself."""
 
 _INTENT = "/v1/admin/tenants/{tenant}/intents/{intent_id}"
 READ_ELSEWHERE = {"/preflight": _INTENT, "/x402/": _INTENT}

@@ -1,22 +1,20 @@
 """Every command of an operator works, and refuses in one sentence."""
 
 import json
+import os
 import re
-import subprocess
-import sys
 from datetime import UTC, datetime
 
 import pytest
 
-from app import create_app
+from app import configure, create_app
 from tests.conftest import SECRET_KEY
+from tests.support.databases import only_once
 from tests.support.factories import Api, cli, new_organizer, new_xpub, run
-from tests.support.remote import PATIENCE_SECONDS
 from ticketing.config import load
 from ticketing.db import migrate
 from ticketing.db.connection import database
 from tools.anvil import DEMO_XPUB
-from tools.stack import ROOT
 
 FLASK = ("flask", "--app", "app")
 EMAIL, PASSWORD = "ada@example.org", "correct horse battery staple"
@@ -45,16 +43,6 @@ def one_sentence(done):
 
 def exchanged(app, key):
     return Api(app.test_client()).post("/v1/auth/token", {"api_key": key}).json
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def environ_of_nothing(request, tmp_path, worker_id, starts_processes):
-    """The configuration of a service with an empty database, without migrations."""
-    if request.param == "sqlite":
-        url = f"sqlite:///{tmp_path}/deeper/empty.db"
-    else:
-        url = request.getfixturevalue("postgres").create_database(f"empty_{worker_id}")
-    return {"SECRET_KEY": SECRET_KEY, "DATABASE_URL": url}
 
 
 def test_a_tenant_is_made_with_its_first_admin_key(app):
@@ -186,57 +174,26 @@ def test_an_unknown_member_cannot_be_disabled(app, acme):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "stdin"),
+    "arguments",
     [
-        (("tenants", "create", "other", "--name", NOT_UNICODE), b""),
-        (("keys", "create", "acme", "--name", NOT_UNICODE, "--role", "read"), b""),
-        (("members", "add", "acme", NOT_UNICODE + b"@a.io", *MEMBER[4:]), PASSWORD.encode()),
-        (MEMBER, NOT_UNICODE * 4),
+        ("keys", "create", "acme", "--name", os.fsdecode(NOT_UNICODE), "--role", "read"),
+        ("members", "add", "acme", os.fsdecode(NOT_UNICODE + b"@a.io"), *MEMBER[4:]),
     ],
+    ids=ascii,
 )
-def test_text_that_is_not_unicode_is_refused_in_one_sentence(
+def test_arguments_that_are_not_unicode_are_refused_in_one_sentence(app, acme, arguments):
+    refused(app, *arguments, stdin=PASSWORD)
+
+
+@only_once
+@pytest.mark.parametrize(
+    ("arguments", "stdin"),
+    [(("tenants", "create", "other", "--name", NOT_UNICODE), b""), (MEMBER, NOT_UNICODE * 4)],
+)
+def test_a_process_refuses_text_that_is_not_unicode(
     environ, acme, arguments, stdin, starts_processes
 ):
     one_sentence(run(environ, *FLASK, *arguments, stdin=stdin))
-
-
-def test_migrating_twice_finds_nothing_to_do_and_goes_down_and_up_again(environ_of_nothing):
-    def migrate(*arguments, stdin=""):
-        return run(environ_of_nothing, *FLASK, "db", *arguments, stdin=stdin)
-
-    assert migrate("downgrade", "--yes").stdout.strip() == "nothing to revert"
-    first, second = migrate("upgrade"), migrate("upgrade")
-    assert (first.returncode, second.returncode) == (0, 0), first.stderr
-    assert first.stderr == ""
-    assert first.stdout.startswith("applied 0001_")
-    assert second.stdout.strip() == "nothing to apply"
-    newest = first.stdout.split()[-1]
-    assert migrate("downgrade", stdin="n\n").returncode == 1
-    assert migrate("downgrade", "--yes").stdout.strip() == f"reverted {newest}"
-    assert migrate("upgrade").stdout.strip() == f"applied {newest}"
-
-
-def test_eight_processes_may_migrate_an_empty_database_at_once(environ_of_nothing):
-    started = [
-        subprocess.Popen(
-            [sys.executable, "-m", *FLASK, "db", "upgrade"],
-            cwd=ROOT,
-            env={"FLASK_SKIP_DOTENV": "1", **environ_of_nothing},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(8)
-    ]
-    told = [process.communicate(timeout=PATIENCE_SECONDS) for process in started]
-    assert [process.returncode for process in started] == [0] * 8, told
-    assert sum("applied 0001_" in out for out, _ in told) == 1
-    assert all("applied" in out or "nothing to apply" in out for out, _ in told)
-
-
-def test_a_database_that_is_not_migrated_is_told_in_one_sentence(environ_of_nothing):
-    done = run(environ_of_nothing, *FLASK, "tenants", "create", "acme", "--name", "Acme")
-    assert "db upgrade" in one_sentence(done)
 
 
 @pytest.mark.parametrize(
@@ -251,6 +208,7 @@ def test_an_unreachable_database_is_told_in_one_sentence_without_its_password(
     assert "DATABASE_URL" in told and "hunter2" not in told
 
 
+@only_once
 def test_a_chain_that_cannot_be_seen_is_named_without_its_url(environ, acme, starts_processes):
     environ["RPC_URL_31337"] = "http://someone:hunter2@127.0.0.1:9/v3/an-api-key"
     told = one_sentence(run(environ, *FLASK, "worker", "--once"))
@@ -258,6 +216,7 @@ def test_a_chain_that_cannot_be_seen_is_named_without_its_url(environ, acme, sta
     assert not any(part in told for part in ("hunter2", "an-api-key", "http:", "127.0.0.1"))
 
 
+@only_once
 def test_the_log_tells_the_time_in_utc(environ, acme, node):
     before = datetime.now(UTC).replace(microsecond=0)
     done = run({**environ, "TZ": "Asia/Tokyo"}, *FLASK, "worker", "--once")
@@ -267,10 +226,13 @@ def test_the_log_tells_the_time_in_utc(environ, acme, node):
     assert before <= datetime.fromisoformat(time) <= datetime.now(UTC)
 
 
-def test_paying_by_hand_is_there_only_with_the_local_chain(environ, starts_processes):
-    assert " dev " in run(environ, *FLASK, "--help").stdout
+@only_once
+def test_paying_by_hand_is_there_only_with_the_local_chain(app, environ):
+    assert " dev " in cli(app, "--help")
     del environ["RPC_URL_31337"]
-    assert " dev " not in run(environ, *FLASK, "--help").stdout
+    configure(app, load(environ))
+    assert " dev " not in cli(app, "--help")
+    assert "No such command 'dev'" in refused(app, "dev", exit_code=2)
 
 
 def test_a_refused_command_keeps_no_connection_open(app, acme):

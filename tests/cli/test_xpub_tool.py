@@ -3,15 +3,19 @@
 import pytest
 from eth_account import Account
 
-from tests.support.factories import run
-from tests.support.terminal import offline_environ, type_phrase
+from tests.support.terminal import (
+    PHRASE,
+    call,
+    offline_environ,
+    run_without_terminal,
+    type_phrase,
+)
 from ticketing.chain import xpub as xpubs
 from tools import anvil
-from tools.xpub import Key, derive
+from tools.xpub import Key, derive, main
 
-pytestmark = pytest.mark.usefixtures("starts_processes")
-
-PHRASE = "test test test test test test test test test test test junk"
+MODULE = "tools.xpub"
+NOT_VALID = "Error: this is not a valid seed phrase."
 
 # The hardened paths of BIP-32's test vectors 1, 3 (a private key with a leading zero) and 4.
 VECTORS = [
@@ -38,7 +42,8 @@ VECTORS = [
 
 
 @pytest.fixture
-def offline(tmp_path):
+def offline(tmp_path, starts_processes):
+    """An environment in which a Python process that opens a socket ends at once."""
     return offline_environ(str(tmp_path))
 
 
@@ -52,9 +57,9 @@ def test_keys_are_those_of_bip_32(seed, path, xpub):
 
 
 @pytest.mark.parametrize("account", [0, 1, 7, 2**31 - 1])
-def test_it_prints_the_xpub_whose_addresses_the_phrase_owns(offline, account):
-    code, out, said = type_phrase(offline, "tools.xpub", ["--account", str(account)], PHRASE)
-    assert (code, said.strip()) == (0, "")
+def test_it_prints_the_xpub_whose_addresses_the_phrase_owns(account):
+    code, out, told = call(main, ["--account", str(account)], PHRASE)
+    assert (code, told) == (0, "")
     printed = shown(out)
     assert printed["account"] == f"m/44'/60'/{account}'"
     Account.enable_unaudited_hdwallet_features()
@@ -67,32 +72,42 @@ def test_it_prints_the_xpub_whose_addresses_the_phrase_owns(offline, account):
     assert printed["xpub"] == known.get(account, printed["xpub"])
 
 
-def test_the_account_is_by_default_one_that_wallets_do_not_use(offline):
-    _, out, _ = type_phrase(offline, "tools.xpub", [], f"  {PHRASE.replace(' ', '  ')} ")
+def test_it_asks_offline_at_a_terminal(offline):
+    code, out, told = type_phrase(offline, MODULE, ["--account", "1"], PHRASE)
+    assert (code, told.strip()) == (0, "")
+    assert shown(out)["xpub"] == anvil.SELLER_XPUB
+
+
+def test_a_wrong_phrase_is_not_repeated_at_the_terminal(offline):
+    code, out, told = type_phrase(offline, MODULE, [], f"{PHRASE} junk")
+    assert (code, out, told.strip()) == (1, "", NOT_VALID)
+
+
+def test_without_a_terminal_nothing_is_asked(offline):
+    told = "Error: type the seed phrase at a terminal: there is none.\n"
+    assert run_without_terminal(offline, MODULE, [], f"{PHRASE}\n") == (1, "", told)
+
+
+def test_the_account_is_by_default_one_that_wallets_do_not_use():
+    _, out, _ = call(main, [], f"  {PHRASE.replace(' ', '  ')} ")
     assert shown(out)["account"] == "m/44'/60'/7'"
 
 
 @pytest.mark.parametrize("phrase", [PHRASE.replace("junk", "test"), "junk", f"{PHRASE} junk"])
-def test_a_wrong_phrase_is_refused_and_not_repeated(offline, phrase):
-    code, out, said = type_phrase(offline, "tools.xpub", [], phrase)
-    assert (code, out, said.strip()) == (1, "", "Error: this is not a valid seed phrase.")
+def test_a_wrong_phrase_is_refused_and_not_repeated(phrase):
+    assert call(main, [], phrase) == (1, "", f"{NOT_VALID}\n")
 
 
 @pytest.mark.parametrize("account", ["-1", "0x7", "2147483648", "7'", "", "²", "9" * 5000])
-def test_a_wrong_account_number_is_refused(offline, account):
-    done = run(offline, "tools.xpub", f"--account={account}")
-    assert done.returncode == 2 and "argument --account: " in done.stderr
+def test_a_wrong_account_number_is_refused(account):
+    code, out, told = call(main, [f"--account={account}"])
+    assert (code, out) == (2, "") and "argument --account: " in told
 
 
-def test_without_a_terminal_nothing_is_asked(offline):
-    done = run(offline, "tools.xpub", stdin=PHRASE)
-    assert done.returncode == 1 and "at a terminal" in done.stderr
-    assert PHRASE not in done.stdout + done.stderr
-
-
-def test_help_says_which_accounts_are_safe(offline):
-    said = run(offline, "tools.xpub", "--help").stdout
-    assert "MetaMask" in said and "Ledger Live" in said and "default: 7" in said
+def test_help_says_which_accounts_are_safe():
+    code, told, _ = call(main, ["--help"])
+    assert code == 0
+    assert "MetaMask" in told and "Ledger Live" in told and "default: 7" in told
 
 
 def test_a_key_is_never_printed():

@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from tests.support.factories import PRICE, cli, new_organizer, run, worker_once
+from tests.support.databases import only_once
+from tests.support.factories import PRICE, cli, new_organizer, worker_once
 from tests.support.refunds import (
     FRIEND_ADDRESS,
     STRANGER_ADDRESS,
@@ -17,16 +18,13 @@ from tests.support.refunds import (
     waive,
 )
 from tests.support.relayer import held, submit
-from tests.support.terminal import PHRASE, offline_environ, type_phrase
+from tests.support.terminal import PHRASE, call, offline_environ, type_phrase
+from ticketing.chain.xpub import derive_address
 from tools import anvil
+from tools.sweep import main
+from tools.sweep_refunds import COLUMNS
 
 TERMS = ("--chain-id", "31337", "--token-name", "USD Coin", "--token-version", "2")
-
-
-@pytest.fixture
-def offline(tmp_path):
-    """An environment in which a Python process that opens a socket dies."""
-    return offline_environ(str(tmp_path))
 
 
 @pytest.fixture
@@ -56,10 +54,9 @@ def export(organizer, path):
         return list(csv.DictReader(file))
 
 
-def sign(offline, path, *options):
+def sign(path):
     """Sign what an export says; return the authorizations and what was told."""
-    arguments = ["--refunds", str(path), "--account", "1", *TERMS, *options]
-    code, out, told = type_phrase(offline, "tools.sweep", arguments, PHRASE)
+    code, out, told = call(main, ["--refunds", str(path), "--account", "1", *TERMS], PHRASE)
     assert code == 0, told
     return json.loads(out), told
 
@@ -82,6 +79,7 @@ def test_the_export_says_what_is_owed_from_where_to_whom(demo, node, buyers, tmp
     assert [(row["refund_address"], row["send"]) for row in rows[1:]] == [("", "no_refund_address")]
 
 
+@only_once
 def test_only_the_owner_of_the_file_reads_it(demo, node, buyers, tmp_path):
     path, before = tmp_path / "refunds.csv", os.umask(0)
     try:
@@ -91,13 +89,11 @@ def test_only_the_owner_of_the_file_reads_it(demo, node, buyers, tmp_path):
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_the_organizer_signs_offline_and_a_relayer_pays_the_gas(
-    demo, node, buyers, offline, tmp_path
-):
+def test_a_relayer_submits_what_the_organizer_signs_and_pays_the_gas(demo, node, buyers, tmp_path):
     path = tmp_path / "refunds.csv"
     export(demo, path)
     before = int(time.time())
-    authorizations, told = sign(offline, path)
+    authorizations, told = sign(path)
     assert "skipped (no refund address): 1" in told
     assert "signed 2 transfers of 14 atomic units in all" in told
     assert [(each["to"], each["value"]) for each in authorizations] == [
@@ -113,14 +109,14 @@ def test_the_organizer_signs_offline_and_a_relayer_pays_the_gas(
     assert [each["intent_id"] for each in listed(demo)] == [buyers[2].intent["id"]]
 
 
-def test_two_exports_cannot_both_pay(demo, node, buyers, offline, tmp_path):
+def test_two_exports_cannot_both_pay(demo, node, buyers, tmp_path):
     """The second was made before the first was settled, and after the buyer changed the address."""
     first, second = tmp_path / "first.csv", tmp_path / "second.csv"
     export(demo, first)
     state(buyers[0], STRANGER_ADDRESS)
     export(demo, second)
-    (one, *_), _ = sign(offline, first)
-    (other, *_), _ = sign(offline, second)
+    (one, *_), _ = sign(first)
+    (other, *_), _ = sign(second)
     assert one["nonce"] == other["nonce"]
     assert (one["to"], other["to"]) == (FRIEND_ADDRESS, STRANGER_ADDRESS)
     tx_hash = submit(node, one)
@@ -129,22 +125,22 @@ def test_two_exports_cannot_both_pay(demo, node, buyers, offline, tmp_path):
     assert settled(demo, buyers[0], tx_hash) == 7
 
 
-def test_what_becomes_owed_after_a_settle_can_be_paid(demo, node, buyers, offline, tmp_path):
+def test_what_becomes_owed_after_a_settle_can_be_paid(demo, node, buyers, tmp_path):
     path = tmp_path / "refunds.csv"
     export(demo, path)
-    (one, *_), _ = sign(offline, path)
+    (one, *_), _ = sign(path)
     settled(demo, buyers[0], submit(node, one))
     buyers[0].pay(node, 5)
     worker_once(demo.app)
     rows = export(demo, path)
     assert (rows[0]["amount"], rows[0]["settled_refunds"]) == ("5", "1")
-    (another, *_), _ = sign(offline, path)
+    (another, *_), _ = sign(path)
     assert another["nonce"] != one["nonce"]
     assert settled(demo, buyers[0], submit(node, another)) == 12
     assert held(node, FRIEND_ADDRESS) == 12
 
 
-def test_an_address_that_holds_too_little_is_left_out(demo, node, buyers, offline, tmp_path):
+def test_an_address_that_holds_too_little_is_left_out(demo, node, buyers, tmp_path):
     """Its owner has swept it: what is owed must be paid from elsewhere."""
     path, swept = tmp_path / "refunds.csv", buyers[0].intent["address"]
     node.rpc("anvil_impersonateAccount", swept)
@@ -157,47 +153,75 @@ def test_an_address_that_holds_too_little_is_left_out(demo, node, buyers, offlin
         ("6", "balance_too_low"),
         (str(PRICE + 7), "yes"),
     ]
-    authorizations, told = sign(offline, path)
+    authorizations, told = sign(path)
     assert [each["to"] for each in authorizations] == [STRANGER_ADDRESS]
     assert "skipped (balance too low): 1" in told
 
 
-def type_phrase_refused(offline, path, *options):
-    """Run the tool where it refuses before it asks for the phrase."""
-    arguments = ("--refunds", str(path), "--account", "1", *TERMS, *options)
-    done = run(offline, "tools.sweep", *arguments)
-    return done.returncode, done.stdout, done.stderr
+@pytest.fixture
+def refunds(tmp_path):
+    """An export as the service writes it: two refunds may be sent, and one has no address."""
+    path = tmp_path / "refunds.csv"
+    rows = [
+        (
+            *(f"int_{index}", derive_address(anvil.SELLER_XPUB, index), f"0/{index}", "31337"),
+            *(anvil.TOKEN_ADDRESS, str(PRICE + 7), to, "7", "0", send),
+        )
+        for index, (to, send) in enumerate(
+            [(FRIEND_ADDRESS, "yes"), (STRANGER_ADDRESS, "yes"), ("", "no_refund_address")], start=1
+        )
+    ]
+    path.write_text("".join(f"{','.join(row)}\n" for row in (COLUMNS, *rows)))
+    return path
+
+
+def test_the_organizer_signs_offline_at_a_terminal(tmp_path, starts_processes, refunds):
+    offline = offline_environ(str(tmp_path))
+    arguments = ["--refunds", str(refunds), "--account", "1", *TERMS]
+    code, out, told = type_phrase(offline, "tools.sweep", arguments, PHRASE)
+    assert code == 0, told
+    assert told.splitlines() == [
+        "skipped (no refund address): 1",
+        "",  # the end of the prompt's line
+        "signed 2 transfers of 14 atomic units in all",
+    ]
+    assert [each["to"] for each in json.loads(out)] == [FRIEND_ADDRESS, STRANGER_ADDRESS]
 
 
 @pytest.mark.parametrize(
-    ("change", "options", "sentence"),
+    ("old", "new", "options", "sentence"),
     [
-        (lambda text: text.replace("settled_refunds", "settled"), (), "is not an export"),
-        (lambda text: text.replace(FRIEND_ADDRESS, FRIEND_ADDRESS.lower()), (), "row 2 of"),
-        (lambda text: text.replace(FRIEND_ADDRESS, ""), (), "row 2 of"),
-        (lambda text: text.replace(",7,0,", ",7000000000,0,"), (), "row 2 of"),
-        (lambda text: text.replace(",yes", ",perhaps"), (), "row 2 of"),
-        (lambda text: text.replace(",yes", ",not_seen"), (), "all refunds on chain 31337 are"),
-        (lambda text: text.replace(",31337,", ",1,"), (), "no refund of the export is due"),
-        (lambda text: text.replace(FRIEND_ADDRESS, anvil.TOKEN_ADDRESS), (), "or the token's"),
-        (lambda text: text, ("--valid-seconds", "259201"), "--valid-seconds is above 259200"),
+        ("settled_refunds", "settled", (), "is not an export"),
+        (FRIEND_ADDRESS, FRIEND_ADDRESS.lower(), (), "row 2 of"),
+        (FRIEND_ADDRESS, "", (), "row 2 of"),
+        (",7,0,", ",7000000000,0,", (), "row 2 of"),
+        (",yes", ",perhaps", (), "row 2 of"),
+        (",yes", ",not_seen", (), "all refunds on chain 31337 are"),
+        (",31337,", ",1,", (), "no refund of the export is due"),
+        (FRIEND_ADDRESS, anvil.TOKEN_ADDRESS, (), "or the token's"),
+        ("", "", ("--valid-seconds", "259201"), "--valid-seconds is above 259200"),
     ],
 )
-def test_a_wrong_export_is_refused(
-    demo, node, buyers, offline, tmp_path, change, options, sentence
-):
-    path = tmp_path / "refunds.csv"
-    export(demo, path)
-    path.write_text(change(path.read_text()))
-    code, out, told = type_phrase_refused(offline, path, *options)
+def test_a_wrong_export_is_refused(refunds, old, new, options, sentence):
+    text = refunds.read_text()
+    assert old in text
+    refunds.write_text(text.replace(old, new))
+    code, out, told = call(main, ["--refunds", str(refunds), "--account", "1", *TERMS, *options])
     assert (code, out) == (1, "")
     assert sentence in told and "Nothing was signed." in told
 
 
-@pytest.mark.parametrize("options", [(), ("addresses.csv",), ("--to", FRIEND_ADDRESS)])
-def test_it_either_sweeps_or_pays_refunds(offline, starts_processes, options):
-    done = run(offline, "tools.sweep", *options, *TERMS)
-    assert done.returncode == 2 and "--refunds" in done.stderr
-    if options:
-        done = run(offline, "tools.sweep", *options, "--refunds", "refunds.csv", *TERMS)
-        assert done.returncode == 2 and "--refunds" in done.stderr
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("addresses.csv",),
+        ("addresses.csv", "--refunds", "refunds.csv"),
+        ("--to", FRIEND_ADDRESS),
+        ("--to", FRIEND_ADDRESS, "--refunds", "refunds.csv"),
+    ],
+)
+def test_it_either_sweeps_or_pays_refunds(options):
+    code, out, told = call(main, [*options, *TERMS])
+    assert (code, out) == (2, "") and "--refunds" in told
+    assert "give either a wallet export and --to, or --refunds" in told

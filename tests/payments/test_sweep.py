@@ -1,60 +1,125 @@
 """The owner of the money moves it, offline."""
 
 import json
-import subprocess
-import sys
 import time
 
 import pytest
 
-from tests.support.factories import PRICE, cli, new_organizer, new_xpub, run, worker_once
+from tests.support.databases import only_once
+from tests.support.factories import PRICE, cli, new_organizer, new_xpub, worker_once
 from tests.support.relayer import held, submit
-from tests.support.remote import PATIENCE_SECONDS
-from tests.support.terminal import PHRASE, offline_environ, type_phrase
+from tests.support.terminal import (
+    PHRASE,
+    call,
+    offline_environ,
+    run_without_terminal,
+    type_phrase,
+)
 from ticketing.chain.xpub import derive_address
 from tools import anvil
-from tools.stack import ROOT
+from tools.sweep import main
+from tools.sweep_export import COLUMNS
 
 ANOTHER_PHRASE = "legal winner thank year wave sausage worth useful legal winner thank yellow"
 SAFE = "0x00000000219ab540356cBB839Cbe05303d7705Fa"
+TERMS = ("--token-name", "USD Coin", "--token-version", "2")
+ADDRESSES = [derive_address(anvil.SELLER_XPUB, index) for index in range(8)]
+LAST_INDEX = 4
+"""Of the orders in `export`."""
+LATER_ADDRESSES = 2
+
+
+@pytest.fixture(autouse=True)
+def few_later_addresses(monkeypatch):
+    """To derive a hundred addresses takes two seconds."""
+    monkeypatch.setattr("tools.sweep.LATER_ADDRESSES", LATER_ADDRESSES)
 
 
 @pytest.fixture
-def offline(tmp_path):
+def offline(tmp_path, starts_processes):
     """An environment in which a Python process that opens a socket ends at once."""
     return offline_environ(str(tmp_path))
 
 
 @pytest.fixture
-def exported(app, node, tmp_path):
-    """The export of a tenant with a known seed phrase, and the three buyers who paid."""
-    demo = new_organizer(app, "demo", xpub=anvil.SELLER_XPUB)
-    ticket = demo.ticket()
-    buyers = [demo.buyer(ticket) for _ in range(4)]
-    for buyer in buyers[:3]:
-        buyer.pay(node)
-    worker_once(app)
+def export(tmp_path):
+    """An export as the service writes it: three orders are paid, and one is not."""
     path = tmp_path / "addresses.csv"
-    cli(app, "wallet", "export", "demo", "--output", str(path))
-    return path, buyers[:3]
+    rows = [
+        (ADDRESSES[index], f"0/{index}", "31337", anvil.TOKEN_ADDRESS, *columns)
+        for index, columns in enumerate(
+            [
+                *[(str(PRICE), "int_1", "confirmed", "", str(PRICE), "yes")] * 3,
+                ("0", "int_4", "awaiting_payment", "", "0", "live"),
+            ],
+            start=1,
+        )
+    ]
+    path.write_text("".join(f"{','.join(row)}\n" for row in (COLUMNS, *rows)))
+    return path
 
 
-def sweep(environ, path, phrase, *options, to=SAFE):
-    """Run the tool in a terminal and type the phrase at its prompt."""
-    arguments = [str(path), "--account", "1", "--to", to, "--chain-id", "31337"]
-    arguments += ["--token-name", "USD Coin", "--token-version", "2", *options]
-    return type_phrase(environ, "tools.sweep", arguments, phrase)
+def arguments(path, *options, to=SAFE):
+    """Return the arguments to sweep an export of the local chain."""
+    return [str(path), "--account", "1", "--to", to, "--chain-id", "31337", *TERMS, *options]
 
 
-def test_the_owner_sweeps_offline_and_a_relayer_pays_the_gas(offline, exported, node):
-    path, buyers = exported
-    before = int(time.time())
-    code, out, told = sweep(offline, path, PHRASE)
-    after = time.time()
+def sweep(path, phrase, *options, to=SAFE):
+    """Call the tool, and give the phrase to its prompt."""
+    return call(main, arguments(path, *options, to=to), phrase)
+
+
+def swept(path, *options, to=SAFE):
+    """Return the authorizations for an export, and the messages."""
+    code, out, told = sweep(path, PHRASE, *options, to=to)
+    assert code == 0, told
+    return json.loads(out), told
+
+
+def change(path, old, new):
+    """Replace text in a file that has it."""
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_the_owner_sweeps_offline_at_a_terminal(offline, export):
+    code, out, told = type_phrase(offline, "tools.sweep", arguments(export), PHRASE)
     assert code == 0, told
     assert told.strip() == f"signed 3 transfers of {3 * PRICE} atomic units in all"
-    authorizations = json.loads(out)
-    assert [each["from"] for each in authorizations] == [b.intent["address"] for b in buyers]
+    assert [each["from"] for each in json.loads(out)] == ADDRESSES[1:LAST_INDEX]
+
+
+def test_a_wrong_phrase_is_not_repeated_at_the_terminal(offline, export):
+    code, out, told = type_phrase(offline, "tools.sweep", arguments(export), f"{PHRASE}k")
+    sentence = "Error: this is not a valid seed phrase. Nothing was signed."
+    assert (code, out, told.strip()) == (1, "", sentence)
+
+
+def test_without_a_terminal_nothing_is_asked(offline, export):
+    done = run_without_terminal(offline, "tools.sweep", arguments(export), f"{PHRASE}\n")
+    sentence = "Error: type the seed phrase at a terminal: there is none. Nothing was signed.\n"
+    assert done == (1, "", sentence)
+
+
+def test_a_relayer_submits_what_is_signed_and_pays_the_gas(app, node, tmp_path):
+    demo = new_organizer(app, "demo", xpub=anvil.SELLER_XPUB)
+    ticket = demo.ticket()
+    buyers = [demo.buyer(ticket) for _ in range(5)]
+    for buyer in buyers[:4]:
+        buyer.pay(node)
+    worker_once(app)
+    buyers[3].pay(node, 1)
+    path = tmp_path / "addresses.csv"
+    cli(app, "wallet", "export", "demo", "--output", str(path))
+    before = int(time.time())
+    authorizations, told = swept(path)
+    after = time.time()
+    assert told.splitlines() == [
+        "skipped (not as booked): 1",
+        f"signed 3 transfers of {3 * PRICE} atomic units in all",
+    ]
+    assert [each["from"] for each in authorizations] == [b.intent["address"] for b in buyers[:3]]
     assert len({each["nonce"] for each in authorizations}) == 3
     for each in authorizations:
         assert (each["to"], each["value"], each["chain_id"]) == (SAFE, str(PRICE), 31337)
@@ -68,23 +133,11 @@ def test_the_owner_sweeps_offline_and_a_relayer_pays_the_gas(offline, exported, 
     assert held(node, SAFE) == 3 * PRICE
 
 
-def test_what_is_signed_goes_to_a_file_only_once_it_is_whole(offline, exported, tmp_path):
-    output = tmp_path / "signed.json"
-    output.write_text("as before")
-    options = ("--output", str(output))
-    code, out, _ = sweep(offline, exported[0], ANOTHER_PHRASE, *options)
-    assert (code, out, output.read_text()) == (1, "", "as before")
-    code, out, told = sweep(offline, exported[0], PHRASE, *options)
-    assert (code, out) == (0, "") and told.strip().startswith("signed 3 transfers")
-    assert len(json.loads(output.read_text())) == 3
-    code, out, told = sweep(offline, exported[0], PHRASE, "--output", str(tmp_path))
-    assert (code, out) == (1, "")
-    assert told.strip() == f"Error: cannot write {tmp_path}: Is a directory."
-
-
-def test_nobody_can_change_an_authorization_or_use_it_late(offline, exported, node):
-    path, _ = exported
-    first, second, _ = json.loads(sweep(offline, path, PHRASE, "--valid-seconds", "600")[1])
+@only_once
+def test_nobody_can_change_an_authorization_or_use_it_late(node, export):
+    for address in ADDRESSES[1:3]:
+        anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, address, PRICE)
+    (first, second, _), _ = swept(export, "--valid-seconds", "600")
     stolen = first["calldata"].replace(SAFE[2:].lower(), anvil.BUYER[2:].lower())
     assert stolen != first["calldata"]
     submit(node, {**first, "calldata": stolen}, refused="invalid signature")
@@ -92,6 +145,19 @@ def test_nobody_can_change_an_authorization_or_use_it_late(offline, exported, no
     node.rpc("evm_increaseTime", 601)
     node.rpc("anvil_mine", "0x1")
     submit(node, second, refused="authorization is expired")
+
+
+def test_what_is_signed_goes_to_a_file_only_once_it_is_whole(export, tmp_path):
+    output = tmp_path / "signed.json"
+    output.write_text("as before")
+    code, out, _ = sweep(export, ANOTHER_PHRASE, "--output", str(output))
+    assert (code, out, output.read_text()) == (1, "", "as before")
+    code, out, told = sweep(export, PHRASE, "--output", str(output))
+    assert (code, out) == (0, "") and told.startswith("signed 3 transfers")
+    assert len(json.loads(output.read_text())) == 3
+    code, out, told = sweep(export, PHRASE, "--output", str(tmp_path))
+    assert (code, out) == (1, "")
+    assert told == f"Error: cannot write {tmp_path}: Is a directory.\n"
 
 
 @pytest.mark.parametrize(
@@ -104,107 +170,77 @@ def test_nobody_can_change_an_authorization_or_use_it_late(offline, exported, no
         (PHRASE.replace("junk", "junkk"), (), "this is not a valid seed phrase"),
     ],
 )
-def test_a_wrong_phrase_is_refused(offline, exported, phrase, options, sentence):
-    code, out, told = sweep(offline, exported[0], phrase, *options)
+def test_a_wrong_phrase_is_refused(export, phrase, options, sentence):
+    code, out, told = sweep(export, phrase, *options)
     assert (code, out) == (1, "")
-    assert told.strip().startswith(f"Error: {sentence}") and len(told.strip().splitlines()) == 1
+    assert told.startswith(f"Error: {sentence}") and len(told.splitlines()) == 1
 
 
-def test_a_wallet_replaced_in_between_is_refused_unless_it_is_passed_over(offline, exported):
-    path, buyers = exported
-    lines = path.read_text().splitlines()
+def test_a_wallet_replaced_in_between_is_refused_unless_it_is_passed_over(export):
     stranger = derive_address(new_xpub(), 10)
-    lines.append(lines[1].replace(buyers[0].intent["address"], stranger))
-    path.write_text("\n".join(lines))
-    code, out, told = sweep(offline, path, PHRASE)
+    row = export.read_text().splitlines()[1].replace(ADDRESSES[1], stranger)
+    export.write_text(f"{export.read_text()}{row}\n")
+    code, out, told = sweep(export, PHRASE)
     assert (code, out) == (1, "")
     assert "1 of 4 addresses" in told and stranger in told
-    code, out, _ = sweep(offline, path, PHRASE, "--skip-others")
-    assert (code, len(json.loads(out))) == (0, 3)
+    assert len(swept(export, "--skip-others")[0]) == 3
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("old", "new", "sentence"),
     [
-        (lambda text: text.replace("derivation_path", "path"), "is not an export"),
-        (lambda text: text.replace("0/1,", "1/1,"), "row 2 of"),
-        (lambda text: text.replace(str(PRICE), "-1"), "row 2 of"),
-        (lambda text: text.replace(",yes", ",perhaps"), "row 2 of"),
-        (lambda text: text.replace(",yes", ",live"), "all addresses with a balance on chain 31337"),
-        (lambda text: text.replace(",31337,", ",1,"), "has a balance on chain 31337"),
-        (lambda text: text.replace(anvil.TOKEN_ADDRESS, SAFE), "--to is the token's own contract"),
-        (lambda text: text, "at a terminal: there is none"),
+        ("derivation_path", "path", "is not an export"),
+        ("0/1,", "1/1,", "row 2 of"),
+        (str(PRICE), "-1", "row 2 of"),
+        (",yes", ",perhaps", "row 2 of"),
+        (",yes", ",live", "all addresses with a balance on chain 31337"),
+        (",31337,", ",1,", "has a balance on chain 31337"),
+        (anvil.TOKEN_ADDRESS, SAFE, "--to is the token's own contract"),
     ],
 )
-def test_a_wrong_export_is_refused_before_the_phrase_is_asked_for(
-    offline, exported, change, sentence
-):
-    path, _ = exported
-    path.write_text(change(path.read_text()))
-    arguments = (str(path), "--to", SAFE, "--chain-id", "31337", "--token-name", "x")
-    with subprocess.Popen(
-        [sys.executable, "-m", "tools.sweep", *arguments, "--token-version", "2"],
-        cwd=ROOT,
-        env=offline,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    ) as process:
-        out, told = process.communicate(f"{PHRASE}\n".encode(), timeout=PATIENCE_SECONDS)
-    assert (process.returncode, out) == (1, b"")
-    assert sentence in told.decode() and PHRASE not in told.decode()
+def test_a_wrong_export_is_refused_before_the_phrase_is_asked_for(export, old, new, sentence):
+    change(export, old, new)
+    code, out, told = sweep(export, None)
+    assert (code, out) == (1, "")
+    assert sentence in told and "Nothing was signed." in told
 
 
-def test_an_export_that_is_not_there_is_told_in_one_sentence(offline, starts_processes):
-    terms = ("--to", SAFE, "--chain-id", "1", "--token-name", "x", "--token-version", "2")
-    done = run(offline, "tools.sweep", "nothere.csv", *terms)
-    assert (done.returncode, done.stdout) == (1, "")
+def test_an_export_that_is_not_there_is_told_in_one_sentence():
     told = "Error: cannot read nothere.csv: No such file or directory. Nothing was signed.\n"
-    assert done.stderr == told
+    assert sweep("nothere.csv", None) == (1, "", told)
 
 
 @pytest.mark.parametrize("to", [SAFE.lower(), SAFE[:-1] + "A", "0x" + "0" * 40, "0x12", "safe"])
-def test_the_destination_must_carry_its_checksum(offline, to, starts_processes):
-    terms = ("--chain-id", "1", "--token-name", "x", "--token-version", "2")
-    done = run(offline, "tools.sweep", "addresses.csv", "--to", to, *terms)
-    assert done.returncode == 2 and "argument --to: " in done.stderr
+def test_the_destination_must_carry_its_checksum(export, to):
+    code, out, told = sweep(export, None, to=to)
+    assert (code, out) == (2, "") and "argument --to: " in told
 
 
-def test_addresses_that_may_not_be_swept_are_left_out(offline, exported, app, node):
-    path, buyers = exported
-    buyers[0].pay(node, 1)
-    cli(app, "wallet", "export", "demo", "--output", str(path))
-    code, out, told = sweep(offline, path, PHRASE)
-    assert code == 0, told
-    assert [each["from"] for each in json.loads(out)] == [b.intent["address"] for b in buyers[1:]]
-    assert told.startswith("skipped (not as booked): 1\n")
-    lines = path.read_text().replace(",yes", ",ended_recently", 1).splitlines()
-    path.write_text("\n".join(lines))
-    code, out, told = sweep(offline, path, PHRASE)
-    assert [each["from"] for each in json.loads(out)] == [buyers[2].intent["address"]]
-    assert "skipped (ended recently): 1" in told
+def test_addresses_that_may_not_be_swept_are_left_out(export):
+    first, second, third, fourth = export.read_text().splitlines()[1:]
+    first = first.replace(",yes", ",not_as_booked")
+    second = second.replace(",yes", ",ended_recently")
+    export.write_text("\n".join([",".join(COLUMNS), first, second, third, fourth]))
+    authorizations, told = swept(export)
+    assert [each["from"] for each in authorizations] == [ADDRESSES[3]]
+    assert told.startswith("skipped (ended recently): 1\nskipped (not as booked): 1\n")
 
 
-def test_an_address_that_was_ever_issued_is_no_destination(offline, exported, app):
-    path, _ = exported
-    unpaid = path.read_text().splitlines()[-1].split(",")[0]
-    terms = ("--chain-id", "8453", "--token-name", "x", "--token-version", "2")
-    done = run(offline, "tools.sweep", str(path), "--to", unpaid, *terms)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("Error: --to is the address of an order")
-
-
-def test_an_address_that_was_issued_after_the_export_is_no_destination(offline, exported):
-    path, _ = exported  # it ends with 0/4
-    code, out, told = sweep(offline, path, PHRASE, to=derive_address(anvil.SELLER_XPUB, 6))
+@pytest.mark.parametrize("chain_id", ["31337", "8453"])
+def test_an_address_that_was_ever_issued_is_no_destination(export, chain_id):
+    code, out, told = sweep(export, None, "--chain-id", chain_id, to=ADDRESSES[LAST_INDEX])
     assert (code, out) == (1, "")
-    assert told.strip().startswith("Error: --to is an address for orders: 0/6 of this account")
+    assert told.startswith("Error: --to is the address of an order")
 
 
-def test_the_organizers_own_address_is_a_destination(offline, exported):
-    path, _ = exported
-    own = derive_address(anvil.SELLER_XPUB, 0)
-    code, out, told = sweep(offline, path, PHRASE, to=own)
-    assert code == 0, told
-    assert {each["to"] for each in json.loads(out)} == {own}
+def test_an_address_that_was_issued_after_the_export_is_no_destination(export):
+    last = LAST_INDEX + LATER_ADDRESSES
+    code, out, told = sweep(export, PHRASE, to=ADDRESSES[last])
+    assert (code, out) == (1, "")
+    assert told.startswith(f"Error: --to is an address for orders: 0/{last} of this account")
+    assert len(swept(export, to=ADDRESSES[last + 1])[0]) == 3
+
+
+def test_the_organizers_own_address_is_a_destination(export):
+    authorizations, _ = swept(export, to=ADDRESSES[0])
+    assert {each["to"] for each in authorizations} == {ADDRESSES[0]}

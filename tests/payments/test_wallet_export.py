@@ -7,12 +7,14 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from app import configure
 from tests.conftest import UNREACHABLE_RPC
-from tests.support.factories import PRICE, cli, new_organizer, new_xpub, run, worker_once
+from tests.support.factories import PRICE, cli, new_organizer, new_xpub, worker_once
 from ticketing.chain.errors import RpcError
 from ticketing.chain.node import Node
 from ticketing.chain.rpc import RpcClient
 from ticketing.chain.xpub import derive_address
+from ticketing.config import load
 from tools import anvil
 
 HEADER = (
@@ -83,13 +85,12 @@ def test_a_long_export_goes_in_pages_and_tells_how_far_it_is(app, acme, node, mo
 def test_a_file_is_written_whole_or_not_at_all(environ, acme, node, tmp_path):
     acme.buyer(acme.ticket()).pay(node)
     path = tmp_path / "addresses.csv"
-    command = ("--app", "app", "wallet", "export", "acme", "--output", str(path))
-    done = run(environ, "flask", *command)
-    assert (done.returncode, done.stdout) == (0, ""), done
+    command = ("wallet", "export", "acme", "--output", str(path))
+    assert cli(acme.app, *command) == ""
     whole = path.read_text()
     assert whole.startswith(f"{HEADER}\n") and whole.count("\n") == 2
-    done = run({**environ, "RPC_URL_31337": UNREACHABLE_RPC}, "flask", *command)
-    assert done.returncode == 1
+    configure(acme.app, load({**environ, "RPC_URL_31337": UNREACHABLE_RPC}))
+    assert "chain 31337 cannot be read" in cli(acme.app, *command, exit_code=1)
     assert path.read_text() == whole
 
 
@@ -111,13 +112,14 @@ def test_a_chain_that_is_not_enabled_any_more_leaves_the_balance_empty(environ, 
     acme = request.getfixturevalue("acme")
     here, elsewhere = acme.buyer(acme.ticket()), acme.buyer(acme.ticket(chain_id=1))
     here.pay(node)
-    command = ("--app", "app", "wallet", "export", "acme")
-    assert "chain 1 cannot be read" in run(environ, "flask", *command).stderr
-    done = run({**environ, "RPC_URL_1": node.url}, "flask", *command)
-    assert "chain 1 cannot be read: the node serves chain 31337" in done.stderr
+    command = ("wallet", "export", "acme")
+    assert "chain 1 cannot be read" in cli(acme.app, *command, exit_code=1)
+    configure(acme.app, load({**environ, "RPC_URL_1": node.url}))
+    said = cli(acme.app, *command, exit_code=1)
+    assert "chain 1 cannot be read: the node serves chain 31337" in said
     del environ["RPC_URL_1"]
-    rows = list(csv.DictReader(io.StringIO(run(environ, "flask", *command).stdout)))
-    assert rows == [row(here, "0/1", PRICE), row(elsewhere, "0/2", "")]
+    configure(acme.app, load(environ))
+    assert export(acme.app)[0] == [row(here, "0/1", PRICE), row(elsewhere, "0/2", "")]
 
 
 def test_balances_are_asked_in_batches_and_come_in_order(starts_processes):
@@ -223,8 +225,8 @@ def test_what_cannot_be_seen_is_not_swept(app, acme, node, environ):
     buyer.pay(node)
     worker_once(app)
     del environ["RPC_URL_31337"]
-    done = run(environ, "flask", "--app", "app", "wallet", "export", "acme")
-    (row,) = csv.DictReader(io.StringIO(done.stdout))
+    configure(app, load(environ))
+    ((row,), _) = export(app)
     assert (row["balance"], row["booked"], row["sweep"]) == ("", str(PRICE), "not_seen")
 
 

@@ -5,11 +5,15 @@ database is used again, unless its test changed more than rows.
 """
 
 import psycopg
+import pytest
 
 from tools.postgres import Postgres
 
 USES = 50
 """Deleted rows stay in the files, so a database is not used forever."""
+
+only_once = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+"""For a test in which the database plays no part, or that uses both kinds itself."""
 
 _ROWS_OF_MIGRATIONS = "schema_migrations"
 

@@ -1,12 +1,14 @@
-"""Runs a tool that asks for a seed phrase in its own terminal."""
+"""Runs a tool that asks for a seed phrase: in its own terminal, without one, or in this process."""
 
+import contextlib
+import io
 import os
 import pty
 import select
 import subprocess
 import sys
 import termios
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -50,6 +52,55 @@ def type_phrase(
     assert phrase.encode() not in out + err + _drained(ours)
     before_the_prompt = prompt.decode().rpartition("Seed phrase")[0]
     return process.returncode, out.decode(), before_the_prompt + err.decode()
+
+
+def run_without_terminal(
+    environ: dict[str, str], module: str, arguments: Sequence[str], stdin: str
+) -> tuple[int, str, str]:
+    """Run `python -m module` where it can read only a pipe. Return exit code, stdout and stderr."""
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        cwd=ROOT,
+        env=environ,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        start_new_session=True,  # otherwise it asks at the terminal of the tests
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def call(
+    main: Callable[[Sequence[str]], None], arguments: Sequence[str], phrase: str | None = None
+) -> tuple[int, str, str]:
+    """Call a tool's `main`. Return what its process would: exit code, stdout and stderr.
+
+    The prompt gets `phrase`. Without a phrase, the tool must end before it asks.
+    """
+    asked = []
+
+    def prompt(_: str) -> str:
+        asked.append(phrase)
+        return phrase or ""
+
+    code, out, err = 0, io.StringIO(), io.StringIO()
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        patch.setattr("tools.sweep_keys.getpass", prompt)
+        try:
+            main(arguments)
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 1
+            if isinstance(end.code, str):
+                err.write(f"{end.code}\n")
+    assert asked == ([] if phrase is None else [phrase])
+    assert phrase is None or phrase not in out.getvalue() + err.getvalue()
+    return code, out.getvalue(), err.getvalue()
 
 
 def _drained(terminal: int) -> bytes:

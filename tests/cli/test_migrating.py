@@ -1,0 +1,73 @@
+"""Migrations on the command line: up, down, and in several processes at once."""
+
+import subprocess
+import sys
+
+import pytest
+
+from app import configure
+from tests.conftest import SECRET_KEY
+from tests.support.factories import cli
+from tests.support.remote import PATIENCE_SECONDS
+from ticketing.config import load
+from ticketing.db.connection import database
+from tools.stack import ROOT
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def environ_of_nothing(request, tmp_path, worker_id):
+    """The configuration of a service with an empty database, without migrations."""
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path}/deeper/empty.db"
+    else:
+        url = request.getfixturevalue("postgres").create_database(f"empty_{worker_id}")
+    return {"SECRET_KEY": SECRET_KEY, "DATABASE_URL": url}
+
+
+@pytest.fixture
+def app_of_nothing(environ_of_nothing, built_app):
+    """The application with an empty database, without migrations."""
+    configure(built_app, load(environ_of_nothing))
+    yield built_app
+    database.close()
+
+
+def test_migrating_twice_finds_nothing_to_do_and_goes_down_and_up_again(app_of_nothing):
+    def migrate(*arguments, **options):
+        return cli(app_of_nothing, "db", *arguments, **options)
+
+    assert migrate("downgrade", "--yes") == "nothing to revert\n"
+    first = migrate("upgrade")
+    assert first.startswith("applied 0001_")
+    assert migrate("upgrade") == "nothing to apply\n"
+    newest = first.split()[-1]
+    assert "Aborted!" in migrate("downgrade", stdin="n\n", exit_code=1)
+    assert migrate("downgrade", "--yes") == f"reverted {newest}\n"
+    assert migrate("upgrade") == f"applied {newest}\n"
+
+
+def test_three_processes_may_migrate_an_empty_database_at_once(
+    environ_of_nothing, starts_processes
+):
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-m", "flask", "--app", "app", "db", "upgrade"],
+            cwd=ROOT,
+            env={"FLASK_SKIP_DOTENV": "1", **environ_of_nothing},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    told = [process.communicate(timeout=PATIENCE_SECONDS) for process in started]
+    assert [process.returncode for process in started] == [0] * 3, told
+    assert [err for _, err in told] == [""] * 3
+    first, *others = sorted(out for out, _ in told)
+    assert first.startswith("applied 0001_")
+    assert others == ["nothing to apply\n"] * 2
+
+
+def test_a_database_that_is_not_migrated_is_told_in_one_sentence(app_of_nothing):
+    told = cli(app_of_nothing, "tenants", "create", "acme", "--name", "Acme", exit_code=1)
+    assert told.startswith("Error: ") and "db upgrade" in told and told.count("\n") == 1
