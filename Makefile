@@ -22,6 +22,9 @@ demo-agent: .venv/agent ## Let an agent with the stock x402 client buy a ticket,
 	@$(BIN)/python -m tools.demo_agent
 
 PYTEST := $(BIN)/python -m pytest
+# SQLite waits for the disk at each commit, so tests keep their data in memory, if it has a place.
+IN_MEMORY := $(shell df -k --output=avail /dev/shm 2>/dev/null | awk 'NR == 2 && $$1 > 4000000 { print "/dev/shm" }')
+quick test test-long fuzz: export TMPDIR := $(or $(IN_MEMORY),$(TMPDIR),/tmp)
 
 quick: .venv/tests ## Run the tests that need neither Postgres nor processes
 	@$(PYTEST) -m quick -n 2
