@@ -3,6 +3,13 @@
 import pytest
 
 from tests.support.console import sign_in
+from ticketing.services.access import passwords
+
+
+@pytest.fixture(autouse=True)
+def cheap_hashes(monkeypatch):
+    """Each test signs in. What a hash costs is tested elsewhere."""
+    monkeypatch.setattr(passwords, "hasher", passwords.hasher.using(memory_cost=8, time_cost=1))
 
 
 @pytest.fixture
