@@ -73,9 +73,10 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def databases(postgres: Postgres, postgres_template: str) -> Databases:
+def databases(postgres: Postgres, postgres_template: str) -> Iterator[Databases]:
     """The databases on Postgres that tests use one after another."""
-    return Databases(postgres, postgres_template)
+    with Databases(postgres, postgres_template) as databases:
+        yield databases
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

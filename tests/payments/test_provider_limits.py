@@ -5,6 +5,7 @@ from contextlib import suppress
 import pytest
 
 from tests.support.bad_node import cursor, is_unavailable
+from tests.support.databases import only_once
 from tests.support.factories import CHAIN, PRICE
 from ticketing.chain.errors import RpcError, RpcLimited
 from ticketing.chain.node import connect
@@ -150,6 +151,7 @@ BATCH_LIMITS = [
 ]
 
 
+@only_once
 @pytest.mark.parametrize(("most", "how", "status"), BATCH_LIMITS)
 def test_a_first_start_a_reorganization_and_balances_pass_in_small_batches(
     three_deep, bad_node, acme, node, most, how, status

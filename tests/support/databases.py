@@ -4,13 +4,14 @@ To copy the template takes a fifth of a second of CPU, to empty a database two m
 database is used again, unless its test changed more than rows.
 """
 
-from typing import Any
+from typing import Any, Self
 
 import psycopg
 import pytest
 
 from tools.postgres import Postgres
 
+APPLICATION_NAME = "databases of tests"
 USES = 50
 """Deleted rows stay in the files, so a database is not used forever."""
 
@@ -46,45 +47,59 @@ Rows = list[tuple[Any, ...]]
 
 
 class Databases:
-    """The empty databases of one process that runs tests: one at a time."""
+    """The empty databases of one process that runs tests: one at a time. A context manager."""
 
     def __init__(self, server: Postgres, template: str) -> None:
         self._server, self._template = server, template
         self._name = template.replace("template", "test")
-        self._url: str | None = None
+        self._url = ""
+        self._connection: psycopg.Connection | None = None
         self._shape: Rows = []
         self._uses = 0
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._give_up()
+
     def take(self) -> str:
         """Return the URL of an empty, migrated database."""
-        if self._url is None:
+        if self._connection is None:
             self._url = self._server.create_database(self._name, self._template)
-            self._shape, self._uses = _shape_of(self._url), 0
+            # A new connection would read the catalogs again after each test.
+            self._connection = psycopg.connect(
+                self._url, autocommit=True, application_name=APPLICATION_NAME
+            )
+            self._shape, self._uses = _shape_of(self._connection), 0
         self._uses += 1
         return self._url
 
     def give_back(self) -> None:
         """Empty the database, or give it up."""
-        assert self._url is not None
-        if self._uses >= USES or not self._empty(self._url):
-            self._url = None
+        if self._uses >= USES or not self._empty():
+            self._give_up()
 
-    def _empty(self, url: str) -> bool:
+    def _empty(self) -> bool:
         """Delete all rows. Return whether nothing else has changed."""
+        assert self._connection is not None
         try:
-            with psycopg.connect(url, autocommit=True) as connection:
-                connection.execute(_OTHERS)
-                if connection.execute(_SHAPE.encode()).fetchall() != self._shape:
-                    return False
-                # Without triggers: the audit log is append-only, and rows refer to each other.
-                connection.execute("SET session_replication_role = replica")
-                (statements,) = connection.execute(_TABLES.encode()).fetchone() or ("",)
-                connection.execute(statements.encode())
-                return True
+            self._connection.execute(_OTHERS)
+            if _shape_of(self._connection) != self._shape:
+                return False
+            # Without triggers: the audit log is append-only, and rows refer to each other.
+            self._connection.execute("SET session_replication_role = replica")
+            (statements,) = self._connection.execute(_TABLES.encode()).fetchone() or ("",)
+            self._connection.execute(statements.encode())
+            return True
         except psycopg.OperationalError:
             return False
 
+    def _give_up(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
-def _shape_of(url: str) -> Rows:
-    with psycopg.connect(url, autocommit=True) as connection:
-        return connection.execute(_SHAPE.encode()).fetchall()
+
+def _shape_of(connection: psycopg.Connection) -> Rows:
+    return connection.execute(_SHAPE.encode()).fetchall()
