@@ -5,6 +5,7 @@ import secrets
 import pytest
 
 from app import create_app
+from tests.support.databases import only_once
 from tests.support.factories import Api
 from ticketing.config import load
 from ticketing.models.rate_counts import RateCount
@@ -21,6 +22,7 @@ def ask(api, path, address, forwarded):
     return api.get(path, environ_overrides={"REMOTE_ADDR": address}, headers=headers)
 
 
+@only_once
 @pytest.mark.parametrize(
     ("proxies", "peer", "forwarded", "counted"),
     [

@@ -7,6 +7,7 @@ import pytest
 
 from app import create_app
 from tests.support.credentials_table import METRICS_TOKEN, Kind, both_ways, every_credential
+from tests.support.databases import only_once
 from tests.support.endpoints import Endpoint, endpoints, same
 from tests.support.people import first_member
 from tests.support.webhook_endpoints import new_webhook
@@ -207,6 +208,7 @@ def test_each_resource_needs_the_roles_of_the_contract(app):
         assert (endpoint.guard.reads, endpoint.guard.writes) == NEEDED[resource], endpoint
 
 
+@only_once
 def test_every_endpoint_answers_every_credential_as_its_guard_says(app, acme, neighbour, real):
     refusals: dict[Any, set[Any]] = {}
     table = every_credential(acme, neighbour)

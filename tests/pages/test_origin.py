@@ -3,6 +3,7 @@
 import pytest
 
 from app import create_app
+from tests.support.databases import only_once
 from tests.support.endpoints import pages
 from tests.support.factories import Api
 from ticketing.config import load
@@ -21,6 +22,7 @@ def at(environ, acme):
     return at
 
 
+@only_once
 @pytest.mark.parametrize(
     ("host", "public_url", "status"),
     [

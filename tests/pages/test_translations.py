@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from app import build
+from tests.support.databases import only_once
 from tests.support.factories import in_days
 from tests.support.holders import write
 from tests.support.order_pages import press, show, status
@@ -93,6 +94,7 @@ def test_text_outside_gettext_is_found(app):
     assert not_translated('<body><p>Sold <b aria-label="Close">⟦x⟧</b>') == ["Sold", "Close"]
 
 
+@only_once
 @pytest.mark.parametrize("story", STORIES)
 def test_every_state_has_its_words_and_can_be_translated(three_deep, acme, node, story):
     buyer = STORIES[story](acme, node)

@@ -16,7 +16,7 @@ USES = 50
 """Deleted rows stay in the files, so a database is not used forever."""
 
 only_once = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-"""For a test in which the database plays no part, or that uses both kinds itself."""
+"""For a test in which the kind of database plays no part, or that uses both itself."""
 
 _ROWS_OF_MIGRATIONS = "schema_migrations"
 
