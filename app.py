@@ -99,11 +99,9 @@ def build() -> Flask:
     request_log.register(app)
     rate_limit.register(app)
     problems.register(app, error_pages)
-    api = openapi.make_api(app)
-    for surface in SURFACES:
-        api.register_blueprint(surface.blp)
-    for undocumented in (metrics, mcp, texts):
-        app.register_blueprint(undocumented.blp)
+    for surface in (*SURFACES, metrics, mcp, texts):
+        app.register_blueprint(surface.blp)
+    openapi.register(app, (surface.blp for surface in SURFACES))
     pages.register(app)
     cli.register(app)
     app.wsgi_app = Front(app)  # type: ignore[method-assign]

@@ -1,14 +1,20 @@
 """The OpenAPI document, flask-smorest's registry for it, and the page that shows it."""
 
 import copy
+from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
+from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from flask import Flask, Response, current_app, json
+from flask_smorest import Api
+from marshmallow import Schema
 from marshmallow.fields import Field
 
 from schemas.base import BaseSchema, Bool, Instant, Int, OneOf, QueryInt, Text
+from schemas.problems import ProblemSchema
 from ticketing.errors import PROBLEM_CONTENT_TYPE
-from ticketing.web.problems import ProblemApi
+from ticketing.web.blueprint import ApiBlueprint
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
@@ -77,10 +83,39 @@ _HEADERS: dict[str, dict[str, Any]] = {
 }
 
 
-def make_api(app: Flask) -> ProblemApi:
-    """Return the registry for the surfaces' blueprints. Serve its document and the page."""
+class _Api(Api):
+    ERROR_SCHEMA: type[Schema] = ProblemSchema  # type: ignore[assignment]
+
+
+def register(app: Flask, blueprints: Iterable[ApiBlueprint]) -> None:
+    """Serve the document of these blueprints, and the page that shows it."""
+    document = _Document(blueprints)
+    app.add_url_rule("/openapi.json", view_func=document.serve, endpoint="openapi")
+    app.add_url_rule("/docs", view_func=_docs_page, endpoint="docs")
+
+
+def json_schema(schema: type[BaseSchema]) -> dict[str, Any]:
+    """Return the JSON Schema of a request, as the document would have it."""
+    found: dict[str, Any] = _converter().schema2jsonschema(schema())
+    _drop_null_defaults(found)
+    return {**found, "additionalProperties": False}
+
+
+@cache
+def _converter() -> OpenAPIConverter:
+    return _converter_of(_new_api())
+
+
+def _converter_of(api: Api) -> OpenAPIConverter:
+    assert api.ma_plugin.converter is not None
+    return api.ma_plugin.converter
+
+
+def _new_api() -> Api:
+    """Return a registry on an application of its own, which serves nothing."""
+    app = Flask(__name__)
     app.config.update(API_TITLE="ticketing", API_VERSION="v1", OPENAPI_VERSION="3.1.0")
-    api = ProblemApi(
+    api = _Api(
         app,
         spec_kwargs={
             "info": {"description": _DESCRIPTION, "license": {"name": "Apache-2.0"}},
@@ -95,12 +130,10 @@ def make_api(app: Flask) -> ProblemApi:
         (Instant, "string", "date-time"),
     ):
         api.register_field(field, kind, shape)
-    assert api.ma_plugin.converter is not None
-    api.ma_plugin.converter.add_attribute_function(_bounds)
-    app.extensions["schema_converter"] = api.ma_plugin.converter
+    _converter_of(api).add_attribute_function(_bounds)
     for name, scheme in _SECURITY_SCHEMES.items():
         api.spec.components.security_scheme(name, scheme)
-    # flask-smorest has registered the schema already: it is ProblemApi.ERROR_SCHEMA.
+    # flask-smorest has registered the schema already: it is ERROR_SCHEMA.
     api.spec.components.response(
         "Problem",
         {
@@ -109,18 +142,7 @@ def make_api(app: Flask) -> ProblemApi:
             "content": {PROBLEM_CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
         },
     )
-    document = _Document(api)
-    app.add_url_rule("/openapi.json", view_func=document.serve, endpoint="openapi")
-    app.add_url_rule("/docs", view_func=_docs_page, endpoint="docs")
     return api
-
-
-def json_schema(schema: type[BaseSchema]) -> dict[str, Any]:
-    """Return the JSON Schema of a request, as the document would have it."""
-    converter = current_app.extensions["schema_converter"]
-    found: dict[str, Any] = converter.schema2jsonschema(schema())
-    _drop_null_defaults(found)
-    return {**found, "additionalProperties": False}
 
 
 def _drop_null_defaults(schema: dict[str, Any]) -> None:
@@ -147,15 +169,18 @@ _IF_NONE_MATCH = {
 
 
 class _Document:
-    """The document. It is generated at the first request."""
+    """The document. It is generated at the first request, so that no start waits for it."""
 
-    def __init__(self, api: ProblemApi) -> None:
-        self._api = api
+    def __init__(self, blueprints: Iterable[ApiBlueprint]) -> None:
+        self._blueprints = tuple(blueprints)
         self._text: str | None = None
 
     def serve(self) -> Response:
         if self._text is None:
-            self._text = json.dumps(_completed(self._api.spec.to_dict()), separators=(",", ":"))
+            api = _new_api()
+            for blueprint in self._blueprints:
+                api.register_blueprint(blueprint)
+            self._text = json.dumps(_completed(api.spec.to_dict()), separators=(",", ":"))
         return Response(self._text, content_type="application/json")
 
 

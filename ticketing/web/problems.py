@@ -5,11 +5,10 @@ No other module does that for a request.
 
 import logging
 import re
+from functools import cache
 from typing import Any, Protocol
 
 from flask import Flask, Response, current_app, jsonify, request
-from flask_smorest import Api
-from marshmallow import Schema
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from schemas.problems import ProblemSchema
@@ -34,16 +33,6 @@ _SCHEMA = ProblemSchema()
 log = logging.getLogger(__name__)
 
 
-class ProblemApi(Api):
-    """flask-smorest's registry, but its errors are problem+json."""
-
-    ERROR_SCHEMA: type[Schema] = ProblemSchema  # type: ignore[assignment]
-
-    def handle_http_exception(self, error: HTTPException) -> Response:
-        """Return the response to werkzeug's errors: unknown path, wrong method, large body."""
-        return of_http_exception(error)
-
-
 class Pages(Protocol):
     """The pages of errors."""
 
@@ -58,6 +47,7 @@ def register(app: Flask, pages: Pages) -> None:
     """Register the handlers for all errors of the application."""
     app.extensions["error_pages"] = pages
     app.register_error_handler(TicketingError, of_ticketing_error)
+    app.register_error_handler(HTTPException, of_http_exception)
     for error in UNAVAILABLE:
         app.register_error_handler(error, of_database_error)
     app.register_error_handler(Exception, of_unexpected_error)
@@ -82,7 +72,7 @@ def headers_of(error: TicketingError) -> dict[str, str]:
 
 
 def of_http_exception(error: HTTPException) -> Response:
-    """Return the response to an error of HTTP, with its headers."""
+    """Return the response to werkzeug's errors: unknown path, wrong method, large body."""
     status = error.code or 500
     if status in _DOMAIN_ERRORS:
         return of_ticketing_error(_DOMAIN_ERRORS[status]())
@@ -109,6 +99,7 @@ def of_unexpected_error(error: Exception) -> Response:
     return _problem(500, "Internal server error", "internal_error", INTERNAL_ERROR_DETAIL)
 
 
+@cache
 def example_of(error: type[TicketingError]) -> dict[str, Any]:
     """Return an example of an error response, for the documentation."""
     example = problem_body(
