@@ -26,7 +26,7 @@ PYTEST := $(BIN)/python -m pytest
 IN_MEMORY := $(shell df -k --output=avail /dev/shm 2>/dev/null | awk 'NR == 2 && $$1 > 4000000 { print "/dev/shm" }')
 quick test test-long fuzz: export TMPDIR := $(or $(IN_MEMORY),$(TMPDIR),/tmp)
 
-quick: .venv/tests ## Run the tests that need neither Postgres nor processes
+quick: .venv/tests ## Run the tests that need neither Postgres nor processes, except exhaustive ones
 	@$(PYTEST) -m quick -n 2
 
 test: .venv/tests lint ## Lint, check types, run all tests except the long ones, on SQLite and Postgres

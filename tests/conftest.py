@@ -10,6 +10,7 @@ import pytest
 from flask import Flask
 
 from app import build, configure
+from tests.support.apps import give_back
 from tests.support.bad_node import BadNode
 from tests.support.databases import Databases
 from tests.support.factories import Api, Organizer, new_organizer
@@ -139,13 +140,16 @@ def built_app() -> Flask:
     return build()
 
 
+@pytest.fixture(autouse=True)
+def other_apps() -> Iterator[None]:
+    """Further applications, of `new_app`, are the test's until it ends."""
+    yield
+    give_back()
+
+
 @pytest.fixture
 def app(environ: dict[str, str], request: pytest.FixtureRequest) -> Iterator:
-    """The application. It uses `node` if the test names that fixture.
-
-    It is built once, because that takes a tenth of a second. Tests that change more than its
-    configuration build their own.
-    """
+    """The application. It uses `node` if the test names that fixture."""
     if "node" in request.fixturenames:
         request.getfixturevalue("node")
     built: Flask = request.getfixturevalue("built_app")

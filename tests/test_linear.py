@@ -17,6 +17,8 @@ from ticketing.services.notifications import calendars
 from ticketing.web.idempotency import PATTERN as IDEMPOTENCY_KEY
 from ticketing.web.order_polls import PATH as ORDER_PATH
 
+pytestmark = pytest.mark.exhaustive
+
 ROOT = Path(__file__).parent.parent
 METHODS = {"match", "fullmatch", "search", "sub", "split", "findall", "finditer"}
 

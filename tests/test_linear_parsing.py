@@ -13,6 +13,8 @@ from tests.support.linear import grown, is_linear
 from ticketing import nesting
 from ticketing.server.chunks import Chunks
 
+pytestmark = pytest.mark.exhaustive
+
 TEXTS = [
     ("", "a", ""),
     ("", "a", "!"),

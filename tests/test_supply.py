@@ -143,6 +143,7 @@ def test_the_suite_runs_with_what_is_pinned():
                 assert distribution(each).version == version
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("name", "files"), [("requirements.in", SERVICE), ("requirements-dev.in", WORKSHOP)]
 )
@@ -151,6 +152,7 @@ def test_nothing_is_asked_for_that_is_not_used(name, files):
     assert asked - imported(files) - USED_UNIMPORTED.keys() == set()
 
 
+@pytest.mark.exhaustive
 def test_nothing_is_imported_by_the_service_that_it_does_not_ask_for():
     asked = {canonicalize_name(each.name) for each in named("requirements.in")}
     assert imported(SERVICE) - asked == set()

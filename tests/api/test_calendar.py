@@ -3,9 +3,8 @@
 import pytest
 from icalendar import Calendar
 
-from app import create_app
+from tests.support.apps import new_app
 from tests.support.factories import Api, Organizer, event_body
-from ticketing.config import load
 from ticketing.models.events import Event
 from ticketing.services.notifications import calendars
 
@@ -58,7 +57,7 @@ def test_it_has_no_join_url_and_no_host(acme, api):
 
 
 def test_it_links_to_the_page_of_the_event(environ, acme):
-    app = create_app(load({**environ, "PUBLIC_URL": "https://tickets.example.org"}))
+    app = new_app({**environ, "PUBLIC_URL": "https://tickets.example.org"})
     _, shown = fetch(Api(app.test_client()), acme, acme.event(slug="launch"))
     assert shown["URL"] == "https://tickets.example.org/acme/launch"
 

@@ -4,10 +4,9 @@ import secrets
 
 import pytest
 
-from app import create_app
+from tests.support.apps import new_app
 from tests.support.databases import only_once
 from tests.support.factories import Api
-from ticketing.config import load
 from ticketing.models.rate_counts import RateCount
 
 
@@ -43,7 +42,7 @@ def ask(api, path, address, forwarded):
 def test_a_forwarded_address_is_believed_from_a_trusted_proxy_alone(
     environ, acme, proxies, peer, forwarded, counted
 ):
-    api = Api(create_app(load({**environ, "TRUSTED_PROXIES": proxies})).test_client())
+    api = Api(new_app({**environ, "TRUSTED_PROXIES": proxies}).test_client())
     assert ask(api, f"{acme.path}/events", peer, forwarded).status_code == 401
     callers = {each.caller for each in RateCount.select()}
     wide = {"token 2001:db8:1::/48"} if ":" in counted else set()

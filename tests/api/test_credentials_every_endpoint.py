@@ -208,6 +208,7 @@ def test_each_resource_needs_the_roles_of_the_contract(app):
         assert (endpoint.guard.reads, endpoint.guard.writes) == NEEDED[resource], endpoint
 
 
+@pytest.mark.exhaustive
 @only_once
 def test_every_endpoint_answers_every_credential_as_its_guard_says(app, acme, neighbour, real):
     refusals: dict[Any, set[Any]] = {}
@@ -235,6 +236,7 @@ def test_every_endpoint_answers_every_credential_as_its_guard_says(app, acme, ne
     assert all(len(answers) == 1 for answers in refusals.values()), refusals
 
 
+@pytest.mark.exhaustive
 def test_a_neighbour_is_not_told_whether_a_tenant_exists(app, acme, neighbour, real):
     for headers in both_ways(neighbour, neighbour.key("paywall")):
         for prefix in (ADMIN, CHECKOUT, DOOR):

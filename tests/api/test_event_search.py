@@ -5,9 +5,8 @@ import re
 import psycopg
 import pytest
 
-from app import create_app
+from tests.support.apps import new_app
 from tests.support.factories import new_organizer
-from ticketing.config import load
 from ticketing.db import migrate
 from ticketing.db.connection import database
 
@@ -52,7 +51,7 @@ def test_what_is_sought_means_the_same_in_whatever_locale_postgres_is(environ, d
         server.execute(
             f"CREATE DATABASE {name}_folding TEMPLATE template0 ENCODING 'UTF8' LOCALE '{locale}'"
         )
-    app = create_app(load({**environ, "DATABASE_URL": f"{database_url}_folding"}))
+    app = new_app({**environ, "DATABASE_URL": f"{database_url}_folding"})
     migrate.upgrade()
     check_search(new_organizer(app, "acme"))
     database.close()

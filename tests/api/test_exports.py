@@ -215,6 +215,7 @@ def test_a_file_shows_one_moment(acme, monkeypatch):
     assert len(read(acme, ticket["event_id"], "attendees")) == 1002
 
 
+@pytest.mark.exhaustive
 def test_memory_does_not_grow_with_the_rows(acme):
     ticket = acme.ticket(capacity=None, **FREE)
     reader = acme.api("read")

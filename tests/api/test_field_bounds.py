@@ -25,6 +25,8 @@ from tests.support.people import first_member, invite
 from tests.support.webhook_endpoints import new_webhook
 from ticketing import credentials, ids
 
+pytestmark = pytest.mark.exhaustive
+
 
 class Door(NamedTuple):
     """Where a field is tried, with which other fields, and the response to a valid value."""

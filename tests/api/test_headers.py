@@ -3,10 +3,9 @@
 import pytest
 import urllib3
 
-from app import create_app
+from tests.support.apps import new_app
 from tests.support.endpoints import endpoints
 from tests.support.factories import Api
-from ticketing.config import load
 from tools.stack import Stack, free_port
 
 OPEN_TO_ALL = {"public", "checkout", "holders", "transfers", "x402"}
@@ -35,7 +34,7 @@ def test_every_answer_is_what_it_says_it_is_and_framed_by_nobody(api, path):
     ],
 )
 def test_behind_tls_a_browser_is_told_to_stay_there(environ, proxies, scheme, forwarded, strict):
-    api = Api(create_app(load({**environ, "TRUSTED_PROXIES": proxies})).test_client())
+    api = Api(new_app({**environ, "TRUSTED_PROXIES": proxies}).test_client())
     headers = {"X-Forwarded-Proto": forwarded} if forwarded else {}
     answer = api.get("/healthz", headers=headers, base_url=f"{scheme}://shop.example")
     told = answer.headers.get("Strict-Transport-Security")

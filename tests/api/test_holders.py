@@ -4,12 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from app import create_app
+from tests.support.apps import new_app
 from tests.support.endpoints import same
 from tests.support.factories import Api
 from tests.support.holders import ADA, JOIN_URL, Held, bought, write
 from ticketing import clock
-from ticketing.config import load
 from ticketing.models.admissions import Admission, Transfer
 
 UNKNOWN = "adm_" + "0" * 26
@@ -193,7 +192,7 @@ def test_organizers_find_holders_by_name_address_and_whether_they_are_inside(acm
 
 def limited(environ, **limits):
     limits = {f"RATE_LIMIT_{name.upper()}": str(limit) for name, limit in limits.items()}
-    return create_app(load({**environ, **limits}))
+    return new_app({**environ, **limits})
 
 
 def at(app, held):

@@ -49,6 +49,7 @@ def paths(acme):
     }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("text", TEXTS)
 def test_headers_take_linear_time(text, app, paths):

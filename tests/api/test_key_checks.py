@@ -122,6 +122,7 @@ def test_every_refused_jwt_of_ours_costs_the_same_work(app, acme, neighbour):
     assert all(len(work.statements) == 1 for work, _ in found.values())
 
 
+@pytest.mark.exhaustive
 def test_a_neighbour_costs_the_same_whether_a_tenant_exists(app, acme, neighbour):
     for headers in (
         {"X-API-Key": neighbour.admin_key},

@@ -2,10 +2,9 @@
 
 import pytest
 
-from app import create_app
+from tests.support.apps import new_app
 from tests.support.factories import Api, statuses
 from tests.support.work import watched
-from ticketing.config import load
 from ticketing.limits import CallClass
 from ticketing.models.rate_counts import RateCount
 from ticketing.services.access import rate_limits
@@ -168,7 +167,7 @@ def test_a_path_with_two_slashes_leads_nowhere(api):
 
 
 def test_no_limit_is_no_limit(environ, acme):
-    api = Api(create_app(load({**environ, "RATE_LIMIT_PUBLIC": "0"})).test_client())
+    api = Api(new_app({**environ, "RATE_LIMIT_PUBLIC": "0"}).test_client())
     answers = [ask(api, f"{acme.public}/events") for _ in range(20)]
     assert set(statuses(answers)) == {200}
     assert "RateLimit" not in answers[0].headers

@@ -5,10 +5,9 @@ from itertools import cycle, islice
 
 import pytest
 
-from app import create_app
+from tests.support.apps import new_app
 from tests.support.factories import Api, cli, statuses
 from tests.support.work import watched
-from ticketing.config import load
 from ticketing.db.connection import database
 from ticketing.models.rate_counts import RateCount
 from ticketing.services.access.rate_limits import Limiter
@@ -25,7 +24,7 @@ def environ(environ):
 
 def processes(environ, count):
     """The API in several applications, which share only the database."""
-    return [Api(create_app(load(environ)).test_client()) for _ in range(count)]
+    return [Api(new_app(environ).test_client()) for _ in range(count)]
 
 
 @pytest.fixture

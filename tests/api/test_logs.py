@@ -8,11 +8,10 @@ import uuid
 
 import pytest
 
-from app import create_app
+from tests.support.apps import new_app
 from tests.support.factories import Api, cli
 from tests.support.rows import rows
 from ticketing import logs
-from ticketing.config import load
 
 PASSWORD = "correct horse battery staple"
 
@@ -75,7 +74,7 @@ def test_what_a_stranger_puts_in_a_path_is_not_repeated(api, acme, lines):
 def test_the_configuration_chooses_the_form(environ, form, monkeypatch):
     root, stream = logging.getLogger(), io.StringIO()
     monkeypatch.setattr(root, "handlers", [])
-    create_app(load({**environ, "LOG_FORMAT": form}))
+    new_app({**environ, "LOG_FORMAT": form})
     (handler,) = root.handlers
     handler.setStream(stream)
     logging.getLogger("ticketing").error("it's %s", "down\nnow")
@@ -87,6 +86,7 @@ def test_the_configuration_chooses_the_form(environ, form, monkeypatch):
         assert written.endswith("ERROR ticketing: it's down\nnow\n")
 
 
+@pytest.mark.exhaustive
 def test_no_secret_is_in_any_line_error_or_row(app, acme, lines):
     """Send every secret through every kind of path, in valid and invalid places."""
     api, secrets = Api(app.test_client()), {acme.admin_key, PASSWORD}

@@ -2,10 +2,9 @@
 
 import pytest
 
-from app import create_app
+from tests.support.apps import new_app
 from tests.support.factories import Api, cli
 from tests.support.people import PASSWORD, accept, first_member, invite
-from ticketing.config import load
 from ticketing.limits import CallClass
 
 EMAIL = "ada@example.org"
@@ -42,7 +41,7 @@ def test_a_person_is_invited_and_shown_without_the_link_from_then_on(acme, admin
 
 
 def test_the_link_leads_to_the_console_of_this_service(environ, acme):
-    app = create_app(load({**environ, "PUBLIC_URL": "https://tickets.example.org"}))
+    app = new_app({**environ, "PUBLIC_URL": "https://tickets.example.org"})
     admin = Api(app.test_client(), {"X-API-Key": acme.admin_key})
     made = admin.post(f"{acme.path}/members", {"email": EMAIL, "role": "read"})
     link = made.json["invitation_url"]
@@ -71,7 +70,7 @@ def test_accepting_signs_in_and_works_once(acme):
 def test_a_wrong_invitation_is_not_found_and_counts_as_an_attempt(acme, environ):
     assert accept(acme, "in_x").status_code == 404
     limits = {f"RATE_LIMIT_{CallClass.LOGIN.upper()}": "3"}
-    limited = create_app(load({**environ, **limits}))
+    limited = new_app({**environ, **limits})
     body = {"invitation": "in_x", "password": PASSWORD}
     client = Api(limited.test_client())
     codes = [client.post("/v1/auth/invitation", body).status_code for _ in range(4)]

@@ -5,11 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import urllib3
 
-from app import create_app
 from tests.conftest import SECRET_KEY
+from tests.support.apps import new_app
 from tests.support.factories import Buyer, cli, worker_once
 from tests.support.remote import PATIENCE_SECONDS
-from ticketing.config import load
 from ticketing.models.counters import CounterEntry
 from ticketing.services import counters
 from tools.stack import Stack, free_port
@@ -39,7 +38,7 @@ def test_nobody_reads_them_without_the_token(environ, api, acme):
     assert api.get("/metrics").status_code == 401
     for headers in ({"Authorization": "Bearer guess"}, {"X-API-Key": acme.admin_key}):
         assert api.get("/metrics", headers=headers).status_code == 401
-    without = create_app(load({key: environ[key] for key in environ if key != "METRICS_TOKEN"}))
+    without = new_app({key: environ[key] for key in environ if key != "METRICS_TOKEN"})
     sent = {"Authorization": f"Bearer {TOKEN}"}
     assert without.test_client().get("/metrics", headers=sent).status_code == 404
 

@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from app import create_app
+from tests.support.apps import new_app
 from tests.support.databases import only_once
 from tests.support.factories import Organizer, new_organizer
 from tests.support.field_values import SHOWN_AS_DEFAULT
 from tests.support.odd_values import NOT_JSON, fits, read_back, well_formed
 from tests.support.people import first_member
 from tests.support.webhook_endpoints import new_webhook
-from ticketing.config import load
 from ticketing.db.connection import database, is_sqlite
 
 pytestmark = pytest.mark.long
@@ -137,7 +136,7 @@ def on_both(environ, postgres, postgres_template):
     def run(experiment):
         results = []
         for url in (environ["DATABASE_URL"], other):
-            app = create_app(load({**environ, "DATABASE_URL": url}))
+            app = new_app({**environ, "DATABASE_URL": url})
             # No process is killed here, and waiting for the disk would take most of the time.
             database.execute_sql(
                 "PRAGMA synchronous = OFF" if is_sqlite() else "SET synchronous_commit = off"

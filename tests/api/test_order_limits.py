@@ -5,10 +5,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from app import create_app
+from tests.support.apps import new_app
 from tests.support.factories import Api, Buyer, statuses
 from tests.support.stopped_clock import START
-from ticketing.config import load
 from ticketing.db.connection import database
 
 FREE = {"price_amount": 0, "chain_id": None, "capacity": None}
@@ -197,7 +196,7 @@ def test_under_pressure_an_order_without_a_credential_is_held_for_less(acme):
 
 def test_a_hold_that_is_short_already_stays_as_it_is(environ, acme):
     environ["HOLD_SECONDS"] = "60"
-    acme.app = create_app(load(environ))
+    acme.app = new_app(environ)
     ticket = acme.ticket(**{**FREE, "capacity": 5})
     assert [seconds_held(hold(acme, ticket, quantity=n)) for n in (3, 1)] == [60, 60]
 

@@ -4,10 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from app import create_app
+from tests.support.apps import new_app
 from tests.support.factories import Api, event_body, in_days, new_organizer, new_xpub, ticket_body
 from ticketing import clock
-from ticketing.config import load
 from ticketing.db.connection import database
 from ticketing.services import chains
 from ticketing.web import response_cache
@@ -27,7 +26,7 @@ def shop(acme):
 @pytest.fixture
 def elsewhere(shop, environ):
     """A client of another process: its cache is separate."""
-    return Api(create_app(load(environ)).test_client())
+    return Api(new_app(environ).test_client())
 
 
 @pytest.fixture
@@ -116,7 +115,7 @@ def test_a_seat_given_back_shows_at_once(shop, elsewhere):
 def test_a_first_wallet_shows_at_once(app, environ):
     bare = new_organizer(app, "bare", xpub=None)
     url = f"{bare.public}/events/{bare.ticket()['event_id']}/tickets"
-    elsewhere = Api(create_app(load(environ)).test_client())
+    elsewhere = Api(new_app(environ).test_client())
     assert elsewhere.get(url).json["data"][0]["availability"] == "unavailable"
     assert bare.api().put(f"{bare.path}/wallet", {"xpub": new_xpub()}).status_code == 200
     assert elsewhere.get(url).json["data"][0]["availability"] == "on_sale"

@@ -135,6 +135,7 @@ def choices(names, own, others):
             yield known
 
 
+@pytest.mark.exhaustive
 def test_an_id_of_another_tenant_in_a_path_is_an_id_that_never_was(app, ours, theirs, operations):
     before = theirs.books()
     tried = 0
@@ -158,6 +159,7 @@ def test_an_id_of_another_tenant_in_a_path_is_an_id_that_never_was(app, ours, th
     assert theirs.books() == before
 
 
+@pytest.mark.exhaustive
 def test_an_id_of_another_kind_or_of_another_event_is_an_id_that_never_was(app, ours, operations):
     elsewhere = ours.organizer.ticket()
     for endpoint in endpoints(app):

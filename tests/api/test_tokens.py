@@ -5,11 +5,10 @@ from datetime import UTC, datetime, timedelta
 import jwt
 import pytest
 
-from app import create_app
 from tests.conftest import SECRET_KEY
+from tests.support.apps import new_app
 from tests.support.factories import Api, cli
 from ticketing import clock
-from ticketing.config import load
 from ticketing.db.connection import database
 from ticketing.models.api_keys import ApiKey
 from ticketing.services.access import passwords
@@ -100,7 +99,7 @@ def test_a_jwt_never_outlives_its_key(api, new_key):
 
 
 def test_token_ttl_seconds_sets_how_long_a_jwt_lives(acme, environ):
-    other = create_app(load({**environ, "TOKEN_TTL_SECONDS": "5"}))
+    other = new_app({**environ, "TOKEN_TTL_SECONDS": "5"})
     answer = Api(other.test_client()).post(EXCHANGE, {"api_key": acme.admin_key}).json
     claims = decoded(answer["access_token"])
     assert answer["expires_in"] == claims["exp"] - claims["iat"] == 5
@@ -231,7 +230,7 @@ def test_a_member_disabled_by_another_process_is_out_at_once(
 def test_a_jwt_is_good_in_another_process_of_the_same_secret_only(acme, environ):
     headers = acme.api().headers
     for secret, status in ((SECRET_KEY, 200), (SECRET_KEY[::-1], 401)):
-        other = create_app(load({**environ, "SECRET_KEY": secret}))
+        other = new_app({**environ, "SECRET_KEY": secret})
         answer = Api(other.test_client()).get(f"{acme.path}/events", headers=headers)
         assert answer.status_code == status
 

@@ -6,12 +6,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from app import create_app
+from tests.support.apps import new_app
 from tests.support.endpoints import same
 from tests.support.factories import Api
 from tests.support.holders import ADA, JOIN_URL, NOBODY, Held, accept, bought, refused, write
 from ticketing import clock, credentials, ids
-from ticketing.config import load
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.events import Event
 from ticketing.models.ticket_types import TicketType
@@ -66,7 +65,7 @@ def test_the_sender_names_whom_the_offer_is_for_but_not_the_new_holder(acme, hel
 
 
 def test_a_link_needs_the_address_of_the_service(environ, acme, held):
-    app = create_app(load({**environ, "PUBLIC_URL": "https://tickets.example.org"}))
+    app = new_app({**environ, "PUBLIC_URL": "https://tickets.example.org"})
     other = Held(type(acme)(app, acme.slug, acme.id, acme.admin_key), held.id, held.code)
     made = other.offer().json
     assert made["url"] == f"https://tickets.example.org/x/{made['offer']}"
@@ -200,7 +199,7 @@ def test_an_offer_of_one_secret_key_is_accepted_under_the_next(environ, acme, he
     gone = {"SECRET_KEY": "n" * 32}
 
     def at(settings):
-        app = create_app(load({**environ, **settings}))
+        app = new_app({**environ, **settings})
         return type(acme)(app, acme.slug, acme.id, acme.admin_key)
 
     refused(accept(at(gone), offer), 404, "not_found")
@@ -226,7 +225,7 @@ def test_names_are_kept_as_sent_and_bad_ones_refused(acme, held):
 
 
 def test_acceptances_count_for_their_address(environ, acme, held):
-    app = create_app(load({**environ, "RATE_LIMIT_CHECKOUT": "2"}))
+    app = new_app({**environ, "RATE_LIMIT_CHECKOUT": "2"})
     other = type(acme)(app, acme.slug, acme.id, acme.admin_key)
     told = [accept(other, "x").status_code for _ in range(3)]
     assert told == [404, 404, 429]

@@ -175,6 +175,7 @@ def test_the_command_line_refuses_a_private_key_without_repeating_it(app):
     cli(app, "tenants", "create", "acme", "--name", "Acme")
 
 
+@pytest.mark.exhaustive
 def test_addresses_are_those_that_the_organizers_own_wallet_derives():
     Account.enable_unaudited_hdwallet_features()
     for index in INDEXES:

@@ -57,6 +57,7 @@ def an_authorization(sender, **fields):
 numbers = st.integers(0, 2**256 - 1)
 
 
+@pytest.mark.exhaustive
 @settings(deadline=None, max_examples=50)
 @given(
     key=st.integers(1, secp256k1.N - 1),

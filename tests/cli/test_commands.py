@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app import configure, create_app
+from app import configure
 from tests.conftest import SECRET_KEY
+from tests.support.apps import new_app
 from tests.support.databases import only_once
 from tests.support.factories import Api, cli, new_organizer, new_xpub, run
 from ticketing.config import load
@@ -242,7 +243,7 @@ def test_a_refused_command_keeps_no_connection_open(app, acme):
 
 def test_what_sqlite_writes_is_for_its_owner_alone(tmp_path):
     url = f"sqlite:///{tmp_path}/deeper/new.db"
-    with create_app(load({"SECRET_KEY": SECRET_KEY, "DATABASE_URL": url})).app_context():
+    with new_app({"SECRET_KEY": SECRET_KEY, "DATABASE_URL": url}).app_context():
         migrate.upgrade()
         files = sorted((tmp_path / "deeper").iterdir())
         assert [path.name for path in files] == ["new.db", "new.db-shm", "new.db-wal"]

@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from app import create_app
+from tests.support.apps import new_app
 from tests.support.factories import Api, cli, new_organizer
 from tests.support.people import PASSWORD, accept, first_member
-from ticketing.config import load
 
 EMAIL = "ada@example.org"
 PUBLIC_URL = "https://tickets.example.org"
@@ -37,7 +36,7 @@ def test_the_first_member_of_a_tenant_states_address_and_password_at_the_link(ap
 
 
 def test_the_address_may_be_stated_by_the_operator(environ):
-    app = create_app(load({**environ, "PUBLIC_URL": PUBLIC_URL}))
+    app = new_app({**environ, "PUBLIC_URL": PUBLIC_URL})
     arguments = ("tenants", "create", "acme", "--name", "Acme", "--email", EMAIL, "--json")
     link = json.loads(cli(app, *arguments))["first_sign_in"]
     assert link.startswith(f"{PUBLIC_URL}/console/invitation/in_")

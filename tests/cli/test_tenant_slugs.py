@@ -4,12 +4,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from app import create_app
 from tests.cli.test_commands import refused
+from tests.support.apps import new_app
 from tests.support.factories import Api, cli, new_organizer
 from tests.support.remote import eventually
 from ticketing import ids
-from ticketing.config import load
 from ticketing.constants import RESERVED_SLUGS
 from ticketing.db.connection import database, is_sqlite, write_transaction
 from ticketing.models.events import Event
@@ -51,7 +50,7 @@ def test_a_renamed_tenant_keeps_its_id_its_keys_and_its_orders(app, acme):
 
 
 def test_the_old_slug_ends_at_once_in_caches_and_jwts_too(app, acme, environ):
-    elsewhere, jwt = Api(create_app(load(environ)).test_client()), acme.api()
+    elsewhere, jwt = Api(new_app(environ).test_client()), acme.api()
     listing = "/v1/public/tenants/{}/events"
     for _ in range(2):
         assert elsewhere.get(listing.format("acme")).status_code == 200

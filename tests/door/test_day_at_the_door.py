@@ -90,6 +90,7 @@ def _check_stats(day, inside, conflicts, scans):
     assert len(shown["conflicts"]) == min(100, len(newest))
 
 
+@pytest.mark.exhaustive
 def test_an_hour_at_the_door(new_day):
     day = new_day()
     live_through(day, tickets=100, minutes=10)

@@ -5,11 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app import create_app
 from tests.conftest import SECRET_KEY
+from tests.support.apps import new_app
 from tests.support.doors import Door, Gate, moment, redeem
 from tests.support.factories import Api, in_days
-from ticketing.config import load
 from ticketing.db.connection import database
 from ticketing.models.door import DoorDevice
 
@@ -109,7 +108,7 @@ def test_of_two_that_pair_at_once_one_gets_the_token(app, door):
 
 
 def test_guesses_of_the_pairing_code_are_limited(environ):
-    app = create_app(load({**environ, "RATE_LIMIT_TOKEN": "3"}))
+    app = new_app({**environ, "RATE_LIMIT_TOKEN": "3"})
     api = Api(app.test_client())
     statuses = [pair(api, "0" * 12).status_code for _ in range(5)]
     assert statuses == [401, 401, 401, 429, 429]
@@ -118,7 +117,7 @@ def test_guesses_of_the_pairing_code_are_limited(environ):
 
 def test_the_pairing_url_needs_a_public_url(environ, acme):
     door = Door(acme)
-    app = create_app(load({**environ, "PUBLIC_URL": "https://tickets.example.org/"}))
+    app = new_app({**environ, "PUBLIC_URL": "https://tickets.example.org/"})
     api = Api(app.test_client(), {"X-API-Key": acme.admin_key})
     made = api.post(door.devices, {"name": "x"}).json
     assert made["pairing_url"] == f"https://tickets.example.org/door/#{made['pairing_code']}"
@@ -134,7 +133,7 @@ def test_a_repeat_of_the_creation_shows_no_code(door):
 
 def test_a_revoked_or_expired_device_gets_nothing_at_once(door, app, environ):
     """On every process: the second one has served the device before."""
-    other = create_app(load(environ))
+    other = new_app(environ)
     for end in (
         lambda device: door.admin.post(f"{door.devices}/{device['id']}/revoke"),
         lambda device: (
@@ -235,12 +234,12 @@ def test_it_is_noted_once_a_minute_when_a_device_was_seen(door, gate):
 def test_a_device_outlives_a_changed_secret_key(door, gate, environ):
     changed = {"SECRET_KEY": "n" * 40, "SECRET_KEY_PREVIOUS": SECRET_KEY}
     code = door.new_device()["pairing_code"]
-    app = create_app(load({**environ, **changed}))
+    app = new_app({**environ, **changed})
     assert pair(Api(app.test_client()), code).status_code == 200
     moved = Gate(Api(app.test_client(), gate.api.headers), gate.path)
     assert moved.send(redeem(code="x")).status_code == 200
     # Its digest is now one of the new SECRET_KEY, so the old one can go.
-    alone = create_app(load({**environ, "SECRET_KEY": "n" * 40}))
+    alone = new_app({**environ, "SECRET_KEY": "n" * 40})
     assert (
         Gate(Api(alone.test_client(), gate.api.headers), gate.path)
         .send(redeem(code="x"))

@@ -7,9 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from app import create_app
+from tests.support.apps import new_app
 from tests.support.factories import Api, cli, event_body, new_organizer
-from ticketing.config import load
 from ticketing.db.connection import database
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.events import Event
@@ -38,7 +37,7 @@ def host(environ):
         secrets = {"SECRET_KEY": current}
         if previous is not None:
             secrets["SECRET_KEY_PREVIOUS"] = previous
-        return create_app(load({**environ, **secrets}))
+        return new_app({**environ, **secrets})
 
     yield host
     database.close()

@@ -5,10 +5,9 @@ import json
 
 import pytest
 
-from app import create_app
+from tests.support.apps import new_app
 from tests.support.factories import Api
 from tests.support.mcp import message
-from ticketing.config import load
 from ticketing.mcp.versions import HANDSHAKE, STATELESS, VERSIONS
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
@@ -27,7 +26,7 @@ def stateless(method, params=None, **headers):
 @pytest.fixture
 def here(environ):
     """A client of a service with a public address, at that address."""
-    app = create_app(load({**environ, "PUBLIC_URL": "https://tickets.example.org"}))
+    app = new_app({**environ, "PUBLIC_URL": "https://tickets.example.org"})
     return Api(app.test_client(), {"Host": "tickets.example.org"})
 
 
@@ -189,7 +188,7 @@ def test_scripts_of_other_sites_are_refused(here):
 
 def test_requests_count_by_address_or_credential(environ, acme):
     limits = {"RATE_LIMIT_PUBLIC": "2", "RATE_LIMIT_PREFLIGHT": "1", "RATE_LIMIT_TOKEN": "1"}
-    app = create_app(load({**environ, **limits}))
+    app = new_app({**environ, **limits})
     api, keyed = Api(app.test_client()), Api(app.test_client(), {"X-API-Key": acme.admin_key})
     order = {"tenant": "acme", "event_id": "evt_x", "ticket_id": "tkt_x"}
     call = message("tools/call", {"name": "order_ticket", "arguments": order})

@@ -11,12 +11,11 @@ import pytest
 from standardwebhooks import Webhook as Receiver
 from standardwebhooks.webhooks import WebhookVerificationError
 
-from app import create_app
 from tests.conftest import SECRET_KEY
+from tests.support.apps import new_app
 from tests.support.factories import cli, new_organizer, worker_once
 from tests.support.webhook_endpoints import Webhook, new_webhook
 from ticketing import clock
-from ticketing.config import load
 from ticketing.credentials import Keyring, secret_key_id
 from ticketing.db.connection import database
 from ticketing.models.api_keys import ApiKey
@@ -152,7 +151,7 @@ def host(environ):
     def host(current, previous=None):
         secrets = {"SECRET_KEY": current}
         secrets |= {} if previous is None else {"SECRET_KEY_PREVIOUS": previous}
-        return create_app(load({**environ, **secrets}))
+        return new_app({**environ, **secrets})
 
     yield host
     database.close()

@@ -2,11 +2,10 @@
 
 import pytest
 
-from app import create_app
+from tests.support.apps import new_app
 from tests.support.databases import only_once
 from tests.support.endpoints import pages
 from tests.support.factories import Api
-from ticketing.config import load
 from ticketing.pages.surface import CONTENT_SECURITY_POLICY, PageBlueprint
 
 
@@ -16,7 +15,7 @@ def at(environ, acme):
 
     def at(host, public_url=None, path="/acme"):
         known = {} if public_url is None else {"PUBLIC_URL": public_url}
-        api = Api(create_app(load({**environ, **known})).test_client())
+        api = Api(new_app({**environ, **known}).test_client())
         return api.get(path, headers={"Host": host})
 
     return at

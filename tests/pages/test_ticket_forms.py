@@ -4,13 +4,12 @@ import re
 
 import pytest
 
-from app import create_app
 from tests.pages.conftest import SAME_ORIGIN, key_in
+from tests.support.apps import new_app
 from tests.support.factories import Api
 from tests.support.holders import accept, bought, write
 from tests.support.rows import rows
 from ticketing import clock
-from ticketing.config import load
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.ticket_types import TicketType
 
@@ -197,7 +196,7 @@ def test_a_used_key_makes_no_offer_of_another_ticket(acme, free, path, form, sen
 
 
 def test_with_mail_the_page_asks_for_an_address_and_says_what_it_is_for(environ, held, path):
-    app = create_app(load({**environ, **SMTP}))
+    app = new_app({**environ, **SMTP})
     api = Api(app.test_client(), {"Host": "tickets.example.org"})
     page = api.get(path)
     assert 'id="to-email"' in page.text

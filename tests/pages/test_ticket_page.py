@@ -5,14 +5,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app import create_app
 from tests.support import admissions
+from tests.support.apps import new_app
 from tests.support.doors import Door
 from tests.support.factories import Api, in_days
 from tests.support.holders import JOIN_URL, Held, bought, write
 from tests.support.rows import rows
 from ticketing import clock
-from ticketing.config import load
 from ticketing.models.admissions import Admission
 from ticketing.models.events import Event
 from ticketing.models.ticket_types import TicketType
@@ -177,7 +176,7 @@ def test_an_open_offer_is_shown_in_full(held, show):
 
 
 def test_links_have_the_public_address(environ, held):
-    app = create_app(load({**environ, "PUBLIC_URL": "https://tickets.example.org"}))
+    app = new_app({**environ, "PUBLIC_URL": "https://tickets.example.org"})
     offer = held.offer().json["offer"]
     headers = {"Host": "tickets.example.org"}
     page = Api(app.test_client()).get(f"/t/{held.code}", headers=headers)

@@ -6,15 +6,14 @@ from threading import Barrier
 
 import pytest
 
-from app import create_app
 from tests.pages.conftest import SAME_ORIGIN, key_in
 from tests.pages.test_ticket_forms import OTHER_SITES
 from tests.support import admissions
+from tests.support.apps import new_app
 from tests.support.factories import Api
 from tests.support.holders import Held, accept, bought, write
 from tests.support.rows import rows
 from ticketing import clock, credentials, ids
-from ticketing.config import load
 from ticketing.db.connection import database
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.events import Event
@@ -287,7 +286,7 @@ def form_of(api, code):
 
 def test_offers_are_counted_by_address_and_tickets_by_their_order(environ, held, path):
     limits = {"RATE_LIMIT_CHECKOUT": "2", "RATE_LIMIT_ORDER": "3"}
-    api = Api(create_app(load({**environ, **limits})).test_client())
+    api = Api(new_app({**environ, **limits}).test_client())
 
     def looks(path, *addresses):
         at = ({"REMOTE_ADDR": each} for each in addresses)

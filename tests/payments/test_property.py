@@ -226,6 +226,7 @@ def on_real_node(new_world):
     return OnAnvil
 
 
+@pytest.mark.exhaustive
 def test_the_books_hold_on_a_fake_chain(new_world):
     run(on_fake_chain(new_world), examples=10)
 

@@ -13,6 +13,8 @@ from tests.support.holders import bought
 from tests.support.odd_values import is_unicode
 from ticketing.web import auth
 
+pytestmark = pytest.mark.exhaustive
+
 SEGMENTS = {
     "NUL": "%00",
     "a NUL after it": "{id}%00",

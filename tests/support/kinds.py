@@ -1,7 +1,8 @@
 """Gives each test the marker `quick` or `long` where that follows from what it uses.
 
-A test in a browser is long. A test is quick unless it is long, runs on Postgres, or uses the
-fixture `starts_processes`, directly or indirectly. A quick test that starts a process fails.
+A test in a browser is long. A test is quick unless it is long or exhaustive, runs on Postgres, or
+uses the fixture `starts_processes`, directly or indirectly. A quick test that starts a process
+fails.
 """
 
 import subprocess
@@ -29,6 +30,7 @@ def is_quick(item: pytest.Item) -> bool:
         on_postgres
         or "starts_processes" in getattr(item, "fixturenames", ())
         or item.get_closest_marker("long")
+        or item.get_closest_marker("exhaustive")
     )
 
 

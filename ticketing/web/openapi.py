@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from flask import Flask, Response, current_app, json
 from flask_smorest import Api
 from marshmallow import Schema
@@ -96,19 +95,16 @@ def register(app: Flask, blueprints: Iterable[ApiBlueprint]) -> None:
 
 def json_schema(schema: type[BaseSchema]) -> dict[str, Any]:
     """Return the JSON Schema of a request, as the document would have it."""
-    found: dict[str, Any] = _converter().schema2jsonschema(schema())
+    converter = _api_of_schemas().ma_plugin.converter
+    assert converter is not None
+    found: dict[str, Any] = converter.schema2jsonschema(schema())
     _drop_null_defaults(found)
     return {**found, "additionalProperties": False}
 
 
 @cache
-def _converter() -> OpenAPIConverter:
-    return _converter_of(_new_api())
-
-
-def _converter_of(api: Api) -> OpenAPIConverter:
-    assert api.ma_plugin.converter is not None
-    return api.ma_plugin.converter
+def _api_of_schemas() -> Api:
+    return _new_api()
 
 
 def _new_api() -> Api:
@@ -130,7 +126,8 @@ def _new_api() -> Api:
         (Instant, "string", "date-time"),
     ):
         api.register_field(field, kind, shape)
-    _converter_of(api).add_attribute_function(_bounds)
+    assert api.ma_plugin.converter is not None
+    api.ma_plugin.converter.add_attribute_function(_bounds)
     for name, scheme in _SECURITY_SCHEMES.items():
         api.spec.components.security_scheme(name, scheme)
     # flask-smorest has registered the schema already: it is ERROR_SCHEMA.

@@ -4,11 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app import create_app
 from tests.support.admissions import FREE, admissions_of, change, given, invite
+from tests.support.apps import new_app
 from tests.support.mails import ADA, confirm, confirmed, send, statuses, tell
 from tests.support.tripwire import Killed
-from ticketing.config import load
 from ticketing.db.connection import write_transaction
 from ticketing.models.notifications import Mail, Notification, NotificationFeed
 from ticketing.models.payment_intents import PaymentIntent
@@ -200,7 +199,7 @@ class TestWithoutSmtpUrl:
             Notification.update(created_at=datetime.now(UTC) - age).where(
                 Notification.id == each
             ).execute()
-        app = create_app(load({**environ, **smtp}))
+        app = new_app({**environ, **smtp})
         send(app)
         (row,) = Mail.select()
         assert row.notification_id == young and len(server.mails) == 1

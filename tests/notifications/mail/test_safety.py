@@ -42,6 +42,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_names_stay_text(acme, server, text):
     buyer = confirmed(acme, acme.ticket())

@@ -5,11 +5,10 @@ from urllib.parse import quote
 
 import pytest
 
-from app import create_app
 from tests.support.admissions import FREE, given
+from tests.support.apps import new_app
 from tests.support.mail_server import PASSWORD, USER, MailServer
 from tests.support.mails import ADA, PUBLIC_URL, SENDER, confirm, send, tell
-from ticketing.config import load
 from ticketing.config_mail import Smtp
 from ticketing.models.notifications import Mail
 from tools.certificates import Authority
@@ -52,7 +51,7 @@ def try_with(environ, acme):
     def try_with(server, scheme="smtp", sign_in=""):
         url = f"{scheme}://{sign_in}127.0.0.1:{server.port}"
         settings = {"SMTP_URL": url, "MAIL_FROM": SENDER, "PUBLIC_URL": PUBLIC_URL}
-        return send(create_app(load({**environ, **settings})))
+        return send(new_app({**environ, **settings}))
 
     return try_with
 
