@@ -5,7 +5,6 @@ No other module does that for a request.
 
 import logging
 import re
-from functools import cache
 from typing import Any, Protocol
 
 from flask import Flask, Response, current_app, jsonify, request
@@ -29,6 +28,7 @@ from ticketing.web.context import request_id
 _DOMAIN_ERRORS: dict[int, type[TicketingError]] = {404: NotFound, 413: PayloadTooLarge}
 
 _SCHEMA = ProblemSchema()
+_EXAMPLE = _SCHEMA.example()
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +99,6 @@ def of_unexpected_error(error: Exception) -> Response:
     return _problem(500, "Internal server error", "internal_error", INTERNAL_ERROR_DETAIL)
 
 
-@cache
 def example_of(error: type[TicketingError]) -> dict[str, Any]:
     """Return an example of an error response, for the documentation."""
     example = problem_body(
@@ -109,9 +108,7 @@ def example_of(error: type[TicketingError]) -> dict[str, Any]:
         detail=error.detail,
         request_id="req_06f3x5z8k2m1",
     )
-    return (
-        {**example, "errors": ProblemSchema().example()["errors"]} if error is Invalid else example
-    )
+    return {**example, "errors": _EXAMPLE["errors"]} if error is Invalid else example
 
 
 def _problem(status: int, title: str, code: str, detail: str, **extensions: Any) -> Response:
