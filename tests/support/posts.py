@@ -5,6 +5,7 @@ import contextlib
 import ssl
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Awaitable, Callable, Sequence
+from functools import cache
 from ipaddress import ip_address
 from typing import Any, Self
 
@@ -99,7 +100,7 @@ def run(
     async def main() -> tuple[list[Outcome], Server]:
         async with Server(serve, server_tls) as server:
             look_up = names or Names(["127.0.0.1"])
-            context = client_tls or ssl.create_default_context()
+            context = client_tls or _tls()
             client = Client(url.format(host, server.port), allow, look_up, context)
             try:
                 return [
@@ -109,6 +110,12 @@ def run(
                 client.close()
 
     return asyncio.run(main())
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """The worker's context. To read all authorities takes long."""
+    return ssl.create_default_context()
 
 
 def one(serve: Serve, **options: Any) -> Outcome:
