@@ -17,20 +17,20 @@ PAGES = (ROOT / "README.md",)
 BEGIN, END = "<!-- limits: python -m tools.limits -->", "<!-- end of limits -->"
 
 _COUNTED = {
-    CallClass.PUBLIC: "an address: public reads, `/readyz`, pages, files, unknown paths, OPTIONS",
-    CallClass.CHECKOUT: "an address: checkout without a valid client secret",
-    CallClass.ORDER: "an order: checkout with its client secret",
-    CallClass.PREFLIGHT: "an address: preflight without a credential",
-    CallClass.TOKEN: "an address: sign-in, key exchange, every invalid credential",
-    CallClass.LOGIN: "a member or an invitation, from all addresses: sign-in",
-    CallClass.ADMIN: "a credential, on any surface",
-    CallClass.RECONCILIATION: "a credential: the proof of the books",
+    CallClass.PUBLIC: "address | public reads, `/readyz`, pages, files, unknown paths, OPTIONS",
+    CallClass.CHECKOUT: "address | checkout without a valid client secret",
+    CallClass.ORDER: "order | checkout with its client secret",
+    CallClass.PREFLIGHT: "address | preflight without a credential",
+    CallClass.TOKEN: "address | sign-in, key exchange, every invalid credential",
+    CallClass.LOGIN: "member or invitation, from all addresses | sign-in",
+    CallClass.ADMIN: "credential | requests on any surface",
+    CallClass.RECONCILIATION: "credential | proofs of the books",
 }
 
 
 def table() -> str:
     """Return the limits as a Markdown table."""
-    lines = ["| variable | default | counts | where |", "|---|---|---|---|"]
+    lines = ["| variable | default | for each | counts | counted in |", "|---|---|---|---|---|"]
     for each, limit in DEFAULT_RATE_LIMITS.items():
         where = "database" if each in COUNTED_IN_DATABASE else "each process"
         lines.append(
@@ -40,13 +40,13 @@ def table() -> str:
         (
             "UNPAID_PER_ADDRESS",
             f"{DEFAULT_UNPAID_PER_ADDRESS} seats",
-            "an address: unpaid seats",
+            "address | unpaid seats",
         ),
-        ("ORDERS_PER_CLIENT", f"{DEFAULT_ORDERS_PER_CLIENT} a day", "an address: orders"),
+        ("ORDERS_PER_CLIENT", f"{DEFAULT_ORDERS_PER_CLIENT} a day", "address | orders"),
         (
             "FREE_PER_CLIENT",
             f"{DEFAULT_FREE_PER_CLIENT} a day",
-            "an address: free seats of one event",
+            "address | free seats of one event",
         ),
     ):
         lines.append(f"| `{name}` | {default} | {counted} | database |")

@@ -142,6 +142,7 @@ def test_each_call_is_in_the_audit_log(acme, event, buyers):
     assert (second["before"], second["after"]) == ({}, {"refund": True})
 
 
+@pytest.mark.exhaustive
 def test_many_orders_need_no_more_statements_than_one(acme):
     def statements(orders):
         ticket = acme.ticket(**FREE, capacity=None)

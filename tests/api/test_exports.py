@@ -115,6 +115,7 @@ def test_a_free_order_has_an_amount_of_zero(acme):
     assert (order["amount_decimal"], order["amount"], order["address"]) == ("0.000000", "0", "")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_is_as_rfc_4180_and_its_document_want_it(acme, api, name):
     event = acme.event(slug="launch-night")
@@ -174,6 +175,7 @@ def test_so_does_a_part_that_another_separator_makes_a_cell(separator):
     assert defused(f"Ada{separator}Grace") == f"Ada{separator}Grace"
 
 
+@pytest.mark.exhaustive
 def test_every_look_alike_of_a_start_is_one():
     for code in range(sys.maxunicode + 1):
         character = chr(code)
@@ -186,6 +188,7 @@ def test_other_text_stays_as_it_is(text):
     assert defused(text) == text
 
 
+@pytest.mark.exhaustive
 def test_more_rows_than_a_batch_are_there_once_each_and_in_order(acme):
     ticket = acme.ticket(capacity=None, **FREE)
     many(acme, ticket, 2001)

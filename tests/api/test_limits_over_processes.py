@@ -14,7 +14,7 @@ from ticketing.services.access.rate_limits import Limiter
 
 LIMITS = {"PUBLIC": 7, "CHECKOUT": 6, "PREFLIGHT": 40, "TOKEN": 4, "LOGIN": 3}
 
-pytestmark = pytest.mark.usefixtures("time")
+pytestmark = [pytest.mark.exhaustive, pytest.mark.usefixtures("time")]
 
 
 @pytest.fixture

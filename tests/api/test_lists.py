@@ -7,6 +7,8 @@ import pytest
 from tests.support.admissions import FREE
 from tests.support.factories import in_days, new_organizer
 
+pytestmark = pytest.mark.exhaustive
+
 BASE64 = string.ascii_letters + string.digits + "-_"
 
 

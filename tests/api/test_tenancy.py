@@ -243,6 +243,7 @@ def test_the_public_pages_of_one_tenant_show_nothing_of_another(app, ours, their
             assert told[1][0][0] == 404
 
 
+@pytest.mark.exhaustive
 def test_filters_and_cursors_of_another_tenant_find_nothing(app, ours, theirs, operations):
     cursors = {}
     for endpoint in endpoints(app):

@@ -13,6 +13,8 @@ from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.orders import admissions
 
+pytestmark = pytest.mark.exhaustive
+
 ROUNDS = 12
 
 

@@ -143,6 +143,7 @@ def test_an_account_in_use_on_one_of_several_chains_is_refused(environ, node, re
         assert "chain 8453" in put(acme, xpub).json["detail"]
 
 
+@pytest.mark.exhaustive
 def test_wallets_that_issued_nothing_move_past_their_first_address(app):
     new, old = new_organizer(app, "new"), new_organizer(app, "old")
     old.buyer(old.ticket())

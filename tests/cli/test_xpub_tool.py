@@ -14,6 +14,8 @@ from ticketing.chain import xpub as xpubs
 from tools import anvil
 from tools.xpub import Key, derive, main
 
+pytestmark = pytest.mark.exhaustive
+
 MODULE = "tools.xpub"
 NOT_VALID = "Error: this is not a valid seed phrase."
 

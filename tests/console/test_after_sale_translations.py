@@ -18,6 +18,8 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.notification_types import MailKind, NotificationType
 from ticketing.services.notifications import mails
 
+pytestmark = pytest.mark.exhaustive
+
 EARLY = datetime(2026, 6, 5, 17, 2, tzinfo=UTC)
 
 

@@ -7,6 +7,8 @@ from tests.support.console import sign_in
 from tests.support.factories import in_days, new_organizer, new_xpub
 from tests.support.translations import mark, not_translated
 
+pytestmark = pytest.mark.exhaustive
+
 
 @pytest.fixture(scope="module")
 def built_app():

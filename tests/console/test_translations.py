@@ -9,6 +9,8 @@ from ticketing.constants import Role
 from ticketing.services.access import invitations
 from ticketing.web.context import config
 
+pytestmark = pytest.mark.exhaustive
+
 
 @pytest.fixture(scope="module")
 def built_app():

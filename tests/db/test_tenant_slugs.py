@@ -11,6 +11,7 @@ from ticketing.models.tenants import Tenant
 MIGRATION = "0010_tenant_settings"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("oldest_pending", [MIGRATION, "0009_notifications", "0005_balances"])
 def test_a_tenant_in_the_way_stops_the_migration_until_it_is_renamed(
     app, acme, neighbour, oldest_pending

@@ -205,6 +205,7 @@ def test_a_batch_is_carried_out_in_order_and_answered_in_order(door, gate):
     ]
 
 
+@pytest.mark.exhaustive
 def test_five_hundred_scans_fit_one_request(door, gate):
     admissions = door.admissions(100)
     scans = [redeem(qr=door.qr(each), decided="admitted") for each in admissions] * 5

@@ -85,6 +85,7 @@ def test_two_tenants_have_different_keys(api, acme, neighbour, admission):
     assert not ticket_signing.is_genuine(ticket, ticket_signing.keys_of(neighbour.id, KEYRING))
 
 
+@pytest.mark.exhaustive
 def test_a_changed_text_is_not_genuine(admission, acme):
     text = ticket_signing.qrs_of([admission], KEYRING)[0]
     stored = ticket_signing.keys_of(acme.id, KEYRING)

@@ -143,6 +143,7 @@ class TestAtTheDoor:
         assert gate.outcome(code="x" * 20) == "unknown"
         assert news.all() == []
 
+    @pytest.mark.exhaustive
     def test_500_scans_of_one_request_are_all_recorded(self, acme, door):
         seats = [each for _ in range(5) for each in door.admissions(100)]
         gate, news = door.gate(), News(acme)

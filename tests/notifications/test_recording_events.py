@@ -174,6 +174,7 @@ def test_a_canceled_ticket_type_is_not_available_again(acme, news):
     assert news.types() == ["admission.voided"]
 
 
+@pytest.mark.exhaustive
 def test_a_cancelation_has_one_notification_for_any_number_of_admissions(acme):
     event = acme.event()
     ticket = acme.ticket(event, capacity=None, max_per_order=100, **FREE)

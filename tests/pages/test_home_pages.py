@@ -1,5 +1,7 @@
 """The pages of the service and of a tenant's events."""
 
+import pytest
+
 from tests.support.factories import in_days, new_organizer
 
 
@@ -22,6 +24,7 @@ def test_a_tenant_has_its_published_events_the_soonest_first(acme, api):
     assert text.index("Event A") < text.index("Event B") and "Event C" not in text
 
 
+@pytest.mark.exhaustive
 def test_more_than_a_hundred_events_have_a_second_page(acme, api):
     for number in range(101):
         acme.event(title=f"Event {number:03}", start_at=in_days(number + 1), status="published")

@@ -12,6 +12,8 @@ from tests.support.order_pages import press, show, status
 from tests.support.order_stories import STORIES
 from tests.support.translations import mark, not_translated
 
+pytestmark = pytest.mark.exhaustive
+
 SAID = {
     "free": "Your free tickets are waiting",
     "unpaid": "Waiting for your payment",

@@ -12,6 +12,8 @@ from ticketing.db.connection import database
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.services.payments import reconciliation
 
+pytestmark = pytest.mark.exhaustive
+
 BUYERS, ORDERS = 6, 25
 CAPACITY = 40
 
@@ -93,7 +95,6 @@ def test_a_full_event_takes_exactly_what_it_has_room_for(acme):
     assert reconciliation.reconcile(None) == []
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("capacities", [(None, CAPACITY), (CAPACITY, 1), (None, 1, CAPACITY)])
 def test_the_books_agree_whatever_the_organizer_does_meanwhile(acme, capacities):
     """A change is made or refused; each order counts in the ticket type and in the event."""

@@ -10,6 +10,8 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import Refund
 from ticketing.services.catalog import events
 
+pytestmark = pytest.mark.exhaustive
+
 ALL, PART, MOTE = ("all", "part", "mote")
 
 
@@ -68,7 +70,6 @@ def test_an_order_canceled_with_its_event_before_the_first_look_is_owed_its_mone
     assert books() == ("canceled", 300, 300, 0)
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("headers", ["null", "error"])
 def test_a_node_without_old_headers_does_not_stop_an_order_that_is_paid_again(world, headers):
     run(world, *ORDER, pay(ALL), LOOK, ("mine", 300), LOOK)

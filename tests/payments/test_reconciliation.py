@@ -243,6 +243,7 @@ def test_a_refund_whose_payment_a_reorganization_took_away_is_no_breach(acme, bo
     assert seen_by(acme) == []
 
 
+@pytest.mark.exhaustive
 def test_no_more_than_a_hundred_breaches_of_a_rule_are_told(acme):
     ticket = acme.ticket(price_amount=0, chain_id=None, capacity=None, max_per_order=100)
     for quantity in (100, 1):

@@ -20,6 +20,8 @@ from tools import anvil
 from tools.sweep import main
 from tools.sweep_export import COLUMNS
 
+pytestmark = pytest.mark.exhaustive
+
 ANOTHER_PHRASE = "legal winner thank year wave sausage worth useful legal winner thank yellow"
 SAFE = "0x00000000219ab540356cBB839Cbe05303d7705Fa"
 TERMS = ("--token-name", "USD Coin", "--token-version", "2")

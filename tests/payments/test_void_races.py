@@ -19,6 +19,8 @@ from ticketing.db.connection import database
 from ticketing.models.admissions import Admission
 from ticketing.services.payments import reconciliation
 
+pytestmark = pytest.mark.exhaustive
+
 ROUNDS = 12
 
 

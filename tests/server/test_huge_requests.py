@@ -12,6 +12,8 @@ from tests.server.test_wire import JSON, LIMIT, problem
 from tests.support.raw_http import GOOD, POST, RawServer, answers, read_all, read_one
 from ticketing.server.chunks import MAX_CHUNKS
 
+pytestmark = pytest.mark.exhaustive
+
 GET = b"GET /healthz HTTP/1.1\r\nHost: x\r\n"
 BODY = b'{"api_key":"x"}'
 WHOLE = POST + b"Content-Length: 15\r\n\r\n" + BODY

@@ -1,5 +1,7 @@
 """Headers with difficult bytes, at each endpoint that reads them."""
 
+import pytest
+
 from tests.support.endpoints import endpoints, same
 
 STRANGE_TAGS = ("\xff", '"', '"\xff"', "W/", ",", '"' * 99, "a" * 4000, '"\0"', "\ud7ff\u200f")
@@ -17,6 +19,7 @@ def test_odd_bytes_in_if_none_match_match_nothing(app, acme, here):
             assert same(answer) == same(plain) and plain.status_code == 200, strange
 
 
+@pytest.mark.exhaustive
 def test_odd_bytes_in_an_idempotency_key_are_refused_wherever_one_is_taken(app, acme, here):
     document = app.test_client().get("/openapi.json").json
     tried = 0

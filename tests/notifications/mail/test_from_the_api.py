@@ -10,6 +10,8 @@ from tests.support.factories import worker_once
 from tests.support.mails import ADA, PUBLIC_URL, text_of
 from ticketing.models.admissions import Admission
 
+pytestmark = pytest.mark.exhaustive
+
 BOB, GUEST = "bob@example.org", "guest@example.org"
 
 

@@ -14,6 +14,8 @@ from ticketing.services.notifications import mail_planning, mails
 from ticketing.worker import mailing, smtp
 from ticketing.worker.mailing import Mailer
 
+pytestmark = pytest.mark.exhaustive
+
 TICK = timedelta(seconds=1)
 PEOPLE = ["ada@example.org", "bob@example.org", "cy@example.org"]
 
@@ -77,7 +79,6 @@ def test_a_mail_that_is_refused_for_now_is_tried_again_and_delays_no_other(
     assert mail_to("ada@example.org").error is None
 
 
-@pytest.mark.exhaustive
 def test_the_pauses_grow_to_an_hour_and_after_48_hours_the_mail_is_dropped(
     acme, server, orders, time
 ):
