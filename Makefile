@@ -32,7 +32,7 @@ quick: .venv/tests ## Run the tests that need neither Postgres nor processes, ex
 test: .venv/tests lint ## Lint, check types, run all tests except the long ones, on SQLite and Postgres
 	@$(PYTEST) -m "not long" -n 4 --dist worksteal  # on two cores: many tests wait for processes
 
-test-long: .venv/tests ## Run the long tests: a browser, processes that are killed or overloaded, fuzzing, query plans
+test-long: .venv/tests ## Run the long tests: a browser, processes that are killed or overloaded, fuzzing, exhaustive ones on Postgres
 	@$(PYTEST) -m long -n 4 --dist worksteal
 
 lint: .venv/tests ## Check style and types

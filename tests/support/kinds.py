@@ -1,8 +1,8 @@
 """Gives each test the marker `quick` or `long` where that follows from what it uses.
 
-A test in a browser is long. A test is quick unless it is long or exhaustive, runs on Postgres, or
-uses the fixture `starts_processes`, directly or indirectly. A quick test that starts a process
-fails.
+A test in a browser is long, and so is an exhaustive one on Postgres: `make test` runs it on SQLite.
+A test is quick unless it is long or exhaustive, runs on Postgres, or uses the fixture
+`starts_processes`, directly or indirectly. A quick test that starts a process fails.
 """
 
 import subprocess
@@ -16,7 +16,8 @@ import pytest
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Set the markers before pytest evaluates `-m`."""
     for item in items:
-        if "chromium" in getattr(item, "fixturenames", ()):
+        exhaustive = item.get_closest_marker("exhaustive") is not None
+        if "chromium" in getattr(item, "fixturenames", ()) or (exhaustive and on_postgres(item)):
             item.add_marker("long")
         if is_quick(item):
             item.add_marker("quick")
@@ -24,14 +25,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def is_quick(item: pytest.Item) -> bool:
     """Return whether a test can run in one process, without Postgres, in short time."""
-    callspec = getattr(item, "callspec", None)
-    on_postgres = callspec is not None and "postgres" in map(str, callspec.params.values())
     return not (
-        on_postgres
+        on_postgres(item)
         or "starts_processes" in getattr(item, "fixturenames", ())
         or item.get_closest_marker("long")
         or item.get_closest_marker("exhaustive")
     )
+
+
+def on_postgres(item: pytest.Item) -> bool:
+    """Return whether this is a test's run on Postgres."""
+    callspec = getattr(item, "callspec", None)
+    return callspec is not None and "postgres" in map(str, callspec.params.values())
 
 
 @pytest.fixture(scope="session")
