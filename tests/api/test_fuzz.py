@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.support import fuzzing
+from tests.support.databases import only_once
 from tests.support.fuzzing import IN_WORDS
 from tests.support.fuzzing_shop import open_shop
 from ticketing.constants import Role
@@ -50,7 +51,7 @@ def headers_of(shop, credential):
     return {"X-API-Key": shop.acme.key(credential)}
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@only_once
 @pytest.mark.parametrize("credential", ["admin", "none"])
 def test_no_answer_and_no_request_is_outside_the_document(shop, credential):
     fuzz(shop, credential, seed=1, examples=4 if credential == "admin" else 2)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.databases import only_once
 from tests.support.linear import LONG, grown, is_linear
 
 MOST_BYTES = 8000
@@ -50,7 +51,7 @@ def paths(acme):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@only_once
 @pytest.mark.parametrize("text", TEXTS)
 def test_headers_take_linear_time(text, app, paths):
     client = app.test_client(use_cookies=False)  # else it drops the header Cookie

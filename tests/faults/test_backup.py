@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.databases import on_sqlite
 from tests.support.factories import PRICE, cli
 from tests.support.processes import audit, variables_of
 from tests.support.remote import PATIENCE_SECONDS, eventually
@@ -16,7 +17,6 @@ from tools.stack import Stack, StackFailed
 
 pytestmark = pytest.mark.long
 
-on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 on_postgres = pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
 
 

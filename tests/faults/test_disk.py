@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.databases import on_sqlite
 from tests.support.factories import Api, event_body
 from tests.support.faults import Load, family, order, reading_and_buying, runs, sql
 from tests.support.processes import new_seat, new_tenant, service, variables_of
@@ -151,7 +152,7 @@ def test_who_writes_waits_for_a_lock_on_sqlite_and_who_reads_does_not(
     other.close()
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@on_sqlite
 def test_who_waits_too_long_for_a_lock_on_sqlite_is_told_to_come_back(
     environ, monkeypatch, request
 ):

@@ -11,6 +11,7 @@ import pytest
 import urllib3
 
 from tests.support.bad_node import BadNode
+from tests.support.databases import on_sqlite
 from tests.support.factories import PRICE
 from tests.support.remote import PATIENCE_SECONDS, eventually
 from tools import anvil
@@ -21,7 +22,6 @@ pytestmark = pytest.mark.long
 
 BUYERS, SEATS = 200, 50
 
-on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 """For tests in which the database does not matter."""
 
 

@@ -19,6 +19,7 @@ import pytest
 
 from tests.conftest import SECRET_KEY
 from tests.support.bad_node import BadNode
+from tests.support.databases import only_once
 from tests.support.factories import PRICE, event_body
 from tests.support.faults import (
     Load,
@@ -161,7 +162,7 @@ def test_a_web_process_that_is_killed_is_replaced_while_the_other_serves_on(stac
     assert counts[201] <= remote.read(seat)["held"] <= counts[201] + cut
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@only_once
 def test_a_web_process_without_memory_refuses_and_serves_again_once_it_has_some(
     stack, remote, seat
 ):

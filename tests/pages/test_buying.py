@@ -5,12 +5,13 @@ from playwright.sync_api import expect
 
 from tests.support import buying
 from tests.support.buying import WALLET
+from tests.support.databases import only_once
 from tests.support.factories import PRICE
 from tests.support.refunds import FRIEND_ADDRESS, give_back
 from tests.support.remote import eventually
 from tools.headless import DESKTOP, PHONE
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = only_once
 
 HOLD_SECONDS = 900
 

@@ -4,12 +4,13 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support.console import PASSWORD
+from tests.support.databases import only_once
 from tools.headless import DESKTOP
 
 EMAIL = "ada@example.org"
 SETTINGS = "/console/settings"
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = only_once
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from app import create_app
 from tests.support import buying
 from tests.support.browser import axe
 from tests.support.buying import PATIENCE, WALLET
+from tests.support.databases import only_once
 from tests.support.factories import PRICE, new_organizer
 from tests.support.order_pages import link
 from tests.support.order_stories import STORIES
@@ -23,7 +24,7 @@ from ticketing.db.connection import database
 from ticketing.models.chains import ChainState
 from tools.headless import DESKTOP, PHONE
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = only_once
 
 NARROW = {**PHONE, "viewport": {"width": 320, "height": 640}}
 INTENTS = "**/v1/checkout/**"

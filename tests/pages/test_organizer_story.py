@@ -8,10 +8,11 @@ from playwright.sync_api import expect
 
 from tests.support.buying import PATIENCE
 from tests.support.console import PASSWORD
+from tests.support.databases import only_once
 from tests.support.factories import new_xpub
 from tools.headless import DESKTOP, PHONE
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = only_once
 
 
 @pytest.fixture

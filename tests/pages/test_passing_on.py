@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support.browser import axe
+from tests.support.databases import only_once
 from tests.support.screen import scanned
 from ticketing import clock
 from ticketing.db.connection import database, open_database
@@ -22,7 +23,6 @@ Object.defineProperty(navigator, "wakeLock", { value: {
     request: kind => { asked.push(kind); return Promise.reject(new Error("refused")); },
 } });
 """
-on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 class Shop:
@@ -130,7 +130,7 @@ def test_the_keyboard_is_enough(visit, stack, shop):
     expect(friend.get_by_text("Grace", exact=True)).to_be_visible()
 
 
-@on_sqlite
+@only_once
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desk"])
 def test_a_scanner_reads_the_qr_code_from_the_screen(visit, stack, shop, scheme, size):
@@ -143,7 +143,7 @@ def test_a_scanner_reads_the_qr_code_from_the_screen(visit, stack, shop, scheme,
     assert width >= 0.6 * min(size["viewport"]["width"], 480)
 
 
-@on_sqlite
+@only_once
 def test_every_state_is_accessible_and_fits_a_small_screen(visit, stack, shop):
     visit.expect("status of 410")
     visit.expect("status of 409")
@@ -178,7 +178,7 @@ def test_every_state_is_accessible_and_fits_a_small_screen(visit, stack, shop):
     shop.write(Admission, offered["id"], status="valid")
 
 
-@on_sqlite
+@only_once
 @pytest.mark.parametrize("text", ["Night", LONG], ids=["usual", "long"])
 def test_a_ticket_is_printed_on_one_sheet_black_on_white(visit, stack, shop, text):
     shop.write(Event, shop.ticket["event_id"], title=text, venue=text)
@@ -195,7 +195,7 @@ def test_a_ticket_is_printed_on_one_sheet_black_on_white(visit, stack, shop, tex
         assert page.evaluate(f"getComputedStyle(document.body).{name}") == colour
 
 
-@on_sqlite
+@only_once
 def test_the_link_of_an_offer_is_copied(visit, stack, shop):
     admission = shop.sell()
     link = stack.url + shop.offer(admission)
@@ -207,7 +207,7 @@ def test_the_link_of_an_offer_is_copied(visit, stack, shop):
     assert page.evaluate("navigator.clipboard.readText()") == link
 
 
-@on_sqlite
+@only_once
 def test_the_screen_stays_on_while_the_qr_code_is_shown(visit, stack, shop):
     admission = shop.sell()
     page = visit(stack.url, script=WAKE_LOCK)

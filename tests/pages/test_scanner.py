@@ -6,11 +6,12 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support.browser import axe, until
+from tests.support.databases import only_once
 from tests.support.factories import in_days
 from tests.support.scanner import Doors, Phone, forged
 from tools.headless import DESKTOP, PHONE
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = only_once
 
 NARROW = {**PHONE, "viewport": {"width": 320, "height": 568}}
 LOOKS = ({**NARROW, "color_scheme": "dark"}, PHONE, {**DESKTOP, "color_scheme": "dark"})

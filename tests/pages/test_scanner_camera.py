@@ -3,11 +3,12 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests.support.databases import only_once
 from tests.support.fake_camera import write_video
 from tests.support.remote import eventually
 from tests.support.scanner import forged
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = only_once
 
 RECORD = """
 globalThis.decisions = [];

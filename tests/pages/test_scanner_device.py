@@ -3,14 +3,14 @@
 import json
 import re
 
-import pytest
 from playwright.sync_api import expect
 
+from tests.support.databases import only_once
 from tests.support.remote import eventually
 from tests.support.scanner import Phone
 from tools.headless import PHONE
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = only_once
 
 NO_ED25519 = """
 const importKey = crypto.subtle?.importKey;

@@ -2,12 +2,11 @@
 
 import re
 
-import pytest
-
+from tests.support.databases import only_once
 from ticketing.pages import door
 from ticketing.pages.surface import CONTENT_SECURITY_POLICY
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = only_once
 
 
 def test_the_page_may_use_the_camera_and_workers_of_its_own(api):

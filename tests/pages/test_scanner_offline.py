@@ -3,12 +3,13 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests.support.databases import only_once
 from tests.support.remote import eventually
 from ticketing.pages import door as page
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.parametrize("database_url", ["sqlite"], indirect=True),
+    only_once,
 ]
 
 SCANS = 50

@@ -4,6 +4,7 @@ import pytest
 
 from app import create_app
 from tests.door.test_door_page import EXAMPLE
+from tests.support.databases import only_once
 from tests.support.factories import Organizer
 from tests.support.many_admissions import many
 from tests.support.scanner import Doors, forged
@@ -13,7 +14,7 @@ from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.pages import door as page
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = only_once
 
 HOUR = 3_600_000
 NOW = 1_800_000_000_000

@@ -3,16 +3,15 @@
 import json
 import socket
 
-import pytest
-
 from tests.conftest import NO_LIMITS, SECRET_KEY
+from tests.support.databases import only_once
 from tests.support.factories import event_body, new_xpub
 from tests.support.raw_http import answers, read_all
 from tests.support.remote import PATIENCE_SECONDS, RemoteOrganizer
 from tools.stack import Stack, free_port
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@only_once
 def test_a_real_server_answers_raw_bytes_as_problems_and_lives(
     database_url, tmp_path, starts_processes
 ):

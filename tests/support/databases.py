@@ -15,7 +15,9 @@ APPLICATION_NAME = "databases of tests"
 USES = 50
 """Deleted rows stay in the files, so a database is not used forever."""
 
-only_once = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+"""For a test about SQLite."""
+only_once = on_sqlite
 """For a test in which the kind of database plays no part, or that uses both itself."""
 
 _ROWS_OF_MIGRATIONS = "schema_migrations"
