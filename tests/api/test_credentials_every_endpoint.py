@@ -14,7 +14,7 @@ from tests.support.webhook_endpoints import new_webhook
 from ticketing.config import load
 from ticketing.constants import Role
 from ticketing.limits import CallClass
-from ticketing.pages.surface import PageBlueprint
+from ticketing.pages.blueprint import PageBlueprint
 from ticketing.web import auth, secret_guards
 from ticketing.web.agent_guard import Agent
 from ticketing.web.blueprint import ApiBlueprint

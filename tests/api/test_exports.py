@@ -18,8 +18,8 @@ from ticketing import clock
 from ticketing.db.connection import database
 from ticketing.models.admissions import Admission
 from ticketing.models.payment_intents import Payment
-from ticketing.services.exports import cells
-from ticketing.services.exports.cells import defused
+from ticketing.services.exports import safe_cells
+from ticketing.services.exports.safe_cells import defused
 
 NAMES = ("attendees", "orders", "payments")
 
@@ -199,7 +199,7 @@ def test_more_rows_than_a_batch_are_there_once_each_and_in_order(acme):
 def test_a_file_shows_one_moment(acme, monkeypatch):
     ticket = acme.ticket(capacity=None, **FREE)
     many(acme, ticket, 1001)
-    text_of = cells.text_of
+    text_of = safe_cells.text_of
     later = []
 
     def add_one():
@@ -213,7 +213,7 @@ def test_a_file_shows_one_moment(acme, monkeypatch):
             later[0].join()
         return text_of(value)
 
-    monkeypatch.setattr(cells, "text_of", text_and_more)
+    monkeypatch.setattr(safe_cells, "text_of", text_and_more)
     assert len(read(acme, ticket["event_id"], "attendees")) == 1001
     assert len(read(acme, ticket["event_id"], "attendees")) == 1002
 
@@ -244,7 +244,7 @@ def test_memory_does_not_grow_with_the_rows(acme):
 def test_one_file_at_a_time_is_written(acme, monkeypatch):
     reader = acme.api("read")
     path = f"{acme.path}/events/{acme.event()['id']}"
-    text_of, beside = cells.text_of, []
+    text_of, beside = safe_cells.text_of, []
     given(acme, acme.ticket({"id": path.rsplit("/", 1)[1]}, **FREE))
 
     def text_and_ask(value):
@@ -253,7 +253,7 @@ def test_one_file_at_a_time_is_written(acme, monkeypatch):
             beside.append(reader.get(f"{path}/orders.csv"))
         return text_of(value)
 
-    monkeypatch.setattr(cells, "text_of", text_and_ask)
+    monkeypatch.setattr(safe_cells, "text_of", text_and_ask)
     assert reader.get(f"{path}/attendees.csv").status_code == 200
     _, answer = beside
     assert (answer.status_code, answer.json["code"]) == (429, "too_many_requests")

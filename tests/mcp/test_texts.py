@@ -14,7 +14,7 @@ from tests.support.remote import PATIENCE_SECONDS
 from ticketing.blueprints.texts import HIDDEN
 from ticketing.constants import RESERVED_SLUGS
 from ticketing.mcp import llms_txt
-from ticketing.pages.surface import PageBlueprint
+from ticketing.pages.blueprint import PageBlueprint
 
 
 def examples(text):

@@ -15,7 +15,7 @@ from ticketing.db.connection import database
 from ticketing.models.notifications import Lease, WebhookEndpoint
 from ticketing.services import leases
 from ticketing.services.notifications import webhook_secrets
-from ticketing.worker import http_client, turns
+from ticketing.worker import http_client, webhook_turns
 from ticketing.worker.delivering import LEASE, Delivering
 
 
@@ -195,7 +195,7 @@ def test_dead_endpoints_get_half_of_the_places_and_delay_no_other(hooks, silent,
         eventually(lambda: all(e.attempts > 0 for e in WebhookEndpoint.select().where(is_dead)))
     dead = list(WebhookEndpoint.select().where(is_dead))
     assert len(dead) == 40
-    assert silent.most <= turns.MOST_SLOW
+    assert silent.most <= webhook_turns.MOST_SLOW
     assert {each.sequence for each in dead} == {0}
     for tenant_id, made in zip(tenants, good, strict=True):
         assert hooks.receiver.sequences(f"/{tenant_id}") == list(range(1, 21))

@@ -6,7 +6,7 @@ from tests.support.apps import new_app
 from tests.support.databases import only_once
 from tests.support.endpoints import pages
 from tests.support.factories import Api
-from ticketing.pages.surface import CONTENT_SECURITY_POLICY, PageBlueprint
+from ticketing.pages.blueprint import CONTENT_SECURITY_POLICY, PageBlueprint
 
 
 @pytest.fixture

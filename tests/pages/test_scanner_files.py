@@ -4,7 +4,7 @@ import re
 
 from tests.support.databases import only_once
 from ticketing.pages import door
-from ticketing.pages.surface import CONTENT_SECURITY_POLICY
+from ticketing.pages.blueprint import CONTENT_SECURITY_POLICY
 
 pytestmark = only_once
 

@@ -173,7 +173,7 @@ def test_a_node_that_refuses_even_one_block_is_told(bad_node, acme, node, log):
 def test_after_hours_away_it_catches_up_without_skipping_and_says_how_far(
     bad_node, acme, node, log, monkeypatch
 ):
-    monkeypatch.setattr("ticketing.chain.transfers.BLOCKS_PER_RANGE", 50)
+    monkeypatch.setattr("ticketing.chain.transfer_logs.BLOCKS_PER_RANGE", 50)
     connect.cache_clear()
     ticket = acme.ticket(capacity=None)
     worker_once(acme.app)

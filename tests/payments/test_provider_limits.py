@@ -9,7 +9,7 @@ from tests.support.databases import only_once
 from tests.support.factories import CHAIN, PRICE
 from ticketing.chain.errors import RpcError, RpcLimited
 from ticketing.chain.node import connect
-from ticketing.chain.transfers import BLOCKS_PER_RANGE
+from ticketing.chain.transfer_logs import BLOCKS_PER_RANGE
 from ticketing.services.payments import looking
 from ticketing.worker.watcher import Watcher
 
@@ -42,7 +42,7 @@ def pauses(monkeypatch):
 @pytest.fixture
 def narrow(monkeypatch):
     """Ranges of at most 64 blocks."""
-    monkeypatch.setattr("ticketing.chain.transfers.BLOCKS_PER_RANGE", 64)
+    monkeypatch.setattr("ticketing.chain.transfer_logs.BLOCKS_PER_RANGE", 64)
 
 
 @pytest.fixture

@@ -186,7 +186,7 @@ def test_a_search_that_fails_stops_no_other(bad_node, acme, node, monkeypatch):
 @pytest.fixture
 def old_order(bad_node, acme, node, monkeypatch):
     """An order that expired long ago. The node gets ranges of 16 blocks."""
-    monkeypatch.setattr("ticketing.chain.transfers.BLOCKS_PER_RANGE", 16)
+    monkeypatch.setattr("ticketing.chain.transfer_logs.BLOCKS_PER_RANGE", 16)
     monkeypatch.setattr("ticketing.chain.endpoint.SILENT_SECONDS", 0.0)
     connect.cache_clear()
     buyer = acme.buyer(acme.ticket())

@@ -28,7 +28,7 @@ def is_on_chain(node):
 def test_a_reorganization_between_two_ranges_confirms_no_payment_that_it_removed(
     bad_node, acme, node, monkeypatch
 ):
-    monkeypatch.setattr("ticketing.chain.transfers.BLOCKS_PER_RANGE", 10)
+    monkeypatch.setattr("ticketing.chain.transfer_logs.BLOCKS_PER_RANGE", 10)
     connect.cache_clear()
     ticket = acme.ticket(capacity=None)
     buyer = acme.buyer(ticket)

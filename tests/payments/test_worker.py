@@ -33,7 +33,7 @@ def test_a_payment_before_its_first_look_is_found(acme, node):
 
 
 def test_after_being_off_it_catches_up_in_ranges_without_skipping(acme, node, monkeypatch):
-    monkeypatch.setattr("ticketing.chain.transfers.BLOCKS_PER_RANGE", 50)
+    monkeypatch.setattr("ticketing.chain.transfer_logs.BLOCKS_PER_RANGE", 50)
     ticket = acme.ticket(capacity=None)
     worker_once(acme.app)
     buyers = [acme.buyer(ticket) for _ in range(3)]

@@ -8,7 +8,7 @@ from flask import Flask
 from werkzeug.routing import Rule
 
 from ticketing import ids
-from ticketing.pages.surface import PageBlueprint
+from ticketing.pages.blueprint import PageBlueprint
 from ticketing.web.auth import Guard
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.secret_guards import Buyer

@@ -65,7 +65,7 @@ def worlds(database_url: str) -> Iterator[Callable[..., World]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ticketing.chain.node.RpcClient", WorldClient)
         patch.setattr("ticketing.chain.endpoint.time", SimpleNamespace(monotonic=monotonic))
-        patch.setattr("ticketing.chain.transfers.BLOCKS_PER_RANGE", 4)
+        patch.setattr("ticketing.chain.transfer_logs.BLOCKS_PER_RANGE", 4)
         patch.setattr("ticketing.services.payments.watching.COLD_ADDRESSES_PER_SWEEP", 2)
         patch.setattr("ticketing.clock.now", now)
         try:

@@ -20,14 +20,14 @@ from ticketing.chain.answers import (
     parse_string,
     parse_word,
 )
-from ticketing.chain.authorization import TokenDomain
+from ticketing.chain.block_headers import HEAD_CALL, blocks_of, header_call, read_header
+from ticketing.chain.eip3009 import TokenDomain
 from ticketing.chain.endpoint import Call
 from ticketing.chain.errors import ChainMoved, RpcError, RpcRefused
-from ticketing.chain.headers import HEAD_CALL, blocks_of, header_call, read_header
 from ticketing.chain.keccak import keccak256
 from ticketing.chain.registry import Chain
 from ticketing.chain.rpc import CHAIN_ID_CALL, RpcClient
-from ticketing.chain.transfers import Range, TransferReader
+from ticketing.chain.transfer_logs import Range, TransferReader
 
 _CALLS_PER_MULTICALL = 500
 

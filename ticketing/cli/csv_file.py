@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from ticketing.services.exports import cells
+from ticketing.services.exports import safe_cells
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -40,7 +40,7 @@ def write(
         lines = csv.writer(complete, lineterminator="\n")
         lines.writerow(field.name for field in fields(kind))
         for count, row in enumerate(rows, start=1):
-            lines.writerow(map(cells.text_of, astuple(row)))
+            lines.writerow(map(safe_cells.text_of, astuple(row)))
             if count % PROGRESS_ROWS == 0:
                 click.echo(f"{count} {what} so far", err=True)
         complete.seek(0)

@@ -8,8 +8,8 @@ from flask import Response, send_from_directory
 
 from ticketing.errors import NotFound
 from ticketing.limits import CallClass
+from ticketing.pages.blueprint import PageBlueprint
 from ticketing.pages.guards import Visitor
-from ticketing.pages.surface import PageBlueprint
 
 FOLDER = Path(__file__).parents[1] / "static" / "pages"
 

@@ -12,8 +12,8 @@ from werkzeug import Response as AnyResponse
 from ticketing.errors import NotFound
 from ticketing.limits import CallClass
 from ticketing.pages import assets, render
+from ticketing.pages.blueprint import CONTENT_SECURITY_POLICY, PageBlueprint
 from ticketing.pages.guards import Visitor
-from ticketing.pages.surface import CONTENT_SECURITY_POLICY, PageBlueprint
 
 PATH = "/door/"
 FOLDER = Path(__file__).parents[1] / "static" / "door"

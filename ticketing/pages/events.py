@@ -12,9 +12,9 @@ from ticketing.errors import NotFound, TicketingError
 from ticketing.limits import CallClass
 from ticketing.models.tenants import Tenant
 from ticketing.pages import forms, json_ld, links, render
+from ticketing.pages.blueprint import HEADERS, PageBlueprint
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import Visitor
-from ticketing.pages.surface import HEADERS, PageBlueprint
 from ticketing.services import chains, checkout
 from ticketing.services.catalog import public_listing
 from ticketing.services.catalog.public_listing import Offers

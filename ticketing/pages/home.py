@@ -6,8 +6,8 @@ from ticketing.constants import MAX_PAGE
 from ticketing.limits import CallClass
 from ticketing.models.tenants import Tenant
 from ticketing.pages import render
+from ticketing.pages.blueprint import PageBlueprint
 from ticketing.pages.guards import Visitor
-from ticketing.pages.surface import PageBlueprint
 from ticketing.services.access import tenants
 from ticketing.services.catalog import public_listing
 from ticketing.services.pagination import PageRequest

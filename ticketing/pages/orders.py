@@ -11,9 +11,9 @@ from ticketing.conflicts import IntentCanceled, IntentReversed, SalesEnded
 from ticketing.errors import IntentExpired, NotFound, PaymentRequired, TicketingError
 from ticketing.limits import CallClass
 from ticketing.pages import forms, links, order_view, qr, render
+from ticketing.pages.blueprint import PageBlueprint
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import OrderLink
-from ticketing.pages.surface import PageBlueprint
 from ticketing.services import checkout
 from ticketing.services.checkout import Order
 from ticketing.services.orders import intents

@@ -5,7 +5,7 @@ from typing import Any
 from flask import Response
 
 from ticketing.pages import render
-from ticketing.pages.surface import HEADERS
+from ticketing.pages.blueprint import HEADERS
 
 _FOR_PROGRAMS = frozenset(
     [

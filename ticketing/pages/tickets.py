@@ -9,9 +9,9 @@ from schemas.forms import EmptyForm, HolderForm
 from ticketing.constants import Publication
 from ticketing.models.admissions import Admission
 from ticketing.pages import forms, links, qr, render
+from ticketing.pages.blueprint import PageBlueprint
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import TicketLink
-from ticketing.pages.surface import PageBlueprint
 from ticketing.services import admission_views
 from ticketing.services.orders import holders, transfers
 from ticketing.services.orders.holders import Holder

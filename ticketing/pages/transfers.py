@@ -6,9 +6,9 @@ from werkzeug import Response as AnyResponse
 from schemas.forms import HolderForm
 from ticketing.errors import NotFound, OfferEnded, TicketingError
 from ticketing.pages import forms, links, render
+from ticketing.pages.blueprint import PageBlueprint
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import OfferLink
-from ticketing.pages.surface import PageBlueprint
 from ticketing.services.orders import holders, transfers
 from ticketing.services.orders.holders import Holder
 from ticketing.web.context import config

@@ -11,7 +11,7 @@ from peewee import ModelSelect
 
 from ticketing import clock
 from ticketing.chain.answers import Block, TokenFacts
-from ticketing.chain.authorization import TokenDomain
+from ticketing.chain.eip3009 import TokenDomain
 from ticketing.chain.registry import REGISTRY, Chain
 from ticketing.config import Config
 from ticketing.db.connection import write_transaction

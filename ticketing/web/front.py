@@ -8,7 +8,7 @@ from peewee import DatabaseError, InterfaceError
 
 from ticketing.config import Config
 from ticketing.web import order_polls, request_log, response_cache
-from ticketing.web.ready import Ready
+from ticketing.web.ready_response import Ready
 
 
 class Front:

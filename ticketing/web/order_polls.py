@@ -12,7 +12,7 @@ from ticketing.errors import NotFound
 from ticketing.limits import CallClass
 from ticketing.services.orders import intent_versions
 from ticketing.web import conditional, cors, rate_limit
-from ticketing.web.ready import Ready
+from ticketing.web.ready_response import Ready
 
 ROUTE = "/v1/checkout/tenants/<tenant>/intents/<intent_id>"
 PATH = re.compile(

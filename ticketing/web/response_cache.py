@@ -22,7 +22,7 @@ from ticketing.limits import CallClass
 from ticketing.services import catalog_version
 from ticketing.services.catalog_version import Version, Versioned
 from ticketing.web import conditional, cors, rate_limit
-from ticketing.web.ready import Ready
+from ticketing.web.ready_response import Ready
 
 MAX_BYTES = 8 * 1024 * 1024
 """The size limit in one process. The least recently used response is dropped first."""

@@ -23,10 +23,10 @@ from ticketing.db.connection import database
 from ticketing.services import leases
 from ticketing.services.notifications import deliveries, delivery_results
 from ticketing.services.notifications.deliveries import Batch
-from ticketing.worker.channel import Channel
 from ticketing.worker.http_client import Client
 from ticketing.worker.name_lookup import LookUp, SystemLookUp
-from ticketing.worker.turns import Turns
+from ticketing.worker.webhook_channel import Channel
+from ticketing.worker.webhook_turns import Turns
 
 LEASE = "webhooks"
 

@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 from ticketing import clock
 from ticketing.chain import units
 from ticketing.chain.answers import Block, TokenFacts
-from ticketing.chain.authorization import TokenDomain
+from ticketing.chain.eip3009 import TokenDomain
 from ticketing.chain.errors import ChainMoved, NotLinked, RpcError, RpcRefused
 from ticketing.chain.node import connect
 from ticketing.chain.registry import Chain
-from ticketing.chain.transfers import Range
+from ticketing.chain.transfer_logs import Range
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains, counters, leases
 from ticketing.services.orders import intents

@@ -4,8 +4,8 @@ from flask import g, redirect
 from werkzeug import Response
 
 from ticketing.constants import Role
+from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
-from ticketing.pages.console.surface import ConsoleBlueprint
 from ticketing.pages.console.words import ROLES, browser
 from ticketing.services.access import sessions
 from ticketing.web.context import caller

@@ -9,10 +9,10 @@ from schemas.admissions import AdmissionSchema, ReissuedAdmissionSchema, Reissue
 from ticketing.constants import AdmissionStatus, Role
 from ticketing.models.admissions import Admission
 from ticketing.pages import forms, links, typed_forms
-from ticketing.pages.console import filters, one_time, words
+from ticketing.pages.console import list_filters, one_time, words
+from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.one_time import Answer, Secret
-from ticketing.pages.console.surface import ConsoleBlueprint
 from ticketing.pages.forms import Form
 from ticketing.services import erasure
 from ticketing.services.access import audit_log
@@ -35,12 +35,15 @@ erasing = ConsoleBlueprint("attendee_erasure", __name__, reads=Role.ADMIN, write
 @blp.get(PATH)
 def list_attendees() -> str:
     """List tickets with their holders, the newest first."""
-    tenant_id, searched = caller().tenant_id, filters.text("q")
-    status, used = filters.choice("status", AdmissionStatus), filters.choice("used", words.Used)
-    event_id = filters.text("event_id")
+    tenant_id, searched = caller().tenant_id, list_filters.text("q")
+    status, used = (
+        list_filters.choice("status", AdmissionStatus),
+        list_filters.choice("used", words.Used),
+    )
+    event_id = list_filters.text("event_id")
     found = admissions.list_page(
         tenant_id,
-        filters.page_request(),
+        list_filters.page_request(),
         event_id=event_id,
         status=status,
         redeemed=None if used is None else used is words.Used.YES,
@@ -55,7 +58,7 @@ def list_attendees() -> str:
         tickets=found.data,
         chosen=chosen,
         events=titles.latest_events(tenant_id),
-        next_page=filters.next_page(found, chosen),
+        next_page=list_filters.next_page(found, chosen),
         words=words,
     )
 

@@ -1,9 +1,9 @@
 """The console's page of the audit log: who changed what."""
 
 from ticketing.constants import Role
-from ticketing.pages.console import audit_words, filters
+from ticketing.pages.console import audit_words, list_filters
+from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
-from ticketing.pages.console.surface import ConsoleBlueprint
 from ticketing.services.access import actors, audit_log
 from ticketing.web.context import caller
 
@@ -16,8 +16,8 @@ blp = ConsoleBlueprint("audit_log", __name__, reads=Role.ADMIN, writes=Role.ADMI
 def list_changes() -> str:
     """List changes, the latest first."""
     tenant_id = caller().tenant_id
-    actor, subject = filters.text("actor"), filters.text("subject")
-    found = audit_log.list_page(tenant_id, actor, subject, filters.page_request())
+    actor, subject = list_filters.text("actor"), list_filters.text("subject")
+    found = audit_log.list_page(tenant_id, actor, subject, list_filters.page_request())
     chosen = {"actor": actor, "subject": subject}
     return page(
         "audit_log.html",
@@ -25,5 +25,5 @@ def list_changes() -> str:
         changes=[audit_words.change_of(each) for each in found.data],
         names=actors.names(tenant_id, {str(each.actor) for each in found.data}),
         chosen=chosen,
-        next_page=filters.next_page(found, chosen),
+        next_page=list_filters.next_page(found, chosen),
     )

@@ -11,10 +11,10 @@ from ticketing.constants import Role
 from ticketing.models.door import DoorDevice
 from ticketing.models.events import Event
 from ticketing.pages import forms, qr, render, typed_forms
-from ticketing.pages.console import filters, one_time, paths, words
+from ticketing.pages.console import list_filters, one_time, paths, words
+from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.one_time import Answer, Secret
-from ticketing.pages.console.surface import ConsoleBlueprint
 from ticketing.pages.forms import Form
 from ticketing.services.catalog import events
 from ticketing.services.door import devices, stats
@@ -92,13 +92,13 @@ def _pairing(made: DoorDevice | None, back: str) -> Answer:
 def _page(event_id: str, form: Form) -> str:
     tenant_id = caller().tenant_id
     event = events.get(tenant_id, event_id)
-    found = devices.list_page(tenant_id, event_id, filters.page_request())
+    found = devices.list_page(tenant_id, event_id, list_filters.page_request())
     return page(
         "door.html",
         "events",
         form=form,
         devices=found.data,
-        next_page=filters.next_page(found, {}),
+        next_page=list_filters.next_page(found, {}),
         **_counts(event),
     )
 

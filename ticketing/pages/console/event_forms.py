@@ -17,9 +17,9 @@ from ticketing.constants import Publication, Role
 from ticketing.models.events import Event
 from ticketing.pages import forms, typed_forms
 from ticketing.pages.console import paths
+from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.local_times import without_same_times
-from ticketing.pages.console.surface import ConsoleBlueprint
 from ticketing.pages.console.words import EVENT_TYPES
 from ticketing.pages.forms import Form
 from ticketing.services.catalog import events

@@ -10,10 +10,10 @@ from schemas.events import SORTS, EventSchema, EventStatusSchema
 from ticketing import clock
 from ticketing.constants import MAX_PAGE, EventType, Publication, Role
 from ticketing.pages import forms, typed_forms
-from ticketing.pages.console import filters, obstacles, paths
+from ticketing.pages.console import list_filters, obstacles, paths
+from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.charts import sales_chart
 from ticketing.pages.console.layout import page
-from ticketing.pages.console.surface import ConsoleBlueprint
 from ticketing.pages.console.words import EVENT_TYPES, PUBLICATIONS
 from ticketing.pages.forms import Form
 from ticketing.services import chains
@@ -38,17 +38,17 @@ blp = ConsoleBlueprint("events", __name__, reads=Role.READ, writes=Role.WRITE)
 def list_events() -> str:
     """List the events, with the filters that the API has."""
     chosen: dict[str, Any] = {
-        "status": filters.choice("status", Publication),
-        "type": filters.choice("type", EventType),
-        "q": filters.text("q"),
-        "sort": filters.one_of("sort", SORTS, "-start_at"),
+        "status": list_filters.choice("status", Publication),
+        "type": list_filters.choice("type", EventType),
+        "q": list_filters.text("q"),
+        "sort": list_filters.one_of("sort", SORTS, "-start_at"),
     }
-    found = events.list_page(caller().tenant, filters.page_request(), config(), **chosen)
+    found = events.list_page(caller().tenant, list_filters.page_request(), config(), **chosen)
     return page(
         "events.html",
         SECTION,
         events=found.data,
-        next_page=filters.next_page(found, chosen),
+        next_page=list_filters.next_page(found, chosen),
         chosen=chosen,
         statuses=PUBLICATIONS,
         types=EVENT_TYPES,

@@ -3,7 +3,7 @@
 from flask import Response
 
 from ticketing.constants import Role
-from ticketing.pages.console.surface import ConsoleBlueprint
+from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.services.exports import files
 from ticketing.services.exports.files import CsvFile
 from ticketing.web.context import caller

@@ -11,9 +11,9 @@ from ticketing.constants import MAX_GUESTS, Role
 from ticketing.errors import Invalid
 from ticketing.pages import forms, links
 from ticketing.pages.console import one_time
+from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.one_time import Answer, Secret
-from ticketing.pages.console.surface import ConsoleBlueprint
 from ticketing.pages.forms import Form
 from ticketing.services.catalog import events, ticket_types
 from ticketing.services.orders import guest_list

@@ -14,10 +14,10 @@ from schemas.api_keys import (
 from ticketing.constants import DEFAULT_KEY_TTL, DEFAULT_OVERLAP, KeyStatus, Role
 from ticketing.models.api_keys import ApiKey
 from ticketing.pages import forms, typed_forms
-from ticketing.pages.console import filters, one_time, words
+from ticketing.pages.console import list_filters, one_time, words
+from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.one_time import Answer, Secret
-from ticketing.pages.console.surface import ConsoleBlueprint
 from ticketing.pages.forms import Form
 from ticketing.services.access import api_keys
 from ticketing.web.audited import recorded
@@ -100,14 +100,14 @@ def _shown(title: str, made: ApiKey | None) -> Response:
 
 
 def _list(form: Form) -> str:
-    status = filters.choice("status", KeyStatus)
-    found = api_keys.list_page(caller().tenant_id, status, filters.page_request())
+    status = list_filters.choice("status", KeyStatus)
+    found = api_keys.list_page(caller().tenant_id, status, list_filters.page_request())
     return page(
         "keys.html",
         "keys",
         form=form,
         keys=found.data,
-        next_page=filters.next_page(found, {"status": status}),
+        next_page=list_filters.next_page(found, {"status": status}),
         status=status,
         default_ttl=DEFAULT_KEY_TTL,
         words=words,

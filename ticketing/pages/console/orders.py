@@ -4,9 +4,9 @@ from flask import redirect
 from werkzeug import Response
 
 from ticketing.constants import Flag, IntentStatus, Role
-from ticketing.pages.console import filters, timeline, words
+from ticketing.pages.console import list_filters, timeline, words
+from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
-from ticketing.pages.console.surface import ConsoleBlueprint
 from ticketing.pages.forms import Form
 from ticketing.services import chains, erasure
 from ticketing.services.access import audit_log
@@ -25,12 +25,12 @@ erasing = ConsoleBlueprint("order_erasure", __name__, reads=Role.ADMIN, writes=R
 @blp.get(PATH)
 def list_orders() -> str:
     """List orders, the newest first, or find those that a text identifies."""
-    tenant_id, searched = caller().tenant_id, filters.text("q")
-    event_id = filters.text("event_id")
-    status, flag = filters.choice("status", IntentStatus), filters.choice("flag", Flag)
+    tenant_id, searched = caller().tenant_id, list_filters.text("q")
+    event_id = list_filters.text("event_id")
+    status, flag = list_filters.choice("status", IntentStatus), list_filters.choice("flag", Flag)
     found = order_search.list_page(
         tenant_id,
-        filters.page_request(),
+        list_filters.page_request(),
         searched,
         event_id=event_id,
         status=status,
@@ -46,7 +46,7 @@ def list_orders() -> str:
         searched=searched,
         chosen=chosen,
         events=titles.latest_events(tenant_id),
-        next_page=filters.next_page(found, chosen),
+        next_page=list_filters.next_page(found, chosen),
         words=words,
     )
 

@@ -4,10 +4,10 @@ from datetime import UTC
 
 from ticketing import clock
 from ticketing.constants import Role
-from ticketing.pages.console import filters, first_steps
+from ticketing.pages.console import first_steps, list_filters
+from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.charts import sales_chart
 from ticketing.pages.console.layout import page
-from ticketing.pages.console.surface import ConsoleBlueprint
 from ticketing.services.catalog import first_steps as progress
 from ticketing.services.catalog import sales_figures
 from ticketing.web.context import caller
@@ -23,13 +23,13 @@ def show_overview() -> str:
     """Show what is missing before a first sale, and the figures of each event."""
     me = caller()
     left = progress.left(me.tenant)
-    found = sales_figures.overview(me.tenant_id, filters.page_request())
+    found = sales_figures.overview(me.tenant_id, list_filters.page_request())
     sold = sales_figures.by_day(me.tenant_id, None, last=CHART_DAYS)
     return page(
         "overview.html",
         SECTION,
         steps=first_steps.steps(left, me.tenant, me.role) if left else [],
         figures=found.data,
-        next_page=filters.next_page(found, {}),
+        next_page=list_filters.next_page(found, {}),
         chart=sales_chart(sold, clock.now().astimezone(UTC).date()),
     )

@@ -13,10 +13,10 @@ from schemas.members import (
 from ticketing.constants import Role
 from ticketing.models.members import Member
 from ticketing.pages import forms, typed_forms
-from ticketing.pages.console import filters, one_time, words
+from ticketing.pages.console import list_filters, one_time, words
+from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.one_time import Answer, Secret
-from ticketing.pages.console.surface import ConsoleBlueprint
 from ticketing.pages.forms import Form
 from ticketing.services.access import invitations, members
 from ticketing.web import origin
@@ -126,14 +126,14 @@ def _shown(made: Member | None, back: str) -> Response:
 
 
 def _list(form: Form) -> str:
-    found = members.list_page(caller().tenant_id, filters.page_request())
+    found = members.list_page(caller().tenant_id, list_filters.page_request())
     return page(
         "people.html",
         "people",
         form=form,
         people=found.data,
         me=caller().credential_id,
-        next_page=filters.next_page(found, {}),
+        next_page=list_filters.next_page(found, {}),
         writes_mail=config().smtp is not None,
         words=words,
     )

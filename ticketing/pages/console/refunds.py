@@ -5,9 +5,9 @@ from werkzeug import Response
 from schemas.refunds import RefundSettleSchema, RefundWaiveSchema
 from ticketing.constants import RefundStatus, Role
 from ticketing.pages import forms, typed_forms
-from ticketing.pages.console import filters, words
+from ticketing.pages.console import list_filters, words
+from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
-from ticketing.pages.console.surface import ConsoleBlueprint
 from ticketing.pages.forms import Form
 from ticketing.services import chains
 from ticketing.services.catalog import titles
@@ -26,15 +26,15 @@ blp = ConsoleBlueprint("refunds", __name__, reads=Role.READ, writes=Role.ADMIN)
 @blp.get(PATH)
 def list_refunds() -> str:
     """List the refunds that are due, or those that were paid or waived. The oldest first."""
-    status = filters.choice("status", RefundStatus) or RefundStatus.DUE
-    found = refunds.list_page(caller().tenant_id, filters.page_request(), status)
+    status = list_filters.choice("status", RefundStatus) or RefundStatus.DUE
+    found = refunds.list_page(caller().tenant_id, list_filters.page_request(), status)
     titles.add_to([each.intent for each in found.data])
     return page(
         "refunds.html",
         "refunds",
         refunds=found.data,
         status=status,
-        next_page=filters.next_page(found, {"status": status}),
+        next_page=list_filters.next_page(found, {"status": status}),
         words=words,
     )
 

@@ -7,8 +7,8 @@ from werkzeug import Response
 from schemas.tenants import TenantChangeSchema, TenantSchema
 from ticketing.constants import Role
 from ticketing.pages import forms, typed_forms
+from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
-from ticketing.pages.console.surface import ConsoleBlueprint
 from ticketing.pages.forms import Form
 from ticketing.services.access import tenants
 from ticketing.web.audited import recorded

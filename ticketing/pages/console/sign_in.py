@@ -12,11 +12,11 @@ from ticketing.errors import NotFound, TicketingError
 from ticketing.limits import CallClass
 from ticketing.models.members import Member
 from ticketing.pages import forms, render
+from ticketing.pages.blueprint import PageBlueprint
 from ticketing.pages.console import session_cookie
-from ticketing.pages.console.surface import SIGN_IN, ConsoleBlueprint
+from ticketing.pages.console.blueprint import SIGN_IN, ConsoleBlueprint
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import Visitor
-from ticketing.pages.surface import PageBlueprint
 from ticketing.services.access import invitations, sessions, tenants
 from ticketing.web import origin, sign_in
 from ticketing.web.context import address, caller, config

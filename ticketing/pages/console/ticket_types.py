@@ -13,9 +13,9 @@ from ticketing.models.events import Event
 from ticketing.models.ticket_types import TicketType
 from ticketing.pages import forms, typed_forms
 from ticketing.pages.console import obstacles, paths
+from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.local_times import without_same_times
-from ticketing.pages.console.surface import ConsoleBlueprint
 from ticketing.pages.console.words import PUBLICATIONS
 from ticketing.pages.forms import Form
 from ticketing.services import chains

@@ -10,8 +10,8 @@ from ticketing.constants import Role
 from ticketing.errors import NotFound, TicketingError
 from ticketing.pages import forms, typed_forms
 from ticketing.pages.console import paths
+from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
-from ticketing.pages.console.surface import ConsoleBlueprint
 from ticketing.pages.forms import Form
 from ticketing.services import chains, wallets
 from ticketing.services.wallets import WalletView

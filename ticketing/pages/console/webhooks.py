@@ -20,10 +20,10 @@ from schemas.webhooks import (
 from ticketing.constants import DEFAULT_OVERLAP, Role
 from ticketing.models.notifications import WebhookEndpoint
 from ticketing.pages import forms, typed_forms
-from ticketing.pages.console import filters, one_time, words
+from ticketing.pages.console import list_filters, one_time, words
+from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.one_time import Answer, Secret
-from ticketing.pages.console.surface import ConsoleBlueprint
 from ticketing.pages.forms import Form
 from ticketing.services.notifications import webhooks
 from ticketing.web.audited import recorded
@@ -184,14 +184,14 @@ def _shown(title: str, made: WebhookEndpoint | None, back: str) -> Response:
 
 
 def _list(form: Form) -> str:
-    found = webhooks.list_page(caller().tenant_id, filters.page_request())
+    found = webhooks.list_page(caller().tenant_id, list_filters.page_request())
     return page(
         "webhooks.html",
         "webhooks",
         form=form,
         chosen=typed_forms.chosen("types"),
         webhooks=found.data,
-        next_page=filters.next_page(found, {}),
+        next_page=list_filters.next_page(found, {}),
         words=words,
     )
 
@@ -204,13 +204,13 @@ def _page(
 ) -> str:
     tenant_id = caller().tenant_id
     webhook = webhooks.get(tenant_id, webhook_id)
-    found = webhooks.list_deliveries(tenant_id, webhook_id, filters.page_request())
+    found = webhooks.list_deliveries(tenant_id, webhook_id, list_filters.page_request())
     return page(
         "webhook.html",
         "webhooks",
         webhook=webhook,
         deliveries=found.data,
-        next_page=filters.next_page(found, {}),
+        next_page=list_filters.next_page(found, {}),
         chosen=typed_forms.chosen("types") if changing else webhook.type_names,
         changing=changing or Form(),
         rotating=rotating or Form(),

@@ -7,7 +7,7 @@ from ticketing.conflicts import CapacityTooLow
 from ticketing.models.events import Event
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.services.orders import stock
-from ticketing.services.payments import sales
+from ticketing.services.payments import sale_locks
 
 
 def start(event: Event) -> None:
@@ -26,7 +26,7 @@ def change(event: Event, capacity: int | None) -> None:
     if capacity is not None and event.capacity is not None:
         _change_row(event, capacity)
     else:
-        sales.lock_sale(TicketType.event == event)
+        sale_locks.lock_sale(TicketType.event == event)
         EventStock.delete().where(EventStock.event == event).execute()
         if capacity is not None:
             _add_row(event, capacity)

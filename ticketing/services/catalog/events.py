@@ -28,7 +28,7 @@ from ticketing.services.notifications import facts, feed
 from ticketing.services.notifications.facts import Fact
 from ticketing.services.orders import stock
 from ticketing.services.pagination import Page, PageRequest, paginate
-from ticketing.services.payments import event_voids, sales
+from ticketing.services.payments import event_voids, sale_locks
 
 MAX_SLUG = 80
 _TIMES = ("start_at", "end_at", "doors_open_at", "transfers_end_at")
@@ -190,7 +190,7 @@ def _end(event: Event, *, refund: bool) -> dict[str, Any]:
     """Cancel the live orders of a locked event, and void its admissions. Return what ended."""
     if event.status == Publication.CANCELED and not refund:
         return {}
-    sale = sales.cancel_sale(TicketType.event == event)
+    sale = sale_locks.cancel_sale(TicketType.event == event)
     voided = event_voids.void_all(event.id, sale.cursors, refund=refund)
     return {
         "refund": refund,

@@ -23,7 +23,7 @@ from ticketing.services import catalog_version, event_locks
 from ticketing.services.catalog import events, obstacles
 from ticketing.services.notifications import facts, feed
 from ticketing.services.pagination import Page, PageRequest, paginate
-from ticketing.services.payments import sales
+from ticketing.services.payments import sale_locks
 
 
 def _select(tenant_id: Any, event_id: Any, ticket_id: Any) -> ModelSelect[TicketType]:
@@ -142,7 +142,7 @@ def set_status(
 def _end_sale(ticket_type: TicketType) -> None:
     """Cancel the ticket type's live orders that can be canceled, before it is locked itself."""
     if Publication.CANCELED in PUBLICATION_MOVES[Publication(ticket_type.status)]:
-        sales.cancel_sale(TicketType.id == ticket_type.id)
+        sale_locks.cancel_sale(TicketType.id == ticket_type.id)
 
 
 def _lock(tenant_id: str, event_id: str, ticket_id: str) -> TicketType:

@@ -12,7 +12,7 @@ from typing import IO, Any
 from ticketing.db.connection import snapshot
 from ticketing.services.access.rate_limits import OneAtATime
 from ticketing.services.catalog import events
-from ticketing.services.exports import cells, tables
+from ticketing.services.exports import safe_cells, tables
 from ticketing.services.exports.tables import Table
 
 CONTENT_TYPE = "text/csv; charset=utf-8; header=present"
@@ -69,7 +69,7 @@ def _write(table: Table, tenant_id: str, event_id: str) -> CsvFile:
 
 
 def _cells(table: Table, row: Any) -> list[str]:
-    return [cells.text_of(value(row)) for value in table.columns.values()]
+    return [safe_cells.text_of(value(row)) for value in table.columns.values()]
 
 
 def _lines(rows: Iterable[Iterable[str]]) -> bytes:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import TicketType
-from ticketing.services.payments import admission_rules, money_rules, stock_rules
+from ticketing.services.payments import reconciled_admissions, reconciled_money, reconciled_stock
 from ticketing.services.payments.reconciled_rows import Found, Scope, doubtful, of_tenant
 
 
@@ -24,28 +24,28 @@ class Breach:
 
 
 RULES: dict[str, Callable[[Scope], Found]] = {
-    "stock_within_capacity": stock_rules.stock_within_capacity,
-    "held_is_live": stock_rules.held_is_live,
-    "sold_is_admitted": stock_rules.sold_is_admitted,
-    "event_stock_agrees": stock_rules.event_stock_agrees,
-    "admissions_match": admission_rules.admissions_match,
-    "admissions_valid_while_confirmed": admission_rules.admissions_valid_while_confirmed,
-    "received_is_payments": money_rules.received_is_payments,
-    "refunded_is_refunds": money_rules.refunded_is_refunds,
-    "refunded_seats_are_void": admission_rules.refunded_seats_are_void,
-    "every_unit_accounted": money_rules.every_unit_accounted,
-    "one_address_one_intent": money_rules.one_address_one_intent,
-    "payments_fit_intents": money_rules.payments_fit_intents,
+    "stock_within_capacity": reconciled_stock.stock_within_capacity,
+    "held_is_live": reconciled_stock.held_is_live,
+    "sold_is_admitted": reconciled_stock.sold_is_admitted,
+    "event_stock_agrees": reconciled_stock.event_stock_agrees,
+    "admissions_match": reconciled_admissions.admissions_match,
+    "admissions_valid_while_confirmed": reconciled_admissions.admissions_valid_while_confirmed,
+    "received_is_payments": reconciled_money.received_is_payments,
+    "refunded_is_refunds": reconciled_money.refunded_is_refunds,
+    "refunded_seats_are_void": reconciled_admissions.refunded_seats_are_void,
+    "every_unit_accounted": reconciled_money.every_unit_accounted,
+    "one_address_one_intent": reconciled_money.one_address_one_intent,
+    "payments_fit_intents": reconciled_money.payments_fit_intents,
 }
 """The rules by name. Names are stable."""
 
 
 def reconcile(tenant_id: str | None) -> list[Breach]:
     """Return the breaches of one tenant, or of all (None). Empty: everything is consistent."""
-    of_intents = admission_rules.is_doubtful() | money_rules.is_doubtful()
+    of_intents = reconciled_admissions.is_doubtful() | reconciled_money.is_doubtful()
     scope = Scope(
         tenant_id,
-        doubtful(TicketType, stock_rules.is_doubtful(), tenant_id),
+        doubtful(TicketType, reconciled_stock.is_doubtful(), tenant_id),
         doubtful(PaymentIntent, of_intents, tenant_id),
     )
     return [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ticketing import credentials
-from ticketing.chain.authorization import signer
+from ticketing.chain.eip3009 import signer
 from ticketing.chain.errors import RpcError
 from ticketing.chain.facilitator import Outcome, Verdict
 from ticketing.chain.node import connect

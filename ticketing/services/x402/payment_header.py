@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from ticketing import nesting
 from ticketing.chain import address
-from ticketing.chain.authorization import Authorization
+from ticketing.chain.eip3009 import Authorization
 from ticketing.errors import InvalidPayment
 
 VERSION = 2

@@ -9,7 +9,7 @@ from typing import Any
 
 from ticketing import credentials, formats
 from ticketing.chain import units
-from ticketing.chain.authorization import TokenDomain
+from ticketing.chain.eip3009 import TokenDomain
 from ticketing.chain.registry import Chain
 from ticketing.config import Config
 from ticketing.constants import X402_HOLD

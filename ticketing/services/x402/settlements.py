@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ticketing import clock
-from ticketing.chain.authorization import Authorization
+from ticketing.chain.eip3009 import Authorization
 from ticketing.conflicts import X402CallsUsed
 from ticketing.constants import X402_CALLS, IntentStatus, SettlementState
 from ticketing.db.connection import one_at_a_time, write_transaction

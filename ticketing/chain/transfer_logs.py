@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ticketing.chain.answers import TRANSFER_TOPIC, Block, Log, Transfer, parse_logs
+from ticketing.chain.block_headers import blocks_of, header_call, read_block, read_header
 from ticketing.chain.endpoint import Call
 from ticketing.chain.errors import ChainMoved, NotLinked, RpcError, RpcLimited, RpcSilent
-from ticketing.chain.headers import blocks_of, header_call, read_block, read_header
 from ticketing.chain.rpc import RpcClient
 
 ADDRESSES_PER_FILTER = 1000

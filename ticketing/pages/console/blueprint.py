@@ -12,9 +12,9 @@ from ticketing.constants import MAX_BODY_BYTES, Role
 from ticketing.errors import Forbidden, InsufficientRole, Unauthenticated
 from ticketing.limits import CallClass
 from ticketing.pages import forms
+from ticketing.pages.blueprint import PageBlueprint
 from ticketing.pages.console import session_cookie
 from ticketing.pages.guards import Page
-from ticketing.pages.surface import PageBlueprint
 from ticketing.services.access import sessions
 from ticketing.web import origin
 from ticketing.web.auth import Counts, counts_for_credential

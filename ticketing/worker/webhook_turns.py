@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ticketing.services.notifications.deliveries import Waiting, Wanted
-from ticketing.worker.channel import Channel
+from ticketing.worker.webhook_channel import Channel
 
 MOST, MOST_SLOW = 32, 16
 """Requests side by side; of these, to endpoints that fail, are slow, or are not known yet."""

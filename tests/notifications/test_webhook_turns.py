@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 from ticketing.services.notifications.deliveries import Waiting
-from ticketing.worker.turns import MOST, MOST_SLOW, Turns
+from ticketing.worker.webhook_turns import MOST, MOST_SLOW, Turns
 
 
 @dataclass

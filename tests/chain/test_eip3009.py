@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ticketing.chain import secp256k1
-from ticketing.chain.authorization import Authorization, TokenDomain, signer
+from ticketing.chain.eip3009 import Authorization, TokenDomain, signer
 from tools import anvil
 
 NAME, VERSION = "USD Coin", "2"
