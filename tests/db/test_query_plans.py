@@ -9,9 +9,6 @@ from flask import request, request_finished, request_started
 
 from bench.generate import Scale, fill
 from tests.conftest import NO_LIMITS
-from tests.support.admissions_drive import post_twice
-from tests.support.agents_drive import AgentsDrive
-from tests.support.desk_drive import DeskDrive
 from tests.support.factories import (
     PRICE,
     Api,
@@ -24,7 +21,10 @@ from tests.support.factories import (
 )
 from tests.support.mail_server import MailServer
 from tests.support.mails import PUBLIC_URL, SENDER
-from tests.support.query_plans import Explainer, Recorder, faults_of
+from tests.support.query_plans.admissions_drive import post_twice
+from tests.support.query_plans.agents_drive import AgentsDrive
+from tests.support.query_plans.desk_drive import DeskDrive
+from tests.support.query_plans.recorder import Explainer, Recorder, faults_of
 from tests.support.x402 import Facilitator, Wallet, required
 from ticketing.db.connection import database
 from ticketing.models.api_keys import ApiKey

@@ -5,8 +5,8 @@ import logging
 import pytest
 
 from tests.support.bad_node import assert_no_url
+from tests.support.property.worlds import worlds
 from tests.support.refunds import overpay
-from tests.support.worlds import worlds
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def unforgetting(monkeypatch):
 
 @pytest.fixture
 def new_world(database_url):
-    """A function that creates a small world: see tests/support/worlds.py."""
+    """A function that creates a small world: see tests/support/property/worlds.py."""
     with worlds(database_url) as new_world:
         yield new_world
 

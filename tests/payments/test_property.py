@@ -18,10 +18,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from tests.support import payments_events as draw
-from tests.support.anvil_chain import AnvilChain
-from tests.support.payments_world import World
-from tests.support.worlds import chain_id_of, fake_chain
+from tests.support.property import events as draw
+from tests.support.property.anvil_chain import AnvilChain
+from tests.support.property.world import World
+from tests.support.property.worlds import chain_id_of, fake_chain
 from tools.anvil import Anvil
 
 IS_HUNT = "HUNT" in os.environ

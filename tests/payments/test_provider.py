@@ -4,8 +4,8 @@ import pytest
 
 from tests.support.bad_node import BadNode, short_timeout
 from tests.support.fake_chain import TRANSFER, FakeChain, Send
-from tests.support.provider import Provider, answers_of
-from tests.support.responses import GATEWAY_TIMEOUT, SILENCE
+from tests.support.provider.responses import GATEWAY_TIMEOUT, SILENCE
+from tests.support.provider.rules import Provider, answers_of
 from ticketing.chain.rpc import RpcClient, RpcError
 
 TOKEN = "0x" + "70" * 20

@@ -79,7 +79,7 @@ REFUSALS = ("error", "results", "504", "silence", "cut off", "too large")
 def test_it_catches_up_in_narrow_ranges_and_remembers_the_width(
     hasty, bad_node, acme, node, watcher, how, monkeypatch
 ):
-    monkeypatch.setattr("tests.support.responses.MAX_ANSWER_BYTES", 4096 * 1024)
+    monkeypatch.setattr("tests.support.provider.responses.MAX_ANSWER_BYTES", 4096 * 1024)
     buyer = acme.buyer(acme.ticket())
     mine(node, 50)
     buyer.pay(node)

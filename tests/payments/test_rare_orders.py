@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support import fact_triggers
-from tests.support.worlds import fake_chain
+from tests.support.property.worlds import fake_chain
 from ticketing.constants import Publication
 from ticketing.db import migrate
 from ticketing.models.payment_intents import PaymentIntent

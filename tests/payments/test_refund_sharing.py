@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from tests.support.factories import worker_once
 from tests.support.fake_chain import Send
+from tests.support.property.worlds import fake_chain
 from tests.support.refunds import (
     FRIEND_ADDRESS,
     STRANGER_ADDRESS,
@@ -16,7 +17,6 @@ from tests.support.refunds import (
     settled,
     state,
 )
-from tests.support.worlds import fake_chain
 from ticketing.db.connection import database
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import Refund

@@ -13,9 +13,9 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from tests.support.factories import CHAIN, Organizer, cli
-from tests.support.provider import Provider
-from tests.support.provider_views import Answer, Question
-from tests.support.responses import HttpFailure
+from tests.support.provider.responses import HttpFailure
+from tests.support.provider.rules import Provider
+from tests.support.provider.views import Answer, Question
 from ticketing.models.chains import ChainState
 from ticketing.worker.watcher import Watcher
 

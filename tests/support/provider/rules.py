@@ -11,8 +11,15 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, Literal
 
-from tests.support.provider_core import ProviderCore, Response, of_method, only_logs
-from tests.support.provider_views import (
+from tests.support.provider.core import ProviderCore, Response, of_method, only_logs
+from tests.support.provider.responses import (
+    CUT_OFF,
+    GATEWAY_TIMEOUT,
+    SILENCE,
+    HttpFailure,
+    too_large,
+)
+from tests.support.provider.views import (
     Answer,
     Answerer,
     Question,
@@ -24,7 +31,6 @@ from tests.support.provider_views import (
     range_of,
     result,
 )
-from tests.support.responses import CUT_OFF, GATEWAY_TIMEOUT, SILENCE, HttpFailure, too_large
 from ticketing.chain.endpoint import Call
 from ticketing.chain.errors import RpcError
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from tests.support.model_rows import LIVE, SOLD, Books, Row, of_intent, seats_refunded
+from tests.support.property.model_rows import LIVE, SOLD, Books, Row, of_intent, seats_refunded
 
 
 class AdmissionRules:

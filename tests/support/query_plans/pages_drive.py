@@ -7,7 +7,7 @@ from werkzeug.test import TestResponse
 
 from tests.support.factories import Api
 from tests.support.mails import PUBLIC_URL
-from tests.support.notifications_drive import NotificationsDrive
+from tests.support.query_plans.notifications_drive import NotificationsDrive
 from ticketing.pages import assets, door
 
 FORM = {"idempotency_key": "0" * 32}

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from tests.support.fake_chain import Send
-from tests.support.payments_catalog import SLUG
-from tests.support.world_core import Core, refused
+from tests.support.property.catalog import SLUG
+from tests.support.property.core import Core, refused
 from ticketing.models.payment_intents import OWING, TO_REFUND, PaymentIntent
 from ticketing.services.access.audit_log import Actor
 from ticketing.services.payments import refund_addresses, refund_settlement, refunds

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tests.support.model_admissions import AdmissionRules
-from tests.support.model_door import check_scans
-from tests.support.model_feed import FeedRules
-from tests.support.model_refunds import RefundRules
-from tests.support.model_rows import (
+from tests.support.property.model_admissions import AdmissionRules
+from tests.support.property.model_door import check_scans
+from tests.support.property.model_feed import FeedRules
+from tests.support.property.model_refunds import RefundRules
+from tests.support.property.model_rows import (
     SOLD,
     TABLES,
     Books,

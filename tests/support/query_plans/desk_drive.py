@@ -5,11 +5,11 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from tests.support.admissions import FREE, admissions_of, given
-from tests.support.catalog_drive import CatalogDrive, MemberBrowser
 from tests.support.console import PASSWORD, SAME_ORIGIN
 from tests.support.factories import PRICE, Buyer
 from tests.support.mails import ADA, PUBLIC_URL
-from tests.support.notifications_drive import NOBODY
+from tests.support.query_plans.catalog_drive import CatalogDrive, MemberBrowser
+from tests.support.query_plans.notifications_drive import NOBODY
 from tests.support.webhook_endpoints import Webhook
 from ticketing.constants import (
     AdmissionStatus,

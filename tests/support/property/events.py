@@ -1,10 +1,10 @@
-"""What can happen in the property test's world, drawn by hypothesis: see payments_world."""
+"""What can happen in the property test's world, drawn by hypothesis: see world.py."""
 
 from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.support.world_core import PRICE
+from tests.support.property.core import PRICE
 
 who = st.integers(0, 4)
 seats = st.integers(1, 3)

@@ -8,7 +8,7 @@ from typing import Any
 
 from psycopg import ClientCursor
 
-from tests.support.allowed_plans import ALLOWED
+from tests.support.query_plans.allowed import ALLOWED
 from ticketing.db.connection import database, is_sqlite
 
 BOUNDED = {"chains", "schema_migrations", "tallies"}

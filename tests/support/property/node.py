@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import urllib3
 from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
-from tests.support.provider import Provider
-from tests.support.responses import HttpFailure
+from tests.support.provider.responses import HttpFailure
+from tests.support.provider.rules import Provider
 from ticketing.chain.endpoint import Endpoint
 from ticketing.chain.rpc import RpcClient
 

@@ -7,14 +7,14 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from tests.support.provider_views import (
+from tests.support.provider.responses import SILENCE, HttpFailure
+from tests.support.provider.views import (
     Answer,
     Answerer,
     Question,
     error,
     range_of,
 )
-from tests.support.responses import SILENCE, HttpFailure
 
 Response = list[Answer] | Answer | HttpFailure
 """The response to a request: an answer to each question, one for all, or an HTTP failure."""

@@ -1,6 +1,6 @@
 """What must be true of scans, in plain Python: one person in per admission (sections 8 and 10)."""
 
-from tests.support.model_rows import Books, Row
+from tests.support.property.model_rows import Books, Row
 
 LET_IN = ("admitted", "conflict", "wrong_event")
 """The outcomes of a scan that the device had decided to admit."""

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tests.support.fake_chain import Seen
-from tests.support.model_rows import Books, Row, kept, moment, of_intent, received, waived
+from tests.support.property.model_rows import Books, Row, kept, moment, of_intent, received, waived
 
 OVERLAP = timedelta(hours=72)
 Log = tuple[str, int, str]

@@ -1,7 +1,7 @@
 """Events after the sale in the property test's world: of holders, and of the organizer."""
 
-from tests.support.payments_catalog import SLUG
-from tests.support.world_core import Core, refused
+from tests.support.property.catalog import SLUG
+from tests.support.property.core import Core, refused
 from ticketing import credentials
 from ticketing.models.admissions import Transfer
 from ticketing.services.orders import guest_list, holders, reissues, transfers

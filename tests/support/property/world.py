@@ -1,9 +1,9 @@
 """A small world for the property test: a chain, buyers, holders, an organizer, a door, workers."""
 
-from tests.support.world_admissions import Admissions
-from tests.support.world_door import Door
-from tests.support.world_refunds import Refunds
-from tests.support.world_sales import Sales
+from tests.support.property.admission_events import Admissions
+from tests.support.property.door_events import Door
+from tests.support.property.refund_events import Refunds
+from tests.support.property.sale_events import Sales
 
 
 class World(Sales, Refunds, Admissions, Door):

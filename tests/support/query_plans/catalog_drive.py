@@ -11,7 +11,7 @@ from schemas.events import SORTS
 from tests.support.console import PASSWORD, SAME_ORIGIN, hidden_fields
 from tests.support.factories import cli, new_organizer, new_xpub
 from tests.support.mails import PUBLIC_URL
-from tests.support.people_drive import PeopleDrive
+from tests.support.query_plans.people_drive import PeopleDrive
 from ticketing.constants import EventType, Publication
 
 EMAIL, ACCOUNT = "curator@example.org", "/console/account"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from tests.support.world_core import Core
+from tests.support.property.core import Core
 from ticketing.constants import Decision, ScanKind
 from ticketing.models.admissions import Admission
 from ticketing.services.door import devices, manifest, scans, stats, ticket_signing

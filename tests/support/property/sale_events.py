@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from tests.support.fake_chain import Send
-from tests.support.payments_catalog import SLUG
-from tests.support.world_core import Core, refused
+from tests.support.property.catalog import SLUG
+from tests.support.property.core import Core, refused
 from ticketing.constants import Publication
 from ticketing.services import checkout
 from ticketing.services.catalog import events, ticket_types

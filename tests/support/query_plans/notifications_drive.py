@@ -3,10 +3,10 @@
 from datetime import UTC, datetime, timedelta
 
 from tests.support.admissions import FREE, admissions_of, given
-from tests.support.admissions_drive import AdmissionsDrive, post_twice
 from tests.support.factories import Organizer, in_days, worker_once
 from tests.support.mails import ADA, confirm, tell
-from tests.support.query_plans import Recorder
+from tests.support.query_plans.admissions_drive import AdmissionsDrive, post_twice
+from tests.support.query_plans.recorder import Recorder
 from tests.support.webhook_endpoints import Webhook, new_webhook
 from ticketing import ids
 from ticketing.models.notifications import Notification

@@ -1,6 +1,6 @@
 """The core of the property test's world: a chain, a clock, workers, a node, and faults.
 
-World adds the events of people: world_sales, world_refunds, world_admissions.
+World adds the events of people: sale_events, refund_events, admission_events.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,16 +11,16 @@ from typing import Any
 from peewee import OperationalError
 
 from tests.support import fact_triggers
-from tests.support.payments_catalog import (
+from tests.support.property.catalog import (
     create_event,
     create_tenant,
     create_ticket_type,
     empty_database,
 )
-from tests.support.payments_model import Model
-from tests.support.provider import Provider, answers_of
+from tests.support.property.model import Model
+from tests.support.property.node import Fault, Pool
+from tests.support.provider.rules import Provider, answers_of
 from tests.support.tripwire import Killed, Tripwire
-from tests.support.world_node import Fault, Pool
 from ticketing.chain.errors import RpcError
 from ticketing.config import Config
 from ticketing.constants import MICRO_UNIT_DECIMALS

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.support.fake_chain import FakeChain
-from tests.support.payments_world import World
-from tests.support.world_node import WorldClient
+from tests.support.property.node import WorldClient
+from tests.support.property.world import World
 from ticketing.chain.node import connect
 from ticketing.config import load
 from ticketing.db.connection import database, open_database

@@ -1,0 +1,1 @@
+"""Queries of everything that people and programs do (drives), and what their plans may read."""
