@@ -30,7 +30,7 @@ quick: .venv/tests ## Run the tests that need neither Postgres nor processes, ex
 	@$(PYTEST) -m quick -n 2
 
 test: .venv/tests lint ## Lint, check types, run all tests except the long ones, on SQLite and Postgres
-	@$(PYTEST) -m "not long" -n 4 --dist worksteal  # on two cores: many tests wait for processes
+	@$(PYTEST) -m "not long" -n 3 --dist worksteal  # on two cores: some tests wait for processes
 
 test-long: .venv/tests ## Run the long tests: a browser, processes that are killed or overloaded, fuzzing, exhaustive ones on Postgres
 	@$(PYTEST) -m long -n 4 --dist worksteal

@@ -28,6 +28,7 @@ def door(acme, node):
     return door
 
 
+@pytest.mark.exhaustive
 def test_of_a_void_a_scan_and_a_transfer_one_wins_while_the_payment_disappears(acme, node, door):
     gates = [door.gate(), door.gate()]
     for _ in range(ROUNDS):

@@ -92,6 +92,7 @@ def test_410_disables_the_endpoint_at_once_and_says_so(hooks, clock):
     }
 
 
+@pytest.mark.exhaustive
 def test_it_warns_after_a_day_of_failing_and_disables_after_five_once_each(hooks, clock):
     made = hooks.endpoint()
     began = clock.now

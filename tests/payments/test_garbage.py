@@ -135,6 +135,7 @@ def without_the_interpreters_guard():
     sys.setrecursionlimit(limit)
 
 
+@pytest.mark.exhaustive
 def test_nonsense_is_never_taken_for_an_answer(
     without_the_interpreters_guard, bad_node, acme, node, log
 ):

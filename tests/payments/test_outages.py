@@ -42,6 +42,7 @@ TROUBLES = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_nothing_is_passed_unread_expired_or_lost(bad_node, acme, node, log, trouble):
     ticket = acme.ticket()

@@ -13,6 +13,8 @@ from ticketing.chain.transfer_logs import BLOCKS_PER_RANGE
 from ticketing.services.payments import looking
 from ticketing.worker.watcher import Watcher
 
+pytestmark = pytest.mark.exhaustive
+
 
 @pytest.fixture
 def hasty(unforgetting, monkeypatch):

@@ -18,6 +18,8 @@ from ticketing.worker import balance_sweep
 from ticketing.worker.watcher import Watcher
 from tools.anvil import TOKEN_ADDRESS
 
+pytestmark = pytest.mark.exhaustive
+
 KEPT = 40
 HEADERS = pytest.mark.parametrize("headers", ["null", "error"])
 

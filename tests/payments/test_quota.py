@@ -21,6 +21,8 @@ from ticketing.worker.loop import Worker
 from ticketing.worker.watcher import Watcher
 from tools import anvil
 
+pytestmark = pytest.mark.exhaustive
+
 POLL_SECONDS, QUIET_POLL_SECONDS = 2, 6
 BLOCK_SECONDS = 12
 CODE = Path(anvil.__file__).parent / "contracts" / "TestMulticall.json"

@@ -171,6 +171,8 @@ def test_holders_do_not_wait_behind_a_crowd_and_the_crowd_is_not_forgotten(patie
         waiting = [patient.connect(get(many)) for _ in range(24)]
         waiting += [patient.connect(get(few)) for _ in range(2)]
         eventually(lambda: len(patient.clients() - others) == len(waiting))
+        # The server's loop answers this by itself, after it has put all others into their lines.
+        assert patient.one(b"nonsense\r\n\r\n").status == 400
         before = len(patient.log_path.read_text())
     for sock in waiting:
         assert len(answers(read_all(sock))) == 1
