@@ -18,6 +18,8 @@ from ticketing.services.notifications import webhook_secrets
 from ticketing.worker import http_client, webhook_turns
 from ticketing.worker.delivering import LEASE, Delivering
 
+pytestmark = pytest.mark.exhaustive
+
 
 class Silent:
     """A server that accepts connections and says nothing. It counts those that are open."""

@@ -69,7 +69,7 @@ NONSENSE = [
     "0x" + "f" * 64,
 ]
 
-pytestmark = pytest.mark.usefixtures("unforgetting")
+pytestmark = [pytest.mark.exhaustive, pytest.mark.usefixtures("unforgetting")]
 
 
 BLOCKS = [
@@ -135,7 +135,6 @@ def without_the_interpreters_guard():
     sys.setrecursionlimit(limit)
 
 
-@pytest.mark.exhaustive
 def test_nonsense_is_never_taken_for_an_answer(
     without_the_interpreters_guard, bad_node, acme, node, log
 ):

@@ -16,7 +16,7 @@ from ticketing.chain.errors import RpcError
 from ticketing.chain.node import connect
 from ticketing.services.payments import block_history, looking
 
-pytestmark = pytest.mark.usefixtures("unforgetting")
+pytestmark = [pytest.mark.exhaustive, pytest.mark.usefixtures("unforgetting")]
 
 
 def pass_time(node, seconds):
@@ -42,7 +42,6 @@ TROUBLES = {
 }
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_nothing_is_passed_unread_expired_or_lost(bad_node, acme, node, log, trouble):
     ticket = acme.ticket()

@@ -185,6 +185,7 @@ def test_empty_books_are_right(acme):
     assert cli(acme.app, "reconcile") == right(0)
 
 
+@pytest.mark.exhaustive
 def test_each_breach_is_named_and_nobody_else_sees_it(acme, neighbour, books):
     for broken, sql in BROKEN:
         with restored(BOOKS):

@@ -16,6 +16,8 @@ from ticketing.services import checkout, node_places
 from ticketing.services.x402 import sales, settlements
 from tools import anvil
 
+pytestmark = pytest.mark.exhaustive
+
 
 @pytest.fixture
 def order(api, path):
