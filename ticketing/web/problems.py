@@ -93,8 +93,6 @@ def of_database_error(error: Exception) -> Response:
 
 def of_unexpected_error(error: Exception) -> Response:
     """Return 500 for an unexpected error. Only the log has the stack trace."""
-    if isinstance(error, HTTPException):
-        return of_http_exception(error)
     log.exception("request %s failed", request_id())
     return _problem(500, "Internal server error", "internal_error", INTERNAL_ERROR_DETAIL)
 
