@@ -36,10 +36,8 @@ erasing = ConsoleBlueprint("attendee_erasure", __name__, reads=Role.ADMIN, write
 def list_attendees() -> str:
     """List tickets with their holders, the newest first."""
     tenant_id, searched = caller().tenant_id, list_filters.text("q")
-    status, used = (
-        list_filters.choice("status", AdmissionStatus),
-        list_filters.choice("used", words.Used),
-    )
+    status = list_filters.choice("status", AdmissionStatus)
+    used = list_filters.choice("used", words.Used)
     event_id = list_filters.text("event_id")
     found = admissions.list_page(
         tenant_id,
