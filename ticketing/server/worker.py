@@ -70,6 +70,8 @@ class Worker(ThreadWorker):
         self.turns = Turns()
         self.held = 0
         self._next_look = 0.0
+        # One buffer for all reads: the loop works on when requests have used up the memory.
+        self._buffer = memoryview(bytearray(_READ_BYTES))
 
     def init_signals(self) -> None:
         """Install the handlers. Signals since the fork arrive now (see gunicorn.conf.py)."""
@@ -206,19 +208,19 @@ class Worker(ThreadWorker):
         if conn not in self.waiting:
             return  # an earlier event of the same round has closed it
         try:
-            data = conn.socket.recv(_READ_BYTES)
+            size = conn.socket.recv_into(self._buffer)
         except BlockingIOError:
             return
         except OSError:
-            data = b""
-        if not data:
+            size = 0
+        if not size:
             self._drop(conn)
         elif not conn.lingering:
             if conn.kept and conn.is_idle:
                 conn.kept = False
                 conn.deadline = self._deadline(REQUEST_SECONDS)
                 self.waiting[conn] = self.waiting.pop(conn)
-            conn.received += data
+            conn.received += self._buffer[:size]
             self._advance(conn)
 
     def _advance(self, conn: Connection) -> None:
