@@ -72,8 +72,11 @@ def chromium(starts_processes: None, chromium_arguments: list[str]) -> Iterator[
 
 
 @pytest.fixture
-def visit(chromium: Browser) -> Iterator[Visits]:
+def visit(chromium: Browser, request: pytest.FixtureRequest) -> Iterator[Visits]:
     """Open pages in the browser; see tests/support/browser.py."""
+    if "stack" in request.fixturenames:
+        # It must end after the pages: one that polls it would note an error.
+        request.getfixturevalue("stack")
     with visits(chromium) as visit:
         yield visit
 
