@@ -9,13 +9,12 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tools import Running
+from tools import START_SECONDS, Running
 from tools.stack import ROOT, free_port
 
 SERVICE = "app:create_app()"
 BARE = "bench.baselines:bare"
 FLASK = "bench.baselines:make_flask()"
-START_SECONDS = 30
 STOP_SECONDS = 10
 _KEPT = ("PATH", "HOME", "TMPDIR", "LANG")
 

@@ -2,6 +2,9 @@
 
 from typing import Self
 
+START_SECONDS = 120
+"""How long a program may take to start. A busy machine needs many times what an idle one does."""
+
 
 class ToolMissing(Exception):
     """A required program is missing. The message says how to install it."""

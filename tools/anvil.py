@@ -13,9 +13,7 @@ from typing import Any
 
 import urllib3
 
-from tools import Running, ToolMissing, error_line, npm
-
-START_SECONDS = 30
+from tools import START_SECONDS, Running, ToolMissing, error_line, npm
 
 TOKEN_ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 BUYER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"

@@ -9,11 +9,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from tools import Running, debian
+from tools import START_SECONDS, Running, debian
 from tools.postgres import UNPRIVILEGED_USER, readable
 from tools.stack import free_port
-
-START_SECONDS = 30
 
 
 class Daemon(Running):

@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, sync_playwright
 
-from tools import chromium
+from tools import START_SECONDS, chromium
 
 PHONE: dict[str, Any] = {
     "viewport": {"width": 390, "height": 844},
@@ -42,6 +42,7 @@ def browser(*arguments: str) -> Iterator[Browser]:
             env=variables,
             args=[*_ARGUMENTS, *arguments],
             chromium_sandbox=False,
+            timeout=START_SECONDS * 1000,
         )
         try:
             yield running

@@ -15,12 +15,11 @@ from typing import Any
 import psycopg
 import urllib3
 
-from tools import Running, ToolMissing, patroni_settings
+from tools import START_SECONDS, Running, ToolMissing, patroni_settings
 from tools.patroni_settings import SCOPE, Host, Timing
 from tools.postgres import UNPRIVILEGED_USER
 from tools.stack import free_port
 
-START_SECONDS = 90
 _PROGRAMS = (patroni_settings.PATRONI, patroni_settings.ETCD, patroni_settings.POSTGRES / "initdb")
 _PACKAGES = "patroni python3-etcd etcd-server postgresql-15"
 _DATABASE = "ticketing"

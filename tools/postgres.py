@@ -12,11 +12,10 @@ from urllib.parse import urlsplit
 
 import psycopg
 
-from tools import Running, ToolMissing
+from tools import START_SECONDS, Running, ToolMissing
 from tools.stack import free_port
 
 UNPRIVILEGED_USER = "nobody"
-START_SECONDS = 30
 ATTEMPTS = 5
 _INITDB = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C"]
 _BACKUP = ["--write-recovery-conf", "--checkpoint=fast", "--no-sync"]

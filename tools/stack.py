@@ -11,10 +11,9 @@ from pathlib import Path
 
 import urllib3
 
-from tools import Running
+from tools import START_SECONDS, Running
 
 ROOT = Path(__file__).parent.parent
-START_SECONDS = 30
 STOP_SECONDS = 30
 
 
