@@ -13,7 +13,7 @@ import psycopg
 import urllib3
 
 from tools import Running, anvil
-from tools.client import Client
+from tools.json_client import Client
 from tools.stack import Stack, StackFailed
 
 BUYERS = 6

@@ -13,7 +13,7 @@ from ticketing.chain.registry import REGISTRY
 from ticketing.constants import MAX_PAGE
 from ticketing.models.admissions import Admission
 from ticketing.services import chains
-from ticketing.services.payments import settlement, watching
+from ticketing.services.payments import settlement, watched_orders
 
 ADMIN, PUBLIC = "/v1/admin/tenants/big", "/v1/public/tenants/big"
 CHECKOUT = "/v1/checkout/tenants/big"
@@ -172,7 +172,10 @@ def looks(side: Side) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "settlement.deep_enough", lambda: settlement.deep_enough(CHAIN, cursor)
     yield "settlement.past_deadline", lambda: settlement.past_deadline(CHAIN, cursor)
     yield "settlement.expire_free", settlement.expire_free
-    yield "watching.has_open_orders", lambda: watching.has_open_orders(CHAIN)
-    yield "watching.watched_addresses", lambda: watching.watched_addresses(CHAIN, token, cursor)
-    yield "watching.to_search", lambda: watching.to_search(CHAIN)
-    yield "watching.to_sweep", lambda: watching.to_sweep(CHAIN, cursor.time)
+    yield "watched_orders.has_open_orders", lambda: watched_orders.has_open_orders(CHAIN)
+    yield (
+        "watched_orders.watched_addresses",
+        lambda: watched_orders.watched_addresses(CHAIN, token, cursor),
+    )
+    yield "watched_orders.to_search", lambda: watched_orders.to_search(CHAIN)
+    yield "watched_orders.to_sweep", lambda: watched_orders.to_sweep(CHAIN, cursor.time)

@@ -11,7 +11,7 @@ from bench.servers import Server, ServerFailed
 from ticketing import ids
 from ticketing.db.connection import database, open_database
 from tools import anvil
-from tools.client import Client
+from tools.json_client import Client
 
 TENANT = "bench"
 PRICE = 25_000_000

@@ -18,7 +18,7 @@ from typing import Any
 import urllib3
 
 from tools import ToolMissing, agent, anvil
-from tools.client import Client
+from tools.json_client import Client
 from tools.stack import ROOT, Stack, StackFailed, free_port
 
 CHAIN = 84532

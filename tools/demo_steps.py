@@ -5,7 +5,7 @@ import re
 import time
 from typing import Any
 
-from tools.client import Answer, Client
+from tools.json_client import Answer, Client
 from tools.stack import Stack
 
 _LONG = 150

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 from tools import debian
-from tools.daemon import Daemon
+from tools.debian_daemon import Daemon
 
 OPERATIONS = Path(__file__).parent.parent / "docs" / "operations.md"
 

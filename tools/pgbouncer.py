@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from tools import debian
-from tools.daemon import Daemon
+from tools.debian_daemon import Daemon
 
 _PREPARES_SINCE = (1, 21)
 """The first version that supports prepared statements of clients. Here they are disabled."""

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from dotenv import dotenv_values
 
 from tools import ToolMissing, anvil
-from tools.client import Client
+from tools.json_client import Client
 from tools.mail_catcher import MailCatcher
 from tools.receiver import Receiver
 from tools.stack import ROOT, Stack, StackFailed, free_port, is_free

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-from tools.client import Client
+from tools.json_client import Client
 from tools.screenshots_shop import CONFIRMATIONS, PRICE, TENANT, Shop, Shot
 
 _CONSOLE = "/console"

@@ -10,7 +10,7 @@ from typing import Any
 from playwright.sync_api import Page
 
 from tools import anvil
-from tools.client import Client
+from tools.json_client import Client
 from tools.stack import Stack, StackFailed
 
 TENANT = "northern-lights"

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.support.admissions import FREE, admissions_of, given, invite, redeem, sold, void
+from tests.support.counted_work import watched
 from tests.support.factories import PRICE, worker_once
-from tests.support.work import watched
 from ticketing.models.admissions import Admission
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.payments import reconciliation

@@ -21,7 +21,7 @@ from tests.support.field_values import (
     GOOD_TIMES,
     SHOWN_AS_DEFAULT,
 )
-from tests.support.people import first_member, invite
+from tests.support.members import first_member, invite
 from tests.support.webhook_endpoints import new_webhook
 from ticketing import credentials, ids
 

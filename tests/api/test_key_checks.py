@@ -10,6 +10,7 @@ import jwt
 import pytest
 
 from tests.conftest import SECRET_KEY
+from tests.support.counted_work import watched
 from tests.support.credentials_table import (
     bearer,
     exchange,
@@ -22,7 +23,6 @@ from tests.support.credentials_table import (
 )
 from tests.support.endpoints import UNKNOWN, endpoints, same
 from tests.support.factories import Api, cli
-from tests.support.work import watched
 from ticketing import credentials, ids
 from ticketing.models.api_keys import ApiKey
 

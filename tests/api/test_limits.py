@@ -3,8 +3,8 @@
 import pytest
 
 from tests.support.apps import new_app
+from tests.support.counted_work import watched
 from tests.support.factories import Api, statuses
-from tests.support.work import watched
 from ticketing.limits import CallClass
 from ticketing.models.rate_counts import RateCount
 from ticketing.services.access import rate_limits

@@ -6,8 +6,8 @@ from itertools import cycle, islice
 import pytest
 
 from tests.support.apps import new_app
+from tests.support.counted_work import watched
 from tests.support.factories import Api, cli, statuses
-from tests.support.work import watched
 from ticketing.db.connection import database
 from ticketing.models.rate_counts import RateCount
 from ticketing.services.access.rate_limits import Limiter

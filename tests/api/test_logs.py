@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.apps import new_app
 from tests.support.factories import Api, cli
-from tests.support.rows import rows
+from tests.support.stored_rows import rows
 from ticketing import logs
 
 PASSWORD = "correct horse battery staple"

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.apps import new_app
 from tests.support.factories import Api, cli
-from tests.support.people import PASSWORD, accept, first_member, invite
+from tests.support.members import PASSWORD, accept, first_member, invite
 from ticketing.limits import CallClass
 
 EMAIL = "ada@example.org"

@@ -12,8 +12,8 @@ from tests.support.apps import new_app
 from tests.support.databases import only_once
 from tests.support.factories import Organizer, new_organizer
 from tests.support.field_values import SHOWN_AS_DEFAULT
+from tests.support.members import first_member
 from tests.support.odd_values import NOT_JSON, fits, read_back, well_formed
-from tests.support.people import first_member
 from tests.support.webhook_endpoints import new_webhook
 from ticketing.db.connection import database, is_sqlite
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.factories import event_body, in_days
 from tests.support.field_values import PUBLIC_EVENT, PUBLIC_TICKET_TYPE
-from tools.client import Client
+from tools.json_client import Client
 from tools.stack import Stack, free_port
 
 EVENT_FIELDS = {*PUBLIC_EVENT, "id"}

@@ -9,11 +9,11 @@ from itertools import product
 
 import pytest
 
+from tests.support.counted_work import watched
 from tests.support.endpoints import UNKNOWN, endpoints, same
 from tests.support.factories import Api, event_body
-from tests.support.people import invite
+from tests.support.members import invite
 from tests.support.webhook_endpoints import new_webhook
-from tests.support.work import watched
 
 IN_BODIES = {"event_id", "ticket_id"}
 IN_QUERIES = {"event_id": "event_id", "subject": "event_id", "actor": "key_id"}

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.apps import new_app
 from tests.support.factories import Api, cli, new_organizer
-from tests.support.people import PASSWORD, accept, first_member
+from tests.support.members import PASSWORD, accept, first_member
 
 EMAIL = "ada@example.org"
 PUBLIC_URL = "https://tickets.example.org"

@@ -282,7 +282,7 @@ class Drive(AgentsDrive, DeskDrive):
 
 
 def test_nothing_but_what_is_asked_for_is_read(app, node, facilitator, monkeypatch):
-    monkeypatch.setattr("ticketing.services.payments.watching.COLD_ADDRESSES_PER_SWEEP", 200)
+    monkeypatch.setattr("ticketing.services.payments.watched_orders.COLD_ADDRESSES_PER_SWEEP", 200)
     drive = Drive(app, node, facilitator)
     drive.run()
     assert drive.exercised == {rule.endpoint for rule in app.url_map.iter_rules()}

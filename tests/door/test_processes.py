@@ -13,7 +13,7 @@ from ticketing.db.connection import database, is_sqlite, open_database
 from ticketing.models.admissions import Admission
 from ticketing.models.door import DoorDevice, Scan
 from ticketing.models.events import Event
-from tools.client import Client
+from tools.json_client import Client
 
 pytestmark = pytest.mark.long
 

@@ -15,7 +15,7 @@ from tests.support.processes import Service, new_tenant, service, variables_of
 from tests.support.remote import eventually
 from ticketing.db.connection import database, open_database
 from tools import ToolMissing, anvil
-from tools.client import Client
+from tools.json_client import Client
 from tools.pgbouncer import PgBouncer
 from tools.stack import Stack, free_port
 
@@ -266,7 +266,8 @@ def test_prepared_statements_break_behind_pgbouncer_and_its_mark_in_the_url_ends
     postgres, pooler
 ):
     if pooler is None:
-        pytest.skip("there is no PgBouncer")  # the run's last line says so (tests/support/parts.py)
+        # The run's last line says so (tests/support/real_programs.py).
+        pytest.skip("there is no PgBouncer")
     with PgBouncer(postgres.url, pool_size=1) as narrow:
         ask_often(behind(narrow, postgres.url))
         with pytest.raises(DatabaseError, match="prepared statement"):

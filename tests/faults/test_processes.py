@@ -15,7 +15,7 @@ from tests.support.databases import on_sqlite
 from tests.support.factories import PRICE
 from tests.support.remote import PATIENCE_SECONDS, eventually
 from tools import anvil
-from tools.client import Client
+from tools.json_client import Client
 from tools.stack import ROOT, free_port
 
 pytestmark = pytest.mark.long

@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from tests.support.admissions import FREE, given
+from tests.support.counted_work import watched
 from tests.support.factories import cli, worker_once
 from tests.support.feed import feed, feed_page
-from tests.support.work import watched
 from ticketing import clock
 from ticketing.models.notifications import Notification, NotificationFeed
 from ticketing.services.notifications import numbering, reading

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.support.posts import OK, one, says
 from tests.support.stopped_clock import StoppedClock
+from tests.support.webhook_posts import OK, one, says
 from ticketing.worker import http_client
 
 

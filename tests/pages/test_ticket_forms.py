@@ -8,7 +8,7 @@ from tests.pages.conftest import SAME_ORIGIN, key_in
 from tests.support.apps import new_app
 from tests.support.factories import Api
 from tests.support.holders import accept, bought, write
-from tests.support.rows import rows
+from tests.support.stored_rows import rows
 from ticketing import clock
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.ticket_types import TicketType

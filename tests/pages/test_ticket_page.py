@@ -10,7 +10,7 @@ from tests.support.apps import new_app
 from tests.support.doors import Door
 from tests.support.factories import Api, in_days
 from tests.support.holders import JOIN_URL, Held, bought, write
-from tests.support.rows import rows
+from tests.support.stored_rows import rows
 from ticketing import clock
 from ticketing.models.admissions import Admission
 from ticketing.models.events import Event

@@ -12,7 +12,7 @@ from tests.support import admissions
 from tests.support.apps import new_app
 from tests.support.factories import Api
 from tests.support.holders import Held, accept, bought, write
-from tests.support.rows import rows
+from tests.support.stored_rows import rows
 from ticketing import clock, credentials, ids
 from ticketing.db.connection import database
 from ticketing.models.admissions import Admission, Transfer

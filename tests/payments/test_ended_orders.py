@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.factories import CHAIN, PRICE, in_days, worker_once
 from ticketing.services import chains
-from ticketing.services.payments import watching
+from ticketing.services.payments import watched_orders
 
 DAY = 86_400
 
@@ -187,9 +187,9 @@ def test_only_the_balance_of_an_unpaid_order_that_was_canceled_is_watched(acme, 
     assert canceled.cancel().status_code == 200
     pass_time(100)
     cursor = chains.cursor(CHAIN)
-    a_minute_later = cursor.time + watching.SWEEP_EVERY
-    by_logs = watching.watched_addresses(CHAIN, live.intent["token_address"], cursor)
-    by_balance = {each.address.lower() for each in watching.to_sweep(CHAIN, a_minute_later)}
+    a_minute_later = cursor.time + watched_orders.SWEEP_EVERY
+    by_logs = watched_orders.watched_addresses(CHAIN, live.intent["token_address"], cursor)
+    by_balance = {each.address.lower() for each in watched_orders.to_sweep(CHAIN, a_minute_later)}
     assert {each.lower() for each in by_logs} == {live.intent["address"].lower()}
     assert by_balance == {canceled.intent["address"].lower()}
 

@@ -14,7 +14,7 @@ from tests.support.bad_node import (
 from tests.support.factories import worker_once
 from ticketing.chain.errors import RpcError
 from ticketing.chain.node import connect
-from ticketing.services.payments import block_history, looking
+from ticketing.services.payments import block_history, chain_view
 
 pytestmark = [pytest.mark.exhaustive, pytest.mark.usefixtures("unforgetting")]
 
@@ -153,7 +153,7 @@ def test_a_range_that_is_refused_is_halved_until_it_passes(bad_node, acme, node,
     # A purchase reads a bounded number of ranges. The worker reads the rest.
     bad_node.ranges.clear()
     buyers[0].purchase()
-    assert len(bad_node.ranges) <= looking.RANGES_PER_LOOK
+    assert len(bad_node.ranges) <= chain_view.RANGES_PER_LOOK
     bad_node.ranges.clear()
     worker_once(acme.app)
     assert {buyer.now()["status"] for buyer in buyers} == {"confirmed"}

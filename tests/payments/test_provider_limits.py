@@ -10,7 +10,7 @@ from tests.support.factories import CHAIN, PRICE
 from ticketing.chain.errors import RpcError, RpcLimited
 from ticketing.chain.node import connect
 from ticketing.chain.transfer_logs import BLOCKS_PER_RANGE
-from ticketing.services.payments import looking
+from ticketing.services.payments import chain_view
 from ticketing.worker.watcher import Watcher
 
 pytestmark = pytest.mark.exhaustive
@@ -286,7 +286,7 @@ def test_a_purchase_asks_a_bounded_number_of_questions_for_logs(
     bad_node.asked_ranges.clear()
     buyer.purchase()
     # Successful ones, and those that find out the width.
-    assert len(bad_node.asked_ranges) <= looking.RANGES_PER_LOOK + 6
+    assert len(bad_node.asked_ranges) <= chain_view.RANGES_PER_LOOK + 6
     bad_node.asked_ranges.clear()
     buyer.purchase()
-    assert len(bad_node.asked_ranges) <= looking.RANGES_PER_LOOK
+    assert len(bad_node.asked_ranges) <= chain_view.RANGES_PER_LOOK

@@ -13,7 +13,7 @@ from ticketing.chain.errors import RpcError
 from ticketing.chain.node import connect
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains
-from ticketing.services.payments import address_search, block_history, watching
+from ticketing.services.payments import address_search, block_history, watched_orders
 from ticketing.worker import balance_sweep
 from ticketing.worker.watcher import Watcher
 from tools.anvil import TOKEN_ADDRESS
@@ -202,7 +202,7 @@ def old_order(bad_node, acme, node, monkeypatch):
     node.rpc("anvil_mine", hex(300))
     look(watcher)
     watcher.leave()
-    assert not watching.watched_addresses(CHAIN, TOKEN_ADDRESS, chains.cursor(CHAIN))
+    assert not watched_orders.watched_addresses(CHAIN, TOKEN_ADDRESS, chains.cursor(CHAIN))
     return buyer
 
 

@@ -15,7 +15,7 @@ from tests.support.broken_books import (
     one_more_refund,
 )
 from tests.support.factories import PRICE, cli, worker_once
-from tests.support.rows import restored
+from tests.support.stored_rows import restored
 from ticketing.db.connection import database, is_sqlite
 from ticketing.models.admissions import Admission
 from ticketing.models.payment_intents import Payment, PaymentIntent

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.people import first_member
+from tests.support.members import first_member
 from tests.support.webhook_endpoints import new_webhook
 
 

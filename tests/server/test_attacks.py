@@ -14,7 +14,7 @@ from tests.support.factories import new_xpub
 from tests.support.raw_http import RawServer
 from tests.support.remote import RemoteOrganizer
 from tests.support.waits import assert_wait_little, usual_seconds
-from tools.client import Client
+from tools.json_client import Client
 
 pytestmark = pytest.mark.usefixtures("starts_processes")
 

@@ -11,7 +11,7 @@ import psycopg
 import urllib3
 
 from tests.support.remote import PATIENCE_SECONDS, RemoteOrganizer, eventually
-from tools.client import Answer, Client
+from tools.json_client import Answer, Client
 
 
 class Load:

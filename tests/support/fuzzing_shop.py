@@ -14,7 +14,7 @@ from tests.support.factories import (
     new_xpub,
     worker_once,
 )
-from tests.support.people import invite
+from tests.support.members import invite
 from tests.support.webhook_endpoints import new_webhook
 from tools import anvil
 

@@ -9,7 +9,7 @@ from app import create_app
 from tests.support.factories import cli, event_body, ticket_body
 from ticketing.config import load
 from ticketing.db.connection import database
-from tools.client import Answer, Client
+from tools.json_client import Answer, Client
 from tools.stack import Stack
 
 PATIENCE_SECONDS = 120

@@ -9,7 +9,7 @@ import itertools
 import statistics
 import time
 
-from tools.client import Client
+from tools.json_client import Client
 
 MOST = 50
 ASKED = 40

@@ -13,7 +13,7 @@ from ticketing.chain.errors import RpcSilent
 from ticketing.chain.node import Node
 from ticketing.errors import ChainUnavailable
 from ticketing.services import checkout, node_places
-from ticketing.services.x402 import sales, settlements
+from ticketing.services.x402 import claims, sales
 from tools import anvil
 
 pytestmark = pytest.mark.exhaustive
@@ -33,7 +33,7 @@ def payment(order, wallet):
 @pytest.fixture
 def impatient(monkeypatch):
     """The worker goes on at once, and nobody waits long for the facilitator."""
-    monkeypatch.setattr(settlements, "PAUSES", (timedelta(0),) * 4)
+    monkeypatch.setattr(claims, "PAUSES", (timedelta(0),) * 4)
     monkeypatch.setattr(client, "TIMEOUT_SECONDS", 0.5)
 
 

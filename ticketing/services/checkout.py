@@ -44,7 +44,7 @@ from ticketing.services import admission_views, chains, node_places, offers, wal
 from ticketing.services.notifications import facts, feed
 from ticketing.services.offers import Held
 from ticketing.services.orders import client_limits, intents, x402_share
-from ticketing.services.payments import booking, looking, settlement
+from ticketing.services.payments import booking, chain_view, settlement
 
 _insert = prepared_insert(PaymentIntent)
 
@@ -170,7 +170,7 @@ def cancel(tenant_reference: str, intent_id: str, config: Config) -> PaymentInte
     intent = intents.get(tenant_reference, intent_id)
     if intent.status == IntentStatus.AWAITING_PAYMENT and intent.chain_id is not None:
         with node_places.place(intent.id):
-            view = looking.look(intent, config.chains, to_drop=True)
+            view = chain_view.look(intent, config.chains, to_drop=True)
         booking.book_view(intent, view, to_drop=True)
     intent = settlement.cancel(intent.id)
     intents.add_payment_details([intent])
@@ -184,7 +184,7 @@ def settle_now(intent: PaymentIntent, config: Config) -> PaymentIntent:
     if intent.chain_id is None:
         return settlement.confirm_free(intent.id)
     with node_places.place(intent.id):
-        view = looking.look(intent, config.chains, to_drop=False)
+        view = chain_view.look(intent, config.chains, to_drop=False)
     return booking.book_view(intent, view)
 
 

@@ -12,7 +12,7 @@ from ticketing.chain.answers import Block
 from ticketing.chain.errors import RpcError, RpcLimited, RpcSilent
 from ticketing.chain.node import Node
 from ticketing.chain.registry import Chain
-from ticketing.services.payments import address_search, payments, watching
+from ticketing.services.payments import address_search, payments, watched_orders
 
 RANGES_PER_PASS = 8
 """How many requests for logs one pass sends for all searches together."""
@@ -41,7 +41,7 @@ class BalanceSweep:
         found = address_search.balances(self._node, payments.intents_of(intent_ids), cursor)
         booked = payments.booked_atomic([intent for intent, _ in found])
         explained = [(*each, booked[each[0].id]) for each in found if each[1] <= booked[each[0].id]]
-        watching.note_balances(explained, cursor)
+        watched_orders.note_balances(explained, cursor)
         may_expire = [intent.id for intent, _, _ in explained]
         for intent, balance in found:
             if intent.id in may_expire:
@@ -55,8 +55,8 @@ class BalanceSweep:
 
     def run(self, cursor: Block) -> None:
         """Compare balances of ended intents once a minute, and continue searches. RpcError."""
-        if not clock.is_within(watching.SWEEP_EVERY, self._swept_at):
-            swept = watching.to_sweep(self._chain.chain_id, cursor.time)
+        if not clock.is_within(watched_orders.SWEEP_EVERY, self._swept_at):
+            swept = watched_orders.to_sweep(self._chain.chain_id, cursor.time)
             unexplained = address_search.compare(self._node, swept, cursor)
             for intent_id in {each.id for each in swept} - {each.id for each in unexplained}:
                 self._searched.pop(intent_id, None)
@@ -66,7 +66,7 @@ class BalanceSweep:
     def _search(self) -> None:
         """Continue searches, some ranges in total. A failed search does not stop the others."""
         left = RANGES_PER_PASS
-        for intent in watching.to_search(self._chain.chain_id):
+        for intent in watched_orders.to_search(self._chain.chain_id):
             searched_at, pause = self._searched.get(intent.id, (None, FIRST_PAUSE / 2))
             if left == 0 or clock.is_within(pause, searched_at):
                 continue

@@ -21,7 +21,7 @@ from ticketing.services.payments import (
     booking,
     payments,
     settlement,
-    watching,
+    watched_orders,
 )
 from ticketing.services.payments.booking import CursorMoved, Hashes
 from ticketing.worker.balance_sweep import BalanceSweep
@@ -68,7 +68,7 @@ class Watcher:
         In both cases the lease is renewed. Errors: see `look`.
         """
         if clock.is_within(QUIET, self._looked_at) and not (
-            self._take_lease() and watching.has_open_orders(self.chain.chain_id)
+            self._take_lease() and watched_orders.has_open_orders(self.chain.chain_id)
         ):
             return
         self.look()
@@ -173,7 +173,7 @@ class Watcher:
         if head.number <= cursor.number:
             return cursor
         # Loaded after the head: an address that is issued later is paid in a later block.
-        watched = watching.watched_addresses(chain.chain_id, chain.token_address, cursor)
+        watched = watched_orders.watched_addresses(chain.chain_id, chain.token_address, cursor)
         first = max(0, cursor.number + 1 - chain.confirmations) if watched else cursor.number + 1
         start = cursor
         ranges = self._node.transfers(chain.token_address, watched, first, head, after=cursor)

@@ -3,7 +3,7 @@
 import re
 
 from tests.support.mails import PUBLIC_URL, html_of, send, statuses, text_of
-from tests.support.people import accept, invite
+from tests.support.members import accept, invite
 from ticketing.models.members import Member
 from ticketing.services.notifications import numbering
 

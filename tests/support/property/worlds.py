@@ -66,7 +66,7 @@ def worlds(database_url: str) -> Iterator[Callable[..., World]]:
         patch.setattr("ticketing.chain.node.RpcClient", WorldClient)
         patch.setattr("ticketing.chain.endpoint.time", SimpleNamespace(monotonic=monotonic))
         patch.setattr("ticketing.chain.transfer_logs.BLOCKS_PER_RANGE", 4)
-        patch.setattr("ticketing.services.payments.watching.COLD_ADDRESSES_PER_SWEEP", 2)
+        patch.setattr("ticketing.services.payments.watched_orders.COLD_ADDRESSES_PER_SWEEP", 2)
         patch.setattr("ticketing.clock.now", now)
         try:
             yield new_world

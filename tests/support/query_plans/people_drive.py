@@ -1,7 +1,7 @@
 """What an organizer's people do while the plans of all queries are recorded."""
 
 from tests.conftest import SECRET_KEY
-from tests.support.people import PASSWORD, accept
+from tests.support.members import PASSWORD, accept
 from tests.support.query_plans.admissions_drive import post_twice
 from tests.support.query_plans.pages_drive import PagesDrive
 from ticketing.constants import Role

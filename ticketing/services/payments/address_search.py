@@ -8,7 +8,7 @@ from ticketing.chain.answers import Block
 from ticketing.chain.node import Node
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains
-from ticketing.services.payments import booking, payments, watching
+from ticketing.services.payments import booking, payments, watched_orders
 
 log = logging.getLogger(__name__)
 
@@ -36,14 +36,14 @@ def compare(node: Node, intents: Sequence[PaymentIntent], at: Block) -> list[Pay
     found = balances(node, intents, at)
     booked = payments.booked_atomic([intent for intent, _ in found])
     with_booked = [(*each, booked[each[0].id]) for each in found]
-    explained = [each for each in with_booked if watching.is_explained(*each)]
-    watching.note_balances(explained, at)
+    explained = [each for each in with_booked if watched_orders.is_explained(*each)]
+    watched_orders.note_balances(explained, at)
     known = {intent.id for intent, _, _ in explained}
     to_search = [each for each in with_booked if each[0].id not in known]
     for intent, balance, of_intent in to_search:
         begin(intent, balance, of_intent, at)
         # A payment that arrived just now is above the cursor. The worker finds it by its log.
-        watching.watch_again(intent, at.time)
+        watched_orders.watch_again(intent, at.time)
     return [intent for intent, _, _ in to_search]
 
 
@@ -51,7 +51,7 @@ def begin(intent: PaymentIntent, balance: int, booked: int, at: Block) -> None:
     """Store that an intent's logs up to a block must be searched."""
     if intent.search_to is None:
         log.warning("intent %s holds more than its logs showed: reading them again", intent.id)
-    watching.note_unexplained(intent, balance, booked, at)
+    watched_orders.note_unexplained(intent, balance, booked, at)
 
 
 def go_on(node: Node, intent: PaymentIntent, most_ranges: int | None = None) -> int:

@@ -17,8 +17,8 @@ from ticketing.errors import ChainUnavailable
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains
-from ticketing.services.payments import block_history, payments, watching
-from ticketing.services.payments.looking import ChainView
+from ticketing.services.payments import block_history, payments, watched_orders
+from ticketing.services.payments.chain_view import ChainView
 from ticketing.services.payments.settlement import lock, lock_chain, settle
 
 Hashes = Mapping[int, str]
@@ -57,7 +57,7 @@ def book_range(
         for intent in lock(touched | lost):
             settle(intent, last, may_expire=False)
             if intent.id in lost:
-                watching.watch_again(intent, last.time)
+                watched_orders.watch_again(intent, last.time)
         _move_cursor(chain.chain_id, last)
 
 
@@ -82,7 +82,7 @@ def book_search(intent: PaymentIntent, transfers: Sequence[Transfer], searched_t
             known = [each for each in transfers if each.block.number <= cursor.number]
             payments.record(terms.chain_id, terms.token_address, known, of_one=True)
             settle(intent, cursor, may_expire=False)
-        watching.note_searched(intent, searched_to)
+        watched_orders.note_searched(intent, searched_to)
 
 
 def rewind(chain: Chain, cursor: Block, ancestor: Block, hashes: Hashes) -> None:
@@ -99,7 +99,7 @@ def rewind(chain: Chain, cursor: Block, ancestor: Block, hashes: Hashes) -> None
         for intent in lock(touched):
             settle(intent, as_of, may_expire=False)
             # The payment may return in any block, so read the intent's logs again.
-            watching.watch_again(intent, as_of.time)
+            watched_orders.watch_again(intent, as_of.time)
         block_history.forget_after(chain.chain_id, ancestor.number)
         _move_cursor(chain.chain_id, ancestor)
 

@@ -14,7 +14,7 @@ from ticketing.constants import LIVE, WATCH_AFTER_END, IntentStatus
 from ticketing.errors import ChainUnavailable
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains
-from ticketing.services.payments import address_search, payments, watching
+from ticketing.services.payments import address_search, payments, watched_orders
 
 PAGE = 500
 ENDED = (IntentStatus.EXPIRED, IntentStatus.CANCELED)
@@ -122,7 +122,7 @@ def _book_found(
         is_over = intent.status not in LIVE
         if balance is None or not is_over:
             continue
-        if not watching.is_explained(intent, balance, booked[intent.id]):
+        if not watched_orders.is_explained(intent, balance, booked[intent.id]):
             ended[intent.terms.chain_id].append(intent)
     for chain_id, intents in ended.items():
         cursor = chains.cursor(chain_id)

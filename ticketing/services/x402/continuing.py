@@ -8,7 +8,7 @@ from ticketing.chain.registry import Chain
 from ticketing.config import Config
 from ticketing.errors import X402NotEnabled
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.services.x402 import requirements, sales, settlements, settling
+from ticketing.services.x402 import claims, requirements, sales, settling
 from ticketing.services.x402.requirements import Market
 
 log = logging.getLogger(__name__)
@@ -16,12 +16,12 @@ log = logging.getLogger(__name__)
 
 def go_on(chain: Chain, config: Config) -> None:
     """Go on with the transfers of a chain that are due. RpcError if it cannot be read."""
-    for row in settlements.due(chain.chain_id):
-        if not settlements.take(row):
+    for row in claims.due(chain.chain_id):
+        if not claims.take(row):
             continue
         intent, is_read = sales.look(sales.order(row.intent_id), config)
         if not is_read:
-            settlements.wait(row)
+            claims.wait(row)
             continue
         settling.go_on(row, intent, chain, _market_of(intent, config), config)
 

@@ -14,7 +14,7 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.models.x402 import X402Settlement
 from ticketing.services import node_places
-from ticketing.services.x402 import requirements, sales, settlements, settling
+from ticketing.services.x402 import claims, requirements, sales, settling
 from ticketing.services.x402.payment_header import Payment
 from ticketing.services.x402.requirements import Market
 from ticketing.services.x402.sales import Sale
@@ -30,7 +30,7 @@ def pay(tenant: Tenant, ticket_id: str, payment: Payment, config: Config) -> Sal
     ChainUnavailable.
     """
     intent = _order_of(tenant, ticket_id, payment, config)
-    if intent.status == IntentStatus.AWAITING_PAYMENT and not settlements.is_settling(intent.id):
+    if intent.status == IntentStatus.AWAITING_PAYMENT and not claims.is_settling(intent.id):
         _check_terms(intent, payment, config)
     intent, is_read = sales.look(intent, config)
     payer = payment.authorization.sender
@@ -42,7 +42,7 @@ def pay(tenant: Tenant, ticket_id: str, payment: Payment, config: Config) -> Sal
             _settle(intent, payment, market, config)
         else:
             # The order may be paid already. The worker looks first.
-            settlements.claim(intent, payment.authorization, payment.signature, calls=0)
+            claims.claim(intent, payment.authorization, payment.signature, calls=0)
         intent = sales.order(intent.id)
         sale = sales.present(intent, config, payer)
     if sale is None:
@@ -80,7 +80,7 @@ def _check_terms(intent: PaymentIntent, payment: Payment, config: Config) -> Non
 
 def _was_tried(intent: PaymentIntent, payment: Payment) -> bool:
     terms = intent.terms
-    return settlements.find(terms.chain_id, terms.token_address, payment.authorization) is not None
+    return claims.find(terms.chain_id, terms.token_address, payment.authorization) is not None
 
 
 def _check_authorization(
@@ -126,10 +126,10 @@ def _settle(intent: PaymentIntent, payment: Payment, market: Market, config: Con
     signed, signature = payment.authorization, payment.signature
     try:
         with node_places.place(intent.id):
-            row = settlements.claim(intent, signed, signature, calls=1)
+            row = claims.claim(intent, signed, signature, calls=1)
             verdict = None if row is None else settling.settle(row, intent, market, config)
     except NodesBusy:
-        settlements.claim(intent, signed, signature, calls=0)
+        claims.claim(intent, signed, signature, calls=0)
         return
     if row is not None and verdict is not None:
         _conclude(row, verdict, intent, market, config)
@@ -141,14 +141,14 @@ def _conclude(
     """Write what the chain says about a payment. SignatureRequired if it is surely not used."""
     intent, _ = sales.look(intent, config)
     if intent.status in settling.PAID:
-        settlements.end(row, SettlementState.SETTLED)
+        claims.end(row, SettlementState.SETTLED)
     elif verdict.outcome is Outcome.REFUSED and _is_unused(row, intent, verdict, market):
-        settlements.end(row, SettlementState.FAILED)
+        claims.end(row, SettlementState.FAILED)
         if intent.status == IntentStatus.AWAITING_PAYMENT:
             reason = f"The facilitator refused the payment: {verdict.reason}."
             raise requirements.asking(intent, market, config, reason)
     else:
-        settlements.wait(row)
+        claims.wait(row)
 
 
 def _is_unused(

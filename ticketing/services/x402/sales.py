@@ -19,7 +19,7 @@ from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import admission_views, checkout
 from ticketing.services.orders import intents
-from ticketing.services.x402 import settlements
+from ticketing.services.x402 import claims
 
 _SECONDS_PER_BLOCK, _SOONEST, _LATEST = 2, 2, 60
 
@@ -83,7 +83,7 @@ def present(intent: PaymentIntent, config: Config, payer: str | None = None) -> 
     if intent.status == IntentStatus.CONFIRMED:
         admission_views.add_to_order(intent, intent.event.online_join_url, config.keyring)
         return Sale(intent, receipt=_receipt(intent, payer))
-    if intent.status == IntentStatus.PROCESSING or settlements.is_settling(intent.id):
+    if intent.status == IntentStatus.PROCESSING or claims.is_settling(intent.id):
         intent.admissions, intent.online_join_url = [], None
         return Sale(intent, retry_after=_retry_after(intent))
     if intent.status == IntentStatus.REVERSED:

@@ -14,7 +14,7 @@ from ticketing.config import Config
 from ticketing.constants import IntentStatus, SettlementState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.x402 import X402Settlement
-from ticketing.services.x402 import requirements, settlements
+from ticketing.services.x402 import claims, requirements
 from ticketing.services.x402.payment_header import VERSION
 from ticketing.services.x402.requirements import Market
 
@@ -29,7 +29,7 @@ def settle(row: X402Settlement, intent: PaymentIntent, market: Market, config: C
     if named is None:
         raise ValueError(f"chain {row.chain_id} has no facilitator")
     verdict = _ask(named, row, intent, market, config)
-    settlements.note_transaction(row, verdict.tx_hash)
+    claims.note_transaction(row, verdict.tx_hash)
     log.info("x402 order %s: %s %s", intent.id, verdict.outcome, verdict.tx_hash or "")
     return verdict
 
@@ -61,7 +61,7 @@ def go_on(
     Without a market, the facilitator is not asked.
     """
     if intent.status in PAID:
-        settlements.end(row, SettlementState.SETTLED)
+        claims.end(row, SettlementState.SETTLED)
         return
     node = connect(chain)
     head = node.head()
@@ -70,24 +70,24 @@ def go_on(
         is_over = intent.status != IntentStatus.AWAITING_PAYMENT
         _end_or_wait(row, SettlementState.SETTLED if is_over else None)
         return
-    if settlements.has_passed(row, head.time):
-        settlements.end(row, SettlementState.FAILED)
+    if claims.has_passed(row, head.time):
+        claims.end(row, SettlementState.FAILED)
         return
     is_open = intent.status == IntentStatus.AWAITING_PAYMENT
     is_in_time = is_open and market is not None and intent.expires_at > market.now
-    if market is not None and is_in_time and settlements.count_call(row):
+    if market is not None and is_in_time and claims.count_call(row):
         verdict = settle(row, intent, market, config)
         is_refused = verdict.outcome is Outcome.REFUSED and is_unused(row, verdict, market)
         _end_or_wait(row, SettlementState.FAILED if is_refused else None)
         return
-    settlements.wait(row)
+    claims.wait(row)
 
 
 def _end_or_wait(row: X402Settlement, state: SettlementState | None) -> None:
     if state is None:
-        settlements.wait(row)
+        claims.wait(row)
     else:
-        settlements.end(row, state)
+        claims.end(row, state)
 
 
 def _is_used(node: Node, row: X402Settlement) -> bool:
