@@ -56,6 +56,23 @@ ALLOWED = {
 }
 """What each package may import besides itself."""
 
+SERVICES = (
+    ("x402",),
+    ("checkout",),
+    ("admission_views",),
+    ("door", "exports", "mail"),
+    ("catalog",),
+    ("payments",),
+    ("access", "erasure"),
+    ("health", "metrics", "orders", "wallets"),
+    ("account_use", "chains", "notifications"),
+    (
+        *("catalog_version", "counters", "event_locks", "idempotency", "leases"),
+        *("node_places", "pagination"),
+    ),
+)
+"""The packages and modules of `services`. Each may import those of the rows below it."""
+
 
 def sources():
     """Yield the path, relative to the project, and the text of each file of the service."""
@@ -71,7 +88,7 @@ def room_of(path):
 
 
 def imported(tree):
-    """Yield the package of each of our imports, and whether it is inside a function."""
+    """Yield the parts of each imported name, and whether the import is inside a function."""
     inside = {
         id(node)
         for function in ast.walk(tree)
@@ -86,16 +103,15 @@ def imported(tree):
         else:
             continue
         for name in names:
-            first, *rest = name.split(".")
-            room = rest[0] if first == "ticketing" and rest else first
-            yield first, room, id(node) in inside
+            yield name.split("."), id(node) in inside
 
 
 def test_imports_run_one_way():
     faults = []
     for path, text in sources():
         room = room_of(path)
-        for package, target, inside in imported(ast.parse(text)):
+        for (package, *rest), inside in imported(ast.parse(text)):
+            target = rest[0] if package == "ticketing" and rest else package
             is_ours = package in ("ticketing", "schemas") and target != room
             if inside:
                 faults.append(f"{path} imports {target} inside a function")
@@ -104,11 +120,23 @@ def test_imports_run_one_way():
     assert not faults
 
 
+def test_imports_of_services_run_down_the_list():
+    rows = {name: row for row, names in enumerate(SERVICES) for name in names}
+    faults = []
+    for path in ROOT.glob("ticketing/services/**/[!_]*.py"):
+        own = path.relative_to(ROOT).with_suffix("").parts[2]
+        for parts, _ in imported(ast.parse(path.read_text())):
+            target = parts[2] if parts[:2] == ["ticketing", "services"] else own
+            if target != own and rows[target] <= rows[own]:
+                faults.append(f"{path} must not know {target}")
+    assert not faults
+
+
 def test_chain_code_and_errors_know_no_web_framework_and_no_database():
     errors = [ROOT / f"ticketing/{name}.py" for name in ("errors", "conflicts", "too_many")]
     assert all(path.exists() for path in errors)
     for path in [*ROOT.glob("ticketing/chain/*.py"), *errors]:
-        packages = {package for package, _, _ in imported(ast.parse(path.read_text()))}
+        packages = {parts[0] for parts, _ in imported(ast.parse(path.read_text()))}
         assert not packages & {"flask", "flask_smorest", "werkzeug", "peewee", "marshmallow"}, path
 
 

@@ -12,8 +12,8 @@ from schemas.base import RFC3339, SLUG
 from schemas.scans import UUID
 from schemas.tenants import COLOR
 from tests.support.linear import grown, is_linear
+from ticketing.services.catalog import calendars
 from ticketing.services.exports import safe_cells
-from ticketing.services.notifications import calendars
 from ticketing.web.idempotency import PATTERN as IDEMPOTENCY_KEY
 from ticketing.web.order_polls import PATH as ORDER_PATH
 
@@ -111,9 +111,9 @@ HOSTILE = {
         ("a:", ":", "\n"),
     ],
     "ticketing/server/connection.py: (?<!\\r)\\n": [("", "\r", ""), ("", "\r\n", "")],
-    "ticketing/services/notifications/recipients.py: [A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+    "ticketing/services/mail/recipients.py: [A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
     "(?:\\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*": [("", "a", "@"), ("", "a.", "@"), ("a", ".a", "@")],
-    "ticketing/services/notifications/recipients.py: [A-Za-z0-9-]+(?:\\.[A-Za-z0-9-]+)*": [
+    "ticketing/services/mail/recipients.py: [A-Za-z0-9-]+(?:\\.[A-Za-z0-9-]+)*": [
         ("", "a", "@"),
         ("", "a.", "@"),
         ("a", ".a", "@"),
@@ -153,11 +153,11 @@ HOSTILE = {
         ("", "0", "x"),
         ("0x", "a", "!"),
     ],
-    f"ticketing/services/notifications/calendars.py: {calendars.LINE_BREAK}": [
+    f"ticketing/services/catalog/calendars.py: {calendars.LINE_BREAK}": [
         ("", "\r", ""),
         ("", "\r\n", ""),
     ],
-    f"ticketing/services/notifications/calendars.py: {calendars.NOT_IN_TEXT}": [("", "\7", "")],
+    f"ticketing/services/catalog/calendars.py: {calendars.NOT_IN_TEXT}": [("", "\7", "")],
     "ticketing/web/client_ip.py: (?:([0-9.]+)|\\[([0-9A-Fa-f:.]+)\\]):[0-9]+": [
         ("", "1", ""),
         ("1:", "1", "!"),

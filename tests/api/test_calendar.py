@@ -6,7 +6,7 @@ from icalendar import Calendar
 from tests.support.apps import new_app
 from tests.support.factories import Api, Organizer, event_body
 from ticketing.models.events import Event
-from ticketing.services.notifications import calendars
+from ticketing.services.catalog import calendars
 
 FIELDS = {
     "title": "Ada; Grace, \\ and\r\nEND:VEVENT\x07",

@@ -10,10 +10,9 @@ from ticketing.errors import NotFound
 from ticketing.limits import CallClass
 from ticketing.models.events import Event
 from ticketing.models.ticket_types import TicketType
-from ticketing.services.catalog import public_listing
+from ticketing.services.catalog import calendars, public_listing
 from ticketing.services.catalog_version import Versioned
 from ticketing.services.door import ticket_signing
-from ticketing.services.notifications import calendars
 from ticketing.services.pagination import Page
 from ticketing.web import auth, cors
 from ticketing.web.blueprint import ApiBlueprint

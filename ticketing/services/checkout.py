@@ -40,10 +40,10 @@ from ticketing.errors import (
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import prepared_insert
 from ticketing.models.ticket_types import TicketType
-from ticketing.services import admission_views, chains, node_places, offers, wallets
+from ticketing.services import admission_views, chains, node_places, wallets
 from ticketing.services.notifications import facts, feed
-from ticketing.services.offers import Held
-from ticketing.services.orders import client_limits, intents, x402_share
+from ticketing.services.orders import client_limits, intents, offers, x402_share
+from ticketing.services.orders.offers import Held
 from ticketing.services.payments import booking, chain_view, settlement
 
 _insert = prepared_insert(PaymentIntent)

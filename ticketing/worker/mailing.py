@@ -18,8 +18,9 @@ from ticketing.config_mail import Smtp
 from ticketing.db.connection import UNAVAILABLE
 from ticketing.models.notifications import Mail
 from ticketing.services import leases
-from ticketing.services.notifications import mail_planning, mail_texts, mails, recipients
-from ticketing.services.notifications.plain_text import plain
+from ticketing.services.mail import planning, recipients, texts
+from ticketing.services.mail.plain_text import plain
+from ticketing.services.notifications import mails
 from ticketing.worker.smtp import Connection, Interrupted, Refused, Unusable
 
 LEASE = "mails"
@@ -81,7 +82,7 @@ class Mailer:
 
     def _round(self, smtp: Smtp) -> bool:
         """Plan some mails and send some. Return whether there was anything to do."""
-        was_planned = mail_planning.plan(self._config.keyring)
+        was_planned = planning.plan(self._config.keyring)
         due = mails.due()
         for mail in due:
             if self._is_stopped() or not self._has_lease():
@@ -105,7 +106,7 @@ class Mailer:
             log.info("mail %s (%s) waits: its recipient had enough today", mail.id, mail.kind)
             return None
         try:
-            message = mail_texts.write(mail, recipient, smtp, self._config)
+            message = texts.write(mail, recipient, smtp, self._config)
         except UNAVAILABLE:
             raise
         except Exception as error:
@@ -168,7 +169,7 @@ class Mailer:
 
     def _connect(self, smtp: Smtp) -> Connection:
         if self._connection is None or not self._connection.is_open:
-            self._connection = Connection(smtp, mail_texts.host_of(self._config))
+            self._connection = Connection(smtp, texts.host_of(self._config))
         return self._connection
 
     def _disconnect(self) -> None:

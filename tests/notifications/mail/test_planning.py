@@ -11,7 +11,8 @@ from tests.support.tripwire import Killed
 from ticketing.db.connection import write_transaction
 from ticketing.models.notifications import Mail, Notification, NotificationFeed
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.services.notifications import mail_planning, mails, recipients
+from ticketing.services.mail import planning, recipients
+from ticketing.services.notifications import mails
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def plan(acme):
     keyring = acme.app.extensions["ticketing"].keyring
 
     def plan():
-        while mail_planning.plan(keyring):
+        while planning.plan(keyring):
             pass
 
     return plan
@@ -85,7 +86,7 @@ def test_an_order_that_was_reversed_before_its_mail_was_sent_is_told_when_it_is_
 
 
 def test_many_notifications_are_planned_in_batches(acme, ticket, plan, monkeypatch):
-    monkeypatch.setattr(mail_planning, "AT_ONCE", 2)
+    monkeypatch.setattr(planning, "AT_ONCE", 2)
     buyers = [confirmed(acme, ticket) for _ in range(5)]
     facts = [confirm(each) for each in buyers]
     tell(acme.id, *facts[:3], moved(ticket), *facts[3:], moved(ticket))
@@ -220,6 +221,6 @@ def test_old_mails_are_deleted(acme, server, ticket, time):
 def test_planning_is_undone_with_its_transaction(acme, ticket, monkeypatch):
     tell(acme.id, confirm(confirmed(acme, ticket)))
     with pytest.raises(Killed), write_transaction():
-        mail_planning.plan(acme.app.extensions["ticketing"].keyring)
+        planning.plan(acme.app.extensions["ticketing"].keyring)
         raise Killed
     assert planned() == [] and mailed(acme) == (0, 1)

@@ -23,8 +23,8 @@ from ticketing.models.events import Event
 from ticketing.models.notifications import Mail
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
-from ticketing.services.notifications import recipients
-from ticketing.services.notifications.plain_text import plain
+from ticketing.services.mail import recipients
+from ticketing.services.mail.plain_text import plain
 
 HOSTILE = [
     "Concert\r\nBcc: victim@example.org\r\n\r\n<script>alert(1)</script>",

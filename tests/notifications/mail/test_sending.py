@@ -10,7 +10,8 @@ from tests.support.odd_servers import OddServer
 from ticketing.models.events import Event
 from ticketing.models.notifications import Lease, Mail
 from ticketing.services import leases
-from ticketing.services.notifications import mail_planning, mails
+from ticketing.services.mail import planning
+from ticketing.services.notifications import mails
 from ticketing.worker import mailing, smtp
 from ticketing.worker.mailing import Mailer
 
@@ -219,7 +220,7 @@ def test_what_waits_for_the_limit_is_dropped_after_48_hours(acme, server, time):
 def test_urgent_mails_go_before_those_to_everybody(acme, server, orders, ticket):
     event = {"event_id": ticket["event_id"], "status": "published", "changed": ["venue"]}
     tell(acme.id, ("event.changed", event))
-    mail_planning.plan(acme.app.extensions["ticketing"].keyring)
+    planning.plan(acme.app.extensions["ticketing"].keyring)
     late = confirmed(acme, ticket, buyer={"email": "late@example.org"})
     tell(acme.id, confirm(late))
     send(acme.app)

@@ -10,7 +10,7 @@ from ticketing.conflicts import X402ShareHeld
 from ticketing.constants import X402_SHARE
 from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.models.prepared import Prepared
-from ticketing.services.offers import Held
+from ticketing.services.orders.offers import Held
 
 # SQLite uses the partial index only with its own condition.
 _BY_X402 = PaymentIntent.x402 == SQL("TRUE")

@@ -13,8 +13,9 @@ from ticketing.errors import KeyReused, X402NotEnabled
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
-from ticketing.services import checkout, offers
+from ticketing.services import checkout
 from ticketing.services.checkout import Order
+from ticketing.services.orders import offers
 from ticketing.services.x402 import requirements, sales
 from ticketing.services.x402.requirements import Market
 from ticketing.services.x402.sales import Sale

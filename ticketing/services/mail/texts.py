@@ -16,10 +16,10 @@ from ticketing import clock
 from ticketing.config import Config
 from ticketing.config_mail import Smtp
 from ticketing.models.notifications import Mail
-from ticketing.services.catalog import public_listing
-from ticketing.services.notifications import calendars, mail_facts
-from ticketing.services.notifications.mail_values import NAME
-from ticketing.services.notifications.plain_text import plain
+from ticketing.services.catalog import calendars, public_listing
+from ticketing.services.mail import contents
+from ticketing.services.mail.plain_text import plain
+from ticketing.services.mail.values import NAME
 
 TEMPLATES = Path(__file__).parents[2] / "templates" / "mail"
 _MOST_SUBJECT = 160
@@ -50,7 +50,7 @@ def write(mail: Mail, recipient: str, smtp: Smtp, config: Config) -> bytes | Non
 
     `recipient` is an ASCII address. At each try of a mail, its Message-ID is the same.
     """
-    facts = mail_facts.of(mail, config)
+    facts = contents.of(mail, config)
     if facts is None:
         return None
     facts["public_url"] = config.public_url

@@ -16,8 +16,9 @@ from ticketing.db.connection import locked, write_transaction
 from ticketing.models.notifications import Mail, Notification, NotificationFeed
 from ticketing.models.prepared import Prepared
 from ticketing.notification_types import MailKind, MailStatus, NotificationType
-from ticketing.services.notifications import mails, recipients
-from ticketing.services.notifications.recipients import Page
+from ticketing.services.mail import recipients
+from ticketing.services.mail.recipients import Page
+from ticketing.services.notifications import mails
 
 AT_ONCE = 200
 """How many notifications of a tenant are planned in one transaction."""

@@ -20,9 +20,9 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.notification_types import MailKind
 from ticketing.services import chains
 from ticketing.services.access import invitations
-from ticketing.services.notifications import mail_values
-from ticketing.services.notifications.mail_values import NAME, TITLE
-from ticketing.services.notifications.plain_text import plain
+from ticketing.services.mail import values
+from ticketing.services.mail.plain_text import plain
+from ticketing.services.mail.values import NAME, TITLE
 from ticketing.services.orders import admissions, transfers
 
 Facts = dict[str, Any]
@@ -55,7 +55,7 @@ def _order_confirmed(mail: Mail, config: Config) -> Facts | None:
         **_order(intent, config),
         "calendar_of": intent.event,
         "ticket_type": plain(intent.ticket_type.name, TITLE),
-        "tickets": [mail_values.ticket(each, config) for each in usable],
+        "tickets": [values.ticket(each, config) for each in usable],
     }
 
 
@@ -66,10 +66,10 @@ def _ticket(mail: Mail, config: Config) -> Facts | None:
     if admission.generation != mail.generation:
         return None  # its new code belongs to somebody else
     return {
-        "event": mail_values.event(admission.event, config),
+        "event": values.event(admission.event, config),
         "calendar_of": admission.event,
         "ticket_type": plain(admission.ticket_type.name, TITLE),
-        "ticket": mail_values.ticket(admission, config),
+        "ticket": values.ticket(admission, config),
         "is_replacement": mail.notification_id is None,
     }
 
@@ -84,7 +84,7 @@ def _transfer_offered(mail: Mail, config: Config) -> Facts | None:
     if not is_current or admission.status != AdmissionStatus.VALID or admission.redeemed_at:
         return None
     return {
-        "event": mail_values.event(admission.event, config),
+        "event": values.event(admission.event, config),
         "ticket_type": plain(admission.ticket_type.name, TITLE),
         "offer_url": offer.url,
         "until": formats.moment(offer.expires_at, admission.event.timezone),
@@ -98,7 +98,7 @@ def _refund_due(mail: Mail, config: Config) -> Facts | None:
         return None
     return {
         **_order(intent, config),
-        **mail_values.money(due, intent.currency, intent.chain_id, config),
+        **values.money(due, intent.currency, intent.chain_id, config),
         "address": intent.refund_address and formats.shortened(intent.refund_address),
     }
 
@@ -118,7 +118,7 @@ def _refund_settled(mail: Mail, config: Config) -> Facts | None:
         return None
     return {
         **_order(intent, config),
-        **mail_values.money(data["amount"], data["currency"], data["chain_id"], config),
+        **values.money(data["amount"], data["currency"], data["chain_id"], config),
         "tx_hash": data["tx_hash"],
     }
 
@@ -132,7 +132,7 @@ def _event_canceled(mail: Mail, config: Config) -> Facts | None:
         owed = data["refund"] and intent.refund_due > 0
         return {**_order(intent, config), "is_refunded": owed}
     return {
-        "event": mail_values.event(subject.event, config),
+        "event": values.event(subject.event, config),
         "is_refunded": False,
         "order_url": None,
     }
@@ -146,7 +146,7 @@ def _event_moved(mail: Mail, config: Config) -> Facts | None:
     if intent is not None:
         return {**_order(intent, config), "calendar_of": intent.event}
     return {
-        "event": mail_values.event(subject.event, config),
+        "event": values.event(subject.event, config),
         "calendar_of": subject.event,
         "order_url": None,
     }
@@ -203,8 +203,8 @@ def _order(intent: PaymentIntent, config: Config) -> Facts:
     name = intent.buyer_name if intent.amount > 0 else None
     return {
         "name": name and plain(name, NAME),
-        "event": mail_values.event(intent.event, config),
-        "order_url": mail_values.order_link(intent, config),
+        "event": values.event(intent.event, config),
+        "order_url": values.order_link(intent, config),
     }
 
 

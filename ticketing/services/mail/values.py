@@ -12,7 +12,7 @@ from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains
 from ticketing.services.catalog import public_listing
-from ticketing.services.notifications.plain_text import plain
+from ticketing.services.mail.plain_text import plain
 
 SHORT, NAME, TITLE, PLACE = 120, 80, 200, 500
 """The most characters of a title in a subject line, of a name, of a title, and of a place."""
