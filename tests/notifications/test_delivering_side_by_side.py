@@ -1,6 +1,7 @@
 """Several endpoints: a slow or dead one delays no other, and changes in the middle do no harm."""
 
 import contextlib
+import selectors
 import socket
 import threading
 from datetime import timedelta
@@ -22,36 +23,38 @@ pytestmark = pytest.mark.exhaustive
 
 
 class Silent:
-    """A server that accepts connections and says nothing. It counts those that are open."""
+    """A server that accepts connections and says nothing. `most` were open at the same time."""
 
     def __enter__(self):
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=512)
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}/"
-        self.open, self.most, self._lock = 0, 0, threading.Lock()
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.most = 0
+        threading.Thread(target=self._serve, daemon=True).start()
         return self
 
     def __exit__(self, *_):
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
-    def _accept(self):
-        with contextlib.suppress(OSError):
+    def _serve(self):
+        with selectors.DefaultSelector() as selector, contextlib.suppress(OSError):
+            selector.register(self._listener, selectors.EVENT_READ)
             while True:
-                connection, _ = self._listener.accept()
-                self._count(1)
-                threading.Thread(target=self._hold, args=(connection,), daemon=True).start()
+                ready = [key.fileobj for key, _ in selector.select()]
+                # A client that closed one connection for the next one has one.
+                for connection in filter(lambda each: each is not self._listener, ready):
+                    self._read(selector, connection)
+                if self._listener in ready:
+                    connection, _ = self._listener.accept()
+                    selector.register(connection, selectors.EVENT_READ)
+                    self.most = max(self.most, len(selector.get_map()) - 1)
 
-    def _hold(self, connection):
-        with connection, contextlib.suppress(OSError):
-            while connection.recv(65536):
-                pass
-        self._count(-1)
-
-    def _count(self, change):
-        with self._lock:
-            self.open += change
-            self.most = max(self.most, self.open)
+    def _read(self, selector, connection):
+        with contextlib.suppress(ConnectionError):
+            if connection.recv(65536):
+                return
+        selector.unregister(connection)
+        connection.close()
 
 
 @pytest.fixture
