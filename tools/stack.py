@@ -1,5 +1,6 @@
 """Start the service's processes as an operator does: migrations, web server, worker."""
 
+import itertools
 import os
 import signal
 import socket
@@ -15,6 +16,8 @@ from tools import START_SECONDS, Running
 
 ROOT = Path(__file__).parent.parent
 STOP_SECONDS = 30
+
+_numbers = itertools.count(os.getpid() * 499)
 
 
 class StackFailed(Exception):
@@ -110,10 +113,15 @@ class Stack(Running):
 
 
 def free_port() -> int:
-    """Return a port of 127.0.0.1 that is free now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a port of 127.0.0.1 that is free, and was not returned a short time before.
+
+    The kernel gives programs that do not choose a port those from 32768, so none of them can take
+    this one before it is used. Each process begins at another port.
+    """
+    while True:
+        port = 11_000 + next(_numbers) % 21_000  # browsers refuse 10080
+        if is_free(port):
+            return port
 
 
 def is_free(port: int) -> bool:
