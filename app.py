@@ -30,10 +30,10 @@ from ticketing.blueprints import (
     public,
     reconciliation,
     refunds,
+    robots_and_llms,
     sales,
     system,
     tenants,
-    texts,
     ticket_types,
     tokens,
     transfers,
@@ -99,7 +99,7 @@ def build() -> Flask:
     request_log.register(app)
     rate_limit.register(app)
     problems.register(app, error_pages)
-    for surface in (*SURFACES, metrics, mcp, texts):
+    for surface in (*SURFACES, metrics, mcp, robots_and_llms):
         app.register_blueprint(surface.blp)
     openapi.register(app, (surface.blp for surface in SURFACES))
     pages.register(app)

@@ -1,4 +1,4 @@
-"""Schemas of scans and of what a door counts."""
+"""Schemas of scans at the door."""
 
 from typing import Any
 

@@ -11,7 +11,7 @@ import pytest
 from schemas.base import RFC3339, SLUG
 from schemas.scans import UUID
 from schemas.tenants import COLOR
-from tests.support.linear import grown, is_linear
+from tests.support.linear_time import grown, is_linear
 from ticketing.services.catalog import calendars
 from ticketing.services.exports import safe_cells
 from ticketing.web.idempotency import PATTERN as IDEMPOTENCY_KEY

@@ -9,7 +9,7 @@ from marshmallow import Schema, ValidationError, fields
 
 import schemas
 from schemas.base import BaseSchema, Text
-from tests.support.linear import grown, is_linear
+from tests.support.linear_time import grown, is_linear
 from ticketing import nesting
 from ticketing.server.chunks import Chunks
 

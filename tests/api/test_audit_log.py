@@ -7,8 +7,8 @@ import pytest
 from peewee import DatabaseError
 
 from tests.support.admissions import FREE, admissions_of, given, void
-from tests.support.endpoints import endpoints
 from tests.support.factories import cli, event_body, in_days, new_xpub, ticket_body, worker_once
+from tests.support.routes import endpoints
 from ticketing.db.connection import database, write_transaction
 from ticketing.models.audit_log import AuditLogEntry
 from tools import anvil

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.credentials_table import bearer, both_ways
-from tests.support.endpoints import UNKNOWN, endpoints, same
+from tests.support.routes import UNKNOWN, endpoints, same
 from ticketing.constants import Role
 
 

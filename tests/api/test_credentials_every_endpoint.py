@@ -8,8 +8,8 @@ import pytest
 from app import create_app
 from tests.support.credentials_table import METRICS_TOKEN, Kind, both_ways, every_credential
 from tests.support.databases import only_once
-from tests.support.endpoints import Endpoint, endpoints, same
 from tests.support.members import first_member
+from tests.support.routes import Endpoint, endpoints, same
 from tests.support.webhook_endpoints import new_webhook
 from ticketing.config import load
 from ticketing.constants import Role

@@ -4,8 +4,8 @@ import pytest
 import urllib3
 
 from tests.support.apps import new_app
-from tests.support.endpoints import endpoints
 from tests.support.factories import Api
+from tests.support.routes import endpoints
 from tools.stack import Stack, free_port
 
 OPEN_TO_ALL = {"public", "checkout", "holders", "transfers", "x402"}

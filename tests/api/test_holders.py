@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from tests.support.apps import new_app
-from tests.support.endpoints import same
 from tests.support.factories import Api
 from tests.support.holders import ADA, JOIN_URL, Held, bought, write
+from tests.support.routes import same
 from ticketing import clock
 from ticketing.models.admissions import Admission, Transfer
 

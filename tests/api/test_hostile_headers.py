@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.databases import only_once
-from tests.support.linear import LONG, grown, is_linear
+from tests.support.linear_time import LONG, grown, is_linear
 
 MOST_BYTES = 8000
 """gunicorn accepts no longer header."""

@@ -21,8 +21,8 @@ from tests.support.credentials_table import (
     rotate,
     wrong_secret,
 )
-from tests.support.endpoints import UNKNOWN, endpoints, same
 from tests.support.factories import Api, cli
+from tests.support.routes import UNKNOWN, endpoints, same
 from ticketing import credentials, ids
 from ticketing.models.api_keys import ApiKey
 

@@ -6,8 +6,8 @@ import pytest
 
 from schemas.base import BaseSchema
 from tests.conftest import UNREACHABLE_RPC
-from tests.support.endpoints import pages
 from tests.support.json_schema import check, resolve
+from tests.support.routes import pages
 from tests.support.webhook_endpoints import new_webhook
 
 METHODS = {"get", "put", "post", "delete", "patch", "head", "options", "trace"}

@@ -10,9 +10,9 @@ from itertools import product
 import pytest
 
 from tests.support.counted_work import watched
-from tests.support.endpoints import UNKNOWN, endpoints, same
 from tests.support.factories import Api, event_body
 from tests.support.members import invite
+from tests.support.routes import UNKNOWN, endpoints, same
 from tests.support.webhook_endpoints import new_webhook
 
 IN_BODIES = {"event_id", "ticket_id"}

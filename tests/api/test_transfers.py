@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 import pytest
 
 from tests.support.apps import new_app
-from tests.support.endpoints import same
 from tests.support.factories import Api
 from tests.support.holders import ADA, JOIN_URL, NOBODY, Held, accept, bought, refused, write
+from tests.support.routes import same
 from ticketing import clock, credentials, ids
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.events import Event

@@ -16,7 +16,7 @@ from ticketing.models.members import Member
 from ticketing.models.notifications import Mail, WebhookDelivery, WebhookEndpoint
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.notification_types import MailKind, NotificationType
-from ticketing.services.notifications import mails
+from ticketing.services.notifications import mail_queue
 
 pytestmark = pytest.mark.exhaustive
 
@@ -67,7 +67,7 @@ def test_orders_and_their_refunds(acme, node, console):
     owing = overpaid.intent["id"]
     for kind, status in ((MailKind.TICKET, "dropped"), (MailKind.ORDER_CONFIRMED, "sent")):
         ended = {"status": status, "ended_at": clock.now(), "error": None}
-        Mail.insert(mails.new(acme.id, kind, order, **ended)).execute()
+        Mail.insert(mail_queue.new(acme.id, kind, order, **ended)).execute()
     lists = ("orders", f"orders?event_id={ticket['event_id']}", f"orders?q={order}", "refunds")
     check(console, *lists, f"orders/{order}", f"orders/{owing}", f"refunds/{owing}")
     check_refused(console, f"refunds/{owing}/settle", {"tx_hash": "0x12"})

@@ -10,7 +10,7 @@ from ticketing.constants import DEFAULT_PAGE
 from ticketing.models.notifications import Mail
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.notification_types import MailKind
-from ticketing.services.notifications import mails
+from ticketing.services.notifications import mail_queue
 
 ORDERS = "/console/orders"
 ADA = {"name": "Ada Lovelace", "email": "Ada@Example.org"}
@@ -136,4 +136,4 @@ def test_administrators_erase_names_and_it_is_recorded(acme, console, writer, or
 def add_mail(acme, subject, status, error):
     """Store a mail about a subject that has ended."""
     columns = {"status": status, "error": error, "ended_at": clock.now()}
-    Mail.insert(mails.new(acme.id, MailKind.TICKET, subject, **columns)).execute()
+    Mail.insert(mail_queue.new(acme.id, MailKind.TICKET, subject, **columns)).execute()

@@ -22,8 +22,8 @@ from tests.support.factories import (
 from tests.support.mail_server import MailServer
 from tests.support.mails import PUBLIC_URL, SENDER
 from tests.support.query_plans.admissions_drive import post_twice
+from tests.support.query_plans.after_sale_drive import AfterSaleDrive
 from tests.support.query_plans.agents_drive import AgentsDrive
-from tests.support.query_plans.desk_drive import DeskDrive
 from tests.support.query_plans.recorder import Explainer, Recorder, faults_of
 from tests.support.x402 import Facilitator, Wallet, required
 from ticketing.db.connection import database
@@ -61,10 +61,10 @@ def environ(environ, facilitator):
 
 
 ONE_PAGE = {"/v1/admin/tenants/{tenant}/intents": ("q",)}
-"""Parameters of lists with which there is no second page. DeskDrive sends them."""
+"""Parameters of lists with which there is no second page. AfterSaleDrive sends them."""
 
 
-class Drive(AgentsDrive, DeskDrive):
+class Drive(AgentsDrive, AfterSaleDrive):
     """Sends every kind of request, on a database of some size."""
 
     def __init__(self, app, node, facilitator):

@@ -8,10 +8,10 @@ from uuid import uuid4
 
 import urllib3
 
-from tests.support.endpoints import pages
 from tests.support.factories import Api
 from tests.support.remote import PATIENCE_SECONDS
-from ticketing.blueprints.texts import HIDDEN
+from tests.support.routes import pages
+from ticketing.blueprints.robots_and_llms import HIDDEN
 from ticketing.constants import RESERVED_SLUGS
 from ticketing.mcp import llms_txt
 from ticketing.pages.blueprint import PageBlueprint

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.support.receivers import LOOPBACK, Receiver, endpoint
 from tests.support.stopped_clock import StoppedClock
 from tests.support.webhook_endpoints import new_webhook
+from tests.support.webhook_receivers import LOOPBACK, Receiver, endpoint
 from ticketing import clock as clocks
 from ticketing import ids
 from ticketing.models.notifications import Notification, WebhookDelivery, WebhookEndpoint

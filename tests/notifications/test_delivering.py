@@ -3,7 +3,7 @@
 import json
 
 from tests.support.factories import written
-from tests.support.receivers import publish
+from tests.support.webhook_receivers import publish
 from ticketing.models.notifications import Notification, WebhookEndpoint
 from ticketing.notification_types import NotificationType
 from ticketing.services.notifications import feed, numbering

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from tests.support.factories import written
-from tests.support.receivers import publish
+from tests.support.webhook_receivers import publish
 from ticketing.models.notifications import Notification
 from ticketing.notification_types import DisabledReason, NotificationType
 from ticketing.services.notifications import delivery_results, feed

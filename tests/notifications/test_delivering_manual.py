@@ -1,6 +1,6 @@
 """Deliveries that somebody asked for: one try each, also to a disabled endpoint."""
 
-from tests.support.receivers import publish
+from tests.support.webhook_receivers import publish
 from ticketing import clock as clocks
 from ticketing.models.notifications import Notification, WebhookDelivery
 from ticketing.notification_types import NotificationType

@@ -9,8 +9,8 @@ import pytest
 
 from app import create_app
 from tests.support.processes import variables_of
-from tests.support.receivers import CLOCK, LOOPBACK, endpoint, publish
 from tests.support.remote import PATIENCE_SECONDS, eventually
+from tests.support.webhook_receivers import CLOCK, LOOPBACK, endpoint, publish
 from ticketing.config import load
 from ticketing.db.connection import database
 from ticketing.models.notifications import Lease, Notification, WebhookEndpoint

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.support.receivers import publish
+from tests.support.webhook_receivers import publish
 from ticketing.notification_types import DisabledReason
 
 

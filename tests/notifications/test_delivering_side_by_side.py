@@ -9,8 +9,8 @@ from datetime import timedelta
 import pytest
 
 from tests.support.factories import new_organizer
-from tests.support.receivers import endpoint, publish
 from tests.support.remote import eventually
+from tests.support.webhook_receivers import endpoint, publish
 from ticketing import clock as clocks
 from ticketing.db.connection import database
 from ticketing.models.notifications import Lease, WebhookEndpoint

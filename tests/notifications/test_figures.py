@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from tests.api.test_metrics import TOKEN, read
-from tests.support import receivers
+from tests.support import webhook_receivers
 from ticketing import clock, ids
 from ticketing.models.notifications import (
     Mail,
@@ -48,7 +48,7 @@ def endpoint(organizer, sequence, **columns):
     """Add an endpoint that got everything up to `sequence`. Return its id."""
     keyring = organizer.app.extensions["ticketing"].keyring
     columns |= {"url": "https://example.org/", "sequence": sequence}
-    return receivers.endpoint(organizer.id, keyring, **columns).id
+    return webhook_receivers.endpoint(organizer.id, keyring, **columns).id
 
 
 def test_nothing_waits_at_first(api, acme):

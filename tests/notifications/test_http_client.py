@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.support.webhook_posts import OK, Names, one, run, says
+from tests.support.webhook_server import OK, Names, one, run, says
 from ticketing.notification_types import DeliveryError
 from ticketing.worker import http_client
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.support.stopped_clock import StoppedClock
-from tests.support.webhook_posts import OK, one, says
+from tests.support.webhook_server import OK, one, says
 from ticketing.worker import http_client
 
 

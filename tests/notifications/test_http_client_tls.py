@@ -4,7 +4,7 @@ import ssl
 
 import pytest
 
-from tests.support.webhook_posts import OK, one, run, says
+from tests.support.webhook_server import OK, one, run, says
 from ticketing.notification_types import DeliveryError
 from tools.certificates import Authority
 

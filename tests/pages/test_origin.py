@@ -4,8 +4,8 @@ import pytest
 
 from tests.support.apps import new_app
 from tests.support.databases import only_once
-from tests.support.endpoints import pages
 from tests.support.factories import Api
+from tests.support.routes import pages
 from ticketing.pages.blueprint import CONTENT_SECURITY_POLICY, PageBlueprint
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.endpoints import endpoints, same
+from tests.support.routes import endpoints, same
 
 STRANGE_TAGS = ("\xff", '"', '"\xff"', "W/", ",", '"' * 99, "a" * 4000, '"\0"', "\ud7ff\u200f")
 STRANGE_KEYS = ("", '""', "\xff" * 40, "k" * 300, "a\tb" * 20, "\x7f" * 40, "é" * 40)

@@ -8,9 +8,9 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.support.endpoints import UNKNOWN, endpoints, pages
 from tests.support.holders import bought
 from tests.support.odd_values import is_unicode
+from tests.support.routes import UNKNOWN, endpoints, pages
 from ticketing.web import auth
 
 pytestmark = pytest.mark.exhaustive

@@ -20,8 +20,8 @@ from ticketing.too_many import TooManyTransfers
 from ticketing.web import cors, secret_guards
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import admission_code, config
-from ticketing.web.held_admissions import NEVER_STORED, held_again
 from ticketing.web.idempotency import idempotent, never_stored
+from ticketing.web.repeated_admissions import NEVER_STORED, held_again
 
 blp = ApiBlueprint(
     "holders",

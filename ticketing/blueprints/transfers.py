@@ -19,8 +19,8 @@ from ticketing.services.orders import transfers
 from ticketing.web import auth, cors
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import config, tenant_of_path
-from ticketing.web.held_admissions import NEVER_STORED, held_again
 from ticketing.web.idempotency import idempotent, never_stored
+from ticketing.web.repeated_admissions import NEVER_STORED, held_again
 
 blp = ApiBlueprint(
     "transfers",

@@ -20,7 +20,7 @@ from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.audit_log import AuditLogPeople
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.services.notifications import mails
+from ticketing.services.notifications import mail_queue
 from ticketing.services.orders import admissions
 
 EVENTS_AT_ONCE = 10
@@ -103,7 +103,7 @@ def _erase_event(event_id: str) -> None:
 
 def _erase_buyers(of: Expression) -> None:
     nobody = {"buyer_name": None, "buyer_email": None}
-    mails.erase(PaymentIntent.select(PaymentIntent.id).where(of))
+    mail_queue.erase(PaymentIntent.select(PaymentIntent.id).where(of))
     PaymentIntent.update(nobody).where(of, _HAS_BUYER).execute()
 
 
@@ -115,5 +115,5 @@ def _erase_holders(of: Expression) -> None:
     Admission.update({**_NOBODY, "change_number": None}).where(of, _HAS_HOLDER).execute()
     Transfer.update(_NOBODY).where(Transfer.admission.in_(of_them)).execute()
     AuditLogPeople.delete().where(AuditLogPeople.subject.in_(of_them)).execute()
-    mails.erase(of_them)
-    mails.erase(Transfer.select(Transfer.id).where(Transfer.admission.in_(of_them)))
+    mail_queue.erase(of_them)
+    mail_queue.erase(Transfer.select(Transfer.id).where(Transfer.admission.in_(of_them)))

@@ -11,7 +11,13 @@ from ticketing.config import Config
 from ticketing.db.connection import UNAVAILABLE, close_broken_connection, database
 from ticketing.services import counters, erasure, idempotency
 from ticketing.services.access import invitations, rate_limits, sessions
-from ticketing.services.notifications import mails, numbering, reading, webhook_secrets, webhooks
+from ticketing.services.notifications import (
+    mail_queue,
+    numbering,
+    reading,
+    webhook_secrets,
+    webhooks,
+)
 from ticketing.services.payments import settlement
 from ticketing.services.payments.booking import CursorMoved
 from ticketing.services.x402 import continuing
@@ -37,8 +43,8 @@ def _keep_house(config: Config) -> None:
     reading.forget_old(config.notification_days)
     webhooks.forget_old_deliveries()
     webhook_secrets.renew(config.keyring)
-    mails.drop_old()
-    mails.forget_old(config.notification_days)
+    mail_queue.drop_old()
+    mail_queue.forget_old(config.notification_days)
 
 
 def look_once(config: Config, *, accept_reorganization: bool = False) -> list[str]:

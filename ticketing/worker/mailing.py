@@ -20,7 +20,7 @@ from ticketing.models.notifications import Mail
 from ticketing.services import leases
 from ticketing.services.mail import planning, recipients, texts
 from ticketing.services.mail.plain_text import plain
-from ticketing.services.notifications import mails
+from ticketing.services.notifications import mail_queue
 from ticketing.worker.smtp import Connection, Interrupted, Refused, Unusable
 
 LEASE = "mails"
@@ -66,7 +66,7 @@ class Mailer:
         if smtp is None or time.monotonic() < self._rests_until:
             return None
         try:
-            mails.drop_old()
+            mail_queue.drop_old()
             while not self._is_stopped() and self._has_lease() and self._round(smtp):
                 pass
         except Unusable as error:
@@ -83,7 +83,7 @@ class Mailer:
     def _round(self, smtp: Smtp) -> bool:
         """Plan some mails and send some. Return whether there was anything to do."""
         was_planned = planning.plan(self._config.keyring)
-        due = mails.due()
+        due = mail_queue.due()
         for mail in due:
             if self._is_stopped() or not self._has_lease():
                 return False
@@ -100,9 +100,9 @@ class Mailer:
             self._drop(mail, "no address" if address is None else "not a deliverable address")
             return None
         digest = recipients.digest(self._config.keyring.current, address)
-        until = mails.may_be_sent_at(mail.tenant_id, digest)
+        until = mail_queue.may_be_sent_at(mail.tenant_id, digest)
         if until is not None:
-            mails.postpone(mail, until)
+            mail_queue.postpone(mail, until)
             log.info("mail %s (%s) waits: its recipient had enough today", mail.id, mail.kind)
             return None
         try:
@@ -124,7 +124,7 @@ class Mailer:
 
     def _send(self, letter: _Letter, smtp: Smtp) -> None:
         mail, connection = letter.mail, self._connect(smtp)
-        if not mails.claim(mail, letter.digest):
+        if not mail_queue.claim(mail, letter.digest):
             return
         try:
             connection.send(letter.recipient, letter.message)
@@ -134,10 +134,10 @@ class Mailer:
             self._interrupted(mail, error)
             return
         except Unusable:
-            mails.give_back(mail)
+            mail_queue.give_back(mail)
             raise
         else:
-            mails.sent(mail)
+            mail_queue.sent(mail)
             log.info("mail %s (%s) sent", mail.id, mail.kind)
         self._failures = self._interruptions = 0
 
@@ -150,20 +150,20 @@ class Mailer:
         if refusal.code >= 500:
             self._drop(mail, error)
         else:
-            mails.failed(mail, error)
+            mail_queue.failed(mail, error)
             log.info("mail %s (%s) waits: %s", mail.id, mail.kind, refusal.code)
 
     def _interrupted(self, mail: Mail, error: Interrupted) -> None:
         self._interruptions += 1
         if self._interruptions >= _INTERRUPTIONS:
             self._interruptions = 0
-            mails.give_back(mail)
+            mail_queue.give_back(mail)
             raise Unusable(str(error))
-        mails.failed(mail, f"the connection broke: {error}")
+        mail_queue.failed(mail, f"the connection broke: {error}")
         log.info("mail %s (%s) waits: %s", mail.id, mail.kind, error)
 
     def _drop(self, mail: Mail, error: str) -> None:
-        mails.drop(mail, error)
+        mail_queue.drop(mail, error)
         code = error.split()[0] if error[:1].isdigit() else error
         log.info("mail %s (%s) dropped: %s", mail.id, mail.kind, code)
 

@@ -12,7 +12,7 @@ from ticketing.db.connection import write_transaction
 from ticketing.models.notifications import Mail, Notification, NotificationFeed
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.mail import planning, recipients
-from ticketing.services.notifications import mails
+from ticketing.services.notifications import mail_queue
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_a_mail_to_everybody_is_planned_once_although_the_process_is_killed(
     holder = admissions_of(buyers[0])[0]
     change(holder, transferred_at=datetime.now(UTC), holder_email="new@example.org")
     tell(acme.id, moved(ticket))
-    left, add = [killed_after], mails.add
+    left, add = [killed_after], mail_queue.add
 
     def add_or_die(rows):
         if not left[0]:
@@ -121,11 +121,11 @@ def test_a_mail_to_everybody_is_planned_once_although_the_process_is_killed(
         left[0] -= 1
         add(rows)
 
-    monkeypatch.setattr(mails, "add", add_or_die)
+    monkeypatch.setattr(mail_queue, "add", add_or_die)
     with pytest.raises(Killed):
         plan()
     assert mailed(acme) == (0, 1)
-    monkeypatch.setattr(mails, "add", add)
+    monkeypatch.setattr(mail_queue, "add", add)
     plan()
     assert mailed(acme) == (1, 1)
     addresses = sorted(recipients.address_of(mail) for mail in Mail.select())
@@ -211,10 +211,10 @@ def test_old_mails_are_deleted(acme, server, ticket, time):
     tell(acme.id, confirm(confirmed(acme, ticket)))
     send(acme.app)
     time.forward(days=30)
-    mails.forget_old(30)
+    mail_queue.forget_old(30)
     assert len(planned()) == 1
     time.forward(seconds=1)
-    mails.forget_old(30)
+    mail_queue.forget_old(30)
     assert planned() == []
 
 

@@ -11,7 +11,7 @@ from ticketing.models.events import Event
 from ticketing.models.notifications import Lease, Mail
 from ticketing.services import leases
 from ticketing.services.mail import planning
-from ticketing.services.notifications import mails
+from ticketing.services.notifications import mail_queue
 from ticketing.worker import mailing, smtp
 from ticketing.worker.mailing import Mailer
 
@@ -95,7 +95,7 @@ def test_the_pauses_grow_to_an_hour_and_after_48_hours_the_mail_is_dropped(
     pauses = [b - a for a, b in pairwise(tried[3:])]
     assert all(54 <= each <= 66 for each in pauses)
     assert 40 < len(tried) < 60
-    assert time.now == start + mails.LIFE
+    assert time.now == start + mail_queue.LIFE
     assert (row.status, row.error, row.recipient) == ("dropped", "451 Greylisted", None)
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.support import receivers
+from tests.support import webhook_receivers
 from tests.support.factories import cli
 from tests.support.mails import html_of, send, tell, text_of
 from ticketing.models.members import Member
@@ -17,7 +17,7 @@ def test_an_endpoint_that_fails_is_told_to_admins(acme, server, is_disabled):
         cli(acme.app, *add, "--password-stdin", stdin="correct horse battery\n")
     Member.update(disabled_at=datetime.now(UTC)).where(Member.email.startswith("gone")).execute()
     now = datetime(2031, 5, 4, 12, 30, tzinfo=UTC)
-    endpoint = receivers.endpoint(
+    endpoint = webhook_receivers.endpoint(
         acme.id,
         acme.app.extensions["ticketing"].keyring,
         url="https://hooks.example.net/secret-path?token=1",

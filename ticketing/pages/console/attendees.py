@@ -17,7 +17,7 @@ from ticketing.pages.forms import Form
 from ticketing.services import erasure
 from ticketing.services.access import audit_log
 from ticketing.services.catalog import titles
-from ticketing.services.notifications import mails
+from ticketing.services.notifications import mail_queue
 from ticketing.services.orders import admissions, reissues
 from ticketing.services.payments import voids
 from ticketing.web import origin
@@ -142,7 +142,7 @@ def _page(admission_id: str, voiding: Form | None = None, reissuing: Form | None
         ticket=admission,
         order=admission.intent,
         zone=admission.event.timezone,
-        mails=mails.about(tenant_id, [admission_id]),
+        mails=mail_queue.about(tenant_id, [admission_id]),
         voiding=voiding or Form(),
         reissuing=reissuing or Form(),
         writes_mail=config().smtp is not None,

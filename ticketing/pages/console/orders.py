@@ -11,7 +11,7 @@ from ticketing.pages.forms import Form
 from ticketing.services import chains, erasure
 from ticketing.services.access import audit_log
 from ticketing.services.catalog import titles
-from ticketing.services.notifications import mails, reading
+from ticketing.services.notifications import mail_queue, reading
 from ticketing.services.orders import intents, order_search
 from ticketing.web.audited import actor
 from ticketing.web.context import caller, config
@@ -64,7 +64,7 @@ def show_order(intent_id: str) -> str:
         zone=order.event.timezone,
         network=None if order.chain_id is None else chains.name_of(order.chain_id, config()),
         entries=timeline.of(reading.of_intent(order)),
-        mails=mails.about(tenant_id, [intent_id, *(each.id for each in order.admissions)]),
+        mails=mail_queue.about(tenant_id, [intent_id, *(each.id for each in order.admissions)]),
         words=words,
     )
 

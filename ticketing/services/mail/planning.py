@@ -18,7 +18,7 @@ from ticketing.models.prepared import Prepared
 from ticketing.notification_types import MailKind, MailStatus, NotificationType
 from ticketing.services.mail import recipients
 from ticketing.services.mail.recipients import Page
-from ticketing.services.notifications import mails
+from ticketing.services.notifications import mail_queue
 
 AT_ONCE = 200
 """How many notifications of a tenant are planned in one transaction."""
@@ -74,7 +74,7 @@ def _plan_some(tenant_id: str) -> Notification | None:
         if found and not few:
             return found[0]
         is_all = len(few) == len(found) < AT_ONCE
-        mails.add(_rows(few))
+        mail_queue.add(_rows(few))
         _move(feed, feed.last_sequence if is_all else few[-1].sequence or 0)
     return None
 
@@ -84,7 +84,7 @@ def _next(feed: NotificationFeed) -> list[Notification]:
         Notification.tenant == feed.tenant_id,
         Notification.sequence > feed.mailed_sequence,
         Notification.sequence <= feed.last_sequence,
-        Notification.created_at > clock.now() - mails.LIFE,
+        Notification.created_at > clock.now() - mail_queue.LIFE,
         Notification.type.in_(_READ),
     )
     return list(found.order_by(Notification.sequence).limit(AT_ONCE))
@@ -121,11 +121,11 @@ def _wanted(notification: Notification) -> Iterator[Row]:
     tenant_id = notification.tenant_id
     if notification.type == NotificationType.WEBHOOK_FAILING:
         for member_id in recipients.admins(tenant_id):
-            yield mails.new(tenant_id, MailKind.WEBHOOK_FAILING, member_id, **origin)
+            yield mail_queue.new(tenant_id, MailKind.WEBHOOK_FAILING, member_id, **origin)
     elif notification.type in _ABOUT_ONE and not _is_of_an_order(notification, data):
         kind, field = _ABOUT_ONE[notification.type]
         generation = data["generation"] if kind is MailKind.TICKET else None
-        yield mails.new(tenant_id, kind, data[field], generation=generation, **origin)
+        yield mail_queue.new(tenant_id, kind, data[field], generation=generation, **origin)
 
 
 def _is_of_an_order(notification: Notification, data: dict[str, Any]) -> bool:
@@ -168,7 +168,7 @@ def _plan_for_everybody(notification: Notification, keyring: Keyring) -> None:
     for page in pages:
         rows = _rows_of(page, kind, notification, keyring)
         with write_transaction():
-            mails.add(rows)
+            mail_queue.add(rows)
     with write_transaction():
         feed = NotificationFeed.get_by_id(notification.tenant_id)
         _move(feed, max(feed.mailed_sequence, notification.sequence or 0))
@@ -176,7 +176,7 @@ def _plan_for_everybody(notification: Notification, keyring: Keyring) -> None:
 
 def _rows_of(page: Page, kind: MailKind, notification: Notification, keyring: Keyring) -> list[Row]:
     return [
-        mails.new(
+        mail_queue.new(
             notification.tenant_id,
             kind,
             subject,

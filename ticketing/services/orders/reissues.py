@@ -7,7 +7,7 @@ from ticketing.constants import AdmissionStatus
 from ticketing.db.connection import write_transaction
 from ticketing.models.admissions import Admission
 from ticketing.notification_types import MailKind
-from ticketing.services.notifications import facts, feed, mails
+from ticketing.services.notifications import facts, feed, mail_queue
 from ticketing.services.orders import admissions
 
 
@@ -45,5 +45,5 @@ def reissue(tenant_id: str, admission_id: str, *, email: str | None, config: Con
         admission.shown_code = admission.code if email is None else None
         if email is not None:
             columns = {"generation": admission.generation, "recipient": email}
-            mails.add([mails.new(tenant_id, MailKind.TICKET, admission_id, **columns)])
+            mail_queue.add([mail_queue.new(tenant_id, MailKind.TICKET, admission_id, **columns)])
         return admission

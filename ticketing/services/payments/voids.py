@@ -1,4 +1,4 @@
-"""Void admissions: one, or all of a canceled event. Their price may become owed to the orders.
+"""Void one admission. Its price may become owed to the order.
 
 A void admission stays void: a payment that returns after a reorganization restores only suspended
 ones. The order of locks is that of settlement.

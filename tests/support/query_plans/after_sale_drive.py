@@ -25,7 +25,7 @@ from ticketing.models.notifications import Notification, WebhookEndpoint
 from tools import anvil
 
 
-class DeskDrive(CatalogDrive):
+class AfterSaleDrive(CatalogDrive):
     """The part of the drive that goes through the console's pages about sold tickets."""
 
     webhook: Webhook

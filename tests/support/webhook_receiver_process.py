@@ -1,7 +1,9 @@
-"""A receiver of webhooks: `python -m tests.support.receiver_process FOLDER [CERTIFICATE KEY]`.
+"""A receiver of webhooks.
+
+    python -m tests.support.webhook_receiver_process FOLDER [CERTIFICATE KEY]
 
 It verifies each request with the package standardwebhooks, and appends a line of JSON to the file
-`log` in FOLDER. The file `rules` says what it answers: see tests/support/receivers.py.
+`log` in FOLDER. The file `rules` says what it answers: see tests/support/webhook_receivers.py.
 """
 
 import json

@@ -46,7 +46,7 @@ class Receiver:
         arguments = [str(self.folder), *map(str, self._certificate)]
         variables = {"PYTHONPATH": str(CLOCK), "CLOCK_SET_BACK_FILE": str(self.folder / "clock")}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.receiver_process", *arguments],
+            [sys.executable, "-m", "tests.support.webhook_receiver_process", *arguments],
             cwd=ROOT,
             env={**os.environ, **variables},
             stdout=subprocess.PIPE,
