@@ -5,6 +5,9 @@ All other modules read the time here, so tests can replace it.
 
 from datetime import UTC, datetime, timedelta
 
+CLOCKS_APART = timedelta(minutes=1)
+"""How much the clocks of two hosts may differ."""
+
 
 def now() -> datetime:
     """Return the current time, aware, in UTC."""

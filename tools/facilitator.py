@@ -27,7 +27,7 @@ RECEIPT_SECONDS = 10
 
 
 def server(rpc_url: str, key: str, token: str, port: int) -> ThreadingHTTPServer:
-    """Return a server that settles with this key for who has the bearer token."""
+    """Return a server that settles with this key for callers with the bearer token."""
     signer = FacilitatorWeb3Signer(key, rpc_url, confirmation_timeout_seconds=RECEIPT_SECONDS)
     facilitator = x402FacilitatorSync()
     network = f"eip155:{signer.get_chain_id()}"

@@ -24,7 +24,7 @@ _COUNTED = {
     CallClass.TOKEN: "address | sign-in, key exchange, every invalid credential",
     CallClass.LOGIN: "member or invitation, from all addresses | sign-in",
     CallClass.ADMIN: "credential | requests on any surface",
-    CallClass.RECONCILIATION: "credential | proofs of the books",
+    CallClass.RECONCILIATION: "credential | reconciliations",
 }
 
 

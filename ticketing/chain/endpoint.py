@@ -72,7 +72,7 @@ class Endpoint:
     def ask(self, calls: Sequence[Call]) -> list[Any]:
         """Return the results of `calls`, in their order, with as few requests as possible.
 
-        A rejected batch is sent again in halves. The size that worked is remembered. During a
+        A rejected batch is sent again in halves. The size that worked is kept. During a
         pause, RpcLimited and RpcSilent are raised at once, without a request.
         """
         self._check_pause()
@@ -140,7 +140,7 @@ class Endpoint:
         return [results[number]["result"] for number in range(count)]
 
     def _is_of_batches(self, answer: dict[str, Any]) -> bool:
-        """Tell whether an error is about the size of a batch, whatever code it has."""
+        """Return whether an error is about the size of a batch. Its code does not matter."""
         return "batch" in _message(answer, self._url).lower()
 
     def _check_limit(self, answer: dict[str, Any]) -> None:

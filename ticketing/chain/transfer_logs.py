@@ -50,7 +50,7 @@ class RangeWidth:
 
 
 class TransferReader:
-    """Reads ranges of one chain. It remembers the width that works."""
+    """Reads ranges of one chain. It keeps the width that works."""
 
     def __init__(self, rpc: RpcClient) -> None:
         self._rpc = rpc

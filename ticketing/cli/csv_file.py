@@ -31,10 +31,10 @@ output_option = click.option(
 def write(
     kind: "type[DataclassInstance]", rows: "Iterable[DataclassInstance]", output: Path, what: str
 ) -> None:
-    """Write rows of the dataclass `kind`, whose fields are the columns. `what` are they?
+    """Write rows of the dataclass `kind`, whose fields are the columns.
 
-    The file is written at the end: it is complete, or there is none. ClickException if it cannot
-    be written.
+    `what` names the rows in messages. The file is written at the end: it is complete, or there is
+    none. ClickException if it cannot be written.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as complete:
         lines = csv.writer(complete, lineterminator="\n")

@@ -80,7 +80,7 @@ def _carried_out(code: str, act: Callable[[], None], then: str, *, form: str) ->
         act()
         return then
 
-    # What refused it may have changed the admission meanwhile.
+    # Read the admission again: another request may have changed it.
     return forms.carried_out(do, lambda sent: _page(holders.find(code), **{form: sent}))
 
 

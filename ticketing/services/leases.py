@@ -11,9 +11,6 @@ from ticketing.models.notifications import Lease
 LEASE = timedelta(seconds=10)
 """For how long a worker that stopped responding keeps a lease."""
 
-CLOCKS_APART = timedelta(minutes=1)
-"""How much the clocks of two hosts may differ."""
-
 
 def take(name: str, holder: str) -> bool:
     """Take or renew a lease. False while another process holds it."""
@@ -23,7 +20,7 @@ def take(name: str, holder: str) -> bool:
         | (Lease.holder == holder)
         | (Lease.until < now)
         # The lease ends too far in the future, because this clock was set back.
-        | (Lease.until > now + LEASE + CLOCKS_APART)
+        | (Lease.until > now + LEASE + clock.CLOCKS_APART)
     )
     columns = {"holder": holder, "until": now + LEASE}
     taken = Lease.update(columns).where(Lease.name == name, is_free).execute()

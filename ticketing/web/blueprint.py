@@ -133,7 +133,7 @@ class ApiBlueprint(Blueprint):
         return decorate
 
     def order_key(self, view: View) -> View:
-        """Document that the Idempotency-Key belongs to the order. The view itself sees to it."""
+        """Document that the Idempotency-Key belongs to the order. The view itself handles it."""
         describe(view, keeps_order_key=True)
         return view
 

@@ -14,7 +14,7 @@ from ticketing.web.ready_response import Ready
 class Front:
     """Sends cached public responses, and 304 for orders that have not changed. Flask does the rest.
 
-    Whatever it does not send, Flask handles as if there were no Front.
+    Flask handles every other request as it would without Front.
     """
 
     def __init__(self, app: Flask) -> None:

@@ -112,12 +112,6 @@ REFUND_STATUSES = {
     RefundStatus.WAIVED: Word("Waived", "quiet"),
 }
 
-REFUND_AMOUNTS = {
-    RefundStatus.DUE: "Due",
-    RefundStatus.SETTLED: "Paid back",
-    RefundStatus.WAIVED: "Waived",
-}
-
 MAILS = {
     MailKind.ORDER_CONFIRMED: "Order confirmed",
     MailKind.TICKET: "Ticket",

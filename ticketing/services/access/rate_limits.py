@@ -2,7 +2,7 @@
 
 Most classes count in the memory of the process, so that reads write nothing. Each process then
 grants its share of the limit. Sign-in and preflight count in the database, for all processes and
-hosts together (constants.COUNTED_IN_DATABASE). Even there, a process counts the first requests of
+hosts together (limits.COUNTED_IN_DATABASE). Even there, a process counts the first requests of
 a caller in memory: most callers make one or two per minute, and each count is a commit.
 """
 

@@ -25,9 +25,6 @@ ISSUER = "ticketing"
 AUDIENCE = "ticketing-admin"
 _CLAIMS = ["iss", "aud", "sub", "tenant", "role", "iat", "exp", "jti"]
 
-_CLOCKS_APART = timedelta(minutes=1)
-"""How much the clocks of two hosts may differ."""
-
 
 @Prepared
 def _active_member(member_id: Any) -> ModelSelect[Member]:
@@ -103,7 +100,7 @@ def caller_of_jwt(token: str, config: Config) -> Caller:
     disabled member or a replaced password is not valid.
     """
     claims = _claims_of(token, config.keyring)
-    if claims["iat"] > (clock.now() + _CLOCKS_APART).timestamp():
+    if claims["iat"] > (clock.now() + clock.CLOCKS_APART).timestamp():
         raise Unauthenticated
     subject = claims["sub"]
     generation = _generation(claims)

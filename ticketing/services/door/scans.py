@@ -164,9 +164,9 @@ class _Batch:
         return verdict
 
     def _undo(self, request: ScanRequest) -> Scan:
-        """Undo the redemption that the request names, if it stands.
+        """Undo the scan that the request names.
 
-        What stands is the scan that let the holder in, and a conflict.
+        It must have let the holder in, or be an open conflict.
         """
         scan, target = self._new_row(request), self._stored.get(request.of or "")
         scan.verdict = scan.outcome = ScanOutcome.NOTHING_TO_UNDO

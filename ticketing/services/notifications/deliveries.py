@@ -23,10 +23,7 @@ from ticketing.models.notifications import (
     WebhookEndpoint,
 )
 from ticketing.models.prepared import Prepared
-from ticketing.notification_types import DeliveryError, NotificationType
-from ticketing.services.leases import CLOCKS_APART
-
-ALL_TYPES = "*"
+from ticketing.notification_types import EVERY_TYPE, DeliveryError, NotificationType
 
 FEED_BATCH = 100
 """How many notifications of a feed are read for an endpoint at once."""
@@ -189,7 +186,7 @@ def waiting() -> dict[str, Waiting]:
     found = {
         endpoint_id: Waiting(endpoint_id, tenant_id, sequence, last, failing is not None, False)
         for endpoint_id, tenant_id, sequence, last, failing in _behind.tuples(
-            now=now, too_late=now + LONGEST_WAIT + CLOCKS_APART
+            now=now, too_late=now + LONGEST_WAIT + clock.CLOCKS_APART
         )
     }
     for endpoint_id, tenant_id, sequence, failing in _asked_for.tuples():
@@ -233,7 +230,7 @@ def _feed_batch(endpoint: WebhookEndpoint, page: Sequence[Notification], after: 
         Item(each.id, each.sequence, each.type, _body(each))
         for each in page
         # A test is for one endpoint, and is delivered as a manual delivery.
-        if each.type != NotificationType.WEBHOOK_TEST and types & {ALL_TYPES, each.type}
+        if each.type != NotificationType.WEBHOOK_TEST and types & {EVERY_TYPE, each.type}
     ]
     last = max((each.sequence or after for each in page), default=after)
     return Batch(endpoint, items, after, last, False)

@@ -35,6 +35,15 @@ DISABLE_AFTER = timedelta(days=5)
 REFUSALS = 3
 """After how many refusals of one notification the next one is probed."""
 
+NOT_FAILING: dict[str, Any] = {
+    "attempts": 0,
+    "refusals": 0,
+    "failing_since": None,
+    "next_attempt_at": None,
+    "warned_at": None,
+}
+"""The columns of an endpoint that answers well."""
+
 GONE = 410
 _NO_REFUSAL = frozenset({408, 409, 425, 429})
 """4xx answers that are about the moment and not about the notification."""
@@ -114,7 +123,7 @@ def _save(report: Report) -> bool:
     if is_current and report.sequence != report.after:
         columns |= {"sequence": report.sequence, "refusals": 0}
     if is_current and report.delivered:
-        columns |= _WORKING
+        columns |= NOT_FAILING
     elif passed and endpoint.next_attempt_at is not None:
         columns["next_attempt_at"] = clock.now()  # it answers again
     if report.failure is not None and is_current and endpoint.disabled_at is None:
@@ -124,15 +133,6 @@ def _save(report: Report) -> bool:
     if columns:
         WebhookEndpoint.update(columns).where(WebhookEndpoint.id == endpoint.id).execute()
     return is_current
-
-
-_WORKING: dict[str, Any] = {
-    "attempts": 0,
-    "refusals": 0,
-    "failing_since": None,
-    "next_attempt_at": None,
-    "warned_at": None,
-}
 
 
 def _failing(endpoint: WebhookEndpoint, failure: Attempt) -> dict[str, Any]:

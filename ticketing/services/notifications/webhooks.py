@@ -24,8 +24,8 @@ from ticketing.models.notifications import (
 )
 from ticketing.models.prepared import Prepared
 from ticketing.notification_types import MAX_WEBHOOKS, NotificationType
-from ticketing.services.leases import CLOCKS_APART
 from ticketing.services.notifications import feed, numbering, webhook_secrets, webhook_urls
+from ticketing.services.notifications.delivery_results import NOT_FAILING
 from ticketing.services.pagination import Page, PageRequest, paginate
 from ticketing.too_many import TooManyDeliveries
 
@@ -34,14 +34,6 @@ DELETED_AT_ONCE = 1000
 MAX_WAITING = 1000
 """Deliveries of one endpoint that were asked for and are not sent yet."""
 RETRY_AFTER_SECONDS = 60
-
-_NOT_FAILING = {
-    "attempts": 0,
-    "refusals": 0,
-    "failing_since": None,
-    "next_attempt_at": None,
-    "warned_at": None,
-}
 
 
 @Prepared
@@ -112,7 +104,7 @@ def change(
         if types is not None:
             endpoint.types = json.dumps(types)
         if url is not None and url != endpoint.url:
-            _set(endpoint, url=url, **_NOT_FAILING)
+            _set(endpoint, url=url, **NOT_FAILING)
         return _save(endpoint)
 
 
@@ -148,7 +140,7 @@ def enable(tenant_id: str, webhook_id: str, *, since: datetime | None = None) ->
     with write_transaction():
         feed_end = None if since is None else numbering.numbered_feed(tenant_id)
         endpoint = _lock(tenant_id, webhook_id)
-        _set(endpoint, disabled_at=None, disabled_reason=None, **_NOT_FAILING)
+        _set(endpoint, disabled_at=None, disabled_reason=None, **NOT_FAILING)
         if feed_end is not None and since is not None:
             endpoint.sequence = _before(feed_end, since)
         return _save(endpoint)
@@ -247,7 +239,7 @@ def _before(feed_end: NotificationFeed, since: datetime) -> int:
     Times are almost in the order of the sequences: the clocks of hosts differ. So it may be a
     minute too early.
     """
-    start = since - CLOCKS_APART
+    start = since - clock.CLOCKS_APART
     first = feed_end.forgotten_sequence + 1
 
     def is_late(sequence: int) -> bool:

@@ -102,7 +102,7 @@ def shown_to_buyer(admission: Admission) -> bool:
 def change(admission: Admission, **columns: Any) -> None:
     """Change a locked admission that nobody has entered with, in one conditional UPDATE.
 
-    The doors of its event are told.
+    Door devices get the change with their next manifest.
     """
     columns["change_number"] = None
     changed = Admission.update(columns).where(

@@ -55,7 +55,7 @@ def find(code: str) -> Admission:
 
 
 def get(tenant_reference: str, admission_id: str, code: str | None) -> Admission:
-    """Return an admission with event, ticket type and tenant, to whom its code opens it.
+    """Return an admission with event, ticket type and tenant, if `code` opens it.
 
     `tenant_reference` is a slug or an id. `code` None: the caller has another credential for it.
     NotFound, also for a wrong code.
@@ -65,7 +65,7 @@ def get(tenant_reference: str, admission_id: str, code: str | None) -> Admission
 
 
 def lock(tenant_reference: str, admission_id: str, code: str | None) -> Admission:
-    """Do the same, and lock the admission until the write transaction ends. NotFound."""
+    """Return what `get` does, and lock the admission until the write transaction ends."""
     return _opened(locked(_select(tenant_reference, admission_id), of=Admission).first(), code)
 
 

@@ -56,9 +56,9 @@ def void_all(event_id: str, cursors: Mapping[int, Block | None], *, refund: bool
     """Void the admissions of an event, those of people inside included. Return how many.
 
     `refund`: their prices become owed to their orders, also for those that an earlier call voided
-    without a refund. A repeat changes nothing. Call it after sales.cancel_sale, which returns the
-    `cursors`, in the same transaction: until that ends, no order of the event is settled, and no
-    guest is added.
+    without a refund. A repeat changes nothing. Call it after sale_locks.cancel_sale, which returns
+    the `cursors`, in the same transaction: until that ends, no order of the event is settled, and
+    no guest is added.
     """
     of_event = Admission.event == event_id
     orders = (PaymentIntent.event == event_id) & PaymentIntent.status.in_(SOLD)

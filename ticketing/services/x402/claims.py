@@ -94,18 +94,6 @@ def claim(
         return row
 
 
-def authorization_of(row: X402Settlement, recipient: str) -> Authorization:
-    """Return the signed transfer of a row."""
-    return Authorization(
-        sender=row.payer,
-        recipient=recipient,
-        value=int(row.value),
-        valid_after=row.valid_after,
-        valid_before=row.valid_before,
-        nonce=bytes.fromhex(row.nonce),
-    )
-
-
 def due(chain_id: int) -> Sequence[X402Settlement]:
     """Return some transfers of a chain with which the worker must go on."""
     query = X402Settlement.select().where(
