@@ -42,6 +42,10 @@ class PaymentTerms:
     decimals: int
     required_confirmations: int
 
+    def final_up_to(self, head: int) -> int:
+        """Return the number of the last block whose payments are final."""
+        return head - self.required_confirmations + 1
+
 
 class PaymentIntent(BaseModel):
     """One buyer's attempt to buy `quantity` of one ticket type on one chain.
@@ -157,6 +161,11 @@ class PaymentIntent(BaseModel):
         is_open = self.status in LIVE and self.ended_at is None
         counted = self.amount_received - self.refunded - self.waived
         return max(0, self.amount - counted) if is_open else 0
+
+    @property
+    def refund_due_now(self) -> int:
+        """The refund that is due from final payments, in micro-units."""
+        return int(self.refund_due - self.refund_pending)
 
 
 AWAITING = PaymentIntent.status == literal(IntentStatus.AWAITING_PAYMENT)

@@ -50,7 +50,7 @@ class Refunds(Core):
     def waive(self, who: int, off_by: int) -> None:
         """Write off what is due to one order. Another amount is refused."""
         if intent := self._owed(who):
-            amount = refunds.due_now(intent) + off_by
+            amount = intent.refund_due_now + off_by
             with refused("amount_changed", "chain_unavailable"):
                 refunds.waive(self.tenant.id, intent.id, amount, "less than the fee", BY)
 
@@ -91,6 +91,6 @@ class Refunds(Core):
         }[to]
 
     def _refund(self, intent: PaymentIntent, how_much: str) -> int:
-        due = refunds.due_now(intent)
+        due = intent.refund_due_now
         amounts = {"all": due, "half": due // 2, "short": due - 1, "double": 2 * due}
         return self.atomic(amounts[how_much])

@@ -93,7 +93,7 @@ def _transfer_offered(mail: Mail, config: Config) -> Facts | None:
 
 def _refund_due(mail: Mail, config: Config) -> Facts | None:
     intent = _intent(mail)
-    due = 0 if intent is None else intent.refund_due - intent.refund_pending
+    due = 0 if intent is None else intent.refund_due_now
     if intent is None or due <= 0:
         return None
     return {

@@ -79,7 +79,7 @@ def intent_entered(intent: PaymentIntent) -> list[Fact]:
 
 def refund_due(intent: PaymentIntent, due_before: int) -> list[Fact]:
     """A refund can be paid now, while `due_before` said that none could."""
-    due = intent.refund_due - intent.refund_pending
+    due = intent.refund_due_now
     if due_before > 0 or due <= 0:
         return []
     return [(NotificationType.REFUND_DUE, _refund(intent, due))]

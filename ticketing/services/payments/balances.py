@@ -110,7 +110,7 @@ def add_up(
     """Compute the balance from an order's payments, in the order of the chain, canonical or not."""
     terms = intent.terms
     price = units.to_atomic(intent.amount, terms.decimals)
-    final_up_to = as_of.number - terms.required_confirmations + 1
+    final_up_to = terms.final_up_to(as_of.number)
     canonical = [payment for payment in payments if payment.canonical]
     waived = _waived(waivers, canonical, terms.decimals)
     received = final = at_completion = 0

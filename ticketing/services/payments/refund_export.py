@@ -12,7 +12,7 @@ from ticketing.chain.registry import Chain
 from ticketing.models.payment_intents import TO_REFUND, PaymentIntent
 from ticketing.models.refunds import Refund
 from ticketing.services.orders import intents
-from ticketing.services.payments import refunds, wallet_export
+from ticketing.services.payments import wallet_export
 
 PAGE = 500
 
@@ -57,7 +57,7 @@ def due(tenant_id: str, enabled: Mapping[int, Chain]) -> Iterator[ExportedRefund
         settled = _settled_refunds(page)
         for intent in page:
             terms = intent.terms
-            amount = units.to_atomic(refunds.due_now(intent), terms.decimals)
+            amount = units.to_atomic(intent.refund_due_now, terms.decimals)
             balance = held.get(terms.address)
             yield ExportedRefund(
                 intent.id,

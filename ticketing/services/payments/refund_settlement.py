@@ -48,14 +48,14 @@ def settle(
         recipient = refund_addresses.parse(recipient, intent, "recipient")
     if _is_repeat(intent, tx_hash, recipient):
         return refunds.owed_for(intent)
-    if not refunds.due_now(intent):
+    if not intent.refund_due_now:
         raise NoRefundDue
     transfers = _final_transfers(intent, tx_hash, enabled)
 
     def book(locked: PaymentIntent, cursor: Block) -> dict[str, int]:
         if _is_repeat(locked, tx_hash, recipient):
             return {}
-        if not refunds.due_now(locked):
+        if not locked.refund_due_now:
             raise NoRefundDue
         settlement.lock_tenant(tenant_id)
         counted = _count(locked, transfers, recipient)
@@ -90,7 +90,7 @@ def _final_transfers(
         raise ChainUnavailable("The chain of this intent is no longer enabled.")
     with node_places.place(intent.id):
         head, sent = _read(chain, tx_hash, terms.token_address)
-    final_up_to = head.number - terms.required_confirmations + 1
+    final_up_to = terms.final_up_to(head.number)
     return [each for each in sent if each.block.number <= final_up_to]
 
 
@@ -106,7 +106,7 @@ def _read(chain: Chain, tx_hash: str, token_address: str) -> tuple[Block, list[T
 def _count(intent: PaymentIntent, transfers: Sequence[Transfer], recipient: str | None) -> int:
     """Record what counts of the transfers, in micro-units. RefundNotSeen if nothing does."""
     debts = _debts_of(intent, recipient)
-    due = left = refunds.due_now(intent)
+    due = left = intent.refund_due_now
     recorded = _recorded(intent, transfers)
     for transfer in transfers:
         value = units.from_atomic(transfer.atomic_amount, debts.decimals)[0]

@@ -51,7 +51,7 @@ class RefundOwed:
     @property
     def amount(self) -> int:
         """The amount that can be refunded now, in micro-units, without pending payments."""
-        return due_now(self.intent)
+        return self.intent.refund_due_now
 
     @property
     def status(self) -> RefundStatus:
@@ -59,11 +59,6 @@ class RefundOwed:
         if self.intent.refund_due:
             return RefundStatus.DUE
         return RefundStatus.WAIVED if self.intent.waived else RefundStatus.SETTLED
-
-
-def due_now(intent: PaymentIntent) -> int:
-    """Return what is due from final payments, in micro-units."""
-    return int(intent.refund_due - intent.refund_pending)
 
 
 def list_page(tenant_id: str, page: PageRequest, status: RefundStatus) -> Page[RefundOwed]:
@@ -87,11 +82,11 @@ def waive(tenant_id: str, intent_id: str, amount: int, reason: str, by: Actor) -
     NotFound, AmountChanged, ChainUnavailable.
     """
     intent = intents.get(tenant_id, intent_id)
-    if amount != due_now(intent):
+    if amount != intent.refund_due_now:
         raise AmountChanged
 
     def book(locked: PaymentIntent, cursor: Block) -> dict[str, int]:
-        if amount != due_now(locked):
+        if amount != locked.refund_due_now:
             raise AmountChanged
         _write_waiver(locked, cursor, amount, reason)
         feed.record(tenant_id, *facts.refund_waived(locked, amount))
@@ -105,7 +100,7 @@ def waive(tenant_id: str, intent_id: str, amount: int, reason: str, by: Actor) -
 def _write_waiver(intent: PaymentIntent, cursor: Block, amount: int, reason: str) -> None:
     """Record a waiver with the final payments that it depends on."""
     terms = intent.terms
-    final_up_to = cursor.number - terms.required_confirmations + 1
+    final_up_to = terms.final_up_to(cursor.number)
     payments = intents.payments_of(intent)
     Waiver.insert(
         id=ids.new(ids.WAIVER),

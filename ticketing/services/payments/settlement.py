@@ -180,7 +180,7 @@ def waivers_of(intent: PaymentIntent) -> Sequence[Waiver]:
 
 def enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns: Any) -> None:
     """Write a locked intent with its new status and `columns`, and what follows from the change."""
-    before, due_before = IntentStatus(intent.status), intent.refund_due - intent.refund_pending
+    before, due_before = IntentStatus(intent.status), intent.refund_due_now
     columns["status"] = status
     if status is IntentStatus.CONFIRMED and intent.confirmed_at is None:
         columns["confirmed_at"] = clock.now()
