@@ -62,9 +62,7 @@ class TicketLink(Page):
     def check(self) -> None:
         """Find the admission. NotFound."""
         g.admission = holders.find((request.view_args or {})["code"])
-        # The buyer who transferred it must not use up the requests of the new holder.
-        is_buyers = g.admission.generation == 1
-        g.order = (is_buyers and g.admission.intent_id) or g.admission.id
+        g.order = holders.counted_for(g.admission)
 
     def counts(self) -> Counts:
         """Count a good code by its order, because many holders can share one address."""

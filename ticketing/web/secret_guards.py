@@ -121,9 +121,7 @@ class Holder:
             raise NotFound("This admission does not exist.")  # Postgres rejects NUL
         admission = holders.get(path["tenant"], path["admission_id"], code)
         g.admission_code = code
-        # The buyer who transferred it must not use up the requests of the new holder.
-        is_buyers = admission.generation == 1
-        g.order = (is_buyers and admission.intent_id) or admission.id
+        g.order = holders.counted_for(admission)
 
     def counts(self) -> Counts:
         """Count a valid code by its order, because many holders can share one address."""

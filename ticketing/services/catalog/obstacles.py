@@ -50,14 +50,9 @@ def add_to_ticket_types(
 ) -> None:
     """Set `obstacles` on an event's ticket types."""
     circumstances = _circumstances(tenant, config)
-    left = left_of(event)
+    left = stock.left_of_event(event)
     for ticket_type in found:
         ticket_type.obstacles = of_ticket_type(ticket_type, event, left, circumstances)
-
-
-def left_of(event: Event) -> int | None:
-    """Return how much of an event's own capacity is left. None: it has no capacity."""
-    return None if event.capacity is None else stock.left_of_events([event.id]).get(event.id)
 
 
 def of_ticket_type(

@@ -21,6 +21,7 @@ from ticketing.services.access import tenants
 from ticketing.services.catalog import obstacles
 from ticketing.services.catalog.obstacles import Circumstances
 from ticketing.services.catalog_version import Versioned
+from ticketing.services.orders import stock
 from ticketing.services.pagination import Page, PageRequest, paginate
 
 
@@ -100,7 +101,7 @@ def get_offers(
             TicketType.event == event, TicketType.status == Publication.PUBLISHED
         )
         found = paginate(published, [TicketType.id], page, scope=f"public tickets {event.id}")
-        left = obstacles.left_of(event)
+        left = stock.left_of_event(event)
         version = catalog_version.of_event(tenant, event.id, found.data, now)
         payable = chains.payable(config.chains, chains.states())
     circumstances = Circumstances(tenant.wallet_id is not None, payable, now)

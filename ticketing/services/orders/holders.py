@@ -69,6 +69,16 @@ def lock(tenant_reference: str, admission_id: str, code: str | None) -> Admissio
     return _opened(locked(_select(tenant_reference, admission_id), of=Admission).first(), code)
 
 
+def counted_for(admission: Admission) -> str:
+    """Return the id for which requests with an admission's code are counted.
+
+    It is the order, or the admission after a transfer or reissue: the buyer must not use up the
+    requests of the new holder.
+    """
+    is_buyers = admission.generation == 1
+    return (is_buyers and admission.intent_id) or admission.id
+
+
 def _opened(admission: Admission | None, code: str | None) -> Admission:
     opens = code is None or credentials.same(code, "" if admission is None else admission.code)
     if admission is None or not opens:

@@ -84,9 +84,7 @@ def find_by_id(tenant_id: str, ticket_id: str) -> TicketType:
 
 def left(offer: TicketType) -> int | None:
     """Return how many tickets can still be held, without a transaction. None: unlimited."""
-    of_event = None
-    if offer.event.capacity is not None:
-        of_event = stock.left_of_events([offer.event_id]).get(offer.event_id)
+    of_event = stock.left_of_event(offer.event)
     return min((most for most in (offer.available, of_event) if most is not None), default=None)
 
 

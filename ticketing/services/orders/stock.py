@@ -6,11 +6,12 @@ The parameter `capped_event` is the id of such an event. None: the event has no 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from peewee import Field, ModelUpdate, fn
 
+from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
 from ticketing.models.ticket_types import EventStock, StockCount, TicketType
 
@@ -123,12 +124,13 @@ def take_back(ticket_type_id: str, quantity: int, capped_event: str | None) -> S
     return StockCount(*_sold(_ticket_type.take_back, ticket_type_id, quantity))
 
 
-def left_of_events(event_ids: Iterable[str]) -> dict[str, int]:
-    """Return how many tickets can still be held of each event that has a capacity."""
+def left_of_event(event: Event) -> int | None:
+    """Return how much of an event's own capacity is left. None: it has no capacity."""
+    if event.capacity is None:
+        return None
     left = EventStock.capacity - EventStock.held - EventStock.sold
-    query = EventStock.select(EventStock.event, left).where(EventStock.event.in_(list(event_ids)))
-    rows: Iterable[Any] = query.tuples()
-    return dict(rows)
+    row = EventStock.select(left).where(EventStock.event == event.id).tuples().first()
+    return None if row is None else int(row[0])
 
 
 def totals(event_id: str) -> tuple[int, int]:
