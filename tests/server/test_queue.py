@@ -92,6 +92,8 @@ def all_threads_busy(web, acme, name):
     busy = [web.connect(write(acme, f"{name} {n}")) for n in range(THREADS)]
     try:
         eventually(lambda: len(web.clients() - others) == THREADS)
+        # The server's loop answers this by itself, after it has given each thread its request.
+        assert web.one(b"nonsense\r\n\r\n").status == 400
         yield
     finally:
         lock.execute("ROLLBACK")
