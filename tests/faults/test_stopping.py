@@ -197,9 +197,10 @@ def test_a_web_process_without_memory_refuses_and_serves_again_once_it_has_some(
 
 
 def starve(pids):
-    """Leave the processes not one byte more than they have. Without its threads, one is starting.
+    """Leave the processes not one byte more than they have.
 
-    gunicorn stops if a process cannot start.
+    A process with one thread has not served yet. It is left out: gunicorn stops if one of its
+    processes cannot start.
     """
     for pid in pids:
         if runs(pid) and len(list(Path(f"/proc/{pid}/task").glob("*"))) > 1:

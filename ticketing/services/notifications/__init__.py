@@ -1,1 +1,1 @@
-"""Notifications: record facts, list them, and deliver them by webhook and mail."""
+"""Notifications: record facts, list them, deliver them by webhook, queue mails."""
