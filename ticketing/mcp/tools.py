@@ -12,7 +12,7 @@ from marshmallow import ValidationError
 from schemas.base import BaseSchema
 from ticketing.constants import Role
 from ticketing.errors import TicketingError, Unauthenticated
-from ticketing.services.access.tokens import Caller
+from ticketing.services.access.callers import Caller
 from ticketing.web import auth, openapi, problems
 from ticketing.web.context import caller_or_none
 from ticketing.web.parsing import invalid

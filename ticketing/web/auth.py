@@ -18,8 +18,8 @@ from ticketing.errors import (
     WrongTenant,
 )
 from ticketing.limits import CallClass
-from ticketing.services.access import tokens
-from ticketing.services.access.tokens import Caller
+from ticketing.services.access import callers
+from ticketing.services.access.callers import Caller
 from ticketing.too_many import TooManyRequests
 from ticketing.web.context import config
 
@@ -171,10 +171,10 @@ def authenticated() -> Caller:
     """Return the caller of this request. Unauthenticated without a valid credential."""
     token = bearer()
     if token is not None:
-        return tokens.caller_of_jwt(token, config())
+        return callers.of_jwt(token, config())
     key = request.headers.get("X-API-Key")
     if key is not None:
-        return tokens.caller_of_key(key, config())
+        return callers.of_key(key, config())
     raise Unauthenticated
 
 

@@ -9,7 +9,7 @@ from ticketing import credentials, ids
 from ticketing.config import Config
 from ticketing.models.tenants import Tenant
 from ticketing.services.access import tenants
-from ticketing.services.access.tokens import Caller
+from ticketing.services.access.callers import Caller
 from ticketing.services.door import devices
 from ticketing.services.door.devices import DoorCaller
 from ticketing.services.pagination import PageRequest

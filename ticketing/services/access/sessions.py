@@ -21,7 +21,7 @@ from ticketing.errors import InvalidCredentials
 from ticketing.models.members import Member, Session
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
-from ticketing.services.access.tokens import Caller
+from ticketing.services.access.callers import Caller
 
 MAX_USER_AGENT = 200
 _NOTED_EVERY = timedelta(minutes=1)

@@ -18,7 +18,7 @@ from ticketing.models.door import DoorDevice
 from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
-from ticketing.services.access.tokens import Caller
+from ticketing.services.access.callers import Caller
 from ticketing.services.pagination import Page, PageRequest, paginate
 
 PAIRING_PATH = "/door/#"
