@@ -21,6 +21,7 @@ ALLOWED = {
     "formats": {"constants"},
     "ids": set(),
     "limits": set(),
+    "links": {"credentials"},
     "logs": set(),
     "notification_types": set(),
     "too_many": {"errors"},
@@ -34,7 +35,9 @@ ALLOWED = {
     "config_mail": {"config_networks", "environment"},
     "config_networks": {"environment"},
     "models": LEAVES | {"credentials", "db"},
-    "services": LEAVES | CONFIG | {"chain", "config", "credentials", "db", "models", "nesting"},
+    "services": LEAVES
+    | CONFIG
+    | {"chain", "config", "credentials", "db", "links", "models", "nesting"},
     "worker": LEAVES | CONFIG | {"chain", "config", "db", "models", "services"},
     "web": LEAVES
     | {
@@ -42,6 +45,7 @@ ALLOWED = {
         "config_networks",
         "credentials",
         "db",
+        "links",
         "models",
         "nesting",
         "schemas",
@@ -49,7 +53,7 @@ ALLOWED = {
     },
     "mcp": LEAVES | {"credentials", "models", "schemas", "services", "web"},
     "blueprints": LEAVES | {"config", "credentials", "mcp", "models", "schemas", "services", "web"},
-    "pages": LEAVES | {"config", "credentials", "models", "schemas", "services", "web"},
+    "pages": LEAVES | {"config", "credentials", "links", "models", "schemas", "services", "web"},
     "cli": LEAVES | {"chain", "config", "db", "models", "services", "worker"},
     "schemas": {"clock", "constants", "contrast", "notification_types"},
     "server": LEAVES,

@@ -6,12 +6,13 @@ from flask import Response, redirect
 from werkzeug import Response as AnyResponse
 
 from schemas.forms import OrderForm
+from ticketing import links
 from ticketing.conflicts import SoldOut
 from ticketing.constants import MAX_PAGE
 from ticketing.errors import NotFound, TicketingError
 from ticketing.limits import CallClass
 from ticketing.models.tenants import Tenant
-from ticketing.pages import forms, json_ld, links, render
+from ticketing.pages import forms, json_ld, render
 from ticketing.pages.blueprint import HEADERS, PageBlueprint
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import Visitor
@@ -48,7 +49,7 @@ def order(tenant: str, event: str) -> AnyResponse:
     try:
         wanted = _wanted(event, forms.read(OrderForm))
         if not checkout.is_sold_out(tenant, wanted) or was_sent(forms.key()):
-            return redirect(links.order(_once(tenant, wanted)), 303)
+            return redirect(links.order(_once(tenant, wanted), config().keyring), 303)
     except NotFound:
         raise
     except SoldOut as error:

@@ -7,10 +7,11 @@ from flask import Response, g, redirect
 from werkzeug import Response as AnyResponse
 
 from schemas.forms import EmptyForm, RefundAddressForm
+from ticketing import links
 from ticketing.conflicts import IntentCanceled, IntentReversed, SalesEnded
 from ticketing.errors import IntentExpired, NotFound, PaymentRequired, TicketingError
 from ticketing.limits import CallClass
-from ticketing.pages import forms, links, order_view, qr, render
+from ticketing.pages import forms, order_view, qr, render
 from ticketing.pages.blueprint import PageBlueprint
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import OrderLink
@@ -92,12 +93,16 @@ def pay_from_demo_wallet(link: str) -> AnyResponse:
     return _carried_out(pay)
 
 
+def _path(intent_id: str) -> str:
+    return links.order(intent_id, config().keyring)
+
+
 def _carried_out(act: Callable[[], str]) -> AnyResponse:
     """Go to the page of the order whose id `act` returns. If it is refused, the page says why."""
     try:
-        return redirect(links.order(act()), 303)
+        return redirect(_path(act()), 303)
     except PaymentRequired:
-        return redirect(f"{links.order(g.order)}#looked", 303)
+        return redirect(f"{_path(g.order)}#looked", 303)
     except TicketingError as error:
         return forms.shown_again(_page(forms.refused(error)), error)
 
@@ -139,7 +144,7 @@ def _page(form: Form) -> str:
         view=view,
         intent=view.intent,
         event=view.event,
-        path=links.order(view.intent.id),
+        path=_path(view.intent.id),
         ticket_link=links.ticket,
         qr=qr.svg,
         form=form,

@@ -6,9 +6,10 @@ from flask import g
 from werkzeug import Response as AnyResponse
 
 from schemas.forms import EmptyForm, HolderForm
+from ticketing import links
 from ticketing.constants import Publication
 from ticketing.models.admissions import Admission
-from ticketing.pages import forms, links, qr, render
+from ticketing.pages import forms, qr, render
 from ticketing.pages.blueprint import PageBlueprint
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import TicketLink

@@ -4,8 +4,9 @@ from flask import Response, redirect
 from werkzeug import Response as AnyResponse
 
 from schemas.forms import HolderForm
+from ticketing import links
 from ticketing.errors import NotFound, OfferEnded, TicketingError
-from ticketing.pages import forms, links, render
+from ticketing.pages import forms, render
 from ticketing.pages.blueprint import PageBlueprint
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import OfferLink

@@ -1,6 +1,8 @@
 """Which requests come first when all threads are busy: see ticketing/server/turns.py."""
 
-_FIRST = ("/o/", "/t/", "/x/", "/v1/door/", "/healthz", "/readyz")
+from ticketing import links
+
+_FIRST = (links.ORDER, links.TICKET, links.TRANSFER, "/v1/door/", "/healthz", "/readyz")
 _CHECKOUT = "/v1/checkout/"
 _PREFLIGHT = "/preflight"
 

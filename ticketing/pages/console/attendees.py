@@ -6,9 +6,10 @@ from flask import redirect
 from werkzeug import Response
 
 from schemas.admissions import AdmissionSchema, ReissuedAdmissionSchema, ReissueSchema, VoidSchema
+from ticketing import links
 from ticketing.constants import AdmissionStatus, Role
 from ticketing.models.admissions import Admission
-from ticketing.pages import forms, links, typed_forms
+from ticketing.pages import forms, typed_forms
 from ticketing.pages.console import list_filters, one_time, words
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page

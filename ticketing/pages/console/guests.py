@@ -7,9 +7,10 @@ from werkzeug import Response
 
 from schemas.admissions import AdmissionSchema, GuestListSchema
 from schemas.forms import GuestsForm
+from ticketing import links
 from ticketing.constants import MAX_GUESTS, Role
 from ticketing.errors import Invalid
-from ticketing.pages import forms, links
+from ticketing.pages import forms
 from ticketing.pages.console import one_time
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page

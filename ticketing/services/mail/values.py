@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ticketing import credentials, formats
+from ticketing import formats, links
 from ticketing.config import Config
 from ticketing.constants import EventType
 from ticketing.models.admissions import Admission
@@ -20,13 +20,12 @@ SHORT, NAME, TITLE, PLACE = 120, 80, 200, 500
 
 def order_link(intent: PaymentIntent, config: Config) -> str:
     """Return the link to an order's page. Everybody who has it can act as the buyer."""
-    secret = credentials.client_secret(config.keyring.current, intent.id)
-    return f"{config.public_url}/o/{intent.id}.{secret}"
+    return f"{config.public_url}{links.order(intent.id, config.keyring)}"
 
 
 def ticket(admission: Admission, config: Config) -> dict[str, str]:
     """Return the code of an admission, and the link to its page."""
-    return {"code": admission.code, "url": f"{config.public_url}/t/{admission.code}"}
+    return {"code": admission.code, "url": f"{config.public_url}{links.ticket(admission.code)}"}
 
 
 def event(of: Event, config: Config) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from peewee import ModelSelect
 
-from ticketing import clock, credentials, ids
+from ticketing import clock, credentials, ids, links
 from ticketing.config import Config
 from ticketing.conflicts import (
     AdmissionSuspended,
@@ -229,7 +229,7 @@ def _is_open(transfer: Transfer) -> bool:
 
 def _shown(transfer: Transfer, config: Config) -> Offer:
     offer = credentials.transfer_offer(config.keyring.current, transfer.id)
-    url = None if config.public_url is None else f"{config.public_url}/x/{offer}"
+    url = None if config.public_url is None else config.public_url + links.transfer(offer)
     return Offer(transfer.id, offer, url, transfer.expires_at)
 
 

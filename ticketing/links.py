@@ -1,0 +1,21 @@
+"""The paths of pages with secrets. Everybody who has one can act for its owner."""
+
+from ticketing import credentials
+from ticketing.credentials import Keyring
+
+ORDER, TICKET, TRANSFER = "/o/", "/t/", "/x/"
+
+
+def order(intent_id: str, keyring: Keyring) -> str:
+    """Return the path of an order's page."""
+    return f"{ORDER}{intent_id}.{credentials.client_secret(keyring.current, intent_id)}"
+
+
+def ticket(code: str) -> str:
+    """Return the path of a ticket's page."""
+    return TICKET + code
+
+
+def transfer(offer: str) -> str:
+    """Return the path of the page that accepts a transfer."""
+    return TRANSFER + offer
