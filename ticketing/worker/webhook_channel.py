@@ -105,21 +105,23 @@ class Channel:
             elif attempt.outcome.is_delivered:
                 self._deliver(item)
             else:
-                # The refusals in the database are those of the first one that waits there.
-                is_first = place == 0 and self.sequence == batch.endpoint.sequence
-                refusals = batch.endpoint.refusals if is_first else 0
-                following = batch.items[place + 1 : place + 2]
-                if not (
-                    following
-                    and is_refusal(attempt.outcome)
-                    and refusals + 1 >= REFUSALS
-                    and may_go_on()
-                    and await self._probe(batch.endpoint, attempt, following[0])
-                ):
+                following = self._item_to_probe(batch, place, attempt.outcome)
+                if following is None or not may_go_on():
                     self._fail(attempt)
+                else:
+                    await self._probe(batch.endpoint, attempt, following)
                 return
         if not batch.is_manual:
             self.skip(batch.last_sequence)
+
+    def _item_to_probe(self, batch: Batch, place: int, outcome: Outcome) -> Item | None:
+        """Return the notification after this one, if this one was refused often enough."""
+        # The refusals in the database are those of the first one that waits there.
+        is_first = place == 0 and self.sequence == batch.endpoint.sequence
+        refusals = 1 + (batch.endpoint.refusals if is_first else 0)
+        if not is_refusal(outcome) or refusals < REFUSALS or batch.items[place] is batch.items[-1]:
+            return None
+        return batch.items[place + 1]
 
     def _signing_keys(self, endpoint: WebhookEndpoint) -> list[bytes]:
         """Return the keys of a turn. Decryption costs more than a signature. Empty: unreadable."""
@@ -128,24 +130,23 @@ class Channel:
         except SecretUnreadable:
             return []
 
-    async def _probe(self, endpoint: WebhookEndpoint, refused: Attempt, item: Item) -> bool:
+    async def _probe(self, endpoint: WebhookEndpoint, refused: Attempt, item: Item) -> None:
         """Send the notification after a refused one. If it passes, set the refused one aside."""
         probe = await self._attempt(endpoint, item)
-        if not probe.outcome.is_delivered:
-            if probe.outcome.status_code == GONE:
-                self._failed.append(refused)
-                self._fail(probe)
-                return True
+        if probe.outcome.is_delivered:
+            self._set_aside(endpoint, refused)
+            self._deliver(item)
+        elif probe.outcome.status_code == GONE:
+            self._failed.append(refused)
+            self._fail(probe)
+        else:
             self._failed.append(probe)
-            return False
-        self._failed.append(
-            Attempt(refused.item, refused.outcome, refused.began_at, is_set_aside=True)
-        )
-        log.warning(
-            "webhook endpoint %s: %s is set aside", endpoint.id, refused.item.notification_id
-        )
-        self._deliver(item)
-        return True
+            self._fail(refused)
+
+    def _set_aside(self, endpoint: WebhookEndpoint, refused: Attempt) -> None:
+        item = refused.item
+        self._failed.append(Attempt(item, refused.outcome, refused.began_at, is_set_aside=True))
+        log.warning("webhook endpoint %s: %s is set aside", endpoint.id, item.notification_id)
 
     def _deliver(self, item: Item) -> None:
         self.skip(item.sequence or 0)
