@@ -1,7 +1,5 @@
 """The surface on which organizers erase personal data."""
 
-from collections.abc import Callable
-
 from schemas.admissions import AdmissionSchema
 from schemas.intents import AdminIntentSchema
 from ticketing.constants import Role
@@ -9,10 +7,9 @@ from ticketing.errors import NotFound
 from ticketing.models.admissions import Admission
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import erasure
-from ticketing.services.access import audit_log
 from ticketing.services.orders import admissions, intents
 from ticketing.web import auth
-from ticketing.web.audited import actor
+from ticketing.web.audited import erased
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller
 from ticketing.web.idempotency import idempotent
@@ -35,7 +32,7 @@ def erase_intent(tenant: str, intent_id: str) -> PaymentIntent:
 
     Admissions that were transferred belong to somebody else. They are erased by their own id.
     """
-    _erase(erasure.erase_intent, intent_id)
+    erased(erasure.erase_intent, intent_id)
     return intents.read(caller().tenant_id, intent_id)
 
 
@@ -45,13 +42,5 @@ def erase_intent(tenant: str, intent_id: str) -> PaymentIntent:
 @blp.raises(NotFound)
 def erase_admission(tenant: str, admission_id: str) -> Admission:
     """Erase the names and email addresses of an admission's holder, everywhere."""
-    _erase(erasure.erase_admission, admission_id)
+    erased(erasure.erase_admission, admission_id)
     return admissions.get(caller().tenant_id, admission_id)
-
-
-def _erase(erase: Callable[[str, str], None], subject: str) -> None:
-    """Erase, and record it without the old values."""
-    tenant_id = caller().tenant_id
-    with audit_log.changes(tenant_id):
-        erase(tenant_id, subject)
-        audit_log.record(tenant_id, actor(), subject, before=None, after={"erased": True})

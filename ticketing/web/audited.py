@@ -77,6 +77,14 @@ def recorded(
     return changed
 
 
+def erased(erase: Callable[[str, str], None], subject: str, *, action: str | None = None) -> None:
+    """Erase the personal data of `subject`, and record that, without the old values."""
+    tenant_id = caller().tenant_id
+    with audit_log.changes(tenant_id):
+        erase(tenant_id, subject)
+        audit_log.record(tenant_id, actor(action), subject, before=None, after={"erased": True})
+
+
 def actor(action: str | None = None) -> Actor:
     """Return the caller and the operation of this request, for the audit log.
 

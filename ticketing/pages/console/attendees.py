@@ -16,13 +16,12 @@ from ticketing.pages.console.layout import page
 from ticketing.pages.console.one_time import Answer, Secret
 from ticketing.pages.forms import Form
 from ticketing.services import erasure
-from ticketing.services.access import audit_log
 from ticketing.services.catalog import titles
 from ticketing.services.notifications import mail_queue
 from ticketing.services.orders import admissions, reissues
 from ticketing.services.payments import voids
 from ticketing.web import origin
-from ticketing.web.audited import actor, recorded
+from ticketing.web.audited import erased, recorded
 from ticketing.web.context import caller, config
 from ticketing.web.idempotency import once
 
@@ -122,11 +121,7 @@ def reissue_ticket(admission_id: str) -> Response:
 @erasing.post(f"{_TICKET}/erase")
 def erase_holder(admission_id: str) -> Response:
     """Erase the name and email address of a ticket's holder."""
-    tenant_id = caller().tenant_id
-    with audit_log.changes(tenant_id):
-        erasure.erase_admission(tenant_id, admission_id)
-        by = actor("erasure_erase_admission")
-        audit_log.record(tenant_id, by, admission_id, before=None, after={"erased": True})
+    erased(erasure.erase_admission, admission_id, action="erasure_erase_admission")
     return redirect(f"{PATH}/{admission_id}#erased", 303)
 
 

@@ -9,11 +9,10 @@ from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.forms import Form
 from ticketing.services import chains, erasure
-from ticketing.services.access import audit_log
 from ticketing.services.catalog import titles
 from ticketing.services.notifications import mail_queue, reading
 from ticketing.services.orders import intents, order_search
-from ticketing.web.audited import actor
+from ticketing.web.audited import erased
 from ticketing.web.context import caller, config
 
 PATH = "/console/orders"
@@ -72,9 +71,5 @@ def show_order(intent_id: str) -> str:
 @erasing.post(f"{PATH}/<intent_id>/erase")
 def erase_order(intent_id: str) -> Response:
     """Erase the names and email addresses of an order."""
-    tenant_id = caller().tenant_id
-    with audit_log.changes(tenant_id):
-        erasure.erase_intent(tenant_id, intent_id)
-        by = actor("erasure_erase_intent")
-        audit_log.record(tenant_id, by, intent_id, before=None, after={"erased": True})
+    erased(erasure.erase_intent, intent_id, action="erasure_erase_intent")
     return redirect(f"{PATH}/{intent_id}#erased", 303)

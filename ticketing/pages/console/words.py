@@ -198,19 +198,16 @@ CONFLICTS = {
 }
 """Why somebody should not have been let in by a device that was offline."""
 
-MEMBER_ROLES = {
-    Role.READ: "Read everything",
-    Role.WRITE: "Edit events, tickets and the door too",
-    Role.ADMIN: "Everything, also money, keys and people",
-}
-"""What people may do. The role PAYWALL is for software."""
-
 KEY_ROLES = {
     Role.READ: "Read everything",
     Role.PAYWALL: "Sell: read, and order without limits",
     Role.WRITE: "Edit events, tickets and the door too",
     Role.ADMIN: "Everything, also money, keys and people",
 }
+"""What an API key may do."""
+
+MEMBER_ROLES = {role: may for role, may in KEY_ROLES.items() if role is not Role.PAYWALL}
+"""What people may do. The role PAYWALL is for software."""
 
 _HOUR = 3600
 _DAY = 24 * _HOUR
