@@ -86,7 +86,7 @@ def test_a_chain_that_is_not_seen_is_counted(app, api, acme, node):
     assert read(api)['ticketing_rpc_errors_total{chain_id="31337"}'] == 2
 
 
-def test_many_rows_are_put_together_and_nothing_is_lost(app, node):
+def test_many_rows_are_merged_and_nothing_is_lost(app, node):
     for _ in range(150):
         counters.add(counters.ENTERED, "confirmed")
         counters.add(counters.ENTERED, "expired", 2)

@@ -32,7 +32,7 @@ blp = ApiBlueprint(
 def read_manifest(query: dict[str, Any], tenant: str, event_id: str) -> Response:
     """Read what is needed to check admissions offline: all of it, or what changed."""
     caller = door_caller()
-    devices.seen(caller, query["unsynced"])
+    devices.record_seen(caller, query["unsynced"])
     found = manifest.of(caller, query["since"], config())
     compressed = request.accept_encodings.quality("gzip") > 0
 
@@ -55,7 +55,7 @@ def scan(body: dict[str, Any], tenant: str, event_id: str) -> dict[str, Any]:
     caller = door_caller()
     requests = [ScanRequest(**each) for each in body["scans"]]
     results = scans.submit(caller, body["sent_at"], requests)
-    devices.seen(caller, body["unsynced"])
+    devices.record_seen(caller, body["unsynced"])
     return {"results": results}
 
 

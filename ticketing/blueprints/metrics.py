@@ -57,12 +57,12 @@ class _Figures(Collector):
         )
         for chain_id, seconds in figures.cursor_lag.items():
             lag.add_metric([str(chain_id)], seconds)
-        unseen = CounterMetricFamily(
+        rpc_errors = CounterMetricFamily(
             "ticketing_rpc_errors", "Looks at a chain that failed.", labels=["chain_id"]
         )
         for chain, count in figures.rpc_errors.items():
-            unseen.add_metric([chain], count)
-        yield from (live, entered, lag, unseen)
+            rpc_errors.add_metric([chain], count)
+        yield from (live, entered, lag, rpc_errors)
         yield GaugeMetricFamily(
             "ticketing_refunds_owed", "Intents with a refund due.", figures.refunds_owed
         )

@@ -14,7 +14,7 @@ from ticketing.models.prepared import prepared_insert
 ENTERED = "intents_entered"
 """Counts intents that entered a status, the label."""
 
-UNSEEN = "chain_unseen"
+RPC_ERRORS = "chain_unseen"
 """Counts failed reads of a chain, the label."""
 
 FEW, MANY = 100, 1000
@@ -32,7 +32,7 @@ def read() -> dict[str, Counter[str]]:
     return _added_up(CounterEntry.select())
 
 
-def put_together() -> None:
+def merge() -> None:
     """Merge rows of the same counter, so that `read` stays fast."""
     some = [row.id for row in CounterEntry.select(CounterEntry.id).limit(MANY)]
     if len(some) <= FEW:

@@ -60,7 +60,7 @@ def read(enabled: Mapping[int, Chain]) -> Metrics:
         refunds_owed=refunds.owed,
         refund_due=int(refunds.due or 0),
         cursor_lag={chain_id: (now - at).total_seconds() for chain_id, at in times.items()},
-        rpc_errors={**{str(chain_id): 0 for chain_id in enabled}, **counted[counters.UNSEEN]},
+        rpc_errors={**{str(chain_id): 0 for chain_id in enabled}, **counted[counters.RPC_ERRORS]},
         notifications=figures.read(),
     )
 

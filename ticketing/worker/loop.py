@@ -38,7 +38,7 @@ def _keep_house(config: Config) -> None:
     rate_limits.forget_old()
     sessions.forget_old()
     invitations.forget_old()
-    counters.put_together()
+    counters.merge()
     erasure.erase_old(config.personal_data_days)
     reading.forget_old(config.notification_days)
     webhooks.forget_old_deliveries()

@@ -82,7 +82,7 @@ class Watcher:
         try:
             self._look()
         except RpcError:
-            counters.add(counters.UNSEEN, str(self.chain.chain_id))
+            counters.add(counters.RPC_ERRORS, str(self.chain.chain_id))
             raise
 
     def sweep(self) -> None:

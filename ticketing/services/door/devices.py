@@ -213,7 +213,7 @@ def organizer(caller: Caller, event_id: str) -> DoorCaller:
     return DoorCaller(caller.credential_id, _find_event(caller.tenant_id, event_id), None)
 
 
-def seen(caller: DoorCaller, unsynced: int | None) -> None:
+def record_seen(caller: DoorCaller, unsynced: int | None) -> None:
     """Record when the device was last seen, at most once a minute, and its unsent scans.
 
     `unsynced` None: the device did not say.

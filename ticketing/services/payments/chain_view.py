@@ -52,7 +52,7 @@ def look(intent: PaymentIntent, enabled: Mapping[int, Chain], *, to_drop: bool) 
         return _look(connect(chain), chain, intent, to_drop)
     except RpcError as error:
         log.warning("chain %s: %s", chain.chain_id, error)
-        counters.add(counters.UNSEEN, str(chain.chain_id))
+        counters.add(counters.RPC_ERRORS, str(chain.chain_id))
         raise ChainUnavailable from None
 
 

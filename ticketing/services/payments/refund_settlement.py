@@ -99,7 +99,7 @@ def _read(chain: Chain, tx_hash: str, token_address: str) -> tuple[Block, list[T
         node = connect(chain)
         return node.head(), node.transfers_of(tx_hash, token_address)
     except RpcError:
-        counters.add(counters.UNSEEN, str(chain.chain_id))
+        counters.add(counters.RPC_ERRORS, str(chain.chain_id))
         raise ChainUnavailable from None
 
 
