@@ -20,6 +20,7 @@ from ticketing.services.access import tenants
 from ticketing.services.catalog import public_listing
 from ticketing.services.checkout import Order
 from ticketing.services.orders import holders, intents
+from ticketing.services.x402 import requirements
 from ticketing.web import idempotency, origin, rate_limit
 from ticketing.web.context import client, config, page_request
 
@@ -137,8 +138,7 @@ def _x402(tenant: Tenant, intent: PaymentIntent) -> Result:
     chain = None if intent.chain_id is None else config().chains.get(intent.chain_id)
     if chain is None or chain.facilitator is None:
         return {}
-    path = f"/v1/x402/tenants/{tenant.slug}/tickets/{intent.ticket_type_id}/orders"
-    return {"x402_url": origin.origin() + path}
+    return {"x402_url": origin.origin() + requirements.path(tenant, intent.ticket_type_id)}
 
 
 def _dumped(schema: Any, found: Any) -> Result:

@@ -26,6 +26,7 @@ from ticketing.errors import (
 )
 from ticketing.mcp.versions import VERSIONS
 from ticketing.services.idempotency import KEPT_FOR
+from ticketing.services.x402.requirements import PATH, SPEND_LIMIT
 from ticketing.too_many import TooManyFree, TooManyOrders, TooManyRequests, TooMuchUnpaid
 from ticketing.web.idempotency import HEADER, MIN_ANONYMOUS_LENGTH
 
@@ -118,13 +119,13 @@ def _x402(origin: str) -> str:
 ## Pay with x402
 
 An x402 client (version 2, scheme `exact`) orders and pays with one call:
-`POST {origin}/v1/x402/tenants/{{tenant}}/tickets/{{ticket_id}}/orders`.
+`POST {origin}{PATH}`.
 GET of the same path returns the price.
 
 ```js
 import {{ wrapFetchWithPayment }} from "@x402/fetch";
-const buy = wrapFetchWithPayment(fetch, client);  // raise your client's spend limit (default $1)
-await buy("{origin}/v1/x402/tenants/$TENANT/tickets/$TICKET/orders", {{
+const buy = wrapFetchWithPayment(fetch, client);  // {SPEND_LIMIT}
+await buy("{origin}{PATH.format(tenant="$TENANT", ticket_id="$TICKET")}", {{
   method: "POST", headers: {{"Content-Type": "application/json"}}, body: '{{"quantity": 1}}' }});
 ```
 

@@ -58,8 +58,8 @@ class Offer:
 def offer(tenant: Tenant, ticket_id: str, config: Config) -> Offer:
     """Return how a ticket type can be bought. It reserves nothing. NotFound, X402NotEnabled."""
     found = offers.find_by_id(tenant.id, ticket_id)
-    path = requirements.PATH.format(tenant=tenant.slug, ticket_id=ticket_id)
-    return Offer(found, _market_of(found, config), (config.public_url or "") + path)
+    url = (config.public_url or "") + requirements.path(tenant, ticket_id)
+    return Offer(found, _market_of(found, config), url)
 
 
 def order(

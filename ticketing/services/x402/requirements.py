@@ -15,6 +15,7 @@ from ticketing.config import Config
 from ticketing.constants import X402_HOLD
 from ticketing.errors import OrderEnded, SignatureRequired, X402NotEnabled
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.tenants import Tenant
 from ticketing.services import chains
 from ticketing.services.orders import intents
 from ticketing.services.x402.payment_header import SCHEME, VERSION
@@ -37,12 +38,22 @@ class Market:
     @property
     def network(self) -> str:
         """The chain's CAIP-2 name."""
-        return f"eip155:{self.chain.chain_id}"
+        return network(self.chain.chain_id)
 
     @property
     def separator(self) -> bytes:
         """The token's EIP-712 domain separator."""
         return self.domain.separator(self.chain.chain_id, self.chain.token_address)
+
+
+def network(chain_id: int) -> str:
+    """Return the CAIP-2 name of a chain."""
+    return f"eip155:{chain_id}"
+
+
+def path(tenant: Tenant, ticket_id: str) -> str:
+    """Return the path on which x402 clients order a ticket type."""
+    return PATH.format(tenant=tenant.slug, ticket_id=ticket_id)
 
 
 def market_of(chain_id: int, config: Config) -> Market:
@@ -85,11 +96,10 @@ def public(intent: PaymentIntent, market: Market, atomic_amount: int) -> dict[st
 
 def resource_of(intent: PaymentIntent, public_url: str) -> dict[str, str]:
     """Return what is sold, and its URL. The event and the ticket type come with the intent."""
-    path = PATH.format(tenant=intent.tenant.slug, ticket_id=intent.ticket_type_id)
     price = formats.amount(intent.unit_amount, intent.currency)
     names = f"{intent.event.title}, {intent.ticket_type.name}"
     return {
-        "url": public_url + path,
+        "url": public_url + path(intent.tenant, intent.ticket_type_id),
         "description": f"{names}, {intent.quantity} x {price}",
         "mimeType": "application/json",
     }

@@ -19,7 +19,7 @@ from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import admission_views, checkout
 from ticketing.services.orders import intents
-from ticketing.services.x402 import claims
+from ticketing.services.x402 import claims, requirements
 
 _SECONDS_PER_BLOCK, _SOONEST, _LATEST = 2, 2, 60
 
@@ -102,7 +102,7 @@ def _receipt(intent: PaymentIntent, payer: str | None) -> dict[str, Any] | None:
     return {
         "success": True,
         "transaction": paid[0].tx_hash,
-        "network": f"eip155:{intent.chain_id}",
+        "network": requirements.network(intent.terms.chain_id),
         "payer": paid[0].sender,
     }
 
