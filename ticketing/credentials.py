@@ -33,6 +33,9 @@ _CODE_BITS, _CODE_LENGTH = 100, 20
 _CODE_SHAPE = re.compile(rf"[{ids.ALPHABET}]{{{_CODE_LENGTH}}}")
 _PAIRING_BITS, _PAIRING_LENGTH = 60, 12
 
+NOBODYS_DIGEST = "0" * 64
+"""Compared if a digest is missing, so that every failed attempt takes the same time."""
+
 
 @dataclass(frozen=True)
 class Keyring:

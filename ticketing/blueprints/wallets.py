@@ -26,16 +26,12 @@ blp = ApiBlueprint(
 )
 
 
-def _wallet_of(tenant_id: str) -> WalletView:
-    return wallets.view(wallets.of_tenant(tenant_id))
-
-
 @blp.get("")
 @blp.response(200, WalletSchema)
 @blp.raises(NotFound)
 def get_wallet(tenant: str) -> WalletView:
     """Read the wallet."""
-    return _wallet_of(caller().tenant_id)
+    return wallets.read(caller().tenant_id)
 
 
 def _unused_account(view: Callable[..., Response]) -> Callable[..., Response]:
@@ -54,12 +50,11 @@ def _unused_account(view: Callable[..., Response]) -> Callable[..., Response]:
 @blp.response(200, WalletSetAnswerSchema)
 @blp.raises(WalletInUse, ChainUnavailable)
 @_unused_account
-@audited(WalletSchema, before=_wallet_of)
+@audited(WalletSchema, before=wallets.read)
 def set_wallet(body: dict[str, Any], tenant: str) -> WalletView:
     """Set or replace the wallet.
 
     The account must have no other use. It is rejected if one of its first five addresses has a
     nonce or holds the token on an enabled chain. Addresses issued earlier are still watched.
     """
-    wallet = wallets.replace(caller().tenant_id, body["xpub"])
-    return wallets.view(wallet, body["unchecked_chains"])
+    return wallets.replace(caller().tenant_id, body["xpub"], body["unchecked_chains"])

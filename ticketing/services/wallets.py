@@ -68,12 +68,12 @@ def _take_address(tenant_id: Any) -> ModelUpdate:
     )
 
 
-def of_tenant(tenant_id: str) -> Wallet:
+def read(tenant_id: str) -> WalletView:
     """Return the tenant's wallet. NotFound if it has none."""
     wallet: Wallet | None = Wallet.select().join(Tenant).where(Tenant.id == tenant_id).first()
     if wallet is None:
         raise NotFound("This tenant has no wallet yet.")
-    return wallet
+    return _view(wallet)
 
 
 def ensure_unused(xpub: str, enabled: Mapping[int, Chain]) -> list[int]:
@@ -96,8 +96,8 @@ def ensure_unused(xpub: str, enabled: Mapping[int, Chain]) -> list[int]:
     return [chain_id for chain_id, is_used in found.items() if is_used is None]
 
 
-def replace(tenant_id: str, xpub: str) -> Wallet:
-    """Set the account `xpub` as the tenant's wallet.
+def replace(tenant_id: str, xpub: str, unchecked_chains: Sequence[int] = ()) -> WalletView:
+    """Set the account `xpub` as the tenant's wallet. `unchecked_chains` as of `ensure_unused`.
 
     Addresses of the old wallet stay with their intents and are still watched. An account that was
     used before, by any tenant, continues after its last address. Invalid if `xpub` is not an
@@ -115,7 +115,7 @@ def replace(tenant_id: str, xpub: str) -> Wallet:
         wallet: Wallet = Wallet.get(Wallet.public_key == public_key)
         Tenant.update(wallet=wallet.id).where(Tenant.id == tenant_id).execute()
         catalog_version.advance(tenant_id)
-    return wallet
+    return _view(wallet, unchecked_chains)
 
 
 def _public_key(xpub: str) -> str:
@@ -126,8 +126,7 @@ def _public_key(xpub: str) -> str:
     return (key.public_key + key.chain_code).hex()
 
 
-def view(wallet: Wallet, unchecked_chains: Sequence[int] = ()) -> WalletView:
-    """Return the wallet for its organizer."""
+def _view(wallet: Wallet, unchecked_chains: Sequence[int] = ()) -> WalletView:
     return WalletView(wallet.xpub, first_address(wallet.xpub), wallet.next_index, unchecked_chains)
 
 

@@ -5,7 +5,6 @@ from flask import Response
 from ticketing.constants import Role
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.services.exports import files
-from ticketing.services.exports.files import CsvFile
 from ticketing.web.context import caller
 from ticketing.web.download import download
 
@@ -21,20 +20,16 @@ blp = ConsoleBlueprint(
 @blp.get("/attendees.csv")
 def download_attendees(event_id: str) -> Response:
     """Download all tickets of an event, without their codes."""
-    return _sent(files.attendees(caller().tenant_id, event_id))
+    return download(files.attendees(caller().tenant_id, event_id))
 
 
 @blp.get("/orders.csv")
 def download_orders(event_id: str) -> Response:
     """Download all orders of an event."""
-    return _sent(files.orders(caller().tenant_id, event_id))
+    return download(files.orders(caller().tenant_id, event_id))
 
 
 @blp.get("/payments.csv")
 def download_payments(event_id: str) -> Response:
     """Download the payments to an event's orders, and the refunds of them."""
-    return _sent(files.payments(caller().tenant_id, event_id))
-
-
-def _sent(file: CsvFile) -> Response:
-    return download(file.content, size=file.size, name=file.name, content_type=files.CONTENT_TYPE)
+    return download(files.payments(caller().tenant_id, event_id))

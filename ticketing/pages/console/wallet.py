@@ -14,7 +14,6 @@ from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.forms import Form
 from ticketing.services import chains, wallets
-from ticketing.services.wallets import WalletView
 from ticketing.web.audited import recorded
 from ticketing.web.context import caller, config
 
@@ -59,8 +58,8 @@ def set_wallet() -> AnyResponse:
         tenant_id = caller().tenant_id
         recorded(
             WalletSchema,
-            lambda: wallets.view(wallets.replace(tenant_id, xpub)),
-            partial(_wallet_of, tenant_id),
+            lambda: wallets.replace(tenant_id, xpub),
+            partial(wallets.read, tenant_id),
             action="wallets_set_wallet",
         )
         return f"{paths.WALLET}#saved"
@@ -68,13 +67,9 @@ def set_wallet() -> AnyResponse:
     return forms.carried_out(change, _page)
 
 
-def _wallet_of(tenant_id: str) -> WalletView:
-    return wallets.view(wallets.of_tenant(tenant_id))
-
-
 def _page(form: Form) -> str:
     try:
-        wallet = _wallet_of(caller().tenant_id)
+        wallet = wallets.read(caller().tenant_id)
     except NotFound:
         wallet = None
     return page("wallet.html", SECTION, wallet=wallet, form=form)

@@ -18,9 +18,6 @@ from ticketing.models.tenants import Tenant
 
 NOTED_EVERY = timedelta(minutes=1)
 
-_NOBODYS_DIGEST = "0" * 64
-"""Compared if a digest is missing, so that every failed attempt takes the same time."""
-
 log = logging.getLogger(__name__)
 
 
@@ -56,7 +53,7 @@ def present(plaintext: str, keyring: Keyring) -> PresentedKey | None:
     digests = [credentials.api_key_digest(secret, plaintext) for secret in keyring.accepted]
     kept = (key.digest, key.previous_digest) if key else (None, None)
     fits, fits_previous = (
-        credentials.same_as_any(each or _NOBODYS_DIGEST, digests) for each in kept
+        credentials.same_as_any(each or credentials.NOBODYS_DIGEST, digests) for each in kept
     )
     if key is None or not (fits or fits_previous):
         return None
