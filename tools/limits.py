@@ -52,8 +52,8 @@ def table() -> str:
         lines.append(f"| `{name}` | {default} | {counted} | database |")
     lines += [
         "",
-        f"0 means no limit. An address is an IPv4 address or an IPv6 /64; an IPv6 /48 has"
-        f" {WIDE_FACTOR} times the limit.",
+        f"0 means no limit. An address is an IPv4 address or an IPv6 /64. All /64s of"
+        f" one /48 have {WIDE_FACTOR} times the limit together.",
     ]
     return "\n".join(lines)
 
