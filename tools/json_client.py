@@ -16,11 +16,14 @@ class Answer:
 
 
 class Client:
-    """Sends JSON requests to one server."""
+    """Sends JSON requests to one server, each on a connection of its own.
+
+    A server may close an idle connection at the moment in which a request is sent on it.
+    """
 
     def __init__(self, base_url: str) -> None:
         self._base_url = base_url
-        self._http = urllib3.PoolManager(retries=False, timeout=60, maxsize=64)
+        self._http = urllib3.PoolManager(retries=False, timeout=60)
 
     def send(
         self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
@@ -30,6 +33,6 @@ class Client:
             method,
             self._base_url + path,
             body=None if body is None else json.dumps(body),
-            headers={"Content-Type": "application/json", **(headers or {})},
+            headers={"Content-Type": "application/json", "Connection": "close", **(headers or {})},
         )
         return Answer(response.status, response.headers, response.data)

@@ -134,10 +134,10 @@ SHOTS = (
     Shot("door-refused", scanner_url, act=refused),
     Shot("door-offline", scanner_url, act=offline),
     Shot("order-reversed", _reversed),
-    Shot("order-expired", _expired),
-    Shot("order-expired-owed", _expired_owed),
+    Shot("order-expired", _expired, ends_orders=True),
+    Shot("order-expired-owed", _expired_owed, ends_orders=True),
 )
-"""In this order: the last ones move the chain's clock, and so end orders that wait."""
+"""In this order: the last ones end orders that wait."""
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ from functools import partial
 
 from playwright.sync_api import Browser, StorageState
 
+from tools import START_SECONDS
 from tools.screenshots_shop import CONFIRMATIONS, PRICE, TENANT, Shop, Shot
 
 _EARLIER = """
@@ -24,6 +25,7 @@ def session_of(browser: Browser, shop: Shop) -> StorageState:
     member = ("members", "add", TENANT, EMAIL, "--role", "admin", "--password-stdin")
     shop.stack.flask(*member, stdin=PASSWORD + "\n")
     context = browser.new_context(base_url=shop.stack.url)
+    context.set_default_timeout(START_SECONDS * 1000)
     page = context.new_page()
     page.goto("/console/sign-in?next=/console/account")
     page.get_by_label("Email").fill(EMAIL)
@@ -55,7 +57,8 @@ def _with_sales(shop: Shop) -> str:
     shop.mine(CONFIRMATIONS)
     for order in orders:
         order.wait(lambda it: it["status"] == "confirmed")
-    with sqlite3.connect(shop.stack.environ["DATABASE_URL"].removeprefix("sqlite:///")) as rows:
+    path = shop.stack.environ["DATABASE_URL"].removeprefix("sqlite:///")
+    with sqlite3.connect(path, timeout=START_SECONDS) as rows:
         for days_ago, order in enumerate(orders):
             rows.execute(_EARLIER, (f"-{days_ago} days", order.id))
     return "/console"

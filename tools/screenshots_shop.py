@@ -43,12 +43,14 @@ _TICKETS: tuple[dict[str, Any], ...] = (
 class Shot:
     """One state of one page. `open` brings it about and returns its URL; `act` uses the page.
 
-    `is_signed_in`: it is a page of the console.
+    `is_signed_in`: it is a page of the console. `ends_orders`: it moves the chain's clock, so that
+    orders expire.
     """
 
     name: str
     open: Callable[["Shop"], str]
     is_signed_in: bool = False
+    ends_orders: bool = False
     act: Callable[["Shop", Page], None] = lambda _shop, _page: None
 
 

@@ -10,6 +10,7 @@ from tests.support.apps import new_app
 from tests.support.factories import Api
 from tests.support.holders import ADA, JOIN_URL, NOBODY, Held, accept, bought, refused, write
 from tests.support.routes import same
+from tests.support.stopped_clock import StoppedClock
 from ticketing import clock, credentials, ids
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.events import Event
@@ -224,7 +225,8 @@ def test_names_are_kept_as_sent_and_bad_ones_refused(acme, held):
         assert answer.status_code == 422 and answer.json["errors"].keys() == {"holder.name"}
 
 
-def test_acceptances_count_for_their_address(environ, acme, held):
+def test_acceptances_count_for_their_address(environ, acme, held, monkeypatch):
+    StoppedClock(monkeypatch, clock.now())  # one minute
     app = new_app({**environ, "RATE_LIMIT_CHECKOUT": "2"})
     other = type(acme)(app, acme.slug, acme.id, acme.admin_key)
     told = [accept(other, "x").status_code for _ in range(3)]

@@ -8,6 +8,8 @@ import pytest
 from tests.support.apps import new_app
 from tests.support.factories import Api
 from tests.support.mcp import message
+from tests.support.stopped_clock import StoppedClock
+from ticketing import clock
 from ticketing.mcp.versions import HANDSHAKE, STATELESS, VERSIONS
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
@@ -186,7 +188,8 @@ def test_scripts_of_other_sites_are_refused(here):
         assert "Access-Control-Allow-Origin" not in answer.headers
 
 
-def test_requests_count_by_address_or_credential(environ, acme):
+def test_requests_count_by_address_or_credential(environ, acme, monkeypatch):
+    StoppedClock(monkeypatch, clock.now())  # one minute
     limits = {"RATE_LIMIT_PUBLIC": "2", "RATE_LIMIT_PREFLIGHT": "1", "RATE_LIMIT_TOKEN": "1"}
     app = new_app({**environ, **limits})
     api, keyed = Api(app.test_client()), Api(app.test_client(), {"X-API-Key": acme.admin_key})

@@ -37,6 +37,13 @@ def shop(starts_processes):
 
 
 @pytest.fixture(scope="module")
+def late_shop(starts_processes):
+    """A shop whose chain is ahead of the clock. It must not end orders of other tests."""
+    with ExitStack() as running:
+        yield open_shop(running)
+
+
+@pytest.fixture(scope="module")
 def followed():
     """The links that were followed: each once, because most pages have the same ones."""
     return set()
@@ -48,9 +55,10 @@ def session(shop, chromium):
 
 
 @pytest.mark.parametrize("shot", SHOTS, ids=lambda shot: shot.name)
-def test_it_is_accessible_and_loads_nothing_from_elsewhere(shot, shop, session, followed, chromium):
+def test_it_is_accessible_and_loads_nothing_from_elsewhere(shot, followed, chromium, request):
+    shop = request.getfixturevalue("late_shop" if shot.ends_orders else "shop")
+    known = request.getfixturevalue("session") if shot.is_signed_in else None
     url = shot.open(shop)
-    known = session if shot.is_signed_in else None
     with visits(chromium) as visit:
         if shot.name in EXPECTED:
             visit.expect(EXPECTED[shot.name])
@@ -62,11 +70,13 @@ def test_it_is_accessible_and_loads_nothing_from_elsewhere(shot, shop, session, 
             shot.act(shop, page)
             assert axe(page) == [], look
             _fits(page)
-            size = sum(len(response.body()) for response in received if response.ok)
+            # Without the polls: a slow machine sees more of them.
+            loaded = [each for each in received if each.request.resource_type != "fetch"]
+            size = sum(len(each.body()) for each in loaded if each.ok)
             if shot.name == "event":
-                assert size <= EVENT_BYTES and len(received) <= EVENT_REQUESTS, size
+                assert size <= EVENT_BYTES and len(loaded) <= EVENT_REQUESTS, size
             if shot.is_signed_in:
-                assert size <= CONSOLE_BYTES and len(received) <= CONSOLE_REQUESTS, size
+                assert size <= CONSOLE_BYTES and len(loaded) <= CONSOLE_REQUESTS, size
             else:
                 assert size <= (DOOR_BYTES if shot.name.startswith("door") else ORDER_BYTES), size
             page.set_viewport_size(NARROW)
@@ -74,7 +84,7 @@ def test_it_is_accessible_and_loads_nothing_from_elsewhere(shot, shop, session, 
         links = {each for each in page.evaluate(LINKS) if each.startswith(shop.stack.url)}
         for link in sorted(links - followed):
             if "#" not in link:
-                assert page.request.get(link).ok, link
+                assert page.request.get(link, max_retries=3).ok, link
         followed |= links
 
 

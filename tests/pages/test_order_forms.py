@@ -17,7 +17,8 @@ from tests.support.order_pages import (
     text_of,
 )
 from tests.support.refunds import FRIEND_ADDRESS, pass_hours
-from ticketing import ids
+from tests.support.stopped_clock import StoppedClock
+from ticketing import clock, ids
 from ticketing.models.payment_intents import PaymentIntent
 from tools import anvil
 
@@ -131,7 +132,8 @@ def test_an_order_that_cannot_be_repeated_says_why(acme, buyer):
     assert "/again" not in show(buyer)
 
 
-def test_orders_made_again_count_as_all_orders_of_an_address(environ, request):
+def test_orders_made_again_count_as_all_orders_of_an_address(environ, request, monkeypatch):
+    StoppedClock(monkeypatch, clock.now())  # one minute
     environ["RATE_LIMIT_PREFLIGHT"] = "1"
     acme = request.getfixturevalue("acme")
     buyer = acme.buyer(acme.ticket(**FREE))

@@ -12,6 +12,7 @@ from tests.support import admissions
 from tests.support.apps import new_app
 from tests.support.factories import Api
 from tests.support.holders import Held, accept, bought, write
+from tests.support.stopped_clock import StoppedClock
 from tests.support.stored_rows import rows
 from ticketing import clock, credentials, ids
 from ticketing.db.connection import database
@@ -284,7 +285,8 @@ def form_of(api, code):
     return {"idempotency_key": key_in(api.get(f"/t/{code}"))}
 
 
-def test_offers_are_counted_by_address_and_tickets_by_their_order(environ, held, path):
+def test_offers_are_counted_by_address_and_tickets_by_their_order(environ, held, path, monkeypatch):
+    StoppedClock(monkeypatch, clock.now())  # one minute
     limits = {"RATE_LIMIT_CHECKOUT": "2", "RATE_LIMIT_ORDER": "3"}
     api = Api(new_app({**environ, **limits}).test_client())
 

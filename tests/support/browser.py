@@ -63,10 +63,15 @@ class Visits:
         """Let the test pass with findings that contain `text`; at least one must be there."""
         self._expected.append(text)
 
-    def end(self) -> None:
-        """Close all tabs. AssertionError for what was found, or expected and not found."""
+    def close(self) -> None:
+        """Close all tabs. What they did wrong until then is in `findings`."""
         for context in self._contexts:
             context.close()
+        self._contexts.clear()
+
+    def end(self) -> None:
+        """Close all tabs. AssertionError for what was found, or expected and not found."""
+        self.close()
         unexpected = [
             found for found in self.findings if not any(text in found for text in self._expected)
         ]
@@ -122,6 +127,15 @@ def _holds(page: Page, expression: str) -> bool:
         if "context was destroyed" in error.message:
             return False
         raise
+
+
+def stop_clock(page: Page) -> None:
+    """From now on, only `page.clock.run_for` moves a tab's clock, also that of pages it opens.
+
+    The clock goes forward by two minutes first.
+    """
+    page.clock.install()
+    page.clock.pause_at(page.evaluate("Date.now()") / 1000 + PATIENCE_SECONDS)
 
 
 def axe(page: Page) -> list[str]:

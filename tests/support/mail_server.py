@@ -9,6 +9,7 @@ from typing import Any
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
 
+from tools import START_SECONDS
 from tools.stack import free_port
 
 USER, PASSWORD = "tickets", "s3cret:/@"
@@ -56,7 +57,13 @@ class MailServer:
         return [recipient for recipient, _ in self.raw]
 
     def start(self) -> None:
-        self._controller = Controller(self, hostname="127.0.0.1", port=self.port, **self._options)
+        self._controller = Controller(
+            self,
+            hostname="127.0.0.1",
+            port=self.port,
+            ready_timeout=START_SECONDS,
+            **self._options,
+        )
         self._controller.start()
 
     def stop(self) -> None:

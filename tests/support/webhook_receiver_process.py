@@ -1,6 +1,6 @@
 """A receiver of webhooks.
 
-    python -m tests.support.webhook_receiver_process FOLDER [CERTIFICATE KEY]
+    python -m tests.support.webhook_receiver_process FOLDER PORT [CERTIFICATE KEY]
 
 It verifies each request with the package standardwebhooks, and appends a line of JSON to the file
 `log` in FOLDER. The file `rules` says what it answers: see tests/support/webhook_receivers.py.
@@ -82,15 +82,11 @@ class Server(ThreadingHTTPServer):
 
 
 def main():
-    port = int((FOLDER / "port").read_text()) if (FOLDER / "port").exists() else 0
-    server = Server(("127.0.0.1", port), Handler)
-    if sys.argv[2:]:
+    server = Server(("127.0.0.1", int(sys.argv[2])), Handler)
+    if sys.argv[3:]:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*sys.argv[2:])
+        context.load_cert_chain(*sys.argv[3:])
         server.socket = context.wrap_socket(server.socket, server_side=True)
-    fresh = FOLDER / "port.new"
-    fresh.write_text(str(server.server_port))
-    fresh.replace(FOLDER / "port")
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     server.serve_forever()

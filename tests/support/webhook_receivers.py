@@ -13,7 +13,7 @@ from ticketing.db.connection import write_transaction
 from ticketing.models.notifications import WebhookEndpoint
 from ticketing.notification_types import NotificationType
 from ticketing.services.notifications import feed, numbering, webhook_secrets
-from tools.stack import ROOT
+from tools.stack import ROOT, free_port
 
 CLOCK = ROOT / "tests" / "faults" / "clock_set_back"
 LOOPBACK = "127.0.0.0/8"
@@ -29,6 +29,7 @@ class Receiver:
     def __init__(self, folder: Path, *certificate: Path) -> None:
         folder.mkdir(exist_ok=True)
         self.folder, self._certificate = folder, certificate
+        self.port = free_port()
         self._rules: dict[str, dict[str, Any]] = {}
         self._write("rules", "{}")
         self.clock_forward(0)
@@ -43,7 +44,7 @@ class Receiver:
 
     def start(self) -> None:
         """Start the process, on the same port as before."""
-        arguments = [str(self.folder), *map(str, self._certificate)]
+        arguments = [str(self.folder), str(self.port), *map(str, self._certificate)]
         variables = {"PYTHONPATH": str(CLOCK), "CLOCK_SET_BACK_FILE": str(self.folder / "clock")}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.support.webhook_receiver_process", *arguments],
@@ -61,10 +62,6 @@ class Receiver:
             self._process.kill()
             self._process.communicate()
             self._process = None
-
-    @property
-    def port(self) -> int:
-        return int((self.folder / "port").read_text())
 
     def url(self, path: str, host: str = "127.0.0.1") -> str:
         scheme = "https" if self._certificate else "http"
