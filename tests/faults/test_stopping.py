@@ -135,7 +135,7 @@ def test_a_request_in_the_middle_of_its_work_is_finished_after_sigterm(stack, re
 
 def accepts(port):
     try:
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS).close()
     except (ConnectionRefusedError, ConnectionResetError):
         return False  # reset: the listener closed in the middle
     return True
