@@ -14,7 +14,7 @@ from tests.support.many_admissions import many
 from tests.support.raw_http import RawServer, read_all
 from tests.support.remote import PATIENCE_SECONDS, eventually
 from ticketing.server.worker import REQUEST_SECONDS
-from ticketing.web.download import MAX_MEMORY_BYTES
+from ticketing.services.exports.files import MAX_MEMORY_BYTES
 
 pytestmark = pytest.mark.long
 

@@ -95,6 +95,7 @@ def _page(of: Admission, naming: Form | None = None, passing_on: Form | None = N
         tenant=admission.tenant,
         admission=admission,
         event=admission.event,
+        path=links.ticket(admission.code),
         qr=text and qr.svg(text),
         offer_url=_offer_url(admission),
         obstacle=transfers.obstacle(admission),

@@ -69,7 +69,7 @@ def _page_or_ending(offer: str, form: Form) -> Response:
         tenant=admission.tenant,
         admission=admission,
         event=admission.event,
-        offer=offer,
+        path=links.transfer(offer),
         until=transfer.expires_at,
         form=form,
         writes_mail=settings.smtp is not None,

@@ -15,7 +15,7 @@ ENTERED = "intents_entered"
 """Counts intents that entered a status, the label."""
 
 RPC_ERRORS = "chain_unseen"
-"""Counts failed reads of a chain, the label."""
+"""Counts failed reads of a chain, the label. The name is that of stored rows."""
 
 FEW, MANY = 100, 1000
 

@@ -3,9 +3,7 @@
 from flask import Response, request
 from werkzeug.wsgi import wrap_file
 
-from ticketing.services.exports.files import CONTENT_TYPE, CsvFile
-
-MAX_MEMORY_BYTES = 1024 * 1024
+from ticketing.services.exports.files import CONTENT_TYPE, MAX_MEMORY_BYTES, CsvFile
 
 
 def download(file: CsvFile) -> Response:
