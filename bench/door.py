@@ -77,7 +77,8 @@ class _Door:
         self._seats = [ids.new(ids.ADMISSION) for _ in range(SEATS)]
         seats.fill(ticket_type.id, self._seats)
         device = devices.create(
-            *(tenant.id, event_id),
+            tenant.id,
+            event_id,
             name="Phone",
             gate="North",
             show_names=False,

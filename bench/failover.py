@@ -37,8 +37,17 @@ RUNS = {
 _BEFORE_SECONDS, _AFTER_SECONDS, _LONGEST_SECONDS = 8.0, 12.0, 150.0
 _STALL_SECONDS = 1.0
 _HEADS = (
-    *("event", "first failure s", "no sale s", "longest request s", "last waiting buyer s"),
-    *("503", "429", "409", "500", "other", "worker silent s"),
+    "event",
+    "first failure s",
+    "no sale s",
+    "longest request s",
+    "last waiting buyer s",
+    "503",
+    "429",
+    "409",
+    "500",
+    "other",
+    "worker silent s",
 )
 
 

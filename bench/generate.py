@@ -94,9 +94,16 @@ class Generator:
                 made = id_at(self._random, ids.API_KEY, at + key)
                 self._keys.append((tenant, at + key, made))
                 self._sink.add(
-                    *("api_keys", made, tenant, f"key {key}", "read"),
-                    *(secrets.token_hex(32), text(at + key)),
-                    *(text(at + (3 * YEAR if key % 3 == 0 else DAY)), None, revoked),
+                    "api_keys",
+                    made,
+                    tenant,
+                    f"key {key}",
+                    "read",
+                    secrets.token_hex(32),
+                    text(at + key),
+                    text(at + (3 * YEAR if key % 3 == 0 else DAY)),
+                    None,
+                    revoked,
                 )
 
     def _make_events(self) -> None:
@@ -112,10 +119,21 @@ class Generator:
             status = STATUSES[place % len(STATUSES)]
             start = at + (1 + place % 50) * 10 * DAY
             self._sink.add(
-                *("events", event, tenant, f"{WORDS[place % len(WORDS)]} {place}"),
-                *(f"event-{place}", "What it is about. " * 12, TYPES[place % len(TYPES)]),
-                *("Main Hall", text(start), text(start + 2 * HOUR), "Europe/Berlin"),
-                *("https://example.org/join", status, text(at), text(at)),
+                "events",
+                event,
+                tenant,
+                f"{WORDS[place % len(WORDS)]} {place}",
+                f"event-{place}",
+                "What it is about. " * 12,
+                TYPES[place % len(TYPES)],
+                "Main Hall",
+                text(start),
+                text(start + 2 * HOUR),
+                "Europe/Berlin",
+                "https://example.org/join",
+                status,
+                text(at),
+                text(at),
             )
             for number in range(self._scale.crowd if place == 1 else 2):
                 is_free = number == 1 and place % 10 == 0
@@ -130,9 +148,24 @@ class Generator:
     def _write_ticket_type(self, made: Sold) -> None:
         at, capacity = text(made.created), made.held + made.sold + 1_000
         self._sink.add(
-            *("ticket_types", made.id, self._tenants[made.tenant], made.event_id, "Seat"),
-            *(made.price, made.chain_id, True, made.status, capacity, made.held, made.sold),
-            *(1, 10, None, None, at, at),
+            "ticket_types",
+            made.id,
+            self._tenants[made.tenant],
+            made.event_id,
+            "Seat",
+            made.price,
+            made.chain_id,
+            True,
+            made.status,
+            capacity,
+            made.held,
+            made.sold,
+            1,
+            10,
+            None,
+            None,
+            at,
+            at,
         )
 
     def _write_wallet(self, wallet: Wallet) -> None:
@@ -140,7 +173,7 @@ class Generator:
         chain_code = self._random.randbytes(32)
         both = (PUBLIC_KEY + chain_code).hex()
         self._sink.add(
-            *("wallets", wallet.id, xpub(chain_code), both, wallet.next_index, text(self._now))
+            "wallets", wallet.id, xpub(chain_code), both, wallet.next_index, text(self._now)
         )
 
     def _make_chains(self) -> None:
@@ -148,8 +181,16 @@ class Generator:
         for chain_id in CHAINS:
             chain = REGISTRY[chain_id]
             self._sink.add(
-                *("chains", chain_id, chain.token_address, chain.decimals, chain.symbol, None),
-                *(head, "0x" + secrets.token_hex(32), now, now),
+                "chains",
+                chain_id,
+                chain.token_address,
+                chain.decimals,
+                chain.symbol,
+                None,
+                head,
+                "0x" + secrets.token_hex(32),
+                now,
+                now,
             )
             for number in range(head - block_history.KEPT + 1, head + 1):
                 block_hash = "0x" + secrets.token_hex(32)
@@ -161,8 +202,13 @@ class Generator:
             at = text(self._now - DAY * (1 - place / count))
             body = json.dumps({"id": id_at(self._random, ids.INTENT, self._now), "text": "x" * 700})
             self._sink.add(
-                *("idempotency_keys", secrets.token_hex(32), secrets.token_hex(32)),
-                *(at, at, 201, body),
+                "idempotency_keys",
+                secrets.token_hex(32),
+                secrets.token_hex(32),
+                at,
+                at,
+                201,
+                body,
             )
 
     def _make_trail(self) -> None:
@@ -170,8 +216,17 @@ class Generator:
             for later, action in enumerate(("keys create", "keys rotate")):
                 entry = id_at(self._random, "trl_", at + later)
                 self._sink.add(
-                    *("trail", entry, tenant, text(at + later), "cli", None, None, action),
-                    *(key, None, "{}"),
+                    "trail",
+                    entry,
+                    tenant,
+                    text(at + later),
+                    "cli",
+                    None,
+                    None,
+                    action,
+                    key,
+                    None,
+                    "{}",
                 )
 
     def _make_rate_counts(self) -> None:

@@ -86,19 +86,46 @@ class Orders:
         confirmed_at = end or at if status in SOLD else None
         hold_until = text(at + HOLD)
         self._sink.add(
-            *("payment_intents", intent, tenant, ticket_type.event_id, ticket_type.id, status),
-            *(flag_bits(outcome.flags), quantity, ticket_type.price, amount, received, due),
-            *(refunded, "USDC", chain_id, *terms, block(paid_at) if is_paid else None),
-            *("somebody@example.org", "Some Buyer", text(at), hold_until, None),
-            *(hold_until, text(confirmed_at), text(watch_until)),
+            "payment_intents",
+            intent,
+            tenant,
+            ticket_type.event_id,
+            ticket_type.id,
+            status,
+            flag_bits(outcome.flags),
+            quantity,
+            ticket_type.price,
+            amount,
+            received,
+            due,
+            refunded,
+            "USDC",
+            chain_id,
+            *terms,
+            block(paid_at) if is_paid else None,
+            "somebody@example.org",
+            "Some Buyer",
+            text(at),
+            hold_until,
+            None,
+            hold_until,
+            text(confirmed_at),
+            text(watch_until),
             *((text(swept), str(received)) if is_cold else (None, None)),
         )
         for number, percent in enumerate(outcome.paid):
             self._pay(intent, chain_id, number, paid_at, percent * amount // 100, stays)
         if refunded:
             self._sink.add(
-                *("refunds", id_at(self._random, ids.REFUND, at + DAY), intent, chain_id),
-                *("0x" + secrets.token_hex(32), 0, address(), refunded, text(at + DAY)),
+                "refunds",
+                id_at(self._random, ids.REFUND, at + DAY),
+                intent,
+                chain_id,
+                "0x" + secrets.token_hex(32),
+                0,
+                address(),
+                refunded,
+                text(at + DAY),
             )
         if status in SOLD:
             self._admit(intent, ticket_type, quantity, confirmed_at or at, stays)
@@ -115,9 +142,20 @@ class Orders:
         self, intent: str, chain_id: int | None, number: int, at: float, amount: int, stays: bool
     ) -> None:
         self._sink.add(
-            *("payments", id_at(self._random, ids.PAYMENT, at), intent, chain_id),
-            *("0x" + secrets.token_hex(32), number, block(at), "0x" + secrets.token_hex(32)),
-            *(text(at), address(), amount, 0, stays, text(at + 1)),
+            "payments",
+            id_at(self._random, ids.PAYMENT, at),
+            intent,
+            chain_id,
+            "0x" + secrets.token_hex(32),
+            number,
+            block(at),
+            "0x" + secrets.token_hex(32),
+            text(at),
+            address(),
+            amount,
+            0,
+            stays,
+            text(at + 1),
         )
 
     def _admit(self, intent: str, to: Sold, seats: int, at: float, valid: bool) -> None:
@@ -125,12 +163,16 @@ class Orders:
         for seat in range(seats):
             redeemed_at = text(at + HOUR) if self._random.random() < 1 / 3 else None
             self._sink.add(
-                *(
-                    "admissions",
-                    id_at(self._random, ids.ADMISSION, at),
-                    self._tenants[to.tenant],
-                    to.event_id,
-                ),
-                *(to.id, intent, credentials.new_admission_code(), status),
-                *(HOLDERS[seat % 2], "somebody@example.org", redeemed_at, text(at)),
+                "admissions",
+                id_at(self._random, ids.ADMISSION, at),
+                self._tenants[to.tenant],
+                to.event_id,
+                to.id,
+                intent,
+                credentials.new_admission_code(),
+                status,
+                HOLDERS[seat % 2],
+                "somebody@example.org",
+                redeemed_at,
+                text(at),
             )

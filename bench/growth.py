@@ -129,8 +129,13 @@ def _ratio(name: str, costs: Sequence[Cost], bound: float | None = MOST) -> Line
     ratio = after.cpu_ms / before.cpu_ms
     holds = None if bound is None else ratio <= bound
     return [
-        *(name, f"{before.cpu_ms * 1000:,.0f}", f"{after.cpu_ms * 1000:,.0f}", f"{ratio:.2f}"),
-        *(f"{after.wall_ms / before.wall_ms:.2f}", _bound(bound), verdict(holds)),
+        name,
+        f"{before.cpu_ms * 1000:,.0f}",
+        f"{after.cpu_ms * 1000:,.0f}",
+        f"{ratio:.2f}",
+        f"{after.wall_ms / before.wall_ms:.2f}",
+        _bound(bound),
+        verdict(holds),
     ]
 
 

@@ -61,9 +61,7 @@ def _measure(arguments: argparse.Namespace, running: ExitStack) -> tuple[str, in
     if arguments.rounds:
         shown, errors = _steps([world for world, _ in sales], arguments, log)
         report += shown
-    scale = Scale(
-        *(arguments.buyers, arguments.seconds, arguments.waiting, arguments.waiting_seconds)
-    )
+    scale = Scale(arguments.buyers, arguments.seconds, arguments.waiting, arguments.waiting_seconds)
     phases = []
     for world, node in sales:
         with ExitStack() as of_sale:

@@ -203,7 +203,13 @@ def _marker_of_poll(body: bytes) -> str:
     """Return what static/pages/order.js compares."""
     it = json.loads(body)
     parts = (
-        *(it["status"], it["amount_received"], it["amount_due"], it["confirmations"]),
-        *(it["refund_due"], it["refund_pending"], len(it["refunds"]), it["refund_address"] or ""),
+        it["status"],
+        it["amount_received"],
+        it["amount_due"],
+        it["confirmations"],
+        it["refund_due"],
+        it["refund_pending"],
+        len(it["refunds"]),
+        it["refund_address"] or "",
     )
     return " ".join(map(str, parts))

@@ -51,7 +51,7 @@ class Shop:
 def open_shop(server: Server, variables: Mapping[str, str], node: anvil.Anvil) -> Shop:
     """Create everything through the API, and sell one ticket on a real chain. ServerFailed."""
     made = servers.flask(
-        variables, *("tenants", "create", TENANT, "--name", "Bench"), "--xpub", anvil.SELLER_XPUB,
+        variables, "tenants", "create", TENANT, "--name", "Bench", "--xpub", anvil.SELLER_XPUB,
         "--json",
     )  # fmt: skip
     return Organizer(server, json.loads(made)["key"]).open(variables, node)

@@ -5,8 +5,18 @@ from collections.abc import Sequence
 from bench.rows import Row, holds, ratio
 
 _HEADS = (
-    *("case", "answered by", "a second", "p50 ms", "p99 ms", "server us", "database us"),
-    *("to bare", "to Flask", "bound", "holds", "errors"),
+    "case",
+    "answered by",
+    "a second",
+    "p50 ms",
+    "p99 ms",
+    "server us",
+    "database us",
+    "to bare",
+    "to Flask",
+    "bound",
+    "holds",
+    "errors",
 )
 
 

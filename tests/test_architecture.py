@@ -8,8 +8,16 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 LEAVES = {
-    *("clock", "conflicts", "constants", "errors", "formats", "ids", "limits", "logs"),
-    *("notification_types", "too_many"),
+    "clock",
+    "conflicts",
+    "constants",
+    "errors",
+    "formats",
+    "ids",
+    "limits",
+    "logs",
+    "notification_types",
+    "too_many",
 }
 CONFIG = {"config_chains", "config_mail", "config_networks"}
 ALLOWED = {
@@ -71,8 +79,13 @@ SERVICES = (
     ("health", "metrics", "orders", "wallets"),
     ("account_use", "chains", "notifications"),
     (
-        *("catalog_version", "counters", "event_locks", "idempotency", "leases"),
-        *("node_places", "pagination"),
+        "catalog_version",
+        "counters",
+        "event_locks",
+        "idempotency",
+        "leases",
+        "node_places",
+        "pagination",
     ),
 )
 """The packages and modules of `services`. Each may import those of the rows below it."""
@@ -144,9 +157,9 @@ def test_chain_code_and_errors_know_no_web_framework_and_no_database():
         assert not packages & {"flask", "flask_smorest", "werkzeug", "peewee", "marshmallow"}, path
 
 
-def test_no_file_is_much_over_300_lines():
+def test_no_file_is_over_500_lines():
     sizes = {str(path): len(text.splitlines()) for path, text in sources()}
-    assert {path: lines for path, lines in sizes.items() if lines > 320} == {}
+    assert {path: lines for path, lines in sizes.items() if lines > 500} == {}
 
 
 DOCUMENTED = {"_meta", "_replace", "_serialize", "_deserialize"}

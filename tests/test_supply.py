@@ -15,8 +15,12 @@ from tools import licenses
 
 ROOT = Path(__file__).parents[1]
 PINNED = [
-    *("requirements.txt", "requirements-dev.txt"),
-    *("tools/demo.txt", "tools/facilitator.txt", "tools/supply.txt", "tools/node.txt"),
+    "requirements.txt",
+    "requirements-dev.txt",
+    "tools/demo.txt",
+    "tools/facilitator.txt",
+    "tools/supply.txt",
+    "tools/node.txt",
 ]
 INSTALLED = PINNED[:2]
 

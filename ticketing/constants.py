@@ -199,8 +199,22 @@ DEFAULT_MAX_PER_ORDER = 10
 
 RESERVED_SLUGS = frozenset(
     [
-        *("v1", "docs", "console", "door", "o", "t", "x", "mcp", "static", "healthz", "readyz"),
-        *("metrics", "openapi.json", "llms.txt", "robots.txt", "favicon.ico"),
+        "v1",
+        "docs",
+        "console",
+        "door",
+        "o",
+        "t",
+        "x",
+        "mcp",
+        "static",
+        "healthz",
+        "readyz",
+        "metrics",
+        "openapi.json",
+        "llms.txt",
+        "robots.txt",
+        "favicon.ico",
     ]
 )
 """The first words of all paths that are not a tenant's. Later ones begin with `_`."""

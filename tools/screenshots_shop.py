@@ -89,8 +89,14 @@ class Shop:
     def __init__(self, stack: Stack, node: anvil.Anvil) -> None:
         self.stack, self.node, self.client = stack, node, Client(stack.url)
         made = stack.flask(
-            *("tenants", "create", TENANT, "--name", "Northern Lights"),
-            *("--xpub", anvil.SELLER_XPUB, "--json"),
+            "tenants",
+            "create",
+            TENANT,
+            "--name",
+            "Northern Lights",
+            "--xpub",
+            anvil.SELLER_XPUB,
+            "--json",
         )
         self._headers = {"X-API-Key": json.loads(made)["key"]}
         self.admin = f"/v1/admin/tenants/{TENANT}"

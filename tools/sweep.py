@@ -125,8 +125,15 @@ def authorize(payout: Payout, key: LocalAccount, terms: Terms) -> dict[str, Any]
         },
     )
     words = (
-        *(int(payout.address, 16), int(payout.to, 16), payout.value, 0, terms.valid_before),
-        *(int.from_bytes(payout.nonce, "big"), signed.v, signed.r, signed.s),
+        int(payout.address, 16),
+        int(payout.to, 16),
+        payout.value,
+        0,
+        terms.valid_before,
+        int.from_bytes(payout.nonce, "big"),
+        signed.v,
+        signed.r,
+        signed.s,
     )
     return {
         "token": payout.token,

@@ -14,8 +14,16 @@ from eth_utils.address import to_checksum_address
 from tools.sweep_keys import FIRST_HARDENED_INDEX, Refused
 
 COLUMNS = (
-    *("address", "derivation_path", "chain_id", "token_address", "balance", "intent_id"),
-    *("status", "ended_at", "booked", "sweep"),
+    "address",
+    "derivation_path",
+    "chain_id",
+    "token_address",
+    "balance",
+    "intent_id",
+    "status",
+    "ended_at",
+    "booked",
+    "sweep",
 )
 LEFT_OUT = {"live", "ended_recently", "not_as_booked", "not_seen"}
 SWEPT = "yes"

@@ -16,8 +16,16 @@ from tools.sweep_export import (
 from tools.sweep_keys import Refused
 
 COLUMNS = (
-    *("intent_id", "address", "derivation_path", "chain_id", "token_address", "balance"),
-    *("refund_address", "amount", "settled_refunds", "send"),
+    "intent_id",
+    "address",
+    "derivation_path",
+    "chain_id",
+    "token_address",
+    "balance",
+    "refund_address",
+    "amount",
+    "settled_refunds",
+    "send",
 )
 SENT = "yes"
 LEFT_OUT = {"no_refund_address", "balance_too_low", "not_seen"}

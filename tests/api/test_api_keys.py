@@ -12,8 +12,16 @@ from ticketing.ids import ALPHABET
 from ticketing.models.api_keys import ApiKey
 
 FIELDS = {
-    *("id", "name", "role", "prefix", "status"),
-    *("created_at", "expires_at", "last_used_at", "revoked_at", "previous_expires_at"),
+    "id",
+    "name",
+    "role",
+    "prefix",
+    "status",
+    "created_at",
+    "expires_at",
+    "last_used_at",
+    "revoked_at",
+    "previous_expires_at",
 }
 YEAR = 31_536_000
 UNKNOWN_ID = "key_" + "0" * 26

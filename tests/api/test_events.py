@@ -7,8 +7,15 @@ from tests.support.field_changes import change_each_alone
 from tests.support.field_values import EVENT
 
 CONTRACT_FIELDS = {
-    *(*EVENT, "id", "status", "obstacles", "created_at", "updated_at"),
-    *("held", "sold", "available"),
+    *EVENT,
+    "id",
+    "status",
+    "obstacles",
+    "created_at",
+    "updated_at",
+    "held",
+    "sold",
+    "available",
 }
 STATUSES = ("draft", "published", "canceled")
 REFERENCES_TO_NOTHING = (

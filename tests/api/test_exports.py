@@ -96,7 +96,9 @@ def test_payments_have_each_payment_and_each_refund(acme, node):
     same = ("id", "chain_id", "tx_hash", "log_index", "block_number", "sender", "amount")
     assert {name: paid[name] for name in same} == {name: str(shown[name]) for name in same}
     assert (paid["kind"], paid["canonical"], paid["amount_decimal"]) == (
-        *("payment", "true", "5.000007"),
+        "payment",
+        "true",
+        "5.000007",
     )
     assert paid["recipient"] == buyer.intent["address"]
     assert (refunded["kind"], refunded["tx_hash"]) == ("refund", tx_hash)
@@ -154,8 +156,12 @@ def test_text_of_strangers_is_quoted_and_defused(acme):
     found = read(acme, ticket["event_id"], "attendees")
     assert {row["ticket_type"] for row in found} == {"'=HYPERLINK(1)"}
     assert [row["holder_name"] for row in found] == [
-        *('\'=cmd|"/c calc"!A1', "'\t'@SUM(1)", "Ada\r\n'+1"),
-        *('"quoted", "Ada"', "Zoë; 李", "'-1"),
+        '\'=cmd|"/c calc"!A1',
+        "'\t'@SUM(1)",
+        "Ada\r\n'+1",
+        '"quoted", "Ada"',
+        "Zoë; 李",
+        "'-1",
     ]
     orders = read(acme, ticket["event_id"], "orders")
     assert [row["buyer_name"] for row in orders] == [row["holder_name"] for row in found]

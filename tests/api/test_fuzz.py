@@ -19,9 +19,21 @@ SECONDS = int(os.environ.get("FUZZ_SECONDS", "300"))
 
 CREDENTIALS = [*(role.value for role in Role), "client secret", "none"]
 BODIES = (
-    *("EventCreate", "TicketTypeCreate", "Preflight", "Buyer", "WalletSet"),
-    *("RefundAddress", "RefundSettle", "EventStatus", "Scan", "DoorDeviceCreate"),
-    *("WebhookCreate", "WebhookResend", "TenantChange", "MemberInvite", "InvitationAccept"),
+    "EventCreate",
+    "TicketTypeCreate",
+    "Preflight",
+    "Buyer",
+    "WalletSet",
+    "RefundAddress",
+    "RefundSettle",
+    "EventStatus",
+    "Scan",
+    "DoorDeviceCreate",
+    "WebhookCreate",
+    "WebhookResend",
+    "TenantChange",
+    "MemberInvite",
+    "InvitationAccept",
 )
 WITHOUT_FACILITATOR = ["GET /v1/x402/tenants/{tenant}/tickets/{ticket_id}/orders"]
 """404 in this shop: a price in x402 needs a facilitator. tests/x402 has them."""

@@ -9,10 +9,26 @@ MOST_BYTES = 8000
 """gunicorn accepts no longer header."""
 
 HEADERS = (
-    *("Accept", "Accept-Encoding", "Accept-Language", "Authorization", "Content-Type", "Cookie"),
-    *("Forwarded", "Idempotency-Key", "If-Match", "If-Modified-Since", "If-None-Match"),
-    *("Mcp-Name", "Payment-Signature", "Range", "Referer", "User-Agent", "X-API-Key"),
-    *("X-Forwarded-For", "X-Forwarded-Proto", "X-Request-ID"),
+    "Accept",
+    "Accept-Encoding",
+    "Accept-Language",
+    "Authorization",
+    "Content-Type",
+    "Cookie",
+    "Forwarded",
+    "Idempotency-Key",
+    "If-Match",
+    "If-Modified-Since",
+    "If-None-Match",
+    "Mcp-Name",
+    "Payment-Signature",
+    "Range",
+    "Referer",
+    "User-Agent",
+    "X-API-Key",
+    "X-Forwarded-For",
+    "X-Forwarded-Proto",
+    "X-Request-ID",
 )
 PREFIXES = {"Authorization": "Bearer cs_", "Content-Type": "multipart/form-data; boundary="}
 TEXTS = {

@@ -106,7 +106,9 @@ def test_a_rotation_may_say_nothing(admin, acme, key, body):
     [
         *(("overlap_seconds", value) for value in (-1, DAY + 1, 1.0, "60", None, True)),
         *(("ttl_seconds", value) for value in (59, 31_536_001, None)),
-        *(("name", "another"), ("role", "admin"), ("key", "mine")),
+        ("name", "another"),
+        ("role", "admin"),
+        ("key", "mine"),
     ],
 )
 def test_it_refuses_a_field_that_breaks_a_rule(admin, acme, key, opens, field, value):

@@ -13,7 +13,9 @@ from tools.stack import ROOT
 
 PAGE = (ROOT / "docs" / "operations.md").read_text()
 KINDS = (
-    *("ticketing-api-key", "ticketing-client-secret", "ticketing-jwt"),
+    "ticketing-api-key",
+    "ticketing-client-secret",
+    "ticketing-jwt",
     "ticketing-webhook-secret",
 )
 AROUND = ("{}", '"{}"', "KEY={}\n", "X-API-Key: {}", "Bearer {} ", "https://x.example/?key={}&a=b")

@@ -12,8 +12,14 @@ from tests.support.webhook_endpoints import new_webhook
 
 METHODS = {"get", "put", "post", "delete", "patch", "head", "options", "trace"}
 NOT_DOCUMENTED = {
-    *("/metrics", "/static/<path:filename>", "/openapi.json", "/docs", "/"),
-    *("/mcp", "/llms.txt", "/robots.txt"),
+    "/metrics",
+    "/static/<path:filename>",
+    "/openapi.json",
+    "/docs",
+    "/",
+    "/mcp",
+    "/llms.txt",
+    "/robots.txt",
 }
 PROBLEM = "application/problem+json"
 TEXTS = {".csv": "text/csv", ".ics": "text/calendar"}

@@ -102,8 +102,13 @@ def test_preflight_with_an_idempotency_key_has_one_transaction_and_no_savepoint(
         assert api.post(f"{acme.checkout}/preflight", body).status_code == 201
     chain, begin, *changes, commit = PREFLIGHT
     assert found == [
-        *("INSERT INTO idempotency_keys", begin, "SELECT ticket_types", chain),
-        *(*changes, "UPDATE idempotency_keys", commit),
+        "INSERT INTO idempotency_keys",
+        begin,
+        "SELECT ticket_types",
+        chain,
+        *changes,
+        "UPDATE idempotency_keys",
+        commit,
     ]
 
 
@@ -129,7 +134,10 @@ def test_the_public_surface_anew_and_from_memory(api, acme, ticket):
         f"/events/{ticket['event_id']}": ["SELECT tenants", "SELECT events"],
         f"/events/{ticket['event_id']}.ics": ["SELECT tenants", "SELECT events"],
         f"/events/{ticket['event_id']}/tickets": [
-            *("SELECT tenants", "BEGIN", *in_a_snapshot, "COMMIT")
+            "SELECT tenants",
+            "BEGIN",
+            *in_a_snapshot,
+            "COMMIT",
         ],
     }.items():
         with statements() as found:

@@ -8,8 +8,16 @@ from tests.support.field_changes import change_each_alone
 from tests.support.field_values import TICKET_TYPE
 
 CONTRACT_FIELDS = {
-    *(*TICKET_TYPE, "id", "event_id", "status", "held", "sold", "available"),
-    *("obstacles", "created_at", "updated_at"),
+    *TICKET_TYPE,
+    "id",
+    "event_id",
+    "status",
+    "held",
+    "sold",
+    "available",
+    "obstacles",
+    "created_at",
+    "updated_at",
 }
 STATUSES = ("draft", "published", "canceled")
 

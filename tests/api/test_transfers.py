@@ -115,8 +115,18 @@ def test_a_wrong_offer_tells_nothing_more(acme, neighbour, held):
     offer = held.offer().json["offer"]
     other = credentials.transfer_offer("another-secret", ids.TRANSFER + offer[3:29])
     wrong = (
-        *("x", "to_", offer[:-1], offer + "0", offer.upper(), offer + "\n", "é" * 70, "\u202e"),
-        *(offer[:-1] + ("0" if offer[-1] != "0" else "1"), other, held.code, held.id),
+        "x",
+        "to_",
+        offer[:-1],
+        offer + "0",
+        offer.upper(),
+        offer + "\n",
+        "é" * 70,
+        "\u202e",
+        offer[:-1] + ("0" if offer[-1] != "0" else "1"),
+        other,
+        held.code,
+        held.id,
         f"to_{'0' * 26}_{'0' * 40}",
     )
     told = [accept(acme, each) for each in wrong] + [accept(neighbour, offer)]

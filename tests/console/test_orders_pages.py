@@ -85,9 +85,18 @@ def test_an_order_shows_its_money_payments_and_what_happened(acme, node, reader)
     page = reader.get(f"{ORDERS}/{buyer.intent['id']}").text
     payments = acme.api().get(f"{acme.path}/intents/{buyer.intent['id']}").json["payments"]
     for said in (
-        *("5.99 USDC", "0.99 USDC", "Paid too much", payments[0]["tx_hash"], "Local"),
-        *("Ordered", "Order confirmed", "Ticket issued", "Ada Lovelace"),
-        *("Refund due", f"/console/refunds/{buyer.intent['id']}", buyer.intent["address"]),
+        "5.99 USDC",
+        "0.99 USDC",
+        "Paid too much",
+        payments[0]["tx_hash"],
+        "Local",
+        "Ordered",
+        "Order confirmed",
+        "Ticket issued",
+        "Ada Lovelace",
+        "Refund due",
+        f"/console/refunds/{buyer.intent['id']}",
+        buyer.intent["address"],
     ):
         assert said in page, said
 

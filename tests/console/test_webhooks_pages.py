@@ -154,8 +154,11 @@ def test_changes_of_webhooks_are_recorded(acme, console, webhook, here):
     entries = acme.api().get(f"{acme.path}/audit-log?subject={webhook.id}").json["data"]
     actions = [each["action"].removeprefix("webhooks_") for each in entries]
     assert actions == [
-        *("delete_webhook", "resend_to_webhook"),
-        *("rotate_webhook", "change_webhook", "create_webhook"),
+        "delete_webhook",
+        "resend_to_webhook",
+        "rotate_webhook",
+        "change_webhook",
+        "create_webhook",
     ]
 
 

@@ -302,9 +302,18 @@ def test_nothing_but_what_is_asked_for_is_read(app, node, facilitator, monkeypat
 
     # Without any of these, a plan is wrong.
     for index in (
-        *("events_by_start", "intents_deep", "payments_of_block", "refunds_of_intent"),
-        *("refunds_of_log", "refund_addresses_of_intent", "intents_waived", "intents_refunded"),
-        *("intents_refund_pending", "intents_to_search", "intents_canceled", "refunds_of_block"),
+        "events_by_start",
+        "intents_deep",
+        "payments_of_block",
+        "refunds_of_intent",
+        "refunds_of_log",
+        "refund_addresses_of_intent",
+        "intents_waived",
+        "intents_refunded",
+        "intents_refund_pending",
+        "intents_to_search",
+        "intents_canceled",
+        "refunds_of_block",
     ):
         database.execute_sql(f"DROP INDEX {index}")
         assert faults_of(Explainer(), statements), index

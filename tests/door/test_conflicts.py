@@ -106,7 +106,10 @@ def test_a_conflict_is_recorded_for_whatever_the_verdict_is(door, gate, neighbou
     assert gate.results(scan)[0]["outcome"] == "conflict"
     assert gate.outcome(code="x", decided="admitted") == "conflict"
     assert {each.verdict for each in Scan.select()} == {
-        *("void", "suspended", "superseded", "unknown")
+        "void",
+        "suspended",
+        "superseded",
+        "unknown",
     }
     assert {now(each).redeemed_at for each in (void, suspended, old)} == {None}
     # A ticket of another event was never let in by this door.

@@ -53,7 +53,10 @@ def test_it_is_read_in_order_page_by_page(acme, orders):
     found = feed(acme, limit=4)
     assert [each["sequence"] for each in found] == list(range(1, 17))
     assert [each["type"] for each in found[:4]] == [
-        *("event.published", "intent.created", "intent.confirmed", "admission.issued")
+        "event.published",
+        "intent.created",
+        "intent.confirmed",
+        "admission.issued",
     ]
     assert len({each["id"] for each in found}) == 16
     assert feed(acme, after=14) == found[14:]
@@ -163,16 +166,19 @@ def test_after_a_restore_new_ones_come_after_every_position_that_a_reader_may_kn
 @pytest.mark.parametrize(
     "query",
     [
-        *("after=-1", "after=x", "after=", "after=9007199254740992", "after=1.0", "after=1e3"),
-        *(
-            "limit=0",
-            "limit=101",
-            "type=nothing",
-            "type=",
-            "cursor=x",
-            "since=1",
-            "after=1&after=2",
-        ),
+        "after=-1",
+        "after=x",
+        "after=",
+        "after=9007199254740992",
+        "after=1.0",
+        "after=1e3",
+        "limit=0",
+        "limit=101",
+        "type=nothing",
+        "type=",
+        "cursor=x",
+        "since=1",
+        "after=1&after=2",
     ],
 )
 def test_odd_queries_are_refused(acme, query):

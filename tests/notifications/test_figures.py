@@ -97,8 +97,12 @@ def test_failing_endpoints_are_named_and_only_so_many(api, feed, monkeypatch):
 def test_mails_that_wait_and_mails_that_were_dropped_are_counted(api, feed):
     now = clock.now()
     for status, ended_at in (
-        *(("waiting", None), ("waiting", None), ("sent", now), ("dropped", now)),
-        *(("dropped", now - timedelta(hours=23)), ("dropped", now - timedelta(hours=25))),
+        ("waiting", None),
+        ("waiting", None),
+        ("sent", now),
+        ("dropped", now),
+        ("dropped", now - timedelta(hours=23)),
+        ("dropped", now - timedelta(hours=25)),
     ):
         Mail.create(
             id=ids.new(ids.MAIL),

@@ -121,7 +121,9 @@ class TestAtTheDoor:
         assert gate.results(undo(scan))[0]["outcome"] == "nothing_to_undo"
         assert gate.outcome(code=admission.code) == "admitted"
         assert news.types() == [
-            *("admission.redeemed", "admission.redeem_undone", "admission.redeemed")
+            "admission.redeemed",
+            "admission.redeem_undone",
+            "admission.redeemed",
         ]
 
     def test_a_conflict_that_takes_the_place_leaves_somebody_inside(self, acme, door):

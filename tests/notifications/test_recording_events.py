@@ -97,7 +97,10 @@ def test_a_canceled_event_is_one_fact_with_counts_and_one_for_each_order(acme, n
     assert set_status(acme, event, "canceled").status_code == 200
     happened = news.all()
     assert [type for type, _ in happened] == [
-        *("intent.canceled", "refund.due", "refund.due", "event.canceled")
+        "intent.canceled",
+        "refund.due",
+        "refund.due",
+        "event.canceled",
     ]
     (_, canceled), *refunds, (_, counts) = happened
     assert canceled["intent_id"] == waiting.intent["id"]

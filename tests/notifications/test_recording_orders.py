@@ -50,8 +50,11 @@ def test_an_order_is_created_seen_and_confirmed(three_deep, app, acme, node, new
         buyer.purchase()
     about = [(type, data) for type, data in news.all() if "intent_id" in data]
     assert [type for type, _ in about] == [
-        *("intent.created", "intent.processing", "intent.confirmed"),
-        *("admission.issued", "admission.issued"),
+        "intent.created",
+        "intent.processing",
+        "intent.confirmed",
+        "admission.issued",
+        "admission.issued",
     ]
     assert about[2][1] == {
         "intent_id": buyer.intent["id"],

@@ -202,8 +202,12 @@ def test_the_audit_log_has_every_change_and_no_secret(webhook, log_of):
     webhook.api.delete(webhook.path)
     entries = log_of(webhook.id)
     assert [each["action"].removeprefix("webhooks_") for each in entries] == [
-        *("delete_webhook", "resend_to_webhook", "enable_webhook", "change_webhook"),
-        *("rotate_webhook", "create_webhook"),
+        "delete_webhook",
+        "resend_to_webhook",
+        "enable_webhook",
+        "change_webhook",
+        "rotate_webhook",
+        "create_webhook",
     ]
     deleted, resent, enabled, updated, _, _ = entries
     assert deleted["before"]["url"] == changed["url"] and deleted["after"]["url"] is None

@@ -22,7 +22,8 @@ def test_notifications_are_queued_again_by_their_ids_once_each(acme, webhook):
     assert [each["notification_id"] for each in queued] == [third.id, first.id]
     assert {each["status"] for each in queued} == {"waiting"}
     assert [each.sequence for each in WebhookDelivery.select().order_by(WebhookDelivery.id)] == [
-        *(third.sequence, first.sequence)
+        third.sequence,
+        first.sequence,
     ]
     assert second.id not in json.dumps(queued)
 

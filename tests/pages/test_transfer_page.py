@@ -73,8 +73,13 @@ def test_it_says_what_is_offered_and_what_accepting_means(path, api):
     page = api.get(path)
     assert page.status_code == 200
     for shown in (
-        *("Summer Concert", "Main Hall", "(Europe/Berlin)", "Seat", "Acme"),
-        *("The old ticket ends at once.", "the buyer of the order, not to you"),
+        "Summer Concert",
+        "Main Hall",
+        "(Europe/Berlin)",
+        "Seat",
+        "Acme",
+        "The old ticket ends at once.",
+        "the buyer of the order, not to you",
         "You can accept it until",
     ):
         assert shown in page.text, shown
@@ -230,9 +235,21 @@ def test_a_wrong_offer_says_nothing(acme, neighbour, held, offer, api, send, for
     filled_in = form()
     other = credentials.transfer_offer("another-secret", ids.TRANSFER + offer[3:29])
     wrong = (
-        *("x", "to_", offer[:-1], offer + "0", offer.upper(), offer + "%0A", offer + "%00"),
-        *(offer[:-1] + ("0" if offer[-1] != "0" else "1"), other, held.code, held.id),
-        *(f"to_{'0' * 26}_{'0' * 40}", "%FF", "%E2%80%AE", "x" * 5000),
+        "x",
+        "to_",
+        offer[:-1],
+        offer + "0",
+        offer.upper(),
+        offer + "%0A",
+        offer + "%00",
+        offer[:-1] + ("0" if offer[-1] != "0" else "1"),
+        other,
+        held.code,
+        held.id,
+        f"to_{'0' * 26}_{'0' * 40}",
+        "%FF",
+        "%E2%80%AE",
+        "x" * 5000,
     )
     for each in wrong:
         for page in (api.get(f"/x/{each}"), send(f"/x/{each}", filled_in)):

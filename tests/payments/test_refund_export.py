@@ -164,8 +164,16 @@ def refunds(tmp_path):
     path = tmp_path / "refunds.csv"
     rows = [
         (
-            *(f"int_{index}", derive_address(anvil.SELLER_XPUB, index), f"0/{index}", "31337"),
-            *(anvil.TOKEN_ADDRESS, str(PRICE + 7), to, "7", "0", send),
+            f"int_{index}",
+            derive_address(anvil.SELLER_XPUB, index),
+            f"0/{index}",
+            "31337",
+            anvil.TOKEN_ADDRESS,
+            str(PRICE + 7),
+            to,
+            "7",
+            "0",
+            send,
         )
         for index, (to, send) in enumerate(
             [(FRIEND_ADDRESS, "yes"), (STRANGER_ADDRESS, "yes"), ("", "no_refund_address")], start=1

@@ -13,11 +13,30 @@ PROBLEM = "application/problem+json"
 JSON = {"Content-Type": "application/json"}
 LIMIT = 64 * 1024
 NOT_JSON = (
-    *(b"", b" ", b"{", b"{}}", b"{} {}", b"nonsense", b"{'title': 1}", b'{"title": 01}', b"[1,]"),
-    *(b'{"title": NaN}', b'{"title": Infinity}', b'{"title": -Infinity}', b'{"title": "\n"}'),
-    *(b'{"title": "a", "title": "b"}', b'{"a": {"b": 1, "b": 1}}', b'{"title": "\xff"}', b"\xff"),
-    *(b"\xef\xbb\xbf{}", '{"title": "a"}'.encode("utf-16"), '{"title": "a"}'.encode("utf-32-le")),
-    *(b"[" * 60_000, b'{"a":' * 10_000, b"[" * 30_000 + b"]" * 30_000, b"1" * 60_000),
+    b"",
+    b" ",
+    b"{",
+    b"{}}",
+    b"{} {}",
+    b"nonsense",
+    b"{'title': 1}",
+    b'{"title": 01}',
+    b"[1,]",
+    b'{"title": NaN}',
+    b'{"title": Infinity}',
+    b'{"title": -Infinity}',
+    b'{"title": "\n"}',
+    b'{"title": "a", "title": "b"}',
+    b'{"a": {"b": 1, "b": 1}}',
+    b'{"title": "\xff"}',
+    b"\xff",
+    b"\xef\xbb\xbf{}",
+    '{"title": "a"}'.encode("utf-16"),
+    '{"title": "a"}'.encode("utf-32-le"),
+    b"[" * 60_000,
+    b'{"a":' * 10_000,
+    b"[" * 30_000 + b"]" * 30_000,
+    b"1" * 60_000,
 )
 
 

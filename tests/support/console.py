@@ -44,7 +44,13 @@ def sign_in(organizer: Organizer, role: str = "admin", email: str = "ada@example
     """Add a member with this role, and sign them in."""
     cli(
         organizer.app,
-        *("members", "add", organizer.slug, email, "--role", role, "--password-stdin"),
+        "members",
+        "add",
+        organizer.slug,
+        email,
+        "--role",
+        role,
+        "--password-stdin",
         stdin=PASSWORD + "\n",
     )
     return signed_in(organizer, email)

@@ -12,8 +12,18 @@ Facts = Counter[tuple[str, str]]
 """How often each fact happened: its type, and the id of what it is about."""
 
 EVENT_FIELDS = (
-    *("title", "slug", "description", "type", "venue", "start_at", "end_at", "timezone"),
-    *("online_join_url", "capacity", "doors_open_at", "transfers_end_at"),
+    "title",
+    "slug",
+    "description",
+    "type",
+    "venue",
+    "start_at",
+    "end_at",
+    "timezone",
+    "online_join_url",
+    "capacity",
+    "doors_open_at",
+    "transfers_end_at",
 )
 RECORDED = "('processing', 'confirmed', 'expired', 'canceled', 'reversed')"
 
@@ -71,11 +81,17 @@ NOTED = (
     ),
     ("admissions", "UPDATE", "'admission.voided'", "id", _VOIDED),
     (
-        *("admissions", "UPDATE", "'admission.redeemed'", "id"),
+        "admissions",
+        "UPDATE",
+        "'admission.redeemed'",
+        "id",
         "OLD.redeemed_by IS NULL AND NEW.redeemed_by IS NOT NULL",
     ),
     (
-        *("admissions", "UPDATE", "'admission.redeem_undone'", "id"),
+        "admissions",
+        "UPDATE",
+        "'admission.redeem_undone'",
+        "id",
         "OLD.redeemed_by IS NOT NULL AND NEW.redeemed_by IS NULL",
     ),
     ("transfers", "INSERT", "'admission.transfer_offered'", "admission_id", "TRUE"),

@@ -33,7 +33,8 @@ SCAN = {
     "at": EPOCH,
 }
 HOOK_URL = text(
-    *(1, 2048),
+    1,
+    2048,
     free=False,
     good=("https://a.example/", "https://a.example:8443/" + "x" * 2025),
     bad=("javascript:alert(1)", "//a.example", "a.example", "https://", "x", "https://a.b/ c"),
@@ -92,7 +93,8 @@ CASES = {
     "InvitationAccept": {
         "invitation": text(1, 200),
         "password": text(
-            *(12, 128),
+            12,
+            128,
             free=False,
             good=("x" * 12, "x" * 128, RIGHT_TO_LEFT * 2, " " * 12),
             bad=("x" * 11,),
@@ -170,7 +172,7 @@ QUERIES = {
     "/intents": {
         **PAGE,
         "status": option(
-            *("awaiting_payment", "processing", "confirmed", "expired", "canceled", "reversed")
+            "awaiting_payment", "processing", "confirmed", "expired", "canceled", "reversed"
         ),
         "event_id": ID,
         "flag": option("underpaid", "overpaid", "paid_late", "duplicate", "reorged"),

@@ -44,8 +44,12 @@ def open_shop(acme: Organizer, node: anvil.Anvil) -> Shop:
     seat = acme.ticket(sale, capacity=None)
     free = acme.ticket(sale, price_amount=0, chain_id=None, capacity=None)
     tickets = [
-        *(seat, free, acme.ticket(sale, capacity=1), acme.ticket(sale, status="draft")),
-        *(acme.ticket(sale, sales_start_at=in_days(9)), acme.ticket(draft)),
+        seat,
+        free,
+        acme.ticket(sale, capacity=1),
+        acme.ticket(sale, status="draft"),
+        acme.ticket(sale, sales_start_at=in_days(9)),
+        acme.ticket(draft),
     ]
     ada = {"email": "ada@example.org", "name": "Ada"}
     waiting, paid, too_much, given_up = (acme.buyer(seat, buyer=ada) for _ in range(4))

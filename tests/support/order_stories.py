@@ -155,9 +155,24 @@ STORIES: Mapping[str, Story] = MappingProxyType(
     {
         story.__name__.removeprefix("_"): story
         for story in (
-            *(_free, _unpaid, _unseen, _part, _fell_back, _processing),
-            *(_confirmed, _overpaid, _waived, _voided, _event_canceled, _reversed),
-            *(_expired, _owed, _pending, _stated, _returned, _canceled),
+            _free,
+            _unpaid,
+            _unseen,
+            _part,
+            _fell_back,
+            _processing,
+            _confirmed,
+            _overpaid,
+            _waived,
+            _voided,
+            _event_canceled,
+            _reversed,
+            _expired,
+            _owed,
+            _pending,
+            _stated,
+            _returned,
+            _canceled,
         )
     }
 )

@@ -31,10 +31,28 @@ from ticketing.too_many import TooManyFree, TooManyOrders, TooManyRequests, TooM
 from ticketing.web.idempotency import HEADER, MIN_ANONYMOUS_LENGTH
 
 ERRORS: tuple[type[TicketingError], ...] = (
-    *(Invalid, NotFound, KeyRequired, SoldOut, SalesNotStarted, SalesEnded, BelowMinimum),
-    *(AboveMaximum, OverMaxAmount, NotPayable, TooMuchUnpaid, TooManyOrders, TooManyFree),
-    *(PaymentRequired, IntentExpired, IntentCanceled, IntentReversed, IntentNotCancelable),
-    *(KeyReused, StillRunning, TooManyRequests, ChainUnavailable),
+    Invalid,
+    NotFound,
+    KeyRequired,
+    SoldOut,
+    SalesNotStarted,
+    SalesEnded,
+    BelowMinimum,
+    AboveMaximum,
+    OverMaxAmount,
+    NotPayable,
+    TooMuchUnpaid,
+    TooManyOrders,
+    TooManyFree,
+    PaymentRequired,
+    IntentExpired,
+    IntentCanceled,
+    IntentReversed,
+    IntentNotCancelable,
+    KeyReused,
+    StillRunning,
+    TooManyRequests,
+    ChainUnavailable,
 )
 """What a buyer can meet."""
 

@@ -84,8 +84,13 @@ class OrderView:
         """What the page shows of the order that can change. static/pages/order.js writes it too."""
         intent = self.intent
         parts = (
-            *(intent.status, intent.amount_received, intent.amount_due, intent.confirmations),
-            *(intent.refund_due, intent.refund_pending, len(intent.refunds)),
+            intent.status,
+            intent.amount_received,
+            intent.amount_due,
+            intent.confirmations,
+            intent.refund_due,
+            intent.refund_pending,
+            len(intent.refunds),
             intent.refund_address or "",
         )
         return " ".join(map(str, parts))

@@ -9,8 +9,15 @@ from ticketing.pages.blueprint import HEADERS
 
 _FOR_PROGRAMS = frozenset(
     [
-        *("v1", "mcp", "static", "openapi.json", "llms.txt", "robots.txt"),
-        *("healthz", "readyz", "metrics"),
+        "v1",
+        "mcp",
+        "static",
+        "openapi.json",
+        "llms.txt",
+        "robots.txt",
+        "healthz",
+        "readyz",
+        "metrics",
     ],
 )
 """The first words of paths that programs ask for."""

@@ -9,8 +9,17 @@ from ticketing.pages.console import account, after_sale, catalog, settings, sign
 from ticketing.pages.paths import SlugConverter, TenantConverter
 
 SURFACES = (
-    *(home.blp, events.blp, orders.blp, tickets.blp, transfers.blp, door.blp, assets.blp),
-    *(sign_in.blp, sign_in.signed_in, account.blp, settings.blp),
+    home.blp,
+    events.blp,
+    orders.blp,
+    tickets.blp,
+    transfers.blp,
+    door.blp,
+    assets.blp,
+    sign_in.blp,
+    sign_in.signed_in,
+    account.blp,
+    settings.blp,
     *catalog.SURFACES,
     *after_sale.SURFACES,
 )

@@ -29,7 +29,10 @@ BEARER: dict[str, list[str]] = {"jwt": []}
 API_KEY: dict[str, list[str]] = {"apiKey": []}
 
 ERRORS: list[type[TicketingError]] = [
-    *(Unauthenticated, InsufficientRole, WrongTenant, TooManyRequests)
+    Unauthenticated,
+    InsufficientRole,
+    WrongTenant,
+    TooManyRequests,
 ]
 
 

@@ -211,7 +211,9 @@ class Watcher:
             raise ChainMoved("the node contradicts itself")
         log.warning(
             "chain %s: reorganized after block %s; %s blocks are read again",
-            *(self.chain.chain_id, ancestor.number, cursor.number - ancestor.number),
+            self.chain.chain_id,
+            ancestor.number,
+            cursor.number - ancestor.number,
         )
         held = payments.blocks_after(self.chain.chain_id, ancestor.number)
         there = self._hashes(number for number in held if number <= head.number)

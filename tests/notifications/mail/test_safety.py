@@ -54,8 +54,14 @@ def test_hostile_names_stay_text(acme, server, text):
     mail = server.only()
     # Nothing was added to the headers.
     assert sorted(name.lower() for name in mail) == [
-        *("auto-submitted", "content-type", "date", "from", "message-id", "mime-version"),
-        *("subject", "to"),
+        "auto-submitted",
+        "content-type",
+        "date",
+        "from",
+        "message-id",
+        "mime-version",
+        "subject",
+        "to",
     ]
     assert server.recipients == [ADA["email"]]
     assert [each.addr_spec for each in mail["From"].addresses] == [SENDER]
@@ -142,7 +148,8 @@ class TestReissue:
         (entry,) = acme.api().get(f"{acme.path}/audit-log", query_string=query).json["data"]
         assert entry["after"]["email"] == "zaphod@example.org"
         assert {name for name in database.get_tables() if "zaphod" in rows_of(name)} == {
-            *("mails", "trail_people")
+            "mails",
+            "trail_people",
         }
         erased = acme.api().post(f"{acme.path}/admissions/{admission.id}/erase")
         assert erased.status_code == 200

@@ -41,7 +41,7 @@ offers = event("offer", who)
 canceled_offers = event("cancel_offer", who)
 acceptances = event("accept", which)
 of_admissions = st.one_of(
-    *(voids, voids, reissues, names, offers, offers, canceled_offers, acceptances, acceptances)
+    voids, voids, reissues, names, offers, offers, canceled_offers, acceptances, acceptances
 )
 
 # Refunds.
@@ -66,7 +66,11 @@ scanned = st.tuples(who, ways, st.booleans(), ago)
 scans = event("scan", who, st.lists(scanned, min_size=1, max_size=4))
 undos = event("undo", who, which, ago)
 at_the_door = st.one_of(
-    *(scans, scans, undos, event("send_again", who, which), event("sync", who)),
+    scans,
+    scans,
+    undos,
+    event("send_again", who, which),
+    event("sync", who),
 )
 
 # The chain, the node and the workers.
@@ -102,8 +106,21 @@ looks = event("look_after_silence", st.integers(0, 1))
 
 anything = st.one_of(
     event("look_after_silence", st.just(2)),
-    *(preflights, payments, purchases, cancelations, mining, reorganizations, times, nodes, terms),
-    *(ends_of_sale, sizes, invitations, of_admissions, of_refunds, at_the_door),
+    preflights,
+    payments,
+    purchases,
+    cancelations,
+    mining,
+    reorganizations,
+    times,
+    nodes,
+    terms,
+    ends_of_sale,
+    sizes,
+    invitations,
+    of_admissions,
+    of_refunds,
+    at_the_door,
 )
 interruptions = st.one_of(event("kill"), event("lose_connection"))
 mishaps = st.tuples(

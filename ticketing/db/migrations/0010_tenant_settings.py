@@ -7,7 +7,12 @@ from playhouse.migrations import MigrationError
 from ticketing.constants import RESERVED_SLUGS
 
 COLUMNS = (
-    *("contact_email", "website", "terms_url", "privacy_url", "legal_address", "accent_color"),
+    "contact_email",
+    "website",
+    "terms_url",
+    "privacy_url",
+    "legal_address",
+    "accent_color",
 )
 
 

@@ -14,7 +14,16 @@ from ticketing.pages.console import (
 )
 
 SURFACES = (
-    *(orders.blp, orders.erasing, attendees.blp, attendees.erasing, guests.blp),
-    *(refunds.blp, door.blp, exports.blp),
-    *(people.blp, keys.blp, webhooks.blp, audit_log.blp),
+    orders.blp,
+    orders.erasing,
+    attendees.blp,
+    attendees.erasing,
+    guests.blp,
+    refunds.blp,
+    door.blp,
+    exports.blp,
+    people.blp,
+    keys.blp,
+    webhooks.blp,
+    audit_log.blp,
 )

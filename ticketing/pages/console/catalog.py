@@ -3,6 +3,10 @@
 from ticketing.pages.console import event_forms, events, overview, ticket_types, wallet
 
 SURFACES = (
-    *(overview.blp, events.blp, event_forms.blp),
-    *(ticket_types.blp, ticket_types.form_blp, wallet.blp),
+    overview.blp,
+    events.blp,
+    event_forms.blp,
+    ticket_types.blp,
+    ticket_types.form_blp,
+    wallet.blp,
 )

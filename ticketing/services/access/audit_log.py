@@ -15,8 +15,15 @@ _SHOWN_ONCE = frozenset({"key", "secret", "invitation_url"})
 """Fields with a new secret, in the response that creates it only."""
 
 _LEFT_OUT = _SHOWN_ONCE | {
-    *("updated_at", "last_used_at", "held", "sold", "available", "obstacles", "next_index"),
-    *("delivered", "position"),
+    "updated_at",
+    "last_used_at",
+    "held",
+    "sold",
+    "available",
+    "obstacles",
+    "next_index",
+    "delivered",
+    "position",
 }
 """Fields that are not recorded: secrets, and values that others change too."""
 

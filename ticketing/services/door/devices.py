@@ -26,15 +26,29 @@ SEEN_EVERY = timedelta(minutes=1)
 
 # Not the description, which can be long: each scan reads these.
 EVENT_COLUMNS = (
-    *(Event.id, Event.tenant, Event.title, Event.venue, Event.start_at, Event.end_at),
-    *(Event.timezone, Event.doors_open_at, Event.status, Event.created_at),
+    Event.id,
+    Event.tenant,
+    Event.title,
+    Event.venue,
+    Event.start_at,
+    Event.end_at,
+    Event.timezone,
+    Event.doors_open_at,
+    Event.status,
+    Event.created_at,
 )
 
 
 _DEVICE_COLUMNS = (
-    *(DoorDevice.id, DoorDevice.tenant, DoorDevice.event, DoorDevice.gate, DoorDevice.show_names),
-    *(DoorDevice.paired_at, DoorDevice.token_digest),
-    *(DoorDevice.last_seen_at, DoorDevice.unsynced),
+    DoorDevice.id,
+    DoorDevice.tenant,
+    DoorDevice.event,
+    DoorDevice.gate,
+    DoorDevice.show_names,
+    DoorDevice.paired_at,
+    DoorDevice.token_digest,
+    DoorDevice.last_seen_at,
+    DoorDevice.unsynced,
 )
 
 

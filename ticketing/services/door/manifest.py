@@ -29,8 +29,13 @@ _GZIP_LEVEL = 5
 _GZIP_FORMAT = zlib.MAX_WBITS | 16
 
 _COLUMNS = (
-    *(Admission.id, Admission.generation, Admission.status, Admission.ticket_type),
-    *(Admission.redeemed_at, Admission.code, Admission.holder_name),
+    Admission.id,
+    Admission.generation,
+    Admission.status,
+    Admission.ticket_type,
+    Admission.redeemed_at,
+    Admission.code,
+    Admission.holder_name,
 )
 
 

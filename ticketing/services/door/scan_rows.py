@@ -15,9 +15,17 @@ from ticketing.models.door import Scan
 from ticketing.models.prepared import Prepared, prepared_insert
 
 _COLUMNS = (
-    *(Admission.id, Admission.event, Admission.ticket_type, Admission.intent),
-    *(Admission.code, Admission.status, Admission.generation, Admission.qr),
-    *(Admission.redeemed_at, Admission.redeemed_gate, Admission.redeemed_by),
+    Admission.id,
+    Admission.event,
+    Admission.ticket_type,
+    Admission.intent,
+    Admission.code,
+    Admission.status,
+    Admission.generation,
+    Admission.qr,
+    Admission.redeemed_at,
+    Admission.redeemed_gate,
+    Admission.redeemed_by,
 )
 
 insert = prepared_insert(Scan)

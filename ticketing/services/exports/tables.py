@@ -85,13 +85,28 @@ def _admissions(event_id: Any, after: Any) -> ModelSelect[Admission]:
 @Prepared
 def _orders(event_id: Any, after: Any) -> ModelSelect[PaymentIntent]:
     shown = (
-        *(PaymentIntent.id, PaymentIntent.created_at, PaymentIntent.status, PaymentIntent.flags),
-        *(PaymentIntent.ticket_type, PaymentIntent.quantity, PaymentIntent.currency),
-        *(PaymentIntent.unit_amount, PaymentIntent.amount, PaymentIntent.amount_received),
-        *(PaymentIntent.refund_due, PaymentIntent.refund_pending, PaymentIntent.refunded),
-        *(PaymentIntent.waived, PaymentIntent.ended_at, PaymentIntent.chain_id),
-        *(PaymentIntent.address, PaymentIntent.refund_address, PaymentIntent.buyer_name),
-        *(PaymentIntent.buyer_email, PaymentIntent.expires_at, PaymentIntent.confirmed_at),
+        PaymentIntent.id,
+        PaymentIntent.created_at,
+        PaymentIntent.status,
+        PaymentIntent.flags,
+        PaymentIntent.ticket_type,
+        PaymentIntent.quantity,
+        PaymentIntent.currency,
+        PaymentIntent.unit_amount,
+        PaymentIntent.amount,
+        PaymentIntent.amount_received,
+        PaymentIntent.refund_due,
+        PaymentIntent.refund_pending,
+        PaymentIntent.refunded,
+        PaymentIntent.waived,
+        PaymentIntent.ended_at,
+        PaymentIntent.chain_id,
+        PaymentIntent.address,
+        PaymentIntent.refund_address,
+        PaymentIntent.buyer_name,
+        PaymentIntent.buyer_email,
+        PaymentIntent.expires_at,
+        PaymentIntent.confirmed_at,
     )
     return (
         PaymentIntent.select(*shown, TicketType.name)

@@ -37,8 +37,12 @@ def record_all(tenant_id: str, facts: Iterable[Fact]) -> list[str]:
         now = _to_column(clock.now())
         rows = [
             (
-                *(ids.new(ids.NOTIFICATION), tenant_id, type.value, now),
-                *(_to_json(data), data.get("intent_id")),
+                ids.new(ids.NOTIFICATION),
+                tenant_id,
+                type.value,
+                now,
+                _to_json(data),
+                data.get("intent_id"),
             )
             for type, data in some
         ]

@@ -21,8 +21,13 @@ from ticketing.services.orders import admissions
 from ticketing.services.payments import settlement
 
 _OF_REFUND = (
-    *(PaymentIntent.id, PaymentIntent.tenant, PaymentIntent.event, PaymentIntent.currency),
-    *(PaymentIntent.chain_id, PaymentIntent.refund_due, PaymentIntent.refund_pending),
+    PaymentIntent.id,
+    PaymentIntent.tenant,
+    PaymentIntent.event,
+    PaymentIntent.currency,
+    PaymentIntent.chain_id,
+    PaymentIntent.refund_due,
+    PaymentIntent.refund_pending,
 )
 
 

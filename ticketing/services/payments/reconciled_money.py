@@ -83,9 +83,14 @@ def refunded_is_refunds(scope: Scope) -> Found:
 def every_unit_accounted(scope: Scope) -> Found:
     """What was received is kept, owed, refunded or waived."""
     query = PaymentIntent.select(
-        *(PaymentIntent.id, PaymentIntent.status, PaymentIntent.amount),
-        *(PaymentIntent.amount_received, PaymentIntent.refunded),
-        *(PaymentIntent.refund_due, PaymentIntent.refund_pending, _REFUND_DUE),
+        PaymentIntent.id,
+        PaymentIntent.status,
+        PaymentIntent.amount,
+        PaymentIntent.amount_received,
+        PaymentIntent.refunded,
+        PaymentIntent.refund_due,
+        PaymentIntent.refund_pending,
+        _REFUND_DUE,
     ).where(_UNACCOUNTED)
     for intent, *numbers in first(query, PaymentIntent, scope):
         yield (

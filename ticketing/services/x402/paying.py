@@ -69,8 +69,11 @@ def _check_terms(intent: PaymentIntent, payment: Payment, config: Config) -> Non
     accepted = (payment.network, payment.asset, payment.pay_to, payment.name, payment.version)
     domain = market.domain
     required = (
-        *(market.network, terms.token_address, terms.address),
-        *(domain.name, domain.version),
+        market.network,
+        terms.token_address,
+        terms.address,
+        domain.name,
+        domain.version,
     )
     is_due = payment.amount == requirements.amount_of(intent)
     if accepted != required or not (is_due or _was_tried(intent, payment)):
