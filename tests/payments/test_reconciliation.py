@@ -20,7 +20,6 @@ from ticketing.db.connection import database, is_sqlite
 from ticketing.models.admissions import Admission
 from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.services.payments import reconciliation
-from ticketing.services.payments.reconciled_rows import BREACHES_PER_RULE
 
 
 @pytest.fixture
@@ -250,7 +249,7 @@ def test_no_more_than_a_hundred_breaches_of_a_rule_are_told(acme):
     for quantity in (100, 1):
         assert acme.buyer(ticket, quantity=quantity).purchase().status_code == 200
     Admission.update(status="suspended").execute()
-    assert len(seen_by(acme)) == BREACHES_PER_RULE == 100
+    assert len(seen_by(acme)) == reconciliation.BREACHES_PER_RULE == 100
 
 
 def test_an_unknown_tenant_is_told_in_one_sentence(acme):
