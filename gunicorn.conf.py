@@ -15,7 +15,7 @@ from typing import Any
 from ticketing.config import load
 from ticketing.constants import LOOKS_AT_ONCE
 from ticketing.environment import ConfigError
-from ticketing.server.worker import STOPS
+from ticketing.server import supported
 from ticketing.services.access.rate_limits import Limiter
 from ticketing.web.precedence import comes_first
 
@@ -39,7 +39,7 @@ if os.environ.get("TICKETING_METRICS_OF") != str(os.getpid()):
 
 bind = f"0.0.0.0:{_config.port}"
 workers = _config.web_concurrency
-worker_class = "ticketing.server.worker.Worker"
+worker_class = "ticketing.server.worker.Worker" if supported.IS_KNOWN else "gthread"
 threads = 2 * LOOKS_AT_ONCE  # half of them may wait for nodes
 worker_connections = 500  # the usual limit of 1,024 file descriptors leaves two per connection
 # `sendfile` stays unset: any value would disable it. ticketing/server/files.py sends files.
@@ -50,15 +50,18 @@ loglevel = _config.log_level.lower()
 
 
 # Between its fork and its signal handlers, a process would lose a signal to stop. So these signals
-# are blocked until the handlers are in place.
-block_signals = partial(signal.pthread_sigmask, signal.SIG_BLOCK, STOPS)
-unblock_signals = partial(signal.pthread_sigmask, signal.SIG_UNBLOCK, STOPS)
+# are blocked until the handlers are in place: see `post_worker_init`.
+_STOPS = {signal.SIGTERM, signal.SIGINT, signal.SIGQUIT}
+block_signals = partial(signal.pthread_sigmask, signal.SIG_BLOCK, _STOPS)
+unblock_signals = partial(signal.pthread_sigmask, signal.SIG_UNBLOCK, _STOPS)
 os.register_at_fork(before=block_signals, after_in_parent=unblock_signals)
 unblock_signals()  # SIGUSR2: the old gunicorn started this one with blocked signals
 
 
 def on_starting(server: Any) -> None:
-    """Exit at once if the port is in use, unless the sockets are inherited."""
+    """Warn of an unknown gunicorn. Exit if the port is in use, unless sockets are inherited."""
+    if not supported.IS_KNOWN:
+        server.log.warning(supported.WARNING)
     if "GUNICORN_FD" in os.environ or "LISTEN_FDS" in os.environ:
         return
     # --bind overrides `bind` above.
@@ -87,5 +90,10 @@ def pre_fork(server: object, worker: object) -> None:
 def post_fork(server: Any, worker: Any) -> None:
     """Set what the process must know. Create the metrics folder again if it was removed."""
     Limiter.processes = server.num_workers
-    worker.comes_first = comes_first
+    worker.comes_first = comes_first  # gunicorn's own worker ignores it
     os.makedirs(os.environ["PROMETHEUS_MULTIPROC_DIR"], mode=0o700, exist_ok=True)
+
+
+def post_worker_init(worker: object) -> None:
+    """Receive the signals to stop that came since the fork. The handlers are in place."""
+    unblock_signals()

@@ -1,18 +1,24 @@
-"""End the start with one sentence if the configuration is not supported by the worker."""
+"""Which gunicorn our worker runs on, and which configurations it refuses."""
 
 import sys
 from typing import Any
 
 import gunicorn
 
-SUPPORTED = "27.0.1"
-"""The only supported version of gunicorn, because the worker overrides private methods."""
+KNOWN = "27.0.1"
+"""The gunicorn our worker was written for: the worker overrides its private methods."""
+
+IS_KNOWN: bool = gunicorn.__version__ == KNOWN
+"""Whether our worker can run. Otherwise gunicorn.conf.py chooses gunicorn's own `gthread`."""
+
+WARNING = (
+    f"gunicorn {gunicorn.__version__} is not {KNOWN}: the service runs with gunicorn's own threads,"
+    " and a slow client holds one. Put a proxy in front that buffers requests and responses."
+)
 
 
 def check(cfg: Any) -> None:
-    """Exit if gunicorn has another version, or if `cfg` enables TLS or the PROXY protocol."""
-    if gunicorn.__version__ != SUPPORTED:
-        sys.exit(f"ticketing: install gunicorn {SUPPORTED}; this is {gunicorn.__version__}")
+    """Exit if `cfg` enables TLS or the PROXY protocol."""
     if cfg.is_ssl:
         sys.exit("ticketing: TLS is not supported; use a proxy, without --certfile and --keyfile")
     if cfg.proxy_protocol != "off":

@@ -9,7 +9,6 @@ each client. Above a maximum, the connection that has waited longest is closed.
 import errno
 import select
 import selectors
-import signal
 import socket
 import time
 from collections.abc import Callable
@@ -43,9 +42,6 @@ _READ_BYTES = 64 * 1024
 _FULL = (errno.EMFILE, errno.ENFILE)
 _GONE = (errno.EAGAIN, errno.ECONNABORTED)
 
-STOPS = {signal.SIGTERM, signal.SIGINT, signal.SIGQUIT}
-"""The signals that stop gunicorn."""
-
 
 class Worker(ThreadWorker):
     """Handles sockets in one loop, and runs the application in threads.
@@ -61,7 +57,7 @@ class Worker(ThreadWorker):
 
     @classmethod
     def check_config(cls, cfg: Any, log: Any) -> None:
-        """Exit for another version of gunicorn, TLS or the PROXY protocol."""
+        """Exit for TLS or the PROXY protocol."""
         supported.check(cfg)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -72,11 +68,6 @@ class Worker(ThreadWorker):
         self._next_look = 0.0
         # One buffer for all reads: the loop works on when requests have used up the memory.
         self._buffer = memoryview(bytearray(_READ_BYTES))
-
-    def init_signals(self) -> None:
-        """Install the handlers. Signals since the fork arrive now (see gunicorn.conf.py)."""
-        super().init_signals()
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
 
     def set_accept_enabled(self, enabled: bool) -> None:
         """Start or stop accepting. Before it stops, accept all connections in the queue.
