@@ -30,7 +30,11 @@ class Range:
 
 
 class RangeWidth:
-    """How many blocks one request covers. Failures halve it, successes double it."""
+    """How many blocks one request covers. Failures halve it, successes double it.
+
+    Example: a node refuses more than 500 blocks. 2000 fail, 1000 fail, 500 succeed. After 8 such
+    ranges 1000 are tried again, and fail: 500.
+    """
 
     def __init__(self) -> None:
         self.blocks = BLOCKS_PER_RANGE
@@ -75,6 +79,10 @@ class TransferReader:
 
         ChainMoved if the last block of a range changed while its logs were read. This also finds
         a node that lags: it answers with an empty list for blocks that it does not have.
+
+        Example: `first` is 101, `head` is block 5000, and the width is 2000. The ranges are 101 to
+        2100, 2101 to 4100, and 4101 to 5000. With `after` block 100, block 101 must be its child,
+        block 2101 the child of 2100, and block 4101 that of 4100.
         """
         wanted = sorted({recipient.lower() for recipient in recipients})
         while first <= head.number:
@@ -108,6 +116,8 @@ class TransferReader:
             _check_link(after, read_block(self._rpc, after.number + 1))
         logs: list[Log] = []
         for start in range(0, len(calls), FILTERS_PER_REQUEST):
+            # Also ask for the last block: a node that lags does not have it, and after a
+            # reorganization it has another hash. Then an empty list of logs proves nothing.
             some = [*calls[start : start + FILTERS_PER_REQUEST], header_call(last.number)]
             if after is not None:
                 some.append(header_call(after.number + 1))

@@ -3,6 +3,15 @@
 A request first claims its key. Its response is stored in the transaction of its effect, so after
 a crash there are both or neither. An abandoned claim expires after a minute. If the database fails
 during a request, its process deletes the claim as soon as the database is back.
+
+Example: Ada orders with key K, and her connection breaks before the response arrives.
+
+    10:00:00  her request claims K, creates the order, and stores its response 201 for K
+    10:00:05  she repeats the request: the stored 201 answers, and there is no second order
+    10:00:07  she uses K for two tickets instead of one: KeyReused
+
+If the process was killed before it stored the response, there is no order. A repeat gets
+StillRunning until 10:01:00. Then it takes over the claim and creates the order.
 """
 
 from __future__ import annotations
@@ -28,7 +37,12 @@ DELETED_AT_ONCE = 1000
 # The clock may be set back while a request runs.
 _EVER, _NEVER = datetime(2000, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 _not_given_up: dict[tuple[str, datetime], datetime] = {}
-"""Claims of this process that could not be deleted: digest, latest and earliest time of claim."""
+"""Claims of this process that could not be deleted: digest, latest and earliest time of claim.
+
+Example: at 10:00:00 a claim of K is sent, and the connection breaks. It may be stored or not. The
+entry `(K, 10:00:00): 10:00:00` lets the next request delete exactly this claim. The claim of a
+repeat at 10:00:05, which another process may be running, stays.
+"""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,15 @@
-"""The Idempotency-Key header of POST requests (draft-ietf-httpapi-idempotency-key-header)."""
+"""The Idempotency-Key header of POST requests (draft-ietf-httpapi-idempotency-key-header).
+
+A key belongs to one credential, method and path. Example, for the key K:
+
+    Ada's API key   POST .../apikeys {"name": "door"}   201, and the response is stored
+    the same again                                      201 from the store, "Idempotent-Replayed"
+    the same with {"name": "gate"}                      422 idempotency_key_reused
+    Bob's API key   POST .../apikeys {"name": "gate"}   another request: 201
+    Ada's API key   POST .../events  {...}              another request: 201
+
+Pages have the key in a hidden field instead: see `once`.
+"""
 
 import hashlib
 import re
@@ -67,6 +78,9 @@ def once(key: str, act: Callable[[], str]) -> str:
     `key` is the hidden key of the form. The same form again, as after a double click, returns the
     id of the first time. A form with other content is another one. Invalid for a malformed key.
     StillRunning if the first one takes long.
+
+    Example: a form with key K names the holder Ada, and is sent twice: `act` runs once. The person
+    goes back, changes Ada to Grace, and sends it with the same K: `act` runs again.
     """
     return _once(_claims_of_form(key), _claim_in_time, act)
 

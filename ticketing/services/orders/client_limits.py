@@ -62,6 +62,9 @@ def check(
     `client`: digests of its networks, from narrow to wide. The wider one has WIDE_FACTOR times the
     limits. A single order may exceed the limit of unpaid seats. Call it in the transaction of the
     order. TooMuchUnpaid, TooManyOrders, TooManyFree.
+
+    Example, with a limit of 10 unpaid seats: a client whose orders hold 8 may order 2 more, not 3.
+    All clients of its IPv6 /48 together may hold 30. A client that holds none may order 12.
     """
     limits = config.unpaid_per_address, config.orders_per_client, config.free_per_client
     if not any(limits):

@@ -56,7 +56,11 @@ class Held:
     chains: Mapping[int, ChainState]
 
     def is_under_pressure(self, quantity: int) -> bool:
-        """Return whether more than half of the unsold seats are held, without these `quantity`."""
+        """Return whether more than half of the unsold seats are held, without these `quantity`.
+
+        Example: of 10 seats, 4 are sold and 6 unsold. With 6 held, 2 of them for this order, 4 are
+        held for others: True. With 5 held, it is 3 of 6: False.
+        """
         stocks: list[TicketType | EventStock] = [self.ticket_type]
         if self.event_stock is not None:
             stocks.append(self.event_stock)

@@ -2,6 +2,10 @@
 
 An event with a capacity of its own has a row in `event_stock`. It changes before the ticket type.
 The parameter `capped_event` is the id of such an event. None: the event has no capacity.
+
+Example: of 10 seats, 2 are held and 7 sold. Two buyers want 1 each. The first UPDATE makes it 3 and
+7. The second one finds 3 + 7 + 1 > 10, changes no row, and its buyer gets SoldOut. When the first
+one is paid, `sell` makes it 2 and 8.
 """
 
 from __future__ import annotations

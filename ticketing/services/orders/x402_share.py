@@ -27,6 +27,8 @@ def check(held: Held, quantity: int) -> None:
     """Check the share of a ticket type, whose row is locked, with these `quantity`. X402ShareHeld.
 
     At least one seat is allowed. Without a capacity, of the ticket type or the event, all are.
+
+    Example: a ticket type has 200 seats, its event 100. Unpaid x402 orders may hold 10 of them.
     """
     capacities = [held.ticket_type.capacity]
     if held.event_stock is not None:

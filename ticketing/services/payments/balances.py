@@ -10,6 +10,11 @@
 
 A live order is paid when counted >= amount. Only a recorded refund, a waiver, or the removal of its
 payments reduces what is due. Amounts are micro-units.
+
+Example: Ada's order costs 10. She pays 4, then 8: received 12, kept 10, due 2. Until the 8 are
+final, the order is `processing`, and the 2 are pending. Later the organizer waives 1: counted 11,
+due 1. If a reorganization then removes the 8, the waiver ends with them: received 4, due 0, and
+the confirmed order becomes `reversed`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -70,6 +75,7 @@ class Balance:
         if status is IntentStatus.CANCELED:
             return status
         if status in SOLD:
+            # A payment that moved to a newer block is not final for a while: tickets stay valid.
             stays = status is IntentStatus.CONFIRMED and self.is_paid
             return IntentStatus.CONFIRMED if self.is_final or stays else IntentStatus.REVERSED
         if self.is_paid:
@@ -127,6 +133,7 @@ def add_up(
     deadline = max(_deadline(intent, canonical, completed), grace_until or intent.hold_until)
     ended = intent.status in (IntentStatus.EXPIRED, IntentStatus.CANCELED)
     late = [payment for payment in canonical if payment.block_time > deadline]
+    # `overpaid`: a surplus in the payment that completed the price. `duplicate`: payments after it.
     flags = {
         Flag.UNDERPAID: 0 < received < price,
         Flag.OVERPAID: at_completion > price,
@@ -172,6 +179,10 @@ def covering(
 
     None if the order owes an earlier refund, which stays due. None also if the order is unpaid
     even with that transfer, because more was refunded than received.
+
+    Example: an order of 10 received 4, expired, and owes them. A late transfer of 10 does not cover
+    it: 14 are owed. If the 4 were refunded first, the 10 cover it. Late transfers of 6 and 4 never
+    do.
     """
     decimals = intent.terms.decimals
     canonical = [payment for payment in payments if payment.canonical]
@@ -207,7 +218,12 @@ def received_before(position: Position, payments: Iterable[Payment], decimals: i
 
 
 def in_effect(waiver: Waiver, payments: Iterable[Payment], decimals: int) -> int:
-    """Return the part of a waiver whose payments are still on the chain."""
+    """Return the part of a waiver whose payments are still on the chain.
+
+    Example: an order of 10 received 17 up to block 50, and the 7 too many are waived. If a
+    reorganization removes 3 of the 17, 4 of the waiver remain. A payment in block 60 changes
+    nothing: what it adds is owed.
+    """
     removed = waiver.received - received_up_to(waiver.block_number, payments, decimals)
     return int(max(0, waiver.amount - max(0, removed)))
 
@@ -223,7 +239,11 @@ def _needed(intent: PaymentIntent) -> int:
 
 
 def _paid_block(intent: PaymentIntent, canonical: Sequence[Payment], waived: int) -> int | None:
-    """Return the block of the payment that completed what the order needs. None: not complete."""
+    """Return the block of the payment that completed what the order needs. None: not complete.
+
+    Example: an order of 10 is paid twice, in the blocks 5 and 7: the result is 5. After a refund of
+    10 it is 7, because now both payments are needed.
+    """
     decimals = intent.terms.decimals
     target = units.to_atomic(_needed(intent) + intent.refunded + waived, decimals)
     received = 0
@@ -241,7 +261,11 @@ def _atomic(payment: Payment, decimals: int) -> int:
 def _deadline(
     intent: PaymentIntent, canonical: Sequence[Payment], completed: Payment | None
 ) -> datetime:
-    """Extend the hold once, if the first payment was in time and at least half of the amount."""
+    """Extend the hold once, if the first payment was in time and at least half of the amount.
+
+    Example: an order of 10 is held until 18:00. A first payment of 5 at 17:59 extends that to
+    18:10. A first payment of 4 does not.
+    """
     deadline: datetime = intent.hold_until
     first = canonical[0] if canonical else None
     if first is None or first is completed or first.block_time > deadline:
@@ -250,7 +274,11 @@ def _deadline(
 
 
 def _grace(intent: PaymentIntent, received: int, as_of: Block) -> datetime | None:
-    """Give a removed payment time to return, starting when it was removed."""
+    """Give a removed payment time to return, starting when it was removed.
+
+    Example: at 18:00 a reorganization removes the 4 that a live order of 10 had received. Its seats
+    are held until 18:15 at least.
+    """
     granted: datetime | None = intent.grace_until
     if intent.status in LIVE and received < min(intent.amount, intent.amount_received):
         return as_of.time + REORG_GRACE

@@ -6,7 +6,7 @@ from ticketing.chain.answers import Block
 from ticketing.models.chains import ChainBlock
 
 KEPT = 512
-"""The number of blocks per chain. Each is the last of a range, so they reach further back."""
+"""How many block numbers the stored blocks reach back. Of each range, only its last is stored."""
 
 MOST_BLOCKS_BACK = KEPT // 2
 """The most blocks that a worker goes back by itself. One wrong response must not undo more."""

@@ -45,6 +45,10 @@ def book_range(
     `hashes` are those of the blocks after `after` with recorded payments. CursorMoved if the cursor
     is not at `after`, or if a payment was recorded in the meantime in a block that is not in
     `hashes`.
+
+    Example: the cursor is at block 100, and the worker has read the blocks 101 to 110. Meanwhile a
+    purchase recorded a payment in block 108. The worker has no hash of that block to check the
+    payment with, so it reads from 101 again.
     """
     with write_transaction():
         _lock_at(chain, after)
@@ -90,6 +94,10 @@ def rewind(chain: Chain, cursor: Block, ancestor: Block, hashes: Hashes) -> None
 
     `hashes` are the current ones of the blocks after `ancestor` with payments, if the chain still
     has blocks of these numbers. A payment whose block is still on the chain stays. CursorMoved.
+
+    Example: the cursor is at block 110, and the blocks from 105 on were replaced: the ancestor is
+    104. A payment in block 103 stays. One in block 106 is removed if that has another hash now; if
+    the chain has no block 106 yet, it stays until there is one.
     """
     with write_transaction():
         _lock_at(chain, cursor)
@@ -132,6 +140,7 @@ def book_view(intent: PaymentIntent, view: ChainView, *, to_drop: bool = False) 
         lock([intent.id])
         as_of = view.as_of
         if _is_outdated(terms.chain_id, view, cursor):
+            # Its blocks may be those that the worker has just removed.
             view = replace(view, transfers=[], hashes={})
             as_of = cursor or as_of
         elif cursor is not None and cursor.number > as_of.number:

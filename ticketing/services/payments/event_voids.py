@@ -110,7 +110,11 @@ def _owe_seats(orders: Expression) -> None:
 
 
 def _owe(orders: Expression) -> None:
-    """Make the prices of their voided seats owed to these confirmed orders."""
+    """Make the prices of their voided seats owed to these confirmed orders.
+
+    Example: an order of 2 seats at 5 received 12. Before, it owed 2. After both seats were voided,
+    it keeps 0 and owes 12.
+    """
     # Written like this, it does not lead Postgres to the orders of all events that owe something.
     owed = orders & (PaymentIntent.refund_due - PaymentIntent.refund_pending > 0)
     before = {intent.id for intent in PaymentIntent.select(PaymentIntent.id).where(owed)}

@@ -3,6 +3,10 @@
 It does if a new order at the time of the transfer would have succeeded: within a day, at a price
 that has not risen, while the ticket type was on sale, and with enough seats. Otherwise a refund is
 due. The decision is made once for each transfer.
+
+Example: Ada's order of 2 seats at 5 expired at 18:00. Her 10 arrive at 18:40. The order gets its
+seats if 2 are left, they cost 5 or less now, and the sale was open at 18:40. If only 1 is left,
+Ada is owed 10, also when more seats become free at 19:00.
 """
 
 from datetime import datetime
@@ -20,6 +24,8 @@ def take_seats(intent: PaymentIntent, transfer: Payment) -> bool:
     Return whether they are held. An order that lost its late payment still holds its seats.
     """
     if intent.status in LIVE:
+        # It was honoured before, and holds its seats for the grace time. To hold them again would
+        # count them twice.
         ticket_type = locked(
             TicketType.select().where(TicketType.id == intent.ticket_type_id)
         ).get()
@@ -27,6 +33,7 @@ def take_seats(intent: PaymentIntent, transfer: Payment) -> bool:
     capped_event = intent.capped_event
     if capped_event is not None and stock.hold_of_event(capped_event, intent.quantity) is None:
         return False
+    # Hold first, then judge: the hold locks the ticket type, so its price cannot change meanwhile.
     held = stock.hold(intent.ticket_type_id, intent.quantity)
     if held is None:
         if capped_event is not None:

@@ -7,6 +7,11 @@ has not got back. A transfer to the organizer's `recipient` counts.
 A transfer pays only what is owed from payments that lie before it on the chain. So an older
 transfer pays no newer debt, and newer payments do not hinder it. Times are those of the transfer's
 block. Amounts are micro-units.
+
+Example: an order costs 10. Wallet W pays 1 in block 100, exchange E pays 12 in block 101, so 3 are
+owed. Of a transfer of 5 in block 110, 3 count if it went to E, and 1 if it went to W, which sent no
+more. If it went to address X: 0, or 3 if the buyer stated X or the organizer names X as
+`recipient`. Of a transfer in block 100, nothing counts: nothing was owed yet.
 """
 
 from collections.abc import Sequence
@@ -74,11 +79,16 @@ def _room(
 
     What was given back up to any place must be owed from payments before that place. This must
     stay true for the later reductions too.
+
+    Example: an order of 10 received 12 in block 100 and 5 in block 120. A refund of 5 in block 130
+    counts already. Then a transfer in block 110 may count 2: that much was owed there, and 7 - 5 is
+    left in block 130. If that refund was 6, only 1 is left.
     """
     later = [each.position for each in reductions if each.position > position]
     return max(
         0,
         min(
+            # Before `place`, less than what is kept may have arrived. Then nothing was owed there.
             max(0, received_before(place, payments, decimals) - kept)
             - sum(each.amount for each in reductions if each.position <= place)
             for place in (position, *later)

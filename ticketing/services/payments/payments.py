@@ -174,6 +174,9 @@ def _take_out_moved(
 
     A transaction is in one block only. `only`: change only payments to these addresses. None: all.
     Return the intents concerned.
+
+    Example: transaction T paid 10 as log 3 of block 105. After a reorganization it is log 7 of
+    block 106. Without this, (T, 3) and (T, 7) would count as two payments of 10.
     """
     blocks = {transfer.tx_hash: transfer.block.hash for transfer in transfers}
     places = {(transfer.tx_hash, transfer.log_index) for transfer in transfers}

@@ -25,6 +25,7 @@ from ticketing.services.payments.payees import Debts, Reduction
 from ticketing.services.payments.refunds import RefundOwed
 
 _BLOCK_UNKNOWN: Position = (-1, 0)
+# A waiver writes off what payments up to its block left owed, so its place is after their logs.
 _AFTER_ALL_LOGS = 2**31
 
 
@@ -104,7 +105,11 @@ def _read(chain: Chain, tx_hash: str, token_address: str) -> tuple[Block, list[T
 
 
 def _count(intent: PaymentIntent, transfers: Sequence[Transfer], recipient: str | None) -> int:
-    """Record what counts of the transfers, in micro-units. RefundNotSeen if nothing does."""
+    """Record what counts of the transfers, in micro-units. RefundNotSeen if nothing does.
+
+    Example: Ada is owed 4 for order A and 7 for order B. One transfer sends her 10. For A it counts
+    4, and then for B the unused 6. For B, 1 stays due.
+    """
     debts = _debts_of(intent, recipient)
     due = left = intent.refund_due_now
     recorded = _recorded(intent, transfers)

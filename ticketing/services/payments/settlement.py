@@ -104,7 +104,10 @@ def settle_again(chain_id: int, intent_ids: Collection[str]) -> int:
 
 
 def deep_enough(chain_id: int, cursor: Block) -> list[str]:
-    """Return some intents whose payment or pending refund may be final now."""
+    """Return some intents whose payment or pending refund may be final now.
+
+    Example: a payment in block 100 needs 3 confirmations. It is final at cursor 102.
+    """
     counted = PaymentIntent.amount_received - PaymentIntent.refunded - PaymentIntent.waived
     kept = PaymentIntent.unit_amount * (PaymentIntent.quantity - PaymentIntent.seats_refunded)
     paid = _ids(
@@ -144,9 +147,14 @@ def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> N
     """Set the state of one locked intent from its payments. Call it in a transaction.
 
     `may_expire` False keeps a hold whose deadline has passed: the balance was not compared.
+
+    Example: an order of 10 awaits its payment, and a payment of 10 was recorded in a final block.
+    The order becomes `confirmed`: its seats are sold, its admissions are issued, and the facts are
+    recorded. The next call computes the same sums and writes nothing.
     """
     found = intents.payments_of(intent)
     waivers = waivers_of(intent)
+    # First decide on a late transfer: if it is honoured, `add_up` counts an ended order as paid.
     transfer = balances.covering(intent, found, waivers)
     if transfer is not None and late_orders.take_seats(intent, transfer):
         payments.decide([transfer], honoured=transfer)

@@ -98,6 +98,9 @@ def _is_as_booked(intent: PaymentIntent, balance: int, booked: int) -> bool:
 
     Withdrawals by the owner are not recorded. But the worker keeps the balance that it found last,
     and how far that was below the recorded payments.
+
+    Example: 10 are booked. A balance of 10 matches. A balance of 4 matches only once the worker has
+    found it: then the owner took 6.
     """
     is_as_found = str(balance) == intent.swept_balance
     return balance <= booked and (is_as_found or balance - booked == int(intent.swept_surplus or 0))

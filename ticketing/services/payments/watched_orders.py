@@ -75,6 +75,10 @@ def is_explained(intent: PaymentIntent, balance: int, booked: int) -> bool:
 
     A balance above `booked` is never explained: the logs are searched for the rest. A balance below
     it is explained if the owner took everything, or if nothing else changed since the last check.
+
+    Example: 10 are booked. At the first check, 10 or less are explained, 12 are not. It is 4: the
+    owner took 6. At the next check, 4 are explained, and 0: the owner took the rest. 7 are not: 3
+    arrived that are not booked.
     """
     surplus = balance - booked
     if surplus > 0 or intent.swept_balance is None:
@@ -113,6 +117,10 @@ def note_unexplained(intent: PaymentIntent, balance: int, booked: int, at: Block
     The search begins MOST_BLOCKS_BACK before the last block at which the balance was explained: a
     reorganization may have moved a payment there. If that block is unknown, or if the same balance
     was searched for before, all logs are read. A running search for the same balance continues.
+
+    Example: 10 were booked and explained at block 1000, and the balance is 15 at block 1400. Blocks
+    745 to 1400 are searched. If the 15 are still unexplained afterwards, all blocks since the order
+    was created are searched.
     """
     is_same = intent.swept_balance == str(balance)
     columns: dict[str, Any] = {"swept_at": at.time, "swept_surplus": str(balance - booked)}
