@@ -7,9 +7,7 @@ from typing import Any
 from flask import Blueprint, Response, request
 from werkzeug import Response as AnyResponse
 
-from ticketing.errors import NotFound, PayloadTooLarge
-from ticketing.limits import CallClass
-from ticketing.web import origin, rate_limit
+from ticketing.web import gate, origin
 from ticketing.web.auth import Guard
 
 MAX_FORM_BYTES = 16 * 1024
@@ -58,19 +56,9 @@ class PageBlueprint(Blueprint):
 
     def check_request(self) -> AnyResponse | None:
         """Check size, origin, guard and limits of a request. Return an answer to send instead."""
-        request.max_content_length = self.max_form_bytes
-        if (request.content_length or 0) > self.max_form_bytes:
-            rate_limit.count(CallClass.PUBLIC)
-            raise PayloadTooLarge(f"The form exceeds {self.max_form_bytes // 1024} KiB.")
-        try:
-            origin.check_host()
-            if request.method == "POST":
-                origin.check_same_origin()
-            self.guard.check()
-        finally:
-            rate_limit.count(*self.guard.counts())
-        if any("\0" in part for part in (request.view_args or {}).values()):
-            raise NotFound  # No id contains NUL, and Postgres rejects it in a parameter.
+        gate.check_request(
+            self.guard, body="form", max_bytes=self.max_form_bytes, first=_check_origin
+        )
         return None
 
     def _add_headers(self, response: Response) -> Response:
@@ -79,3 +67,9 @@ class PageBlueprint(Blueprint):
         if self.is_secret:
             response.headers.update(SECRET_HEADERS)
         return response
+
+
+def _check_origin() -> None:
+    origin.check_host()
+    if request.method == "POST":
+        origin.check_same_origin()

@@ -14,15 +14,14 @@ from ticketing.errors import (
     BadRequest,
     Invalid,
     KeyReused,
-    NotFound,
     PayloadTooLarge,
     TicketingError,
     UnsupportedMediaType,
 )
 from ticketing.limits import CallClass
 from ticketing.services.catalog_version import Versioned
-from ticketing.web import idempotency, rate_limit, response_cache
-from ticketing.web.auth import Guard
+from ticketing.web import gate, idempotency, response_cache
+from ticketing.web.auth import Guard, Open
 from ticketing.web.operation import describe
 from ticketing.web.operation import of as operation_of
 from ticketing.web.parsing import StrictParser
@@ -41,6 +40,7 @@ _ORDER_KEY = (
     "It belongs to the order. A request with the same key gets the present state of that order."
     " Without a credential, the key needs 32 characters or more."
 )
+_CORS_PREFLIGHT = Open(CallClass.PUBLIC)
 View = TypeVar("View", bound=Callable[..., Any])
 VersionedView = Callable[..., Versioned[Any]]
 
@@ -178,20 +178,10 @@ class ApiBlueprint(Blueprint):
         return decorate
 
     def _check(self) -> None:
-        request.max_content_length = most = max_body_bytes(request.path)
-        if (request.content_length or 0) > most:
-            rate_limit.count(CallClass.PUBLIC)
-            raise PayloadTooLarge(f"The request body exceeds {most // 1024} KiB.")
-        if request.method == "OPTIONS":
-            # A CORS preflight carries no credential (Fetch standard, 3.2.2).
-            rate_limit.count(CallClass.PUBLIC)
-        else:
-            try:
-                self.guard.check()
-            finally:
-                rate_limit.count(*self.guard.counts())
-        if any("\0" in part for part in (request.view_args or {}).values()):
-            raise NotFound  # No id contains NUL, and Postgres rejects it in a parameter.
+        # A CORS preflight carries no credential (Fetch standard, 3.2.2).
+        guard = _CORS_PREFLIGHT if request.method == "OPTIONS" else self.guard
+        max_bytes = max_body_bytes(request.path)
+        gate.check_request(guard, body="request body", max_bytes=max_bytes)
 
     def _document(self, view: Callable[..., Any], method: str) -> dict[str, Any]:
         """Return the parts of the documentation that flask-smorest cannot derive from the view."""

@@ -1,0 +1,32 @@
+"""The gate: the checks that a request of a JSON surface or a page passes before its view."""
+
+from collections.abc import Callable
+
+from flask import request
+
+from ticketing.errors import NotFound, PayloadTooLarge
+from ticketing.limits import CallClass
+from ticketing.web import rate_limit
+from ticketing.web.auth import Guard
+
+
+def check_request(
+    guard: Guard, *, body: str, max_bytes: int, first: Callable[[], None] | None = None
+) -> None:
+    """Check the current request: its size, `first`, its guard, its caller's limit, its path.
+
+    `body` is what the error calls a body that exceeds `max_bytes`. A request that `first` or the
+    guard refuses counts, too. PayloadTooLarge, TooManyRequests, NotFound, and their errors.
+    """
+    request.max_content_length = max_bytes
+    if (request.content_length or 0) > max_bytes:
+        rate_limit.count(CallClass.PUBLIC)
+        raise PayloadTooLarge(f"The {body} exceeds {max_bytes // 1024} KiB.")
+    try:
+        if first is not None:
+            first()
+        guard.check()
+    finally:
+        rate_limit.count(*guard.counts())
+    if any("\0" in part for part in (request.view_args or {}).values()):
+        raise NotFound  # No id contains NUL, and Postgres rejects it in a parameter.
