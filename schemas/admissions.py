@@ -3,18 +3,17 @@
 from marshmallow import fields, validate
 
 from schemas.base import (
-    NOT_BLANK,
     BaseSchema,
     Bool,
     Instant,
     Items,
     PageQuery,
     Text,
-    Written,
     an_id,
     documented,
     one_of,
 )
+from schemas.checks import NOT_BLANK, Length
 from schemas.events import PublicEventSchema
 from schemas.people import PersonSchema
 from ticketing.constants import (
@@ -24,6 +23,7 @@ from ticketing.constants import (
     Publication,
     RefundRecipient,
 )
+from ticketing.errors import FieldMessage
 
 EXAMPLE_QR = "T1:" + "6BF+H0QK/2.NC 5V" * 9
 
@@ -87,9 +87,11 @@ class VoidSchema(BaseSchema):
     reason = Text(
         required=True,
         validate=[
-            validate.Length(1, 500),
-            Written(NOT_BLANK),
-            validate.NoneOf([EVENT_CANCELED_REASON]),
+            Length(1, 500),
+            NOT_BLANK,
+            validate.NoneOf(
+                [EVENT_CANCELED_REASON], error=FieldMessage("reserved", "Invalid input.")
+            ),
         ],
         metadata=documented("Asked for by the holder.", "Any text but `event_canceled`."),
     )
@@ -134,12 +136,12 @@ class GuestListSchema(BaseSchema):
     """The holders of new admissions that cost nothing."""
 
     holders = Items(
-        fields.Nested(HolderSchema), required=True, validate=validate.Length(1, MAX_GUESTS)
+        fields.Nested(HolderSchema), required=True, validate=Length(1, MAX_GUESTS, "items")
     )
     reason = Text(
         load_default=None,
         allow_none=True,
-        validate=[validate.Length(1, 500), Written(NOT_BLANK)],
+        validate=[Length(1, 500), NOT_BLANK],
         metadata=documented("Press.", "It is kept in the audit log."),
     )
 
@@ -245,7 +247,7 @@ class HolderChangeSchema(BaseSchema):
 class AdmissionListQuery(PageQuery):
     """Filters of the list of admissions."""
 
-    event_id = Text(load_default=None, allow_none=False, validate=validate.Length(1, 80))
+    event_id = Text(load_default=None, allow_none=False, validate=Length(1, 80))
     status = one_of(AdmissionStatus, load_default=None, allow_none=False)
     redeemed = fields.Boolean(
         load_default=None,
@@ -257,6 +259,6 @@ class AdmissionListQuery(PageQuery):
     q = Text(
         load_default=None,
         allow_none=False,
-        validate=validate.Length(1, 200),
+        validate=Length(1, 200),
         metadata={"description": "Text to search for in holders' names and email addresses."},
     )

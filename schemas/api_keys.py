@@ -1,8 +1,9 @@
 """Schemas of API keys."""
 
-from marshmallow import fields, validate
+from marshmallow import fields
 
 from schemas.base import BaseSchema, Instant, Int, PageQuery, Text, an_id, documented, one_of
+from schemas.checks import Length, Range
 from ticketing.constants import (
     DEFAULT_KEY_TTL,
     DEFAULT_OVERLAP,
@@ -19,11 +20,9 @@ _PREFIX = "ticketing_01hq3v5m8r2t6w9y1a4c7e0g3j"
 class ApiKeyCreateSchema(BaseSchema):
     """The request to create an API key."""
 
-    name = Text(required=True, validate=validate.Length(1, 100), metadata=documented("storefront"))
+    name = Text(required=True, validate=Length(1, 100), metadata=documented("storefront"))
     role = one_of(Role, required=True)
-    ttl_seconds = Int(
-        load_default=DEFAULT_KEY_TTL, validate=validate.Range(MIN_KEY_TTL, MAX_KEY_TTL)
-    )
+    ttl_seconds = Int(load_default=DEFAULT_KEY_TTL, validate=Range(MIN_KEY_TTL, MAX_KEY_TTL))
 
 
 class ApiKeyRotateSchema(BaseSchema):
@@ -31,13 +30,13 @@ class ApiKeyRotateSchema(BaseSchema):
 
     overlap_seconds = Int(
         load_default=DEFAULT_OVERLAP,
-        validate=validate.Range(0, MAX_OVERLAP),
+        validate=Range(0, MAX_OVERLAP),
         metadata={"description": "For how long the old secret stays valid. 0: it ends at once."},
     )
     ttl_seconds = Int(
         load_default=None,
         allow_none=False,
-        validate=validate.Range(MIN_KEY_TTL, MAX_KEY_TTL),
+        validate=Range(MIN_KEY_TTL, MAX_KEY_TTL),
         metadata=documented(
             DEFAULT_KEY_TTL, "The key's lifetime from now. Default: its expiry stays the same."
         ),

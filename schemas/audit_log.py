@@ -1,8 +1,9 @@
 """Schemas of the audit log."""
 
-from marshmallow import fields, validate
+from marshmallow import fields
 
 from schemas.base import BaseSchema, Instant, JsonObject, PageQuery, Text, an_id, documented
+from schemas.checks import Length
 
 
 class AuditLogEntrySchema(BaseSchema):
@@ -43,5 +44,5 @@ class AuditLogEntrySchema(BaseSchema):
 class AuditLogQuery(PageQuery):
     """Filters of the audit log."""
 
-    actor = Text(load_default=None, validate=validate.Length(1, 100))
-    subject = Text(load_default=None, validate=validate.Length(1, 100))
+    actor = Text(load_default=None, validate=Length(1, 100))
+    subject = Text(load_default=None, validate=Length(1, 100))

@@ -7,18 +7,15 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
-from marshmallow import Schema, ValidationError, fields, missing, validate
+from marshmallow import Schema, fields, missing, validate
 
+from schemas.checks import ALWAYS, CHOICE, CURSOR, HTTP_URL, Length, Range
 from ticketing import clock
 from ticketing.constants import DEFAULT_PAGE, EPOCH, MAX_PAGE, Publication
+from ticketing.errors import FieldMessage
 
-# These patterns are published. They mean the same in Python and in JavaScript (ECMA-262).
-SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+# Published, like the patterns of checks.py: the same in Python and in JavaScript.
 NO_NUL = r"^[^\u0000]*$"
-# Except for the first, only one of the two languages treats each of these as a space.
-_SPACE = r"\s\u001c-\u001f\u0085\u180e\ufeff"
-NOT_BLANK = rf"^[{_SPACE}]*[^\u0000{_SPACE}][^\u0000]*$"
-HTTP_URL = rf"^[Hh][Tt][Tt][Pp][Ss]?://[^{_SPACE}]+$"
 RFC3339 = (
     r"^(19[7-9][0-9]|[2-9][0-9]{3})-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-5][0-9]"
     r"(\.[0-9]{1,9})?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$"
@@ -34,6 +31,8 @@ _RFC3339 = re.compile(RFC3339)
 
 class BaseSchema(Schema):
     """A resource or a request. Unknown fields in a request are errors."""
+
+    error_messages = {"unknown": FieldMessage("unknown", "Unknown field.")}
 
     MAY_BE_ABSENT: ClassVar[bool] = False
     """Whether a missing body counts as an empty object."""
@@ -107,21 +106,12 @@ def documented(example: Any, description: str | None = None) -> dict[str, Any]:
     return found if description is None else {**found, "description": description}
 
 
-class Written(validate.Regexp):
-    """Checks a text against a published pattern."""
-
-    def __call__(self, value: Any) -> Any:
-        """Match the complete text: Python's `$` ignores a final newline, JavaScript's does not."""
-        if self.regex.fullmatch(value) is None:
-            raise ValidationError(self.error)
-        return value
-
-
 class Text(fields.String):
     """A string that all databases and clients support: no NUL, no lone surrogate."""
 
     pattern = NO_NUL
     """The published pattern, unless a validator has another one."""
+    default_error_messages = {**ALWAYS, "invalid": FieldMessage("text", "Not a valid string.")}
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         text = super()._deserialize(value, *args, **kwargs)
@@ -132,6 +122,8 @@ class Text(fields.String):
 
 class Items(fields.List[Any]):
     """A list in a request. Its length is checked first, because each item costs time."""
+
+    default_error_messages = {**ALWAYS, "invalid": FieldMessage("list", "Not a valid list.")}
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(value, list):
@@ -148,7 +140,10 @@ def an_email(
     return Text(
         required=required,
         allow_none=not required,
-        validate=[validate.Length(3, 254), validate.Email()],
+        validate=[
+            Length(3, 254),
+            validate.Email(error=FieldMessage("email", "Not a valid email address.")),
+        ],
         metadata={
             **documented(example, description),
             "pattern": "^[^\\u0000]+@[^\\u0000]+$",
@@ -162,16 +157,25 @@ def an_http_url(example: str) -> Text:
         load_default=None,
         allow_none=True,
         validate=[
-            validate.Length(1, 2048),
-            validate.URL(schemes={"http", "https"}, require_tld=False),
-            Written(HTTP_URL),
+            Length(1, 2048),
+            validate.URL(
+                schemes={"http", "https"},
+                require_tld=False,
+                error=FieldMessage("url", "Not a valid URL."),
+            ),
+            HTTP_URL,
         ],
         metadata=documented(example, "An http or https URL."),
     )
 
 
+_INTEGER = {**ALWAYS, "invalid": FieldMessage("integer", "Not a valid integer.")}
+
+
 class Int(fields.Integer):
     """A JSON integer: not a float, not a boolean, not a string."""
+
+    default_error_messages = _INTEGER
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         if type(value) is not int:
@@ -182,6 +186,8 @@ class Int(fields.Integer):
 class QueryInt(fields.Integer):
     """An integer in a query string: ASCII digits only, and few of them."""
 
+    default_error_messages = _INTEGER
+
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         if not re.fullmatch(r"-?[0-9]{1,19}", str(value)):
             raise self.make_error("invalid")
@@ -191,9 +197,11 @@ class QueryInt(fields.Integer):
 class Bool(fields.Boolean):
     """A JSON true or false, no other value."""
 
+    default_error_messages = {**ALWAYS, "invalid": FieldMessage("boolean", "Not a valid boolean.")}
+
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         if type(value) is not bool:
-            raise self.make_error("invalid", input=value)
+            raise self.make_error("invalid")
         return value
 
 
@@ -201,7 +209,11 @@ class Instant(fields.DateTime):
     """A time in RFC 3339 format with an offset. Responses have UTC with `Z`."""
 
     pattern = RFC3339
-    default_error_messages = {"range": "Must be in the years 1970 to 9999 in UTC."}
+    default_error_messages = {
+        **ALWAYS,
+        "invalid": FieldMessage("time", "Not a valid RFC 3339 date-time."),
+        "range": FieldMessage("time_range", "Must be in the years 1970 to 9999 in UTC."),
+    }
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -209,7 +221,7 @@ class Instant(fields.DateTime):
                 raise ValueError
             instant = datetime.fromisoformat(value.upper())
         except ValueError:
-            raise self.make_error("invalid", input=value, obj_type="RFC 3339 date-time") from None
+            raise self.make_error("invalid") from None
         try:
             instant = instant.astimezone(UTC)
         except OverflowError:
@@ -235,13 +247,13 @@ class PageQuery(BaseSchema):
 
     limit = QueryInt(
         load_default=DEFAULT_PAGE,
-        validate=validate.Range(1, MAX_PAGE),
+        validate=Range(1, MAX_PAGE),
         metadata={"description": f"The maximum number of items, 1 to {MAX_PAGE}."},
     )
     cursor = Text(
         load_default=None,
         allow_none=False,
-        validate=[validate.Length(1, 1000), Written(r"^[A-Za-z0-9_-]+$")],
+        validate=[Length(1, 1000), CURSOR],
         metadata={"description": "`next_cursor` of the previous page of the same list."},
     )
 
@@ -262,6 +274,8 @@ def page_of(schema: type[BaseSchema]) -> type[BaseSchema]:
 
 class OneOf(fields.Enum[Any]):
     """A value of a string enum. On output, it also accepts plain text from a database column."""
+
+    default_error_messages = {**ALWAYS, "unknown": CHOICE}
 
     @property
     def choices(self) -> list[Any]:
@@ -284,7 +298,7 @@ def first_status() -> OneOf:
     return one_of(
         Publication,
         load_default=Publication.DRAFT,
-        validate=validate.OneOf(first),
+        validate=validate.OneOf(first, error=CHOICE),
     )
 
 

@@ -1,19 +1,20 @@
 """Schemas of door devices."""
 
-from marshmallow import fields, validate
+from marshmallow import fields
 
 from schemas.base import BaseSchema, Bool, Instant, Text, an_id, documented, one_of
+from schemas.checks import Length
 from ticketing.constants import DeviceStatus
 
 
 class DoorDeviceCreateSchema(BaseSchema):
     """The request to create a door device for an event."""
 
-    name = Text(required=True, validate=validate.Length(1, 100), metadata=documented("Phone 3"))
+    name = Text(required=True, validate=Length(1, 100), metadata=documented("Phone 3"))
     gate = Text(
         load_default=None,
         allow_none=True,
-        validate=validate.Length(1, 100),
+        validate=Length(1, 100),
         metadata=documented("North", "Where it stands. Each scan records it."),
     )
     show_names = Bool(
@@ -77,7 +78,7 @@ class PairSchema(BaseSchema):
 
     pairing_code = Text(
         required=True,
-        validate=validate.Length(1, 40),
+        validate=Length(1, 40),
         metadata=documented("5m8r2t6w9y1a", "Upper case, spaces and hyphens are accepted."),
     )
 

@@ -3,11 +3,9 @@
 from functools import cache
 from zoneinfo import available_timezones
 
-from marshmallow import ValidationError, fields, validate
+from marshmallow import fields, validate
 
 from schemas.base import (
-    NOT_BLANK,
-    SLUG,
     BaseSchema,
     Bool,
     Fields,
@@ -15,7 +13,6 @@ from schemas.base import (
     Int,
     PageQuery,
     Text,
-    Written,
     an_http_url,
     an_id,
     documented,
@@ -24,6 +21,7 @@ from schemas.base import (
     optional,
     shown,
 )
+from schemas.checks import NOT_BLANK, SLUG, Length, Range, Rule
 from ticketing.constants import MAX_SAFE_INTEGER, EventType, Obstacle, Publication
 
 SORTS = ("created_at", "-created_at", "start_at", "-start_at")
@@ -35,27 +33,23 @@ def timezones() -> frozenset[str]:
     return frozenset(available_timezones())
 
 
-def _check_timezone(name: str) -> None:
-    if name not in timezones():
-        raise ValidationError("Not an IANA time zone name.")
+_IS_TIMEZONE = Rule(lambda name: name in timezones(), "timezone", "Not an IANA time zone name.")
 
 
 PUBLIC_FIELDS: Fields = {
     "title": Text(
         required=True,
-        validate=[validate.Length(1, 200), Written(NOT_BLANK)],
+        validate=[Length(1, 200), NOT_BLANK],
         metadata=documented("Launch Night"),
     ),
-    "slug": Text(
-        validate=[validate.Length(1, 80), Written(SLUG)], metadata=documented("launch-night")
-    ),
+    "slug": Text(validate=[Length(1, 80), SLUG], metadata=documented("launch-night")),
     "description": Text(
         load_default="",
-        validate=validate.Length(0, 10_000),
+        validate=Length(0, 10_000),
         metadata=documented("Doors open at seven."),
     ),
     "type": one_of(EventType, required=True),
-    "venue": Text(load_default=None, allow_none=True, validate=validate.Length(0, 500)),
+    "venue": Text(load_default=None, allow_none=True, validate=Length(0, 500)),
     "start_at": Instant(required=True, metadata=documented("2026-12-01T19:00:00Z")),
     "end_at": Instant(
         load_default=None,
@@ -64,7 +58,7 @@ PUBLIC_FIELDS: Fields = {
     ),
     "timezone": Text(
         required=True,
-        validate=[validate.Length(1, 64), _check_timezone],
+        validate=[Length(1, 64), _IS_TIMEZONE],
         metadata=documented("Europe/Berlin", "An IANA time zone name."),
     ),
     "doors_open_at": Instant(
@@ -100,7 +94,7 @@ FIELDS: Fields = {
     "capacity": Int(
         load_default=None,
         allow_none=True,
-        validate=validate.Range(0, MAX_SAFE_INTEGER),
+        validate=Range(0, MAX_SAFE_INTEGER),
         metadata=documented(500, "A limit over all ticket types. Null: unlimited."),
     ),
 }
@@ -180,7 +174,7 @@ class EventListQuery(PageQuery):
     q = Text(
         load_default=None,
         allow_none=False,
-        validate=validate.Length(1, 200),
+        validate=Length(1, 200),
         metadata={"description": "Text to search for in titles."},
     )
     sort = Text(load_default="created_at", validate=validate.OneOf(SORTS))

@@ -1,18 +1,16 @@
 """The forms of pages. They check what the API checks, but their values are text."""
 
-from marshmallow import validate
-
-from schemas.base import NOT_BLANK, BaseSchema, QueryInt, Text, Written
+from schemas.base import BaseSchema, QueryInt, Text
+from schemas.checks import ADDRESS, NOT_BLANK, Length, Range
 from schemas.people import PersonSchema
-from schemas.refunds import ADDRESS
 from ticketing.constants import MAX_PER_ORDER
 
 
 class OrderForm(PersonSchema):
     """What a buyer fills in on the page of an event."""
 
-    ticket_id = Text(required=True, validate=validate.Length(1, 80))
-    quantity = QueryInt(load_default=1, validate=validate.Range(1, MAX_PER_ORDER))
+    ticket_id = Text(required=True, validate=Length(1, 80))
+    quantity = QueryInt(load_default=1, validate=Range(1, MAX_PER_ORDER))
 
 
 class HolderForm(PersonSchema):
@@ -32,13 +30,13 @@ class EmptyForm(BaseSchema):
 class InvitationForm(BaseSchema):
     """The password that an invited member sets, and their email address if it is not known."""
 
-    email = Text(validate=validate.Length(1, 254))
-    password = Text(required=True, validate=validate.Length(1, 128))
+    email = Text(validate=Length(1, 254))
+    password = Text(required=True, validate=Length(1, 128))
 
 
 class GuestsForm(BaseSchema):
     """Guests, one a line, with the ticket that each of them gets."""
 
-    ticket_id = Text(required=True, validate=validate.Length(1, 80))
-    guests = Text(required=True, validate=[validate.Length(1, 16_000), Written(NOT_BLANK)])
-    reason = Text(validate=[validate.Length(1, 500), Written(NOT_BLANK)])
+    ticket_id = Text(required=True, validate=Length(1, 80))
+    guests = Text(required=True, validate=[Length(1, 16_000), NOT_BLANK])
+    reason = Text(validate=[Length(1, 500), NOT_BLANK])

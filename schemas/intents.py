@@ -1,6 +1,6 @@
 """Schemas of payment intents and payments. Amounts are micro-units."""
 
-from marshmallow import fields, validate
+from marshmallow import fields
 
 from schemas.admissions import AdmissionSchema, BoughtAdmissionSchema
 from schemas.base import (
@@ -17,6 +17,7 @@ from schemas.base import (
     documented,
     one_of,
 )
+from schemas.checks import Length, Range
 from schemas.people import PersonSchema
 from schemas.refunds import PaidRefundSchema
 from ticketing.constants import (
@@ -37,24 +38,18 @@ class BuyerSchema(PersonSchema):
 class PreflightSchema(BaseSchema):
     """The order of a buyer."""
 
-    event_id = Text(
-        required=True, validate=validate.Length(1, 80), metadata=documented(f"evt_{_ID}")
-    )
-    ticket_id = Text(
-        required=True, validate=validate.Length(1, 80), metadata=documented(f"tkt_{_ID}")
-    )
+    event_id = Text(required=True, validate=Length(1, 80), metadata=documented(f"evt_{_ID}"))
+    ticket_id = Text(required=True, validate=Length(1, 80), metadata=documented(f"tkt_{_ID}"))
     chain_id = Int(
         load_default=None,
-        validate=validate.Range(1, MAX_SAFE_INTEGER),
+        validate=Range(1, MAX_SAFE_INTEGER),
         metadata=documented(8453, "Reject the order if the ticket type is on another chain."),
     )
-    quantity = Int(
-        load_default=1, validate=validate.Range(1, MAX_PER_ORDER), metadata=documented(2)
-    )
+    quantity = Int(load_default=1, validate=Range(1, MAX_PER_ORDER), metadata=documented(2))
     buyer = fields.Nested(BuyerSchema, load_default=dict)
     max_amount = Int(
         load_default=None,
-        validate=validate.Range(0, MAX_SAFE_INTEGER),
+        validate=Range(0, MAX_SAFE_INTEGER),
         metadata=documented(50_000_000, "Reject the order if its total is higher."),
     )
 
@@ -170,12 +165,12 @@ class IntentListQuery(PageQuery):
     """Filters of the list of intents."""
 
     status = one_of(IntentStatus, load_default=None, allow_none=False)
-    event_id = Text(load_default=None, allow_none=False, validate=validate.Length(1, 80))
+    event_id = Text(load_default=None, allow_none=False, validate=Length(1, 80))
     flag = one_of(Flag, load_default=None, allow_none=False)
     q = Text(
         load_default=None,
         allow_none=False,
-        validate=validate.Length(1, 254),
+        validate=Length(1, 254),
         metadata={
             "description": "The id of an order or of a ticket, a payment address, the hash of a"
             " payment's transaction, or the buyer's complete email address. The other filters do"

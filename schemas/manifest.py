@@ -1,8 +1,9 @@
 """Schemas of the manifest, which a device reads before it checks admissions offline."""
 
-from marshmallow import fields, validate
+from marshmallow import fields
 
-from schemas.base import BaseSchema, Instant, QueryInt, Text, Written, an_id, documented, one_of
+from schemas.base import BaseSchema, Instant, QueryInt, Text, an_id, documented, one_of
+from schemas.checks import CURSOR, Length
 from schemas.scans import unsynced
 from schemas.ticket_keys import TicketKeySchema
 from ticketing.constants import AdmissionStatus, Publication
@@ -14,7 +15,7 @@ class ManifestQuery(BaseSchema):
     since = Text(
         load_default=None,
         allow_none=False,
-        validate=[validate.Length(1, 1000), Written(r"^[A-Za-z0-9_-]+$")],
+        validate=[Length(1, 1000), CURSOR],
         metadata={"description": "`cursor` of an earlier manifest: only what changed since then."},
     )
     unsynced = unsynced(QueryInt)

@@ -1,8 +1,9 @@
 """Schemas of members and their invitations."""
 
-from marshmallow import fields, validate
+from marshmallow import fields
 
 from schemas.base import BaseSchema, Instant, Text, an_email, an_id, documented, one_of
+from schemas.checks import Length
 from ticketing.constants import MemberStatus, Role
 
 _INVITATION = "in_01hq3v5m8r2t6w9y1a4c7e0g3j_5f2b8c1d9e0a7f3b6c4d2e8f1a9b0c7d3e5f6a8b"
@@ -57,13 +58,13 @@ class InvitationAcceptSchema(BaseSchema):
 
     invitation = Text(
         required=True,
-        validate=validate.Length(1, 200),
+        validate=Length(1, 200),
         metadata=documented(_INVITATION, "The end of the invitation's link."),
     )
     password = Text(
         required=True,
         load_only=True,
-        validate=validate.Length(12, 128),
+        validate=Length(12, 128),
         metadata=documented("correct horse battery staple"),
     )
     email = an_email(

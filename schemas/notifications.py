@@ -1,8 +1,9 @@
 """Schemas of the feed of notifications."""
 
-from marshmallow import fields, validate
+from marshmallow import fields
 
 from schemas.base import BaseSchema, Instant, JsonObject, QueryInt, an_id, documented, one_of
+from schemas.checks import Range
 from ticketing.constants import DEFAULT_PAGE, MAX_PAGE, MAX_SAFE_INTEGER
 from ticketing.notification_types import NotificationType
 
@@ -49,7 +50,7 @@ class NotificationQuery(BaseSchema):
     after = QueryInt(
         load_default=None,
         allow_none=False,
-        validate=validate.Range(0, MAX_SAFE_INTEGER),
+        validate=Range(0, MAX_SAFE_INTEGER),
         metadata={
             "description": "Return what comes after this `sequence`. Default: all that is kept."
         },
@@ -57,6 +58,6 @@ class NotificationQuery(BaseSchema):
     type = one_of(NotificationType, load_default=None, allow_none=False)
     limit = QueryInt(
         load_default=DEFAULT_PAGE,
-        validate=validate.Range(1, MAX_PAGE),
+        validate=Range(1, MAX_PAGE),
         metadata={"description": f"The maximum number of items, 1 to {MAX_PAGE}."},
     )

@@ -1,25 +1,22 @@
 """Schemas of refunds. Amounts are micro-units."""
 
-from marshmallow import fields, validate
+from marshmallow import fields
 
 from schemas.base import (
     EXAMPLE_PAYER,
     EXAMPLE_TOKEN,
     EXAMPLE_TX_HASH,
-    NOT_BLANK,
     BaseSchema,
     Instant,
     Int,
     PageQuery,
     Text,
-    Written,
     an_id,
     documented,
     one_of,
 )
+from schemas.checks import ADDRESS, NOT_BLANK, TX_HASH, Length, Range
 from ticketing.constants import CURRENCY, MAX_SAFE_INTEGER, RefundStatus
-
-ADDRESS = Written(r"^0x[0-9a-fA-F]{40}$")
 
 
 class PayerSchema(BaseSchema):
@@ -78,7 +75,7 @@ class RefundSettleSchema(BaseSchema):
 
     tx_hash = Text(
         required=True,
-        validate=Written(r"^0x[0-9a-f]{64}$"),
+        validate=TX_HASH,
         metadata=documented(EXAMPLE_TX_HASH),
     )
     recipient = Text(
@@ -98,12 +95,12 @@ class RefundWaiveSchema(BaseSchema):
 
     amount = Int(
         required=True,
-        validate=validate.Range(1, MAX_SAFE_INTEGER),
+        validate=Range(1, MAX_SAFE_INTEGER),
         metadata=documented(5_000_000),
     )
     reason = Text(
         required=True,
-        validate=[validate.Length(1, 500), Written(NOT_BLANK)],
+        validate=[Length(1, 500), NOT_BLANK],
         metadata=documented("Less than the network fee"),
     )
 

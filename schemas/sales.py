@@ -2,9 +2,10 @@
 
 from enum import StrEnum
 
-from marshmallow import fields, validate
+from marshmallow import fields
 
 from schemas.base import BaseSchema, Text, documented, one_of
+from schemas.checks import Length
 
 
 class SalesBy(StrEnum):
@@ -16,7 +17,7 @@ class SalesBy(StrEnum):
 class SalesQuery(BaseSchema):
     """Which sales to count."""
 
-    event_id = Text(load_default=None, allow_none=False, validate=validate.Length(1, 80))
+    event_id = Text(load_default=None, allow_none=False, validate=Length(1, 80))
     by = one_of(SalesBy, load_default=SalesBy.DAY)
 
 

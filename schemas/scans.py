@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from marshmallow import ValidationError, fields, validate, validates_schema
+from marshmallow import ValidationError, fields, validates_schema
 
 from schemas.base import (
     BaseSchema,
@@ -10,14 +10,13 @@ from schemas.base import (
     Int,
     Items,
     Text,
-    Written,
     an_id,
     documented,
     one_of,
 )
+from schemas.checks import UUID, Length, Range
 from ticketing.constants import MAX_SCANS, MAX_UNSYNCED, Decision, ScanKind, ScanOutcome
 
-UUID = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
 _NONCE = "6f0c1d1e-8a55-4b0e-9d3c-2b1f0e9d8c7b"
 _WAYS = ({"qr"}, {"code"}, {"admission_id", "generation"})
 MAX_QR = 4296
@@ -29,7 +28,7 @@ def unsynced(field: type[fields.Integer] = Int) -> fields.Integer:
     return field(
         load_default=None,
         allow_none=False,
-        validate=validate.Range(0, MAX_UNSYNCED),
+        validate=Range(0, MAX_UNSYNCED),
         metadata=documented(0, "How many scans the device has still to send."),
     )
 
@@ -39,7 +38,7 @@ class ScanSchema(BaseSchema):
 
     nonce = Text(
         required=True,
-        validate=Written(UUID),
+        validate=UUID,
         metadata=documented(_NONCE, "A UUID. The same scan sent again gets the same result."),
     )
     kind = one_of(
@@ -48,17 +47,17 @@ class ScanSchema(BaseSchema):
         metadata={"description": "To redeem needs one way to name the admission, an undo `of`."},
     )
     qr = Text(
-        validate=validate.Length(1, MAX_QR),
+        validate=Length(1, MAX_QR),
         metadata=documented("T1:AB0-ZK...", "The text of the QR code."),
     )
     code = Text(
-        validate=validate.Length(1, 100),
+        validate=Length(1, 100),
         metadata=documented("5m8r2t6w9y1a4c7e0g3j", "The admission's code, as it was typed."),
     )
     admission_id = Text(
-        validate=validate.Length(1, 80), metadata=documented("adm_01hq3v5m8r2t6w9y1a4c7e0g3j")
+        validate=Length(1, 80), metadata=documented("adm_01hq3v5m8r2t6w9y1a4c7e0g3j")
     )
-    generation = Int(validate=validate.Range(1, 65_535), metadata=documented(1))
+    generation = Int(validate=Range(1, 65_535), metadata=documented(1))
     at = Instant(
         metadata=documented(
             "2026-12-01T18:30:00Z", "The device's clock. Required to redeem; default `sent_at`."
@@ -69,7 +68,7 @@ class ScanSchema(BaseSchema):
         metadata={"description": "If the device let the holder in by itself."},
     )
     of = Text(
-        validate=Written(UUID),
+        validate=UUID,
         metadata=documented(_NONCE, "Undo: the nonce of the scan that is undone."),
     )
 
@@ -99,7 +98,7 @@ class ScansSchema(BaseSchema):
             "2026-12-01T18:30:02Z", "The device's clock now. It corrects the times of the scans."
         ),
     )
-    scans = Items(fields.Nested(ScanSchema), required=True, validate=validate.Length(1, MAX_SCANS))
+    scans = Items(fields.Nested(ScanSchema), required=True, validate=Length(1, MAX_SCANS, "items"))
     unsynced = unsynced()
 
 

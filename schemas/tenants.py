@@ -4,15 +4,13 @@ import math
 import re
 from typing import Any
 
-from marshmallow import fields, validate
+from marshmallow import fields
 
 from schemas.base import (
-    NOT_BLANK,
     BaseSchema,
     Fields,
     Instant,
     Text,
-    Written,
     an_email,
     an_http_url,
     an_id,
@@ -20,7 +18,9 @@ from schemas.base import (
     optional,
     shown,
 )
+from schemas.checks import NOT_BLANK, Length
 from ticketing import contrast
+from ticketing.errors import FieldMessage
 
 COLOR = r"^#[0-9A-Fa-f]{6}$"
 _COLOR = re.compile(COLOR)
@@ -31,9 +31,12 @@ class ButtonColor(Text):
 
     pattern = COLOR
     default_error_messages = {
-        "color": "Must be # and six hexadecimal digits.",
-        "contrast": "White text on this color has a contrast of {found:.2f}:1. At least"
-        " {needed}:1 is required: choose a darker color.",
+        "color": FieldMessage("color", "Must be # and six hexadecimal digits."),
+        "contrast": FieldMessage(
+            "contrast",
+            "White text on this color has a contrast of {found:.2f}:1. At least {needed}:1 is"
+            " required: choose a darker color.",
+        ),
     }
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
@@ -50,7 +53,7 @@ class ButtonColor(Text):
 FIELDS: Fields = {
     "name": Text(
         required=True,
-        validate=[validate.Length(1, 200), Written(NOT_BLANK)],
+        validate=[Length(1, 200), NOT_BLANK],
         metadata=documented("Acme Events"),
     ),
     "contact_email": an_email("hello@acme.example.org"),
@@ -59,7 +62,7 @@ FIELDS: Fields = {
     "privacy_url": an_http_url("https://acme.example.org/privacy"),
     "legal_address": Text(
         allow_none=True,
-        validate=[validate.Length(1, 500), Written(NOT_BLANK)],
+        validate=[Length(1, 500), NOT_BLANK],
         metadata=documented("Acme Events Ltd., 1 High Street, London"),
     ),
     "accent_color": ButtonColor(

@@ -1,16 +1,14 @@
 """Schemas of ticket types. Amounts are micro-units."""
 
-from marshmallow import fields, validate
+from marshmallow import fields
 
 from schemas.base import (
-    NOT_BLANK,
     BaseSchema,
     Bool,
     Fields,
     Instant,
     Int,
     Text,
-    Written,
     an_id,
     documented,
     first_status,
@@ -18,6 +16,7 @@ from schemas.base import (
     optional,
     shown,
 )
+from schemas.checks import NOT_BLANK, Length, Range
 from ticketing.constants import (
     CURRENCY,
     DEFAULT_MAX_PER_ORDER,
@@ -33,27 +32,27 @@ from ticketing.constants import (
 PUBLIC_FIELDS: Fields = {
     "name": Text(
         required=True,
-        validate=[validate.Length(1, 200), Written(NOT_BLANK)],
+        validate=[Length(1, 200), NOT_BLANK],
         metadata=documented("General admission"),
     ),
     "price_amount": Int(
-        required=True, validate=validate.Range(0, MAX_PRICE), metadata=documented(25_000_000)
+        required=True, validate=Range(0, MAX_PRICE, "amount"), metadata=documented(25_000_000)
     ),
     "chain_id": Int(
         load_default=None,
         allow_none=True,
-        validate=validate.Range(1, MAX_SAFE_INTEGER),
+        validate=Range(1, MAX_SAFE_INTEGER),
         metadata=documented(8453, "An EIP-155 id. May be null if the price is 0."),
     ),
     "transferable": Bool(load_default=True),
     "min_per_order": Int(
         load_default=1,
-        validate=validate.Range(1, MAX_PER_ORDER),
+        validate=Range(1, MAX_PER_ORDER),
         metadata=documented(1, "Must not be above `max_per_order`."),
     ),
     "max_per_order": Int(
         load_default=DEFAULT_MAX_PER_ORDER,
-        validate=validate.Range(1, MAX_PER_ORDER),
+        validate=Range(1, MAX_PER_ORDER),
         metadata=documented(DEFAULT_MAX_PER_ORDER),
     ),
     "sales_start_at": Instant(load_default=None, allow_none=True),
@@ -70,7 +69,7 @@ FIELDS: Fields = {
     "capacity": Int(
         load_default=None,
         allow_none=True,
-        validate=validate.Range(0, MAX_SAFE_INTEGER),
+        validate=Range(0, MAX_SAFE_INTEGER),
         metadata=documented(100, "Null: unlimited."),
     ),
     "requires_key": Bool(

@@ -1,8 +1,9 @@
 """Schemas of tokens."""
 
-from marshmallow import fields, validate
+from marshmallow import fields
 
 from schemas.base import BaseSchema, Text, documented, one_of
+from schemas.checks import Length
 from ticketing.constants import Role
 
 
@@ -11,7 +12,7 @@ class KeyExchangeSchema(BaseSchema):
 
     api_key = Text(
         required=True,
-        validate=validate.Length(1, 200),
+        validate=Length(1, 200),
         metadata=documented(
             "ticketing_01hq3v5m8r2t6w9y1a4c7e0g3j_3kq8n5v0x2z7b4d9f6h1j3m8p5r0t2w7y47c1e9g2"
         ),
@@ -21,14 +22,12 @@ class KeyExchangeSchema(BaseSchema):
 class LoginSchema(BaseSchema):
     """The request of a member to sign in."""
 
-    tenant = Text(required=True, validate=validate.Length(1, 100), metadata=documented("acme"))
-    email = Text(
-        required=True, validate=validate.Length(1, 254), metadata=documented("ada@example.org")
-    )
+    tenant = Text(required=True, validate=Length(1, 100), metadata=documented("acme"))
+    email = Text(required=True, validate=Length(1, 254), metadata=documented("ada@example.org"))
     password = Text(
         required=True,
         load_only=True,
-        validate=validate.Length(1, 128),
+        validate=Length(1, 128),
         metadata=documented("correct horse battery staple"),
     )
 

@@ -1,9 +1,10 @@
 """Schemas of transfers."""
 
-from marshmallow import fields, validate
+from marshmallow import fields
 
 from schemas.admissions import HolderSchema
 from schemas.base import BaseSchema, Instant, Text, an_id, documented
+from schemas.checks import Length
 
 _EXAMPLE_OFFER = "to_01hq3v5m8r2t6w9y1a4c7e0g3j_" + "5e" * 20
 
@@ -41,7 +42,5 @@ class TransferSchema(BaseSchema):
 class TransferAcceptSchema(BaseSchema):
     """The offer, and the new holder. Fields of the holder that are missing become null."""
 
-    offer = Text(
-        required=True, validate=validate.Length(1, 200), metadata=documented(_EXAMPLE_OFFER)
-    )
+    offer = Text(required=True, validate=Length(1, 200), metadata=documented(_EXAMPLE_OFFER))
     holder = fields.Nested(HolderSchema, load_default=dict)

@@ -1,8 +1,9 @@
 """Schemas of wallets."""
 
-from marshmallow import fields, validate
+from marshmallow import fields
 
 from schemas.base import EXAMPLE_ADDRESS, BaseSchema, Text, documented
+from schemas.checks import Length
 
 _EXAMPLE_XPUB = (
     "xpub6Ce9NcJvTk36xtLSrJLZqE7wtgA5deCeYs7rSQtreh4cj6ByPtrg9sD7V2FNFLPnf8heNP3FGkeV9qwfzvZ"
@@ -15,7 +16,7 @@ class WalletSetSchema(BaseSchema):
 
     xpub = Text(
         required=True,
-        validate=validate.Length(1, 200),
+        validate=Length(1, 200),
         metadata={
             "example": _EXAMPLE_XPUB,
             "description": (

@@ -5,21 +5,21 @@ from typing import Any
 from marshmallow import ValidationError, fields, validate, validates_schema
 
 from schemas.base import (
-    HTTP_URL,
     BaseSchema,
     Fields,
     Instant,
     Int,
     Items,
     Text,
-    Written,
     an_id,
     documented,
     one_of,
     optional,
     shown,
 )
+from schemas.checks import CHOICE, HTTP_URL, Length, Range, Rule
 from ticketing.constants import DEFAULT_OVERLAP, MAX_OVERLAP
+from ticketing.errors import FieldMessage
 from ticketing.notification_types import (
     EVERY_TYPE,
     MAX_RESENT,
@@ -30,28 +30,31 @@ from ticketing.notification_types import (
 
 _NOTIFICATION = "ntf_01hq3v5m8r2t6w9y1a4c7e0g3j"
 _SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwN9Ry7hG3kXc="
+_SINCE_OR_IDS = FieldMessage("since_or_ids", "Must have either since or ids.")
 _SELECTABLE = [EVERY_TYPE, *NotificationType]
 _UNTIL_A_MINUTE = "what was recorded up to a minute before may be included"
 
 
-def _check_selection(types: list[str]) -> None:
-    if len(set(types)) < len(types) or (EVERY_TYPE in types and len(types) > 1):
-        raise ValidationError('Must be ["*"] or different names.')
+def _is_selection(types: list[str]) -> bool:
+    return len(set(types)) == len(types) and (EVERY_TYPE not in types or len(types) == 1)
 
 
 _FIELDS: Fields = {
     "url": Text(
         required=True,
-        validate=[validate.Length(1, 2048), Written(HTTP_URL)],
+        validate=[Length(1, 2048), HTTP_URL],
         metadata=documented(
             "https://shop.example.org/hooks",
             "An https URL with port 443 or 8443, without credentials.",
         ),
     ),
     "types": Items(
-        Text(validate=validate.OneOf(_SELECTABLE)),
+        Text(validate=validate.OneOf(_SELECTABLE, error=CHOICE)),
         required=True,
-        validate=[validate.Length(1, len(_SELECTABLE)), _check_selection],
+        validate=[
+            Length(1, len(_SELECTABLE), "items"),
+            Rule(_is_selection, "selection", 'Must be ["*"] or different names.'),
+        ],
         metadata={
             **documented(["intent.confirmed"], 'Names of notification types, or `["*"]` for all.'),
             "uniqueItems": True,
@@ -79,7 +82,7 @@ class WebhookRotateSchema(BaseSchema):
 
     overlap_seconds = Int(
         load_default=DEFAULT_OVERLAP,
-        validate=validate.Range(0, MAX_OVERLAP),
+        validate=Range(0, MAX_OVERLAP),
         metadata={
             "description": "For how long requests are signed with the old secret too. 0: not at"
             " all."
@@ -117,9 +120,9 @@ class WebhookResendSchema(BaseSchema):
         )
     )
     ids = Items(
-        Text(validate=validate.Length(1, 80)),
+        Text(validate=Length(1, 80)),
         attribute="notification_ids",
-        validate=validate.Length(1, MAX_RESENT),
+        validate=Length(1, MAX_RESENT, "items"),
         metadata=documented(
             [_NOTIFICATION], "Ids of notifications, without `since`. Each is tried once."
         ),
@@ -132,7 +135,7 @@ class WebhookResendSchema(BaseSchema):
     @validates_schema
     def _check_combination(self, data: dict[str, Any], **_: Any) -> None:
         if len(data) != 1:
-            raise ValidationError("Must have either since or ids.", "since")
+            raise ValidationError(_SINCE_OR_IDS, "since")
 
 
 class WebhookSchema(BaseSchema):

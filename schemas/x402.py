@@ -1,8 +1,9 @@
 """Schemas of what x402 clients order. Amounts are micro-units."""
 
-from marshmallow import fields, validate
+from marshmallow import fields
 
 from schemas.base import EXAMPLE_TOKEN, BaseSchema, Int, an_id, documented
+from schemas.checks import Range
 from schemas.intents import BuyerSchema, PurchaseSchema
 from ticketing.constants import CURRENCY, MAX_PER_ORDER, MAX_SAFE_INTEGER
 
@@ -14,13 +15,11 @@ class X402OrderSchema(BaseSchema):
 
     MAY_BE_ABSENT = True
 
-    quantity = Int(
-        load_default=1, validate=validate.Range(1, MAX_PER_ORDER), metadata=documented(2)
-    )
+    quantity = Int(load_default=1, validate=Range(1, MAX_PER_ORDER), metadata=documented(2))
     buyer = fields.Nested(BuyerSchema, load_default=dict)
     max_amount = Int(
         load_default=None,
-        validate=validate.Range(0, MAX_SAFE_INTEGER),
+        validate=Range(0, MAX_SAFE_INTEGER),
         metadata=documented(50_000_000, "Reject the order if its total is higher."),
     )
 

@@ -63,7 +63,7 @@ ALLOWED = {
     "blueprints": LEAVES | {"config", "credentials", "mcp", "models", "schemas", "services", "web"},
     "pages": LEAVES | {"config", "credentials", "links", "models", "schemas", "services", "web"},
     "cli": LEAVES | {"chain", "config", "db", "models", "services", "worker"},
-    "schemas": {"clock", "constants", "contrast", "notification_types"},
+    "schemas": {"clock", "constants", "contrast", "errors", "notification_types"},
     "server": LEAVES,
 }
 """What each package may import besides itself."""

@@ -35,7 +35,7 @@ TicketingError
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 PROBLEM_CONTENT_TYPE = "application/problem+json"
 INTERNAL_ERROR_DETAIL = "An internal error occurred. The service's log has the details."
@@ -229,6 +229,26 @@ class UnsupportedMediaType(TicketingError):
     title = "Unsupported media type"
     code = "unsupported_media_type"
     detail = "Send the body as application/json."
+
+
+class FieldMessage(str):
+    """What is wrong with a field, for programmers. Pages look up their own sentence by `code`.
+
+    `values` are those of the placeholders.
+    """
+
+    code: str
+    values: Mapping[str, object]
+
+    def __new__(cls, code: str, text: str, **values: object) -> Self:
+        """Return the text, with its code."""
+        message = super().__new__(cls, text)
+        message.code, message.values = code, values
+        return message
+
+    def format(self, *args: object, **values: object) -> Self:
+        """Fill in the placeholders, as marshmallow does."""
+        return type(self)(self.code, super().format(*args, **values), **values)
 
 
 class Invalid(TicketingError):

@@ -24,7 +24,14 @@ MAX_INDEX = _FIRST_HARDENED_INDEX - 1
 
 
 class InvalidXpub(ValueError):
-    """Not an extended public key of an account. The message has the reason, never the key."""
+    """Not an extended public key of an account. `code` and the message have the reason.
+
+    They never contain the key.
+    """
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
 
 
 @dataclass(frozen=True)
@@ -58,15 +65,21 @@ def parse(text: str) -> ExtendedKey:
     data = _base58check(text)
     version, depth = data[:4], data[4]
     if version == _VERSION_XPRV:
-        raise InvalidXpub("This is a private key. Keep it secret, and send the public key (xpub).")
+        raise InvalidXpub(
+            "xpub_private", "This is a private key. Keep it secret, and send the public key (xpub)."
+        )
     if version != _VERSION_XPUB:
-        raise InvalidXpub("Not an extended public key: it must begin with 'xpub'.")
+        raise InvalidXpub("xpub", "Not an extended public key: it must begin with 'xpub'.")
     if depth != _ACCOUNT_DEPTH:
-        raise InvalidXpub("Not the key of an account: send one of depth 3, such as m/44'/60'/7'.")
+        raise InvalidXpub(
+            "xpub_depth", "Not the key of an account: send one of depth 3, such as m/44'/60'/7'."
+        )
     try:
         point = secp256k1.decompress(data[45:])
     except ValueError:
-        raise InvalidXpub("Not an extended public key: its point is not on the curve.") from None
+        raise InvalidXpub(
+            "xpub", "Not an extended public key: its point is not on the curve."
+        ) from None
     return ExtendedKey(point, chain_code=data[13:45])
 
 
@@ -83,18 +96,20 @@ def derive_address(xpub: str, index: int) -> str:
 def _base58check(text: str) -> bytes:
     number = 0
     if len(text) > _ENCODED_LENGTH:
-        raise InvalidXpub("Not an extended public key: it is too long.")
+        raise InvalidXpub("xpub", "Not an extended public key: it is too long.")
     for character in text:
         digit = _BASE58.find(character)
         if digit < 0:
-            raise InvalidXpub("Not an extended public key: it has a character outside base58.")
+            raise InvalidXpub(
+                "xpub", "Not an extended public key: it has a character outside base58."
+            )
         number = number * 58 + digit
     length = _SERIALIZED_LENGTH + _CHECKSUM_LENGTH
     if number >= 1 << 8 * length:
-        raise InvalidXpub("Not an extended public key: it is too long.")
+        raise InvalidXpub("xpub", "Not an extended public key: it is too long.")
     data = number.to_bytes(length, "big")
     payload, check = data[:_SERIALIZED_LENGTH], data[_SERIALIZED_LENGTH:]
     twice = hashlib.sha256(hashlib.sha256(payload).digest()).digest()
     if twice[:_CHECKSUM_LENGTH] != check:
-        raise InvalidXpub("Not an extended public key: its checksum is wrong.")
+        raise InvalidXpub("xpub", "Not an extended public key: its checksum is wrong.")
     return payload

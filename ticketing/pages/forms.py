@@ -11,7 +11,7 @@ from werkzeug import Response as AnyResponse
 
 from schemas.base import BaseSchema
 from ticketing.errors import Invalid, NotFound, TicketingError
-from ticketing.pages.reasons import at_field
+from ticketing.pages.reasons import Sentence, at_field
 from ticketing.web.problems import headers_of
 
 _KEY = "idempotency_key"
@@ -34,7 +34,7 @@ class Form:
 
     key: str = field(default_factory=_new_key)
     values: Mapping[str, str] = field(default_factory=dict)
-    errors: Mapping[str, str] = field(default_factory=dict)
+    errors: Mapping[str, Sentence] = field(default_factory=dict)
     refusal: TicketingError | None = None
 
 
@@ -50,7 +50,7 @@ def _first(messages: Any) -> str:
     """Return one of the messages of a field. Those of a list are by place."""
     while not isinstance(messages, str):
         messages = next(iter(messages.values() if isinstance(messages, dict) else messages))
-    return str(messages)
+    return messages
 
 
 def shown_again(page: str, error: TicketingError) -> Response:

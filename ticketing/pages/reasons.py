@@ -1,8 +1,9 @@
 """What errors mean for people. The sentences of the API are for programmers."""
 
-from ticketing.errors import TicketingError
+from collections.abc import Mapping
+from typing import NamedTuple
 
-_WRONG_ADDRESS = "This is not a complete address. Copy it from your wallet again: 0x and 40 signs."
+from ticketing.errors import FieldMessage, TicketingError
 
 _REASONS = {
     "sold_out": "Somebody was faster: so many tickets are not left.",
@@ -52,26 +53,80 @@ _REASONS = {
 }
 
 _AT_FIELDS = {
-    "Must be an address with a valid EIP-55 checksum.": _WRONG_ADDRESS,
-    "String does not match expected pattern.": _WRONG_ADDRESS,
-    "Must not be the zero address.": "Nobody owns this address. Money sent there is lost.",
-    "Must not be the address of the token.": "This is the address of the token, not of a wallet.",
-    "Must not be the payment address of an order.": (
-        "This is where an order is paid. Money sent there would not reach you."
+    # Of every field.
+    "required": "Please fill this in.",
+    "null": "Please fill this in.",
+    "blank": "Please fill this in.",
+    "unknown": "This page does not have this field. Open it again.",
+    "text": "This has characters that cannot be stored.",
+    "length": "Write %(min)s to %(max)s characters.",
+    "list": "Choose some of the list.",
+    "items": "Choose %(min)s to %(max)s.",
+    "choice": "Choose one of the list.",
+    "boolean": "Choose yes or no.",
+    "integer": "Please write a number.",
+    "range": "Write a number from %(min)s to %(max)s.",
+    "amount": "This amount is too high or too low.",
+    "time": "Please write a date and a time.",
+    "time_range": "Write a date in the years 1970 to 9999.",
+    "past": "This time has passed. Write a later one.",
+    # Of people.
+    "email": "This is not an email address.",
+    "password": "Must have %(min)s to %(max)s characters.",
+    "own_email": "Write the email address with which you will sign in.",
+    "other_email": "This invitation is for another email address.",
+    # Of organizers and their events.
+    "slug": "Write small letters a to z and digits, and a hyphen between words.",
+    "timezone": "There is no time zone of this name. Choose one of the list.",
+    "event_end": "The event would end before it begins.",
+    "after_end": "This is after the end of the event.",
+    "not_canceled": "Only an event that is canceled is refunded.",
+    "chain": "Choose the network on which buyers pay the price.",
+    "above_order": "This is more than one order can have.",
+    "sale_end": "The sale would end before it starts.",
+    "color": "Write # and six digits or letters a to f, as in #1f4e79.",
+    "contrast": "White text on this color is hard to read. Choose a darker color.",
+    "guests": "These guests have a wrong name or email address: %(places)s.",
+    "too_many_guests": "At most %(max)s guests at once.",
+    "reserved": "Write another reason. This one is used when an event is canceled.",
+    # Of wallets and refunds.
+    "address": (
+        "This is not a complete address. Copy it from your wallet again: 0x and 40 characters."
     ),
-    "Missing data for required field.": "Please fill this in.",
-    "Not a valid integer.": "Please write a number.",
-    "Not a valid RFC 3339 date-time.": "Please write a date and a time.",
-    "Not an IANA time zone name.": "There is no time zone of this name. Choose one of the list.",
-    "Must be after start_at.": "The event would end before it begins.",
-    "Must not be after end_at.": "This is after the end of the event.",
-    "Required if price_amount is not 0.": "Choose the network on which buyers pay the price.",
-    "Must not be above max_per_order.": "This is more than one order can have.",
-    "Must be after sales_start_at.": "The sale would end before it starts.",
-    "Not a valid URL.": "This is not the address of a website. It starts with https://",
-    "Must have either since or ids.": "Please write a date and a time.",
-    "Not a valid email address.": "This is not an email address.",
+    "zero_address": "Nobody owns this address. Money sent there is lost.",
+    "token_address": "This is the address of the token, not of a wallet.",
+    "order_address": "This is where an order is paid. Money sent there would not reach you.",
+    "tx_hash": (
+        "This is not a complete transaction hash. Copy it from your wallet again:"
+        " 0x and 64 characters."
+    ),
+    "xpub": (
+        "This is not a complete public key. Copy it from your wallet again: it begins with xpub"
+        " and has 111 characters."
+    ),
+    "xpub_private": "This is a private key. Keep it secret. Copy the public key: xpub.",
+    "xpub_depth": (
+        "This is not the key of an account. Copy the one of an account, such as m/44'/60'/7'."
+    ),
+    # Of websites and webhooks.
+    "url": "This is not the address of a website. It starts with https://",
+    "http_url": "This is not a complete URL. It starts with https://",
+    "url_ascii": "Write the URL without spaces, and other letters than a to z percent-encoded.",
+    "url_credentials": "Write the URL without a user name and password.",
+    "url_fragment": "Write the URL without # and what follows it.",
+    "url_port": "Write a URL that starts with https:// and has port 443 or 8443.",
+    "url_not_public": "This address is not on the public internet.",
+    "url_host": "This URL has no valid host name.",
+    "selection": "Choose everything, or some of the others.",
+    "since_or_ids": "Please write a date and a time.",
 }
+
+
+class Sentence(NamedTuple):
+    """A sentence to be translated, and the values of its placeholders."""
+
+    text: str
+    values: Mapping[str, object]
 
 
 def reason(error: TicketingError) -> str:
@@ -79,6 +134,8 @@ def reason(error: TicketingError) -> str:
     return _REASONS.get(error.code, error.detail)
 
 
-def at_field(message: str) -> str:
+def at_field(message: str) -> Sentence:
     """Return what is wrong with a field, for the person who filled it in, to be translated."""
-    return _AT_FIELDS.get(message, message)
+    if isinstance(message, FieldMessage) and message.code in _AT_FIELDS:
+        return Sentence(_AT_FIELDS[message.code], message.values)
+    return Sentence(message.replace("%", "%%"), {})

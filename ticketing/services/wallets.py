@@ -13,7 +13,7 @@ from ticketing.chain import xpub as xpubs
 from ticketing.chain.registry import Chain
 from ticketing.conflicts import NotPayable, WalletInUse
 from ticketing.db.connection import write_transaction
-from ticketing.errors import Invalid, NotFound
+from ticketing.errors import FieldMessage, Invalid, NotFound
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant, Wallet
@@ -122,7 +122,7 @@ def _public_key(xpub: str) -> str:
     try:
         key = xpubs.parse(xpub)
     except xpubs.InvalidXpub as error:
-        raise Invalid({"xpub": [str(error)]}) from None
+        raise Invalid({"xpub": [FieldMessage(error.code, str(error))]}) from None
     return (key.public_key + key.chain_code).hex()
 
 

@@ -9,7 +9,7 @@ from schemas.admissions import AdmissionSchema, GuestListSchema
 from schemas.forms import GuestsForm
 from ticketing import links
 from ticketing.constants import MAX_GUESTS, Role
-from ticketing.errors import Invalid
+from ticketing.errors import FieldMessage, Invalid
 from ticketing.pages import forms
 from ticketing.pages.console import one_time
 from ticketing.pages.console.blueprint import ConsoleBlueprint
@@ -23,6 +23,7 @@ from ticketing.web.audited import recorded
 from ticketing.web.context import caller
 
 _PATH = "/console/events/<event_id>/guests"
+_TOO_MANY = FieldMessage("too_many_guests", f"At most {MAX_GUESTS} guests at once.", max=MAX_GUESTS)
 
 blp = ConsoleBlueprint("guests", __name__, reads=Role.WRITE, writes=Role.WRITE)
 
@@ -72,11 +73,12 @@ def _holders(lines: str) -> list[dict[str, str]]:
             name, email = line.strip(), ""
         holders.append({key: text for key, text in (("name", name), ("email", email)) if text})
         if number > MAX_GUESTS:
-            raise Invalid({"guests": [f"At most {MAX_GUESTS} guests at once."]})
+            raise Invalid({"guests": [_TOO_MANY]})
     wrong: dict[str, Any] = GuestListSchema().validate({"holders": holders})
     if wrong:
         places = ", ".join(str(place + 1) for place in wrong["holders"])
-        raise Invalid({"guests": [f"These guests have a wrong name or email address: {places}."]})
+        text = f"These guests have a wrong name or email address: {places}."
+        raise Invalid({"guests": [FieldMessage("guests", text, places=places)]})
     return holders
 
 

@@ -15,13 +15,14 @@ from ticketing.config import Config
 from ticketing.conflicts import MemberExists
 from ticketing.constants import INVITATION_LIVES, Role
 from ticketing.credentials import Keyring
-from ticketing.errors import Invalid, InvitationEnded, NotFound
+from ticketing.errors import FieldMessage, Invalid, InvitationEnded, NotFound
 from ticketing.models.members import Invitation, Member
 from ticketing.models.tenants import Tenant
 from ticketing.services.access import members, passwords, sessions
 from ticketing.services.notifications import facts, feed
 
 _PATH = "/console/invitation/"
+_OWN_EMAIL = "State the email address with which you will sign in."
 _KEPT = timedelta(days=30)
 """For how long a link says that its invitation has ended. Both answers are the same after that."""
 _DELETED_AT_ONCE = 1000
@@ -131,8 +132,9 @@ def _invited(member: Member, keyring: Keyring) -> Member:
 
 def _faults_of_email(member: Member, email: str | None) -> dict[str, list[str]]:
     if member.email is None:
-        missing = {"email": ["State the email address with which you will sign in."]}
-        return missing if email is None else members.faults_of_email(email)
+        if email is None:
+            return {"email": [FieldMessage("own_email", _OWN_EMAIL)]}
+        return members.faults_of_email(email)
     if email is None or email.lower() == member.email:
         return {}
-    return {"email": ["This invitation is for another email address."]}
+    return {"email": [FieldMessage("other_email", "This invitation is for another email address.")]}

@@ -14,7 +14,7 @@ from ticketing import clock, ids
 from ticketing.conflicts import LastAdmin, MemberExists
 from ticketing.constants import MemberStatus, Role
 from ticketing.db.connection import one_at_a_time, write_transaction
-from ticketing.errors import Invalid, NotFound
+from ticketing.errors import FieldMessage, Invalid, NotFound
 from ticketing.models.members import Invitation, Member
 from ticketing.models.tenants import Tenant
 from ticketing.services.access import passwords, sessions
@@ -58,7 +58,7 @@ def faults_of_email(email: str) -> dict[str, list[str]]:
     """Return what is wrong with an email address, by field. Empty if it may be used."""
     if _EMAIL.fullmatch(email) and len(email) <= MAX_EMAIL:
         return {}
-    return {"email": ["Must be an email address."]}
+    return {"email": [FieldMessage("email", "Must be an email address.")]}
 
 
 def list_all(tenant_id: str) -> Sequence[Member]:

@@ -2,6 +2,7 @@
 
 from passlib.hash import argon2
 
+from ticketing.errors import FieldMessage
 from ticketing.services.access.rate_limits import OneAtATime
 
 MIN_PASSWORD, MAX_PASSWORD = 12, 128
@@ -25,7 +26,8 @@ def faults(password: str) -> dict[str, list[str]]:
     """Return what is wrong with a new password, by field. Empty if it may be used."""
     if MIN_PASSWORD <= len(password) <= MAX_PASSWORD and "\0" not in password:
         return {}
-    return {"password": [f"Must have {MIN_PASSWORD} to {MAX_PASSWORD} characters."]}
+    text = f"Must have {MIN_PASSWORD} to {MAX_PASSWORD} characters."
+    return {"password": [FieldMessage("password", text, min=MIN_PASSWORD, max=MAX_PASSWORD)]}
 
 
 def hashed(password: str) -> str:

@@ -15,7 +15,7 @@ from ticketing.config import Config
 from ticketing.conflicts import HasIntents, InvalidTransition, SlugFixed, SlugTaken
 from ticketing.constants import PUBLICATION_MOVES, EventType, Publication
 from ticketing.db.connection import locked, savepoint, write_transaction
-from ticketing.errors import Invalid, NotFound
+from ticketing.errors import FieldMessage, Invalid, NotFound
 from ticketing.models.base import holds_text
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
@@ -163,7 +163,8 @@ def set_status(
     """
     is_end = status == Publication.CANCELED
     if refund is not None and not is_end:
-        raise Invalid({"refund": ["Only an event that is canceled is refunded."]})
+        text = "Only an event that is canceled is refunded."
+        raise Invalid({"refund": [FieldMessage("not_canceled", text)]})
     with write_transaction():
         event = _lock(tenant_id, event_id)
         ended = _end(event, refund=refund is not False) if is_end else {}
@@ -236,13 +237,13 @@ def _check_times(times: Mapping[str, datetime | None]) -> None:
     if end_at is None:
         return
     faults = {
-        name: ["Must not be after end_at."]
+        name: [FieldMessage("after_end", "Must not be after end_at.")]
         for name in ("doors_open_at", "transfers_end_at")
         if (time := times[name]) is not None and time > end_at
     }
     start_at = times["start_at"]
     if start_at is not None and end_at <= start_at:
-        faults["end_at"] = ["Must be after start_at."]
+        faults["end_at"] = [FieldMessage("event_end", "Must be after start_at.")]
     if faults:
         raise Invalid(faults)
 

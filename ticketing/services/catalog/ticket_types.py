@@ -13,7 +13,7 @@ from ticketing.config import Config
 from ticketing.conflicts import CapacityTooLow, HasIntents, InvalidTransition
 from ticketing.constants import PUBLICATION_MOVES, Publication
 from ticketing.db.connection import locked, write_transaction
-from ticketing.errors import Invalid, NotFound
+from ticketing.errors import FieldMessage, Invalid, NotFound
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
@@ -170,12 +170,12 @@ def _check(ticket_type: TicketType) -> None:
     """Check fields that depend on each other. Invalid."""
     errors: dict[str, list[str]] = {}
     if ticket_type.price_amount > 0 and ticket_type.chain_id is None:
-        errors["chain_id"] = ["Required if price_amount is not 0."]
+        errors["chain_id"] = [FieldMessage("chain", "Required if price_amount is not 0.")]
     if ticket_type.min_per_order > ticket_type.max_per_order:
-        errors["min_per_order"] = ["Must not be above max_per_order."]
+        errors["min_per_order"] = [FieldMessage("above_order", "Must not be above max_per_order.")]
     start: datetime | None = ticket_type.sales_start_at
     end: datetime | None = ticket_type.sales_end_at
     if start is not None and end is not None and end <= start:
-        errors["sales_end_at"] = ["Must be after sales_start_at."]
+        errors["sales_end_at"] = [FieldMessage("sale_end", "Must be after sales_start_at.")]
     if errors:
         raise Invalid(errors)

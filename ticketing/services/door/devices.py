@@ -13,7 +13,7 @@ from ticketing.config import Config
 from ticketing.constants import DEVICE_AFTER_END, EVENT_WITHOUT_END, PAIRING_CODE_LIVES
 from ticketing.credentials import Keyring
 from ticketing.db.connection import write_transaction
-from ticketing.errors import Invalid, InvalidCredentials, NotFound, Unauthenticated
+from ticketing.errors import FieldMessage, Invalid, InvalidCredentials, NotFound, Unauthenticated
 from ticketing.models.door import DoorDevice
 from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
@@ -118,7 +118,7 @@ def create(
         ends = event.end_at or event.start_at + EVENT_WITHOUT_END
         expires_at = max(ends, now) + DEVICE_AFTER_END
     elif expires_at <= now:
-        raise Invalid({"expires_at": ["Must be in the future."]})
+        raise Invalid({"expires_at": [FieldMessage("past", "Must be in the future.")]})
     code = credentials.new_pairing_code()
     device = DoorDevice.create(
         id=ids.new(ids.DOOR_DEVICE),

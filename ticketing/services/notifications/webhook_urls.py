@@ -12,13 +12,19 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from urllib.parse import urlsplit
 
 from ticketing.config_networks import Allowed
-from ticketing.errors import Invalid
+from ticketing.errors import FieldMessage, Invalid
 
 MAX_URL = 2048
 PORTS = (443, 8443)
 DEFAULT_PORTS = {"https": 443, "http": 80}
 
 Address = IPv4Address | IPv6Address
+
+_NO_URL = FieldMessage("url", "Not a valid URL.")
+_NOT_ASCII = FieldMessage(
+    "url_ascii", "Must be printable ASCII without spaces; write other characters percent-encoded."
+)
+_WRONG_PORT = FieldMessage("url_port", "Must begin with https:// and use port 443 or 8443.")
 
 _VISIBLE = re.compile(r"[\x21-\x7e]+")
 _NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?")
@@ -136,22 +142,22 @@ def _inner(address: Address) -> Address:
     return address if mapped is None else mapped
 
 
-def _problem(url: str, allow: Sequence[Allowed]) -> str | None:
+def _problem(url: str, allow: Sequence[Allowed]) -> FieldMessage | None:
     if len(url) > MAX_URL:
-        return f"Longer than {MAX_URL} characters."
+        return FieldMessage("length", f"Longer than {MAX_URL} characters.", min=1, max=MAX_URL)
     if not _VISIBLE.fullmatch(url):
-        return "Must be printable ASCII without spaces; write other characters percent-encoded."
+        return _NOT_ASCII
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        return "Not a valid URL."
+        return _NO_URL
     if "\\" in url or not parts.hostname or parts.netloc.endswith(":"):
-        return "Not a valid URL."
+        return _NO_URL
     if "@" in parts.netloc:
-        return "Must not contain a user name or password."
+        return FieldMessage("url_credentials", "Must not contain a user name or password.")
     if "#" in url:
-        return "Must not contain a fragment."
+        return FieldMessage("url_fragment", "Must not contain a fragment.")
     if port is None:
         port = DEFAULT_PORTS.get(parts.scheme)
     return _host_problem(parts.scheme, parts.netloc, parts.hostname, port, allow)
@@ -159,18 +165,18 @@ def _problem(url: str, allow: Sequence[Allowed]) -> str | None:
 
 def _host_problem(
     scheme: str, netloc: str, host: str, port: int | None, allow: Sequence[Allowed]
-) -> str | None:
+) -> FieldMessage | None:
     is_usual = scheme == "https" and port in PORTS
     # With WEBHOOK_ALLOW, its networks decide on other schemes and ports.
     if scheme not in DEFAULT_PORTS or not port or (not is_usual and not allow):
-        return "Must begin with https:// and use port 443 or 8443."
+        return _WRONG_PORT
     try:
         literal = ip_address(host)
     except ValueError:
         literal = None
     if literal is not None and (netloc.startswith("[") == (literal.version == 6)):
         if "%" in host or not judge([literal], port, scheme, allow).is_permitted:
-            return "This address is not public."
+            return FieldMessage("url_not_public", "This address is not public.")
         return None
     labels = host.split(".")
     if (
@@ -179,5 +185,5 @@ def _host_problem(
         or not all(map(_LABEL.fullmatch, labels))
         or _NUMBER.fullmatch(labels[-1])
     ):
-        return "Must have a valid host name or IP address."
+        return FieldMessage("url_host", "Must have a valid host name or IP address.")
     return None

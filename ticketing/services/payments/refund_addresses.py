@@ -5,12 +5,17 @@ from collections.abc import Sequence
 from ticketing import clock, ids
 from ticketing.chain import address as addresses
 from ticketing.db.connection import write_transaction
-from ticketing.errors import Invalid
+from ticketing.errors import FieldMessage, Invalid
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import RefundAddress
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import intents
 from ticketing.services.payments import settlement
+
+_CHECKSUM = FieldMessage("address", "Must be an address with a valid EIP-55 checksum.")
+_ZERO = FieldMessage("zero_address", "Must not be the zero address.")
+_OF_THE_TOKEN = FieldMessage("token_address", "Must not be the address of the token.")
+_OF_AN_ORDER = FieldMessage("order_address", "Must not be the payment address of an order.")
 
 
 def state(tenant_reference: str, intent_id: str, address: str) -> PaymentIntent:
@@ -37,13 +42,13 @@ def parse(text: str, intent: PaymentIntent, field: str) -> str:
     try:
         address = addresses.parse(text)
     except ValueError:
-        raise Invalid({field: ["Must be an address with a valid EIP-55 checksum."]}) from None
+        raise Invalid({field: [_CHECKSUM]}) from None
     if address == addresses.ZERO:
-        raise Invalid({field: ["Must not be the zero address."]})
+        raise Invalid({field: [_ZERO]})
     if address.lower() == (intent.token_address or "").lower():
-        raise Invalid({field: ["Must not be the address of the token."]})
+        raise Invalid({field: [_OF_THE_TOKEN]})
     if PaymentIntent.select().where(PaymentIntent.address == address).exists():
-        raise Invalid({field: ["Must not be the payment address of an order."]})
+        raise Invalid({field: [_OF_AN_ORDER]})
     return address
 
 
