@@ -84,14 +84,14 @@ class TransferReader:
         2100, 2101 to 4100, and 4101 to 5000. With `after` block 100, block 101 must be its child,
         block 2101 the child of 2100, and block 4101 that of 4100.
         """
-        wanted = sorted({recipient.lower() for recipient in recipients})
+        addresses = sorted({recipient.lower() for recipient in recipients})
         while first <= head.number:
-            width = self.width.blocks if wanted else head.number - first + 1
+            width = self.width.blocks if addresses else head.number - first + 1
             last_number = min(first + width - 1, head.number)
             try:
                 last = head if last_number == head.number else read_block(self._rpc, last_number)
                 link = after if after is not None and after.number < last_number else None
-                found = self._range(token_address, wanted, first, last, link)
+                transfers = self._range(token_address, addresses, first, last, link)
             except (ChainMoved, RpcLimited):
                 raise
             except RpcError as error:
@@ -99,36 +99,36 @@ class TransferReader:
                 if isinstance(error, RpcSilent) or last_number == first:
                     raise
                 continue
-            if wanted and last_number - first + 1 == width:
+            if addresses and last_number - first + 1 == width:
                 self.width.passed()
-            yield Range(last, found)
+            yield Range(last, transfers)
             first = last_number + 1
             after = last if link is not None else after
 
     def _range(
-        self, token_address: str, wanted: list[str], first: int, last: Block, after: Block | None
+        self, token_address: str, addresses: list[str], first: int, last: Block, after: Block | None
     ) -> list[Transfer]:
         if after is not None and after.number + 1 == last.number:
             _check_link(after, last)
             after = None
-        calls = _log_calls(token_address, wanted, first, last)
+        calls = _log_calls(token_address, addresses, first, last)
         if not calls and after is not None:
             _check_link(after, read_block(self._rpc, after.number + 1))
         logs: list[Log] = []
         for start in range(0, len(calls), FILTERS_PER_REQUEST):
             # Also ask for the last block: a node that lags does not have it, and after a
             # reorganization it has another hash. Then an empty list of logs proves nothing.
-            some = [*calls[start : start + FILTERS_PER_REQUEST], header_call(last.number)]
+            batch = [*calls[start : start + FILTERS_PER_REQUEST], header_call(last.number)]
             if after is not None:
-                some.append(header_call(after.number + 1))
-            answers = self._rpc.batch(some)
+                batch.append(header_call(after.number + 1))
+            answers = self._rpc.batch(batch)
             if after is not None:
                 _check_link(after, read_header(after.number + 1, answers.pop()))
                 after = None
             if read_header(last.number, answers.pop()) != last:
                 raise ChainMoved(f"block {last.number} changed while it was read")
             logs += [log for answer in answers for log in parse_logs(answer)]
-        _check_asked_for(logs, token_address, wanted, first, last)
+        _check_asked_for(logs, token_address, addresses, first, last)
         blocks = blocks_of(self._rpc, logs)
         return [log.in_block(blocks[log.block_number]) for log in logs]
 
@@ -140,7 +140,7 @@ def _check_link(parent: Block, child: Block | None) -> None:
         raise NotLinked(f"block {child.number} does not follow block {parent.number}")
 
 
-def _log_calls(token_address: str, wanted: list[str], first: int, last: Block) -> list[Call]:
+def _log_calls(token_address: str, addresses: list[str], first: int, last: Block) -> list[Call]:
     return [
         (
             "eth_getLogs",
@@ -150,25 +150,25 @@ def _log_calls(token_address: str, wanted: list[str], first: int, last: Block) -
                     "topics": [
                         TRANSFER_TOPIC,
                         None,
-                        [_topic(each) for each in wanted[start : start + ADDRESSES_PER_FILTER]],
+                        [_topic(each) for each in addresses[start : start + ADDRESSES_PER_FILTER]],
                     ],
                     "fromBlock": hex(first),
                     "toBlock": hex(last.number),
                 }
             ],
         )
-        for start in range(0, len(wanted), ADDRESSES_PER_FILTER)
+        for start in range(0, len(addresses), ADDRESSES_PER_FILTER)
     ]
 
 
 def _check_asked_for(
-    logs: Sequence[Log], token_address: str, wanted: list[str], first: int, last: Block
+    logs: Sequence[Log], token_address: str, addresses: list[str], first: int, last: Block
 ) -> None:
-    known = set(wanted)
+    recipients = set(addresses)
     for log in logs:
         if not (
             log.token_address == token_address.lower()
-            and log.recipient in known
+            and log.recipient in recipients
             and first <= log.block_number <= last.number
         ):
             raise RpcError("the node sent a log that was not requested")

@@ -68,17 +68,17 @@ def claim(claims: Sequence[Claim]) -> Answer | None:
     KeyReused for another body. StillRunning while the first request is running.
     """
     _give_up_later()
-    taken: list[str] = []
+    digests: list[str] = []
     try:
         # A fixed order prevents a deadlock between two requests with the same two claims.
-        for each in sorted(claims, key=lambda each: each.digest):
-            stored = _claim_one(each.digest, each.request_digest)
-            if stored is not None:
-                give_up(taken)
-                return stored
-            taken.append(each.digest)
+        for pair in sorted(claims, key=lambda pair: pair.digest):
+            answer = _claim_one(pair.digest, pair.request_digest)
+            if answer is not None:
+                give_up(digests)
+                return answer
+            digests.append(pair.digest)
     except BaseException:
-        give_up(taken)
+        give_up(digests)
         raise
     return None
 

@@ -105,14 +105,14 @@ def _once(
 ) -> str:
     stored = claim(claims)
     if stored is not None:
-        found: str = json.loads(stored.body)["id"]
-        return found
+        first_id: str = json.loads(stored.body)["id"]
+        return first_id
     digests = [each.digest for each in claims]
     try:
         with write_transaction():
-            made = act()
-            idempotency.keep(digests, Answer(_SEE_OTHER, json.dumps({"id": made})))
-            return made
+            new_id = act()
+            idempotency.keep(digests, Answer(_SEE_OTHER, json.dumps({"id": new_id})))
+            return new_id
     except BaseException:
         idempotency.give_up(digests)
         raise

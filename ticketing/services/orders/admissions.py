@@ -36,7 +36,7 @@ def issue(intent: PaymentIntent) -> list[Admission]:
     Call it in the transaction that confirms the intent.
     """
     now = clock.now()
-    issued = [
+    new_admissions = [
         Admission(
             id=ids.new(ids.ADMISSION),
             tenant=intent.tenant_id,
@@ -51,9 +51,9 @@ def issue(intent: PaymentIntent) -> list[Admission]:
         )
         for _ in range(intent.quantity)
     ]
-    for admission in issued:
+    for admission in new_admissions:
         _insert(admission)
-    return issued
+    return new_admissions
 
 
 def suspend(intent: PaymentIntent) -> None:
@@ -73,10 +73,10 @@ def _change_status(intent: PaymentIntent, before: AdmissionStatus, after: Admiss
 
 def get(tenant_id: str, admission_id: str) -> Admission:
     """Return one admission of a tenant. NotFound."""
-    found = _of_tenant.first(tenant_id=tenant_id, admission_id=admission_id)
-    if found is None:
+    admission = _of_tenant.first(tenant_id=tenant_id, admission_id=admission_id)
+    if admission is None:
         raise NotFound("This admission does not exist.")
-    return found
+    return admission
 
 
 def end_transfers(of: Expression) -> None:

@@ -71,8 +71,8 @@ def check(
         return
     one_at_a_time(f"orders of {client[-1]}")
     now = clock.now()
-    for place, (each, query) in enumerate(zip(client, _QUERIES, strict=False)):
-        (used,) = query.tuples(client=each, event_id=event_id, since=now - DAY)
+    for place, (network, query) in enumerate(zip(client, _QUERIES, strict=False)):
+        (used,) = query.tuples(client=network, event_id=event_id, since=now - DAY)
         orders, first, unpaid, next_end, free = used
         unpaid_most, orders_most, free_most = (
             limit * WIDE_FACTOR**place or math.inf for limit in limits

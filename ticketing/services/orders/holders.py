@@ -60,8 +60,10 @@ def get(tenant_reference: str, admission_id: str, code: str | None) -> Admission
     `tenant_reference` is a slug or an id. `code` None: the caller has another credential for it.
     NotFound, also for a wrong code.
     """
-    found: Admission | None = _of_tenant.first(tenant=tenant_reference, admission_id=admission_id)
-    return _opened(found, code)
+    admission: Admission | None = _of_tenant.first(
+        tenant=tenant_reference, admission_id=admission_id
+    )
+    return _opened(admission, code)
 
 
 def lock(tenant_reference: str, admission_id: str, code: str | None) -> Admission:
@@ -94,12 +96,12 @@ def name(tenant_reference: str, admission_id: str, code: str | None, holder: Hol
     """
     with write_transaction():
         admission = lock(tenant_reference, admission_id, code)
-        known = admission.holder
-        if all(known[field] == value for field, value in holder.items()):
+        current = admission.holder
+        if all(current[field] == value for field, value in holder.items()):
             return admission
-        found = naming_obstacle(admission)
-        if found is not None:
-            raise found
+        conflict = naming_obstacle(admission)
+        if conflict is not None:
+            raise conflict
         fields = {f"holder_{field}": value for field, value in holder.items()}
         admissions.change(admission, named_at=clock.now(), **fields)
         return admission

@@ -52,7 +52,7 @@ def _of(tenant: Any, intent_id: Any) -> ModelSelect[PaymentIntent]:
 
 def tag(tenant_reference: str, intent_id: str) -> str:
     """Return the version of an intent of the tenant with this slug or id. One query. NotFound."""
-    found = _of.tuples(tenant=tenant_reference, intent_id=intent_id)
-    if not found:
+    rows = _of.tuples(tenant=tenant_reference, intent_id=intent_id)
+    if not rows:
         raise NotFound("This intent does not exist.")
-    return hashlib.blake2b(repr(found[0]).encode(), digest_size=12).hexdigest()
+    return hashlib.blake2b(repr(rows[0]).encode(), digest_size=12).hexdigest()

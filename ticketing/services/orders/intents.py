@@ -82,9 +82,9 @@ def list_page(
     if flag is not None:
         query = query.where(FLAGGED, PaymentIntent.flags.bin_and(flag_bits([flag])) != 0)
     scope = f"intents {tenant_id} {status} {event_id} {flag}"
-    found = paginate(query, [PaymentIntent.id], page, scope=scope, descending=newest_first)
-    add_payment_details(found.data)
-    return found
+    intent_page = paginate(query, [PaymentIntent.id], page, scope=scope, descending=newest_first)
+    add_payment_details(intent_page.data)
+    return intent_page
 
 
 def few_of_tenant(tenant_id: str) -> ModelSelect[PaymentIntent]:
@@ -137,8 +137,8 @@ def oldest(chain_id: int) -> PaymentIntent | None:
     parts = (AWAITING, UNSETTLED, PaymentIntent.watch_until.is_null(False))
     of_chain = PaymentIntent.select().where(PaymentIntent.chain_id == chain_id)
     firsts = [of_chain.where(part).order_by(PaymentIntent.created_at).first() for part in parts]
-    found = [intent for intent in firsts if intent is not None]
-    return min(found, key=lambda intent: str(intent.id), default=None)
+    candidates = [intent for intent in firsts if intent is not None]
+    return min(candidates, key=lambda intent: str(intent.id), default=None)
 
 
 def payments_of(intent: PaymentIntent) -> Sequence[Payment]:
@@ -146,12 +146,12 @@ def payments_of(intent: PaymentIntent) -> Sequence[Payment]:
     return _payments_of.rows(intent_id=intent.id)
 
 
-def add_payment_details(found: Sequence[PaymentIntent]) -> None:
+def add_payment_details(intents: Sequence[PaymentIntent]) -> None:
     """Set the payment details, confirmations and refunds of each intent."""
-    paid = any(intent.paid_block is not None for intent in found)
+    paid = any(intent.paid_block is not None for intent in intents)
     heads = {each.chain_id: each.block_number for each in chains.states().values()} if paid else {}
-    refunds = _refunds_of([intent.id for intent in found if intent.refunded])
-    for intent in found:
+    refunds = _refunds_of([intent.id for intent in intents if intent.refunded])
+    for intent in intents:
         intent.atomic_amount = intent.payment_uri = None
         intent.confirmations = 0
         intent.refunds = refunds[intent.id]
@@ -161,12 +161,12 @@ def add_payment_details(found: Sequence[PaymentIntent]) -> None:
 
 def _refunds_of(intent_ids: Sequence[str]) -> Mapping[str, Sequence[Refund]]:
     """Return the refunds that were paid for each intent, the oldest first."""
-    found: dict[str, list[Refund]] = defaultdict(list)
+    refunds: dict[str, list[Refund]] = defaultdict(list)
     if intent_ids:
         paid = Refund.select().where(Refund.intent.in_(list(intent_ids)), Refund.canonical)
         for refund in paid.order_by(Refund.id):
-            found[refund.intent_id].append(refund)
-    return found
+            refunds[refund.intent_id].append(refund)
+    return refunds
 
 
 def _add_payment_details(intent: PaymentIntent, head: int | None) -> None:

@@ -99,8 +99,8 @@ def check_left(offer: TicketType, quantity: int) -> None:
         raise SoldOut
 
 
-def hold(offer: TicketType, known: Mapping[int, ChainState], quantity: int) -> Held:
-    """Hold seats of an offer. `known` is the state of its chain.
+def hold(offer: TicketType, chain_states: Mapping[int, ChainState], quantity: int) -> Held:
+    """Hold seats of an offer. `chain_states` has the state of its chain.
 
     SoldOut. NotFound if its event is not published any more.
     CapacityChanged, very rarely: the event got a capacity since the offer was read.
@@ -122,8 +122,8 @@ def hold(offer: TicketType, known: Mapping[int, ChainState], quantity: int) -> H
             # could deadlock with other orders of the event.
             raise CapacityChanged
     if ticket_type.chain_id != offer.chain_id:
-        known = chains.states_of(ticket_type.chain_id)
-    return Held(ticket_type, event_stock, known)
+        chain_states = chains.states_of(ticket_type.chain_id)
+    return Held(ticket_type, event_stock, chain_states)
 
 
 def _again(offer: TicketType) -> TicketType:

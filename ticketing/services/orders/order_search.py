@@ -43,11 +43,11 @@ def _find(tenant_id: str, text: str) -> Sequence[PaymentIntent]:
     if named is None:
         email = fn.LOWER(PaymentIntent.buyer_email) == fn.LOWER(text)
         query = of_tenant.where(email, PaymentIntent.buyer_email.is_null(False))
-        found = list(query.order_by(PaymentIntent.id.desc()).limit(MOST))
+        orders = list(query.order_by(PaymentIntent.id.desc()).limit(MOST))
     else:
-        found = sorted(of_tenant.where(named), key=lambda order: str(order.id), reverse=True)
-    intents.add_payment_details(found)
-    return found
+        orders = sorted(of_tenant.where(named), key=lambda order: str(order.id), reverse=True)
+    intents.add_payment_details(orders)
+    return orders
 
 
 def _named(text: str) -> Expression | None:

@@ -75,14 +75,14 @@ _event = _Changes(EventStock, EventStock.event, (EventStock.capacity, EventStock
 
 def hold(ticket_type_id: str, quantity: int) -> TicketType | None:
     """Hold `quantity` of a ticket type, and return it as updated. None if fewer are left."""
-    found: TicketType | None = _ticket_type.hold.first(of=ticket_type_id, quantity=quantity)
-    return found
+    ticket_type: TicketType | None = _ticket_type.hold.first(of=ticket_type_id, quantity=quantity)
+    return ticket_type
 
 
 def hold_of_event(event_id: str, quantity: int) -> EventStock | None:
     """Hold `quantity` of an event's capacity. None if fewer are left, or if it has no capacity."""
-    found: EventStock | None = _event.hold.first(of=event_id, quantity=quantity)
-    return found
+    event_stock: EventStock | None = _event.hold.first(of=event_id, quantity=quantity)
+    return event_stock
 
 
 def note_change_of_event(event_id: str) -> None:

@@ -196,9 +196,9 @@ def _ended_by_void(transfer: Transfer, admission: Admission) -> bool:
 
 
 def _refuse_unless_transferable(admission: Admission) -> None:
-    found = obstacle(admission)
-    if found is not None:
-        raise found
+    conflict = obstacle(admission)
+    if conflict is not None:
+        raise conflict
 
 
 def _refuse_too_many(admission: Admission) -> None:

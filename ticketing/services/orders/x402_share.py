@@ -33,9 +33,9 @@ def check(held: Held, quantity: int) -> None:
     capacities = [held.ticket_type.capacity]
     if held.event_stock is not None:
         capacities.append(held.event_stock.capacity)
-    limited = [each for each in capacities if each is not None]
-    if not limited:
+    limits = [each for each in capacities if each is not None]
+    if not limits:
         return
     ((unpaid,),) = _unpaid.tuples(ticket_type_id=held.ticket_type.id)
-    if (unpaid or 0) + quantity > max(1, min(limited) // X402_SHARE):
+    if (unpaid or 0) + quantity > max(1, min(limits) // X402_SHARE):
         raise X402ShareHeld

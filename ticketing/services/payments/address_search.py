@@ -20,12 +20,12 @@ def balances(
     by_token: dict[str, list[PaymentIntent]] = {}
     for intent in intents:
         by_token.setdefault(intent.terms.token_address, []).append(intent)
-    found = []
+    pairs = []
     for token_address, of_token in by_token.items():
         addresses = [intent.terms.address for intent in of_token]
-        held = node.balances_at(at, token_address, addresses)
-        found += list(zip(of_token, held, strict=True))
-    return found
+        amounts = node.balances_at(at, token_address, addresses)
+        pairs += list(zip(of_token, amounts, strict=True))
+    return pairs
 
 
 def compare(node: Node, intents: Sequence[PaymentIntent], at: Block) -> list[PaymentIntent]:
@@ -33,15 +33,15 @@ def compare(node: Node, intents: Sequence[PaymentIntent], at: Block) -> list[Pay
 
     Return those with an unexplained balance. Their logs must be searched.
     """
-    found = balances(node, intents, at)
-    booked = payments.booked_atomic([intent for intent, _ in found])
-    with_booked = [(*each, booked[each[0].id]) for each in found]
-    explained = [each for each in with_booked if watched_orders.is_explained(*each)]
+    pairs = balances(node, intents, at)
+    booked = payments.booked_atomic([intent for intent, _ in pairs])
+    checks = [(intent, balance, booked[intent.id]) for intent, balance in pairs]
+    explained = [check for check in checks if watched_orders.is_explained(*check)]
     watched_orders.note_balances(explained, at)
-    known = {intent.id for intent, _, _ in explained}
-    to_search = [each for each in with_booked if each[0].id not in known]
-    for intent, balance, of_intent in to_search:
-        begin(intent, balance, of_intent, at)
+    explained_ids = {intent.id for intent, _, _ in explained}
+    to_search = [check for check in checks if check[0].id not in explained_ids]
+    for intent, balance, booked_sum in to_search:
+        begin(intent, balance, booked_sum, at)
         # A payment that arrived just now is above the cursor. The worker finds it by its log.
         watched_orders.watch_again(intent, at.time)
     return [intent for intent, _, _ in to_search]
@@ -67,9 +67,9 @@ def go_on(node: Node, intent: PaymentIntent, most_ranges: int | None = None) -> 
     if first > to.number:
         booking.book_search(intent, [], to.number)
         return 0
-    read = 0
-    found = node.old_transfers(terms.token_address, [terms.address], first, to)
-    for each in islice(found, most_ranges):
-        booking.book_search(intent, each.transfers, each.last.number)
-        read += 1
-    return read
+    count = 0
+    ranges = node.old_transfers(terms.token_address, [terms.address], first, to)
+    for chunk in islice(ranges, most_ranges):
+        booking.book_search(intent, chunk.transfers, chunk.last.number)
+        count += 1
+    return count

@@ -37,17 +37,17 @@ def forget_after(chain_id: int, number: int) -> None:
 
 def newest_first(chain_id: int) -> Sequence[Block]:
     """Return the stored blocks of a chain, the newest first."""
-    kept = (
+    rows = (
         ChainBlock.select()
         .where(ChainBlock.chain_id == chain_id)
         .order_by(ChainBlock.number.desc())
     )
-    return [Block(each.number, each.hash, each.time) for each in kept]
+    return [Block(row.number, row.hash, row.time) for row in rows]
 
 
 def has(chain_id: int, block: Block) -> bool:
     """Return whether this block is stored with the same hash."""
-    found: bool = (
+    is_stored: bool = (
         ChainBlock.select()
         .where(
             ChainBlock.chain_id == chain_id,
@@ -56,4 +56,4 @@ def has(chain_id: int, block: Block) -> bool:
         )
         .exists()
     )
-    return found
+    return is_stored

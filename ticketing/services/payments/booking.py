@@ -52,12 +52,12 @@ def book_range(
     """
     with write_transaction():
         _lock_at(chain, after)
-        now = {**hashes, **{each.block.number: each.block.hash for each in transfers}}
+        current_hashes = {**hashes, **{each.block.number: each.block.hash for each in transfers}}
         touched = payments.record(chain.chain_id, chain.token_address, transfers)
         booked = payments.blocks_after(chain.chain_id, after.number)
-        if any(number <= last.number and number not in now for number in booked):
+        if any(number <= last.number and number not in current_hashes for number in booked):
             raise CursorMoved(f"chain {chain.chain_id}: a purchase has recorded a payment")
-        lost = payments.take_out_replaced(chain.chain_id, now)
+        lost = payments.take_out_replaced(chain.chain_id, current_hashes)
         for intent in lock(touched | lost):
             settle(intent, last, may_expire=False)
             if intent.id in lost:
@@ -83,8 +83,8 @@ def book_search(intent: PaymentIntent, transfers: Sequence[Transfer], searched_t
         cursor = chains.cursor_of(lock_chain(terms.chain_id, shared=True))
         (intent,) = lock([intent.id])
         if cursor is not None:
-            known = [each for each in transfers if each.block.number <= cursor.number]
-            payments.record(terms.chain_id, terms.token_address, known, of_one=True)
+            up_to_cursor = [each for each in transfers if each.block.number <= cursor.number]
+            payments.record(terms.chain_id, terms.token_address, up_to_cursor, of_one=True)
             settle(intent, cursor, may_expire=False)
         watched_orders.note_searched(intent, searched_to)
 

@@ -73,9 +73,9 @@ def _look(node: Node, chain: Chain, intent: PaymentIntent, to_drop: bool) -> Cha
     transfers: list[Transfer] = []
     ranges = node.transfers(terms.token_address, [terms.address], first, head, after=link)
     try:
-        for found in islice(ranges, RANGES_PER_LOOK):
-            transfers += found.transfers
-            read_to = found.last
+        for chunk in islice(ranges, RANGES_PER_LOOK):
+            transfers += chunk.transfers
+            read_to = chunk.last
     except NotLinked:
         return ChainView(after, after or head)
     read = {transfer.block.number for transfer in transfers}

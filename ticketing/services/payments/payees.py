@@ -98,9 +98,9 @@ def _room(
 
 def _is_stated(payee: str, time: datetime, stated: Sequence[RefundAddress]) -> bool:
     return any(
-        each.address == payee
-        and (each.replaced_at is None or time < each.replaced_at + REFUND_ADDRESS_OVERLAP)
-        for each in stated
+        statement.address == payee
+        and (statement.replaced_at is None or time < statement.replaced_at + REFUND_ADDRESS_OVERLAP)
+        for statement in stated
     )
 
 

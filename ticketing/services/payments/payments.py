@@ -82,8 +82,10 @@ def booked_atomic(intents: Sequence[PaymentIntent]) -> dict[str, int]:
     """Return the sum of each intent's canonical payments, in atomic units."""
     decimals = {intent.id: intent.terms.decimals for intent in intents}
     booked = dict.fromkeys(decimals, 0)
-    for each in Payment.select().where(Payment.intent.in_(list(decimals)), Payment.canonical):
-        booked[each.intent_id] += units.to_atomic(each.amount, decimals[each.intent_id]) + each.dust
+    for payment in Payment.select().where(Payment.intent.in_(list(decimals)), Payment.canonical):
+        booked[payment.intent_id] += (
+            units.to_atomic(payment.amount, decimals[payment.intent_id]) + payment.dust
+        )
     return booked
 
 
@@ -97,18 +99,18 @@ def blocks_after(chain_id: int, number: int) -> set[int]:
 
 def blocks_of(intent_ids: Collection[str]) -> set[int]:
     """Return the blocks with a payment or a recorded refund of these intents."""
-    wanted = list(intent_ids)
-    return _blocks(Payment.intent.in_(wanted), Refund.intent.in_(wanted))
+    id_list = list(intent_ids)
+    return _blocks(Payment.intent.in_(id_list), Refund.intent.in_(id_list))
 
 
 def _blocks(of_payments: Expression, of_refunds: Expression) -> set[int]:
-    found: Iterable[Any] = (
+    rows: Iterable[Any] = (
         *Payment.select(Payment.block_number).where(of_payments, Payment.canonical).tuples(),
         *Refund.select(Refund.block_number)
         .where(of_refunds, Refund.canonical, Refund.block_number.is_null(False))
         .tuples(),
     )
-    return {number for (number,) in found}
+    return {number for (number,) in rows}
 
 
 def take_out_replaced(
@@ -133,13 +135,13 @@ def _replaced(
 ) -> list[M]:
     """Return the canonical rows whose block has another hash now."""
     of_intent = [] if only is None else [model.intent == only]
-    written = model.select().where(
+    rows = model.select().where(
         model.chain_id == chain_id,
         model.block_number.in_(list(hashes)),
         model.canonical,
         *of_intent,
     )
-    return [each for each in written if each.block_hash != hashes[int(each.block_number or 0)]]
+    return [row for row in rows if row.block_hash != hashes[int(row.block_number or 0)]]
 
 
 def _take_out(gone: Sequence[Payment]) -> None:
@@ -161,10 +163,10 @@ def _take_back(gone: Sequence[Refund]) -> None:
 
 def _canonical_of(chain_id: int, tx_hashes: Collection[str]) -> dict[tuple[str, int], Payment]:
     """Return the canonical payments of some transactions, by their position."""
-    written = Payment.select().where(
+    rows = Payment.select().where(
         Payment.chain_id == chain_id, Payment.tx_hash.in_(list(tx_hashes)), Payment.canonical
     )
-    return {(each.tx_hash, each.log_index): each for each in written}
+    return {(payment.tx_hash, payment.log_index): payment for payment in rows}
 
 
 def _take_out_moved(

@@ -23,10 +23,10 @@ def state(tenant_reference: str, intent_id: str, address: str) -> PaymentIntent:
 
     The address before still counts for some time: see payees. NotFound. Invalid: see `parse`.
     """
-    found = intents.get(tenant_reference, intent_id)
-    address = parse(address, found, "address")
+    intent = intents.get(tenant_reference, intent_id)
+    address = parse(address, intent, "address")
     with write_transaction():
-        (intent,) = settlement.lock([found.id])
+        (intent,) = settlement.lock([intent.id])
         if intent.refund_address != address:
             _replace(intent, address)
     intents.add_payment_details([intent])

@@ -53,12 +53,12 @@ def due(tenant_id: str, enabled: Mapping[int, Chain]) -> Iterator[ExportedRefund
     """
     after = ""
     while page := _page(tenant_id, after):
-        held = wallet_export.balances_of(page, enabled)
-        settled = _settled_refunds(page)
+        balances = wallet_export.balances_of(page, enabled)
+        refund_counts = _settled_refunds(page)
         for intent in page:
             terms = intent.terms
             amount = units.to_atomic(intent.refund_due_now, terms.decimals)
-            balance = held.get(terms.address)
+            balance = balances.get(terms.address)
             yield ExportedRefund(
                 intent.id,
                 terms.address,
@@ -68,7 +68,7 @@ def due(tenant_id: str, enabled: Mapping[int, Chain]) -> Iterator[ExportedRefund
                 balance,
                 intent.refund_address,
                 amount,
-                settled.get(intent.id, 0),
+                refund_counts.get(intent.id, 0),
                 _send(intent, amount, balance),
             )
         after = page[-1].id

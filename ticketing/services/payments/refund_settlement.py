@@ -90,9 +90,9 @@ def _final_transfers(
     if chain is None:
         raise ChainUnavailable("The chain of this intent is no longer enabled.")
     with node_places.place(intent.id):
-        head, sent = _read(chain, tx_hash, terms.token_address)
+        head, transfers = _read(chain, tx_hash, terms.token_address)
     final_up_to = terms.final_up_to(head.number)
-    return [each for each in sent if each.block.number <= final_up_to]
+    return [transfer for transfer in transfers if transfer.block.number <= final_up_to]
 
 
 def _read(chain: Chain, tx_hash: str, token_address: str) -> tuple[Block, list[Transfer]]:
@@ -133,8 +133,8 @@ def _debts_of(intent: PaymentIntent, recipient: str | None) -> Debts:
     decimals = intent.terms.decimals
     payments = [each for each in intents.payments_of(intent) if each.canonical]
     paid_back = [
-        Reduction(_position_of(each), each.amount, each.recipient)
-        for each in Refund.select().where(Refund.intent == intent, Refund.canonical)
+        Reduction(_position_of(refund), refund.amount, refund.recipient)
+        for refund in Refund.select().where(Refund.intent == intent, Refund.canonical)
     ]
     waived = [
         Reduction(

@@ -65,10 +65,10 @@ def list_page(tenant_id: str, page: PageRequest, status: RefundStatus) -> Page[R
     """Return a page of a tenant's refunds with a status, in the order of their intents."""
     query = intents.few_of_tenant(tenant_id).where(_LISTED[status])
     scope = f"refunds {tenant_id} {status}"
-    found = paginate(query, [PaymentIntent.id], page, scope=scope)
-    payers = _payers_of(found.data)
-    owed = [RefundOwed(intent, payers[intent.id]) for intent in found.data]
-    return Page(owed, found.next_cursor)
+    intent_page = paginate(query, [PaymentIntent.id], page, scope=scope)
+    payers = _payers_of(intent_page.data)
+    owed = [RefundOwed(intent, payers[intent.id]) for intent in intent_page.data]
+    return Page(owed, intent_page.next_cursor)
 
 
 def owed_for(intent: PaymentIntent) -> RefundOwed:
@@ -113,13 +113,13 @@ def _write_waiver(intent: PaymentIntent, cursor: Block, amount: int, reason: str
     ).execute()
 
 
-def _payers_of(found: Sequence[PaymentIntent]) -> Mapping[str, Sequence[Payer]]:
+def _payers_of(page: Sequence[PaymentIntent]) -> Mapping[str, Sequence[Payer]]:
     """Return the payers of each intent, in the order in which they were first seen.
 
     The zero address is left out: nobody can receive money there.
     """
-    payers: dict[str, list[Payer]] = {intent.id: [] for intent in found}
-    decimals = {intent.id: intent.token_decimals or 0 for intent in found}
+    payers: dict[str, list[Payer]] = {intent.id: [] for intent in page}
+    decimals = {intent.id: intent.token_decimals or 0 for intent in page}
     rows: Iterable[Any] = (
         Payment.select(Payment.intent, Payment.sender, fn.SUM(Payment.amount), fn.SUM(Payment.dust))
         .where(

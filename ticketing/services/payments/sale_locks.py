@@ -65,8 +65,8 @@ def _cancel(intent: PaymentIntent, cursor: Block | None) -> None:
     if intent.chain_id is not None:
         # Before the first read of a chain, no payment on it is final.
         as_of = cursor or Block(0, "", clock.now())
-        found, waivers = intents.payments_of(intent), settlement.waivers_of(intent)
-        balance = balances.add_up(intent, found, as_of, waivers)
+        transfers, waivers = intents.payments_of(intent), settlement.waivers_of(intent)
+        balance = balances.add_up(intent, transfers, as_of, waivers)
         owed = {
             "amount_received": balance.received,
             "waived": balance.waived,

@@ -130,10 +130,10 @@ def expire_free() -> int:
     past = PaymentIntent.select(PaymentIntent.id).where(
         PaymentIntent.chain_id.is_null(), AWAITING, PaymentIntent.expires_at < clock.now()
     )
-    found = [intent.id for intent in past.limit(INTENTS_PER_TRANSACTION)]
-    for intent_id in found:
+    intent_ids = [intent.id for intent in past.limit(INTENTS_PER_TRANSACTION)]
+    for intent_id in intent_ids:
         confirm_free(intent_id)
-    return len(found)
+    return len(intent_ids)
 
 
 def _ids(chain_id: int, condition: Expression) -> list[str]:
@@ -152,18 +152,18 @@ def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> N
     The order becomes `confirmed`: its seats are sold, its admissions are issued, and the facts are
     recorded. The next call computes the same sums and writes nothing.
     """
-    found = intents.payments_of(intent)
+    transfers = intents.payments_of(intent)
     waivers = waivers_of(intent)
     # First decide on a late transfer: if it is honoured, `add_up` counts an ended order as paid.
-    transfer = balances.covering(intent, found, waivers)
+    transfer = balances.covering(intent, transfers, waivers)
     if transfer is not None and late_orders.take_seats(intent, transfer):
         payments.decide([transfer], honoured=transfer)
-    balance = balances.add_up(intent, found, as_of, waivers)
+    balance = balances.add_up(intent, transfers, as_of, waivers)
     status = balance.status
     if status is IntentStatus.EXPIRED and intent.status in LIVE and not may_expire:
         status = IntentStatus.AWAITING_PAYMENT
     if status is IntentStatus.EXPIRED or balances.has_ended(intent):
-        payments.decide(balances.undecided(found), honoured=None)
+        payments.decide(balances.undecided(transfers), honoured=None)
     enter(
         intent,
         status,

@@ -36,11 +36,11 @@ def void(
     NotFound. AdmissionVoid if it is void for another reason, or differs in `refund`.
     AlreadyRedeemed. WasTransferred. DoorsUnsynced if doors are open and a device has unsent scans.
     """
-    found = admissions.get(tenant_id, admission_id)
+    unlocked = admissions.get(tenant_id, admission_id)
     with write_transaction():
-        event = event_locks.keep(tenant_id, found.event_id)
-        order = _lock_order(found)
-        admission = _lock(found)
+        event = event_locks.keep(tenant_id, unlocked.event_id)
+        order = _lock_order(unlocked)
+        admission = _lock(unlocked)
         if admission.status == AdmissionStatus.VOID:
             if (admission.void_reason, admission.void_refund) != (reason, refund):
                 raise AdmissionVoid
@@ -67,13 +67,13 @@ def _lock_order(admission: Admission) -> tuple[PaymentIntent, Block | None] | No
     return intent, as_of
 
 
-def _lock(found: Admission) -> Admission:
+def _lock(admission: Admission) -> Admission:
     """Lock an admission with all others of its order, and return it as it is now."""
-    together = Admission.id == found.id
-    if found.intent_id is not None:
-        together = Admission.intent == found.intent_id
+    together = Admission.id == admission.id
+    if admission.intent_id is not None:
+        together = Admission.intent == admission.intent_id
     rows = locked(Admission.select().where(together).order_by(Admission.id))
-    return next(each for each in rows if each.id == found.id)
+    return next(row for row in rows if row.id == admission.id)
 
 
 def _check(admission: Admission, event: Event, *, transferred: bool, force: bool) -> None:
@@ -86,7 +86,7 @@ def _check(admission: Admission, event: Event, *, transferred: bool, force: bool
 
 
 def _has_unsent_scans(event: Event) -> bool:
-    found: bool = (
+    exists: bool = (
         DoorDevice.select()
         .where(
             DoorDevice.event == event,
@@ -96,7 +96,7 @@ def _has_unsent_scans(event: Event) -> bool:
         )
         .exists()
     )
-    return found
+    return exists
 
 
 def _write(admission: Admission, *, reason: str, refund: bool) -> None:

@@ -59,14 +59,14 @@ def addresses(tenant_id: str, enabled: Mapping[int, Chain]) -> Iterator[Exported
     """
     after = ""
     while page := _page(tenant_id, after):
-        held = balances_of(page, enabled)
-        page = _book_found(page, held, enabled)
+        balances = balances_of(page, enabled)
+        page = _book_found(page, balances, enabled)
         booked = payments.booked_atomic(page)
-        known = chains.states()
+        chain_states = chains.states()
         for intent in page:
             terms = intent.terms
-            balance = held.get(terms.address)
-            now = chains.now_on(terms.chain_id, known)
+            balance = balances.get(terms.address)
+            now = chains.now_on(terms.chain_id, chain_states)
             yield ExportedAddress(
                 terms.address,
                 f"0/{intent.address_index}",
@@ -112,7 +112,7 @@ def _ended_at(intent: PaymentIntent) -> datetime | None:
 
 
 def _book_found(
-    page: list[PaymentIntent], held: Mapping[str, int], enabled: Mapping[int, Chain]
+    page: list[PaymentIntent], balances: Mapping[str, int], enabled: Mapping[int, Chain]
 ) -> list[PaymentIntent]:
     """Search for payments to ended intents whose balance is too high. Return the updated page.
 
@@ -121,7 +121,7 @@ def _book_found(
     ended: dict[int, list[PaymentIntent]] = defaultdict(list)
     booked = payments.booked_atomic(page)
     for intent in page:
-        balance = held.get(intent.terms.address)
+        balance = balances.get(intent.terms.address)
         is_over = intent.status not in LIVE
         if balance is None or not is_over:
             continue
@@ -167,10 +167,10 @@ def balances_of(intents: Sequence[PaymentIntent], enabled: Mapping[int, Chain]) 
         terms = intent.terms
         if terms.chain_id in enabled:
             holders[terms.chain_id, terms.token_address].append(terms.address)
-    held: dict[str, int] = {}
-    for (chain_id, token_address), asked in holders.items():
-        held |= zip(asked, _ask(enabled[chain_id], token_address, asked), strict=True)
-    return held
+    balances: dict[str, int] = {}
+    for (chain_id, token_address), group in holders.items():
+        balances |= zip(group, _ask(enabled[chain_id], token_address, group), strict=True)
+    return balances
 
 
 def _ask(chain: Chain, token_address: str, holders: Sequence[str]) -> list[int]:

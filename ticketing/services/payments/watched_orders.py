@@ -24,8 +24,8 @@ _LIVE = AWAITING | (UNSETTLED & (PaymentIntent.status == IntentStatus.PROCESSING
 
 def has_open_orders(chain_id: int) -> bool:
     """Return whether a chain has an order that may be paid, or whose payment is not final."""
-    found: bool = PaymentIntent.select().where(PaymentIntent.chain_id == chain_id, _LIVE).exists()
-    return found
+    exists: bool = PaymentIntent.select().where(PaymentIntent.chain_id == chain_id, _LIVE).exists()
+    return exists
 
 
 def watched_addresses(chain_id: int, token_address: str, since: Block) -> frozenset[str]:
@@ -35,8 +35,8 @@ def watched_addresses(chain_id: int, token_address: str, since: Block) -> frozen
         PaymentIntent.token_address == token_address,
         _LIVE | (PaymentIntent.watch_until > since.time),
     )
-    found: Iterable[Any] = query.tuples()
-    return frozenset(address for (address,) in found)
+    rows: Iterable[Any] = query.tuples()
+    return frozenset(address for (address,) in rows)
 
 
 def watch_again(intent: PaymentIntent, now: datetime) -> None:
@@ -88,13 +88,13 @@ def is_explained(intent: PaymentIntent, balance: int, booked: int) -> bool:
     return surplus == before or took_all
 
 
-def note_balances(found: Sequence[tuple[PaymentIntent, int, int]], at: Block) -> None:
+def note_balances(checks: Sequence[tuple[PaymentIntent, int, int]], at: Block) -> None:
     """Store explained balances. All transfers up to `at` are known, unless a search is running.
 
-    `found` has for each intent the balance of its address and the sum of its recorded payments.
+    `checks` has for each intent the balance of its address and the sum of its recorded payments.
     """
     of_balance: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for intent, balance, booked in found:
+    for intent, balance, booked in checks:
         of_balance[str(balance), str(balance - booked)].append(intent.id)
     checked = Case(None, [(PaymentIntent.search_to.is_null(), at.number)], None)
     with write_transaction():
@@ -125,8 +125,8 @@ def note_unexplained(intent: PaymentIntent, balance: int, booked: int, at: Block
     is_same = intent.swept_balance == str(balance)
     columns: dict[str, Any] = {"swept_at": at.time, "swept_surplus": str(balance - booked)}
     if not is_same or intent.search_to is None:
-        known = None if is_same else intent.checked_block
-        back = None if known is None else max(-1, known - block_history.MOST_BLOCKS_BACK)
+        last_block = None if is_same else intent.checked_block
+        back = None if last_block is None else max(-1, last_block - block_history.MOST_BLOCKS_BACK)
         columns |= {"swept_balance": str(balance), "search_to": at.number, "checked_block": back}
     PaymentIntent.update(columns).where(PaymentIntent.id == intent.id).execute()
 
