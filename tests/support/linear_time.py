@@ -13,6 +13,17 @@ MOST = 4 * LONG // SHORT
 """How many times longer the long text may take: four times the factor of linear work."""
 TRIES = 7
 
+STEPS = (*range(16, 48, 2), 64, 128, 256, 512, 1_000, 2_000, 4_000, 8_000, 16_000)
+"""The lengths that are tried one after another: exponential work is noticed while it is short."""
+ENOUGH = 0.05
+"""The seconds after which longer texts are not tried."""
+FACTOR = 16
+"""How many times shorter a text is with which a slow one is compared."""
+CLEARLY_MORE = 100
+"""The growth for FACTOR times the length that is not linear: between 16 and 256."""
+LEAST = 2e-5
+"""Seconds. Less cannot be measured well, and harms nobody."""
+
 Hostile = tuple[str, str, str]
 """The start, the middle that repeats, and the end of a text."""
 
@@ -23,15 +34,16 @@ def grown(text: Hostile, size: int) -> str:
     return start + middle * (size // len(middle)) + end
 
 
-def seconds(work: Callable[[Any], Any], made: Callable[[], Any]) -> float:
-    """Return the least CPU time of `work`, with a new argument each time."""
-    taken = []
-    for _ in range(TRIES):
-        given = made()
-        start = time.thread_time()
-        work(given)
-        taken.append(time.thread_time() - start)
-    return min(taken)
+def once(work: Callable[[Any], Any], given: Any) -> float:
+    """Return the CPU time of one call."""
+    start = time.thread_time()
+    work(given)
+    return time.thread_time() - start
+
+
+def seconds(work: Callable[[Any], Any], make: Callable[[int], Any], size: int) -> float:
+    """Return the least CPU time of `work`, with a new argument of this size each time."""
+    return min(once(work, make(size)) for _ in range(TRIES))
 
 
 def is_linear(work: Callable[[Any], Any], make: Callable[[int], Any]) -> None:
@@ -41,9 +53,29 @@ def is_linear(work: Callable[[Any], Any], make: Callable[[int], Any]) -> None:
     """
     ratios = []
     for _ in range(3):
-        long, short = (seconds(work, lambda size=size: make(size)) for size in (LONG, SHORT))
-        # Less than 20 us cannot be measured well, and harms nobody.
-        ratios.append(long / max(short, 2e-5))
+        long, short = (seconds(work, make, size) for size in (LONG, SHORT))
+        ratios.append(long / max(short, LEAST))
         if ratios[-1] < MOST:
             return
     raise AssertionError(f"{LONG // SHORT} times the text takes {ratios} times as long")
+
+
+def is_slow(work: Callable[[Any], Any], make: Callable[[int], Any]) -> bool:
+    """Say whether `work` takes more than linear time. It is quick: it tries many texts.
+
+    The text grows until it takes ENOUGH seconds or has the last length. If that is no more than
+    CLEARLY_MORE times LEAST, it is short enough whatever the growth is. Else it is compared with a
+    text that is FACTOR times shorter, twice: other programs may slow down a try.
+    """
+    for size in STEPS:
+        taken = once(work, make(size))
+        if taken > ENOUGH:
+            break
+    for _ in range(2):
+        if taken < CLEARLY_MORE * LEAST:
+            return False
+        short = seconds(work, make, size // FACTOR)
+        if taken < CLEARLY_MORE * max(short, LEAST):
+            return False
+        taken = min(taken, once(work, make(size)))
+    return True
