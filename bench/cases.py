@@ -7,13 +7,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 from bench import load
-from bench.databases import POSTGRES, SQLITE
-from bench.shop import TENANT, Shop
+from bench.buyers import TENANT
+from bench.shop import Shop
 from ticketing import ids
 
+SQLITE, POSTGRES = "SQLite", "Postgres"
 _PUBLIC = f"/v1/public/tenants/{TENANT}"
 _ADMIN = f"/v1/admin/tenants/{TENANT}"
-CHECKOUT = f"/v1/checkout/tenants/{TENANT}"
+_CHECKOUT = f"/v1/checkout/tenants/{TENANT}"
 
 
 @dataclass(frozen=True)
@@ -59,12 +60,13 @@ class Bound:
 
 @dataclass(frozen=True)
 class Case:
-    """A request to a shop, and its bound for each database."""
+    """A request to a shop, and its bound for each database. A journey has it so many `times`."""
 
     name: str
     status: int
     request: Callable[[Shop], Request]
     bounds: Mapping[str, Bound]
+    times: int = 0
 
 
 def _most(sqlite: float, postgres: float) -> Mapping[str, Bound]:
@@ -79,8 +81,7 @@ def _listing_known(shop: Shop) -> Request:
     return Request("GET", _listing(shop).path, {"If-None-Match": shop.etag})
 
 
-def event_page(shop: Shop) -> Request:
-    """Open an event's page."""
+def _event_page(shop: Shop) -> Request:
     return Request("GET", f"/{TENANT}/summer-concert")
 
 
@@ -97,16 +98,14 @@ def _exchange(shop: Shop) -> Request:
     return Request("POST", "/v1/auth/token", body={"api_key": shop.key})
 
 
-def preflight(shop: Shop) -> Request:
-    """Order by the API."""
+def _preflight(shop: Shop) -> Request:
     body = {"event_id": shop.hot_event_id, "ticket_id": shop.hot_ticket_id}
-    return Request("POST", f"{CHECKOUT}/preflight", body=body)
+    return Request("POST", f"{_CHECKOUT}/preflight", body=body)
 
 
-def preflight_sold_out(shop: Shop) -> Request:
-    """Order what is sold out."""
+def _preflight_sold_out(shop: Shop) -> Request:
     body = {"event_id": shop.hot_event_id, "ticket_id": shop.sold_out_ticket_id}
-    return Request("POST", f"{CHECKOUT}/preflight", body=body)
+    return Request("POST", f"{_CHECKOUT}/preflight", body=body)
 
 
 def _scan(shop: Shop) -> Request:
@@ -121,22 +120,63 @@ def _scan(shop: Shop) -> Request:
     return Request("POST", path, {"Authorization": f"Bearer {shop.device_token}"}, body)
 
 
-def purchase(shop: Shop) -> Request:
-    """Purchase a confirmed order."""
+def _purchase(shop: Shop) -> Request:
     bearer = {"Authorization": f"Bearer {shop.client_secret}"}
-    return Request("POST", f"{CHECKOUT}/intents/{shop.intent_id}/purchase", bearer)
+    return Request("POST", f"{_CHECKOUT}/intents/{shop.intent_id}/purchase", bearer)
+
+
+def _form(shop: Shop) -> Request:
+    return _sent_form(shop.hot_ticket_id)
+
+
+def _form_sold_out(shop: Shop) -> Request:
+    return _sent_form(shop.sold_out_ticket_id)
+
+
+def _sent_form(ticket_id: str) -> Request:
+    fields = {"idempotency_key": load.NONCE, "ticket_id": ticket_id, "quantity": "1"}
+    form, same_origin = {**fields, "email": "", "name": ""}, {"Sec-Fetch-Site": "same-origin"}
+    return Request("POST", f"/{TENANT}/hot-night/order", same_origin, form=form)
+
+
+def _order_page(shop: Shop) -> Request:
+    return Request("GET", f"/o/{shop.waiting_id}.{shop.waiting_secret}")
+
+
+def _poll(shop: Shop) -> Request:
+    bearer = {"Authorization": f"Bearer {shop.waiting_secret}"}
+    headers = {**bearer, "If-None-Match": shop.waiting_etag}
+    return Request("GET", f"{_CHECKOUT}/intents/{shop.waiting_id}", headers)
+
+
+def _ticket_page(shop: Shop) -> Request:
+    return Request("GET", f"/t/{shop.ticket_code}")
 
 
 # README.md has the reason for each bound that was raised.
 CASES = (
     Case("public listing", 200, _listing, _most(1.6, 2.2)),
     Case("public listing, not modified", 304, _listing_known, _most(1.6, 2.2)),
-    Case("event page", 200, event_page, _most(3.2, 4.4)),
+    Case("event page", 200, _event_page, _most(3.2, 4.4)),
     Case("admin event, JWT", 200, _event_by_jwt, _most(4.5, 7.5)),
     Case("admin event, API key", 200, _event_by_key, _most(5, 7.5)),
     Case("key for a JWT", 200, _exchange, _most(4, 5)),
-    Case("preflight", 201, preflight, {SQLITE: Bound(9), POSTGRES: Bound(a_second=200)}),
-    Case("preflight, sold out", 409, preflight_sold_out, _most(4, 5.5)),
-    Case("purchase, confirmed", 200, purchase, _most(4, 6.5)),
+    Case("preflight", 201, _preflight, {SQLITE: Bound(9), POSTGRES: Bound(a_second=200)}),
+    Case("preflight, sold out", 409, _preflight_sold_out, _most(4, 5.5)),
+    Case("purchase, confirmed", 200, _purchase, _most(4, 6.5)),
     Case("scan", 200, _scan, {SQLITE: Bound(9), POSTGRES: Bound(a_second=200)}),
 )
+"""The rows of `make bench`."""
+
+STEPS = (
+    Case("event page", 200, _event_page, {}, times=1),
+    Case("order, the page's form", 303, _form, {}, times=1),
+    Case("order, the API", 201, _preflight, {POSTGRES: Bound(a_second=600)}),
+    Case("order page", 200, _order_page, {}, times=1),
+    Case("poll, nothing changed", 304, _poll, _most(2, 3), times=20),
+    Case("purchase, confirmed", 200, _purchase, {}, times=1),
+    Case("ticket page", 200, _ticket_page, {}, times=1),
+    Case("sold out, the page's form", 303, _form_sold_out, _most(2.5, 2.5)),
+    Case("sold out, the API", 409, _preflight_sold_out, _most(2.5, 2.5)),
+)
+"""The rows of `make bench-onsale`."""

@@ -1,22 +1,26 @@
-"""Generate load: repeat one request on many connections, from a separate process.
+"""The load, in a process of its own: `python -m bench.load JOB`, with its values as JSON.
 
 It does as little as possible, because it runs on the same cores as the server.
 """
 
 import itertools
 import json
+import random
 import secrets
-import select
-import socket
 import subprocess
 import sys
 import time
 import uuid
-from collections import Counter
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from bench.buyers import PAYMENTS, POLL_SECONDS, Crowd, Payer
+from bench.loop import ANSWER_SECONDS, Ask, Loop, Pool, Script
+from tools.stack import ROOT
 
 CONNECTIONS = 32
+"""Of a request that is repeated, and of the orders before the buyers wait."""
 CLIENT = "address-of-the-client"
 """A placeholder in a request. Each request gets another client address there."""
 CLIENTS = 5_000
@@ -25,127 +29,45 @@ NONCE = "nonce-of-a-scan-36-characters-long--"
 SEAT = "id-of-an-admission-26-long"
 """A placeholder. Each request gets another of SEATS numbers there."""
 SEATS = 50_000
-_ANSWER_SECONDS = 30
-_HOST = "127.0.0.1"
-_LENGTH = b"\r\ncontent-length: "
+FORGET_SECONDS = 90.0
+"""How long the last buyer may take."""
+
+Result = dict[str, Any]
+"""What a job adds to the result. `wrong`: what went wrong besides statuses, and how often."""
 
 
-@dataclass
-class Load:
-    """The result of a load: the count of each status, and the latency of each response."""
-
-    seconds: float = 0.0
-    statuses: Counter[str] = field(default_factory=Counter)
-    latencies_us: list[int] = field(default_factory=list)
-
-    @property
-    def count(self) -> int:
-        """The number of responses."""
-        return len(self.latencies_us)
-
-    def add(self, other: "Load") -> None:
-        """Add the results of another load."""
-        self.seconds += other.seconds
-        self.statuses += other.statuses
-        self.latencies_us += other.latencies_us
-
-
-def run(port: int, request: bytes, *, seconds: float = 3600, requests: int | None = None) -> Load:
-    """Send a request for `seconds`, or `requests` times, and wait for all responses."""
-    job = {"port": port, "request": request.decode("latin-1"), "seconds": seconds}
-    return run_module("bench.load", {**job, "requests": requests})
-
-
-def body_size(port: int, request: bytes) -> int:
-    """Send a request once, and return the size of the response's body."""
-    connection = _Connection(port)
-    connection.ask(_from_everybody(request)[0])
-    while status_of(connection.received) is None and connection.receive():
-        pass
-    connection.socket.close()
-    return len(connection.received.partition(b"\r\n\r\n")[2])
-
-
-def run_module(module: str, job: object) -> Load:
-    """Run a module that reads its job from standard input, and prints a load."""
+def run(job: str, values: Mapping[str, Any]) -> Any:
+    """Run a job in another process, and return its result."""
     done = subprocess.run(
-        [sys.executable, "-m", module],
-        cwd=Path(__file__).parent.parent,
-        input=json.dumps(job),
+        [sys.executable, "-m", "bench.load", job],
+        cwd=ROOT,
+        input=json.dumps(values),
         stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
-    result = json.loads(done.stdout)
-    return Load(result["seconds"], Counter(result["statuses"]), result["latencies_us"])
+    return json.loads(done.stdout)
 
 
-class _Connection:
-    def __init__(self, port: int) -> None:
-        self._port = port
-        self.open()
+def _repeat(loop: Loop, job: Any, start: float) -> Result:
+    """Repeat one request for the job's seconds, or so many times. `size`: of the last body."""
+    pool, size = Pool(job["port"], most=CONNECTIONS), 0
+    requests = itertools.cycle(_from_everybody(job["request"].encode("latin-1")))
+    left = itertools.islice(requests, job.get("requests"))
+    until = start + job["seconds"]
 
-    def open(self) -> None:
-        self.socket = socket.create_connection((_HOST, self._port))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    def script() -> Script:
+        nonlocal size
+        for request in left:
+            answer = yield Ask("repeat", request, (job["status"],), pool)
+            size = len(answer.body) if answer else 0
+            if time.perf_counter() >= until:
+                return
 
-    def ask(self, request: bytes) -> None:
-        self.received = b""
-        self.asked_at = time.perf_counter()
-        self.socket.sendall(request)
-
-    def receive(self) -> bytes:
-        try:
-            received = self.socket.recv(65536)
-        except ConnectionError:
-            received = b""
-        self.received += received
-        return received
-
-
-def _drive(port: int, request: bytes, seconds: float, requests: int | None) -> Load:
-    load = Load()
-    poll = select.epoll()
-    connections: dict[int, _Connection] = {}
     for _ in range(CONNECTIONS):
-        connection = _Connection(port)
-        connections[connection.socket.fileno()] = connection
-        poll.register(connection.socket, select.EPOLLIN)
-    left = sys.maxsize if requests is None else requests
-    each = itertools.cycle(_from_everybody(request))
-    start = time.perf_counter()
-    for connection in connections.values():
-        connection.ask(next(each))
-        left -= 1
-    waiting = len(connections)
-    while waiting:
-        ready = poll.poll(_ANSWER_SECONDS)
-        if not ready:
-            load.statuses["no answer"] += waiting
-            break
-        for number, _ in ready:
-            connection = connections[number]
-            received = connection.receive()
-            status = status_of(connection.received) if received else "hung up"
-            if status is None:
-                continue
-            now = time.perf_counter()
-            load.statuses[status] += 1
-            load.latencies_us.append(int((now - connection.asked_at) * 1_000_000))
-            if left <= 0 or now - start >= seconds:
-                waiting -= 1
-                poll.unregister(number)
-                continue
-            left -= 1
-            if not received or b"\r\nConnection: close" in connection.received:
-                del connections[number]
-                connection.socket.close()
-                connection.open()
-                connections[connection.socket.fileno()] = connection
-                poll.register(connection.socket, select.EPOLLIN)
-            connection.ask(next(each))
-    load.seconds = time.perf_counter() - start
-    return load
+        loop.start(script(), start)
+    loop.run(until + ANSWER_SECONDS)
+    return {"size": size}
 
 
 def _from_everybody(request: bytes) -> list[bytes]:
@@ -159,37 +81,109 @@ def _from_everybody(request: bytes) -> list[bytes]:
             NONCE: str(uuid.uuid4()),
             SEAT: f"{(seat + number) % SEATS:026}",
         }
-        made = request
+        filled = request
         for placeholder, value in values.items():
-            made = made.replace(placeholder.encode(), value.encode())
-        requests.append(made)
+            filled = filled.replace(placeholder.encode(), value.encode())
+        requests.append(filled)
     return requests
 
 
-def status_of(received: bytes) -> str | None:
-    """Return the status of a response. None if it is not complete."""
-    end = received.find(b"\r\n\r\n")
-    if end < 0:
-        return None
-    status = received[9:12]
-    if status != b"304":
-        head = received[: end + 2].lower()
-        start = head.find(_LENGTH) + len(_LENGTH)
-        if start < len(_LENGTH):
-            return "without a length"
-        if len(received) < end + 4 + int(head[start : head.index(b"\r\n", start)]):
+def _sell(loop: Loop, job: Any, start: float) -> Result:
+    """Let buyers come within the job's seconds, and pay."""
+    crowd, payer = _crowd(loop, job), Payer(job["node_port"], job["node_nonce"])
+    for number in range(job["buyers"]):
+        at = start + random.uniform(0, job["seconds"])
+        loop.start(crowd.journey(number, payer), at)
+
+    def stop_payer() -> Script:
+        while loop.running > 2:  # this script and the payer's
+            yield 0.5
+        payer.is_done = True
+
+    loop.start(payer.script(), start)
+    loop.start(stop_payer(), start)
+    loop.run(start + job["seconds"] + FORGET_SECONDS)
+    missing = job["buyers"] - len(crowd.finished_at) - crowd.gave_up
+    refused = {f"payment refused by anvil, {why}": n for why, n in payer.refused.items()}
+    return _bought(crowd, start, {"never finished": missing, **refused})
+
+
+def _rush(loop: Loop, job: Any, start: float) -> Result:
+    """Let holders use their tickets, then also a crowd come."""
+    crowd, opens = _crowd(loop, job), start + job["before"]
+
+    def phase() -> str | None:
+        if len(crowd.finished_at) == job["buyers"]:
             return None
-    return status.decode()
+        return "before" if time.perf_counter() < opens else "during"
+
+    # The crowd fills its connections. A proxy then opens more.
+    holders = replace(crowd)
+    for number, (order, ticket) in enumerate(job["holders"]):
+        at = start + random.uniform(0, POLL_SECONDS)
+        loop.start(holders.hold(number + job["buyers"], order, ticket, phase), at)
+    for number in range(job["buyers"]):
+        loop.start(crowd.rush(number), opens + random.uniform(0, job["seconds"]))
+    loop.run(opens + job["seconds"] + FORGET_SECONDS)
+    return _bought(crowd, start, {"never finished": job["buyers"] - len(crowd.finished_at)})
 
 
-def main() -> None:
-    """Run the job from standard input."""
-    job = json.load(sys.stdin)
-    load = _drive(
-        job["port"], job["request"].encode("latin-1"), job["seconds"], job.get("requests")
-    )
-    print(json.dumps(vars(load)))
+def _order(loop: Loop, job: Any, start: float) -> Result:
+    """Order by the API, for all buyers."""
+    crowd = _crowd(loop, job)
+    for first in range(CONNECTIONS):
+        loop.start(crowd.order_only(range(first, job["buyers"], CONNECTIONS)), start)
+    loop.run(start + FORGET_SECONDS)
+    return _bought(crowd, start, {"never ordered": job["buyers"] - len(crowd.orders)})
+
+
+def _wait(loop: Loop, job: Any, start: float) -> Result:
+    """Poll the pages of open orders for the job's seconds."""
+    crowd, until = _crowd(loop, job), start + job["seconds"]
+    for number, order in enumerate(job["orders"]):
+        at = start + random.uniform(0, POLL_SECONDS)
+        loop.start(crowd.wait(number, order, until), at)
+    loop.run(until + FORGET_SECONDS)
+    return _bought(crowd, start, {"never finished": loop.running})
+
+
+def _crowd(loop: Loop, job: Any) -> Crowd:
+    names = ("port", "event_id", "event_page", "ticket_id", "network")
+    return Crowd(loop, **{name: job[name] for name in names})
+
+
+def _bought(crowd: Crowd, start: float, wrong: dict[str, int]) -> Result:
+    return {
+        "finished_at": [at - start for at in crowd.finished_at],
+        "ordered": crowd.ordered,
+        "orders": crowd.orders,
+        "tickets": crowd.tickets,
+        "wrong": {"gave up": crowd.gave_up, **wrong},
+    }
+
+
+_JOBS: dict[str, Callable[[Loop, Any, float], Result]] = {
+    "repeat": _repeat,
+    "sell": _sell,
+    "rush": _rush,
+    "order": _order,
+    "wait": _wait,
+}
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run the job from standard input, and print its result."""
+    job, loop, start = json.load(sys.stdin), Loop(), time.perf_counter()
+    result = _JOBS[arguments[0]](loop, job, start)
+    result["seconds"] = time.perf_counter() - start
+    result["cpu_seconds"] = time.process_time()
+    result["steps"] = {
+        name: {"wrong": step.wrong, "latencies_us": step.latencies_us}
+        for name, step in loop.steps.items()
+        if name != PAYMENTS or step.wrong
+    }
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -4,37 +4,195 @@ Exits with 1 if a response has an unexpected status, never because of a time.
 """
 
 import argparse
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from bench import machine, table
-from bench.databases import Database
-from bench.onsale_phases import Phase, Sale, Scale, Step
-from bench.onsale_steps import journeys, steps
-from bench.results import show
-from bench.rounds import BARE_NAME, FLASK_NAME, World, databases_of, rows_of, take, world_of
+from bench import cpu, load, report
+from bench.buyers import TENANT
+from bench.cases import SQLITE, STEPS
+from bench.harness import Row, World, measured, percentile_ms, rows_of, say, worlds_of
+from bench.shop import Organizer
+from ticketing.limits import DEFAULT_RATE_LIMITS
 from tools import anvil
 from tools.stack import ROOT
 
 RESULTS = Path(__file__).parent / "ONSALE.md"
+JOURNEY_MS = {SQLITE: 25.0}
+"""The CPU limit of a journey in milliseconds."""
+
 WAITING_MS = 500.0
 """The limit of a waiting buyer's poll: the latency that 99 of 100 do not exceed."""
 
 FELT_MS = 100.0
 """How much a crowd may add to the latency of holders, which 99 of 100 do not exceed."""
 
+BLOCK_SECONDS = 2
+HOLDERS = 50
+_RUSH_SECONDS = 5.0
+_BEFORE_SECONDS = 10.0
+_FEW = 20
+"""Sold out: so many buyers for each seat."""
+
 _WAITING = "poll, waiting"
 _BEFORE, _DURING = ", before", ", during"
+
+
+@dataclass(frozen=True)
+class Step:
+    """The requests of one step in one phase."""
+
+    phase: str
+    name: str
+    database: str
+    latencies_us: list[int]
+    wrong: Mapping[str, int]
+
+    def ms(self, percent: int) -> float:
+        """Return the latency percentile, in milliseconds."""
+        return percentile_ms(self.latencies_us, percent)
+
+
+@dataclass(frozen=True)
+class Phase:
+    """The result of one phase on one database. `cpu_seconds` are by process."""
+
+    name: str
+    database: str
+    seconds: float
+    count: int
+    """How many journeys were finished, or how many requests were sent if there are none."""
+    a_minute: float
+    cpu_seconds: Mapping[str, float]
+    steps: list[Step]
+    wrong: list[str]
+
+
+class Sale:
+    """A shop on one database with everything that runs in production, and anvil."""
+
+    def __init__(self, world: World, scale: argparse.Namespace, running: ExitStack) -> None:
+        """Start it with the default limits. It ends with `running`. StackFailed."""
+        limits = {
+            f"RATE_LIMIT_{name.upper()}": str(most) for name, most in DEFAULT_RATE_LIMITS.items()
+        }
+        self._world, self._node, self._scale = world, world.node, scale
+        self._stack = world.start_web(running, limits)
+        self._stack.start_worker()
+        self._organizer = Organizer(self._stack, world.shop.key)
+        self._node.rpc("evm_setAutomine", False)
+        self._node.rpc("evm_setIntervalMining", BLOCK_SECONDS)
+
+    def phases(self) -> list[Phase]:
+        """Run all phases."""
+        waiting = self._waiting()
+        minute, tickets = self._minute()
+        return [waiting, minute, self._sold_out(tickets)]
+
+    def _waiting(self) -> Phase:
+        job = self._event("Waiting Room", None) | {"network": "10.1"}
+        orders, ordering = self._run("order", "waiting", {**job, "buyers": self._scale.waiting})
+        sent = {**job, "orders": orders["orders"], "seconds": self._scale.waiting_seconds}
+        _, phase = self._run("wait", "waiting", sent)
+        return replace(
+            phase, steps=ordering.steps + phase.steps, wrong=ordering.wrong + phase.wrong
+        )
+
+    def _minute(self) -> tuple[Phase, list[Any]]:
+        job = self._event("On Sale", 2 * self._scale.buyers)
+        job |= {"buyers": self._scale.buyers, "seconds": self._scale.seconds, "network": "10.2"}
+        job["node_nonce"] = int(
+            self._node.rpc("eth_getTransactionCount", anvil.BUYER, "pending"), 16
+        )
+        result, phase = self._run("sell", "the minute", job)
+        stock = self._stock(job["event_id"], job["ticket_id"])
+        ordered, tickets = result["ordered"], result["tickets"]
+        # Buyers who did not finish may have ordered without an answer.
+        unheard = sum(result["wrong"].values())
+        taken = stock["sold"] + stock["held"]
+        if not ordered <= taken <= ordered + unheard or stock["sold"] < len(tickets):
+            phase.wrong.append(f"{ordered} orders, {stock['held']} held, {stock['sold']} sold")
+        return phase, tickets
+
+    def _sold_out(self, tickets: list[Any]) -> Phase:
+        seats = max(1, self._scale.buyers // _FEW)
+        job = self._event("Sold Out", seats)
+        job |= {"buyers": self._scale.buyers, "seconds": min(_RUSH_SECONDS, self._scale.seconds)}
+        job |= {"holders": tickets[:HOLDERS], "before": min(_BEFORE_SECONDS, self._scale.seconds)}
+        result, phase = self._run("rush", "sold out", {**job, "network": "10.3"})
+        stock = self._stock(job["event_id"], job["ticket_id"])
+        ordered = result["ordered"]
+        if not stock["held"] == ordered == seats or stock["sold"]:
+            phase.wrong.append(f"{ordered} orders for {seats} seats, {stock['held']} held")
+        return phase
+
+    def _event(self, title: str, seats: int | None) -> dict[str, Any]:
+        event_id = self._organizer.event(title)
+        ticket_id = self._organizer.ticket(event_id, "Seat", seats)
+        path = f"/{TENANT}/{title.lower().replace(' ', '-')}"
+        return {"event_id": event_id, "event_page": path, "ticket_id": ticket_id}
+
+    def _stock(self, event_id: str, ticket_id: str) -> Any:
+        path = f"/v1/admin/tenants/{TENANT}/events/{event_id}/tickets/{ticket_id}"
+        return self._organizer.ask("GET", path, None, 200)
+
+    def _run(self, kind: str, phase: str, job: Mapping[str, Any]) -> tuple[Any, Phase]:
+        """Run a job. Return its result and the phase."""
+        say(f"{self._world.name}: {phase}{' (orders)' if kind == 'order' else ''}")
+        before = self._cpu()
+        result = load.run(kind, {**job, "port": self._stack.port, "node_port": self._node.port})
+        after = self._cpu()
+        self._stack.check()
+        used = {name: after[name] - before[name] for name in after}
+        return result, self._read(phase, used, result)
+
+    def _read(self, phase: str, used: dict[str, float], result: Any) -> Phase:
+        steps = [
+            Step(phase, name, self._world.name, each["latencies_us"], each["wrong"])
+            for name, each in result["steps"].items()
+        ]
+        wrong = [f"{name}: {count}" for name, count in result["wrong"].items() if count]
+        for step in steps:
+            wrong += [f"{step.name}: {what}, {count} times" for what, count in step.wrong.items()]
+        finished = result["finished_at"]
+        return Phase(
+            name=phase,
+            database=self._world.name,
+            seconds=result["seconds"],
+            count=len(finished) or sum(len(step.latencies_us) for step in steps),
+            a_minute=_a_minute(finished),
+            cpu_seconds={**used, "load": result["cpu_seconds"]},
+            steps=steps,
+            wrong=wrong,
+        )
+
+    def _cpu(self) -> dict[str, float]:
+        database = self._world.database_pid
+        return {
+            "server": cpu.seconds(self._stack.pid()),
+            "database": 0.0 if database is None else cpu.seconds(database),
+            "worker": cpu.seconds(self._stack.pid("worker")),
+            "anvil": cpu.seconds(self._node.pid),
+        }
+
+
+def _a_minute(finished: list[float]) -> float:
+    """Return the rate at which buyers finish, without the first and the last tenth of them."""
+    finished = sorted(finished)
+    first, last = len(finished) // 10, len(finished) * 9 // 10
+    if last <= first:
+        return 0.0
+    return (last - first) / max(0.001, finished[last] - finished[first]) * 60
 
 
 def main() -> None:
     """Measure, print the result, and write it to a file with --write."""
     arguments = _arguments()
     file = RESULTS if arguments.write else None
-    show(partial(_measure, arguments), "The last on-sale minute", file)
+    report.show(partial(_measure, arguments), "The last on-sale minute", file)
 
 
 def _arguments() -> argparse.Namespace:
@@ -52,47 +210,38 @@ def _arguments() -> argparse.Namespace:
 
 def _measure(arguments: argparse.Namespace, running: ExitStack) -> tuple[str, int]:
     """Measure everything. Return the report and the number of wrong results."""
-    folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="ticketing-bench-")))
-    log = folder / "log"
-    chosen = list(databases_of(arguments.database, folder, running))
-    report = machine.facts(chosen)
-    sales = [_open(database, log, running) for database in chosen]
-    errors = 0
+    worlds = worlds_of(arguments.database, running)
+    lines, errors = report.facts(worlds), 0
     if arguments.rounds:
-        shown, errors = _steps([world for world, _ in sales], arguments, log)
-        report += shown
-    scale = Scale(arguments.buyers, arguments.seconds, arguments.waiting, arguments.waiting_seconds)
+        with ExitStack() as of_steps:
+            rows = list(rows_of(STEPS, worlds, of_steps))
+            errors += measured(rows, arguments.rounds, arguments.slice)
+        lines += ["", "Steps", "", report.of_rows(rows), "", _journeys(rows)]
     phases = []
-    for world, node in sales:
+    for world in worlds:
         with ExitStack() as of_sale:
-            phases += Sale(world, node, log, of_sale).phases(scale)
-    report += _shown(phases, scale)
-    return "\n".join(report), errors + sum(len(phase.wrong) for phase in phases)
-
-
-def _open(database: Database, log: Path, running: ExitStack) -> tuple[World, anvil.Anvil]:
-    node = running.enter_context(anvil.Anvil())
-    return world_of(database, node, log), node
-
-
-def _steps(
-    worlds: Sequence[World], arguments: argparse.Namespace, log: Path
-) -> tuple[list[str], int]:
-    with ExitStack() as running:
-        rows = list(rows_of(steps(worlds[0].shop), worlds, log, running))
-        take(rows, arguments.rounds, arguments.slice)
-    shown = table.of_rows(rows, BARE_NAME, FLASK_NAME)
-    lines = ["", "Steps", "", shown, "", journeys(rows)]
-    return lines, sum(row.errors for row in rows)
-
-
-def _shown(phases: Sequence[Phase], scale: Scale) -> list[str]:
-    lines = ["", f"The minute: {scale.buyers} buyers come within {scale.seconds:g} s", ""]
+            phases += Sale(world, arguments, of_sale).phases()
+    lines += ["", f"The minute: {arguments.buyers} buyers come within {arguments.seconds:g} s", ""]
     lines += [_sums(phases), "", _latencies(phases)]
     wrong = [
         f"WRONG {each.name}, {each.database}: {what}" for each in phases for what in each.wrong
     ]
-    return lines + (["", *wrong] if wrong else [])
+    return "\n".join([*lines, *([""] if wrong else []), *wrong]), errors + len(wrong)
+
+
+def _journeys(rows: Sequence[Row]) -> str:
+    """Return a table with the CPU of a journey on each server: the sum of its steps."""
+    lines = []
+    for name in dict.fromkeys(row.answered_by for row in rows):
+        steps = [(row, row.case.times) for row in rows if row.answered_by == name]
+        server = sum(row.server_us * times for row, times in steps) / 1000
+        database = sum(row.database_us * times for row, times in steps) / 1000
+        both = sum(row.cpu_us * times for row, times in steps) / 1000
+        most = JOURNEY_MS.get(name)
+        bound = ["-", "-"] if most is None else [f"<= {most:g} ms", report.verdict(both <= most)]
+        lines.append([name, f"{server:.1f}", f"{database:.1f}", f"{both:.1f}", *bound])
+    heads = ("a journey", "server ms", "database ms", "CPU ms", "bound", "holds")
+    return report.aligned(heads, lines)
 
 
 def _sums(phases: Sequence[Phase]) -> str:
@@ -108,7 +257,7 @@ def _sums(phases: Sequence[Phase]) -> str:
         lines.append([phase.name, phase.database, count, minute, *each, f"{cores:.2f}"])
     names = [f"{name} ms" for name in phases[0].cpu_seconds]
     heads = ("phase", "answered by", "count", "buyers a minute", *names, "cores")
-    return table.aligned(heads, lines, left=2)
+    return report.aligned(heads, lines, left=2)
 
 
 def _latencies(phases: Sequence[Phase]) -> str:
@@ -122,12 +271,12 @@ def _latencies(phases: Sequence[Phase]) -> str:
             most = _most_ms(step, before.get(database))
             bound = ["-", "-"]
             if most is not None:
-                bound = [f"p99 <= {most:.0f} ms", table.verdict(step.ms(99) <= most)]
+                bound = [f"p99 <= {most:.0f} ms", report.verdict(step.ms(99) <= most)]
             figures = [str(len(step.latencies_us)), f"{step.ms(50):.1f}", f"{step.ms(99):.1f}"]
             wrong = str(sum(step.wrong.values()))
             lines.append([phase, name, database, *figures, *bound, wrong])
     heads = ("phase", "step", "answered by", "count", "p50 ms", "p99 ms", "bound", "holds", "wrong")
-    return table.aligned(heads, lines, left=3)
+    return report.aligned(heads, lines, left=3)
 
 
 def _most_ms(step: Step, before: Step | None) -> float | None:

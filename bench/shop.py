@@ -1,24 +1,24 @@
 """A tenant for measurements: events, credentials, and one confirmed order."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from bench import load, seats, servers
-from bench.servers import Server, ServerFailed
-from ticketing import ids
+from bench import load
+from bench.buyers import TENANT
+from ticketing import clock, credentials, ids
+from ticketing.constants import AdmissionStatus
 from ticketing.db.connection import database, open_database
+from ticketing.models.admissions import Admission
+from ticketing.models.ticket_types import TicketType
 from tools import anvil
 from tools.json_client import Client
+from tools.stack import Stack, StackFailed
 
-TENANT = "bench"
 PRICE = 25_000_000
 _CHAIN = 31337
-_LAST = {"Connection": "close"}
-"""A stopping server waits two seconds for open connections."""
-
+_ROWS_AT_ONCE = 1000
 _FAR = datetime(2099, 6, 1, 18, tzinfo=UTC)
 _NAMES = ("Early bird", "General admission", "Balcony", "Backstage", "Supporter")
 
@@ -27,8 +27,8 @@ _NAMES = ("Early bird", "General admission", "Balcony", "Backstage", "Supporter"
 class Shop:
     """The values for the cases. `event_id` has five ticket types on sale.
 
-    The intent is confirmed, and `ticket_code` opens its ticket. The waiting one is not paid.
-    `waiting_etag` is of its poll, None if the answer has none.
+    The intent is confirmed, and `ticket_code` opens its ticket. The waiting one is not paid, and
+    `waiting_etag` is of its poll.
     """
 
     key: str
@@ -43,29 +43,24 @@ class Shop:
     ticket_code: str
     waiting_id: str
     waiting_secret: str
-    waiting_etag: str | None
+    waiting_etag: str
     door_event_id: str
     device_token: str
 
 
-def open_shop(server: Server, variables: Mapping[str, str], node: anvil.Anvil) -> Shop:
-    """Create everything through the API, and sell one ticket on a real chain. ServerFailed."""
-    made = servers.flask(
-        variables, "tenants", "create", TENANT, "--name", "Bench", "--xpub", anvil.SELLER_XPUB,
-        "--json",
-    )  # fmt: skip
-    return Organizer(server, json.loads(made)["key"]).open(variables, node)
+def open_shop(stack: Stack, node: anvil.Anvil) -> Shop:
+    """Create everything through the API, and sell one ticket on a real chain. StackFailed."""
+    return Organizer(stack, stack.create_tenant(TENANT, "Bench", anvil.SELLER_XPUB)).open(node)
 
 
 class Organizer:
-    """Sells through the API of a server, with an API key."""
+    """Sells through the API of a service, with an API key."""
 
-    def __init__(self, server: Server, key: str) -> None:
-        self._client = Client(server.url)
-        self._key = key
+    def __init__(self, stack: Stack, key: str) -> None:
+        self._stack, self._client, self._key = stack, Client(stack.url), key
 
-    def open(self, variables: Mapping[str, str], node: anvil.Anvil) -> Shop:
-        """Create what the cases ask for. ServerFailed."""
+    def open(self, node: anvil.Anvil) -> Shop:
+        """Create what the cases ask for. StackFailed."""
         jwt = self.ask("POST", "/v1/auth/token", {"api_key": self._key}, 200)["access_token"]
         event_id, hot_event_id = self.event("Summer Concert"), self.event("Hot Night")
         for name in _NAMES:
@@ -77,40 +72,61 @@ class Organizer:
         anvil.transfer(
             node.rpc, intent["token_address"], intent["address"], intent["atomic_amount"]
         )
-        servers.flask(variables, "worker", "--once")
+        self._stack.flask("worker", "--once")
         waiting = self._preflight(hot_event_id, hot_ticket_id)
+        intents = f"/v1/checkout/tenants/{TENANT}/intents"
         listing = f"/v1/public/tenants/{TENANT}/events/{event_id}/tickets"
+        poll = self._client.send("GET", f"{intents}/{waiting['id']}", headers=_bearer(waiting))
+        bought = self.ask("POST", f"{intents}/{intent['id']}/purchase", None, 200, _bearer(intent))
         return Shop(
             self._key,
             jwt,
             event_id,
-            str(self._client.send("GET", listing, headers=_LAST).headers["ETag"]),
+            str(self._client.send("GET", listing).headers["ETag"]),
             hot_event_id,
             hot_ticket_id,
             sold_out_ticket_id,
             intent["id"],
             intent["client_secret"],
-            self._purchase(intent)["admissions"][0]["code"],
+            bought["admissions"][0]["code"],
             waiting["id"],
             waiting["client_secret"],
-            self._etag(waiting),
-            *self._door(variables),
+            str(poll.headers["ETag"]),
+            *self._door(),
         )
 
-    def _door(self, variables: Mapping[str, str]) -> tuple[str, str]:
+    def _door(self) -> tuple[str, str]:
         """Return an event with its doors open and many admissions, and a device's token."""
         event_id = self.event("Tonight", datetime.now(UTC) + timedelta(hours=1))
-        ticket_id = self.ticket(event_id, "Seat", None)
-        open_database(variables["DATABASE_URL"])
-        seats.fill(ticket_id, (f"{ids.ADMISSION}{number:026}" for number in range(load.SEATS)))
-        database.close()
+        self._fill(self.ticket(event_id, "Seat", None))
         path = f"/v1/admin/tenants/{TENANT}/events/{event_id}/door-devices"
         code = self.ask("POST", path, {"name": "Phone"}, 201)["pairing_code"]
         paired = self.ask("POST", "/v1/door/pair", {"pairing_code": code}, 200)
         return event_id, str(paired["token"])
 
+    def _fill(self, ticket_id: str) -> None:
+        """Insert admissions that nobody bought, with ids for the placeholder of a scan."""
+        open_database(self._stack.environ["DATABASE_URL"])
+        ticket_type, now = TicketType.get_by_id(ticket_id), clock.now()
+        for first in range(0, load.SEATS, _ROWS_AT_ONCE):
+            rows = [
+                {
+                    "id": f"{ids.ADMISSION}{number:026}",
+                    "tenant": ticket_type.tenant_id,
+                    "event": ticket_type.event_id,
+                    "ticket_type": ticket_id,
+                    "code": credentials.new_admission_code(),
+                    "status": AdmissionStatus.VALID,
+                    "holder_name": "Ada Lovelace",
+                    "created_at": now,
+                }
+                for number in range(first, first + _ROWS_AT_ONCE)
+            ]
+            Admission.insert_many(rows).execute()
+        database.close()
+
     def event(self, title: str, start_at: datetime = _FAR) -> str:
-        """Publish an event, and return its id. ServerFailed."""
+        """Publish an event, and return its id. StackFailed."""
         body = {
             "title": title,
             "type": "in_person",
@@ -122,7 +138,7 @@ class Organizer:
         return str(self.ask("POST", f"/v1/admin/tenants/{TENANT}/events", body, 201)["id"])
 
     def ticket(self, event_id: str, name: str, capacity: int | None) -> str:
-        """Put a ticket type on sale, and return its id. ServerFailed."""
+        """Put a ticket type on sale, and return its id. StackFailed."""
         body = {
             "name": name,
             "price_amount": PRICE,
@@ -138,15 +154,6 @@ class Organizer:
         body = {"event_id": event_id, "ticket_id": ticket_id}
         return self.ask("POST", f"/v1/checkout/tenants/{TENANT}/preflight", body, 201)
 
-    def _purchase(self, intent: Any) -> Any:
-        path = f"/v1/checkout/tenants/{TENANT}/intents/{intent['id']}/purchase"
-        return self.ask("POST", path, None, 200, _bearer(intent))
-
-    def _etag(self, intent: Any) -> str | None:
-        path = f"/v1/checkout/tenants/{TENANT}/intents/{intent['id']}"
-        answer = self._client.send("GET", path, headers={**_bearer(intent), **_LAST})
-        return str(answer.headers["ETag"]) if "ETag" in answer.headers else None
-
     def ask(
         self,
         method: str,
@@ -155,11 +162,10 @@ class Organizer:
         status: int,
         headers: Mapping[str, str] | None = None,
     ) -> Any:
-        """Send a request, with the API key if `headers` has no other credential. ServerFailed."""
-        sent = {**(headers or {"X-API-Key": self._key}), **_LAST}
-        answer = self._client.send(method, path, body, sent)
+        """Send a request, with the API key if `headers` has no other credential. StackFailed."""
+        answer = self._client.send(method, path, body, {**(headers or {"X-API-Key": self._key})})
         if answer.status != status:
-            raise ServerFailed(f"{method} {path}: {answer.status} {answer.json}")
+            raise StackFailed(f"{method} {path}: {answer.status} {answer.json}")
         return answer.json
 
 

@@ -1,13 +1,17 @@
 """Start the service's processes as an operator does: migrations, web server, worker."""
 
 import itertools
+import json
 import os
+import secrets
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 import urllib3
@@ -16,6 +20,7 @@ from tools import START_SECONDS, Running
 
 ROOT = Path(__file__).parent.parent
 STOP_SECONDS = 30
+SERVICE = "app:create_app()"
 
 _numbers = itertools.count(os.getpid() * 499)
 
@@ -27,14 +32,20 @@ class StackFailed(Exception):
 class Stack(Running):
     """The web server and the worker with one configuration. A context manager.
 
-    `variables` (DATABASE_URL, SECRET_KEY, ...) override the environment. The processes write their
-    output to `log`, or to the output of this process.
+    `variables` (DATABASE_URL, SECRET_KEY, ...) override `environ`, by default this process's. The
+    processes write their output to `log`, or to the output of this process.
     """
 
-    def __init__(self, variables: Mapping[str, str], *, log: Path | None = None) -> None:
+    def __init__(
+        self,
+        variables: Mapping[str, str],
+        *,
+        log: Path | None = None,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
         self.port = int(variables["PORT"])
         self.url = f"http://127.0.0.1:{self.port}"
-        self.environ = {**os.environ, "FLASK_SKIP_DOTENV": "1", **variables}
+        self.environ = {**environ, "FLASK_SKIP_DOTENV": "1", **variables}
         self._output = log.open("ab") if log else None
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -53,25 +64,34 @@ class Stack(Running):
             raise StackFailed(done.stderr.strip() or f"'flask {arguments[0]}' failed")
         return done.stdout
 
-    def start_web(self) -> None:
-        """Start gunicorn as in the Procfile, but on 127.0.0.1. Wait until it is ready."""
+    def create_tenant(self, slug: str, name: str, xpub: str) -> str:
+        """Create a tenant. Return its first key. StackFailed."""
+        new = ("tenants", "create", slug, "--name", name, "--xpub", xpub, "--json")
+        return str(json.loads(self.flask(*new))["key"])
+
+    def start_web(self, app: str = SERVICE, *, ready: str = "/readyz") -> None:
+        """Start gunicorn as in the Procfile, but on 127.0.0.1. Wait for a 200 of `ready`."""
         bind = f"127.0.0.1:{self.port}"
-        self._start("web", [sys.executable, "-m", "gunicorn", "--bind", bind, "app:create_app()"])
+        self._start("web", [sys.executable, "-m", "gunicorn", "--bind", bind, app])
         http = urllib3.PoolManager(retries=False, timeout=2)
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             self.check()
             try:
-                if http.request("GET", f"{self.url}/readyz").status == 200:
+                if http.request("GET", f"{self.url}{ready}").status == 200:
                     return
             except urllib3.exceptions.HTTPError:
                 pass
-            time.sleep(0.05)
+            time.sleep(0.01)
         raise StackFailed(f"the web server does not respond at {self.url}")
 
     def start_worker(self, name: str = "worker") -> None:
         """Start a worker as in the Procfile. Each worker needs its own name."""
         self._start(name, [sys.executable, "-m", "flask", "--app", "app", "worker"])
+
+    def pid(self, name: str = "web") -> int:
+        """Return the pid of gunicorn's first process, or of a worker."""
+        return self._processes[name].pid
 
     def check(self) -> None:
         """Raise StackFailed if one of the processes has stopped."""
@@ -110,6 +130,25 @@ class Stack(Running):
             stderr=self._output,
             start_new_session=True,
         )
+
+
+def new_stack(running: ExitStack, variables: Mapping[str, str]) -> Stack:
+    """Return a stack over an empty database. It ends with `running`. StackFailed.
+
+    `variables` override those chosen here. Nothing is started yet.
+    """
+    folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="ticketing-")))
+    port = str(free_port())
+    chosen = {
+        "DATABASE_URL": f"sqlite:///{folder}/ticketing.db",
+        "SECRET_KEY": secrets.token_urlsafe(48),
+        "PORT": port,
+        "PUBLIC_URL": f"http://127.0.0.1:{port}",
+        "POLL_SECONDS": "0.2",
+    }
+    stack = running.enter_context(Stack({**chosen, **variables}, log=folder / "log"))
+    stack.flask("db", "upgrade")
+    return stack
 
 
 def free_port() -> int:

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 import pytest
 from flask import request, request_finished, request_started
 
-from bench.generate import Scale, fill
 from tests.conftest import NO_LIMITS
 from tests.support.factories import (
     PRICE,
@@ -24,6 +23,7 @@ from tests.support.mails import PUBLIC_URL, SENDER
 from tests.support.query_plans.admissions_drive import post_twice
 from tests.support.query_plans.after_sale_drive import AfterSaleDrive
 from tests.support.query_plans.agents_drive import AgentsDrive
+from tests.support.query_plans.filling import Scale, fill
 from tests.support.query_plans.recorder import Explainer, Recorder, faults_of
 from tests.support.x402 import Facilitator, Wallet, required
 from ticketing.db.connection import database

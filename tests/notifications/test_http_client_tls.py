@@ -4,9 +4,9 @@ import ssl
 
 import pytest
 
+from tests.support.certificates import Authority
 from tests.support.webhook_server import OK, one, run, says
 from ticketing.notification_types import DeliveryError
-from tools.certificates import Authority
 
 
 @pytest.fixture(scope="module")

@@ -32,10 +32,6 @@ class Service(Stack):
         self.database_url = variables["DATABASE_URL"]
         self.log_path = log
 
-    def pid(self, name: str = "web") -> int:
-        """Return the pid of gunicorn's first process, or of a worker."""
-        return self._processes[name].pid
-
     def terminate(self, name: str = "web") -> Callable[[float], int]:
         """Ask one process to end, as an operator does. Return a function that waits for it."""
         process = self._processes.pop(name)

@@ -7,12 +7,12 @@ import pytest
 
 from tests.support.admissions import FREE, given
 from tests.support.apps import new_app
+from tests.support.certificates import Authority
 from tests.support.databases import only_once
 from tests.support.mail_server import PASSWORD, USER, MailServer
 from tests.support.mails import ADA, PUBLIC_URL, SENDER, confirm, send, tell
 from ticketing.config_mail import Smtp
 from ticketing.models.notifications import Mail
-from tools.certificates import Authority
 
 pytestmark = only_once
 """The database does not matter here."""

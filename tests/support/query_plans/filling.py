@@ -1,28 +1,32 @@
-"""Generate a large, consistent database for measurements.
+"""Fill a database with consistent rows, as many as the planner needs to prefer an index.
 
-    python -m bench.generate DATABASE_URL
-
-It fills a migrated, empty database. On Postgres it needs a superuser, because it disables the check
-of foreign keys. Rows are created in the order of time, as by the service, so that the rows of a
-tenant are as scattered as in reality. The tenant `big` has a tenth of everything, and one of its
-events has a third of its orders. An event of `fair` has many ticket types. Most tenants are small.
+Rows are created in the order of time, as by the service, so that the rows of a tenant are as
+scattered as in reality. The tenant `big` has a tenth of everything, and one of its events has a
+third of its orders. An event of `fair` has many ticket types. Most tenants are small.
 """
 
-import argparse
 import json
 import random
 import secrets
 import time
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
-from bench.bulk import Sink, filling
-from bench.fiction import DAY, HOUR, PUBLIC_KEY, YEAR, Sold, Wallet, block, id_at, text, xpub
-from bench.generate_orders import Orders
+from tests.support.query_plans.bulk import Sink, filling
+from tests.support.query_plans.fiction import (
+    DAY,
+    HOUR,
+    PUBLIC_KEY,
+    YEAR,
+    Sold,
+    Wallet,
+    block,
+    id_at,
+    text,
+    xpub,
+)
+from tests.support.query_plans.filling_orders import Orders
 from ticketing import ids
 from ticketing.chain.registry import REGISTRY
-from ticketing.db.connection import open_database
-from ticketing.db.migrate import upgrade
-from ticketing.models.tenants import Tenant
 from ticketing.services.payments import block_history
 
 CHAINS = (31337, 8453)
@@ -38,9 +42,9 @@ STATUSES = ("published",) * 17 + ("draft", "canceled", "canceled")
 class Scale:
     """How many rows to create."""
 
-    tenants: int = 10_000
-    events: int = 100_000
-    intents: int = 1_000_000
+    tenants: int
+    events: int
+    intents: int
 
     @property
     def crowd(self) -> int:
@@ -235,27 +239,7 @@ class Generator:
             self._sink.add("rate_counts", f"public 192.0.2.{place}", minute, 10)
 
 
-def fill(scale: Scale, sink: Sink | None = None) -> None:
+def fill(scale: Scale) -> None:
     """Fill the open database, which must be migrated and empty."""
-    if Tenant.select().exists():
-        raise SystemExit("this database is not empty: use an empty one")
     with filling():
-        Generator(scale, sink or Sink()).run()
-
-
-def main() -> None:
-    """Fill the database, and print how long it took."""
-    parser = argparse.ArgumentParser(prog="python -m bench.generate", description=__doc__)
-    parser.add_argument("database_url")
-    for field in fields(Scale):
-        parser.add_argument(f"--{field.name}", type=int, default=field.default)
-    arguments = vars(parser.parse_args())
-    open_database(arguments.pop("database_url"))
-    upgrade()
-    started = time.monotonic()
-    fill(Scale(**arguments), Sink(shows=True))
-    print(f"\nready after {time.monotonic() - started:.0f} s")
-
-
-if __name__ == "__main__":
-    main()
+        Generator(scale, Sink()).run()

@@ -1,4 +1,4 @@
-"""Insert millions of rows quickly: indexes are created last, foreign keys are not checked."""
+"""Insert many rows quickly: foreign keys are not checked."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,11 +38,8 @@ COLUMNS = {
 class Sink:
     """Collects rows, and writes many at once."""
 
-    def __init__(self, *, shows: bool = False) -> None:
-        """`shows`: print the number of written rows to the terminal."""
+    def __init__(self) -> None:
         self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in COLUMNS}
-        self._written = dict.fromkeys(COLUMNS, 0)
-        self._shows = shows
 
     def add(self, table: str, *row: Any) -> None:
         """Add a row to a table."""
@@ -68,50 +65,21 @@ class Sink:
             statement = f"COPY {table} ({', '.join(columns)}) FROM STDIN"
             with database.cursor() as cursor, cursor.copy(statement) as copy:
                 copy.write("".join(map(_line, rows)))
-        self._written[table] += len(rows)
-        if self._shows:
-            print(f"\r{table:16} {self._written[table]:10,} rows", end="", flush=True)
 
 
 @contextmanager
 def filling() -> Iterator[None]:
-    """Disable everything that slows down writes, and restore it at the end.
+    """Do not check foreign keys meanwhile. At the end Postgres counts the rows for its plans.
 
-    If the process is killed in between, the database is unusable.
+    On Postgres it needs a superuser.
     """
-    indexes = dict(database.execute_sql(_INDEXES_SQLITE if is_sqlite() else _INDEXES_POSTGRES))
-    before = _BEFORE_SQLITE if is_sqlite() else _BEFORE_POSTGRES
-    after = _AFTER_SQLITE if is_sqlite() else _AFTER_POSTGRES
-    for statement in (*before, *(f"DROP INDEX {name}" for name in indexes), "BEGIN"):
+    off = "PRAGMA foreign_keys = OFF" if is_sqlite() else "SET session_replication_role = replica"
+    for statement in (off, "BEGIN"):
         database.execute_sql(statement)
     yield
-    for statement in ("COMMIT", *indexes.values(), *after):
+    on = ("PRAGMA foreign_keys = ON",) if is_sqlite() else ("VACUUM ANALYZE", "RESET ALL")
+    for statement in ("COMMIT", *on):
         database.execute_sql(statement)
-
-
-_INDEXES_SQLITE = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
-_INDEXES_POSTGRES = """
-    SELECT indexname, indexdef FROM pg_indexes
-    WHERE schemaname = current_schema() AND indexname NOT IN (SELECT conname FROM pg_constraint)
-"""
-_BEFORE_SQLITE = (
-    "PRAGMA foreign_keys = OFF",
-    "PRAGMA journal_mode = OFF",
-    "PRAGMA synchronous = OFF",
-    "PRAGMA cache_size = -1000000",
-)
-_AFTER_SQLITE = (
-    "PRAGMA journal_mode = WAL",
-    "PRAGMA synchronous = FULL",
-    "PRAGMA foreign_keys = ON",
-)
-_BEFORE_POSTGRES = (
-    "SET session_replication_role = replica",
-    "SET synchronous_commit = off",
-    "SET maintenance_work_mem = '512MB'",
-)
-# Autovacuum does this later.
-_AFTER_POSTGRES = ("VACUUM ANALYZE", "RESET ALL")
 
 
 def _line(row: tuple[Any, ...]) -> str:

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from random import Random
 
-from bench.bulk import Sink
-from bench.fiction import (
+from tests.support.query_plans.bulk import Sink
+from tests.support.query_plans.fiction import (
     DAY,
     HOLD,
     HOUR,

@@ -14,15 +14,14 @@ from collections import Counter, deque
 from collections.abc import Generator
 from dataclasses import dataclass, field
 
-from bench.load import status_of
-
 CONNECTIONS = 400
 """Below the 500 of one gunicorn process, so none is closed because there are too many."""
 
 _IDLE_SECONDS = 1.5
 """gunicorn closes a connection after 2 seconds without a request."""
-_ANSWER_SECONDS = 30.0
+ANSWER_SECONDS = 30.0
 _NO_ANSWER, _HUNG_UP = "no answer", "hung up"
+_LENGTH = b"\r\ncontent-length: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +180,7 @@ class Loop:
             self._close(connection, pool)
             return
         connection.received += received
-        status = status_of(connection.received) if received else _HUNG_UP
+        status = _status_of(connection.received) if received else _HUNG_UP
         if status is not None:
             self._end(connection, status)
 
@@ -206,7 +205,7 @@ class Loop:
 
     def _end_old(self, now: float) -> None:
         for connection in list(self._busy.values()):
-            if connection.job is not None and connection.sent_at < now - _ANSWER_SECONDS:
+            if connection.job is not None and connection.sent_at < now - ANSWER_SECONDS:
                 self._end(connection, _NO_ANSWER)
 
     def _close(self, connection: _Connection, pool: Pool) -> None:
@@ -215,3 +214,19 @@ class Loop:
         self._poll.unregister(number)
         connection.socket.close()
         pool.open -= 1
+
+
+def _status_of(received: bytes) -> str | None:
+    """Return the status of a response. None if it is not complete."""
+    end = received.find(b"\r\n\r\n")
+    if end < 0:
+        return None
+    status = received[9:12]
+    if status != b"304":
+        head = received[: end + 2].lower()
+        start = head.find(_LENGTH) + len(_LENGTH)
+        if start < len(_LENGTH):
+            return "without a length"
+        if len(received) < end + 4 + int(head[start : head.index(b"\r\n", start)]):
+            return None
+    return status.decode()

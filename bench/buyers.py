@@ -1,17 +1,22 @@
-"""Buyers as scripts: each does what a browser does on the pages of an event and of an order."""
+"""Buyers as scripts: each does what a browser does on the pages of an event and of an order.
 
+One more script pays for their orders from an unlocked account of anvil, in JSON-RPC batches.
+"""
+
+import heapq
 import json
 import random
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
-from bench.onsale_loop import Answer, Ask, Loop, Pool, Script
-from bench.onsale_payer import Payer
-from bench.shop import TENANT
+from bench.loop import Answer, Ask, Loop, Pool, Script
+from tools.anvil import BUYER, TOKEN_ADDRESS, transfer_data
 
+TENANT = "bench"
 POLL_SECONDS = 3.0
 READ_SECONDS = (1.0, 3.0)
 PAY_SECONDS = (3.0, 10.0)
@@ -19,6 +24,13 @@ PAY_SECONDS = (3.0, 10.0)
 _TRIES = 4
 _SHOWN_AGAIN_AFTER = 60.0
 _LONGEST_PAUSE = 60.0
+
+PAYMENTS = "payments, a batch at anvil"
+"""The step of the requests to anvil."""
+_BATCH = 50
+_BATCH_SECONDS = 0.25
+_GAS = hex(100_000)
+"""With it, the node estimates nothing."""
 
 _FORM_KEY = re.compile(rb'name="idempotency_key" value="([^"]+)"')
 _MARKER = re.compile(rb'data-marker="([^"]*)"')
@@ -34,17 +46,65 @@ class _GaveUp(Exception):
     """A buyer got a wrong answer too often."""
 
 
+class Payer:
+    """Sends the payments of all buyers, each at its time."""
+
+    def __init__(self, port: int, nonce: int) -> None:
+        """Pay through anvil's port. `nonce`: the number of the account's next transaction.
+
+        Anvil carries out the calls of a batch at the same time. If it chose the numbers, two calls
+        could get the same one.
+        """
+        self._nonce = nonce
+        self._pool = Pool(port, most=1)
+        self._due: list[tuple[float, str, int]] = []
+        self.refused: Counter[str] = Counter()
+        """How often anvil refused a payment, by its message."""
+        self.is_done = False
+
+    def pay(self, address: str, atomic_amount: int, at: float) -> None:
+        """Plan a payment at a time of `time.perf_counter`."""
+        heapq.heappush(self._due, (at, address, atomic_amount))
+
+    def script(self) -> Script:
+        """Send what is due until `is_done`."""
+        while not self.is_done:
+            yield _BATCH_SECONDS
+            while batch := self._batch():
+                answer = yield Ask(PAYMENTS, batch, ("200",), self._pool)
+                if answer is not None and answer.status == "200":
+                    messages = [each.get("error") for each in json.loads(answer.body)]
+                    self.refused.update(each["message"] for each in messages if each)
+
+    def _batch(self) -> bytes:
+        calls: list[dict[str, object]] = []
+        while self._due and self._due[0][0] <= time.perf_counter() and len(calls) < _BATCH:
+            _, address, amount = heapq.heappop(self._due)
+            data = transfer_data(address, amount)
+            sent = {"from": BUYER, "to": TOKEN_ADDRESS, "data": data, "gas": _GAS}
+            sent["nonce"] = hex(self._nonce)
+            call = {"jsonrpc": "2.0", "id": self._nonce, "method": "eth_sendTransaction"}
+            calls.append({**call, "params": [sent]})
+            self._nonce += 1
+        if not calls:
+            return b""
+        body = json.dumps(calls).encode()
+        head = f"POST / HTTP/1.1\r\nHost: 127.0.0.1:{self._pool.port}\r\n"
+        head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        return head.encode() + body
+
+
 @dataclass
 class Crowd:
     """The buyers of one job, and what they know of the shop."""
 
+    loop: Loop
     port: int
     event_id: str
     event_page: str
     ticket_id: str
     network: str
     """The first two numbers of their addresses."""
-    loop: Loop = field(default_factory=Loop)
     finished_at: list[float] = field(default_factory=list)
     orders: list[str] = field(default_factory=list)
     """The paths of the orders' pages."""

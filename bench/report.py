@@ -1,0 +1,114 @@
+"""The result as text: facts about the machine, and tables with aligned columns."""
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from importlib.metadata import version
+from pathlib import Path
+
+from bench.harness import BARE_NAME, FLASK_NAME, Row, World, percentile_ms
+from ticketing import clock
+from tools import ToolMissing
+from tools.stack import StackFailed
+
+_HEADS = (
+    "case",
+    "answered by",
+    "a second",
+    "p50 ms",
+    "p99 ms",
+    "server us",
+    "database us",
+    "to bare",
+    "to Flask",
+    "bound",
+    "holds",
+    "errors",
+)
+
+
+def show(measure: Callable[[ExitStack], tuple[str, int]], title: str, file: Path | None) -> None:
+    """Measure, print the report, and write it to `file` if there is one.
+
+    `measure` returns the report and the number of wrong results. Exit with 1 if there are any.
+    """
+    try:
+        with ExitStack() as running:
+            report, errors = measure(running)
+    except (StackFailed, ToolMissing, RuntimeError, subprocess.CalledProcessError) as error:
+        sys.exit(f"bench: {error}")
+    except KeyboardInterrupt:
+        sys.exit("bench: interrupted")
+    print(report)
+    if file is not None:
+        file.write_text(
+            f"# {title}\n\nHow to read it: [README.md](README.md).\n\n```\n{report}\n```\n"
+        )
+    if errors:
+        sys.exit(f"bench: {errors} results were wrong, so the figures are not valid")
+
+
+def facts(worlds: Sequence[World]) -> list[str]:
+    """Return a line each for the date, the machine, and the versions."""
+    parts = [
+        f"Python {platform.python_version()}",
+        *(f"{name} {version(name)}" for name in ("Flask", "gunicorn")),
+        *(f"{world.name} {world.version}" for world in worlds),
+    ]
+    return [
+        f"{clock.now():%Y-%m-%d %H:%M} UTC, load average before the start {os.getloadavg()[0]:.1f}",
+        f"{_cpu_model()}, {os.cpu_count()} cores, Linux {platform.release()}",
+        ", ".join(parts),
+    ]
+
+
+def _cpu_model() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def aligned(heads: Sequence[str], lines: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Align the first `left` columns to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(heads, *lines, strict=True)]
+    text_lines = []
+    for line in (heads, *lines):
+        cells = [
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        text_lines.append("  ".join(cells).rstrip())
+    return "\n".join(text_lines)
+
+
+def of_rows(rows: Sequence[Row]) -> str:
+    """Return the table of rows, each compared with the two baselines of its case."""
+    by_name = {(row.case.name, row.answered_by): row for row in rows}
+    lines = []
+    for row in rows:
+        bare, flask = (by_name[row.case.name, name] for name in (BARE_NAME, FLASK_NAME))
+        lines.append(
+            [
+                row.case.name if row is bare else "",
+                row.answered_by,
+                f"{row.a_second:.0f}",
+                *(f"{percentile_ms(row.latencies_us, percent):.1f}" for percent in (50, 99)),
+                f"{row.server_us:.0f}",
+                "-" if row.database_pid is None else f"{row.database_us:.0f}",
+                f"{row.ratio(bare):.2f}",
+                f"{row.ratio(flask):.2f}",
+                str(row.case.bounds.get(row.answered_by, "-")),
+                verdict(row.holds(flask)),
+                str(row.errors),
+            ]
+        )
+    return aligned(_HEADS, lines, left=2)
+
+
+def verdict(held: bool | None) -> str:
+    """Return one word for the result of a bound."""
+    return "-" if held is None else "yes" if held else "NO"
