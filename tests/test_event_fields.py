@@ -1,0 +1,224 @@
+"""Each field of an event is shown on each surface, or is there a deliberate exception.
+
+A new field that a surface neither shows nor excepts fails here by its name. docs/extending.md has
+the files of each surface.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import pytest
+
+from schemas.base import Instant
+from schemas.events import FIELDS
+from tests.support.console import sign_in
+from tests.support.databases import only_once
+from tests.support.factories import Organizer, worker_once
+from tests.support.mail_server import MailServer
+from tests.support.mails import SENDER, text_of
+from tests.support.mcp import call
+from ticketing import formats
+from ticketing.models.events import Event
+
+NOT_SET_BY_ORGANIZERS = {
+    *("id", "tenant", "status", "created_at", "updated_at"),
+    *("erased_at", "erasure_tried_at"),
+}
+"""The columns of an event that are no fields of it."""
+
+ZONE = "Asia/Kathmandu"
+VALUES = {
+    "slug": "the-slug-of-the-event",
+    "type": "hybrid",
+    "timezone": ZONE,
+    "start_at": "2031-06-01T10:01:00Z",
+    "end_at": "2031-06-02T12:02:00Z",
+    "doors_open_at": "2031-06-01T08:03:00Z",
+    "transfers_end_at": "2031-06-01T07:04:00Z",
+    "online_join_url": "https://meet.example.org/the-link-to-join",
+    "capacity": 4321,
+}
+"""Values that can be recognized. Each other field is a text that has its name."""
+
+SECRET = {"online_join_url": "only people with a ticket see it"}
+INTERNAL = {
+    **SECRET,
+    "capacity": "buyers see what is sold out, and not how many tickets there are",
+}
+RULES_OF_TICKETS = {
+    "doors_open_at": "when scans begin; organizers write it into the description",
+    "transfers_end_at": "a rule of tickets; their pages show it when they can be passed on",
+}
+
+
+@dataclass(frozen=True)
+class Surface:
+    """What shows events. `exceptions`: the fields that it does not show, and why.
+
+    `time` says how it writes a time. `words` are the fields whose values it writes in other words.
+    """
+
+    read: Callable[["Shown"], str]
+    time: Callable[[datetime], str]
+    exceptions: dict[str, str] = field(default_factory=dict)
+    words: dict[str, str] = field(default_factory=dict)
+
+    def text_of(self, name: str) -> str:
+        """Return what the surface shows of this field."""
+        value = value_of(name)
+        if isinstance(FIELDS[name], Instant):
+            return self.time(datetime.fromisoformat(value))
+        return self.words.get(name, str(value))
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A draft of an event with every field filled, with a free ticket type."""
+
+    organizer: Organizer
+    event: dict
+    ticket: dict
+    server: MailServer
+
+    def publish(self):
+        path = f"{self.organizer.path}/events/{self.event['id']}/status"
+        answer = self.organizer.api().post(path, {"status": "published"})
+        assert answer.status_code == 200, answer.json
+
+    def get(self, path):
+        answer = self.organizer.app.test_client().get(path)
+        assert answer.status_code == 200, answer.text
+        return answer.text
+
+
+def value_of(name):
+    return VALUES.get(name, f"The {name} of the event")
+
+
+def console_form(shown):
+    console = sign_in(shown.organizer)
+    page = console.client.get(f"/console/events/{shown.event['id']}/edit")
+    return page.text
+
+
+def public_page(shown):
+    """Return the page without its head, which has the JSON-LD."""
+    return shown.get(f"/acme/{shown.event['slug']}").split("<main", 1)[1]
+
+
+def json_ld(shown):
+    page = shown.get(f"/acme/{shown.event['slug']}")
+    return re.search(r'<script type="application/ld\+json">(.*?)</script>', page)[1]
+
+
+def calendar(shown):
+    file = shown.get(f"{shown.organizer.public}/events/{shown.event['id']}.ics")
+    return file.replace("\r\n ", "")
+
+
+def mcp_tool(shown):
+    found = call(
+        shown.organizer.with_headers({}), "get_event", tenant="acme", event_id=shown.event["id"]
+    )
+    return json.dumps(found)
+
+
+def public_api(shown):
+    return shown.get(f"{shown.organizer.public}/events/{shown.event['id']}")
+
+
+def mail(shown):
+    """Return the mail to a buyer of a free ticket."""
+    shown.organizer.buyer(shown.ticket, buyer={"email": "ada@example.org"}).purchase()
+    worker_once(shown.organizer.app)
+    return text_of(shown.server.only())
+
+
+def in_api(at):
+    return at.isoformat().replace("+00:00", "Z")
+
+
+SURFACES = {
+    "the console's form": Surface(console_form, lambda at: formats.typed(at, ZONE)),
+    "the public page": Surface(
+        public_page,
+        datetime.isoformat,
+        exceptions={**INTERNAL, **RULES_OF_TICKETS},
+        words={"type": "Online. The ticket has the link."},
+    ),
+    "JSON-LD": Surface(
+        json_ld,
+        datetime.isoformat,
+        exceptions={
+            **INTERNAL,
+            **RULES_OF_TICKETS,
+            "timezone": "each time has its offset",
+        },
+        words={"type": "MixedEventAttendanceMode"},
+    ),
+    "the calendar": Surface(
+        calendar,
+        lambda at: f"{at:%Y%m%dT%H%M%SZ}",
+        exceptions={
+            **INTERNAL,
+            **RULES_OF_TICKETS,
+            "timezone": "its times are in UTC (docs/decisions.md)",
+            "type": "iCalendar has no property for it",
+        },
+    ),
+    "the tool of MCP": Surface(mcp_tool, in_api, exceptions=INTERNAL),
+    "the public API": Surface(public_api, in_api, exceptions=INTERNAL),
+    "the mail to a buyer": Surface(
+        mail,
+        lambda at: formats.moment(at, ZONE),
+        exceptions={
+            **INTERNAL,
+            **RULES_OF_TICKETS,
+            "description": "the mail has a link to the event's page",
+        },
+        words={"type": "Online: the link to join is on the page of your ticket."},
+    ),
+}
+
+
+@pytest.fixture
+def server():
+    with MailServer() as running:
+        yield running
+
+
+@pytest.fixture
+def environ(environ, server):
+    """A configuration with mail, and without a chain: the ticket costs nothing."""
+    del environ["RPC_URL_31337"]
+    return {
+        **environ,
+        "PUBLIC_URL": "http://localhost",
+        "SMTP_URL": server.url,
+        "MAIL_FROM": SENDER,
+    }
+
+
+@pytest.fixture
+def shown(acme, server):
+    fields = {name: value_of(name) for name in FIELDS}
+    event = acme.event(**fields, status="draft")
+    return Shown(acme, event, acme.ticket(event, price_amount=0, chain_id=None), server)
+
+
+def test_each_column_of_an_event_is_a_field_of_it():
+    assert set(Event._meta.fields) - NOT_SET_BY_ORGANIZERS == FIELDS.keys()
+
+
+@only_once
+@pytest.mark.parametrize("name", SURFACES)
+def test_a_surface_shows_each_field_of_an_event(name, shown):
+    surface = SURFACES[name]
+    if name != "the console's form":  # it has the slug only while the event is a draft
+        shown.publish()
+    text = surface.read(shown)
+    missing = {field for field in FIELDS if surface.text_of(field) not in text}
+    assert missing == surface.exceptions.keys()
