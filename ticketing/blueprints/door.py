@@ -9,7 +9,7 @@ from schemas.manifest import ManifestQuery, ManifestSchema
 from schemas.scans import ScanResultsSchema, ScansSchema
 from ticketing.conflicts import StillRunning
 from ticketing.services.door import devices, manifest, scans, stats
-from ticketing.services.door.scan_requests import ScanRequest
+from ticketing.services.door.scans import ScanRequest
 from ticketing.services.door.stats import Stats
 from ticketing.web import secret_guards
 from ticketing.web.blueprint import ApiBlueprint

@@ -11,7 +11,7 @@ from ticketing.constants import ScanKind
 from ticketing.errors import Invalid
 from ticketing.services.catalog import sales_figures
 from ticketing.services.door import devices, scans
-from ticketing.services.door.scan_requests import ScanRequest
+from ticketing.services.door.scans import ScanRequest
 from ticketing.services.orders import admissions
 from ticketing.services.payments import refunds
 from ticketing.web.context import caller, page_request

@@ -10,7 +10,7 @@ from tests.support.property.core import Core
 from ticketing.constants import Decision, ScanKind
 from ticketing.models.admissions import Admission
 from ticketing.services.door import devices, manifest, scans, stats, ticket_signing
-from ticketing.services.door.scan_requests import Result, ScanRequest
+from ticketing.services.door.scans import Result, ScanRequest
 
 CLOCKS = (timedelta(), timedelta(minutes=-7), timedelta(minutes=9))
 """The clocks of the devices are wrong by this much."""

@@ -1,4 +1,7 @@
-"""The queries of scans: stored scans, the admissions that they are about, changes of both."""
+"""The queries of scans: stored scans, the admissions that they are about, changes of both.
+
+Most requests are of one scan, so the queries of one nonce or one admission are prepared.
+"""
 
 from __future__ import annotations
 
@@ -61,87 +64,64 @@ def lock(event_id: str, admission_ids: Collection[str], codes: Collection[str]) 
     """Lock the event's admissions with these ids or codes, in the order of their ids."""
     if len(admission_ids) == 1 and not codes:
         return _lock_one.rows(event_id=event_id, admission_id=next(iter(admission_ids)))
-    named = [
+    conditions = [
         field.in_(list(values))
         for field, values in ((Admission.id, admission_ids), (Admission.code, codes))
         if values
     ]
-    if not named:
+    if not conditions:
         return []
-    condition = named[0] if len(named) == 1 else named[0] | named[1]
+    condition = conditions[0] if len(conditions) == 1 else conditions[0] | conditions[1]
     query = Admission.select(*_COLUMNS).where(condition, Admission.event == event_id)
     return list(locked(query.order_by(Admission.id)))
 
 
+def _qrs(tenant_id: Any, admission_ids: Sequence[Any]) -> ModelSelect[Admission]:
+    return Admission.select(Admission.qr).where(
+        Admission.id.in_(admission_ids), Admission.tenant == tenant_id
+    )
+
+
+@Prepared
+def _qr(tenant_id: Any, admission_id: Any) -> ModelSelect[Admission]:
+    return _qrs(tenant_id, [admission_id])
+
+
 def stored_qrs(tenant_id: str, admission_ids: Collection[str]) -> set[str]:
     """Return the texts of QR codes of a tenant's admissions, of their present generations."""
-    found = Admission.select(Admission.qr).where(
-        Admission.id.in_(list(admission_ids)), Admission.tenant == tenant_id
-    )
-    return {admission.qr for admission in found if admission.qr is not None}
+    if len(admission_ids) == 1:
+        rows = _qr.tuples(tenant_id=tenant_id, admission_id=next(iter(admission_ids)))
+    else:
+        rows = list(_qrs(tenant_id, list(admission_ids)).tuples())
+    return {qr for (qr,) in rows if qr is not None}
 
 
 def codes_of_other_events(tenant_id: str, event_id: str, codes: Collection[str]) -> set[str]:
     """Return which of these codes belong to other events of the tenant."""
     if not codes:
         return set()
-    found = Admission.select(Admission.code).where(
+    admissions = Admission.select(Admission.code).where(
         Admission.code.in_(list(codes)), Admission.tenant == tenant_id, Admission.event != event_id
     )
-    return {admission.code for admission in found}
+    return {admission.code for admission in admissions}
 
 
 @Prepared
-def _let_in(
-    event_id: Any, admission_id: Any, generation: Any, scan_id: Any, scanned_at: Any, gate: Any
-) -> Any:
-    changed = Admission.update(
+def _let_in(admission_id: Any, scan_id: Any, scanned_at: Any, gate: Any) -> Any:
+    redeemed = Admission.update(
         redeemed_at=scanned_at, redeemed_gate=gate, redeemed_by=scan_id, change_number=None
-    ).where(
-        Admission.id == admission_id,
-        Admission.event == event_id,
-        Admission.status == AdmissionStatus.VALID,
-        Admission.generation == generation,
-        Admission.redeemed_at.is_null(),
     )
-    return changed.returning(Admission.ticket_type, Admission.intent, Admission.qr)
-
-
-def admit(admission_id: str, generation: int, scan: Scan) -> Admission | None:
-    """Redeem a valid admission of this generation that nobody has redeemed. None if it is not.
-
-    The model has only the columns that a scan reads.
-    """
-    changed = _let_in.tuples(
-        event_id=scan.event_id,
-        admission_id=admission_id,
-        generation=generation,
-        scan_id=scan.id,
-        scanned_at=scan.scanned_at,
-        gate=scan.gate,
-    )
-    if not changed:
-        return None
-    ((ticket_type_id, intent_id, qr),) = changed
-    admission = Admission(
-        id=admission_id,
-        event=scan.event_id,
-        ticket_type=ticket_type_id,
-        intent=intent_id,
-        status=AdmissionStatus.VALID,
-        generation=generation,
-        qr=qr,
-    )
-    _show(admission, scan.id, scan.scanned_at, scan.gate)
-    return admission
+    return redeemed.where(Admission.id == admission_id, Admission.redeemed_at.is_null())
 
 
 def let_in(admission: Admission, scan: Scan) -> bool:
-    """Redeem a locked admission as `admit` does. Return whether it was. The model shows it."""
-    is_in = admit(admission.id, admission.generation, scan) is not None
+    """Redeem a locked admission. Return whether nobody had redeemed it. The model shows it."""
+    is_in = _let_in.run(
+        admission_id=admission.id, scan_id=scan.id, scanned_at=scan.scanned_at, gate=scan.gate
+    )
     if is_in:
         _show(admission, scan.id, scan.scanned_at, scan.gate)
-    return is_in
+    return bool(is_in)
 
 
 def replace(admission: Admission, scan: Scan, successor: Scan | None) -> bool:
@@ -152,14 +132,14 @@ def replace(admission: Admission, scan: Scan, successor: Scan | None) -> bool:
     by, at, gate = (
         (successor.id, successor.scanned_at, successor.gate) if successor else (None, None, None)
     )
-    changed = (
+    is_replaced = (
         Admission.update(redeemed_at=at, redeemed_gate=gate, redeemed_by=by, change_number=None)
         .where(Admission.id == admission.id, Admission.redeemed_by == scan.id)
         .execute()
     )
-    if changed:
+    if is_replaced:
         _show(admission, by, at, gate)
-    return bool(changed)
+    return bool(is_replaced)
 
 
 def oldest_conflict(admission: Admission, besides: Scan) -> Scan | None:
@@ -173,7 +153,7 @@ def oldest_conflict(admission: Admission, besides: Scan) -> Scan | None:
     undone = undo.select(undo.undoes).where(
         undo.admission == admission.id, undo.undoes.is_null(False)
     )
-    found: Scan | None = (
+    conflict: Scan | None = (
         Scan.select()
         .where(
             Scan.admission == admission.id,
@@ -185,7 +165,7 @@ def oldest_conflict(admission: Admission, besides: Scan) -> Scan | None:
         .order_by(Scan.scanned_at, Scan.id)
         .first()
     )
-    return found
+    return conflict
 
 
 def is_undone(scan: Scan) -> bool:

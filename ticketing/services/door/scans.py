@@ -1,10 +1,16 @@
-"""Scans at the door: redeem admissions, and undo that. One transaction for all of a request."""
+"""Scans at the door: what a device sends, the rule of redemption, and its undo.
+
+All scans of a request are carried out in one transaction. A scan by itself takes the same way.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from peewee import IntegrityError
 
@@ -19,11 +25,10 @@ from ticketing.constants import (
 )
 from ticketing.db.connection import write_transaction
 from ticketing.models.admissions import Admission
-from ticketing.models.door import Scan
+from ticketing.models.door import Scan, Scanned
 from ticketing.services.access.rate_limits import OneAtATime
-from ticketing.services.door import scan_rows, single_scan, ticket_signing
+from ticketing.services.door import scan_rows, ticket_signing
 from ticketing.services.door.devices import DoorCaller
-from ticketing.services.door.scan_requests import Result, ScanRequest, new_row
 from ticketing.services.door.ticket_signing import Ticket
 from ticketing.services.notifications import facts, feed
 from ticketing.services.notifications.facts import Fact
@@ -39,6 +44,49 @@ Presented = tuple[Admission, int] | ScanOutcome
 """The admission that a scan presents, and of which generation; or why there is none."""
 
 
+@dataclass(frozen=True)
+class ScanRequest:
+    """One scan as a device sends it.
+
+    A redemption names its admission by `qr`, by `code`, or by `admission_id` and `generation`. An
+    undo names the nonce of a redemption (`of`). `at` is the device's clock.
+    """
+
+    nonce: str
+    kind: ScanKind
+    at: datetime | None = None
+    qr: str | None = None
+    code: str | None = None
+    admission_id: str | None = None
+    generation: int | None = None
+    decided: Decision | None = None
+    of: str | None = None
+
+    @property
+    def digest(self) -> str:
+        """A digest of the content, to recognize the same scan."""
+        named = (self.qr, self.code, self.admission_id, self.generation)
+        content = json.dumps([self.kind, str(self.at), *named, self.decided, self.of])
+        return hashlib.sha256(content.encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class Result:
+    """The answer to one scan. `first_at` and `first_gate`: when and where the holder came in."""
+
+    nonce: str
+    outcome: ScanOutcome
+    admission: Scanned | None = None
+    first_at: datetime | None = None
+    first_gate: str | None = None
+
+    @classmethod
+    def of(cls, scan: Scan) -> Result:
+        """Return the answer that is stored in a row."""
+        outcome = ScanOutcome(scan.outcome)
+        return cls(scan.nonce, outcome, scan.scanned, scan.first_at, scan.first_gate)
+
+
 def submit(caller: DoorCaller, sent_at: datetime, requests: Sequence[ScanRequest]) -> list[Result]:
     """Carry out scans in their order, all or none. Return their results in the same order.
 
@@ -46,9 +94,6 @@ def submit(caller: DoorCaller, sent_at: datetime, requests: Sequence[ScanRequest
     same result again. StillRunning if other requests with the same nonces keep coming in between.
     TooManyRequests if many unknown QR codes must be checked, and those of another request are.
     """
-    admitted = single_scan.admit(caller, sent_at, requests[0]) if len(requests) == 1 else None
-    if admitted is not None:
-        return [admitted]
     tickets = _genuine_tickets(caller.event.tenant_id, requests)
     for _ in range(_ATTEMPTS):
         try:
@@ -67,17 +112,30 @@ def _genuine_tickets(tenant_id: str, requests: Sequence[ScanRequest]) -> Mapping
     writers wait, and only for texts that are not stored. TooManyRequests if another thread of this
     process checks more than FEW_CHECKS, and so does this request.
     """
-    texts = {each.qr for each in requests if each.qr is not None}
-    read = {text: ticket_signing.read(text) for text in texts}
-    found = {text: ticket for text, ticket in read.items() if ticket is not None}
-    stored = scan_rows.stored_qrs(tenant_id, {each.admission_id for each in found.values()})
-    others = found.keys() - stored
-    if others:
+    texts = {request.qr for request in requests if request.qr is not None}
+    tickets = {text: ticket for text in texts if (ticket := ticket_signing.read(text)) is not None}
+    if not tickets:
+        return {}
+    stored = scan_rows.stored_qrs(tenant_id, {ticket.admission_id for ticket in tickets.values()})
+    unknown = tickets.keys() - stored
+    if unknown:
         keys = ticket_signing.stored_keys(tenant_id)
-        with _many_checks.turn() if len(others) > FEW_CHECKS else nullcontext():
-            forged = {each for each in others if not ticket_signing.is_genuine(found[each], keys)}
-        found = {text: ticket for text, ticket in found.items() if text not in forged}
-    return found
+        with _many_checks.turn() if len(unknown) > FEW_CHECKS else nullcontext():
+            for text in unknown:
+                if not ticket_signing.is_genuine(tickets[text], keys):
+                    del tickets[text]
+    return tickets
+
+
+def _corrected(at: datetime, sent_at: datetime, received_at: datetime, since: datetime) -> datetime:
+    """Return when something happened by our clock, from two times of a wrong clock.
+
+    The result is between `since` and `received_at`, also if the device's clock was set in between.
+    For example, the device says that it scanned at 20:10 and sent that at 20:15: 5 minutes later.
+    We received it at 20:05. So it scanned at 20:00.
+    """
+    longest = max(received_at - since, timedelta())
+    return received_at - min(max(sent_at - at, timedelta()), longest)
 
 
 class _Batch:
@@ -95,37 +153,39 @@ class _Batch:
         self._sent_at, self._now = sent_at, clock.now()
         self._stored = self._find_stored()
         self._tickets = tickets
-        self._happened: list[Fact] = []
+        self._facts: list[Fact] = []
         self._lock()
 
     def run(self) -> list[Result]:
         """Carry out all scans that were not carried out before."""
         results = [self._result(request) for request in self._requests]
-        feed.record_all(self._event.tenant_id, self._happened)
+        feed.record_all(self._event.tenant_id, self._facts)
         return results
 
     def _find_stored(self) -> dict[str, Scan]:
         """Return the scans with the nonces of this request. The caller's own go first."""
-        nonces = {each.nonce for each in self._requests}
-        nonces |= {each.of for each in self._requests if each.of is not None}
-        found = scan_rows.with_nonces(self._event.id, nonces)
-        others = {} if self._caller.device else {scan.nonce: scan for scan in found}
-        return others | {scan.nonce: scan for scan in found if self._is_own(scan)}
+        nonces = {request.nonce for request in self._requests}
+        nonces |= {request.of for request in self._requests if request.of is not None}
+        scans = scan_rows.with_nonces(self._event.id, nonces)
+        others = {} if self._caller.device else {scan.nonce: scan for scan in scans}
+        return others | {scan.nonce: scan for scan in scans if self._is_own(scan)}
 
     def _is_own(self, scan: Scan) -> bool:
         return scan.credential == self._caller.credential_id
 
     def _lock(self) -> None:
         """Lock all admissions of the request in one order, so that two requests never deadlock."""
-        tickets = self._tickets.values()
-        named = {each.admission_id for each in tickets if each.event_id == self._event.id}
-        named |= {each.admission_id for each in self._requests if each.admission_id is not None}
-        undone = [self._stored.get(each.of) for each in self._requests if each.of is not None]
-        named |= {scan.admission_id for scan in undone if scan and scan.admission_id is not None}
-        codes = {ids.typed(each.code) for each in self._requests if each.code is not None}
-        locked = scan_rows.lock(self._event.id, named, codes)
-        self._by_id = {admission.id: admission for admission in locked}
-        self._by_code = {admission.code: admission for admission in locked}
+        requests, tickets = self._requests, self._tickets.values()
+        targets = [self._stored.get(request.of) for request in requests if request.of is not None]
+        admission_ids = {
+            *(ticket.admission_id for ticket in tickets if ticket.event_id == self._event.id),
+            *(request.admission_id for request in requests if request.admission_id is not None),
+            *(scan.admission_id for scan in targets if scan and scan.admission_id is not None),
+        }
+        codes = {ids.typed(request.code) for request in requests if request.code is not None}
+        admissions = scan_rows.lock(self._event.id, admission_ids, codes)
+        self._by_id = {admission.id: admission for admission in admissions}
+        self._by_code = {admission.code: admission for admission in admissions}
         self._elsewhere = scan_rows.codes_of_other_events(
             self._event.tenant_id, self._event.id, codes - self._by_code.keys()
         )
@@ -155,11 +215,11 @@ class _Batch:
     def _decide(self, scan: Scan, admission: Admission, generation: int) -> ScanOutcome:
         """Let the holder in, or say why not."""
         is_open = scan.scanned_at >= self._event.doors_open
-        verdict = _judge(admission, generation, is_open=is_open)
+        verdict = _verdict(admission, generation, is_open=is_open)
         if verdict is ScanOutcome.ADMITTED:
             is_in = scan_rows.let_in(admission, scan)
             assert is_in, "the admission is locked"
-            self._happened.append(facts.admission_redeemed(admission))
+            self._facts.append(facts.admission_redeemed(admission))
         scan.first_at, scan.first_gate = admission.redeemed_at, admission.redeemed_gate
         return verdict
 
@@ -178,7 +238,7 @@ class _Batch:
             successor = scan_rows.oldest_conflict(admission, target)
             is_undone_now = scan_rows.replace(admission, target, successor)
             if is_undone_now and successor is None:
-                self._happened.append(facts.redeem_undone(admission))
+                self._facts.append(facts.redeem_undone(admission))
         else:
             is_conflict = target.outcome == ScanOutcome.CONFLICT
             is_undone_now = is_conflict and not scan_rows.is_undone(target)
@@ -193,7 +253,21 @@ class _Batch:
         return self._caller.device is not None and undo.scanned_at > scan.scanned_at + UNDO_WITHIN
 
     def _new_row(self, request: ScanRequest) -> Scan:
-        return new_row(self._caller, request, self._sent_at, self._now)
+        """Return the row of a scan, without its admission and its outcome. It is not stored yet."""
+        caller, at = self._caller, request.at or self._sent_at
+        return Scan(
+            id=ids.new(ids.SCAN),
+            event=self._event,
+            credential=caller.credential_id,
+            nonce=request.nonce,
+            kind=request.kind,
+            content_digest=request.digest,
+            decided=request.decided,
+            gate=caller.gate,
+            device_at=at,
+            scanned_at=_corrected(at, self._sent_at, self._now, caller.since),
+            received_at=self._now,
+        )
 
     def _identify(self, request: ScanRequest) -> Presented:
         if request.qr is not None:
@@ -221,8 +295,13 @@ class _Batch:
         return admission, generation
 
 
-def _judge(admission: Admission, generation: int, *, is_open: bool) -> ScanOutcome:
-    """Return the verdict on an admission of which this generation is presented."""
+def _verdict(admission: Admission, generation: int, *, is_open: bool) -> ScanOutcome:
+    """Return the verdict on an admission of which this generation is presented.
+
+    This is the rule of redemption. For example, an admission was transferred once, so it has
+    generation 2: the QR code of generation 1 is `superseded`, that of generation 2 is `admitted`,
+    and `already_redeemed` from then on, with both QR codes.
+    """
     if admission.status == AdmissionStatus.VOID:
         return ScanOutcome.VOID
     if admission.status == AdmissionStatus.SUSPENDED:
