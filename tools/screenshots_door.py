@@ -76,7 +76,7 @@ def _pair(shop: Shop, page: Page) -> list[dict[str, str]]:
     page.get_by_role("button", name="Pair").click()
     for row in ("sync", "offline"):
         expect(page.locator(f"[data-check={row}]")).to_have_attribute("data-state", "good")
-    expect(page.locator("#numbers")).to_be_visible()
+    expect(page.locator("#stats")).to_be_visible()
     return guests
 
 

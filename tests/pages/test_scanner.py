@@ -156,7 +156,7 @@ def test_every_state_is_accessible_and_fits_the_screen(visit, doors, look):
     expect(page.get_by_label("Pairing code")).to_be_visible()
     is_good()
     phone.pair(device)
-    until(page, "!document.getElementById('numbers').hidden")
+    until(page, "!document.getElementById('stats').hidden")
     is_good()
     phone.start()
     phone.expect("ready")

@@ -54,7 +54,7 @@ def test_the_overview_says_what_is_ready(visit, doors):
     ):
         expect(phone.row(name).locator("dd")).to_have_text(text)
     expect(phone.page.locator("#verdict")).to_have_text("This device is ready")
-    expect(phone.page.locator("#numbers")).to_contain_text("of 3")
+    expect(phone.page.locator("#stats")).to_contain_text("of 3")
 
 
 def test_a_wrong_clock_is_said_and_does_no_harm(visit, doors):

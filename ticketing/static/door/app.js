@@ -2,11 +2,11 @@
 
 import { Door } from "./door.js";
 import { Ended } from "./ended.js";
-import { Line } from "./line.js";
 import { open } from "./page.js";
 import { Pairing } from "./pairing.js";
 import { Readiness } from "./readiness.js";
 import { Scanning } from "./scanning.js";
+import { Sync } from "./sync.js";
 import { startNewest } from "./updates.js";
 
 const PATIENCE = 1000;
@@ -40,12 +40,12 @@ class App {
 
   connect() {
     this.code = "";
-    this.line = new Line(this.door);
-    this.line.addEventListener("revoked", () => this.end());
-    this.readiness.use(this.line);
-    this.scanning.use(this.line);
+    this.sync = new Sync(this.door);
+    this.sync.addEventListener("revoked", () => this.end());
+    this.readiness.use(this.sync);
+    this.scanning.use(this.sync);
     this.rest();
-    this.line.open();
+    this.sync.open();
   }
 
   rest() {
@@ -66,7 +66,7 @@ class App {
   }
 
   async leave() {
-    this.line?.close();
+    this.sync?.close();
     this.readiness.close();
     await this.door.forget();
     this.pairing.open(this.code);

@@ -2,8 +2,8 @@
 
 import { permission } from "./camera.js";
 import { LONGEST_OFFLINE } from "./deciding.js";
-import { showNumbers } from "./numbers.js";
 import { fill, find, open } from "./page.js";
+import { showStats } from "./stats.js";
 import { isStored } from "./updates.js";
 import { dayAndTime, number, say, since } from "./words.js";
 
@@ -22,9 +22,9 @@ export class Readiness {
     });
   }
 
-  use(line) {
-    this.line = line;
-    line.addEventListener("change", () => this.show());
+  use(sync) {
+    this.sync = sync;
+    sync.addEventListener("change", () => this.show());
   }
 
   open() {
@@ -65,7 +65,7 @@ export class Readiness {
     this.check("offline", isOfflineReady ? "good" : "wait", say(isOfflineReady ? "offline-good" : "offline-wait"));
     this.check("signatures", ...this.signatureState());
     this.showVerdict();
-    showNumbers(this.line.stats, this.door);
+    showStats(this.sync.stats, this.door);
   }
 
   showVerdict() {
@@ -90,7 +90,7 @@ export class Readiness {
     if (!this.door.manifest) return ["wait", say("sync-never")];
     const ago = { since: since(this.age) };
     if (this.isTooOld) return ["bad", say("sync-too-old", ago)];
-    return this.line.isOnline ? ["good", say("sync-online", ago)] : ["wait", say("sync-offline", ago)];
+    return this.sync.isOnline ? ["good", say("sync-online", ago)] : ["wait", say("sync-offline", ago)];
   }
 
   clockState() {

@@ -33,11 +33,11 @@ export class Scanning {
     this.setUpField();
   }
 
-  use(line) {
-    this.line = line;
+  use(sync) {
+    this.sync = sync;
     this.troubles = 0;
-    line.addEventListener("change", () => this.showState());
-    line.addEventListener("answer", (event) => this.takeAnswer(event.detail));
+    sync.addEventListener("change", () => this.showState());
+    sync.addEventListener("answer", (event) => this.takeAnswer(event.detail));
   }
 
   open() {
@@ -106,8 +106,8 @@ export class Scanning {
 
   async check(recognize, otherwise) {
     const decision = await this.decide(recognize, otherwise);
-    if (!mayBeNewer(decision) || !this.line.isOnline) return;
-    await Promise.race([this.line.sync(), new Promise((resolve) => { setTimeout(resolve, SYNC_WAIT); })]);
+    if (!mayBeNewer(decision) || !this.sync.isOnline) return;
+    await Promise.race([this.sync.pull(), new Promise((resolve) => { setTimeout(resolve, SYNC_WAIT); })]);
     if (this.door.isPaired) await this.decide(recognize, otherwise, decision);
   }
 
@@ -120,7 +120,7 @@ export class Scanning {
     signal(this.outcome.kind);
     if (admits(decision)) {
       this.outcome.awaitAnswer(this.door.last.nonce);
-      this.line.report();
+      this.sync.report();
     }
     this.showState();
     this.focus();
@@ -133,7 +133,7 @@ export class Scanning {
     const nonce = await this.door.undo(Date.now());
     this.outcome.show("undone", admissionId);
     this.outcome.awaitAnswer(nonce);
-    this.line.report();
+    this.sync.report();
     this.showState();
     this.focus();
   }
@@ -153,10 +153,10 @@ export class Scanning {
   showState() {
     if (this.screen.hidden) return;
     const { queue, event, last } = this.door;
-    const { isOnline, stats } = this.line;
+    const { isOnline, stats } = this.sync;
     const state = find("state");
     const name = (isOnline ? "online" : "offline") + (queue.length > 0 ? "-waiting" : "");
-    state.dataset.line = isOnline ? "online" : "offline";
+    state.dataset.network = isOnline ? "online" : "offline";
     const text = say(name, { number: number(queue.length) });
     if (state.textContent !== text) state.textContent = text;
     fill(this.screen, {

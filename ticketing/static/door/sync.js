@@ -1,4 +1,4 @@
-// The line to the server: sends what waits, reads what changed, counts. It never ends by itself.
+// The sync with the server: pushes the queue of scans, pulls the manifest, reads the stats. It never ends by itself.
 //
 // Events: `answer` (detail: entry, result), `change` (something of the state), `revoked`.
 
@@ -10,7 +10,7 @@ const EVERY = 5000;
 const LONGEST_PAUSE = 30_000;
 const STATS_EVERY = 10_000;
 
-export class Line extends EventTarget {
+export class Sync extends EventTarget {
   constructor(door) {
     super();
     this.door = door;
@@ -23,9 +23,9 @@ export class Line extends EventTarget {
   }
 
   open() {
-    addEventListener("online", () => this.beat());
-    document.addEventListener("visibilitychange", () => { if (!document.hidden) this.beat(); });
-    return this.beat();
+    addEventListener("online", () => this.run());
+    document.addEventListener("visibilitychange", () => { if (!document.hidden) this.run(); });
+    return this.run();
   }
 
   close() {
@@ -34,30 +34,30 @@ export class Line extends EventTarget {
   }
 
   // Does everything that is due, then plans the next time.
-  async beat() {
+  async run() {
     if (this.isClosed) return;
     clearTimeout(this.timer);
-    await this.tell() && await this.sync() && await this.count();
+    await this.push() && await this.pull() && await this.count();
     clearTimeout(this.timer);
     const pause = Math.min(LONGEST_PAUSE, Math.max(EVERY, this.askedPause));
-    if (!this.isClosed) this.timer = setTimeout(() => this.beat(), pause);
+    if (!this.isClosed) this.timer = setTimeout(() => this.run(), pause);
   }
 
   // Sends the scans that wait. Returns whether the server has answered.
-  tell() {
-    this.telling ??= this.attempt(() => this.drain()).finally(() => { this.telling = undefined; });
-    return this.telling;
+  push() {
+    this.pushing ??= this.attempt(() => this.drain()).finally(() => { this.pushing = undefined; });
+    return this.pushing;
   }
 
   // Reads what has changed. Returns whether the server has answered.
-  sync() {
-    this.syncing ??= this.attempt(() => this.readManifest()).finally(() => { this.syncing = undefined; });
-    return this.syncing;
+  pull() {
+    this.pulling ??= this.attempt(() => this.readManifest()).finally(() => { this.pulling = undefined; });
+    return this.pulling;
   }
 
   // Sends the scans that wait, and counts again.
   async report() {
-    return await this.tell() && this.count();
+    return await this.push() && this.count();
   }
 
   async count() {

@@ -3,10 +3,10 @@
 import { fill, find } from "./page.js";
 import { number, say, timeOfDay } from "./words.js";
 
-export function showNumbers(stats, door) {
-  find("numbers").hidden = stats === null;
+export function showStats(stats, door) {
+  find("stats").hidden = stats === null;
   if (stats === null) return;
-  fill(find("numbers"), {
+  fill(find("stats"), {
     inside: number(stats.inside),
     "of-all": say("of-all", { all: number(stats.admissions) }),
   });
@@ -18,14 +18,14 @@ export function showNumbers(stats, door) {
 
 function item({ scanned_at: at, gate, admission, reason }, door) {
   const type = admission && door.ticketType(admission.ticket_id);
-  const line = document.createElement("li");
-  line.textContent = say("conflict-line", {
+  const conflict = document.createElement("li");
+  conflict.textContent = say("conflict-line", {
     time: timeOfDay(at, door.event.timezone),
     gate: gate ?? "–",
     ticket: type?.name ?? say("a-ticket"),
     reason: say(reason),
   });
-  return line;
+  return conflict;
 }
 
 function showRows(table, rows) {
