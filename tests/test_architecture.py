@@ -86,6 +86,7 @@ SERVICES = (
         "leases",
         "node_places",
         "pagination",
+        "sequencing",
     ),
 )
 """The packages and modules of `services`. Each may import those of the rows below it."""

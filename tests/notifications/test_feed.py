@@ -10,6 +10,7 @@ from tests.support.factories import cli, worker_once
 from tests.support.feed import feed, feed_page
 from ticketing import clock
 from ticketing.models.notifications import Notification, NotificationFeed
+from ticketing.services import sequencing
 from ticketing.services.notifications import numbering, reading
 
 
@@ -94,7 +95,7 @@ def test_the_worker_numbers_without_a_reader_and_only_once(app, acme, node, orde
 
 
 def test_many_are_numbered_in_several_transactions(acme, orders, monkeypatch):
-    monkeypatch.setattr(numbering, "_AT_ONCE", 7)
+    monkeypatch.setattr(sequencing, "AT_ONCE", 7)
     assert numbering.number_all() == 16
     assert sequences(acme) == list(range(1, 17))
 

@@ -12,7 +12,7 @@ from ticketing.db import backup as backups
 from ticketing.db import migrate
 from ticketing.db.connection import write_transaction
 from ticketing.services import wallets
-from ticketing.services.door import changes
+from ticketing.services.door import manifest
 from ticketing.services.notifications import reading
 
 DEFAULT_SKIP = 10_000
@@ -73,7 +73,7 @@ def restored(skip: int) -> None:
     starts. The database does not know these addresses, and would issue them to other orders.
     """
     with write_transaction():
-        changes.start_over()
+        manifest.start_over()
         reading.jump_ahead()
         skipped = wallets.skip(skip)
         for each in skipped:

@@ -1,5 +1,6 @@
 """The door: paired devices, scans, the keys that sign QR codes, and the manifest of an event."""
 
+import secrets
 from typing import NamedTuple
 
 from peewee import (
@@ -17,6 +18,11 @@ from ticketing.models.admissions import Admission
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
+
+
+def new_salt() -> str:
+    """Return a new salt of the code digests of an event."""
+    return secrets.token_hex(16)
 
 
 class TicketKey(BaseModel):
@@ -45,7 +51,7 @@ class EventDoor(BaseModel):
 
     event = ForeignKeyField(Event, primary_key=True)
     event_id: str
-    salt = TextField()
+    salt = TextField(default=new_salt)
     last_change = BigIntegerField(default=0)
 
     class Meta:

@@ -74,8 +74,8 @@ class DoorCaller:
     def since(self) -> datetime:
         """Before this time it cannot have scanned anything."""
         device = self.device
-        started: datetime = (device and device.paired_at) or self.event.created_at
-        return started
+        start: datetime = (device and device.paired_at) or self.event.created_at
+        return start
 
 
 @Prepared
@@ -176,13 +176,13 @@ def pair(code: str, keyring: Keyring) -> DoorDevice:
     InvalidCredentials for an unknown, used or expired code, without a reason.
     """
     code, now = ids.typed(code), clock.now()
-    digests = [credentials.pairing_digest(each, code) for each in keyring.accepted]
+    digests = [credentials.pairing_digest(key, code) for key in keyring.accepted]
     with write_transaction():
         device = DoorDevice.get_or_none(DoorDevice.pairing_digest.in_(digests))
         if device is None:
             raise InvalidCredentials
         token = credentials.new_door_token(device.id)
-        paired = (
+        is_paired = (
             DoorDevice.update(
                 pairing_digest=None,
                 paired_at=now,
@@ -198,7 +198,7 @@ def pair(code: str, keyring: Keyring) -> DoorDevice:
             )
             .execute()
         )
-    if not paired:
+    if not is_paired:
         raise InvalidCredentials
     device.token = token
     return device
@@ -206,14 +206,14 @@ def pair(code: str, keyring: Keyring) -> DoorDevice:
 
 def of_token(token: str, keyring: Keyring) -> DoorDevice:
     """Return the device with this token, with its tenant and event. Unauthenticated."""
-    found = _live_device.first(device_id=credentials.door_token_id(token), now=clock.now())
-    digests = [credentials.door_token_digest(each, token) for each in keyring.accepted]
-    stored = (found and found.token_digest) or credentials.NOBODYS_DIGEST
-    if not credentials.same_as_any(stored, digests) or found is None:
+    device = _live_device.first(device_id=credentials.door_token_id(token), now=clock.now())
+    digests = [credentials.door_token_digest(key, token) for key in keyring.accepted]
+    stored = (device and device.token_digest) or credentials.NOBODYS_DIGEST
+    if not credentials.same_as_any(stored, digests) or device is None:
         raise Unauthenticated
     if not credentials.same(stored, digests[0]):
-        _store_under_current(found, digests[0], keyring)
-    return found
+        _store_under_current(device, digests[0], keyring)
+    return device
 
 
 def caller_of(device: DoorDevice) -> DoorCaller:
@@ -234,8 +234,8 @@ def record_seen(caller: DoorCaller, unsynced: int | None) -> None:
     device = caller.device
     if device is None:
         return
-    known = unsynced is None or unsynced == device.unsynced
-    if known and clock.is_within(SEEN_EVERY, device.last_seen_at):
+    is_stored = unsynced is None or unsynced == device.unsynced
+    if is_stored and clock.is_within(SEEN_EVERY, device.last_seen_at):
         return
     changes: dict[Any, Any] = {DoorDevice.last_seen_at: clock.now()}
     if unsynced is not None:

@@ -15,13 +15,16 @@ from peewee import ModelSelect
 
 from ticketing import clock
 from ticketing.config import Config
+from ticketing.db.connection import write_transaction
 from ticketing.errors import Invalid
 from ticketing.models.admissions import Admission
+from ticketing.models.door import EventDoor, new_salt
 from ticketing.models.prepared import Prepared
 from ticketing.services.catalog import ticket_types
-from ticketing.services.door import changes, ticket_signing
+from ticketing.services.door import ticket_signing
 from ticketing.services.door.devices import DoorCaller
 from ticketing.services.pagination import seal, unseal
+from ticketing.services.sequencing import Sequencer
 
 _DIGEST_BYTES = 16
 _ROWS_AT_ONCE = 1000
@@ -37,6 +40,20 @@ _COLUMNS = (
     Admission.code,
     Admission.holder_name,
 )
+
+# A change sets the admission's change number to NULL, in its own transaction. Most admissions of
+# all events have no number: with this order, Postgres uses the index on both columns.
+_changes: Sequencer[EventDoor] = Sequencer(
+    Admission.change_number,
+    owner=Admission.event,
+    order=Admission.change_number,
+    last=EventDoor.last_change,
+)
+
+
+@Prepared
+def _door(event_id: Any) -> ModelSelect[EventDoor]:
+    return EventDoor.select().where(EventDoor.event == event_id)
 
 
 @Prepared
@@ -81,9 +98,9 @@ class Manifest:
     def _pieces(self) -> Iterator[bytes]:
         yield _json(self.head)[:-1] + b',"admissions":['
         rows = self.read()
-        for place in range(0, len(rows), _ROWS_AT_ONCE):
-            shown = [self._admission(*row) for row in rows[place : place + _ROWS_AT_ONCE]]
-            yield (b"," if place else b"") + _json(shown)[1:-1]
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            admissions = [self._admission(*row) for row in rows[start : start + _ROWS_AT_ONCE]]
+            yield (b"," if start else b"") + _json(admissions)[1:-1]
         yield b"]}"
 
     def _admission(
@@ -97,7 +114,7 @@ class Manifest:
         holder_name: str | None,
     ) -> dict[str, Any]:
         digest = hashlib.sha256(self.salt + code.encode()).digest()[:_DIGEST_BYTES]
-        shown = {
+        admission = {
             "id": admission_id,
             "generation": generation,
             "status": status,
@@ -105,34 +122,55 @@ class Manifest:
             "redeemed_at": _instant(redeemed_at),
             "code_digest": base64.urlsafe_b64encode(digest).decode().rstrip("="),
         }
-        return {**shown, "holder_name": holder_name} if self.shows_names else shown
+        return {**admission, "holder_name": holder_name} if self.shows_names else admission
 
 
 def of(caller: DoorCaller, since: str | None, config: Config) -> Manifest:
     """Return the manifest of an event, or what changed since a cursor. Invalid for the cursor."""
     event = caller.event
     keys = ticket_signing.keys_of(event.tenant_id, config.keyring)
-    numbered = changes.number(event.id)
-    scope = f"manifest {event.id} {numbered.salt}"
-    after = None if since is None else _after(since, scope, numbered.last, config)
+    _changes.number_all(event.id)
+    door = _find_door(event.id)
+    # Incomplete: another transaction is changing an admission again, so its row is locked.
+    is_complete = _changes.is_complete(event.id)
+    scope = f"manifest {event.id} {door.salt}"
+    after = None if since is None else _after(since, scope, door.last_change, config)
     head = {
-        "cursor": seal([numbered.last], scope, config.keyring.current),
+        "cursor": seal([door.last_change], scope, config.keyring.current),
         "keys": ticket_signing.jwks(keys),
-        "event": _event(caller, numbered.salt),
+        "event": _event(caller, door.salt),
     }
     tag = None
-    if numbered.is_complete:
-        described = _json([head, after, caller.sees_names])
-        tag = hashlib.sha256(described).hexdigest()[:32]
+    if is_complete:
+        content = _json([head, after, caller.sees_names])
+        tag = hashlib.sha256(content).hexdigest()[:32]
 
     def read() -> Sequence[Any]:
         if after is None:
             return _all.tuples(event_id=event.id)
         rows = _changed.tuples(event_id=event.id, since=after)
         # What could not be numbered yet is shown now and again later: better twice than too late.
-        return rows if numbered.is_complete else rows + _unnumbered.tuples(event_id=event.id)
+        return rows if is_complete else rows + _unnumbered.tuples(event_id=event.id)
 
-    return Manifest(tag, head, read, numbered.salt.encode(), caller.sees_names)
+    return Manifest(tag, head, read, door.salt.encode(), caller.sees_names)
+
+
+def start_over() -> None:
+    """End the cursors of all manifests, so that every device reads a whole one.
+
+    After a restore, a device may know newer changes than the database.
+    """
+    for door in list(EventDoor.select(EventDoor.event)):
+        EventDoor.update(salt=new_salt()).where(EventDoor.event == door.event_id).execute()
+
+
+def _find_door(event_id: str) -> EventDoor:
+    """Return what all manifests of the event share. Create it for an event without admissions."""
+    door = _door.first(event_id=event_id)
+    if door is None:
+        with write_transaction():
+            door = _changes.lock(event_id)
+    return door
 
 
 def _after(since: str, scope: str, last: int, config: Config) -> int:
@@ -156,7 +194,7 @@ def _event(caller: DoorCaller, salt: str) -> dict[str, Any]:
         "status": event.status,
         "code_salt": salt,
         "ticket_types": [
-            {"id": each.id, "name": each.name} for each in ticket_types.names(event.id)
+            {"id": type.id, "name": type.name} for type in ticket_types.names(event.id)
         ],
     }
 

@@ -95,24 +95,24 @@ def _conflicts(event_id: Any) -> ModelSelect[Scan]:
 
 def of(event_id: str) -> Stats:
     """Return the counts of an event."""
-    counts = _counts.tuples(event_id=event_id)
-    types = [_of_type(each, counts) for each in ticket_types.names(event_id)]
+    rows = _counts.tuples(event_id=event_id)
+    by_type = [_of_type(ticket_type, rows) for ticket_type in ticket_types.names(event_id)]
     at_gates: dict[str | None, int] = {}
-    for _, gate, is_outside, count in counts:
+    for _, gate, is_outside, count in rows:
         if not is_outside:
             at_gates[gate] = at_gates.get(gate, 0) + count
-    gates = sorted(at_gates.items(), key=lambda each: (each[0] is None, each[0] or ""))
+    gates = sorted(at_gates.items(), key=lambda entry: (entry[0] is None, entry[0] or ""))
     return Stats(
-        inside=sum(each.inside for each in types),
-        admissions=sum(each.admissions for each in types),
-        by_ticket_type=types,
+        inside=sum(counts.inside for counts in by_type),
+        admissions=sum(counts.admissions for counts in by_type),
+        by_ticket_type=by_type,
         by_gate=[OfGate(gate, inside) for gate, inside in gates],
         last_scans=_last_scans.rows(event_id=event_id),
         conflicts=_conflicts.rows(event_id=event_id),
     )
 
 
-def _of_type(ticket_type: TicketType, counts: Sequence[Any]) -> OfTicketType:
-    own = [(is_outside, count) for owner, _, is_outside, count in counts if owner == ticket_type.id]
+def _of_type(ticket_type: TicketType, rows: Sequence[Any]) -> OfTicketType:
+    own = [(is_outside, count) for owner, _, is_outside, count in rows if owner == ticket_type.id]
     inside = sum(count for is_outside, count in own if not is_outside)
     return OfTicketType(ticket_type.id, ticket_type.name, inside, sum(count for _, count in own))

@@ -56,22 +56,22 @@ def _set_qr(qr: Any, admission_id: Any, generation: Any) -> Any:
     return Admission.update(qr=qr).where(this, Admission.qr.is_null())
 
 
-def qrs_of(found: Sequence[Admission], keyring: Keyring) -> list[str]:
+def qrs_of(admissions: Sequence[Admission], keyring: Keyring) -> list[str]:
     """Return the texts of the QR codes of one tenant's admissions. They are stored when first made.
 
     The text of one generation never changes. If an admission has a newer generation by now, the
     text of the older one is returned, but not stored.
     """
-    missing = [each for each in found if each.qr is None]
-    if missing:
-        number = keys_of(missing[0].tenant_id, keyring)[-1].number
+    unsigned = [admission for admission in admissions if admission.qr is None]
+    if unsigned:
+        number = keys_of(unsigned[0].tenant_id, keyring)[-1].number
         # Before the transaction: a signature takes milliseconds, and other writers wait.
-        for admission in missing:
+        for admission in unsigned:
             admission.qr = _sign(admission, number, keyring.current)
         with write_transaction():
-            for admission in missing:
+            for admission in unsigned:
                 _store(admission)
-    return [str(each.qr) for each in found]
+    return [str(admission.qr) for admission in admissions]
 
 
 def stored_keys(tenant_id: str) -> Sequence[TicketKey]:
@@ -86,8 +86,8 @@ def keys_of(tenant_id: str, keyring: Keyring) -> Sequence[TicketKey]:
     """
     if _find(stored_keys(tenant_id), keyring) is None:
         _create(tenant_id, keyring)
-    made_by = credentials.secret_key_id(keyring.current)
-    return sorted(stored_keys(tenant_id), key=lambda key: bool(key.secret_key_id == made_by))
+    current = credentials.secret_key_id(keyring.current)
+    return sorted(stored_keys(tenant_id), key=lambda key: bool(key.secret_key_id == current))
 
 
 def jwks(keys: Sequence[TicketKey]) -> list[dict[str, Any]]:
@@ -162,15 +162,15 @@ def _private_key(secret_key: str, tenant_id: str) -> ECC.EccKey:
 
 
 def _find(keys: Sequence[TicketKey], keyring: Keyring) -> TicketKey | None:
-    made_by = credentials.secret_key_id(keyring.current)
-    return next((key for key in keys if key.secret_key_id == made_by), None)
+    current = credentials.secret_key_id(keyring.current)
+    return next((key for key in keys if key.secret_key_id == current), None)
 
 
 def _store(admission: Admission) -> None:
-    changed = _set_qr.run(
+    is_first = _set_qr.run(
         qr=admission.qr, admission_id=admission.id, generation=admission.generation
     )
-    if not changed:
+    if not is_first:
         stored = Admission.get_by_id(admission.id)
         if stored.generation == admission.generation and stored.qr is not None:
             admission.qr = stored.qr

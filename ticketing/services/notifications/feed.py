@@ -1,6 +1,6 @@
 """Record facts as notifications, in the transaction that makes them true.
 
-A row is inserted without its place in the feed. It gets that after the commit: see numbering.
+A row is inserted without its place in the feed. It gets that after the commit: see sequencing.
 """
 
 from __future__ import annotations
