@@ -7,6 +7,7 @@ from tests.support.factories import cli
 from ticketing.constants import AdmissionStatus
 from ticketing.db.connection import database, is_sqlite, write_transaction
 from ticketing.models.admissions import Admission
+from ticketing.services import sequencing
 
 
 def test_a_delta_has_what_changed_and_nothing_else(door, gate):
@@ -139,6 +140,13 @@ def test_many_changes_at_once_are_all_seen(door, gate):
     assert seen == {each.id for each in admissions}
     numbers = [each.change_number for each in Admission.select()]
     assert None not in numbers and len(set(numbers)) == len(numbers)
+
+
+def test_many_changes_are_numbered_in_several_transactions(door, gate, monkeypatch):
+    monkeypatch.setattr(sequencing, "AT_ONCE", 7)
+    cursor, admissions = read_manifest(gate)["cursor"], door.admissions(16)
+    assert ids_of(read_manifest(gate, cursor)) == {each.id for each in admissions}
+    assert sorted(each.change_number for each in Admission.select()) == list(range(1, 17))
 
 
 def test_a_cursor_that_was_changed_or_is_of_another_event_is_refused(door, gate):
