@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from tools import START_SECONDS, chromium
 
@@ -16,6 +16,11 @@ PHONE: dict[str, Any] = {
 }
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}
 """Options of Playwright's `new_context`."""
+
+_OPEN_FORMS = """
+[...document.querySelectorAll("details:has(form):not([open]), form details:not([open])")]
+    .map(each => each.open = true).length
+"""
 
 _ARGUMENTS = [
     # A page cannot reach another host, not even by mistake.
@@ -48,3 +53,8 @@ def browser(*arguments: str) -> Iterator[Browser]:
             yield running
         finally:
             running.close()
+
+
+def open_forms(page: Page) -> bool:
+    """Open what hides a form or a part of one. Return whether there was such a thing."""
+    return bool(page.evaluate(_OPEN_FORMS))

@@ -1,5 +1,7 @@
 """`make screenshots`: write docs/screenshots/<name>-<width>.png of the pages, for phone and desk.
 
+A page that hides forms has a second picture, <name>-forms-<width>.png, with all of them open.
+
 The service, its database and its chain are new; nothing of this folder's data is shown.
 """
 
@@ -10,7 +12,7 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
-from playwright.sync_api import Browser, StorageState
+from playwright.sync_api import Browser, Page, StorageState
 from playwright.sync_api import Error as BrowserError
 
 from tools import ToolMissing, anvil, headless
@@ -171,7 +173,7 @@ def take(
     is_dark: bool,
     session: StorageState | None,
 ) -> None:
-    """Write the screenshots of one page, one for each width."""
+    """Write the screenshots of one page, one for each width, and again with its forms open."""
     folder.mkdir(exist_ok=True)
     url = shot.open(shop)
     for size in (headless.PHONE, headless.DESKTOP):
@@ -184,10 +186,16 @@ def take(
         page = context.new_page()
         page.goto(url, wait_until="networkidle")
         shot.act(shop, page)
-        file = folder / f"{shot.name}-{size['viewport']['width']}.png"
-        page.screenshot(path=file, full_page=True, scale="css")
+        width = size["viewport"]["width"]
+        _write(page, folder / f"{shot.name}-{width}.png")
+        if headless.open_forms(page):
+            _write(page, folder / f"{shot.name}-forms-{width}.png")
         context.close()
-        print(file, flush=True)
+
+
+def _write(page: Page, file: Path) -> None:
+    page.screenshot(path=file, full_page=True, scale="css")
+    print(file, flush=True)
 
 
 def open_shop(running: ExitStack) -> Shop:

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.support.browser import axe, visits
-from tools.headless import DESKTOP, PHONE
+from tools.headless import DESKTOP, PHONE, open_forms
 from tools.screenshots import SHOTS, open_shop
 from tools.screenshots_console import session_of
 
@@ -26,6 +26,12 @@ SMALL_TARGETS = """
 [...document.querySelectorAll("button, input:not([type=hidden], [type=radio]), summary")]
     .filter(each => each.offsetParent && each.getBoundingClientRect().height < 24)
     .map(each => each.outerHTML)
+"""
+LARGE_BOXES = """
+[...document.querySelectorAll("input[type=checkbox], input[type=radio]")]
+    .map(each => [each.outerHTML, each.getBoundingClientRect()])
+    .filter(([_, box]) => box.width > 32 || box.height > 32)
+    .map(([html, _]) => html)
 """
 LINKS = "[...document.querySelectorAll('a[href]')].map(each => each.href)"
 
@@ -70,6 +76,9 @@ def test_it_is_accessible_and_loads_nothing_from_elsewhere(shot, followed, chrom
             shot.act(shop, page)
             assert axe(page) == [], look
             _fits(page)
+            if open_forms(page):
+                assert axe(page) == [], look
+                _fits(page)
             # Each URL once: a slow machine sees more polls.
             loaded = {each.url: each for each in reversed(received)}.values()
             size = sum(len(each.body()) for each in loaded if each.ok)
@@ -91,6 +100,7 @@ def test_it_is_accessible_and_loads_nothing_from_elsewhere(shot, followed, chrom
 def _fits(page):
     assert page.evaluate(OVERFLOW) <= 0, page.viewport_size
     assert page.evaluate(SMALL_TARGETS) == [], page.viewport_size
+    assert page.evaluate(LARGE_BOXES) == [], page.viewport_size
 
 
 def test_enlarged_to_200_percent_nothing_is_cut_off(shop, chromium):
