@@ -41,10 +41,9 @@ from ticketing.blueprints import (
     webhooks,
     x402,
 )
-from ticketing.config import Config, load
+from ticketing.config import Config, ConfigError, load
 from ticketing.constants import MAX_BODY_BYTES
 from ticketing.db.connection import open_database
-from ticketing.environment import ConfigError
 from ticketing.pages import problems as error_pages
 from ticketing.pages import surfaces as pages
 from ticketing.services.access.rate_limits import Limiter

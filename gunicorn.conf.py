@@ -12,9 +12,8 @@ import tempfile
 from functools import partial
 from typing import Any
 
-from ticketing.config import load
+from ticketing.config import ConfigError, load
 from ticketing.constants import LOOKS_AT_ONCE
-from ticketing.environment import ConfigError
 from ticketing.server import supported
 from ticketing.services.access.rate_limits import Limiter
 from ticketing.web.precedence import comes_first

@@ -19,7 +19,6 @@ LEAVES = {
     "notification_types",
     "too_many",
 }
-CONFIG = {"config_chains", "config_mail", "config_networks"}
 ALLOWED = {
     "clock": set(),
     "conflicts": {"errors", "notification_types"},
@@ -34,23 +33,16 @@ ALLOWED = {
     "notification_types": set(),
     "too_many": {"errors"},
     "credentials": {"ids"},
-    "environment": set(),
     "db": {"constants"},
     "chain": {"constants", "nesting"},
     "nesting": set(),
-    "config": CONFIG | {"chain", "credentials", "environment", "limits"},
-    "config_chains": {"chain", "constants", "environment"},
-    "config_mail": {"config_networks", "environment"},
-    "config_networks": {"environment"},
+    "config": {"chain", "constants", "credentials", "limits"},
     "models": LEAVES | {"credentials", "db"},
-    "services": LEAVES
-    | CONFIG
-    | {"chain", "config", "credentials", "db", "links", "models", "nesting"},
-    "worker": LEAVES | CONFIG | {"chain", "config", "db", "models", "services"},
+    "services": LEAVES | {"chain", "config", "credentials", "db", "links", "models", "nesting"},
+    "worker": LEAVES | {"chain", "config", "db", "models", "services"},
     "web": LEAVES
     | {
         "config",
-        "config_networks",
         "credentials",
         "db",
         "links",

@@ -8,8 +8,7 @@ import pytest
 from tests.conftest import SECRET_KEY
 from tests.support.variables import ADDRESS, GOOD, MAX_CHAIN_ID, NOT_UNICODE, SECRET
 from ticketing.chain.registry import REGISTRY
-from ticketing.config import load
-from ticketing.environment import ConfigError
+from ticketing.config import ConfigError, load
 from ticketing.limits import CallClass
 
 WRONG_CHECKSUM = ADDRESS.replace("fCD", "FCD")

@@ -8,8 +8,7 @@ from eth_utils import to_checksum_address
 from tests.conftest import SECRET_KEY
 from tests.support.variables import ADDRESS, GOOD, MAX_CHAIN_ID
 from ticketing.chain.registry import REGISTRY
-from ticketing.config import load
-from ticketing.environment import ConfigError
+from ticketing.config import ConfigError, load
 
 
 def chain(chain_id=31337, **variables):

@@ -3,8 +3,7 @@
 import pytest
 
 from tests.support.variables import GOOD, SECRET
-from ticketing.config import load
-from ticketing.environment import ConfigError
+from ticketing.config import ConfigError, load
 
 MAIL = {"MAIL_FROM": "tickets@example.org", "PUBLIC_URL": "https://tickets.example.org"}
 

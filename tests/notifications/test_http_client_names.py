@@ -6,7 +6,7 @@ from ipaddress import ip_address
 import pytest
 
 from tests.support.webhook_server import OK, Names, one, run, says
-from ticketing.config_networks import webhook_allow
+from ticketing.config import webhook_allow
 from ticketing.notification_types import DeliveryError
 from ticketing.worker.name_lookup import SystemLookUp
 

@@ -4,7 +4,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from ticketing.config_networks import webhook_allow
+from ticketing.config import webhook_allow
 from ticketing.errors import Invalid
 from ticketing.services.notifications import webhook_urls
 

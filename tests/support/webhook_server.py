@@ -9,7 +9,7 @@ from functools import cache
 from ipaddress import ip_address
 from typing import Any, Self
 
-from ticketing.config_networks import Allowed, webhook_allow
+from ticketing.config import Allowed, webhook_allow
 from ticketing.services.notifications.deliveries import Outcome
 from ticketing.services.notifications.webhook_urls import Address
 from ticketing.worker.http_client import Client

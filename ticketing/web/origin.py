@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from flask import request
 
-from ticketing.config_networks import is_loopback
+from ticketing.config import is_loopback
 from ticketing.errors import Forbidden, TicketingError
 from ticketing.web.context import config
 

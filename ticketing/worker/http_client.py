@@ -18,7 +18,7 @@ from ipaddress import ip_address
 import h11
 
 from ticketing import clock
-from ticketing.config_networks import Allowed
+from ticketing.config import Allowed
 from ticketing.notification_types import DeliveryError
 from ticketing.services.notifications import webhook_urls
 from ticketing.services.notifications.deliveries import Outcome

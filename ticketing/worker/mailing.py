@@ -13,8 +13,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ticketing.config import Config
-from ticketing.config_mail import Smtp
+from ticketing.config import Config, Smtp
 from ticketing.db.connection import UNAVAILABLE
 from ticketing.models.notifications import Mail
 from ticketing.services import leases

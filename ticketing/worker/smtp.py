@@ -17,7 +17,7 @@ import ssl
 import time
 from typing import Any
 
-from ticketing.config_mail import Smtp
+from ticketing.config import Smtp
 
 OPERATION_SECONDS = 10.0
 """The time limit for one operation of the socket."""

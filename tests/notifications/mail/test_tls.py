@@ -11,7 +11,7 @@ from tests.support.certificates import Authority
 from tests.support.databases import only_once
 from tests.support.mail_server import PASSWORD, USER, MailServer
 from tests.support.mails import ADA, PUBLIC_URL, SENDER, confirm, send, tell
-from ticketing.config_mail import Smtp
+from ticketing.config import Smtp
 from ticketing.models.notifications import Mail
 
 pytestmark = only_once

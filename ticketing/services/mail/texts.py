@@ -13,8 +13,7 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from ticketing import clock
-from ticketing.config import Config
-from ticketing.config_mail import Smtp
+from ticketing.config import Config, Smtp
 from ticketing.models.notifications import Mail
 from ticketing.services.catalog import calendars, public_listing
 from ticketing.services.mail import contents

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
 
-from ticketing.config_networks import Allowed
+from ticketing.config import Allowed
 from ticketing.errors import FieldMessage, Invalid
 
 MAX_URL = 2048

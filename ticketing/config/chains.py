@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from ticketing.chain import address, registry
 from ticketing.chain.registry import Chain, Facilitator
+from ticketing.config.variables import ConfigError, integer, listed, split_url
 from ticketing.constants import MAX_SAFE_INTEGER
-from ticketing.environment import ConfigError, integer, listed, split_url
 
 _VARIABLE = re.compile(
     r"(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS|X402_FACILITATOR_URL|X402_FACILITATOR_TOKEN)_(.*)"

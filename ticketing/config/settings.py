@@ -1,25 +1,26 @@
-"""Read the environment variables once, check them strictly, and keep them in a frozen object."""
+"""The settings of a process: reads all variables, with the mail server and the networks."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from ipaddress import IPv4Network, IPv6Network
+from email.headerregistry import Address
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from types import MappingProxyType
+from urllib.parse import unquote
 
 from ticketing.chain.registry import Chain
-from ticketing.config_chains import chains
-from ticketing.config_mail import Smtp, smtp
-from ticketing.config_networks import Allowed, trusted_proxies, webhook_allow
-from ticketing.credentials import Keyring
-from ticketing.environment import (
+from ticketing.config.chains import chains
+from ticketing.config.variables import (
     ConfigError,
     integer,
+    listed,
     number,
     one_of,
     split_url,
     split_url_of_hosts,
 )
+from ticketing.credentials import Keyring
 from ticketing.limits import (
     DEFAULT_FREE_PER_CLIENT,
     DEFAULT_NOTIFICATION_DAYS,
@@ -45,6 +46,37 @@ _OURS = re.compile(
     r"|(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS|X402_FACILITATOR_URL|X402_FACILITATOR_TOKEN)_.*"
 )
 _METRICS_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{16,}", re.ASCII)
+_ALLOWED = re.compile(r"([0-9A-Fa-f.:]{2,39}/[0-9]{1,3})(?::([0-9]{1,5}))?", re.ASCII)
+_SENDER = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,190}", re.ASCII)
+_SMTP_PORTS = {"smtp": 587, "smtps": 465}
+
+
+@dataclass(frozen=True)
+class Smtp:
+    """The mail server. `is_tls`: TLS from the first byte (smtps).
+
+    Otherwise the connection must change to TLS (STARTTLS), except to a loopback address.
+    """
+
+    host: str
+    port: int
+    user: str | None
+    password: str | None = field(repr=False)
+    is_tls: bool
+    sender: str
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether the server is on this machine."""
+        return is_loopback(self.host)
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """A network to which webhooks may be sent although it is not public. `port` None: any."""
+
+    network: IPv4Network | IPv6Network
+    port: int | None
 
 
 @dataclass(frozen=True)
@@ -91,7 +123,7 @@ def load(environ: Mapping[str, str]) -> Config:
         log_level=one_of(environ, "LOG_LEVEL", "INFO", LOG_LEVELS),
         log_format=one_of(environ, "LOG_FORMAT", "plain", LOG_FORMATS),
         metrics_token=_metrics_token(environ),
-        trusted_proxies=trusted_proxies(environ),
+        trusted_proxies=_trusted_proxies(environ),
         rate_limits=MappingProxyType(_rate_limits(environ)),
         unpaid_per_address=integer(
             environ, "UNPAID_PER_ADDRESS", DEFAULT_UNPAID_PER_ADDRESS, 0, MAX_RATE
@@ -111,7 +143,7 @@ def load(environ: Mapping[str, str]) -> Config:
             MIN_NOTIFICATION_DAYS,
             MAX_NOTIFICATION_DAYS,
         ),
-        smtp=smtp(environ),
+        smtp=_smtp(environ),
         webhook_allow=webhook_allow(environ),
         chains=MappingProxyType(chains(environ)),
     )
@@ -189,3 +221,68 @@ def _rate_limits(environ: Mapping[str, str]) -> dict[CallClass, int]:
         each: integer(environ, f"RATE_LIMIT_{each.upper()}", default, 0, MAX_RATE)
         for each, default in DEFAULT_RATE_LIMITS.items()
     }
+
+
+def _smtp(environ: Mapping[str, str]) -> Smtp | None:
+    """Return the mail server. None: no mail is sent. ConfigError."""
+    if "SMTP_URL" not in environ:
+        return None
+    url = split_url("SMTP_URL", environ["SMTP_URL"])
+    if url.scheme not in _SMTP_PORTS or not url.hostname or url.path or url.query or url.fragment:
+        raise ConfigError("SMTP_URL must be smtp://user:password@host:587 or smtps://...")
+    if (url.username is None) != (url.password is None):
+        raise ConfigError("SMTP_URL must have a user and a password, or neither")
+    sender = environ.get("MAIL_FROM", "")
+    if not _is_address(sender):
+        raise ConfigError("SMTP_URL requires MAIL_FROM, an address such as tickets@example.org")
+    if "PUBLIC_URL" not in environ:
+        raise ConfigError("SMTP_URL requires PUBLIC_URL, for the links in mails")
+    return Smtp(
+        host=url.hostname,
+        port=url.port or _SMTP_PORTS[url.scheme],
+        user=None if url.username is None else unquote(url.username),
+        password=None if url.password is None else unquote(url.password),
+        is_tls=url.scheme == "smtps",
+        sender=sender,
+    )
+
+
+def _is_address(text: str) -> bool:
+    try:
+        return _SENDER.fullmatch(text) is not None and Address(addr_spec=text) is not None
+    except ValueError:
+        return False
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host name or address means this machine."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def webhook_allow(environ: Mapping[str, str]) -> tuple[Allowed, ...]:
+    """Return the networks to which webhooks may go although they are not public. ConfigError."""
+    found = []
+    for each in listed(environ, "WEBHOOK_ALLOW"):
+        # A port follows the length of the network's prefix, because an IPv6 address has colons.
+        match = _ALLOWED.fullmatch(each)
+        port = int(match[2]) if match and match[2] else None
+        try:
+            if match is None or (port is not None and not 1 <= port <= 65535):
+                raise ValueError
+            found.append(Allowed(ip_network(match[1]), port))
+        except ValueError:
+            raise ConfigError(
+                "WEBHOOK_ALLOW must be networks such as 127.0.0.0/8, 10.1.0.0/16:8080"
+            ) from None
+    return tuple(found)
+
+
+def _trusted_proxies(environ: Mapping[str, str]) -> tuple[IPv4Network | IPv6Network, ...]:
+    """Return the networks of the proxies whose X-Forwarded-For is believed. ConfigError."""
+    try:
+        return tuple(ip_network(each) for each in listed(environ, "TRUSTED_PROXIES"))
+    except ValueError:
+        raise ConfigError("TRUSTED_PROXIES must be IP addresses or networks") from None
