@@ -5,11 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from ticketing import errors
+
 ROOT = Path(__file__).parents[1]
 
 LEAVES = {
     "clock",
-    "conflicts",
     "constants",
     "errors",
     "formats",
@@ -17,21 +18,18 @@ LEAVES = {
     "limits",
     "logs",
     "notification_types",
-    "too_many",
 }
 ALLOWED = {
     "clock": set(),
-    "conflicts": {"errors", "notification_types"},
     "constants": set(),
     "contrast": set(),
-    "errors": set(),
+    "errors": {"notification_types"},
     "formats": {"constants"},
     "ids": set(),
     "limits": set(),
     "links": {"credentials"},
     "logs": set(),
     "notification_types": set(),
-    "too_many": {"errors"},
     "credentials": {"ids"},
     "db": {"constants"},
     "chain": {"constants", "nesting"},
@@ -143,11 +141,21 @@ def test_imports_of_services_run_down_the_list():
 
 
 def test_chain_code_and_errors_know_no_web_framework_and_no_database():
-    errors = [ROOT / f"ticketing/{name}.py" for name in ("errors", "conflicts", "too_many")]
-    assert all(path.exists() for path in errors)
-    for path in [*ROOT.glob("ticketing/chain/*.py"), *errors]:
+    for path in [*ROOT.glob("ticketing/chain/*.py"), *ROOT.glob("ticketing/errors/*.py")]:
         packages = {parts[0] for parts, _ in imported(ast.parse(path.read_text()))}
         assert not packages & {"flask", "flask_smorest", "werkzeug", "peewee", "marshmallow"}, path
+
+
+def test_every_error_is_in_the_tree_with_its_code():
+    lines = (line.split("── ")[1].split() for line in errors.__doc__.splitlines() if "── " in line)
+    drawn = {name: code for name, *_, code in lines}
+    raised = {
+        name: getattr(each, "code", None) or str(each.status)
+        for name, each in vars(errors).items()
+        if isinstance(each, type) and issubclass(each, errors.TicketingError)
+        if each is not errors.TicketingError
+    }
+    assert drawn == raised
 
 
 def test_no_file_is_over_500_lines():

@@ -8,10 +8,16 @@ from tests.conftest import SECRET_KEY
 from tests.support.factories import cli
 from tests.support.races import at_once
 from ticketing import clock
-from ticketing.conflicts import LastAdmin, MemberExists
 from ticketing.constants import MemberStatus, Role
 from ticketing.credentials import Keyring
-from ticketing.errors import Invalid, InvitationEnded, NotFound, TicketingError
+from ticketing.errors import (
+    Invalid,
+    InvitationEnded,
+    LastAdmin,
+    MemberExists,
+    NotFound,
+    TicketingError,
+)
 from ticketing.models.members import Invitation
 from ticketing.services.access import invitations, members, passwords
 

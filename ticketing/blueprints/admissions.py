@@ -13,17 +13,17 @@ from schemas.admissions import (
     VoidSchema,
 )
 from schemas.base import page_of
-from ticketing.conflicts import (
+from ticketing.constants import Role
+from ticketing.errors import (
     AdmissionVoid,
     AlreadyRedeemed,
     DoorsUnsynced,
     MailNotConfigured,
+    NotFound,
     SaleCanceled,
     SoldOut,
     WasTransferred,
 )
-from ticketing.constants import Role
-from ticketing.errors import NotFound
 from ticketing.models.admissions import Admission
 from ticketing.services.orders import admissions, guest_list, reissues
 from ticketing.services.pagination import Page

@@ -10,9 +10,8 @@ from schemas.api_keys import (
     NewApiKeySchema,
 )
 from schemas.base import page_of
-from ticketing.conflicts import KeyNotActive
 from ticketing.constants import Role
-from ticketing.errors import NotFound
+from ticketing.errors import KeyNotActive, NotFound
 from ticketing.models.api_keys import ApiKey
 from ticketing.services.access import api_keys
 from ticketing.services.pagination import Page

@@ -7,34 +7,34 @@ from flask import Response, jsonify
 from schemas.intents import IntentSchema, NewIntentSchema, PreflightSchema, PurchaseSchema
 from schemas.refunds import RefundAddressSchema
 from ticketing import credentials
-from ticketing.conflicts import (
-    AboveMaximum,
-    BelowMinimum,
-    IntentCanceled,
-    IntentNotCancelable,
-    IntentReversed,
-    NotPayable,
-    OverMaxAmount,
-    SalesEnded,
-    SalesNotStarted,
-    SoldOut,
-)
 from ticketing.constants import IntentStatus
 from ticketing.errors import (
+    AboveMaximum,
+    BelowMinimum,
     CapacityChanged,
     ChainUnavailable,
+    IntentCanceled,
     IntentExpired,
+    IntentNotCancelable,
+    IntentReversed,
     Invalid,
     KeyRequired,
     NotFound,
+    NotPayable,
+    OverMaxAmount,
     PaymentRequired,
+    SalesEnded,
+    SalesNotStarted,
+    SoldOut,
+    TooManyFree,
+    TooManyOrders,
+    TooMuchUnpaid,
 )
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import checkout
 from ticketing.services.checkout import Order
 from ticketing.services.orders import intent_versions, intents
 from ticketing.services.payments import refund_addresses
-from ticketing.too_many import TooManyFree, TooManyOrders, TooMuchUnpaid
 from ticketing.web import cors, secret_guards
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.conditional import may_have_changed, of_tag

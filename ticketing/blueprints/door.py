@@ -7,7 +7,7 @@ from flask import Response, request
 from schemas.door_stats import DoorStatsSchema
 from schemas.manifest import ManifestQuery, ManifestSchema
 from schemas.scans import ScanResultsSchema, ScansSchema
-from ticketing.conflicts import StillRunning
+from ticketing.errors import StillRunning
 from ticketing.services.door import devices, manifest, scans, stats
 from ticketing.services.door.scans import ScanRequest
 from ticketing.services.door.stats import Stats

@@ -10,9 +10,15 @@ from schemas.events import (
     EventSchema,
     EventStatusSchema,
 )
-from ticketing.conflicts import CapacityTooLow, HasIntents, InvalidTransition, SlugFixed, SlugTaken
 from ticketing.constants import Publication, Role
-from ticketing.errors import NotFound
+from ticketing.errors import (
+    CapacityTooLow,
+    HasIntents,
+    InvalidTransition,
+    NotFound,
+    SlugFixed,
+    SlugTaken,
+)
 from ticketing.models.events import Event
 from ticketing.services.catalog import events
 from ticketing.services.pagination import Page

@@ -6,10 +6,9 @@ from typing import Any
 from flask import Response
 
 from ticketing.constants import Role
-from ticketing.errors import NotFound
+from ticketing.errors import NotFound, TooManyRequests
 from ticketing.services.exports import files, tables
 from ticketing.services.exports.tables import Table
-from ticketing.too_many import TooManyRequests
 from ticketing.web import auth
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller

@@ -4,19 +4,19 @@ from typing import Any
 
 from schemas.admissions import HeldAdmissionSchema, HolderChangeSchema
 from schemas.transfers import TransferCreateSchema, TransferSchema
-from ticketing.conflicts import (
+from ticketing.errors import (
     AdmissionSuspended,
     AdmissionVoid,
     AlreadyRedeemed,
+    NotFound,
     NotTransferable,
+    TooManyTransfers,
     TransfersClosed,
 )
-from ticketing.errors import NotFound
 from ticketing.models.admissions import Admission
 from ticketing.services import admission_views
 from ticketing.services.orders import holders, transfers
 from ticketing.services.orders.transfers import Offer
-from ticketing.too_many import TooManyTransfers
 from ticketing.web import cors, secret_guards
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import admission_code, config

@@ -9,9 +9,8 @@ from schemas.members import (
     MemberInviteSchema,
     MemberSchema,
 )
-from ticketing.conflicts import LastAdmin, MemberExists
 from ticketing.constants import Role
-from ticketing.errors import NotFound
+from ticketing.errors import LastAdmin, MemberExists, NotFound
 from ticketing.models.members import Member
 from ticketing.services.access import invitations, members
 from ticketing.services.pagination import Page

@@ -9,9 +9,15 @@ from schemas.refunds import (
     RefundSettleSchema,
     RefundWaiveSchema,
 )
-from ticketing.conflicts import AmountChanged, NoRefundDue, RefundNotSeen
 from ticketing.constants import Role
-from ticketing.errors import ChainUnavailable, Invalid, NotFound
+from ticketing.errors import (
+    AmountChanged,
+    ChainUnavailable,
+    Invalid,
+    NoRefundDue,
+    NotFound,
+    RefundNotSeen,
+)
 from ticketing.services.pagination import Page
 from ticketing.services.payments import refund_settlement, refunds
 from ticketing.services.payments.refunds import RefundOwed

@@ -5,9 +5,8 @@ from typing import Any
 from schemas.base import PageQuery, page_of
 from schemas.events import StatusSchema
 from schemas.ticket_types import TicketTypeChangeSchema, TicketTypeCreateSchema, TicketTypeSchema
-from ticketing.conflicts import CapacityTooLow, HasIntents, InvalidTransition
 from ticketing.constants import Role
-from ticketing.errors import NotFound
+from ticketing.errors import CapacityTooLow, HasIntents, InvalidTransition, NotFound
 from ticketing.models.ticket_types import TicketType
 from ticketing.services.catalog import ticket_types
 from ticketing.services.pagination import Page

@@ -4,8 +4,7 @@ from typing import Any
 
 from schemas.members import InvitationAcceptSchema
 from schemas.tokens import KeyExchangeSchema, LoginSchema, TokenSchema
-from ticketing.conflicts import MemberExists
-from ticketing.errors import InvalidCredentials, InvitationEnded, NotFound
+from ticketing.errors import InvalidCredentials, InvitationEnded, MemberExists, NotFound
 from ticketing.limits import CallClass
 from ticketing.services.access import tokens
 from ticketing.services.access.tokens import Token

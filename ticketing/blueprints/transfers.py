@@ -4,14 +4,15 @@ from typing import Any
 
 from schemas.admissions import HeldAdmissionSchema
 from schemas.transfers import TransferAcceptSchema
-from ticketing.conflicts import (
+from ticketing.errors import (
     AdmissionSuspended,
     AdmissionVoid,
     AlreadyRedeemed,
+    NotFound,
     NotTransferable,
+    OfferEnded,
     TransfersClosed,
 )
-from ticketing.errors import NotFound, OfferEnded
 from ticketing.limits import CallClass
 from ticketing.models.admissions import Admission
 from ticketing.services import admission_views

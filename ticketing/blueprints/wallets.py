@@ -7,9 +7,8 @@ from typing import Any
 from flask import Response
 
 from schemas.wallets import WalletSchema, WalletSetAnswerSchema, WalletSetSchema
-from ticketing.conflicts import WalletInUse
 from ticketing.constants import Role
-from ticketing.errors import ChainUnavailable, NotFound
+from ticketing.errors import ChainUnavailable, NotFound, WalletInUse
 from ticketing.services import wallets
 from ticketing.services.wallets import WalletView
 from ticketing.web import auth

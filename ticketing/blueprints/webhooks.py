@@ -13,13 +13,11 @@ from schemas.webhooks import (
     WebhookRotateSchema,
     WebhookSchema,
 )
-from ticketing.conflicts import TooManyWebhooks
 from ticketing.constants import Role
-from ticketing.errors import NotFound
+from ticketing.errors import NotFound, TooManyDeliveries, TooManyWebhooks
 from ticketing.models.notifications import WebhookDelivery, WebhookEndpoint
 from ticketing.services.notifications import webhooks
 from ticketing.services.pagination import Page
-from ticketing.too_many import TooManyDeliveries
 from ticketing.web import auth
 from ticketing.web.audited import audited
 from ticketing.web.blueprint import ApiBlueprint

@@ -9,33 +9,33 @@ from typing import Any
 from flask import Response, request
 
 from schemas.x402 import X402OfferSchema, X402OrderSchema, X402SaleSchema
-from ticketing.conflicts import (
+from ticketing.errors import (
     AboveMaximum,
     BelowMinimum,
-    IntentReversed,
-    NotPayable,
-    OverMaxAmount,
-    SalesEnded,
-    SalesNotStarted,
-    SoldOut,
-    X402CallsUsed,
-    X402ShareHeld,
-)
-from ticketing.errors import (
     CapacityChanged,
     ChainUnavailable,
+    IntentReversed,
     InvalidPayment,
     KeyRequired,
     NotFound,
+    NotPayable,
     OrderEnded,
+    OverMaxAmount,
+    SalesEnded,
+    SalesNotStarted,
     SignatureRequired,
+    SoldOut,
+    TooManyFree,
+    TooManyOrders,
+    TooMuchUnpaid,
+    X402CallsUsed,
     X402NotEnabled,
+    X402ShareHeld,
 )
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.x402 import ordering, paying, payment_header
 from ticketing.services.x402.ordering import Offer
 from ticketing.services.x402.sales import Sale
-from ticketing.too_many import TooManyFree, TooManyOrders, TooMuchUnpaid
 from ticketing.web import cors, problems, secret_guards
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller_or_none, client, config, tenant_of_path

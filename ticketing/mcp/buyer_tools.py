@@ -10,8 +10,13 @@ from schemas.intents import IntentSchema, NewIntentSchema, PurchaseSchema
 from schemas.mcp import QuoteSchema
 from schemas.ticket_types import PublicTicketTypeSchema
 from ticketing import credentials
-from ticketing.conflicts import IntentCanceled, IntentReversed
-from ticketing.errors import IntentExpired, NotFound, PaymentRequired
+from ticketing.errors import (
+    IntentCanceled,
+    IntentExpired,
+    IntentReversed,
+    NotFound,
+    PaymentRequired,
+)
 from ticketing.limits import CallClass
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant

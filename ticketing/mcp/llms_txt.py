@@ -1,33 +1,34 @@
 """The text of /llms.txt (llmstxt.org): how an agent buys a ticket here, made from the code."""
 
-from ticketing.conflicts import (
-    AboveMaximum,
-    BelowMinimum,
-    IntentCanceled,
-    IntentNotCancelable,
-    IntentReversed,
-    NotPayable,
-    OverMaxAmount,
-    SalesEnded,
-    SalesNotStarted,
-    SoldOut,
-    StillRunning,
-)
 from ticketing.constants import CURRENCY, LATE_PAYMENT, MICRO_UNIT_DECIMALS
 from ticketing.errors import (
+    AboveMaximum,
+    BelowMinimum,
     ChainUnavailable,
+    IntentCanceled,
     IntentExpired,
+    IntentNotCancelable,
+    IntentReversed,
     Invalid,
     KeyRequired,
     KeyReused,
     NotFound,
+    NotPayable,
+    OverMaxAmount,
     PaymentRequired,
+    SalesEnded,
+    SalesNotStarted,
+    SoldOut,
+    StillRunning,
     TicketingError,
+    TooManyFree,
+    TooManyOrders,
+    TooManyRequests,
+    TooMuchUnpaid,
 )
 from ticketing.mcp.versions import VERSIONS
 from ticketing.services.idempotency import KEPT_FOR
 from ticketing.services.x402.requirements import PATH, SPEND_LIMIT
-from ticketing.too_many import TooManyFree, TooManyOrders, TooManyRequests, TooMuchUnpaid
 from ticketing.web.idempotency import HEADER, MIN_ANONYMOUS_LENGTH
 
 ERRORS: tuple[type[TicketingError], ...] = (

@@ -7,9 +7,8 @@ from werkzeug import Response as AnyResponse
 
 from schemas.forms import OrderForm
 from ticketing import links
-from ticketing.conflicts import SoldOut
 from ticketing.constants import MAX_PAGE
-from ticketing.errors import NotFound, TicketingError
+from ticketing.errors import NotFound, SoldOut, TicketingError
 from ticketing.limits import CallClass
 from ticketing.models.tenants import Tenant
 from ticketing.pages import forms, json_ld, render

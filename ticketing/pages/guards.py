@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from flask import g, request
 
 from ticketing import credentials
-from ticketing.errors import NotFound, TicketingError
+from ticketing.errors import NotFound, TicketingError, TooManyRequests
 from ticketing.limits import CallClass
 from ticketing.services.orders import holders
-from ticketing.too_many import TooManyRequests
 from ticketing.web.auth import Counts, Security
 from ticketing.web.context import config
 

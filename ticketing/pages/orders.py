@@ -8,8 +8,15 @@ from werkzeug import Response as AnyResponse
 
 from schemas.forms import EmptyForm, RefundAddressForm
 from ticketing import links
-from ticketing.conflicts import IntentCanceled, IntentReversed, SalesEnded
-from ticketing.errors import IntentExpired, NotFound, PaymentRequired, TicketingError
+from ticketing.errors import (
+    IntentCanceled,
+    IntentExpired,
+    IntentReversed,
+    NotFound,
+    PaymentRequired,
+    SalesEnded,
+    TicketingError,
+)
 from ticketing.limits import CallClass
 from ticketing.pages import forms, order_view, qr, render
 from ticketing.pages.blueprint import PageBlueprint

@@ -11,16 +11,6 @@ from ticketing import clock, credentials, ids
 from ticketing.chain import units
 from ticketing.chain.registry import Chain
 from ticketing.config import Config
-from ticketing.conflicts import (
-    AboveMaximum,
-    BelowMinimum,
-    IntentCanceled,
-    IntentReversed,
-    NotPayable,
-    OverMaxAmount,
-    SalesEnded,
-    SalesNotStarted,
-)
 from ticketing.constants import (
     CURRENCY,
     HOLD_UNDER_PRESSURE,
@@ -30,11 +20,19 @@ from ticketing.constants import (
 )
 from ticketing.db.connection import write_transaction
 from ticketing.errors import (
+    AboveMaximum,
+    BelowMinimum,
+    IntentCanceled,
     IntentExpired,
+    IntentReversed,
     Invalid,
     KeyRequired,
     NotFound,
+    NotPayable,
+    OverMaxAmount,
     PaymentRequired,
+    SalesEnded,
+    SalesNotStarted,
     TicketingError,
 )
 from ticketing.models.payment_intents import PaymentIntent

@@ -24,9 +24,8 @@ from typing import Any
 from peewee import ModelDelete, ModelSelect, ModelUpdate
 
 from ticketing import clock
-from ticketing.conflicts import StillRunning
 from ticketing.db.connection import UNAVAILABLE
-from ticketing.errors import KeyReused
+from ticketing.errors import KeyReused, StillRunning
 from ticketing.models.idempotency import IdempotencyKey
 from ticketing.models.prepared import Prepared
 

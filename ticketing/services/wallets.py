@@ -11,9 +11,8 @@ from peewee import ModelUpdate
 from ticketing import clock, ids
 from ticketing.chain import xpub as xpubs
 from ticketing.chain.registry import Chain
-from ticketing.conflicts import NotPayable, WalletInUse
 from ticketing.db.connection import write_transaction
-from ticketing.errors import FieldMessage, Invalid, NotFound
+from ticketing.errors import FieldMessage, Invalid, NotFound, NotPayable, WalletInUse
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant, Wallet

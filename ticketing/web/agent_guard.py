@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 from flask import g
 
-from ticketing.errors import TicketingError, Unauthenticated
+from ticketing.errors import TicketingError, TooManyRequests, Unauthenticated
 from ticketing.limits import CallClass
-from ticketing.too_many import TooManyRequests
 from ticketing.web import origin
 from ticketing.web.auth import (
     API_KEY,

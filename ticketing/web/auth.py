@@ -14,13 +14,13 @@ from ticketing.errors import (
     InsufficientRole,
     NotFound,
     TicketingError,
+    TooManyRequests,
     Unauthenticated,
     WrongTenant,
 )
 from ticketing.limits import CallClass
 from ticketing.services.access import callers
 from ticketing.services.access.callers import Caller
-from ticketing.too_many import TooManyRequests
 from ticketing.web.context import config
 
 Security = list[dict[str, list[str]]]

@@ -7,7 +7,6 @@ from flask import Response, jsonify, request
 from flask_smorest.blueprint import Blueprint
 
 from schemas.base import BaseSchema
-from ticketing.conflicts import StillRunning
 from ticketing.constants import max_body_bytes
 from ticketing.errors import (
     PROBLEM_CONTENT_TYPE,
@@ -15,6 +14,7 @@ from ticketing.errors import (
     Invalid,
     KeyReused,
     PayloadTooLarge,
+    StillRunning,
     TicketingError,
     UnsupportedMediaType,
 )

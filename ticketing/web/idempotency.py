@@ -22,9 +22,8 @@ from typing import Any
 from flask import Response, json, jsonify, request
 
 from ticketing import credentials
-from ticketing.conflicts import StillRunning
 from ticketing.db.connection import write_transaction
-from ticketing.errors import PROBLEM_CONTENT_TYPE, Invalid, TicketingError
+from ticketing.errors import PROBLEM_CONTENT_TYPE, Invalid, StillRunning, TicketingError
 from ticketing.services import idempotency
 from ticketing.services.idempotency import Answer, Claim
 from ticketing.web.context import caller_or_none, config

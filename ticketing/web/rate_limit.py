@@ -6,9 +6,9 @@ from typing import Any
 from flask import Flask, current_app, request
 
 from ticketing.config import Config
+from ticketing.errors import TooManyRequests
 from ticketing.limits import CallClass
 from ticketing.services.access.rate_limits import SECONDS, Allowance, Limiter
-from ticketing.too_many import TooManyRequests
 from ticketing.web import client_ip
 from ticketing.web.context import config
 

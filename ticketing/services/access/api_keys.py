@@ -4,10 +4,9 @@ from datetime import timedelta
 from typing import Any
 
 from ticketing import clock, credentials, ids
-from ticketing.conflicts import KeyNotActive
 from ticketing.constants import KeyStatus, Role
 from ticketing.credentials import Keyring
-from ticketing.errors import Invalid, NotFound
+from ticketing.errors import Invalid, KeyNotActive, NotFound
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.tenants import Tenant
 from ticketing.services.pagination import Page, PageRequest, paginate

@@ -12,10 +12,9 @@ from peewee import IntegrityError
 
 from ticketing import clock, credentials, ids
 from ticketing.config import Config
-from ticketing.conflicts import MemberExists
 from ticketing.constants import INVITATION_LIVES, Role
 from ticketing.credentials import Keyring
-from ticketing.errors import FieldMessage, Invalid, InvitationEnded, NotFound
+from ticketing.errors import FieldMessage, Invalid, InvitationEnded, MemberExists, NotFound
 from ticketing.models.members import Invitation, Member
 from ticketing.models.tenants import Tenant
 from ticketing.services.access import members, passwords, sessions

@@ -11,10 +11,9 @@ from contextlib import contextmanager
 from peewee import IntegrityError
 
 from ticketing import clock, ids
-from ticketing.conflicts import LastAdmin, MemberExists
 from ticketing.constants import MemberStatus, Role
 from ticketing.db.connection import one_at_a_time, write_transaction
-from ticketing.errors import FieldMessage, Invalid, NotFound
+from ticketing.errors import FieldMessage, Invalid, LastAdmin, MemberExists, NotFound
 from ticketing.models.members import Invitation, Member
 from ticketing.models.tenants import Tenant
 from ticketing.services.access import passwords, sessions

@@ -20,11 +20,10 @@ from peewee import Case, DatabaseError, InterfaceError, ModelInsert
 
 from ticketing import clock
 from ticketing.db.connection import close_broken_connection
-from ticketing.errors import DatabaseUnavailable
+from ticketing.errors import DatabaseUnavailable, TooManyRequests
 from ticketing.limits import COUNTED_IN_DATABASE, WIDE_FACTOR, CallClass
 from ticketing.models.prepared import Prepared
 from ticketing.models.rate_counts import RateCount
-from ticketing.too_many import TooManyRequests
 
 SECONDS = 60
 KEPT_CALLERS = 50_000

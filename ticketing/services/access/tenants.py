@@ -8,10 +8,9 @@ from typing import Any
 from peewee import IntegrityError, ModelSelect
 
 from ticketing import clock, ids
-from ticketing.conflicts import SlugTaken
 from ticketing.constants import RESERVED_SLUGS
 from ticketing.db.connection import write_transaction
-from ticketing.errors import Invalid, NotFound
+from ticketing.errors import Invalid, NotFound, SlugTaken
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.services import catalog_version, wallets

@@ -3,7 +3,7 @@
 `events.capacity` and a row in `event_stock` exist together. The row counts what is held and sold.
 """
 
-from ticketing.conflicts import CapacityTooLow
+from ticketing.errors import CapacityTooLow
 from ticketing.models.events import Event
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.services.orders import stock

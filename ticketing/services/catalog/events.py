@@ -12,10 +12,17 @@ from peewee import Field, IntegrityError, ModelSelect
 
 from ticketing import clock, ids
 from ticketing.config import Config
-from ticketing.conflicts import HasIntents, InvalidTransition, SlugFixed, SlugTaken
 from ticketing.constants import PUBLICATION_MOVES, EventType, Publication
 from ticketing.db.connection import locked, savepoint, write_transaction
-from ticketing.errors import FieldMessage, Invalid, NotFound
+from ticketing.errors import (
+    FieldMessage,
+    HasIntents,
+    Invalid,
+    InvalidTransition,
+    NotFound,
+    SlugFixed,
+    SlugTaken,
+)
 from ticketing.models.base import holds_text
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent

@@ -10,10 +10,16 @@ from peewee import ModelSelect
 
 from ticketing import clock, ids
 from ticketing.config import Config
-from ticketing.conflicts import CapacityTooLow, HasIntents, InvalidTransition
 from ticketing.constants import PUBLICATION_MOVES, Publication
 from ticketing.db.connection import locked, write_transaction
-from ticketing.errors import FieldMessage, Invalid, NotFound
+from ticketing.errors import (
+    CapacityTooLow,
+    FieldMessage,
+    HasIntents,
+    Invalid,
+    InvalidTransition,
+    NotFound,
+)
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared

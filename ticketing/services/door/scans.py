@@ -15,7 +15,6 @@ from datetime import datetime, timedelta
 from peewee import IntegrityError
 
 from ticketing import clock, ids
-from ticketing.conflicts import StillRunning
 from ticketing.constants import (
     UNDO_WITHIN,
     AdmissionStatus,
@@ -24,6 +23,7 @@ from ticketing.constants import (
     ScanOutcome,
 )
 from ticketing.db.connection import write_transaction
+from ticketing.errors import StillRunning
 from ticketing.models.admissions import Admission
 from ticketing.models.door import Scan, Scanned
 from ticketing.services.access.rate_limits import OneAtATime

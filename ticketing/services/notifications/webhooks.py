@@ -12,10 +12,9 @@ from peewee import ModelSelect
 
 from ticketing import clock, ids
 from ticketing.config import Config
-from ticketing.conflicts import TooManyWebhooks
 from ticketing.credentials import Keyring
 from ticketing.db.connection import locked, one_at_a_time, write_transaction
-from ticketing.errors import NotFound
+from ticketing.errors import NotFound, TooManyDeliveries, TooManyWebhooks
 from ticketing.models.notifications import (
     Notification,
     NotificationFeed,
@@ -27,7 +26,6 @@ from ticketing.notification_types import MAX_WEBHOOKS, NotificationType
 from ticketing.services.notifications import feed, numbering, webhook_secrets, webhook_urls
 from ticketing.services.notifications.delivery_results import NOT_FAILING
 from ticketing.services.pagination import Page, PageRequest, paginate
-from ticketing.too_many import TooManyDeliveries
 
 DELIVERIES_KEPT = timedelta(days=30)
 DELETED_AT_ONCE = 1000

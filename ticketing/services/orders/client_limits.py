@@ -13,11 +13,11 @@ from ticketing import clock
 from ticketing.config import Config
 from ticketing.constants import IntentStatus
 from ticketing.db.connection import one_at_a_time
+from ticketing.errors import TooManyFree, TooManyOrders, TooMuchUnpaid
 from ticketing.limits import WIDE_FACTOR
 from ticketing.models.base import UtcDateTimeField
 from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.models.prepared import Prepared
-from ticketing.too_many import TooManyFree, TooManyOrders, TooMuchUnpaid
 
 DAY = timedelta(days=1)
 

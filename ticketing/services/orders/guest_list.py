@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from ticketing import clock, credentials, ids
-from ticketing.conflicts import SaleCanceled, SoldOut
 from ticketing.constants import AdmissionStatus, Publication
 from ticketing.db.connection import write_transaction
-from ticketing.errors import NotFound
+from ticketing.errors import NotFound, SaleCanceled, SoldOut
 from ticketing.models.admissions import Admission
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import event_locks

@@ -8,10 +8,9 @@ from typing import Any
 from peewee import ModelSelect
 
 from ticketing import clock, credentials
-from ticketing.conflicts import AdmissionVoid, AlreadyRedeemed, NotTransferable
 from ticketing.constants import AdmissionStatus
 from ticketing.db.connection import locked, write_transaction
-from ticketing.errors import Conflict, NotFound
+from ticketing.errors import AdmissionVoid, AlreadyRedeemed, Conflict, NotFound, NotTransferable
 from ticketing.models.admissions import Admission
 from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared

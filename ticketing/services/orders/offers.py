@@ -8,9 +8,8 @@ from typing import Any
 
 from peewee import ModelSelect
 
-from ticketing.conflicts import SoldOut
 from ticketing.constants import Publication
-from ticketing.errors import CapacityChanged, NotFound
+from ticketing.errors import CapacityChanged, NotFound, SoldOut
 from ticketing.models.chains import ChainState
 from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared

@@ -2,9 +2,9 @@
 
 from ticketing import credentials
 from ticketing.config import Config
-from ticketing.conflicts import AdmissionVoid, AlreadyRedeemed, MailNotConfigured
 from ticketing.constants import AdmissionStatus
 from ticketing.db.connection import write_transaction
+from ticketing.errors import AdmissionVoid, AlreadyRedeemed, MailNotConfigured
 from ticketing.models.admissions import Admission
 from ticketing.notification_types import MailKind
 from ticketing.services.notifications import facts, feed, mail_queue

@@ -16,17 +16,20 @@ from peewee import ModelSelect
 
 from ticketing import clock, credentials, ids, links
 from ticketing.config import Config
-from ticketing.conflicts import (
-    AdmissionSuspended,
-    AdmissionVoid,
-    AlreadyRedeemed,
-    NotTransferable,
-    TransfersClosed,
-)
 from ticketing.constants import OFFER_LIVES, TRANSFERS_PER_DAY, AdmissionStatus
 from ticketing.credentials import Keyring
 from ticketing.db.connection import write_transaction
-from ticketing.errors import Conflict, NotFound, OfferEnded
+from ticketing.errors import (
+    AdmissionSuspended,
+    AdmissionVoid,
+    AlreadyRedeemed,
+    Conflict,
+    NotFound,
+    NotTransferable,
+    OfferEnded,
+    TooManyTransfers,
+    TransfersClosed,
+)
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
@@ -35,7 +38,6 @@ from ticketing.models.ticket_types import TicketType
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import admissions, holders
 from ticketing.services.orders.holders import Holder
-from ticketing.too_many import TooManyTransfers
 
 _DAY = timedelta(days=1)
 

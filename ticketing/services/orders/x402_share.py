@@ -6,8 +6,8 @@ from typing import Any
 
 from peewee import SQL, ModelSelect, fn
 
-from ticketing.conflicts import X402ShareHeld
 from ticketing.constants import X402_SHARE
+from ticketing.errors import X402ShareHeld
 from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.services.orders.offers import Held

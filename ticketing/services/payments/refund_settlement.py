@@ -9,9 +9,8 @@ from ticketing.chain.answers import Block, Transfer
 from ticketing.chain.errors import RpcError
 from ticketing.chain.node import connect
 from ticketing.chain.registry import Chain
-from ticketing.conflicts import NoRefundDue, RefundNotSeen
 from ticketing.constants import IntentStatus
-from ticketing.errors import ChainUnavailable
+from ticketing.errors import ChainUnavailable, NoRefundDue, RefundNotSeen
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import Refund
 from ticketing.services import counters, node_places

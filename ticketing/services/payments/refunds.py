@@ -9,8 +9,8 @@ from peewee import fn
 from ticketing import clock, ids
 from ticketing.chain import address, units
 from ticketing.chain.answers import Block
-from ticketing.conflicts import AmountChanged
 from ticketing.constants import RefundStatus
+from ticketing.errors import AmountChanged
 from ticketing.models.payment_intents import (
     REFUNDED,
     TO_REFUND,

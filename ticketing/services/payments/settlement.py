@@ -13,10 +13,9 @@ from peewee import Expression
 
 from ticketing import clock
 from ticketing.chain.answers import Block
-from ticketing.conflicts import IntentNotCancelable
 from ticketing.constants import LIVE, WATCH_AFTER_END, Flag, IntentStatus
 from ticketing.db.connection import locked, write_transaction
-from ticketing.errors import ChainUnavailable
+from ticketing.errors import ChainUnavailable, IntentNotCancelable
 from ticketing.models.chains import ChainState
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import (

@@ -6,9 +6,9 @@ ones. The order of locks is that of settlement.
 
 from ticketing import clock
 from ticketing.chain.answers import Block
-from ticketing.conflicts import AdmissionVoid, AlreadyRedeemed, DoorsUnsynced, WasTransferred
 from ticketing.constants import AdmissionStatus
 from ticketing.db.connection import locked, write_transaction
+from ticketing.errors import AdmissionVoid, AlreadyRedeemed, DoorsUnsynced, WasTransferred
 from ticketing.models.admissions import Admission
 from ticketing.models.door import DoorDevice
 from ticketing.models.events import Event

@@ -12,10 +12,9 @@ from typing import Any
 
 from ticketing import clock
 from ticketing.chain.eip3009 import Authorization
-from ticketing.conflicts import X402CallsUsed
 from ticketing.constants import X402_CALLS, IntentStatus, SettlementState
 from ticketing.db.connection import one_at_a_time, write_transaction
-from ticketing.errors import InvalidPayment
+from ticketing.errors import InvalidPayment, X402CallsUsed
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.x402 import SETTLING, X402Settlement
 from ticketing.services.payments import settlement

@@ -10,9 +10,8 @@ from peewee import Expression
 
 from ticketing import credentials
 from ticketing.config import Config
-from ticketing.conflicts import IntentReversed
 from ticketing.constants import IntentStatus
-from ticketing.errors import ChainUnavailable, OrderEnded
+from ticketing.errors import ChainUnavailable, IntentReversed, OrderEnded
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant

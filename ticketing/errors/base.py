@@ -1,38 +1,4 @@
-"""The errors that services raise, and the JSON body that every error response has (RFC 9457).
-
-This module uses no HTTP library: `status` is only a number.
-
-TicketingError
-├── BadRequest                400  malformed_json
-│   └── InvalidPayment             invalid_payment
-├── Unauthenticated           401  unauthenticated
-│   ├── InvalidCredentials         invalid_credentials
-│   └── KeyRequired                key_required
-├── PaymentRequired           402  payment_required
-│   └── SignatureRequired          payment_required
-├── Forbidden                 403
-│   ├── InsufficientRole           insufficient_role
-│   └── WrongTenant                wrong_tenant
-├── NotFound                  404  not_found
-│   └── X402NotEnabled             x402_not_enabled
-├── Conflict                  409  one subclass per code: see conflicts.py
-├── Gone                      410
-│   ├── IntentExpired              intent_expired
-│   ├── OrderEnded                 order_ended
-│   ├── OfferEnded                 offer_ended
-│   ├── InvitationEnded            invitation_ended
-│   └── FeedPositionGone           feed_position_gone
-├── PayloadTooLarge           413  body_too_large
-├── UnsupportedMediaType      415  unsupported_media_type
-├── Invalid                   422  invalid_request
-├── KeyReused                 422  idempotency_key_reused
-├── TooMany                   429  one subclass per code: see too_many.py
-└── Unavailable               503
-    ├── ChainUnavailable           chain_unavailable
-    │   └── NodesBusy              chain_unavailable
-    ├── CapacityChanged            capacity_changed
-    └── DatabaseUnavailable        database_unavailable
-"""
+"""The errors of all statuses but 409, their base class, and the JSON body of an error response."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
@@ -281,6 +247,48 @@ class TooMany(TicketingError):
     def __init__(self, *, retry_after: int) -> None:
         super().__init__()
         self.retry_after = retry_after
+
+
+class TooManyRequests(TooMany):
+    """The caller has reached the limit of requests per minute."""
+
+    code = "too_many_requests"
+    detail = "Too many requests. Retry after the seconds in Retry-After."
+
+
+class TooMuchUnpaid(TooMany):
+    """The caller's address holds too many unpaid seats."""
+
+    code = "too_much_unpaid"
+    detail = "This address holds too many unpaid seats. Pay for some orders or cancel them."
+
+
+class TooManyOrders(TooMany):
+    """The caller's address has made too many orders today."""
+
+    code = "too_many_orders"
+    detail = "This address has made too many orders today."
+
+
+class TooManyFree(TooMany):
+    """The caller's address has ordered too many free seats of this event."""
+
+    code = "too_many_free"
+    detail = "This address has ordered too many free seats of this event today."
+
+
+class TooManyTransfers(TooMany):
+    """The admission was offered too often today."""
+
+    code = "too_many_transfers"
+    detail = "This admission was offered too often. Retry after the seconds in Retry-After."
+
+
+class TooManyDeliveries(TooMany):
+    """Too many deliveries that were asked for are not sent yet."""
+
+    code = "too_many_deliveries"
+    detail = "Too many deliveries of this endpoint wait to be sent. Retry later."
 
 
 class Unavailable(TicketingError):

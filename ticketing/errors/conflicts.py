@@ -1,6 +1,6 @@
 """The errors with status 409: the request conflicts with the current state. One class a code."""
 
-from ticketing.errors import Conflict
+from ticketing.errors.base import Conflict
 from ticketing.notification_types import MAX_WEBHOOKS
 
 

@@ -1,0 +1,80 @@
+"""The errors that services raise, and the JSON body that every error response has (RFC 9457).
+
+No module here uses an HTTP library: `status` is only a number.
+
+TicketingError
+├── BadRequest                400  malformed_json
+│   └── InvalidPayment             invalid_payment
+├── Unauthenticated           401  unauthenticated
+│   ├── InvalidCredentials         invalid_credentials
+│   └── KeyRequired                key_required
+├── PaymentRequired           402  payment_required
+│   └── SignatureRequired          payment_required
+├── Forbidden                 403
+│   ├── InsufficientRole           insufficient_role
+│   └── WrongTenant                wrong_tenant
+├── NotFound                  404  not_found
+│   └── X402NotEnabled             x402_not_enabled
+├── Conflict                  409
+│   ├── SlugTaken                  slug_taken
+│   ├── SlugFixed                  slug_fixed
+│   ├── InvalidTransition          invalid_transition
+│   ├── StillRunning               idempotency_still_running
+│   ├── HasIntents                 has_intents
+│   ├── CapacityTooLow             capacity_too_low
+│   ├── KeyNotActive               key_not_active
+│   ├── MemberExists               member_exists
+│   ├── LastAdmin                  last_admin
+│   ├── TooManyWebhooks            too_many_webhooks
+│   ├── SoldOut                    sold_out
+│   ├── SalesNotStarted            sales_not_started
+│   ├── SalesEnded                 sales_ended
+│   ├── BelowMinimum               below_minimum
+│   ├── AboveMaximum               above_maximum
+│   ├── OverMaxAmount              over_max_amount
+│   ├── NotPayable                 not_payable
+│   ├── X402ShareHeld              x402_share_held
+│   ├── X402CallsUsed              x402_calls_used
+│   ├── WalletInUse                wallet_in_use
+│   ├── IntentCanceled             intent_canceled
+│   ├── IntentReversed             intent_reversed
+│   ├── IntentNotCancelable        intent_not_cancelable
+│   ├── NotTransferable            not_transferable
+│   ├── AlreadyRedeemed            already_redeemed
+│   ├── AdmissionVoid              admission_void
+│   ├── AdmissionSuspended         admission_suspended
+│   ├── TransfersClosed            transfers_closed
+│   ├── NoRefundDue                no_refund_due
+│   ├── RefundNotSeen              refund_not_seen
+│   ├── AmountChanged              amount_changed
+│   ├── WasTransferred             was_transferred
+│   ├── DoorsUnsynced              doors_unsynced
+│   ├── MailNotConfigured          mail_not_configured
+│   └── SaleCanceled               sale_canceled
+├── Gone                      410
+│   ├── IntentExpired              intent_expired
+│   ├── OrderEnded                 order_ended
+│   ├── OfferEnded                 offer_ended
+│   ├── InvitationEnded            invitation_ended
+│   └── FeedPositionGone           feed_position_gone
+├── PayloadTooLarge           413  body_too_large
+├── UnsupportedMediaType      415  unsupported_media_type
+├── Invalid                   422  invalid_request
+├── KeyReused                 422  idempotency_key_reused
+├── TooMany                   429
+│   ├── TooManyRequests            too_many_requests
+│   ├── TooMuchUnpaid              too_much_unpaid
+│   ├── TooManyOrders              too_many_orders
+│   ├── TooManyFree                too_many_free
+│   ├── TooManyTransfers           too_many_transfers
+│   └── TooManyDeliveries          too_many_deliveries
+└── Unavailable               503
+    ├── ChainUnavailable           chain_unavailable
+    │   └── NodesBusy              chain_unavailable
+    ├── CapacityChanged            capacity_changed
+    └── DatabaseUnavailable        database_unavailable
+"""
+
+# Every error can be imported from here, also a new one.
+from ticketing.errors.base import *  # noqa: F403
+from ticketing.errors.conflicts import *  # noqa: F403
