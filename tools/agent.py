@@ -1,16 +1,15 @@
 """An agent with a wallet: the unmodified npm client of x402, in a process of its own."""
 
-import hashlib
 import json
 import os
 import re
 import subprocess
-from pathlib import Path
 from typing import Any
 
-from tools import ToolMissing, npm
+from tools import installer
+from tools.stack import ROOT
 
-PINS = npm.ROOT / "tools" / "agent"
+PINS = ROOT / "tools" / "agent"
 _ERROR = re.compile(r"^Error: (.*)$", re.MULTILINE)
 
 
@@ -26,8 +25,8 @@ def buy(url: str, key: str, *, quantity: int | None = None, limit: str | None = 
     arguments = [url] if quantity is None else [url, str(quantity)]
     variables = {"AGENT_KEY": key, **({} if limit is None else {"AGENT_SPEND_LIMIT": limit})}
     done = subprocess.run(
-        [*npm.program("node"), "--input-type=module", "-", *arguments],
-        cwd=_packages(),
+        [*installer.node(), "--input-type=module", "-", *arguments],
+        cwd=installer.from_npm(PINS, "agent"),
         env={**os.environ, **variables},
         input=(PINS / "buy.mjs").read_text(),
         capture_output=True,
@@ -38,14 +37,3 @@ def buy(url: str, key: str, *, quantity: int | None = None, limit: str | None = 
         said = _ERROR.search(done.stderr)
         raise AgentRefused(said[1] if said else "the client failed")
     return json.loads(done.stdout)
-
-
-def _packages() -> Path:
-    """Return the folder with what tools/agent/package.json pins. ToolMissing."""
-    digest = hashlib.sha256((PINS / "package-lock.json").read_bytes()).hexdigest()
-    home = npm.TOOLS / f"agent-{digest[:12]}"
-    try:
-        npm.install(PINS, home)
-    except npm.CannotInstall as error:
-        raise ToolMissing(f"cannot install the x402 client from npm ({error})") from None
-    return home

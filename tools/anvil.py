@@ -13,7 +13,8 @@ from typing import Any
 
 import urllib3
 
-from tools import START_SECONDS, Running, ToolMissing, error_line, npm
+from tools import START_SECONDS, Running, ToolMissing, error_line, installer
+from tools.stack import ROOT
 
 TOKEN_ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 BUYER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
@@ -44,21 +45,12 @@ def binary() -> Path:
     """
     if "ANVIL" in os.environ:
         return Path(os.environ["ANVIL"])
-    pins = npm.ROOT / "tools"
-    package = json.loads((pins / "package.json").read_text())
-    home = npm.TOOLS / f"anvil-{package['dependencies']['@foundry-rs/anvil']}"
-    reason = "no binary for this machine"
-    try:
-        npm.install(pins, home)
-    except npm.CannotInstall as error:
-        reason = str(error)
-    found = next(home.glob("node_modules/@foundry-rs/anvil-*/bin/anvil"), None)
-    if found is None:
-        raise ToolMissing(
-            f"cannot install anvil from npm ({reason}): go online once, or install foundry"
-            " and set ANVIL to the path of its anvil."
-        )
-    return found
+    instead = "install foundry and set ANVIL to the path of its anvil"
+    home = installer.from_npm(ROOT / "tools", "anvil", instead)
+    program = next(home.glob("node_modules/@foundry-rs/anvil-*/bin/anvil"), None)
+    if program is None:
+        raise ToolMissing(f"npm has no anvil for this machine: {instead}.")
+    return program
 
 
 class Anvil(Running):
@@ -164,7 +156,7 @@ def ensure_token(rpc: Rpc) -> None:
 
 def deploy_token(rpc: Rpc, decimals: int = 6) -> str:
     """Deploy a test token from the node's first account. Return its address in lower case."""
-    built = json.loads((npm.ROOT / "tools" / "contracts" / "TestUSDC.json").read_text())
+    built = json.loads((ROOT / "tools" / "contracts" / "TestUSDC.json").read_text())
     receipt = send(rpc, 0, {"data": f"{built['bytecode']}{decimals:064x}"})
     return str(receipt["contractAddress"])
 

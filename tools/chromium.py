@@ -1,6 +1,5 @@
 """A real Chromium on this machine, for tests/pages and screenshots, with fonts and axe-core."""
 
-import hashlib
 import os
 import platform
 import re
@@ -8,9 +7,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tools import ToolMissing, npm
+from tools import ToolMissing, installer
+from tools.stack import ROOT
 
-PINS = npm.ROOT / "tools" / "browser"
+PINS = ROOT / "tools" / "browser"
+INSTEAD = "install Chromium and set CHROMIUM to its path"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -25,7 +26,7 @@ def binary() -> Path:
     if found:
         return Path(found)
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
-        raise _missing("no binary for this machine")
+        raise ToolMissing(f"npm has no Chromium for this machine: {INSTEAD}.")
     return _packages() / "unpacked" / "chromium"
 
 
@@ -58,20 +59,5 @@ def axe_source() -> str:
 
 
 def _packages() -> Path:
-    """Return the folder with what tools/browser/package.json pins."""
-    digest = hashlib.sha256()
-    for name in ("package-lock.json", npm.UNPACK):
-        digest.update((PINS / name).read_bytes())
-    home = npm.TOOLS / f"browser-{digest.hexdigest()[:12]}"
-    try:
-        npm.install(PINS, home)
-    except npm.CannotInstall as error:
-        raise _missing(str(error)) from None
-    return home
-
-
-def _missing(reason: str) -> ToolMissing:
-    return ToolMissing(
-        f"cannot install Chromium from npm ({reason}): go online once, or install Chromium and set"
-        " CHROMIUM to its path."
-    )
+    """Return the folder with what tools/browser/package.json pins. ToolMissing."""
+    return installer.from_npm(PINS, "browser", INSTEAD)

@@ -1,28 +1,109 @@
 """`make demo`: sell one ticket on a real chain, step by step, from an empty database.
 
-Exits with 1 if the result of a step is not as specified.
+Each step is a request that is printed, and a response that is checked. Exits with 1 if the result
+of a step is not as specified.
 """
 
 import argparse
 import json
-import secrets
+import re
 import sys
 import tempfile
 import time
 from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from queue import Empty
+from typing import Any
 
 from tools import ToolMissing, anvil
-from tools.demo_buyer import BUYER, buy
-from tools.demo_organizer import TENANT, look_behind, open_shop, publish
-from tools.demo_steps import Demo, NotAsSpecified, require
+from tools.json_client import Answer, Client
 from tools.mail_catcher import MailCatcher
 from tools.receiver import Receiver
-from tools.stack import Stack, StackFailed, free_port
+from tools.stack import Stack, StackFailed, free_port, new_stack
 
+TENANT = "demo"
+PRICE = 5_000_000
+JOIN_URL = "https://meet.example.org/launch"
+BUYER = "ada@example.org"
 CONFIRMATIONS = 2
+CONFIRM_SECONDS = 30
 DELIVER_SECONDS = 30
+
+_LONG = 150
+"""A string longer than this is a JWT."""
+
+
+class NotAsSpecified(Exception):
+    """The result of a step is not as specified."""
+
+
+class Demo:
+    """Runs the steps, prints each, and checks the responses."""
+
+    def __init__(self, stack: Stack) -> None:
+        self.client = Client(stack.url)
+
+    def step(
+        self,
+        what: str,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        credential: str | None = None,
+        expect: int,
+        show: tuple[str, ...],
+        **fields: Any,
+    ) -> Any:
+        """Send one request, check the response, and return its JSON.
+
+        If the status is as expected, only the fields in `show` are printed.
+        """
+        headers = {"Authorization": f"Bearer {credential}"} if credential else {}
+        start = time.monotonic()
+        answer = self.client.send(method, path, body, headers)
+        seconds = time.monotonic() - start
+        shown = show if answer.status == expect else None
+        self.print_step(what, f"{method} {path}", body, answer, seconds, shown)
+        require(answer.status == expect, f"{what}: {answer.status}, not {expect}")
+        for name, value in fields.items():
+            got = answer.json.get(name)
+            require(got == value, f"{what}: {name} is {got!r}, not {value!r}")
+        return answer.json
+
+    def print_step(
+        self,
+        what: str,
+        request: str,
+        body: Any,
+        answer: Answer,
+        seconds: float,
+        shown: tuple[str, ...] | None,
+    ) -> None:
+        """Print a request and the fields `shown` of its response. None: all fields."""
+        print(f"\n{what}\n  > {request}")
+        if body is not None:
+            print(f"  > {_short(body)}")
+        fields = _short(answer.json if shown is None else _picked(answer.json, shown))
+        print(f"  < {answer.status} in {seconds * 1000:.0f} ms {fields}", flush=True)
+
+
+def require(holds: bool, otherwise: str) -> None:
+    """Raise NotAsSpecified if `holds` is false."""
+    if not holds:
+        raise NotAsSpecified(otherwise)
+
+
+def _picked(answer: Any, names: tuple[str, ...]) -> Any:
+    """Return these fields of a resource, or of each item of a list."""
+    if "data" in answer:
+        return {"data": [_picked(each, names) for each in answer["data"]]}
+    return {name: answer.get(name) for name in names}
+
+
+def _short(body: Any) -> str:
+    return re.sub(rf'"([^"]{{40}})[^"]{{{_LONG - 40},}}"', r'"\1..."', json.dumps(body))
 
 
 def main() -> None:
@@ -43,30 +124,24 @@ def _sell(running: ExitStack, database_url: str | None) -> None:
     folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="ticketing-demo-")))
     node = running.enter_context(anvil.Anvil(block_time=1))
     anvil.ensure_token(node.rpc)
-    port, mail_port = free_port(), free_port()
-    mails = running.enter_context(MailCatcher(mail_port, folder / "mails", _ignore))
+    mail_port = free_port()
+    mails = running.enter_context(MailCatcher(mail_port, folder, _ignore))
     receiver = running.enter_context(Receiver(0, _ignore))
     variables = {
-        "DATABASE_URL": database_url or f"sqlite:///{folder}/demo.db",
-        "SECRET_KEY": secrets.token_urlsafe(48),
-        "PORT": str(port),
-        "PUBLIC_URL": f"http://127.0.0.1:{port}",
         "SMTP_URL": f"smtp://127.0.0.1:{mail_port}",
         "MAIL_FROM": "tickets@example.org",
         "WEBHOOK_ALLOW": "127.0.0.0/8",
         "RPC_URL_31337": node.url,
         "CONFIRMATIONS_31337": str(CONFIRMATIONS),
-        "POLL_SECONDS": "0.2",
     }
-    stack = running.enter_context(Stack(variables, log=folder / "log"))
-    stack.flask("db", "upgrade")
+    if database_url:
+        variables["DATABASE_URL"] = database_url
+    stack = new_stack(running, variables)
     stack.start_web()
     stack.start_worker()
-    made = stack.flask(
-        "tenants", "create", TENANT, "--name", "Demo", "--xpub", anvil.SELLER_XPUB, "--json"
-    )
+    key = stack.create_tenant(TENANT, "Demo", anvil.SELLER_XPUB)
     demo = Demo(stack)
-    token = open_shop(demo, json.loads(made)["key"], receiver)
+    token = open_shop(demo, key, receiver)
     event_id, ticket_id = publish(demo, token)
     intent_id = buy(demo, node, event_id, ticket_id)
     look_behind(demo, token, event_id, ticket_id)
@@ -90,6 +165,219 @@ def _what_was_sent(receiver: Receiver, mails: MailCatcher, intent_id: str) -> No
     for link in mail.links:
         print(f"  < {link}")
     require(mail.recipients == [BUYER], "the mail went to somebody else")
+
+
+def open_shop(demo: Demo, first_key: str, receiver: Receiver) -> str:
+    """Create a webhook endpoint, and a key with the role for the next steps. Return its JWT."""
+    first = demo.step(
+        "exchange the tenant's first key for a JWT",
+        "POST",
+        "/v1/auth/token",
+        {"api_key": first_key},
+        expect=200,
+        show=("role", "expires_in", "access_token"),
+        role="admin",
+    )
+    endpoint = demo.step(
+        "create a webhook endpoint; only this response contains its secret",
+        "POST",
+        f"/v1/admin/tenants/{TENANT}/webhooks",
+        {"url": receiver.url, "types": ["intent.confirmed"]},
+        credential=first["access_token"],
+        expect=201,
+        show=("id", "url", "types", "secret"),
+    )
+    receiver.secret = endpoint["secret"]
+    key = demo.step(
+        "create an API key; only this response contains its plaintext",
+        "POST",
+        f"/v1/admin/tenants/{TENANT}/apikeys",
+        {"name": "box office", "role": "write", "ttl_seconds": 3600},
+        credential=first["access_token"],
+        expect=201,
+        show=("id", "role", "expires_at", "key"),
+        role="write",
+        status="active",
+    )
+    token = demo.step(
+        "exchange it for a JWT",
+        "POST",
+        "/v1/auth/token",
+        {"api_key": key["key"]},
+        expect=200,
+        show=("role", "expires_in", "access_token"),
+        role="write",
+        token_type="Bearer",
+    )
+    return str(token["access_token"])
+
+
+def publish(demo: Demo, token: str) -> tuple[str, str]:
+    """Publish an event with a ticket type. Return their ids."""
+    admin = f"/v1/admin/tenants/{TENANT}/events"
+    start = datetime.now(UTC).replace(microsecond=0) + timedelta(days=30)
+    event = demo.step(
+        "create an event",
+        "POST",
+        admin,
+        {
+            "title": "Launch Night",
+            "type": "online",
+            "start_at": start.isoformat(),
+            "timezone": "UTC",
+            "online_join_url": JOIN_URL,
+        },
+        credential=token,
+        expect=201,
+        show=("id", "slug", "status"),
+        status="draft",
+        slug="launch-night",
+    )
+    event_id = event["id"]
+    ticket = demo.step(
+        "create a ticket type",
+        "POST",
+        f"{admin}/{event_id}/tickets",
+        {"name": "General admission", "price_amount": PRICE, "chain_id": 31337, "capacity": 10},
+        credential=token,
+        expect=201,
+        show=("id", "status", "available"),
+        status="draft",
+        available=10,
+    )
+    ticket_id = ticket["id"]
+    demo.step(
+        "publish the ticket type",
+        "POST",
+        f"{admin}/{event_id}/tickets/{ticket_id}/status",
+        {"status": "published"},
+        credential=token,
+        expect=200,
+        show=("status", "obstacles"),
+        status="published",
+        obstacles=["event_not_published"],
+    )
+    demo.step(
+        "publish the event; now buyers can order",
+        "POST",
+        f"{admin}/{event_id}/status",
+        {"status": "published"},
+        credential=token,
+        expect=200,
+        show=("status", "obstacles"),
+        status="published",
+        obstacles=[],
+    )
+    return event_id, ticket_id
+
+
+def buy(demo: Demo, node: anvil.Anvil, event_id: str, ticket_id: str) -> str:
+    """Buy one ticket, and return the id of the order."""
+    listing = demo.step(
+        "list the tickets, without a credential",
+        "GET",
+        f"/v1/public/tenants/{TENANT}/events/{event_id}/tickets",
+        expect=200,
+        show=("name", "price_amount", "currency", "chain_id", "availability"),
+    )
+    require(listing["data"][0]["availability"] == "on_sale", "the ticket is not on sale")
+    checkout = f"/v1/checkout/tenants/{TENANT}"
+    intent = demo.step(
+        "the buyer's preflight holds the ticket and gets its own payment address",
+        "POST",
+        f"{checkout}/preflight",
+        {"event_id": event_id, "ticket_id": ticket_id, "buyer": {"email": BUYER}},
+        expect=201,
+        show=("status", "amount_due", "expires_at", "address", "payment_uri", "client_secret"),
+        status="awaiting_payment",
+        amount=PRICE,
+        amount_due=PRICE,
+    )
+    path, secret = f"{checkout}/intents/{intent['id']}", intent["client_secret"]
+    demo.step(
+        "a purchase before the payment",
+        "POST",
+        f"{path}/purchase",
+        credential=secret,
+        expect=402,
+        show=("code", "detail"),
+        code="payment_required",
+    )
+    start = time.monotonic()
+    receipt = anvil.transfer(
+        node.rpc, intent["token_address"], intent["address"], intent["atomic_amount"]
+    )
+    took = (time.monotonic() - start) * 1000
+    print(
+        f"\nthe buyer pays on chain\n  > transfer {intent['atomic_amount']} of the token to"
+        f" {intent['address']}\n  < mined in {took:.0f} ms {receipt['transactionHash']}"
+    )
+    purchase = _purchase_until_confirmed(demo, path, secret)
+    require(purchase["amount_received"] == PRICE, "amount_received is not the price")
+    require(len(purchase["admissions"]) == 1, "there is not exactly one admission")
+    require(purchase["online_join_url"] == JOIN_URL, "online_join_url is missing")
+    again = demo.step(
+        "the purchase again: the same admission, not a new one",
+        "POST",
+        f"{path}/purchase",
+        credential=secret,
+        expect=200,
+        show=("status", "admissions"),
+        status="confirmed",
+    )
+    require(again["admissions"] == purchase["admissions"], "admissions were issued twice")
+    return str(intent["id"])
+
+
+def _purchase_until_confirmed(demo: Demo, path: str, secret: str) -> Any:
+    """Send purchase until the payment is final: 202 before, 200 after."""
+    client = demo.client
+    headers = {"Authorization": f"Bearer {secret}"}
+    start = time.monotonic()
+    while time.monotonic() < start + CONFIRM_SECONDS:
+        answer = client.send("POST", f"{path}/purchase", headers=headers)
+        if answer.status != 202:
+            break
+        require(answer.json["status"] == "processing", "202, but the intent is not processing")
+        time.sleep(0.1)
+    shown = ("status", "amount_received", "confirmations", "online_join_url", "admissions")
+    demo.print_step(
+        "purchase, repeated until the payment is final",
+        f"POST {path}/purchase",
+        None,
+        answer,
+        time.monotonic() - start,
+        shown if answer.status == 200 else None,
+    )
+    require(answer.status == 200, f"purchase: {answer.status}, not 200")
+    require(answer.json["status"] == "confirmed", "the intent is not confirmed")
+    return answer.json
+
+
+def look_behind(demo: Demo, token: str, event_id: str, ticket_id: str) -> None:
+    """Show the stock and the admissions after the sale."""
+    admin = f"/v1/admin/tenants/{TENANT}"
+    demo.step(
+        "the organizer's stock: one sold, nothing held",
+        "GET",
+        f"{admin}/events/{event_id}/tickets/{ticket_id}",
+        credential=token,
+        expect=200,
+        show=("capacity", "held", "sold", "available"),
+        held=0,
+        sold=1,
+        available=9,
+    )
+    admissions = demo.step(
+        "the organizer's list of admissions, without their codes",
+        "GET",
+        f"{admin}/admissions?event_id={event_id}",
+        credential=token,
+        expect=200,
+        show=("id", "intent_id", "status"),
+    )
+    require([each["status"] for each in admissions["data"]] == ["valid"], "not one valid admission")
+    require("code" not in admissions["data"][0], "the organizer's list shows a code")
 
 
 if __name__ == "__main__":

@@ -9,17 +9,15 @@ import re
 import secrets
 import subprocess
 import sys
-import tempfile
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import urllib3
 
 from tools import ToolMissing, agent, anvil
 from tools.json_client import Client
-from tools.stack import ROOT, Stack, StackFailed, free_port
+from tools.stack import ROOT, StackFailed, new_stack
 
 CHAIN = 84532
 USDC = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
@@ -69,29 +67,21 @@ def start_facilitator(running: ExitStack, rpc_url: str, token: str) -> str:
 
 def _open_shop(running: ExitStack) -> tuple[str, str]:
     """Start the chain, the facilitator and the service with an event. Return URL and tenant."""
-    folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="ticketing-agent-")))
     node = running.enter_context(anvil.Anvil(chain_id=CHAIN, block_time=1))
     put_usdc(node)
-    token, port = secrets.token_urlsafe(24), free_port()
+    token = secrets.token_urlsafe(24)
     variables = {
-        "DATABASE_URL": f"sqlite:///{folder}/demo.db",
-        "SECRET_KEY": secrets.token_urlsafe(48),
-        "PORT": str(port),
-        "PUBLIC_URL": f"http://127.0.0.1:{port}",
         f"RPC_URL_{CHAIN}": node.url,
         f"CONFIRMATIONS_{CHAIN}": "1",
         f"X402_FACILITATOR_URL_{CHAIN}": start_facilitator(running, node.url, token),
         f"X402_FACILITATOR_TOKEN_{CHAIN}": token,
-        "POLL_SECONDS": "0.2",
     }
-    stack = running.enter_context(Stack(variables, log=folder / "log"))
-    stack.flask("db", "upgrade")
+    stack = new_stack(running, variables)
     stack.flask("worker", "--once")
     stack.start_web()
     stack.start_worker()
-    new = ("tenants", "create", "demo", "--name", "Demo", "--xpub", anvil.SELLER_XPUB, "--json")
-    made = json.loads(stack.flask(*new))
-    _publish(Client(stack.url), {"X-API-Key": made["key"]})
+    key = stack.create_tenant("demo", "Demo", anvil.SELLER_XPUB)
+    _publish(Client(stack.url), {"X-API-Key": key})
     return stack.url, "demo"
 
 

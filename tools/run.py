@@ -241,12 +241,10 @@ def _members(stack: Stack) -> list[str]:
 
 def _admin_key(stack: Stack) -> str:
     try:
-        made = stack.flask(
-            "tenants", "create", TENANT, "--name", "Demo", "--xpub", anvil.SELLER_XPUB, "--json"
-        )
+        return stack.create_tenant(TENANT, "Demo", anvil.SELLER_XPUB)
     except StackFailed:
         made = stack.flask("keys", "create", TENANT, "--name", "demo", "--role", "admin", "--json")
-    return str(json.loads(made)["key"])
+        return str(json.loads(made)["key"])
 
 
 def _event() -> dict[str, str]:

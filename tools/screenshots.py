@@ -6,7 +6,6 @@ The service, its database and its chain are new; nothing of this folder's data i
 """
 
 import argparse
-import secrets
 import sys
 import tempfile
 from contextlib import ExitStack
@@ -28,7 +27,7 @@ from tools.screenshots_door import (
     write_picture,
 )
 from tools.screenshots_shop import CONFIRMATIONS, PRICE, Order, Shop, Shot
-from tools.stack import ROOT, Stack, StackFailed, free_port
+from tools.stack import ROOT, StackFailed, new_stack
 
 FOLDER = ROOT / "docs" / "screenshots"
 HOLD_SECONDS = 900
@@ -200,22 +199,14 @@ def _write(page: Page, file: Path) -> None:
 
 def open_shop(running: ExitStack) -> Shop:
     """Start a chain, a web server and a worker over an empty database, with a shop in it."""
-    folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="ticketing-shots-")))
     node = running.enter_context(anvil.Anvil())
     anvil.ensure_token(node.rpc)
-    port = free_port()
     variables = {
-        "DATABASE_URL": f"sqlite:///{folder}/shots.db",
-        "SECRET_KEY": secrets.token_urlsafe(48),
-        "PORT": str(port),
-        "PUBLIC_URL": f"http://127.0.0.1:{port}",
         "RPC_URL_31337": node.url,
         "CONFIRMATIONS_31337": str(CONFIRMATIONS),
         "HOLD_SECONDS": str(HOLD_SECONDS),
-        "POLL_SECONDS": "0.2",
     }
-    stack = running.enter_context(Stack(variables, log=folder / "log"))
-    stack.flask("db", "upgrade")
+    stack = new_stack(running, variables)
     stack.start_web()
     stack.start_worker()
     return Shop(stack, node)

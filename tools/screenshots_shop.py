@@ -1,6 +1,5 @@
 """A tenant with an event and with orders in every state, for screenshots."""
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -88,17 +87,8 @@ class Shop:
 
     def __init__(self, stack: Stack, node: anvil.Anvil) -> None:
         self.stack, self.node, self.client = stack, node, Client(stack.url)
-        made = stack.flask(
-            "tenants",
-            "create",
-            TENANT,
-            "--name",
-            "Northern Lights",
-            "--xpub",
-            anvil.SELLER_XPUB,
-            "--json",
-        )
-        self._headers = {"X-API-Key": json.loads(made)["key"]}
+        key = stack.create_tenant(TENANT, "Northern Lights", anvil.SELLER_XPUB)
+        self._headers = {"X-API-Key": key}
         self.admin = f"/v1/admin/tenants/{TENANT}"
         self.checkout = f"/v1/checkout/tenants/{TENANT}"
         self.change("PATCH", "", _SETTINGS)

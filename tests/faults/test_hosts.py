@@ -15,8 +15,8 @@ from tests.support.processes import Service, new_tenant, service, variables_of
 from tests.support.remote import eventually
 from ticketing.db.connection import database, open_database
 from tools import ToolMissing, anvil
+from tools.daemons import PgBouncer
 from tools.json_client import Client
-from tools.pgbouncer import PgBouncer
 from tools.stack import Stack, free_port
 
 pytestmark = pytest.mark.long

@@ -9,7 +9,7 @@ import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from ticketing.notification_types import NotificationType
-from tools import npm
+from tools import installer
 from tools.stack import ROOT
 
 TEXT = (ROOT / "docs" / "notifications.md").read_text()
@@ -70,7 +70,7 @@ def test_the_node_example_does_the_same(starts_processes):
         "}"
     )
     done = subprocess.run(
-        [*npm.program("node"), "-e", code], capture_output=True, text=True, check=True
+        [*installer.node(), "-e", code], capture_output=True, text=True, check=True
     )
     assert done.stdout.split("\n")[:-1] == ["intent.confirmed"] * 2 + ["not genuine"] * 2
 

@@ -1,7 +1,6 @@
 """Ways to call the tools of MCP: one message over HTTP, and both official clients."""
 
 import asyncio
-import hashlib
 import json
 import os
 import subprocess
@@ -14,9 +13,10 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.support.factories import Api
-from tools import npm
+from tools import installer
+from tools.stack import ROOT
 
-PINS = npm.ROOT / "tests" / "mcp" / "client"
+PINS = ROOT / "tests" / "mcp" / "client"
 Call = tuple[str, dict[str, Any]]
 
 
@@ -74,14 +74,11 @@ def by_python(mode: str, url: str, headers: dict[str, str], calls: Sequence[Call
 
 def by_node(url: str, headers: dict[str, str], calls: Sequence[Call]) -> Seen:
     """Connect with the client of npm, and make the calls."""
-    digest = hashlib.sha256((PINS / "package-lock.json").read_bytes()).hexdigest()[:12]
-    home = npm.TOOLS / f"mcp-client-{digest}"
-    npm.install(PINS, home)
     code = (PINS / "client.mjs").read_text()
     wanted = json.dumps({"url": url, "headers": headers, "calls": calls})
     done = subprocess.run(
-        [*npm.program("node"), "--input-type=module", "-e", code, wanted],
-        cwd=home,
+        [*installer.node(), "--input-type=module", "-e", code, wanted],
+        cwd=installer.from_npm(PINS, "mcp-client"),
         env=os.environ,
         capture_output=True,
         text=True,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tools import ToolMissing
-from tools.nginx import Nginx
+from tools.daemons import Nginx
 
 
 @contextmanager

@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 
-from tools import ToolMissing, anvil, chromium, nginx, pgbouncer, postgres
+from tools import ToolMissing, anvil, chromium, postgres
+from tools.daemons import Daemon, Nginx, PgBouncer
 
 _taking_part: Counter[str] = Counter()
 
@@ -56,9 +57,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         "anvil": _anvil_version(),
     }
     if _taking_part["pgbouncer"]:
-        versions["pgbouncer"] = _pgbouncer_version()
+        versions["pgbouncer"] = _version_of("PgBouncer", PgBouncer)
     if _taking_part["nginx"]:
-        versions["nginx"] = _nginx_version()
+        versions["nginx"] = _version_of("nginx", Nginx)
     if _taking_part["chromium"]:
         versions["chromium"] = f"Chromium {chromium.version(chromium.binary())}"
     if _taking_part["no chromium"]:
@@ -67,20 +68,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line("real parts: " + "; ".join(told))
 
 
-def _pgbouncer_version() -> str:
+def _version_of(name: str, daemon: type[Daemon]) -> str:
     try:
-        program = pgbouncer.find()
+        return f"{name} {daemon.version()}"
     except ToolMissing as missing:
-        return f"WITHOUT PgBouncer ({missing})"
-    return f"PgBouncer {'.'.join(map(str, pgbouncer.version(program)))}"
-
-
-def _nginx_version() -> str:
-    try:
-        program = nginx.find()
-    except ToolMissing as missing:
-        return f"WITHOUT nginx ({missing})"
-    return f"nginx {nginx.version(program)}"
+        return f"WITHOUT {name} ({missing})"
 
 
 def _without_chromium() -> str:

@@ -1,0 +1,175 @@
+"""Programs of Debian packages around the service, for tests: PgBouncer and nginx."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from tools import START_SECONDS, Running, installer
+from tools.postgres import UNPRIVILEGED_USER, readable
+from tools.stack import ROOT, free_port
+
+_PREPARES_SINCE = (1, 21)
+"""The first PgBouncer that supports prepared statements of clients. Here they are disabled."""
+
+
+class Daemon(Running):
+    """A running program with a folder of its own and a free `port` of 127.0.0.1.
+
+    A subclass names its `package`, and calls `_start` with the settings. None runs as root.
+    """
+
+    package: str
+
+    def __init__(self) -> None:
+        """Get the program, but do not start it. ToolMissing."""
+        program = installer.from_debian(self.package)
+        self._folder = Path(tempfile.mkdtemp(prefix=f"ticketing-{program.name}-"))
+        self._user = UNPRIVILEGED_USER if os.geteuid() == 0 else None
+        if self._user:
+            program = readable(program.parent, self._folder) / program.name
+            shutil.chown(self._folder, self._user)
+        self._folder.chmod(0o755)
+        self._program = program
+        self.port = free_port()
+
+    @classmethod
+    def version(cls) -> str:
+        """Return the version of the program. ToolMissing."""
+        program = installer.from_debian(cls.package)
+        environ = installer.library_environ(program)
+        said = subprocess.run(
+            [program, "-V"], env=environ, capture_output=True, text=True, check=True
+        )
+        number = re.search(r"[0-9]+(\.[0-9]+)+", said.stdout + said.stderr)
+        return number[0] if number else "0"
+
+    def stop(self) -> None:
+        """Kill it with its children: it has no data."""
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _start(self, settings: str, *options: str | Path) -> None:
+        """Start it. Its arguments are `options` and the file with the settings."""
+        file = self._folder / "settings"
+        file.write_text(settings)
+        file.chmod(0o644)
+        log = self._folder / "log"
+        with log.open("w") as output:
+            self._process = subprocess.Popen(
+                [self._program, *options, file],
+                user=self._user,
+                cwd="/",
+                env=installer.library_environ(self._program),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        if not self._listens():
+            said = log.read_text()[-500:]
+            self.stop()
+            raise RuntimeError(f"{self._program.name} did not start: {said}")
+
+    def _listens(self) -> bool:
+        """Wait until it accepts connections. False if it ended, or after START_SECONDS."""
+        deadline = time.monotonic() + START_SECONDS
+        while self._process.poll() is None and time.monotonic() < deadline:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+                return True
+            except OSError:
+                time.sleep(0.02)
+        return False
+
+
+class PgBouncer(Daemon):
+    """A running pooler in transaction mode for the server of `server_url`. A context manager.
+
+    Each database gets `pool_size` connections. A client has one for one transaction at a time.
+    """
+
+    package = "pgbouncer"
+
+    def __init__(self, server_url: str, *, pool_size: int = 4) -> None:
+        """Start it on a free port of 127.0.0.1. ToolMissing."""
+        super().__init__()
+        version = tuple(int(part) for part in self.version().split("."))
+        self._start(_pgbouncer_settings(server_url, self.port, pool_size, version))
+
+    def url_of(self, database_url: str) -> str:
+        """Return the URL of a database through the pooler."""
+        place = f"postgres@127.0.0.1:{self.port}"
+        return urlunsplit(urlsplit(database_url)._replace(netloc=place))
+
+
+def _pgbouncer_settings(
+    server_url: str, port: int, pool_size: int, version: tuple[int, ...]
+) -> str:
+    server = urlsplit(server_url)
+    place = f"host={server.hostname} port={server.port or 5432} user={server.username}"
+    if server.password:
+        place += f" password={unquote(server.password)}"
+    lines = [
+        "[databases]",
+        f"* = {place}",
+        "[pgbouncer]",
+        "pool_mode = transaction",
+        "listen_addr = 127.0.0.1",
+        f"listen_port = {port}",
+        "unix_socket_dir =",
+        # Every client is accepted, as the user above.
+        "auth_type = any",
+        "max_client_conn = 500",
+        f"default_pool_size = {pool_size}",
+    ]
+    if version >= _PREPARES_SINCE:
+        lines.append("max_prepared_statements = 0")
+    return "\n".join([*lines, ""])
+
+
+class Nginx(Daemon):
+    """A running proxy for the server at `port`, as in docs/operations.md. A context manager."""
+
+    package = "nginx"
+
+    def __init__(self, port: int) -> None:
+        """Start it on a free port of 127.0.0.1. ToolMissing."""
+        super().__init__()
+        settings = _nginx_settings(self._folder, self.port, port)
+        self._start(settings, "-p", self._folder, "-e", "stderr", "-c")
+
+    @property
+    def logged(self) -> str:
+        """What it has written into its logs."""
+        return "".join(file.read_text() for file in self._folder.glob("*.log"))
+
+
+def _nginx_settings(folder: Path, port: int, to: int) -> str:
+    """Return the configuration of docs/operations.md, without TLS and for this port."""
+    page = (ROOT / "docs" / "operations.md").read_text()
+    start = page.index("    limit_conn_zone")
+    text = page[start : page.index("\nCaddy", start)]
+    servers = text.split("    server {")
+    ours = servers[-1].replace(
+        "proxy_pass http://127.0.0.1:8000", f"proxy_pass http://127.0.0.1:{to}"
+    )
+    ours = ours.replace("/var/log/nginx", str(folder))
+    ours = re.sub(r"        (ssl_certificate|server_name|listen).*\n", "", ours)
+    temporary = "\n".join(
+        f"{each}_temp_path {folder}/{each};"
+        for each in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    return (
+        f"daemon off; pid {folder}/pid; worker_processes 1;\n"
+        "events { worker_connections 500; }\n"
+        f"http {{ {temporary}\n{servers[0]}"
+        f"server {{ listen 127.0.0.1:{port};{ours} }}\n"
+    )
