@@ -22,7 +22,6 @@ LEAVES = {
 ALLOWED = {
     "clock": set(),
     "constants": set(),
-    "contrast": set(),
     "errors": {"notification_types"},
     "formats": {"constants"},
     "ids": set(),
@@ -53,7 +52,7 @@ ALLOWED = {
     "blueprints": LEAVES | {"config", "credentials", "mcp", "models", "schemas", "services", "web"},
     "pages": LEAVES | {"config", "credentials", "links", "models", "schemas", "services", "web"},
     "cli": LEAVES | {"chain", "config", "db", "models", "services", "worker"},
-    "schemas": {"clock", "constants", "contrast", "errors", "notification_types"},
+    "schemas": {"clock", "constants", "errors", "notification_types"},
     "server": LEAVES,
 }
 """What each package may import besides itself."""

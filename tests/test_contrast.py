@@ -2,7 +2,7 @@
 
 import pytest
 
-from ticketing.contrast import MIN_CONTRAST, with_white
+from schemas.tenants import MIN_CONTRAST, with_white
 
 
 @pytest.mark.parametrize(

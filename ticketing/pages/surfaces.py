@@ -1,14 +1,36 @@
-"""All pages, and what they need of the application."""
+"""All pages in one list, and what they need of the application."""
 
+import re
 from gettext import NullTranslations
 
 from flask import Flask
+from werkzeug.routing import BaseConverter
 
+from ticketing.constants import RESERVED_SLUGS
 from ticketing.pages import assets, door, events, home, orders, render, tickets, transfers
-from ticketing.pages.console import account, after_sale, catalog, settings, sign_in
-from ticketing.pages.paths import SlugConverter, TenantConverter
+from ticketing.pages.console import (
+    account,
+    attendees,
+    audit_log,
+    event_forms,
+    exports,
+    guests,
+    keys,
+    overview,
+    people,
+    refunds,
+    settings,
+    sign_in,
+    ticket_types,
+    wallet,
+    webhooks,
+)
+from ticketing.pages.console import door as console_door
+from ticketing.pages.console import events as console_events
+from ticketing.pages.console import orders as console_orders
 
 SURFACES = (
+    # For buyers, holders and people at the door.
     home.blp,
     events.blp,
     orders.blp,
@@ -16,13 +38,46 @@ SURFACES = (
     transfers.blp,
     door.blp,
     assets.blp,
+    # The console, before a sale.
     sign_in.blp,
     sign_in.signed_in,
     account.blp,
     settings.blp,
-    *catalog.SURFACES,
-    *after_sale.SURFACES,
+    overview.blp,
+    console_events.blp,
+    event_forms.blp,
+    ticket_types.blp,
+    ticket_types.form_blp,
+    wallet.blp,
+    # The console, after a sale, and access to the tenant.
+    console_orders.blp,
+    console_orders.erasing,
+    attendees.blp,
+    attendees.erasing,
+    guests.blp,
+    refunds.blp,
+    console_door.blp,
+    exports.blp,
+    people.blp,
+    keys.blp,
+    webhooks.blp,
+    audit_log.blp,
 )
+
+_SLUG = "[a-z0-9]+(?:-[a-z0-9]+)*"
+_RESERVED = "|".join(map(re.escape, sorted(RESERVED_SLUGS)))
+
+
+class SlugConverter(BaseConverter):
+    """The slug of an event."""
+
+    regex = _SLUG
+
+
+class TenantConverter(BaseConverter):
+    """The slug of a tenant. A word that begins another path is none."""
+
+    regex = f"(?!(?:{_RESERVED})(?![a-z0-9-])){_SLUG}"
 
 
 def register(app: Flask) -> None:
