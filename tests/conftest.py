@@ -15,6 +15,7 @@ from tests.support.bad_node import BadNode
 from tests.support.databases import Databases
 from tests.support.factories import Api, Organizer, new_organizer
 from tests.support.nodes import Nodes
+from tests.support.signed_up import SignedUp
 from ticketing.config import load
 from ticketing.db import migrate
 from ticketing.db.connection import database, open_database
@@ -31,6 +32,7 @@ NO_LIMITS = {
     **{f"RATE_LIMIT_{each.upper()}": "0" for each in CallClass},
     **dict.fromkeys(("UNPAID_PER_ADDRESS", "ORDERS_PER_CLIENT", "FREE_PER_CLIENT"), "0"),
 }
+ENVIRON = {"SECRET_KEY": SECRET_KEY, "RPC_URL_31337": UNREACHABLE_RPC, **NO_LIMITS}
 # Processes that tests start inherit them.
 os.environ.update(NO_LIMITS)
 
@@ -53,9 +55,15 @@ def postgres(starts_processes: None) -> Iterator[Postgres]:
 
 
 @pytest.fixture(scope="session")
-def postgres_template(postgres: Postgres, worker_id: str) -> str:
+def process_name() -> str:
+    """The name of this process among those that run tests: databases have it in their names."""
+    return os.environ.get("PYTEST_XDIST_WORKER", "main")
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres: Postgres, process_name: str) -> str:
     """The name of a migrated, empty database. Tests get copies of it."""
-    name = f"template_{worker_id}"
+    name = f"template_{process_name}"
     open_database(postgres.create_database(name))
     migrate.upgrade()
     database.close()
@@ -96,12 +104,7 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
 @pytest.fixture
 def environ(database_url: str) -> dict[str, str]:
     """The service's configuration. The local chain is enabled, but has no node."""
-    return {
-        "SECRET_KEY": SECRET_KEY,
-        "DATABASE_URL": database_url,
-        "RPC_URL_31337": UNREACHABLE_RPC,
-        **NO_LIMITS,
-    }
+    return {**ENVIRON, "DATABASE_URL": database_url}
 
 
 @pytest.fixture(scope="session")
@@ -164,10 +167,34 @@ def api(app) -> Api:
     return Api(app.test_client())
 
 
+@pytest.fixture(scope="session")
+def signed_up(
+    built_app: Flask, sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
+) -> SignedUp:
+    """The organizers `acme` and `neighbour`, as the CLI creates them."""
+    signed_up = SignedUp()
+    for slug in ("acme", "neighbour"):
+        path = tmp_path_factory.mktemp("signed_up") / "ticketing.db"
+        shutil.copy(sqlite_template, path)
+        configure(built_app, load({**ENVIRON, "DATABASE_URL": f"sqlite:///{path}"}))
+        signed_up.create(built_app, slug)
+        database.close()
+    return signed_up
+
+
+def sign_up(request: pytest.FixtureRequest, app: Flask, slug: str) -> Organizer:
+    """Return a tenant with a wallet. A test with a clock or a key of its own gets a new one."""
+    environ = request.getfixturevalue("environ")
+    if "time" in request.fixturenames or environ["SECRET_KEY"] != SECRET_KEY:
+        return new_organizer(app, slug)
+    signed_up: SignedUp = request.getfixturevalue("signed_up")
+    return signed_up.copy(app, slug)
+
+
 @pytest.fixture
-def acme(app) -> Organizer:
+def acme(app: Flask, signed_up: SignedUp, request: pytest.FixtureRequest) -> Organizer:
     """A tenant with a wallet."""
-    return new_organizer(app, "acme")
+    return sign_up(request, app, "acme")
 
 
 @pytest.fixture
@@ -177,6 +204,6 @@ def admin(acme: Organizer) -> Api:
 
 
 @pytest.fixture
-def neighbour(app) -> Organizer:
+def neighbour(app: Flask, signed_up: SignedUp, request: pytest.FixtureRequest) -> Organizer:
     """Another tenant. Its credentials must not open anything of acme."""
-    return new_organizer(app, "neighbour")
+    return sign_up(request, app, "neighbour")

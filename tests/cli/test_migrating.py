@@ -15,12 +15,12 @@ from tools.stack import ROOT
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def environ_of_nothing(request, tmp_path, worker_id):
+def environ_of_nothing(request, tmp_path, process_name):
     """The configuration of a service with an empty database, without migrations."""
     if request.param == "sqlite":
         url = f"sqlite:///{tmp_path}/deeper/empty.db"
     else:
-        url = request.getfixturevalue("postgres").create_database(f"empty_{worker_id}")
+        url = request.getfixturevalue("postgres").create_database(f"empty_{process_name}")
     return {"SECRET_KEY": SECRET_KEY, "DATABASE_URL": url}
 
 

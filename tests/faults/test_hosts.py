@@ -58,8 +58,8 @@ def behind(pooler, url):
 
 
 @pytest.fixture(scope="module")
-def hosts(postgres, postgres_template, pooler, worker_id, tmp_path_factory):
-    direct = postgres.create_database(f"hosts_{worker_id}", postgres_template)
+def hosts(postgres, postgres_template, pooler, process_name, tmp_path_factory):
+    direct = postgres.create_database(f"hosts_{process_name}", postgres_template)
     url, folder = behind(pooler, direct), tmp_path_factory.mktemp("hosts")
     with (
         anvil.Anvil() as node,
