@@ -12,7 +12,7 @@ from flask import Flask
 from app import build, configure
 from tests.support.apps import give_back
 from tests.support.bad_node import BadNode
-from tests.support.databases import Databases
+from tests.support.databases import Databases, template
 from tests.support.factories import Api, Organizer, new_organizer
 from tests.support.nodes import Nodes
 from tests.support.signed_up import SignedUp
@@ -61,13 +61,9 @@ def process_name() -> str:
 
 
 @pytest.fixture(scope="session")
-def postgres_template(postgres: Postgres, process_name: str) -> str:
+def postgres_template(postgres: Postgres) -> str:
     """The name of a migrated, empty database. Tests get copies of it."""
-    name = f"template_{process_name}"
-    open_database(postgres.create_database(name))
-    migrate.upgrade()
-    database.close()
-    return name
+    return template(postgres, os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid())))
 
 
 @pytest.fixture(scope="session")
@@ -82,9 +78,9 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def databases(postgres: Postgres, postgres_template: str) -> Iterator[Databases]:
+def databases(postgres: Postgres, postgres_template: str, process_name: str) -> Iterator[Databases]:
     """The databases on Postgres that tests use one after another."""
-    with Databases(postgres, postgres_template) as databases:
+    with Databases(postgres, postgres_template, f"test_{process_name}") as databases:
         yield databases
 
 

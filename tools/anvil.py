@@ -13,7 +13,7 @@ from typing import Any
 
 import urllib3
 
-from tools import START_SECONDS, Running, ToolMissing, error_line, installer
+from tools import START_SECONDS, Running, ToolMissing, error_line, installer, reaper
 from tools.stack import ROOT
 
 TOKEN_ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
@@ -86,6 +86,7 @@ class Anvil(Running):
             start_new_session=True,
         )
         self.pid = self._process.pid
+        reaper.watch(self.pid)
         self._http = urllib3.PoolManager(retries=False, timeout=30)
         self.port = self._wait()
         self.url = f"http://127.0.0.1:{self.port}"
@@ -117,6 +118,7 @@ class Anvil(Running):
             self.save()
             self._process.terminate()
         self._process.wait()
+        reaper.forget(self.pid)
         self._http.clear()
         self._output.close()
 

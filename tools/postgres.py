@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import psycopg
 
-from tools import START_SECONDS, Running, ToolMissing
+from tools import START_SECONDS, Running, ToolMissing, reaper
 from tools.stack import free_port
 
 UNPRIVILEGED_USER = "nobody"
@@ -92,6 +92,7 @@ class Postgres(Running):
         if self._process is not None:
             self._process.send_signal(signal.SIGQUIT)
             self._process.wait()
+            reaper.forget(self._process.pid)
             self._process = None
 
     def come_back(self) -> None:
@@ -125,6 +126,7 @@ class Postgres(Running):
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
                 )
+            reaper.watch(self._process.pid, self._folder)
             url = f"postgresql://postgres@127.0.0.1:{chosen}/postgres"
             if self._answers(url):
                 return url
@@ -139,6 +141,7 @@ class Postgres(Running):
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
+            reaper.forget(self._process.pid)
             self._process = None
 
     def _answers(self, url: str) -> bool:

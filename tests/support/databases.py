@@ -9,6 +9,8 @@ from typing import Any, Self
 import psycopg
 import pytest
 
+from ticketing.db import migrate
+from ticketing.db.connection import database, open_database
 from tools.postgres import Postgres
 
 APPLICATION_NAME = "databases of tests"
@@ -45,15 +47,36 @@ SELECT string_agg(format('DELETE FROM %I;', tablename), ' ') FROM pg_tables
 WHERE schemaname = 'public' AND tablename <> '{_ROWS_OF_MIGRATIONS}'
 """
 
+_TEMPLATE = "template_of_tests"
+_RUN = """
+SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s
+"""
+
 Rows = list[tuple[Any, ...]]
+
+
+def template(server: Postgres, run: str) -> str:
+    """Return the name of a migrated, empty database.
+
+    The processes of one `run` share it. The first one creates it; the others wait. Its comment
+    says for which run it was created.
+    """
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        connection.execute("SELECT pg_advisory_lock(1)")
+        if connection.execute(_RUN, [_TEMPLATE]).fetchone() != (run,):
+            open_database(server.create_database(_TEMPLATE))
+            migrate.upgrade()
+            database.close()
+            comment = f"COMMENT ON DATABASE {_TEMPLATE} IS '{run}'"
+            connection.execute(comment.encode())
+    return _TEMPLATE
 
 
 class Databases:
     """The empty databases of one process that runs tests: one at a time. A context manager."""
 
-    def __init__(self, server: Postgres, template: str) -> None:
-        self._server, self._template = server, template
-        self._name = template.replace("template", "test")
+    def __init__(self, server: Postgres, template: str, name: str) -> None:
+        self._server, self._template, self._name = server, template, name
         self._url = ""
         self._connection: psycopg.Connection | None = None
         self._shape: Rows = []

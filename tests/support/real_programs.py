@@ -1,5 +1,9 @@
-"""Lists at the end which real programs took part, and fails at the start if one is missing."""
+"""Lists at the end which real programs took part, and fails at the start if one is missing.
 
+Processes of pytest-xdist share one Postgres server, which their controller starts.
+"""
+
+import os
 import sqlite3
 import subprocess
 from collections import Counter
@@ -10,6 +14,8 @@ from tools import ToolMissing, anvil, chromium, postgres
 from tools.daemons import Daemon, Nginx, PgBouncer
 
 _taking_part: Counter[str] = Counter()
+_ORIGIN = pytest.StashKey[str]()
+"""Where Postgres comes from."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -20,7 +26,11 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     try:
         anvil.binary()
-        postgres.find_binaries()
+        _, config.stash[_ORIGIN] = postgres.find_binaries()
+        if getattr(config.option, "numprocesses", None) and "TEST_DATABASE_URL" not in os.environ:
+            server = postgres.Postgres()
+            config.add_cleanup(server.stop)
+            os.environ["TEST_DATABASE_URL"] = server.url
     except ToolMissing as missing:
         pytest.exit(f"a part is missing: {missing}", returncode=1)
 
@@ -53,7 +63,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         return
     versions = {
         "sqlite": f"SQLite {sqlite3.sqlite_version}",
-        "postgres": f"PostgreSQL from {postgres.find_binaries()[1]}",
+        "postgres": f"PostgreSQL from {terminalreporter.config.stash[_ORIGIN]}",
         "anvil": _anvil_version(),
     }
     if _taking_part["pgbouncer"]:

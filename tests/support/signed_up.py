@@ -10,7 +10,7 @@ from flask import Flask
 from peewee import sort_models
 
 from tests.support.factories import Organizer, new_organizer
-from ticketing.db.connection import database, write_transaction
+from ticketing.db.connection import write_transaction
 from ticketing.models.base import BaseModel
 
 Rows = list[tuple[type[BaseModel], list[dict[str, Any]]]]
