@@ -1,6 +1,10 @@
 """Cancel: release the hold, if nothing was received."""
 
+import pytest
+
 from tests.support.factories import PRICE, worker_once
+
+pytestmark = pytest.mark.sql
 
 
 def test_it_releases_the_hold_and_says_the_same_again(acme, node):

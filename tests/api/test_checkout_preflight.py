@@ -8,6 +8,8 @@ import pytest
 from tests.support.factories import CHAIN, PRICE, Api, in_days, new_organizer
 from ticketing.chain import xpub as xpubs
 
+pytestmark = pytest.mark.sql
+
 INTENT_FIELDS = {
     "id",
     "status",

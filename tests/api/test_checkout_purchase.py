@@ -2,8 +2,12 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from tests.support.factories import PRICE, worker_once
 from ticketing.db.connection import database
+
+pytestmark = pytest.mark.sql
 
 
 def test_a_paid_intent_is_confirmed_with_one_admission_per_seat(acme, node):

@@ -14,6 +14,8 @@ from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.payments import reconciliation
 
+pytestmark = pytest.mark.sql
+
 ADA = {"name": "Ada Zaphod", "email": "zaphod@example.org"}
 NOBODY = {"name": None, "email": None}
 NOW = datetime.now(UTC)

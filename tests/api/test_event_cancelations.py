@@ -9,6 +9,8 @@ from ticketing.models.admissions import Admission
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.payments import reconciliation
 
+pytestmark = pytest.mark.sql
+
 
 def cancel(acme, event_id, **fields):
     api = acme.with_headers({"X-API-Key": acme.admin_key})

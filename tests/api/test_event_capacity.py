@@ -9,6 +9,8 @@ from tests.support.factories import PRICE, Api, worker_once
 from ticketing.models.ticket_types import EventStock
 from ticketing.services.payments import reconciliation
 
+pytestmark = pytest.mark.sql
+
 
 def shown(acme, event):
     """What the organizer sees of the event's stock."""

@@ -10,6 +10,8 @@ from tests.support.factories import new_organizer
 from ticketing.db import migrate
 from ticketing.db.connection import database
 
+pytestmark = pytest.mark.sql
+
 TITLES = (
     "100%",
     "100 percent",

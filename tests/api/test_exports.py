@@ -21,6 +21,8 @@ from ticketing.models.payment_intents import Payment
 from ticketing.services.exports import safe_cells
 from ticketing.services.exports.safe_cells import defused
 
+pytestmark = pytest.mark.sql
+
 NAMES = ("attendees", "orders", "payments")
 
 

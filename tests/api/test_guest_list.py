@@ -6,6 +6,8 @@ from tests.support.admissions import FREE, admissions_of, given, invite, void
 from ticketing.models.admissions import Admission
 from ticketing.services.payments import reconciliation
 
+pytestmark = pytest.mark.sql
+
 ADA = {"name": "Ada", "email": "ada@example.org"}
 
 

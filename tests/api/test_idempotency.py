@@ -15,6 +15,8 @@ from ticketing.services import idempotency
 from ticketing.services.catalog import events
 from ticketing.web.operation import of as operation_of
 
+pytestmark = pytest.mark.sql
+
 EVENT = event_body()
 SECRETS = {"key", "client_secret", "code", "qr", "offer", "pairing_code", "pairing_url"}
 LONG_KEY = "0f8fad5b-d9cb-469f-a165-70867728950e"

@@ -15,6 +15,8 @@ from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import FlagsField, PaymentIntent
 from ticketing.models.refunds import Refund
 
+pytestmark = pytest.mark.sql
+
 # The database may refuse another value, or the order is then another one.
 FIXED = {"id", "tenant", "event", "ticket_type", "wallet", "chain_id", "address", "token_address"}
 # Fixed when an order is made.

@@ -3,9 +3,13 @@
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from tests.support.factories import Api
 from ticketing.db.connection import database
 from ticketing.models.api_keys import ApiKey
+
+pytestmark = pytest.mark.sql
 
 
 class Writes:

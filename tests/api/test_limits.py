@@ -13,7 +13,7 @@ from ticketing.services.access.rate_limits import Limiter
 LIMITS = {"PUBLIC": 7, "CHECKOUT": 6, "PREFLIGHT": 5, "TOKEN": 4, "LOGIN": 3, "ADMIN": 30}
 LIMITS |= {"RECONCILIATION": 2, "ORDER": 6}
 
-pytestmark = pytest.mark.usefixtures("time")
+pytestmark = [pytest.mark.sql, pytest.mark.usefixtures("time")]
 
 
 @pytest.fixture

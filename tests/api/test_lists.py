@@ -7,7 +7,7 @@ import pytest
 from tests.support.admissions import FREE
 from tests.support.factories import in_days, new_organizer
 
-pytestmark = pytest.mark.exhaustive
+pytestmark = pytest.mark.sql
 
 BASE64 = string.ascii_letters + string.digits + "-_"
 

@@ -12,7 +12,7 @@ from ticketing.db.connection import database
 
 FREE = {"price_amount": 0, "chain_id": None, "capacity": None}
 
-pytestmark = pytest.mark.usefixtures("time")
+pytestmark = [pytest.mark.sql, pytest.mark.usefixtures("time")]
 
 
 @pytest.fixture

@@ -4,6 +4,8 @@ import pytest
 
 from tests.support.admissions import admissions_of, given
 
+pytestmark = pytest.mark.sql
+
 ADA = {"email": "Ada@Example.org", "name": "Ada"}
 
 

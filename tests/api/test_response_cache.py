@@ -11,6 +11,8 @@ from ticketing.db.connection import database
 from ticketing.services import chains
 from ticketing.web import response_cache
 
+pytestmark = pytest.mark.sql
+
 
 @pytest.fixture
 def shop(acme):

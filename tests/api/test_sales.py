@@ -14,6 +14,8 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.catalog import sales_figures
 from ticketing.services.pagination import PageRequest
 
+pytestmark = pytest.mark.sql
+
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
 

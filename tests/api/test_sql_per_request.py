@@ -14,6 +14,8 @@ from ticketing.db.connection import database
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.chains import ChainState
 
+pytestmark = pytest.mark.sql
+
 _KIND = re.compile(
     r'(BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|SELECT pg_advisory)|(SELECT).*? FROM "(\w+)"'
     r'|(UPDATE|INSERT INTO|DELETE FROM) "(\w+)"',

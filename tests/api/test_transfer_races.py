@@ -13,7 +13,7 @@ from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.orders import admissions
 
-pytestmark = pytest.mark.exhaustive
+pytestmark = pytest.mark.sql
 
 ROUNDS = 12
 

@@ -19,6 +19,8 @@ from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.door import DoorDevice
 from ticketing.services.payments import reconciliation
 
+pytestmark = pytest.mark.sql
+
 NOW = datetime.now(UTC)
 
 

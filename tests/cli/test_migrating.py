@@ -13,6 +13,8 @@ from ticketing.config import load
 from ticketing.db.connection import database
 from tools.stack import ROOT
 
+pytestmark = pytest.mark.sql
+
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def environ_of_nothing(request, tmp_path, process_name):

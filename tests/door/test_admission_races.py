@@ -10,6 +10,8 @@ from tests.support.races import at_once
 from ticketing.models.admissions import Admission
 from ticketing.services.payments.reconciliation import reconcile
 
+pytestmark = pytest.mark.sql
+
 ROUNDS = 8
 REFUSED = {
     "admitted": {"already_redeemed", "suspended"},
@@ -28,7 +30,6 @@ def door(acme, node):
     return door
 
 
-@pytest.mark.exhaustive
 def test_of_a_void_a_scan_and_a_transfer_one_wins_while_the_payment_disappears(acme, node, door):
     gates = [door.gate(), door.gate()]
     for _ in range(ROUNDS):

@@ -11,6 +11,8 @@ from ticketing.constants import AdmissionStatus
 from ticketing.db.connection import database
 from ticketing.models.door import Scan
 
+pytestmark = pytest.mark.sql
+
 
 def offline(admission, minutes_ago=0.0, **fields):
     """A scan that a device admitted by itself."""

@@ -2,12 +2,16 @@
 
 import threading
 
+import pytest
+
 from tests.support.doors import Door, change, ids_of, read_manifest, redeem, undo
 from tests.support.factories import cli
 from ticketing.constants import AdmissionStatus
 from ticketing.db.connection import database, is_sqlite, write_transaction
 from ticketing.models.admissions import Admission
 from ticketing.services import sequencing
+
+pytestmark = pytest.mark.sql
 
 
 def test_a_delta_has_what_changed_and_nothing_else(door, gate):

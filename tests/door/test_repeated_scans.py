@@ -2,10 +2,14 @@
 
 import threading
 
+import pytest
+
 from tests.support.doors import NOTHING, change, moment, nonce, now, redeem, undo
 from ticketing.constants import AdmissionStatus
 from ticketing.db.connection import database
 from ticketing.models.door import Scan
+
+pytestmark = pytest.mark.sql
 
 
 def test_the_same_scan_again_gets_the_same_answer(door, gate, admission, qr):

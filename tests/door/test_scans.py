@@ -14,6 +14,8 @@ from ticketing.db.connection import database
 from ticketing.models.door import Scan
 from ticketing.services.door import base45, ticket_signing
 
+pytestmark = pytest.mark.sql
+
 
 def test_a_ticket_is_admitted_once_and_then_told_when_and_where(door, gate, admission, qr):
     first = gate.scan(qr=qr)

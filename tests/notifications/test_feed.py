@@ -13,6 +13,8 @@ from ticketing.models.notifications import Notification, NotificationFeed
 from ticketing.services import sequencing
 from ticketing.services.notifications import numbering, reading
 
+pytestmark = pytest.mark.sql
+
 
 def position_gone(organizer, after):
     api = organizer.api("read")

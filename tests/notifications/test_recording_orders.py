@@ -20,6 +20,8 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.notification_types import NotificationType
 from ticketing.services.payments import settlement
 
+pytestmark = pytest.mark.sql
+
 CHAIN = 31337
 
 

@@ -11,6 +11,8 @@ from ticketing import clock, ids
 from ticketing.models.notifications import Notification, WebhookDelivery
 from ticketing.services.notifications import webhooks
 
+pytestmark = pytest.mark.sql
+
 
 @pytest.fixture
 def environ(environ):

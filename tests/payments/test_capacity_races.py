@@ -12,8 +12,6 @@ from ticketing.db.connection import database
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.services.payments import reconciliation
 
-pytestmark = pytest.mark.exhaustive
-
 BUYERS, ORDERS = 6, 25
 CAPACITY = 40
 

@@ -226,9 +226,8 @@ def on_real_node(new_world):
     return OnAnvil
 
 
-@pytest.mark.exhaustive
 def test_the_books_hold_on_a_fake_chain(new_world):
-    run(on_fake_chain(new_world), examples=10)
+    run(on_fake_chain(new_world), examples=6)
 
 
 @pytest.mark.long

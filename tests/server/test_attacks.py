@@ -16,7 +16,7 @@ from tests.support.remote import RemoteOrganizer
 from tests.support.waits import assert_wait_little, usual_seconds
 from tools.json_client import Client
 
-pytestmark = pytest.mark.usefixtures("starts_processes")
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("starts_processes")]
 
 PAGE = "/v1/public/tenants/acme/events"
 GUESSERS = 24

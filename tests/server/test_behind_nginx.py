@@ -9,7 +9,7 @@ from tests.support.nginx import nginx_before
 from tests.support.raw_http import GOOD, POST, RawServer, answers, read_all
 from tests.support.remote import eventually
 
-pytestmark = pytest.mark.usefixtures("starts_processes")
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("starts_processes")]
 
 NEVER_ENDS = {"trailers that never end"}
 """nginx waits for the rest: that is not the service's concern."""

@@ -19,7 +19,7 @@ from tests.support.remote import PATIENCE_SECONDS, RemoteOrganizer, eventually
 from ticketing.server.supported import KNOWN
 from tools.stack import ROOT, free_port
 
-pytestmark = pytest.mark.usefixtures("starts_processes")
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("starts_processes")]
 
 THREADS = 4
 CROWD, HOLDER = "/v1/chains", "/t/none"

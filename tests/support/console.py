@@ -7,7 +7,9 @@ from typing import Any
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from tests.support.factories import Organizer, cli
+from tests.support.factories import Organizer
+from ticketing.constants import Role
+from ticketing.services.access import members, sessions
 
 PASSWORD = "correct horse battery"
 SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
@@ -41,23 +43,16 @@ def hidden_fields(page: str) -> dict[str, str]:
 
 
 def sign_in(organizer: Organizer, role: str = "admin", email: str = "ada@example.org") -> Console:
-    """Add a member with this role, and sign them in."""
-    cli(
-        organizer.app,
-        "members",
-        "add",
-        organizer.slug,
-        email,
-        "--role",
-        role,
-        "--password-stdin",
-        stdin=PASSWORD + "\n",
-    )
-    return signed_in(organizer, email)
+    """Add a member with this role and a session, as after a sign-in."""
+    config = organizer.app.extensions["ticketing"]
+    member = members.add(organizer.id, email, Role(role), PASSWORD)
+    client = organizer.app.test_client()
+    client.set_cookie("session", sessions.begin(member, None, None, config.keyring))
+    return Console(client, email)
 
 
 def signed_in(organizer: Organizer, email: str) -> Console:
-    """Sign a member in, in a new browser."""
+    """Sign a member in with the password, in a new browser."""
     client = organizer.app.test_client()
     form = {"tenant": organizer.slug, "email": email, "password": PASSWORD}
     answer = client.post("/console/sign-in", data=form, headers=SAME_ORIGIN)

@@ -1,8 +1,10 @@
 """Gives each test the marker `quick` or `long` where that follows from what it uses.
 
-A test in a browser is long, and so is an exhaustive one on Postgres: `make test` runs it on SQLite.
-A test is quick unless it is long or exhaustive, runs on Postgres, or uses the fixture
-`starts_processes`, directly or indirectly. A quick test that starts a process fails.
+Each test runs on SQLite. A test whose result depends on SQL, locks or the dialect is marked `sql`,
+or is in one of SQL_FOLDERS: `make test` runs it on Postgres, too. On Postgres, all others are long.
+An exhaustive test and a test in a browser are long on both.
+A test is quick unless it is long, runs on Postgres, or uses the fixture `starts_processes`,
+directly or indirectly. A quick test that starts a process fails.
 """
 
 import subprocess
@@ -11,16 +13,29 @@ from typing import Any, NoReturn
 
 import pytest
 
+SQL_FOLDERS = {"db", "payments"}
+"""Folders of tests that are all marked `sql`."""
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Set the markers before pytest evaluates `-m`."""
     for item in items:
-        exhaustive = item.get_closest_marker("exhaustive") is not None
-        if "chromium" in getattr(item, "fixturenames", ()) or (exhaustive and on_postgres(item)):
+        if item.path.parent.name in SQL_FOLDERS:
+            item.add_marker("sql")
+        if is_long(item):
             item.add_marker("long")
         if is_quick(item):
             item.add_marker("quick")
+
+
+def is_long(item: pytest.Item) -> bool:
+    """Return whether only `make test-long` runs a test."""
+    return (
+        item.get_closest_marker("exhaustive") is not None
+        or "chromium" in getattr(item, "fixturenames", ())
+        or (on_postgres(item) and item.get_closest_marker("sql") is None)
+    )
 
 
 def is_quick(item: pytest.Item) -> bool:
@@ -29,7 +44,6 @@ def is_quick(item: pytest.Item) -> bool:
         on_postgres(item)
         or "starts_processes" in getattr(item, "fixturenames", ())
         or item.get_closest_marker("long")
-        or item.get_closest_marker("exhaustive")
     )
 
 

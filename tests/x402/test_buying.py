@@ -7,6 +7,8 @@ from tests.support.relayer import held
 from tests.support.x402 import TOKEN, decoded, required
 from tools import anvil
 
+pytestmark = pytest.mark.sql
+
 
 def test_an_order_says_what_to_sign(api, path, acme, ticket):
     answer = api.post(path)

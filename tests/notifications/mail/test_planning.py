@@ -14,6 +14,8 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.mail import planning, recipients
 from ticketing.services.notifications import mail_queue
 
+pytestmark = pytest.mark.sql
+
 
 @pytest.fixture
 def ticket(acme):
