@@ -1,5 +1,7 @@
 """Prints what each test file costs: CPU of pytest's processes and of all processes below them.
 
+Use it as a plugin:
+
     python -m pytest -p tests.support.cpu_by_file -m "not long" -n 3
 """
 
