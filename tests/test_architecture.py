@@ -10,6 +10,7 @@ from ticketing import errors
 ROOT = Path(__file__).parents[1]
 
 LEAVES = {
+    "backoff",
     "clock",
     "constants",
     "errors",
@@ -20,6 +21,7 @@ LEAVES = {
     "notification_types",
 }
 ALLOWED = {
+    "backoff": set(),
     "clock": set(),
     "constants": set(),
     "errors": {"notification_types"},
@@ -31,7 +33,7 @@ ALLOWED = {
     "notification_types": set(),
     "credentials": {"ids"},
     "db": {"constants"},
-    "chain": {"constants", "nesting"},
+    "chain": {"backoff", "constants", "nesting"},
     "nesting": set(),
     "config": {"chain", "constants", "credentials", "limits"},
     "models": LEAVES | {"credentials", "db"},

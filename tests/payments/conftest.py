@@ -1,19 +1,21 @@
 """Fixtures for tests with a node that misbehaves."""
 
 import logging
+from datetime import timedelta
 
 import pytest
 
 from tests.support.bad_node import assert_no_url
 from tests.support.property.worlds import worlds
 from tests.support.refunds import overpay
+from ticketing.backoff import Backoff
 
 
 @pytest.fixture
 def unforgetting(monkeypatch):
     """A node that was silent or limited its rate is asked again at once."""
     monkeypatch.setattr("ticketing.chain.endpoint.SILENT_SECONDS", 0.0)
-    monkeypatch.setattr("ticketing.chain.endpoint.FIRST_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("ticketing.chain.endpoint.BACKOFF", Backoff((timedelta(0),)))
 
 
 @pytest.fixture

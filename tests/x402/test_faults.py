@@ -8,6 +8,7 @@ import pytest
 from tests.support.factories import PRICE, worker_once
 from tests.support.relayer import held
 from tests.support.x402 import calldata, encoded, required
+from ticketing.backoff import Backoff
 from ticketing.chain import facilitator as client
 from ticketing.chain.errors import RpcSilent
 from ticketing.chain.node import Node
@@ -33,7 +34,7 @@ def payment(order, wallet):
 @pytest.fixture
 def impatient(monkeypatch):
     """The worker goes on at once, and nobody waits long for the facilitator."""
-    monkeypatch.setattr(claims, "PAUSES", (timedelta(0),) * 4)
+    monkeypatch.setattr(claims, "BACKOFF", Backoff((timedelta(0),)))
     monkeypatch.setattr(client, "TIMEOUT_SECONDS", 0.5)
 
 

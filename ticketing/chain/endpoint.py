@@ -3,11 +3,13 @@
 import json
 import time
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 import urllib3
 
 from ticketing import nesting
+from ticketing.backoff import Backoff
 from ticketing.chain.errors import RpcError, RpcLimited, RpcRefused, RpcSilent
 
 TIMEOUT_SECONDS = 10.0
@@ -20,8 +22,8 @@ AVOIDED_SECONDS = 60.0
 """How long an endpoint that failed is tried last, if there are several."""
 
 LARGEST_BATCH = 100
-FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
-"""How long to wait after a rate limit without a time. The wait doubles each time."""
+BACKOFF = Backoff.doubling(timedelta(seconds=1), timedelta(seconds=60))
+"""How long to wait after rate limits without a time."""
 
 LONGEST_RETRY_AFTER_SECONDS = 600
 
@@ -47,7 +49,7 @@ class Endpoint:
         self._pool = pool
         self._batch_size = LARGEST_BATCH
         self._limited_until = 0.0
-        self._pause = FIRST_PAUSE_SECONDS
+        self._limits_in_a_row = 0
         self._failed_at = -AVOIDED_SECONDS
         self._silent_at = -SILENT_SECONDS
         self.chain_id: int | None = None
@@ -89,7 +91,7 @@ class Endpoint:
                 self._batch_size = before  # a smaller batch did not help
             self._note_failure(error)
             raise
-        self._pause = FIRST_PAUSE_SECONDS
+        self._limits_in_a_row = 0
         return results
 
     def _check_pause(self) -> None:
@@ -160,8 +162,8 @@ class Endpoint:
     def _limited(self, retry_after: str | None) -> RpcLimited:
         if retry_after is not None and retry_after.isascii() and retry_after.isdecimal():
             return RpcLimited(min(int(retry_after[:9]), LONGEST_RETRY_AFTER_SECONDS) or 1)
-        pause, self._pause = self._pause, min(2 * self._pause, LONGEST_PAUSE_SECONDS)
-        return RpcLimited(pause)
+        self._limits_in_a_row += 1
+        return RpcLimited(BACKOFF.pause(self._limits_in_a_row).total_seconds())
 
     def _post(self, question: object, is_batch: bool) -> Any:
         deadline = time.monotonic() + TIMEOUT_SECONDS

@@ -8,6 +8,7 @@ import logging
 from datetime import datetime, timedelta
 
 from ticketing import clock
+from ticketing.backoff import Backoff
 from ticketing.chain.answers import Block
 from ticketing.chain.errors import RpcError, RpcLimited, RpcSilent
 from ticketing.chain.node import Node
@@ -17,8 +18,8 @@ from ticketing.services.payments import address_search, payments, watched_orders
 RANGES_PER_PASS = 8
 """How many requests for logs one pass sends for all searches together."""
 
-FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(hours=1)
-"""How long to wait after a search that failed or found nothing. The wait doubles each time."""
+BACKOFF = Backoff.doubling(timedelta(minutes=1), timedelta(hours=1))
+"""How long to wait after searches that failed or found nothing."""
 
 log = logging.getLogger(__name__)
 
@@ -30,8 +31,8 @@ class BalanceSweep:
         self._chain = chain
         self._node = node
         self._swept_at: datetime | None = None
-        self._searched: dict[str, tuple[datetime, timedelta]] = {}
-        """For each search that failed or ended: when, and how long the next one waits."""
+        self._searched: dict[str, tuple[datetime, int]] = {}
+        """For each intent: when its last search failed or ended, and how many did in a row."""
 
     def before_expiry(self, intent_ids: list[str], cursor: Block) -> list[str]:
         """Return which intents may expire. The addresses of the others hold more than is recorded.
@@ -67,18 +68,17 @@ class BalanceSweep:
         """Continue searches, some ranges in total. A failed search does not stop the others."""
         left = RANGES_PER_PASS
         for intent in watched_orders.to_search(self._chain.chain_id):
-            searched_at, pause = self._searched.get(intent.id, (None, FIRST_PAUSE / 2))
-            if left == 0 or clock.is_within(pause, searched_at):
+            searched_at, searches = self._searched.get(intent.id, (None, 0))
+            if left == 0 or clock.is_within(BACKOFF.pause(searches), searched_at):
                 continue
-            next_pause = min(2 * pause, LONGEST_PAUSE)
             try:
                 read = address_search.go_on(self._node, intent, left)
                 if read < left:
-                    self._searched[intent.id] = (clock.now(), next_pause)
+                    self._searched[intent.id] = (clock.now(), searches + 1)
                 left -= read
             except (RpcLimited, RpcSilent):
                 raise
             except RpcError as error:
                 log.warning("the logs of intent %s cannot be read: %s", intent.id, error)
-                self._searched[intent.id] = (clock.now(), next_pause)
+                self._searched[intent.id] = (clock.now(), searches + 1)
                 left -= 1

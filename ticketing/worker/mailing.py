@@ -12,7 +12,9 @@ import traceback
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 
+from ticketing.backoff import Backoff
 from ticketing.config import Config, Smtp
 from ticketing.db.connection import UNAVAILABLE
 from ticketing.models.notifications import Mail
@@ -24,8 +26,8 @@ from ticketing.worker.smtp import Connection, Interrupted, Refused, Unusable
 
 LEASE = "mails"
 
-_PAUSES = (5.0, 15.0, 60.0)
-"""Seconds until the server is tried again, after it was unusable once, twice, and more often."""
+_BACKOFF = Backoff((timedelta(seconds=5), timedelta(seconds=15), timedelta(seconds=60)))
+"""How long to wait after the server was unusable."""
 
 _RENEWED_EVERY = leases.LEASE.total_seconds() / 3
 _MOST_ERROR = 200
@@ -177,8 +179,8 @@ class Mailer:
             self._connection = None
 
     def _rest(self, error: Unusable) -> None:
-        pause = _PAUSES[min(self._failures, len(_PAUSES) - 1)]
         self._failures += 1
+        pause = _BACKOFF.pause(self._failures).total_seconds()
         self._rests_until = time.monotonic() + pause
         log.warning("the mail server is unusable: %s; next try in %.0f s", error, pause)
 

@@ -7,7 +7,6 @@ Retrying is a state of the endpoint. Its oldest waiting notification is tried ag
 from __future__ import annotations
 
 import logging
-import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,6 +15,7 @@ from typing import Any
 from peewee import ModelSelect
 
 from ticketing import clock, ids
+from ticketing.backoff import Backoff
 from ticketing.db.connection import locked, write_transaction
 from ticketing.models.notifications import WebhookDelivery, WebhookEndpoint
 from ticketing.models.prepared import Prepared
@@ -23,11 +23,10 @@ from ticketing.notification_types import DisabledReason, NotificationType
 from ticketing.services.notifications import feed
 from ticketing.services.notifications.deliveries import LONGEST_WAIT, Item, Outcome
 
-PAUSES = (timedelta(seconds=5), timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=15))
-"""How long to wait after each failure in a row. The last one applies to all that follow."""
-
-JITTER = 0.1
-"""The part of the last pause by which it varies, so that endpoints do not all retry at once."""
+BACKOFF = Backoff(
+    (timedelta(seconds=5), timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=15)),
+    jitter=0.1,
+)
 
 WARN_AFTER = timedelta(days=1)
 DISABLE_AFTER = timedelta(days=5)
@@ -165,9 +164,7 @@ def _failing(endpoint: WebhookEndpoint, failure: Attempt) -> dict[str, Any]:
 
 def _pause(attempts: int, outcome: Outcome) -> timedelta:
     """Return how long to wait after this many failures in a row."""
-    pause = PAUSES[min(attempts, len(PAUSES)) - 1]
-    if attempts >= len(PAUSES):
-        pause *= random.uniform(1 - JITTER, 1 + JITTER)
+    pause = BACKOFF.pause(attempts)
     return min(max(pause, timedelta(seconds=outcome.retry_after or 0)), LONGEST_WAIT)
 
 

@@ -6,7 +6,6 @@ one mail at the same time, and a process that was killed delays it by a minute.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from peewee import Case, IntegrityError, ModelSelect, fn
 
 from ticketing import clock, ids
+from ticketing.backoff import Backoff
 from ticketing.models.base import literal
 from ticketing.models.notifications import Mail
 from ticketing.models.prepared import Prepared
@@ -31,9 +31,10 @@ TO_EVERYBODY = (MailKind.EVENT_CANCELED, MailKind.EVENT_MOVED)
 
 AT_ONCE = 50
 _DAY = timedelta(days=1)
-_WAITS = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=15))
-_LAST_WAIT = timedelta(hours=1)
-_JITTER = 0.1
+_BACKOFF = Backoff(
+    (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=15), timedelta(hours=1)),
+    jitter=0.1,
+)
 _DELETED_AT_ONCE = 1000
 _WAITING = Mail.status == literal(MailStatus.WAITING)
 
@@ -209,9 +210,5 @@ def _change(mail: Mail, **columns: Any) -> bool:
 
 
 def _next_attempt(mail: Mail) -> datetime:
-    if mail.attempts < len(_WAITS):
-        wait = _WAITS[mail.attempts]
-    else:
-        wait = _LAST_WAIT * random.uniform(1 - _JITTER, 1 + _JITTER)
     end: datetime = mail.created_at + LIFE
-    return min(clock.now() + wait, end)
+    return min(clock.now() + _BACKOFF.pause(mail.attempts + 1), end)

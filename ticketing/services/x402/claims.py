@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ticketing import clock
+from ticketing.backoff import Backoff
 from ticketing.chain.eip3009 import Authorization
 from ticketing.constants import X402_CALLS, IntentStatus, SettlementState
 from ticketing.db.connection import one_at_a_time, write_transaction
@@ -22,8 +23,8 @@ from ticketing.services.payments import settlement
 CLAIM = timedelta(seconds=40)
 """How long a claim lasts: longer than a call of the facilitator and a look at the chain."""
 
-PAUSES = tuple(timedelta(seconds=each) for each in (5, 15, 45, 15))
-"""How long the worker waits after so many calls without an outcome."""
+BACKOFF = Backoff(tuple(timedelta(seconds=each) for each in (5, 15, 45, 15)))
+"""How long the worker waits after no call without an outcome, after one, and so on."""
 
 _AT_ONCE = 20
 
@@ -131,8 +132,7 @@ def note_transaction(row: X402Settlement, tx_hash: str | None) -> None:
 
 def wait(row: X402Settlement) -> None:
     """Leave a transfer to the worker, after a pause."""
-    pause = PAUSES[min(row.calls, len(PAUSES) - 1)]
-    _end_claim(row, next_at=clock.now() + pause)
+    _end_claim(row, next_at=clock.now() + BACKOFF.pause(row.calls + 1))
 
 
 def end(row: X402Settlement, state: SettlementState) -> None:
