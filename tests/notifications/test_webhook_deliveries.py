@@ -8,6 +8,7 @@ import pytest
 from tests.support.factories import worker_once
 from tests.support.webhook_endpoints import new_webhook, record
 from ticketing import clock, ids
+from ticketing.db import pruning
 from ticketing.models.notifications import Notification, WebhookDelivery
 from ticketing.services.notifications import webhooks
 
@@ -101,7 +102,7 @@ def test_deliveries_show_what_became_of_them_the_latest_first(acme, webhook):
 
 
 def test_deliveries_are_kept_for_thirty_days(app, acme, webhook, monkeypatch):
-    monkeypatch.setattr(webhooks, "DELETED_AT_ONCE", 2)
+    monkeypatch.setattr(pruning, "AT_ONCE", 2)
     young = [webhook.done("test")["id"] for _ in range(2)]
     WebhookDelivery.update(attempted_at=clock.now(), error="timeout").execute()
     month = timedelta(days=30)

@@ -24,6 +24,7 @@ from typing import Any
 from peewee import ModelDelete, ModelSelect, ModelUpdate
 
 from ticketing import clock
+from ticketing.db import pruning
 from ticketing.db.connection import UNAVAILABLE
 from ticketing.errors import KeyReused, StillRunning
 from ticketing.models.idempotency import IdempotencyKey
@@ -31,7 +32,6 @@ from ticketing.models.prepared import Prepared
 
 KEPT_FOR = timedelta(hours=24)
 CLAIM_LAPSES_AFTER = timedelta(seconds=60)
-DELETED_AT_ONCE = 1000
 
 # The clock may be set back while a request runs.
 _EVER, _NEVER = datetime(2000, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
@@ -184,9 +184,5 @@ def _give_up_later() -> None:
 
 def forget_old() -> None:
     """Delete responses that are older than the time for repeats."""
-    old = (
-        IdempotencyKey.select(IdempotencyKey.digest)
-        .where(IdempotencyKey.created_at < clock.now() - KEPT_FOR)
-        .limit(DELETED_AT_ONCE)
-    )
-    IdempotencyKey.delete().where(IdempotencyKey.digest.in_(old)).execute()
+    is_old = IdempotencyKey.created_at < clock.now() - KEPT_FOR
+    pruning.delete_some(IdempotencyKey.digest, is_old)

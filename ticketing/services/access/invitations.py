@@ -14,6 +14,7 @@ from ticketing import clock, credentials, ids
 from ticketing.config import Config
 from ticketing.constants import INVITATION_LIVES, Role
 from ticketing.credentials import Keyring
+from ticketing.db import pruning
 from ticketing.errors import FieldMessage, Invalid, InvitationEnded, MemberExists, NotFound
 from ticketing.models.members import Invitation, Member
 from ticketing.models.tenants import Tenant
@@ -24,7 +25,6 @@ _PATH = "/console/invitation/"
 _OWN_EMAIL = "State the email address with which you will sign in."
 _KEPT = timedelta(days=30)
 """For how long a link says that its invitation has ended. Both answers are the same after that."""
-_DELETED_AT_ONCE = 1000
 
 
 def create(tenant_id: str, email: str | None, role: Role, keyring: Keyring) -> Member:
@@ -112,9 +112,7 @@ def accept(invitation: str, password: str, email: str | None, keyring: Keyring) 
 
 def forget_old() -> None:
     """Delete some invitations that ended long ago."""
-    is_old = Invitation.expires_at < clock.now() - _KEPT
-    old = Invitation.select(Invitation.id).where(is_old).limit(_DELETED_AT_ONCE)
-    Invitation.delete().where(Invitation.id.in_(old)).execute()
+    pruning.delete_some(Invitation.id, Invitation.expires_at < clock.now() - _KEPT)
 
 
 def _invited(member: Member, keyring: Keyring) -> Member:

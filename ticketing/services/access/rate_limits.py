@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 from peewee import Case, DatabaseError, InterfaceError, ModelInsert
 
 from ticketing import clock
+from ticketing.db import pruning
 from ticketing.db.connection import close_broken_connection
 from ticketing.errors import DatabaseUnavailable, TooManyRequests
 from ticketing.limits import COUNTED_IN_DATABASE, WIDE_FACTOR, CallClass
@@ -168,7 +169,4 @@ class OneAtATime:
 def forget_old() -> None:
     """Delete the counts of past minutes."""
     minute = int(clock.now().timestamp() // SECONDS)
-    over = RateCount.minute < minute - 1
-    old = RateCount.select(RateCount.caller).where(over).limit(DELETED_AT_ONCE)
-    # Check the condition again, in case the caller made a request in the meantime.
-    RateCount.delete().where(RateCount.caller.in_(old), over).execute()
+    pruning.delete_some(RateCount.caller, RateCount.minute < minute - 1, at_once=DELETED_AT_ONCE)

@@ -16,6 +16,7 @@ from peewee import ModelSelect
 from ticketing import clock, credentials, ids
 from ticketing.constants import SESSION_IDLE, SESSION_LIVES
 from ticketing.credentials import Keyring
+from ticketing.db import pruning
 from ticketing.db.connection import locked, write_transaction
 from ticketing.errors import InvalidCredentials
 from ticketing.models.members import Member, Session
@@ -26,7 +27,6 @@ from ticketing.services.access.callers import Caller
 MAX_USER_AGENT = 200
 _NOTED_EVERY = timedelta(minutes=1)
 """How exact `last_used_at` is. Most requests of a session write nothing."""
-_DELETED_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,4 @@ def forget_old() -> None:
         Session.created_at <= now - SESSION_LIVES,
         Session.last_used_at <= now - SESSION_IDLE,
     ):
-        old = Session.select(Session.id).where(is_old).limit(_DELETED_AT_ONCE)
-        # Check the condition again, in case the session was used in the meantime.
-        Session.delete().where(Session.id.in_(old), is_old).execute()
+        pruning.delete_some(Session.id, is_old)

@@ -14,6 +14,7 @@ from peewee import Case, IntegrityError, ModelSelect, fn
 
 from ticketing import clock, ids
 from ticketing.backoff import Backoff
+from ticketing.db import pruning
 from ticketing.models.base import literal
 from ticketing.models.notifications import Mail
 from ticketing.models.prepared import Prepared
@@ -35,7 +36,6 @@ _BACKOFF = Backoff(
     (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=15), timedelta(hours=1)),
     jitter=0.1,
 )
-_DELETED_AT_ONCE = 1000
 _WAITING = Mail.status == literal(MailStatus.WAITING)
 
 _ENDED = {"next_attempt_at": None, "recipient": None}
@@ -169,13 +169,8 @@ def drop_old() -> int:
 
 def forget_old(days: int) -> None:
     """Delete some mails that ended more than `days` ago, the oldest first."""
-    old = (
-        Mail.select(Mail.id)
-        .where(Mail.ended_at < clock.now() - timedelta(days=days))
-        .order_by(Mail.ended_at)
-        .limit(_DELETED_AT_ONCE)
-    )
-    Mail.delete().where(Mail.id.in_(old)).execute()
+    is_old = Mail.ended_at < clock.now() - timedelta(days=days)
+    pruning.delete_some(Mail.id, is_old, first=Mail.ended_at)
 
 
 def about(tenant_id: str, subjects: Sequence[str]) -> Sequence[Mail]:

@@ -13,6 +13,7 @@ from peewee import ModelSelect
 from ticketing import clock, ids
 from ticketing.config import Config
 from ticketing.credentials import Keyring
+from ticketing.db import pruning
 from ticketing.db.connection import locked, one_at_a_time, write_transaction
 from ticketing.errors import NotFound, TooManyDeliveries, TooManyWebhooks
 from ticketing.models.notifications import (
@@ -28,7 +29,6 @@ from ticketing.services.notifications.delivery_results import NOT_FAILING
 from ticketing.services.pagination import Page, PageRequest, paginate
 
 DELIVERIES_KEPT = timedelta(days=30)
-DELETED_AT_ONCE = 1000
 MAX_WAITING = 1000
 """Deliveries of one endpoint that were asked for and are not sent yet."""
 RETRY_AFTER_SECONDS = 60
@@ -193,13 +193,8 @@ def forget_old_deliveries() -> None:
     oldest = clock.now() - DELIVERIES_KEPT
     # Ids sort by time, so the primary key finds the oldest.
     before = ids.make(ids.WEBHOOK_DELIVERY, int(oldest.timestamp() * 1_000_000), 0)
-    old = (
-        WebhookDelivery.select(WebhookDelivery.id)
-        .where(WebhookDelivery.id < before)
-        .order_by(WebhookDelivery.id)
-        .limit(DELETED_AT_ONCE)
-    )
-    WebhookDelivery.delete().where(WebhookDelivery.id.in_(old)).execute()
+    is_old = WebhookDelivery.id < before
+    pruning.delete_some(WebhookDelivery.id, is_old, first=WebhookDelivery.id)
 
 
 def _select(tenant_id: str, webhook_id: str) -> ModelSelect[WebhookEndpoint]:
