@@ -15,6 +15,7 @@ from ticketing import clock as clocks
 from ticketing.db.connection import database
 from ticketing.models.notifications import Lease, WebhookEndpoint
 from ticketing.services import leases
+from ticketing.services.leases import LeaseHolder
 from ticketing.services.notifications import webhook_secrets
 from ticketing.worker import http_client, webhook_turns
 from ticketing.worker.delivering import LEASE, Delivering
@@ -165,11 +166,12 @@ def test_a_stop_does_not_wait_for_a_receiver_that_hangs(hooks, held):
 def test_nothing_is_sent_while_another_worker_has_the_lease(hooks):
     made = hooks.endpoint()
     publish(hooks.tenant_id, 3)
-    assert leases.take(LEASE, "another")
+    another = LeaseHolder(LEASE)
+    assert another.take()
     hooks.deliver()
     assert hooks.receiver.received() == []
     with Running(hooks):
-        leases.give_back(LEASE, "another")
+        another.give_back()
         eventually(lambda: hooks.now(made).sequence == 3)
 
 

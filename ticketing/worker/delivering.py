@@ -13,14 +13,13 @@ import functools
 import logging
 import ssl
 import time
-import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from ticketing.config import Config
 from ticketing.db.connection import database
-from ticketing.services import leases
+from ticketing.services.leases import LeaseHolder
 from ticketing.services.notifications import deliveries, delivery_results
 from ticketing.services.notifications.deliveries import Batch
 from ticketing.worker.http_client import Client
@@ -32,7 +31,6 @@ LEASE = "webhooks"
 
 SAVE_SECONDS = 1.0
 LOOK_SECONDS = 0.5
-RENEW_SECONDS = 2.0
 NAP_SECONDS = 0.2
 """How often it is checked whether the worker shall stop."""
 
@@ -50,7 +48,7 @@ class Delivering:
     def __init__(self, config: Config, look_up: LookUp | None = None) -> None:
         """Deliver to the endpoints of all tenants. `look_up` resolves names."""
         self._config, self._look_up = config, look_up
-        self._holder = uuid.uuid4().hex
+        self._lease = LeaseHolder(LEASE)
 
     def run(self, is_stopping: Callable[[], bool]) -> None:
         """Deliver until `is_stopping()`. An error of the database ends it, too."""
@@ -61,23 +59,22 @@ class Delivering:
         asyncio.run(self._session(lambda: False).run_once())
 
     def _session(self, is_stopping: Callable[[], bool]) -> _Session:
-        return _Session(self._config, self._look_up or SystemLookUp(), self._holder, is_stopping)
+        return _Session(self._config, self._look_up or SystemLookUp(), self._lease, is_stopping)
 
 
 class _Session:
     """One event loop. What it has not saved is lost with it, and is delivered again."""
 
     def __init__(
-        self, config: Config, look_up: LookUp, holder: str, is_stopping: Callable[[], bool]
+        self, config: Config, look_up: LookUp, lease: LeaseHolder, is_stopping: Callable[[], bool]
     ) -> None:
-        self._config, self._look_up, self._holder = config, look_up, holder
+        self._config, self._look_up, self._lease = config, look_up, lease
         self._is_stopping = is_stopping
         self._database = ThreadPoolExecutor(1, thread_name_prefix="webhooks-database")
         self._wake = asyncio.Event()
         self._channels: dict[str, Channel] = {}
         self._turns = Turns()
-        self._in_charge: bool | None = None
-        self._lease_ends = self._renew_at = self._look_at = 0.0
+        self._look_at = 0.0
         self._is_ending = False
 
     @functools.cached_property
@@ -125,7 +122,7 @@ class _Session:
 
     def _may_send(self) -> bool:
         """Return whether this worker has the lease for certain."""
-        return bool(self._in_charge) and not self._is_ending and time.monotonic() < self._lease_ends
+        return self._lease.is_certain and not self._is_ending
 
     def _collect(self) -> None:
         """Take what ended. An error of a task is an error of the worker."""
@@ -153,19 +150,12 @@ class _Session:
 
     async def _look(self) -> None:
         """Renew the lease, and look which endpoints have something waiting."""
-        now = time.monotonic()
-        self._look_at = now + LOOK_SECONDS
-        if now >= self._renew_at:
-            taken = await self._query(lambda: leases.take(LEASE, self._holder))
-            self._renew_at = now + RENEW_SECONDS
-            if taken:
-                # Before another worker may take it, by its clock or by ours.
-                self._lease_ends = now + leases.LEASE.total_seconds() - 1
-            is_usual = taken and self._in_charge is None
-            if taken != self._in_charge and not is_usual:
-                log.info("%s webhooks", "delivering" if taken else "standing by for")
-            self._in_charge = taken
-        found = await self._query(deliveries.waiting) if self._in_charge else {}
+        self._look_at = time.monotonic() + LOOK_SECONDS
+        was_held, is_held = self._lease.is_held, await self._query(self._lease.keep)
+        is_usual = is_held and was_held is None
+        if is_held != was_held and not is_usual:
+            log.info("%s webhooks", "delivering" if is_held else "standing by for")
+        found = await self._query(deliveries.waiting) if is_held else {}
         for endpoint_id, waiting in found.items():
             channel = self._channels.get(endpoint_id)
             if channel is not None and channel.saved != waiting.sequence:
@@ -236,8 +226,8 @@ class _Session:
         for channel in self._channels.values():
             channel.client.close()
         try:
-            if self._in_charge:
-                await self._query(lambda: leases.give_back(LEASE, self._holder))
+            if self._lease.is_held:
+                await self._query(self._lease.give_back)
         finally:
             await self._query(database.close)
             self._database.shutdown()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import time
 import traceback
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,7 +17,7 @@ from ticketing.backoff import Backoff
 from ticketing.config import Config, Smtp
 from ticketing.db.connection import UNAVAILABLE
 from ticketing.models.notifications import Mail
-from ticketing.services import leases
+from ticketing.services.leases import LeaseHolder
 from ticketing.services.mail import planning, recipients, texts
 from ticketing.services.mail.plain_text import plain
 from ticketing.services.notifications import mail_queue
@@ -29,7 +28,6 @@ LEASE = "mails"
 _BACKOFF = Backoff((timedelta(seconds=5), timedelta(seconds=15), timedelta(seconds=60)))
 """How long to wait after the server was unusable."""
 
-_RENEWED_EVERY = leases.LEASE.total_seconds() / 3
 _MOST_ERROR = 200
 _INTERRUPTIONS = 2
 """After so many mails in a row, the trouble is the server's."""
@@ -54,8 +52,7 @@ class Mailer:
         """`is_stopped` is asked before each mail."""
         self._config = config
         self._is_stopped = is_stopped
-        self._holder = uuid.uuid4().hex
-        self._leased_at: float | None = None
+        self._lease = LeaseHolder(LEASE)
         self._connection: Connection | None = None
         self._failures = 0
         self._interruptions = 0
@@ -68,7 +65,7 @@ class Mailer:
             return None
         try:
             mail_queue.drop_old()
-            while not self._is_stopped() and self._has_lease() and self._round(smtp):
+            while not self._is_stopped() and self._lease.keep() and self._round(smtp):
                 pass
         except Unusable as error:
             self._rest(error)
@@ -79,14 +76,14 @@ class Mailer:
 
     def leave(self) -> None:
         """Release the lease, so that another worker can continue at once."""
-        leases.give_back(LEASE, self._holder)
+        self._lease.give_back()
 
     def _round(self, smtp: Smtp) -> bool:
         """Plan some mails and send some. Return whether there was anything to do."""
         was_planned = planning.plan(self._config.keyring)
         due = mail_queue.due()
         for mail in due:
-            if self._is_stopped() or not self._has_lease():
+            if self._is_stopped() or not self._lease.keep():
                 return False
             letter = self._letter(mail, smtp)
             if letter is not None:
@@ -183,9 +180,3 @@ class Mailer:
         pause = _BACKOFF.pause(self._failures).total_seconds()
         self._rests_until = time.monotonic() + pause
         log.warning("the mail server is unusable: %s; next try in %.0f s", error, pause)
-
-    def _has_lease(self) -> bool:
-        now = time.monotonic()
-        if self._leased_at is None or now > self._leased_at + _RENEWED_EVERY:
-            self._leased_at = now if leases.take(LEASE, self._holder) else None
-        return self._leased_at is not None

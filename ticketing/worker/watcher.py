@@ -1,7 +1,6 @@
 """Watch one chain: check it, read new blocks, record payments, and settle orders."""
 
 import logging
-import uuid
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
@@ -14,7 +13,8 @@ from ticketing.chain.node import connect
 from ticketing.chain.registry import Chain
 from ticketing.chain.transfer_logs import Range
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.services import chains, counters, leases
+from ticketing.services import chains, counters
+from ticketing.services.leases import LeaseHolder
 from ticketing.services.orders import intents
 from ticketing.services.payments import (
     block_history,
@@ -49,18 +49,16 @@ class Watcher:
         """Watch a chain. `accept_reorganization`: it may go back beyond all stored blocks."""
         self.chain = chain
         self._accept_reorganization = accept_reorganization
-        self._lease = f"chain {chain.chain_id}"
-        self._holder = uuid.uuid4().hex
+        self._lease = LeaseHolder(f"chain {chain.chain_id}")
         self._node = connect(chain)
         self._balance_sweep = BalanceSweep(chain, self._node)
         self._checked = False
-        self._in_charge: bool | None = None
         self._looked_at: datetime | None = None
 
     @property
     def is_in_charge(self) -> bool:
         """Whether this worker had the lease at the last look."""
-        return bool(self._in_charge)
+        return bool(self._lease.is_held)
 
     def look_if_due(self) -> None:
         """Look if the chain has an open order, or if the last look was at least QUIET ago.
@@ -91,12 +89,12 @@ class Watcher:
         Only the worker with the lease does it. RpcError if the chain cannot be read.
         """
         cursor = chains.cursor(self.chain.chain_id)
-        if self._in_charge and cursor is not None:
+        if self.is_in_charge and cursor is not None:
             self._balance_sweep.run(cursor)
 
     def leave(self) -> None:
         """Release the lease, so that another worker can continue at once."""
-        leases.give_back(self._lease, self._holder)
+        self._lease.give_back()
 
     def _look(self) -> None:
         if not self._checked:
@@ -111,12 +109,11 @@ class Watcher:
 
     def _take_lease(self) -> bool:
         """Take or renew the lease, and log a change."""
-        taken = leases.take(self._lease, self._holder)
-        if taken != self._in_charge:
-            doing = "watching" if taken else "standing by for"
+        was_held, is_held = self._lease.is_held, self._lease.take()
+        if is_held != was_held:
+            doing = "watching" if is_held else "standing by for"
             log.info("%s chain %s", doing, self.chain.chain_id)
-            self._in_charge = taken
-        return taken
+        return is_held
 
     def _check(self) -> None:
         facts = self._node.token_facts(self.chain.token_address)
@@ -185,7 +182,7 @@ class Watcher:
             self._book(cursor, found)
             is_all = cursor == start and found.last == head
             cursor = found.last
-            if not leases.take(self._lease, self._holder):
+            if not self._take_lease():
                 raise CursorMoved(f"chain {chain.chain_id}: another worker has taken over")
             if not is_all:
                 log.info("chain %s: read to %s of %s", chain.chain_id, cursor.number, head.number)
