@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from ticketing.chain import address
+from ticketing.chain import abi, address
 from ticketing.chain.errors import RpcError
 from ticketing.chain.keccak import keccak256
 
@@ -171,7 +171,7 @@ def parse_word(raw: Any) -> int:
 
 
 def _parse_hash(raw: Any) -> str:
-    return f"0x{parse_word(raw):064x}"
+    return "0x" + abi.word(parse_word(raw)).hex()
 
 
 def _parse_topic_address(raw: Any) -> str:
@@ -193,7 +193,7 @@ def parse_string(raw: Any) -> str:
     try:
         data = bytes.fromhex(raw.removeprefix("0x"))
         if len(data) > 64:
-            length = int.from_bytes(data[32:64], "big")
+            length = abi.number_at(data, 32)
             data = data[64 : 64 + length]
         text = data.rstrip(b"\0").decode()
     except (AttributeError, ValueError):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ticketing.chain import address, secp256k1
+from ticketing.chain import abi, address, secp256k1
 from ticketing.chain.keccak import keccak256
 
 _DOMAIN_TYPE = keccak256(
@@ -29,8 +29,8 @@ class TokenDomain:
             _DOMAIN_TYPE
             + keccak256(self.name.encode())
             + keccak256(self.version.encode())
-            + _word(chain_id)
-            + _address_word(token_address)
+            + abi.word(chain_id)
+            + abi.address_word(token_address)
         )
 
 
@@ -49,11 +49,11 @@ class Authorization:
         """Return what its sender signs, for the token with this domain separator."""
         message = keccak256(
             _TRANSFER_TYPE
-            + _address_word(self.sender)
-            + _address_word(self.recipient)
-            + _word(self.value)
-            + _word(self.valid_after)
-            + _word(self.valid_before)
+            + abi.address_word(self.sender)
+            + abi.address_word(self.recipient)
+            + abi.word(self.value)
+            + abi.word(self.valid_after)
+            + abi.word(self.valid_before)
             + self.nonce
         )
         return keccak256(b"\x19\x01" + separator + message)
@@ -66,23 +66,15 @@ def signer(digest: bytes, signature: bytes) -> str:
     """
     if len(signature) != _SIGNATURE_BYTES or signature[-1] not in _RECOVERY_IDS:
         raise ValueError("not a signature of 65 bytes")
-    r, s = (int.from_bytes(part, "big") for part in (signature[:32], signature[32:64]))
+    r, s = abi.number_at(signature, 0), abi.number_at(signature, 32)
     if not (0 < r < secp256k1.N and 0 < s <= secp256k1.N // 2):
         raise ValueError("a number of the signature is out of range")
     # SEC 1, 4.1.6. An r above N - P, of which nobody knows a signature, is not tried.
     nonce_point = secp256k1.decompress(bytes([2 + signature[-1] - 27]) + signature[:32])
     inverse = pow(r, -1, secp256k1.N)
-    hashed = int.from_bytes(digest, "big")
+    hashed = abi.number_at(digest, 0)
     key = secp256k1.add_to_generator_multiple(
         -hashed * inverse % secp256k1.N,
         secp256k1.multiply(s * inverse, nonce_point),
     )
     return address.from_public_key(*key)
-
-
-def _word(number: int) -> bytes:
-    return number.to_bytes(32, "big")
-
-
-def _address_word(text: str) -> bytes:
-    return bytes.fromhex(text[2:].rjust(64, "0"))

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from ticketing.chain import abi
 from ticketing.chain.answers import Block, parse_block, parse_quantity
 from ticketing.chain.errors import RpcError
 from ticketing.chain.registry import LOCAL_CHAIN_ID, Chain
@@ -17,7 +18,7 @@ MINED_SECONDS = 10
 _FUNDED = 1
 """The index of the account that pays. `make run` gives it tokens."""
 
-_TRANSFER_SELECTOR = "0xa9059cbb"  # transfer(address,uint256)
+_TRANSFER = abi.selector("transfer(address,uint256)")
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class LocalNode:
 
     def send(self, token: str, to: str, atomic_amount: int) -> Sent:
         """Send tokens from the funded account. Return the transfer once it is mined."""
-        data = _TRANSFER_SELECTOR + word(to) + f"{atomic_amount:064x}"
+        data = _TRANSFER + (abi.address_word(to) + abi.word(atomic_amount)).hex()
         transaction = {"from": self.funded(), "to": token, "data": data}
         tx_hash = self.ask("eth_sendTransaction", transaction)
         deadline = time.monotonic() + MINED_SECONDS
@@ -71,8 +72,3 @@ class LocalNode:
                 return Sent(tx_hash, parse_quantity(receipt["blockNumber"]))
             time.sleep(0.05)
         raise RpcError(f"the node has not mined {tx_hash} in {MINED_SECONDS} seconds")
-
-
-def word(address: str) -> str:
-    """Return an address as the argument of a call: 32 bytes in hex."""
-    return address[2:].lower().rjust(64, "0")

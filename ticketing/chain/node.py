@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from ticketing.chain import multicall
+from ticketing.chain import abi, multicall
 from ticketing.chain.answers import (
     NOTHING,
     Block,
@@ -24,7 +24,6 @@ from ticketing.chain.block_headers import HEAD_CALL, blocks_of, header_call, rea
 from ticketing.chain.eip3009 import TokenDomain
 from ticketing.chain.endpoint import Call
 from ticketing.chain.errors import ChainMoved, RpcError, RpcRefused
-from ticketing.chain.keccak import keccak256
 from ticketing.chain.registry import Chain
 from ticketing.chain.rpc import CHAIN_ID_CALL, RpcClient
 from ticketing.chain.transfer_logs import Range, TransferReader
@@ -34,13 +33,13 @@ _CALLS_PER_MULTICALL = 500
 _LAG_BLOCKS = 128
 """A header missing this near to the head is not pruned: another node behind the URL lags."""
 
-_DECIMALS_CALL = "0x" + keccak256(b"decimals()")[:4].hex()
-_SYMBOL_CALL = "0x" + keccak256(b"symbol()")[:4].hex()
-_NAME_CALL = "0x" + keccak256(b"name()")[:4].hex()
-_VERSION_CALL = "0x" + keccak256(b"version()")[:4].hex()
-_SEPARATOR_CALL = "0x" + keccak256(b"DOMAIN_SEPARATOR()")[:4].hex()
-_STATE_SELECTOR = "0x" + keccak256(b"authorizationState(address,bytes32)")[:4].hex()
-_BALANCE_SELECTOR = "0x" + keccak256(b"balanceOf(address)")[:4].hex()
+_DECIMALS_CALL = abi.selector("decimals()")
+_SYMBOL_CALL = abi.selector("symbol()")
+_NAME_CALL = abi.selector("name()")
+_VERSION_CALL = abi.selector("version()")
+_SEPARATOR_CALL = abi.selector("DOMAIN_SEPARATOR()")
+_STATE_SELECTOR = abi.selector("authorizationState(address,bytes32)")
+_BALANCE_SELECTOR = abi.selector("balanceOf(address)")
 
 
 @dataclass
@@ -162,12 +161,12 @@ class Node:
             return None
         name, version, separator = found
         domain = TokenDomain(parse_string(name), parse_string(version))
-        expected = int.from_bytes(domain.separator(chain_id, token_address), "big")
+        expected = abi.number_at(domain.separator(chain_id, token_address), 0)
         return domain if parse_word(separator) == expected else None
 
     def is_authorization_used(self, token_address: str, sender: str, nonce: bytes) -> bool:
         """Return whether a signed transfer was submitted or canceled (EIP-3009)."""
-        data = _STATE_SELECTOR + sender[2:].lower().rjust(64, "0") + nonce.hex()
+        data = _STATE_SELECTOR + (abi.address_word(sender) + nonce).hex()
         (state,) = self._rpc.batch([_eth_call(token_address, data)])
         return parse_word(state) != 0
 
@@ -269,7 +268,7 @@ def connect(chain: Chain) -> Node:
 
 
 def _balance_data(holder: str) -> str:
-    return _BALANCE_SELECTOR + holder[2:].lower().rjust(64, "0")
+    return _BALANCE_SELECTOR + abi.address_word(holder).hex()
 
 
 def _eth_call(target: str, data: str, at: str = "latest") -> Call:

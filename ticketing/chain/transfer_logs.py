@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ticketing.chain import abi
 from ticketing.chain.answers import TRANSFER_TOPIC, Block, Log, Transfer, parse_logs
 from ticketing.chain.block_headers import blocks_of, header_call, read_block, read_header
 from ticketing.chain.endpoint import Call
@@ -175,4 +176,4 @@ def _check_asked_for(
 
 
 def _topic(recipient: str) -> str:
-    return "0x" + recipient[2:].rjust(64, "0")
+    return "0x" + abi.address_word(recipient).hex()

@@ -9,10 +9,10 @@ from datetime import datetime
 import click
 from flask.cli import AppGroup
 
-from ticketing.chain import units
+from ticketing.chain import abi, units
 from ticketing.chain.answers import NOTHING, TRANSFER_TOPIC, parse_word
 from ticketing.chain.errors import RpcRefused
-from ticketing.chain.local_node import LocalNode, word
+from ticketing.chain.local_node import LocalNode
 from ticketing.chain.registry import LOCAL_CHAIN_ID
 from ticketing.cli.base import command, config
 from ticketing.constants import MAX_SAFE_INTEGER, IntentStatus
@@ -20,7 +20,7 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.payments import refunds
 
 DEEPEST_REORG = 64
-_BALANCE_SELECTOR = "0x70a08231"  # balanceOf(address)
+_BALANCE_OF = abi.selector("balanceOf(address)")
 
 _OTHER_TOKEN = "0x" + "77" * 20
 _OTHER_TOKEN_CODE = (
@@ -146,7 +146,7 @@ def _can_go_back_to(node: LocalNode, number: int) -> bool:
     if number < 0:
         return False
     token = config().chains[LOCAL_CHAIN_ID].token_address
-    question = {"to": token, "data": _BALANCE_SELECTOR + word(node.funded())}
+    question = {"to": token, "data": _BALANCE_OF + abi.address_word(node.funded()).hex()}
     try:
         balance = node.ask("eth_call", question, hex(number))
     except RpcRefused:
