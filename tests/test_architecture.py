@@ -5,7 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from ticketing import errors
+from ticketing.services.x402 import errors as x402_errors
 
 ROOT = Path(__file__).parents[1]
 
@@ -147,14 +150,15 @@ def test_chain_code_and_errors_know_no_web_framework_and_no_database():
         assert not packages & {"flask", "flask_smorest", "werkzeug", "peewee", "marshmallow"}, path
 
 
-def test_every_error_is_in_the_tree_with_its_code():
-    lines = (line.split("── ")[1].split() for line in errors.__doc__.splitlines() if "── " in line)
+@pytest.mark.parametrize("module", [errors, x402_errors], ids=["errors", "x402"])
+def test_every_error_is_in_the_tree_with_its_code(module):
+    lines = (line.split("── ")[1].split() for line in module.__doc__.splitlines() if "── " in line)
     drawn = {name: code for name, *_, code in lines}
     raised = {
         name: getattr(each, "code", None) or str(each.status)
-        for name, each in vars(errors).items()
+        for name, each in vars(module).items()
         if isinstance(each, type) and issubclass(each, errors.TicketingError)
-        if each is not errors.TicketingError
+        if each is not errors.TicketingError and each.__module__.startswith(module.__name__)
     }
     assert drawn == raised
 

@@ -76,14 +76,6 @@ SOLD = (IntentStatus.CONFIRMED, IntentStatus.REVERSED)
 """The statuses in which an intent's stock counts as sold."""
 
 
-class SettlementState(StrEnum):
-    """What is known of a signed transfer: nothing yet, that it was paid, or that it was not."""
-
-    SETTLING = "settling"
-    SETTLED = "settled"
-    FAILED = "failed"
-
-
 class Flag(StrEnum):
     """Irregularities in the payment of an intent."""
 
@@ -266,15 +258,6 @@ UNDO_WITHIN = timedelta(minutes=10)
 
 HOLD_UNDER_PRESSURE = timedelta(minutes=5)
 """The longest hold of an order while orders hold more than half of the unsold tickets."""
-
-X402_HOLD = timedelta(minutes=5)
-"""The longest hold of an order that an x402 client makes."""
-
-X402_SHARE = 10
-"""Unpaid x402 orders hold at most one of so many seats of a ticket type."""
-
-X402_CALLS = 3
-"""How often the facilitator is asked to settle for one order."""
 
 PART_EXTENSION = timedelta(minutes=10)
 """How much longer an order is held, once, if at least half of its price arrived in time."""

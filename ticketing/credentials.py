@@ -21,7 +21,6 @@ _RANDOM_BITS, _RANDOM_LENGTH = 170, 34
 _CHECKSUM_LENGTH = 7
 
 CLIENT_SECRET_PREFIX = "cs_"
-_CLAIM_PREFIX, _CLAIM_DIGITS = "c_", 40
 _OFFER_PREFIX, _OFFER_DIGITS = "to_", 40
 _OFFER_SHAPE = re.compile(rf"{_OFFER_PREFIX}([{ids.ALPHABET}]{{26}})_[0-9a-f]{{{_OFFER_DIGITS}}}")
 _INVITATION_PREFIX, _INVITATION_DIGITS = "in_", 40
@@ -119,19 +118,6 @@ def client_secret(secret_key: str, intent_id: str) -> str:
 def is_client_secret(keyring: Keyring, intent_id: str, offered: str) -> bool:
     """Return whether `offered` is the client secret of this intent."""
     return same_as_any(offered, [client_secret(each, intent_id) for each in keyring.accepted])
-
-
-def x402_claim(secret_key: str, intent_id: str) -> str:
-    """Return the secret that proves an x402 payment to be the buyer's: `c_` and 160 bits in hex.
-
-    It is derived and never stored. Unlike the payment, it never appears on a chain.
-    """
-    return _CLAIM_PREFIX + keyed_digest(secret_key, "x402-claim", intent_id)[:_CLAIM_DIGITS]
-
-
-def is_x402_claim(keyring: Keyring, intent_id: str, offered: str) -> bool:
-    """Return whether `offered` is the claim of this intent."""
-    return same_as_any(offered, [x402_claim(each, intent_id) for each in keyring.accepted])
 
 
 def transfer_offer(secret_key: str, transfer_id: str) -> str:

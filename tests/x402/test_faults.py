@@ -9,12 +9,12 @@ from tests.support.factories import PRICE, worker_once
 from tests.support.relayer import held
 from tests.support.x402 import calldata, encoded, required
 from ticketing.backoff import Backoff
-from ticketing.chain import facilitator as client
 from ticketing.chain.errors import RpcSilent
 from ticketing.chain.node import Node
 from ticketing.errors import ChainUnavailable
 from ticketing.services import checkout, node_places
 from ticketing.services.x402 import claims, sales
+from ticketing.services.x402 import facilitator as client
 from tools import anvil
 
 pytestmark = pytest.mark.exhaustive

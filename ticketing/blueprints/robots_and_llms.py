@@ -4,6 +4,7 @@ from flask import Response
 
 from ticketing.limits import CallClass
 from ticketing.mcp import llms_txt
+from ticketing.services.x402 import for_agents
 from ticketing.web import auth, origin
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import config
@@ -25,8 +26,8 @@ blp = ApiBlueprint(
 def read_llms_txt() -> Response:
     """Read how an agent buys a ticket here."""
     origin.check_host()
-    has_x402 = any(chain.facilitator for chain in config().chains.values())
-    text = llms_txt.text(origin.origin(), has_x402=has_x402)
+    ways_to_pay = for_agents.sections(origin.origin(), config())
+    text = llms_txt.text(origin.origin(), ways_to_pay)
     return Response(text, content_type=_PLAIN)
 
 

@@ -15,37 +15,55 @@ from ticketing.errors import (
     CapacityChanged,
     ChainUnavailable,
     IntentReversed,
-    InvalidPayment,
     KeyRequired,
     NotFound,
     NotPayable,
-    OrderEnded,
     OverMaxAmount,
     SalesEnded,
     SalesNotStarted,
-    SignatureRequired,
     SoldOut,
     TooManyFree,
     TooManyOrders,
     TooMuchUnpaid,
+)
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.services.x402 import ordering, paying, payment_header
+from ticketing.services.x402.errors import (
+    InvalidPayment,
+    OrderEnded,
+    SignatureRequired,
     X402CallsUsed,
     X402NotEnabled,
     X402ShareHeld,
 )
-from ticketing.models.payment_intents import PaymentIntent
-from ticketing.services.x402 import ordering, paying, payment_header
 from ticketing.services.x402.ordering import Offer
 from ticketing.services.x402.sales import Sale
 from ticketing.web import cors, problems, secret_guards
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller_or_none, client, config, tenant_of_path
-from ticketing.web.idempotency import order_digests
+from ticketing.web.idempotency import key_digests
 
 PAYMENT, REQUIRED, RECEIPT = "PAYMENT-SIGNATURE", "PAYMENT-REQUIRED", "PAYMENT-RESPONSE"
+
+_HEADERS = {
+    "PAYMENT-REQUIRED": {
+        "description": (
+            "What to sign (x402, version 2): base64 of JSON. Echo `accepts[0]` as `accepted`: its"
+            " `extra.claim` proves that the payment is yours."
+        ),
+        "required": True,
+        "schema": {"type": "string"},
+    },
+    "PAYMENT-RESPONSE": {
+        "description": "The transaction that paid: base64 of JSON. A free order has none.",
+        "schema": {"type": "string"},
+    },
+}
 
 blp = ApiBlueprint(
     "x402",
     __name__,
+    response_headers=_HEADERS,
     url_prefix="/v1/x402/tenants/<tenant>",
     guard=secret_guards.Shopper(),
     description="Sell to x402 clients: they pay by a signed transfer, in one HTTP call.",
@@ -115,7 +133,7 @@ def order_by_x402(
     try:
         if header is None:
             sale = ordering.order(
-                tenant_of_path(), ticket_id, _wanted(body), order_digests(), config()
+                tenant_of_path(), ticket_id, _wanted(body), key_digests("x402-order-key"), config()
             )
         else:
             payment = payment_header.parse(header)

@@ -12,7 +12,7 @@ LOCAL_CHAIN_ID = 31337
 
 @dataclass(frozen=True)
 class Facilitator:
-    """The operator's x402 facilitator: it submits signed transfers, and pays their gas."""
+    """The operator's facilitator: it submits signed transfers (EIP-3009), and pays their gas."""
 
     url: str = field(repr=False)
     token: str | None = field(default=None, repr=False)

@@ -1,20 +1,18 @@
 """The errors that services raise, and the JSON body that every error response has (RFC 9457).
 
-No module here uses an HTTP library: `status` is only a number.
+No module here uses an HTTP library: `status` is only a number. Payment with a signed transfer has
+its own errors, below these: see ticketing/services/x402/errors.py.
 
 TicketingError
 ├── BadRequest                400  malformed_json
-│   └── InvalidPayment             invalid_payment
 ├── Unauthenticated           401  unauthenticated
 │   ├── InvalidCredentials         invalid_credentials
 │   └── KeyRequired                key_required
 ├── PaymentRequired           402  payment_required
-│   └── SignatureRequired          payment_required
 ├── Forbidden                 403
 │   ├── InsufficientRole           insufficient_role
 │   └── WrongTenant                wrong_tenant
 ├── NotFound                  404  not_found
-│   └── X402NotEnabled             x402_not_enabled
 ├── Conflict                  409
 │   ├── SlugTaken                  slug_taken
 │   ├── SlugFixed                  slug_fixed
@@ -33,8 +31,6 @@ TicketingError
 │   ├── AboveMaximum               above_maximum
 │   ├── OverMaxAmount              over_max_amount
 │   ├── NotPayable                 not_payable
-│   ├── X402ShareHeld              x402_share_held
-│   ├── X402CallsUsed              x402_calls_used
 │   ├── WalletInUse                wallet_in_use
 │   ├── IntentCanceled             intent_canceled
 │   ├── IntentReversed             intent_reversed
@@ -53,7 +49,6 @@ TicketingError
 │   └── SaleCanceled               sale_canceled
 ├── Gone                      410
 │   ├── IntentExpired              intent_expired
-│   ├── OrderEnded                 order_ended
 │   ├── OfferEnded                 offer_ended
 │   ├── InvitationEnded            invitation_ended
 │   └── FeedPositionGone           feed_position_gone

@@ -46,13 +46,6 @@ class BadRequest(TicketingError):
     detail = "The body is not valid JSON."
 
 
-class InvalidPayment(BadRequest):
-    """The x402 payment cannot be parsed, or it is for no order here. It does not say which."""
-
-    code = "invalid_payment"
-    detail = "PAYMENT-SIGNATURE is not a valid x402 payment for an order of this ticket type."
-
-
 class Unauthenticated(TicketingError):
     """The request has no valid credential."""
 
@@ -85,14 +78,6 @@ class PaymentRequired(TicketingError):
     detail = "The payment address has not received the full amount yet."
 
 
-class SignatureRequired(PaymentRequired):
-    """An x402 client must sign a payment. `requirements` is the content of PAYMENT-REQUIRED."""
-
-    def __init__(self, requirements: Mapping[str, Any], **extensions: Any) -> None:
-        super().__init__(requirements["error"], **extensions)
-        self.requirements = requirements
-
-
 class Forbidden(TicketingError):
     """The credential is valid, but does not allow this request."""
 
@@ -123,13 +108,6 @@ class NotFound(TicketingError):
     detail = "This resource does not exist."
 
 
-class X402NotEnabled(NotFound):
-    """The operator has named no facilitator for the chain of the ticket type."""
-
-    code = "x402_not_enabled"
-    detail = "This ticket type cannot be bought with x402 here. Order it by preflight."
-
-
 class Conflict(TicketingError):
     """The request is valid, but conflicts with the current state."""
 
@@ -149,13 +127,6 @@ class IntentExpired(Gone):
 
     code = "intent_expired"
     detail = "This intent was not paid in time."
-
-
-class OrderEnded(Gone):
-    """The order that an x402 payment is for has expired or was canceled."""
-
-    code = "order_ended"
-    detail = "This order has ended. Send the request without PAYMENT-SIGNATURE for a new one."
 
 
 class OfferEnded(Gone):

@@ -124,21 +124,6 @@ class NotPayable(Conflict):
     detail = "This ticket type cannot be paid for at the moment."
 
 
-class X402ShareHeld(Conflict):
-    """Unpaid x402 orders hold as many seats of the ticket type as they may."""
-
-    code = "x402_share_held"
-    detail = "Unpaid x402 orders hold too many seats of this ticket type. Retry, or use preflight."
-    retry_after = 60
-
-
-class X402CallsUsed(Conflict):
-    """The facilitator was asked as often as it may be for one order."""
-
-    code = "x402_calls_used"
-    detail = "Too many payments of this order were refused. Pay it by a transfer, or order again."
-
-
 class WalletInUse(Conflict):
     """The account has other uses. Its other income would count as payments for orders."""
 

@@ -18,14 +18,12 @@ from ticketing.errors import (
     PaymentRequired,
 )
 from ticketing.limits import CallClass
-from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.tenants import Tenant
 from ticketing.services import admission_views, checkout
 from ticketing.services.access import tenants
 from ticketing.services.catalog import public_listing
 from ticketing.services.checkout import Order
 from ticketing.services.orders import holders, intents
-from ticketing.services.x402 import requirements
+from ticketing.services.x402 import for_agents
 from ticketing.web import idempotency, origin, rate_limit
 from ticketing.web.context import client, config, page_request
 
@@ -92,7 +90,8 @@ def order_ticket(arguments: Arguments) -> Result:
     intent_id = place() if key is None else idempotency.once_for_content(key, content, place)
     intent = intents.read(tenant.id, intent_id)
     intent.client_secret = credentials.client_secret(config().keyring.current, intent_id)
-    return _dumped(NewIntentSchema, intent) | _x402(tenant, intent)
+    more = for_agents.links(origin.origin(), tenant, intent, config())
+    return _dumped(NewIntentSchema, intent) | more
 
 
 def order_status(arguments: Arguments) -> Result:
@@ -136,14 +135,6 @@ def _open_order(arguments: Arguments) -> None:
         rate_limit.count_also(CallClass.CHECKOUT)
         raise NotFound("This intent does not exist.")
     rate_limit.count_also(CallClass.ORDER, intent_id)
-
-
-def _x402(tenant: Tenant, intent: PaymentIntent) -> Result:
-    """Return where an x402 client orders and pays in one call, if the chain has a facilitator."""
-    chain = None if intent.chain_id is None else config().chains.get(intent.chain_id)
-    if chain is None or chain.facilitator is None:
-        return {}
-    return {"x402_url": origin.origin() + requirements.path(tenant, intent.ticket_type_id)}
 
 
 def _dumped(schema: Any, found: Any) -> Result:

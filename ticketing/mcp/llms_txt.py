@@ -1,5 +1,7 @@
 """The text of /llms.txt (llmstxt.org): how an agent buys a ticket here, made from the code."""
 
+from collections.abc import Sequence
+
 from ticketing.constants import CURRENCY, LATE_PAYMENT, MICRO_UNIT_DECIMALS
 from ticketing.errors import (
     AboveMaximum,
@@ -28,7 +30,6 @@ from ticketing.errors import (
 )
 from ticketing.mcp.versions import VERSIONS
 from ticketing.services.idempotency import KEPT_FOR
-from ticketing.services.x402.requirements import PATH, SPEND_LIMIT
 from ticketing.web.idempotency import HEADER, MIN_ANONYMOUS_LENGTH
 
 ERRORS: tuple[type[TicketingError], ...] = (
@@ -61,11 +62,9 @@ _EXAMPLE = 25
 _HOUR_SECONDS = 3600
 
 
-def text(origin: str, *, has_x402: bool) -> str:
-    """Return the text, with the addresses of this service."""
-    parts = [_about(origin), _purchase(origin), _rules()]
-    if has_x402:
-        parts.append(_x402(origin))
+def text(origin: str, ways_to_pay: Sequence[str]) -> str:
+    """Return the text, with the addresses of this service. `ways_to_pay`: further sections."""
+    parts = [_about(origin), _purchase(origin), _rules(), *ways_to_pay]
     return "\n".join([*parts, _errors(), _links(origin)])
 
 
@@ -130,25 +129,6 @@ def _rules() -> str:
 - Refunds: the service never sends money. The organizer does, to the address that the buyer states
   with `POST .../intents/$INTENT/refund-address`.
 - Who has `client_secret` or the `code` of a ticket can use it. Keep both secret.
-"""
-
-
-def _x402(origin: str) -> str:
-    return f"""\
-## Pay with x402
-
-An x402 client (version 2, scheme `exact`) orders and pays with one call:
-`POST {origin}{PATH}`.
-GET of the same path returns the price.
-
-```js
-import {{ wrapFetchWithPayment }} from "@x402/fetch";
-const buy = wrapFetchWithPayment(fetch, client);  // {SPEND_LIMIT}
-await buy("{origin}{PATH.format(tenant="$TENANT", ticket_id="$TICKET")}", {{
-  method: "POST", headers: {{"Content-Type": "application/json"}}, body: '{{"quantity": 1}}' }});
-```
-
-Clients refuse what costs more than their spend limit: the default is $1.
 """
 
 

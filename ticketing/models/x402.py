@@ -1,10 +1,19 @@
 """Signed transfers of x402 clients, and what became of them."""
 
+from enum import StrEnum
+
 from peewee import BigIntegerField, CompositeKey, ForeignKeyField, IntegerField, TextField
 
-from ticketing.constants import SettlementState
 from ticketing.models.base import BaseModel, UtcDateTimeField, literal
 from ticketing.models.payment_intents import PaymentIntent
+
+
+class SettlementState(StrEnum):
+    """What is known of a signed transfer: nothing yet, that it was paid, or that it was not."""
+
+    SETTLING = "settling"
+    SETTLED = "settled"
+    FAILED = "failed"
 
 
 class X402Settlement(BaseModel):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -14,7 +14,6 @@ from ticketing.config import Config
 from ticketing.constants import (
     CURRENCY,
     HOLD_UNDER_PRESSURE,
-    X402_HOLD,
     IntentStatus,
     Publication,
 )
@@ -40,7 +39,7 @@ from ticketing.models.prepared import prepared_insert
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import admission_views, chains, node_places, wallets
 from ticketing.services.notifications import facts, feed
-from ticketing.services.orders import client_limits, intents, offers, x402_share
+from ticketing.services.orders import client_limits, intents, offers
 from ticketing.services.orders.offers import Held
 from ticketing.services.payments import booking, chain_view, settlement
 
@@ -57,12 +56,25 @@ _SETTLED = (IntentStatus.CONFIRMED, IntentStatus.CANCELED, IntentStatus.EXPIRED)
 
 
 @dataclass(frozen=True)
+class Channel:
+    """Where orders come from, if that makes a difference. The caller says which.
+
+    No order is held longer than `longest_hold`. `check` gets what an order would hold and its
+    quantity, with the ticket type's row locked, and raises an error if that is too much. `marks`
+    are columns of the intent.
+    """
+
+    longest_hold: timedelta
+    check: Callable[[Held, int], None]
+    marks: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Order:
     """The order of a buyer. `max_amount` is the highest total they accept, in micro-units.
 
     `client`: digests of the client's networks, from narrow to wide, for order limits. Empty if the
-    request has a credential: then no order limits apply. `x402`: an x402 client made the order,
-    and `idempotency_digest` is of its Idempotency-Key.
+    request has a credential: then no order limits apply. `channel` is None for a person's order.
     """
 
     event_id: str
@@ -73,8 +85,7 @@ class Order:
     client: Sequence[str] = ()
     buyer_email: str | None = None
     buyer_name: str | None = None
-    x402: bool = False
-    idempotency_digest: str | None = None
+    channel: Channel | None = None
 
 
 @dataclass(frozen=True)
@@ -111,7 +122,7 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
 
     NotFound if the event or ticket type is not public. Invalid if the ticket type is on another
     chain. SoldOut, SalesNotStarted, SalesEnded, BelowMinimum, AboveMaximum, OverMaxAmount,
-    NotPayable, X402ShareHeld. KeyRequired. TooMuchUnpaid, TooManyOrders, TooManyFree.
+    NotPayable. KeyRequired. TooMuchUnpaid, TooManyOrders, TooManyFree. What the channel raises.
     """
     offer = offers.find(tenant_reference, order.event_id, order.ticket_id)
     _check_order(offer, order)
@@ -126,8 +137,8 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
         held = offers.hold(offer, known, order.quantity)
         # Price, chain or sales may have changed in the meantime. Check the locked row again.
         _check_order(held.ticket_type, order)
-        if order.x402:
-            x402_share.check(held, order.quantity)
+        if order.channel is not None:
+            order.channel.check(held, order.quantity)
         intent = _issue(held, order, config)
     intents.add_payment_details([intent])
     intent.client_secret = credentials.client_secret(config.keyring.current, intent.id)
@@ -234,12 +245,11 @@ def _issue(held: Held, order: Order, config: Config) -> PaymentIntent:
         held_by_site=order.client[1] if len(order.client) > 1 else None,
         buyer_email=order.buyer_email,
         buyer_name=order.buyer_name,
-        x402=order.x402,
-        idempotency_digest=order.idempotency_digest,
         created_at=clock.now(),
         hold_until=deadline,
         expires_at=deadline,
         **payment,
+        **(order.channel.marks if order.channel else {}),
     )
     _insert(intent)
     feed.record(intent.tenant_id, *facts.intent_created(intent))
@@ -254,7 +264,7 @@ def _hold_of(held: Held, order: Order, config: Config) -> timedelta:
     """
     is_short = bool(order.client) and held.is_under_pressure(order.quantity)
     hold = min(config.hold, HOLD_UNDER_PRESSURE) if is_short else config.hold
-    return min(hold, X402_HOLD) if order.x402 else hold
+    return hold if order.channel is None else min(hold, order.channel.longest_hold)
 
 
 def _payment_terms(

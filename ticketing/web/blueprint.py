@@ -1,6 +1,7 @@
 """The blueprint of every JSON surface: with a guard, strict parsing and documented errors."""
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from flask import Response, jsonify, request
@@ -49,14 +50,24 @@ class ApiBlueprint(Blueprint):
     """A blueprint that requires a guard.
 
     It adds to flask-smorest's decorators: examples from the schemas, and documentation of the
-    guard and of the errors in `raises`.
+    guard and of the errors in `raises`. `response_headers`: OpenAPI descriptions of headers that
+    only this surface sends.
     """
 
     ARGUMENTS_PARSER = StrictParser()
 
-    def __init__(self, name: str, import_name: str, *, guard: Guard, **options: Any) -> None:
+    def __init__(
+        self,
+        name: str,
+        import_name: str,
+        *,
+        guard: Guard,
+        response_headers: Mapping[str, Any] = MappingProxyType({}),
+        **options: Any,
+    ) -> None:
         super().__init__(name, import_name, **options)
         self.guard = guard
+        self.response_headers = response_headers
         self.before_request(self._check)
 
     def route(self, rule: str, **options: Any) -> Callable[[View], View]:

@@ -4,7 +4,7 @@ from flask import Blueprint, Response, request
 
 ALLOWED_HEADERS = (
     "Authorization, Content-Type, Idempotency-Key, If-None-Match, X-Request-ID,"
-    # x402 clients in browsers send the last of these as a request header.
+    # Clients in browsers that pay by a header send the last of these as a request header.
     " PAYMENT-SIGNATURE, Access-Control-Expose-Headers"
 )
 EXPOSED_HEADERS = (

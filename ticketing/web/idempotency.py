@@ -117,8 +117,8 @@ def _once(
         raise
 
 
-def order_digests() -> list[str]:
-    """Return the digests of the Idempotency-Key that an order keeps, one for each SECRET_KEY.
+def key_digests(purpose: str) -> list[str]:
+    """Return digests of the Idempotency-Key for one purpose, one for each SECRET_KEY.
 
     The current one is first. Empty if the request has no key. Invalid for a malformed key.
     """
@@ -128,7 +128,7 @@ def order_digests() -> list[str]:
     caller = caller_or_none()
     name = f"{caller.credential_id if caller else 'anonymous'}\n{_parse(header)}"
     accepted = config().keyring.accepted
-    return [credentials.keyed_digest(each, "x402-order-key", name) for each in accepted]
+    return [credentials.keyed_digest(each, purpose, name) for each in accepted]
 
 
 def _claim_in_time(claims: Sequence[Claim]) -> Answer | None:

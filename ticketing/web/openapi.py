@@ -67,18 +67,6 @@ _HEADERS: dict[str, dict[str, Any]] = {
         "required": True,
         "schema": {"type": "string"},
     },
-    "PAYMENT-REQUIRED": {
-        "description": (
-            "What to sign (x402, version 2): base64 of JSON. Echo `accepts[0]` as `accepted`: its"
-            " `extra.claim` proves that the payment is yours."
-        ),
-        "required": True,
-        "schema": {"type": "string"},
-    },
-    "PAYMENT-RESPONSE": {
-        "description": "The transaction that paid: base64 of JSON. A free order has none.",
-        "schema": {"type": "string"},
-    },
 }
 
 
@@ -177,16 +165,20 @@ class _Document:
             api = _new_api()
             for blueprint in self._blueprints:
                 api.register_blueprint(blueprint)
-            self._text = json.dumps(_completed(api.spec.to_dict()), separators=(",", ":"))
+            headers = dict(_HEADERS)
+            for blueprint in self._blueprints:
+                headers |= blueprint.response_headers
+            document = _completed(api.spec.to_dict(), headers)
+            self._text = json.dumps(document, separators=(",", ":"))
         return Response(self._text, content_type="application/json")
 
 
-def _completed(generated: dict[str, Any]) -> dict[str, Any]:
+def _completed(generated: dict[str, Any], headers: dict[str, Any]) -> dict[str, Any]:
     """Return the document with changes for which the generator has no option."""
     document = copy.deepcopy(generated)
     for tag in document["tags"]:
         tag["name"] = _title(tag["name"])
-    document["components"]["headers"] = _HEADERS
+    document["components"]["headers"] = headers
     for schema in document["components"]["schemas"].values():
         _drop_null_defaults(schema)
     for item in document["paths"].values():

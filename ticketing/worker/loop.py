@@ -20,7 +20,7 @@ from ticketing.services.notifications import (
 )
 from ticketing.services.payments import settlement
 from ticketing.services.payments.booking import CursorMoved
-from ticketing.services.x402 import continuing
+from ticketing.worker.chain_tasks import CHAIN_TASKS
 from ticketing.worker.delivering import Delivering
 from ticketing.worker.mailing import Mailer
 from ticketing.worker.watcher import ChainRefused, Watcher
@@ -59,7 +59,8 @@ def look_once(config: Config, *, accept_reorganization: bool = False) -> list[st
         try:
             watcher.look()
             watcher.sweep()
-            continuing.go_on(chain, config)
+            for _, task in CHAIN_TASKS:
+                task(chain, config)
             if accept_reorganization and not watcher.is_in_charge:
                 troubles.append(f"another worker watches chain {chain.chain_id}: stop it first")
         except (ChainRefused, CursorMoved) as error:
@@ -105,9 +106,9 @@ class Worker:
             chain_id = watcher.chain.chain_id
             tasks.append((f"chain {chain_id}", watcher.look_if_due, pause))
             tasks.append((f"sweep of chain {chain_id}", watcher.sweep, pause))
-            # A facilitator that hangs delays no look at the chain.
-            x402 = partial(continuing.go_on, watcher.chain, self._config)
-            tasks.append((f"x402 of chain {chain_id}", x402, soon))
+            for name, act in CHAIN_TASKS:
+                of_chain = partial(act, watcher.chain, self._config)
+                tasks.append((f"{name} of chain {chain_id}", of_chain, soon))
         threads = [threading.Thread(target=self._repeat, args=task, name=task[0]) for task in tasks]
         for thread in threads:
             thread.start()

@@ -123,7 +123,7 @@ class Watcher:
             raise ChainRefused(f"chain {self.chain.chain_id} is refused: {refusal}")
 
     def _domain(self) -> TokenDomain | None:
-        """Return what messages for the token are signed with. Only x402 needs it."""
+        """Return what messages for the token are signed with. Only a facilitator needs it."""
         if self.chain.facilitator is None:
             return None
         domain = self._node.token_domain(self.chain.chain_id, self.chain.token_address)

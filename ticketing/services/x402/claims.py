@@ -13,18 +13,21 @@ from typing import Any
 from ticketing import clock
 from ticketing.backoff import Backoff
 from ticketing.chain.eip3009 import Authorization
-from ticketing.constants import X402_CALLS, IntentStatus, SettlementState
+from ticketing.constants import IntentStatus
 from ticketing.db.connection import one_at_a_time, write_transaction
-from ticketing.errors import InvalidPayment, X402CallsUsed
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.x402 import SETTLING, X402Settlement
+from ticketing.models.x402 import SETTLING, SettlementState, X402Settlement
 from ticketing.services.payments import settlement
+from ticketing.services.x402.errors import InvalidPayment, X402CallsUsed
 
 CLAIM = timedelta(seconds=40)
 """How long a claim lasts: longer than a call of the facilitator and a look at the chain."""
 
 BACKOFF = Backoff(tuple(timedelta(seconds=each) for each in (5, 15, 45, 15)))
 """How long the worker waits after no call without an outcome, after one, and so on."""
+
+CALLS = 3
+"""How often the facilitator is asked to settle for one order."""
 
 _AT_ONCE = 20
 
@@ -72,7 +75,7 @@ def claim(
         if any(row.state == SettlementState.SETTLING for row in rows):
             is_left = known is not None and calls > known.calls and take(known, calls=calls)
             return known if is_left else None
-        if sum(row.calls for row in rows) >= X402_CALLS:
+        if sum(row.calls for row in rows) >= CALLS:
             raise X402CallsUsed(intent=intent)
         row = known or X402Settlement(
             chain_id=terms.chain_id,
@@ -116,7 +119,7 @@ def count_call(row: X402Settlement) -> bool:
     with write_transaction():
         settlement.lock([row.intent_id])
         rows = X402Settlement.select().where(X402Settlement.intent == row.intent_id)
-        if sum(each.calls for each in rows) >= X402_CALLS:
+        if sum(each.calls for each in rows) >= CALLS:
             return False
         _update(row, calls=X402Settlement.calls + 1).execute()
         row.calls += 1

@@ -9,14 +9,15 @@ from typing import Any
 from ticketing.config import Config
 from ticketing.constants import CURRENCY
 from ticketing.db.connection import one_at_a_time, write_transaction
-from ticketing.errors import KeyReused, X402NotEnabled
+from ticketing.errors import KeyReused
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import checkout
 from ticketing.services.checkout import Order
 from ticketing.services.orders import offers
-from ticketing.services.x402 import requirements, sales
+from ticketing.services.x402 import requirements, sales, share
+from ticketing.services.x402.errors import X402NotEnabled
 from ticketing.services.x402.requirements import Market
 from ticketing.services.x402.sales import Sale
 
@@ -104,8 +105,7 @@ def _new(
         made = Order(
             event_id=found.event_id,
             ticket_id=ticket_id,
-            x402=True,
-            idempotency_digest=digest,
+            channel=share.channel(digest),
             **wanted,
         )
         intent = checkout.preflight(tenant.id, made, config)
@@ -124,6 +124,6 @@ def _present(intent: PaymentIntent, config: Config) -> Sale:
 def _market_of(found: TicketType, config: Config) -> Market | None:
     if found.chain_id is not None:
         return requirements.market_of(found.chain_id, config)
-    if not any(chain.facilitator for chain in config.chains.values()):
+    if not requirements.is_enabled(config):
         raise X402NotEnabled
     return None

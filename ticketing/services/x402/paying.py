@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from ticketing import credentials
 from ticketing.chain.eip3009 import signer
 from ticketing.chain.errors import RpcError
-from ticketing.chain.facilitator import Outcome, Verdict
 from ticketing.chain.node import connect
 from ticketing.config import Config
-from ticketing.constants import IntentStatus, SettlementState
-from ticketing.errors import ChainUnavailable, InvalidPayment, NodesBusy, OrderEnded
+from ticketing.constants import IntentStatus
+from ticketing.errors import ChainUnavailable, NodesBusy
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
-from ticketing.models.x402 import X402Settlement
+from ticketing.models.x402 import SettlementState, X402Settlement
 from ticketing.services import node_places
-from ticketing.services.x402 import claims, requirements, sales, settling
+from ticketing.services.x402 import claims, order_claim, requirements, sales, settling
+from ticketing.services.x402.errors import InvalidPayment, OrderEnded
+from ticketing.services.x402.facilitator import Outcome, Verdict
 from ticketing.services.x402.payment_header import Payment
 from ticketing.services.x402.requirements import Market
 from ticketing.services.x402.sales import Sale
@@ -54,7 +54,7 @@ def _order_of(tenant: Tenant, ticket_id: str, payment: Payment, config: Config) 
     """Return the order that a payment is for. InvalidPayment, whatever does not match."""
     intent = sales.order_at(tenant, payment.authorization.recipient)
     intent_id = _NO_INTENT if intent is None else intent.id
-    is_claimed = credentials.is_x402_claim(config.keyring, intent_id, payment.claim)
+    is_claimed = order_claim.is_claim(config.keyring, intent_id, payment.claim)
     if intent is None or intent.ticket_type_id != ticket_id or not is_claimed:
         raise InvalidPayment
     return intent

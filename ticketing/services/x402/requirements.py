@@ -12,12 +12,12 @@ from ticketing.chain import units
 from ticketing.chain.eip3009 import TokenDomain
 from ticketing.chain.registry import Chain
 from ticketing.config import Config
-from ticketing.constants import X402_HOLD
-from ticketing.errors import OrderEnded, SignatureRequired, X402NotEnabled
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.services import chains
 from ticketing.services.orders import intents
+from ticketing.services.x402 import order_claim, share
+from ticketing.services.x402.errors import OrderEnded, SignatureRequired, X402NotEnabled
 from ticketing.services.x402.payment_header import SCHEME, VERSION
 
 PATH = "/v1/x402/tenants/{tenant}/tickets/{ticket_id}/orders"
@@ -56,6 +56,11 @@ def path(tenant: Tenant, ticket_id: str) -> str:
     return PATH.format(tenant=tenant.slug, ticket_id=ticket_id)
 
 
+def is_enabled(config: Config) -> bool:
+    """Return whether x402 clients can pay on any chain."""
+    return any(chain.facilitator for chain in config.chains.values())
+
+
 def market_of(chain_id: int, config: Config) -> Market:
     """Return the market of a chain. X402NotEnabled without a facilitator or a suitable token."""
     chain, known = config.chains.get(chain_id), chains.states()
@@ -89,7 +94,7 @@ def public(intent: PaymentIntent, market: Market, atomic_amount: int) -> dict[st
         "amount": str(atomic_amount),
         "asset": intent.terms.token_address,
         "payTo": intent.terms.address,
-        "maxTimeoutSeconds": max(1, min(int(X402_HOLD.total_seconds()), seconds)),
+        "maxTimeoutSeconds": max(1, min(int(share.HOLD.total_seconds()), seconds)),
         "extra": {"name": market.domain.name, "version": market.domain.version},
     }
 
@@ -117,7 +122,7 @@ def asking(
         raise OrderEnded(intent=intent)
     price = formats.amount(intent.amount_due, intent.currency)
     accepted = public(intent, market, amount_of(intent))
-    accepted["extra"]["claim"] = credentials.x402_claim(config.keyring.current, intent.id)
+    accepted["extra"]["claim"] = order_claim.claim(config.keyring.current, intent.id)
     error = reason or "PAYMENT-SIGNATURE header is required."
     return SignatureRequired(
         {

@@ -5,16 +5,15 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from ticketing.chain import facilitator
 from ticketing.chain.errors import RpcError
-from ticketing.chain.facilitator import Outcome, Verdict
 from ticketing.chain.node import Node, connect
 from ticketing.chain.registry import Chain, Facilitator
 from ticketing.config import Config
-from ticketing.constants import IntentStatus, SettlementState
+from ticketing.constants import IntentStatus
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.x402 import X402Settlement
-from ticketing.services.x402 import claims, requirements
+from ticketing.models.x402 import SettlementState, X402Settlement
+from ticketing.services.x402 import claims, facilitator, requirements
+from ticketing.services.x402.facilitator import Outcome, Verdict
 from ticketing.services.x402.payment_header import VERSION
 from ticketing.services.x402.requirements import Market
 

@@ -1,16 +1,23 @@
-"""Limit the seats that unpaid x402 orders hold: they are made without a person."""
+"""How orders of x402 clients are held: a short time, and only a share of the seats."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from peewee import SQL, ModelSelect, fn
 
-from ticketing.constants import X402_SHARE
-from ticketing.errors import X402ShareHeld
 from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.models.prepared import Prepared
+from ticketing.services.checkout import Channel
 from ticketing.services.orders.offers import Held
+from ticketing.services.x402.errors import X402ShareHeld
+
+HOLD = timedelta(minutes=5)
+"""The longest hold of an order that an x402 client makes."""
+
+SHARE = 10
+"""Unpaid x402 orders hold at most one of so many seats of a ticket type."""
 
 # SQLite uses the partial index only with its own condition.
 _BY_X402 = PaymentIntent.x402 == SQL("TRUE")
@@ -37,5 +44,11 @@ def check(held: Held, quantity: int) -> None:
     if not limits:
         return
     ((unpaid,),) = _unpaid.tuples(ticket_type_id=held.ticket_type.id)
-    if (unpaid or 0) + quantity > max(1, min(limits) // X402_SHARE):
+    if (unpaid or 0) + quantity > max(1, min(limits) // SHARE):
         raise X402ShareHeld
+
+
+def channel(idempotency_digest: str | None) -> Channel:
+    """Return what an order of an x402 client tells the checkout. The digest: of its key, if any."""
+    marks = {"x402": True, "idempotency_digest": idempotency_digest}
+    return Channel(longest_hold=HOLD, check=check, marks=marks)

@@ -1,0 +1,39 @@
+"""What llms.txt and MCP say about x402: a section, and the URL of an order."""
+
+from ticketing.config import Config
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.tenants import Tenant
+from ticketing.services.x402 import requirements
+from ticketing.services.x402.requirements import PATH, SPEND_LIMIT
+
+
+def links(origin: str, tenant: Tenant, intent: PaymentIntent, config: Config) -> dict[str, str]:
+    """Return where an x402 client orders and pays in one call, if the chain has a facilitator."""
+    chain = None if intent.chain_id is None else config.chains.get(intent.chain_id)
+    if chain is None or chain.facilitator is None:
+        return {}
+    return {"x402_url": origin + requirements.path(tenant, intent.ticket_type_id)}
+
+
+def sections(origin: str, config: Config) -> list[str]:
+    """Return the section of llms.txt, if any chain has a facilitator."""
+    return [_section(origin)] if requirements.is_enabled(config) else []
+
+
+def _section(origin: str) -> str:
+    return f"""\
+## Pay with x402
+
+An x402 client (version 2, scheme `exact`) orders and pays with one call:
+`POST {origin}{PATH}`.
+GET of the same path returns the price.
+
+```js
+import {{ wrapFetchWithPayment }} from "@x402/fetch";
+const buy = wrapFetchWithPayment(fetch, client);  // {SPEND_LIMIT}
+await buy("{origin}{PATH.format(tenant="$TENANT", ticket_id="$TICKET")}", {{
+  method: "POST", headers: {{"Content-Type": "application/json"}}, body: '{{"quantity": 1}}' }});
+```
+
+Clients refuse what costs more than their spend limit: the default is $1.
+"""

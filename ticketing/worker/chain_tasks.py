@@ -1,0 +1,10 @@
+"""The tasks that the worker does for each chain, besides to watch it."""
+
+from collections.abc import Callable
+
+from ticketing.chain.registry import Chain
+from ticketing.config import Config
+from ticketing.services.x402 import continuing
+
+CHAIN_TASKS: tuple[tuple[str, Callable[[Chain, Config], None]], ...] = (("x402", continuing.go_on),)
+"""The name of each, and its function. It may raise RpcError. Each chain has a thread for each."""
