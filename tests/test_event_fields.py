@@ -18,7 +18,7 @@ from tests.support.console import sign_in
 from tests.support.databases import only_once
 from tests.support.factories import Organizer, worker_once
 from tests.support.mail_server import MailServer
-from tests.support.mails import SENDER, text_of
+from tests.support.mails import SENDER, html_of, text_of
 from tests.support.mcp import call
 from ticketing import formats
 from ticketing.models.events import Event
@@ -134,7 +134,15 @@ def mail(shown):
     """Return the mail to a buyer of a free ticket."""
     shown.organizer.buyer(shown.ticket, buyer={"email": "ada@example.org"}).purchase()
     worker_once(shown.organizer.app)
-    return text_of(shown.server.only())
+    return shown.server.only()
+
+
+def mail_text(shown):
+    return text_of(mail(shown))
+
+
+def mail_html(shown):
+    return html_of(mail(shown))
 
 
 def in_api(at):
@@ -171,16 +179,22 @@ SURFACES = {
     ),
     "the tool of MCP": Surface(mcp_tool, in_api, exceptions=INTERNAL),
     "the public API": Surface(public_api, in_api, exceptions=INTERNAL),
-    "the mail to a buyer": Surface(
-        mail,
-        lambda at: formats.moment(at, ZONE),
-        exceptions={
-            **INTERNAL,
-            **RULES_OF_TICKETS,
-            "description": "the mail has a link to the event's page",
-        },
-        words={"type": "Online: the link to join is on the page of your ticket."},
-    ),
+    **{
+        name: Surface(
+            read,
+            lambda at: formats.moment(at, ZONE),
+            exceptions={
+                **INTERNAL,
+                **RULES_OF_TICKETS,
+                "description": "the mail has a link to the event's page",
+            },
+            words={"type": "Online: the link to join is on the page of your ticket."},
+        )
+        for name, read in (
+            ("the text of a buyer's mail", mail_text),
+            ("the HTML of a buyer's mail", mail_html),
+        )
+    },
 }
 
 
