@@ -1,16 +1,37 @@
 """The commands in the documents work as printed, one after the other, in one shell."""
 
+import itertools
 import json
 import os
+import re
+import shlex
 import subprocess
 
 import pytest
 
-from tests.support.factories import new_xpub
-from tests.support.remote import PATIENCE_SECONDS
-from tools.stack import ROOT
+from tests.support.databases import only_once
+from tests.support.processes import service
+from tools.anvil import SELLER_XPUB, Anvil, ensure_token
+from tools.stack import ROOT, free_port
 
 pytestmark = pytest.mark.long
+
+LONGEST_SECONDS = 1200
+"""A document starts up to 60 processes, one after another."""
+
+DEEP = "10"
+"""The confirmations that docs/payments.md sets."""
+
+OUTPUT, EXPECTED = "# -> ", "expected: "
+
+HELPERS = """
+sleep() { node anvil_mine "$(($1 / 2)), 2" >/dev/null; flask worker --once; }
+sweep() { .venv/bin/python -m tests.support.terminal tools.sweep "$@"; }
+"""
+"""`sleep` without waiting: a block every two seconds, as with `make run`, and a look of the worker.
+
+`sweep` types the seed phrase at a terminal.
+"""
 
 
 def commands(name, start="", end=""):
@@ -21,16 +42,37 @@ def commands(name, start="", end=""):
     return "".join(line[4:] + "\n" for line in text.splitlines() if line.startswith("    "))
 
 
+def with_expected_outputs(text):
+    """Let each command print, after its own output, the output that the document shows.
+
+    `...` in the document means any text: an id, a code, a hash.
+    """
+    return re.sub(
+        rf"^(.*?) *{OUTPUT}(.*)$",
+        lambda match: f"{match[1]}\necho {shlex.quote(EXPECTED + match[2])}",
+        text,
+        flags=re.MULTILINE,
+    )
+
+
+@pytest.fixture
+def node(starts_processes):
+    """A node that knows the state of all its blocks, at a port that is found by its command."""
+    with Anvil(port=free_port()) as node:
+        ensure_token(node.rpc)
+        yield node
+
+
 @pytest.fixture
 def shell(stack, variables, node):
     """Run commands in one shell at the service. Return what they print."""
-    stack.start_worker()
     made = json.loads(
-        stack.flask("tenants", "create", "demo", "--name", "Demo", "--xpub", new_xpub(), "--json")
+        stack.flask("tenants", "create", "demo", "--name", "Demo", "--xpub", SELLER_XPUB, "--json")
     )
 
     def run(text):
         text = text.replace("http://127.0.0.1:8000", stack.url)
+        text = text.replace("8545", str(node.port))
         text = text.replace("KEY=ticketing_...", f"KEY={made['key']}")
         done = subprocess.run(
             ["bash", "-e", "-o", "pipefail"],
@@ -39,7 +81,7 @@ def shell(stack, variables, node):
             env={**os.environ, **variables},
             capture_output=True,
             text=True,
-            timeout=PATIENCE_SECONDS,
+            timeout=LONGEST_SECONDS,
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
@@ -47,7 +89,8 @@ def shell(stack, variables, node):
     return run
 
 
-def test_a_sale_and_what_comes_after_it(shell):
+def test_a_sale_and_what_comes_after_it(shell, stack):
+    stack.start_worker()
     sale = commands("README.md", "## One sale", "## How you get")
     printed = shell(sale + commands("docs/after-the-sale.md"))
     for value in (
@@ -62,3 +105,25 @@ def test_a_sale_and_what_comes_after_it(shell):
     ):
         assert value in printed, value
     assert "urn:ticketing:problem" not in printed
+
+
+@only_once
+def test_every_way_a_payment_can_go(shell, variables, tmp_path):
+    document = "docs/payments.md"
+    set_up = commands(document, "## Set up", "## The states")
+    ways = commands(document, "## Paid in time", "## Not deep enough yet")
+    deep_ways = commands(document, "## Not deep enough yet")
+    deeper = {**variables, "PORT": str(free_port()), "CONFIRMATIONS_31337": DEEP}
+    restart = f"export CONFIRMATIONS_31337={DEEP} API=http://127.0.0.1:{deeper['PORT']}/v1\n"
+    text = set_up + HELPERS + ways + restart + deep_ways
+    text = text.replace(".venv/bin/python -m tools.sweep", "sweep").replace("var/", f"{tmp_path}/")
+    with service(deeper, tmp_path / "deeper.log"):
+        printed = shell(with_expected_outputs(text)).splitlines()
+    checks = [
+        (actual, line.removeprefix(EXPECTED))
+        for actual, line in itertools.pairwise(printed)
+        if line.startswith(EXPECTED)
+    ]
+    assert len(checks) == text.count(OUTPUT) > 30
+    for actual, expected in checks:
+        assert re.fullmatch(re.escape(expected).replace(r"\.\.\.", ".+"), actual), printed

@@ -123,3 +123,8 @@ def offline_environ(folder: str) -> dict[str, str]:
             "sys.addaudithook(lambda event, _: event.startswith('socket.') and os._exit(99))\n"
         )
     return {"PYTHONPATH": folder}
+
+
+if __name__ == "__main__":
+    code, out, err = type_phrase(dict(os.environ), sys.argv[1], sys.argv[2:], PHRASE)
+    sys.exit(f"{out}{err}" if code else 0)
