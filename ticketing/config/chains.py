@@ -4,14 +4,12 @@ import re
 from collections.abc import Mapping
 
 from ticketing.chain import address, registry
-from ticketing.chain.registry import Chain, Facilitator
-from ticketing.config.variables import ConfigError, integer, listed, split_url
+from ticketing.chain.registry import Chain
+from ticketing.config import x402
+from ticketing.config.variables import ConfigError, integer, is_http, listed
 from ticketing.constants import MAX_SAFE_INTEGER
 
-_VARIABLE = re.compile(
-    r"(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS|X402_FACILITATOR_URL|X402_FACILITATOR_TOKEN)_(.*)"
-)
-_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*", re.ASCII)
+_VARIABLE = re.compile(rf"(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS|{'|'.join(x402.VARIABLES)})_(.*)")
 _CHAIN_ID = re.compile(r"[1-9][0-9]{0,15}")
 
 
@@ -21,7 +19,7 @@ def chains(environ: Mapping[str, str]) -> dict[int, Chain]:
         match = _VARIABLE.fullmatch(name)
         if match and not (_CHAIN_ID.fullmatch(match[2]) and int(match[2]) <= MAX_SAFE_INTEGER):
             raise ConfigError(f"{name} must end in an EIP-155 chain id")
-        if match and match[1].startswith("X402_") and f"RPC_URL_{match[2]}" not in environ:
+        if match and match[1] in x402.VARIABLES and f"RPC_URL_{match[2]}" not in environ:
             raise ConfigError(f"{name} needs RPC_URL_{match[2]}")
     return {
         chain_id: _chain(environ, chain_id)
@@ -33,7 +31,7 @@ def chains(environ: Mapping[str, str]) -> dict[int, Chain]:
 
 def _chain(environ: Mapping[str, str], chain_id: int) -> Chain:
     rpc_urls = tuple(listed(environ, f"RPC_URL_{chain_id}"))
-    if not rpc_urls or not all(_is_http(f"RPC_URL_{chain_id}", each) for each in rpc_urls):
+    if not rpc_urls or not all(is_http(f"RPC_URL_{chain_id}", each) for each in rpc_urls):
         raise ConfigError(f"RPC_URL_{chain_id} must be an http:// or https:// URL, or several")
     token_address = _token_address(environ, f"TOKEN_ADDRESS_{chain_id}")
     confirmations = None
@@ -47,26 +45,9 @@ def _chain(environ: Mapping[str, str], chain_id: int) -> Chain:
                 f" set TOKEN_ADDRESS_{chain_id} too"
             )
         chain = registry.outside(chain_id, token_address)
-    return chain.enabled(rpc_urls, token_address, confirmations, _facilitator(environ, chain_id))
-
-
-def _is_http(name: str, text: str) -> bool:
-    url = split_url(name, text)
-    return url.scheme in ("http", "https") and bool(url.hostname)
-
-
-def _facilitator(environ: Mapping[str, str], chain_id: int) -> Facilitator | None:
-    """Return the x402 facilitator of a chain. None if the operator has named none."""
-    name, token = f"X402_FACILITATOR_URL_{chain_id}", f"X402_FACILITATOR_TOKEN_{chain_id}"
-    if name not in environ:
-        if token in environ:
-            raise ConfigError(f"{token} needs {name}")
-        return None
-    if not _is_http(name, environ[name]):
-        raise ConfigError(f"{name} must be an http:// or https:// URL")
-    if token in environ and not _TOKEN.fullmatch(environ[token]):
-        raise ConfigError(f"{token} must be a bearer token")
-    return Facilitator(environ[name].rstrip("/"), environ.get(token))
+    return chain.enabled(
+        rpc_urls, token_address, confirmations, x402.facilitator(environ, chain_id)
+    )
 
 
 def _token_address(environ: Mapping[str, str], name: str) -> str | None:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from urllib.parse import unquote
 
 from ticketing.chain.registry import Chain
+from ticketing.config import x402
 from ticketing.config.chains import chains
 from ticketing.config.variables import (
     ConfigError,
@@ -43,7 +44,7 @@ MAX_RATE = 1_000_000
 
 _OURS = re.compile(
     r"SECRET_KEY(_PREVIOUS)?|DATABASE_URL|PUBLIC_URL|SMTP_URL|MAIL_FROM|WEBHOOK_ALLOW"
-    r"|(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS|X402_FACILITATOR_URL|X402_FACILITATOR_TOKEN)_.*"
+    rf"|(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS|{'|'.join(x402.VARIABLES)})_.*"
 )
 _METRICS_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{16,}", re.ASCII)
 _ALLOWED = re.compile(r"([0-9A-Fa-f.:]{2,39}/[0-9]{1,3})(?::([0-9]{1,5}))?", re.ASCII)
@@ -111,7 +112,7 @@ def load(environ: Mapping[str, str]) -> Config:
     for name in environ:
         if _OURS.fullmatch(name) and not environ[name].isprintable():
             raise ConfigError(f"{name} must be printable Unicode text")
-    _check_x402(environ)
+    x402.check(environ)
     return Config(
         keyring=_keyring(environ),
         database_url=_database_url(environ),
@@ -203,13 +204,6 @@ def _public_url(environ: Mapping[str, str]) -> str | None:
     if url.scheme not in ("http", "https") or not url.hostname or not is_origin:
         raise ConfigError("PUBLIC_URL must be an origin, such as https://tickets.example.org")
     return value.removesuffix("/")
-
-
-def _check_x402(environ: Mapping[str, str]) -> None:
-    """Check that x402, which names its own URLs, knows the public one. ConfigError."""
-    for name in environ:
-        if name.startswith("X402_FACILITATOR_URL_") and "PUBLIC_URL" not in environ:
-            raise ConfigError(f"{name} needs PUBLIC_URL")
 
 
 def _rate_limits(environ: Mapping[str, str]) -> dict[CallClass, int]:

@@ -68,6 +68,12 @@ def split_url(name: str, value: str) -> SplitResult:
     return url
 
 
+def is_http(name: str, text: str) -> bool:
+    """Return whether a variable's value is an http:// or https:// URL. ConfigError."""
+    url = split_url(name, text)
+    return url.scheme in ("http", "https") and bool(url.hostname)
+
+
 def split_url_of_hosts(name: str, value: str) -> SplitResult:
     """Do the same for a URL that may name several hosts, as in `//a:5432,b:5433/`. ConfigError."""
     try:
