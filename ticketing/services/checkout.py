@@ -37,7 +37,7 @@ from ticketing.errors import (
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import prepared_insert
 from ticketing.models.ticket_types import TicketType
-from ticketing.services import admission_views, chains, node_places, wallets
+from ticketing.services import admission_views, chains, node_slots, wallets
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import client_limits, intents, offers
 from ticketing.services.orders.offers import Held
@@ -178,7 +178,7 @@ def cancel(tenant_reference: str, intent_id: str, config: Config) -> PaymentInte
     """
     intent = intents.get(tenant_reference, intent_id)
     if intent.status == IntentStatus.AWAITING_PAYMENT and intent.chain_id is not None:
-        with node_places.place(intent.id):
+        with node_slots.slot(intent.id):
             view = chain_view.look(intent, config.chains, to_drop=True)
         booking.book_view(intent, view, to_drop=True)
     intent = settlement.cancel(intent.id)
@@ -192,7 +192,7 @@ def settle_now(intent: PaymentIntent, config: Config) -> PaymentIntent:
         return intent
     if intent.chain_id is None:
         return settlement.confirm_free(intent.id)
-    with node_places.place(intent.id):
+    with node_slots.slot(intent.id):
         view = chain_view.look(intent, config.chains, to_drop=False)
     return booking.book_view(intent, view)
 
