@@ -20,7 +20,7 @@ from typing import TypeVar
 from ticketing.config import Config
 from ticketing.db.connection import database
 from ticketing.services.leases import LeaseHolder
-from ticketing.services.notifications import deliveries, delivery_results
+from ticketing.services.notifications import deliveries
 from ticketing.services.notifications.deliveries import Batch
 from ticketing.worker.delivery_schedule import DeliverySchedule
 from ticketing.worker.http_client import Client
@@ -145,7 +145,7 @@ class _Session:
         for report in reports:
             if report.failure is not None:
                 self._schedule.forget(report.endpoint_id)
-        for endpoint_id in await self._query(lambda: delivery_results.save(reports)):
+        for endpoint_id in await self._query(lambda: deliveries.save(reports)):
             self._channels[endpoint_id].has_moved = True
 
     async def _look(self) -> None:
