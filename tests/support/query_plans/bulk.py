@@ -67,6 +67,10 @@ class Sink:
                 copy.write("".join(map(_line, rows)))
 
 
+# With the default, Postgres counts 30,000 rows by chance, and a plan differs from run to run.
+_COUNT_ALL_ROWS = ("SET default_statistics_target = 10000", "VACUUM ANALYZE")
+
+
 @contextmanager
 def filling() -> Iterator[None]:
     """Do not check foreign keys meanwhile. At the end Postgres counts the rows for its plans.
@@ -77,7 +81,7 @@ def filling() -> Iterator[None]:
     for statement in (off, "BEGIN"):
         database.execute_sql(statement)
     yield
-    on = ("PRAGMA foreign_keys = ON",) if is_sqlite() else ("VACUUM ANALYZE", "RESET ALL")
+    on = ("PRAGMA foreign_keys = ON",) if is_sqlite() else (*_COUNT_ALL_ROWS, "RESET ALL")
     for statement in ("COMMIT", *on):
         database.execute_sql(statement)
 
