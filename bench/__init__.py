@@ -1,1 +1,13 @@
-"""Measurements. Nothing here asserts a speed."""
+"""Measurements. Nothing here asserts a speed. docs/scaling.md has results.
+
+__main__.py: `make bench`: the cost of requests, compared with minimal servers
+onsale.py: `make bench-onsale`: the minute in which a sale begins
+cases.py: the measured requests, each with a bound
+baselines.py: servers that send the same sizes and do nothing else
+harness.py: databases with shops, servers, and rows that are measured in turn
+shop.py: a tenant with events and one confirmed order
+buyers.py, loop.py: buyers as scripts; thousands of them in one process
+load.py: the load, in a process of its own
+cpu.py, size.py: CPU and memory of process trees; the cost of a start
+report.py: tables, and facts about the machine
+"""

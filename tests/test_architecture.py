@@ -1,6 +1,7 @@
 """The architecture: which way imports go, and that no file is too large."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -161,6 +162,38 @@ def test_every_error_is_in_the_tree_with_its_code(module):
         if each is not errors.TicketingError and each.__module__.startswith(module.__name__)
     }
     assert drawn == raised
+
+
+def packages():
+    """Yield the folder of each package whose docstring lists its files."""
+    for folder in ("ticketing", "schemas", "tools", "bench", "tests/support"):
+        for path in sorted((ROOT / folder).glob("**/__init__.py")):
+            yield path.parent
+
+
+def files_named_in(path):
+    docstring = ast.get_docstring(ast.parse(path.read_text())) or ""
+    return set(re.findall(r"[\w/.]*\w\.(?:py|js|md|html)\b", docstring))
+
+
+def test_each_package_names_its_files():
+    faults = []
+    for folder in packages():
+        files = {path.name for path in folder.glob("*.py") if not path.name[0].isdigit()}
+        unnamed = files - {"__init__.py"} - files_named_in(folder / "__init__.py")
+        faults += [f"{folder.relative_to(ROOT)} does not name {name}" for name in sorted(unnamed)]
+    scripts = {path.name for path in ROOT.glob("ticketing/static/door/*.js")}
+    faults += sorted(scripts - files_named_in(ROOT / "ticketing" / "pages" / "door.py"))
+    assert not faults
+
+
+def test_each_file_that_a_package_names_exists():
+    assert [
+        f"{folder.relative_to(ROOT)} names {name}"
+        for folder in packages()
+        for name in sorted(files_named_in(folder / "__init__.py"))
+        if not any((place / name).is_file() for place in (folder, ROOT, ROOT / "ticketing"))
+    ] == []
 
 
 def test_no_file_is_over_500_lines():

@@ -1,1 +1,19 @@
-"""Sell event tickets for stablecoins, straight to the organizer's own wallet."""
+"""Sell event tickets for stablecoins, straight to the organizer's own wallet.
+
+docs/architecture.md says what each package is for, and which may import which. `app.py` builds the
+application, `gunicorn.conf.py` chooses the worker class. The files here are below all packages.
+
+constants.py: statuses and which may follow which, roles, sizes, time limits of the domain
+limits.py: the classes of requests; the limits that operators set, and which classes the database
+    counts
+notification_types.py: the types of notifications, the kinds of mails, how deliveries end
+credentials.py: makes and parses keys, client secrets, codes and tokens, and compares their digests
+    in constant time; it does not look them up
+links.py: the paths of pages with secrets: /o/, /t/, /x/. Everybody who has one acts for its owner
+clock.py: the only file that reads the time; how the API writes it
+formats.py: how people read times, amounts and addresses, in pages and mails
+ids.py: ids sort by creation time; the same base32 for what people type
+nesting.py: JSON that is nested too deep is refused before it is parsed
+backoff.py: the pauses after failures. The caller counts the failures and has the clock
+logs.py: the format of log lines
+"""

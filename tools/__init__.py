@@ -1,4 +1,26 @@
-"""Tools for development and tests: a throwaway chain and a throwaway PostgreSQL."""
+"""Programs for development and tests. The service imports none of them.
+
+This file has what they share: a missing program, and something that runs until it is stopped.
+
+run.py: `make run`: everything on this machine until Ctrl-C
+demo.py, demo_agent.py: `make demo`: sells a ticket, step by step; an agent with a wallet buys one
+stack.py, json_client.py: starts web server and worker as an operator does; a small client of them
+anvil.py, postgres.py: a real node with a test token; a temporary Postgres, with a standby
+daemons.py: PgBouncer and nginx, from packages of Debian
+installer.py: unpacks programs from npm and Debian, and installs none
+reaper.py: ends servers whose process was killed, so that no node and no Postgres stays behind
+mail_catcher.py, receiver.py: a mail server that delivers nothing; a receiver of webhooks that
+    verifies
+agent.py, facilitator.py: the npm client of x402; a facilitator that pays the gas
+chromium.py, headless.py: a real Chromium; run without a window
+screenshots.py, screenshots_shop.py, screenshots_door.py: `make screenshots` of buyers' pages and of
+    the scanner
+screenshots_console.py, screenshots_desk.py: of the console
+sweep.py, sweep_export.py, sweep_refunds.py, sweep_keys.py: for organizers, offline: sign transfers
+    from all payment addresses, or of refunds
+xpub.py, base58.py: for organizers, offline: the xpub of a new account
+limits.py, licenses.py: write the table of limits into README.md; write LICENSES.md
+"""
 
 from typing import Self
 

@@ -1,0 +1,55 @@
+"""Helpers of the tests: data and people, real programs around the service, rules for all endpoints.
+
+property/ has the property test's world and model, provider/ JSON-RPC providers that misbehave,
+query_plans/ what is done while the plans of queries are recorded.
+
+Which tests run when, and on what:
+
+kinds.py: the rule which tests are quick or long, and which also run on Postgres
+real_programs.py, cpu_by_file.py: plugins of pytest: which programs took part; the CPU of each file
+databases.py, nodes.py, apps.py, signed_up.py: what is costly to make and is used again: empty
+    databases, nodes, applications, tenants
+processes.py: fixtures of the service in processes of its own
+stopped_clock.py, tripwire.py, races.py, waits.py: a clock that only tests move; a kill or a lost
+    connection at any point; calls at the same time; how long others wait
+counted_work.py, linear_time.py, hostile.py: counted work; linear time; texts that make an
+    expression slow
+variables.py, terminal.py, killed_migrations.py: environment variables; tools that ask at a
+    terminal; kills of migrations
+
+What tests create and do:
+
+factories.py, remote.py: tenants, events and payments through the API; the same on a server in other
+    processes
+admissions.py, many_admissions.py, holders.py, refunds.py, mails.py, feed.py, members.py,
+    console.py, order_pages.py: what people do with each of these
+order_stories.py: orders in every state that their page can show
+doors.py, door_device.py: a door; a device that shares no code with the service
+door_day.py, door_guests.py: a day with devices that are offline half of the time; its guests
+mcp.py, x402.py, relayer.py: clients of agents; who submits signed transfers
+webhook_endpoints.py, webhook_receivers.py, webhook_receiver_process.py, webhook_server.py:
+    endpoints; receivers in processes, and in the same event loop
+
+What must hold for every endpoint and field:
+
+routes.py: every endpoint, from the routing table
+credentials_table.py: credentials of every kind, valid and not
+field_cases.py: what each field and parameter accepts and rejects
+field_values.py, field_changes.py: values of tenants, events and ticket types: a new field needs a
+    line here; changes of one field each
+odd_values.py, json_schema.py: difficult values in JSON; the part of JSON Schema that OpenAPI uses
+fuzzing.py, fuzzing_shop.py: the fuzz and its shop
+broken_books.py: books that were broken by hand, and which rule must name each
+fact_triggers.py: notes each fact beside the service, to compare with the notifications
+stored_rows.py: all that is stored
+translations.py: a language that marks each message
+
+What is outside of the service:
+
+fake_chain.py, bad_node.py: a chain in memory; a provider over HTTP that misbehaves on request
+mail_server.py, odd_servers.py: a real SMTP server; servers that only look like one
+raw_http.py, nginx.py, certificates.py: raw bytes to the real server; a proxy; certificates
+faults.py: what clients see during a fault, and how long until it is over
+browser.py, buying.py, scanner.py, screen.py, fake_camera.py: a visitor in Chromium; one with a
+    wallet; the scanner's page, what it shows, and its camera
+"""

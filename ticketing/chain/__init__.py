@@ -1,1 +1,27 @@
-"""EVM chains: registry, addresses, node client. Uses neither the database nor web code."""
+"""EVM chains without a database and without web code: nodes, logs, addresses from an xpub.
+
+A node is not trusted: every answer is parsed strictly, and checked against what was asked. What
+does not fit is an RpcError, so "unknown" is never read as "nothing". `services` and `worker` call
+Node.
+
+registry.py: the known chains and their tokens; the environment enables some
+node.py: what can be asked of a chain: head, headers, balances, a token's facts, transfers to
+    addresses or in a transaction. One connection a process for each chain
+transfer_logs.py: reads logs in ranges that the node accepts: a failure halves the width, a success
+    doubles it. Each range must follow the block that was read before it, else NotLinked: a
+    reorganization. A log that was not asked for is an error. With the logs, the last block is read
+    too: a node that lags does not have it
+block_headers.py: the blocks of logs, which must have the hashes that the logs name, else ChainMoved
+answers.py: parses each response; logs that the node marks as removed are left out
+rpc.py: several URLs as one: the first that responds
+endpoint.py: one URL: its JSON-RPC envelope, batch sizes, pauses after silence and rate limits
+errors.py: the tree of errors, which never contain a URL, because URLs contain keys
+multicall.py: many balances in one call
+abi.py: selectors, and words of 32 bytes
+xpub.py: an address at `0/index` of an account's public key; refuses private keys and other depths
+secp256k1.py, keccak.py, address.py: the curve; the hash; addresses with their checksum (EIP-55)
+eip681.py: payment links for wallets
+eip3009.py: signed transfers of x402: their digest and their signer
+units.py: exact conversion of micro-units and a token's atomic units; never rounds
+local_node.py: sends tokens from the unlocked account of the local node, on chain 31337 only
+"""

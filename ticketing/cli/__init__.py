@@ -1,4 +1,20 @@
-"""The operator's commands: `flask --app app ...`."""
+"""The operator's commands: `flask --app app ...`.
+
+A file is a group of commands: it reads arguments, makes a service call, and prints. Commands need
+no credential. Changes are written to the audit log as `cli`.
+
+db.py: migrations, backup, and what must be skipped after a restore
+tenants.py, members.py: organizers' accounts, and their people
+keys.py: API keys; which keys and webhooks still need SECRET_KEY_PREVIOUS
+wallet.py, refunds.py: export addresses with balances, and owed refunds, for the offline tool
+    tools/sweep.py
+personal_data.py: erases names and email addresses
+reconcile.py: exits with 1 if stock or money are not consistent
+worker.py: runs the worker
+dev.py: pays, refunds and reorganizes on the local chain; only there
+base.py: shared by all: errors in one sentence with exit code 1, output as text or JSON
+csv_file.py: CSV files that only their owner can read
+"""
 
 from flask import Flask
 

@@ -3,6 +3,9 @@
 No module here uses an HTTP library: `status` is only a number. Payment with a signed transfer has
 its own errors, below these: see ticketing/services/x402/errors.py.
 
+base.py: all statuses but 409, the base class, and the body of a response
+conflicts.py: the 409s: the request is valid, but not in the current state
+
 TicketingError
 ├── BadRequest                400  malformed_json
 ├── Unauthenticated           401  unauthenticated

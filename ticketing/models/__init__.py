@@ -1,1 +1,22 @@
-"""The database tables, one file per aggregate."""
+"""The database tables, one file per aggregate. Services write them.
+
+A model has columns and no rules, except what follows from one row. Constraints are in
+db/migrations.
+
+admissions.py: admissions (people call them tickets), one per seat, and the offers to transfer them
+payment_intents.py: orders and their payments. AWAITING and UNSETTLED are conditions that indexes
+    support
+ticket_types.py, events.py: what is sold; their stock, `held` and `sold`; an event has stock of its
+    own only if it has a capacity
+refunds.py: refunds, the addresses that buyers stated for them, waivers
+tenants.py: tenants and their wallets
+members.py, api_keys.py: people with their invitations and sessions; keys. Both store digests only
+chains.py: of each chain, the cursor and the blocks that were read
+notifications.py: notifications, feeds, webhook endpoints, deliveries, mails
+door.py: devices, scans, keys that sign QR codes, the manifest of an event
+x402.py: signed transfers, and what became of them
+audit_log.py: the log of changes; triggers prevent that a row is changed or deleted
+idempotency.py, rate_counts.py, counters.py: stored responses; requests of a minute; counters
+base.py: the base class, and columns that behave the same on SQLite and Postgres
+prepared.py: queries whose SQL is built once, because to build it costs more than to run it
+"""

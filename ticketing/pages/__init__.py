@@ -1,1 +1,25 @@
-"""The HTML surfaces. A page calls the services that the API calls."""
+"""The HTML surfaces. A page calls the services that the API calls, and has no rules of its own.
+
+A file is a page: it reads a form, makes one service call, and redirects or renders a template of
+templates/pages. Pages of buyers need no cookie. The links of orders and tickets contain their
+secret, so such a page is not cached or indexed. console/ has the pages of organizers.
+
+home.py: a tenant's events; the first page of the service
+events.py: an event with its order form. The page is cached like the API (web/response_cache.py)
+orders.py: an order: to pay, its tickets, money that is owed
+order_view.py: decides which state of an order its page shows; there is a template for each
+tickets.py, transfers.py: a ticket, to be named and passed on; an offer, to be accepted
+door.py: the scanner's page and its files as one version. The scanner is JavaScript, in static/door:
+    the docstring of door.py follows a scan through its scripts
+blueprint.py: the checks of every page (origin, then web/gate.py), and its headers: CSP, no Referer
+guards.py: who may open a page: everybody, or who has the secret in the path
+surfaces.py: the list of all pages, with those of the console; the slugs in their paths
+forms.py: a form that is refused is shown again with what was typed; its key makes a repeat harmless
+typed_forms.py: text of forms becomes what JSON would have, so that the API's schema checks both
+render.py: the templates, and how they show values; what people wrote cannot change the page
+problems.py: which paths get errors as pages; such a page
+reasons.py: the sentence for people, by the code of an error or of a field's check
+json_ld.py: an event for search engines
+qr.py: QR codes as SVG
+assets.py: stylesheet, scripts, a tenant's color; kept by browsers, so their URLs have a version
+"""

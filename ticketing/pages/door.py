@@ -1,6 +1,21 @@
 """The scanner at the door: one page, its files, and the service worker that keeps them offline.
 
-The page uses the JSON surface of the door. Everything else happens in the browser.
+The page uses the JSON surface of the door. Everything else happens in the browser, in scripts below
+static/door. The way of a scan through them:
+
+1. `camera.js` gives frames to `reading.js`: the browser's own detector, or jsQR in `reader.js`.
+2. `scanning.js` takes the text, also from the field and from `search.js`, one after another.
+3. `recognizing.js` finds the ticket; `ticket.js` reads the QR code and checks its signature.
+4. `deciding.js` applies the rules. It is a pure function.
+5. `door.js` has the state in memory and on the disk. It puts the scan into the queue (`store.js`).
+6. `outcome.js` and `signals.js` show the decision. It is final for the device, not for the server.
+7. `sync.js` sends the queue with `api.js`. The server decides again (services/door/scans.py).
+   `door.js` removes what the answer names. If the server disagrees, `outcome.js` turns red.
+
+Every five seconds, `sync.js` also reads the manifest and the counts. `app.js` leads from screen to
+screen: `pairing.js`, `readiness.js` with `stats.js`, `scanning.js` with `finder.js`, `ended.js`.
+`page.js` shows them, with the texts that `words.js` takes from the templates. `sw.js` is the
+service worker, `updates.js` starts new code.
 """
 
 import json

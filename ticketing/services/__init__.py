@@ -1,1 +1,29 @@
-"""Business logic. Services take plain values and return models."""
+"""Business logic. Services take plain values, return models, and raise the errors of `errors`.
+
+Imports run down one list, SERVICES in tests/test_architecture.py: x402, checkout, admission_views,
+door exports mail, catalog, payments, access, orders, notifications. A service that writes opens the
+transaction, and records its facts in it (services/notifications/feed.py).
+
+checkout.py: what an order must meet: sales window, quantity, credential, maximum amount, payable
+    chain. Preflight holds, prices and issues an address in one transaction; purchase reads the
+    chain and settles; cancel only what has received nothing
+wallets.py: each order gets the next index of the tenant's xpub, so no address serves two orders; a
+    new account must have no other use
+account_use.py: asks the chains whether an account is used already
+chains.py: which chains accept payments; the cursor of each; `now_on`: the time for deadlines is
+    never before the chain's newest block
+admission_views.py: when codes, QR codes and the join URL are shown: to the buyer while the order is
+    confirmed, and only of tickets that were not passed on or voided
+erasure.py: erases names and email addresses, by call and by age; amounts and chain data stay
+catalog_version.py: a cached response is valid while the tenant's `revision` and what is sold out
+    are unchanged, and no sale began or ended
+event_locks.py: keeps an event as it is until a transaction ends
+idempotency.py: the rows of Idempotency-Key: claim, store the response with its effect, expire;
+    web/idempotency.py has the header
+sequencing.py: numbers rows after their commit, so that a reader with a cursor misses none
+leases.py: of all worker processes, one does a task; another takes over after 10 s
+node_slots.py: few requests of a process wait for nodes at the same time, and one for each order;
+    others get NodesBusy
+pagination.py: pages of lists, with signed cursors
+counters.py, metrics.py, health.py: counters for monitoring; figures of the database; readiness
+"""

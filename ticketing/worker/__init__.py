@@ -1,1 +1,31 @@
-"""The worker: the process that reads the chains."""
+"""The worker: the process that reads the chains, and sends webhooks and mails.
+
+Several processes may run: of each task, the holder of a lease does it, and another takes over 10 s
+after the last renewal. The lease only saves work. Correctness comes from the database: a range of
+blocks is booked only if the cursor is directly before it, so two workers never book it twice.
+
+The watcher asks for the newest block, then loads the watched addresses: an address that is issued
+later can only be paid in a later block. It reads logs in ranges, from `confirmations` blocks before
+the cursor, because nodes may omit logs of the newest blocks. Each range must follow the block
+before it. If not, the chain was reorganized: it goes back through the recorded blocks to the newest
+one that is still on the chain, removes the payments in replaced blocks, and reads on from there.
+Before an order expires, its address is asked for its balance.
+
+loop.py: the threads: for each chain a watcher, a sweep and those of chain_tasks.py; housekeeping,
+    numbering, webhooks, mails; what housekeeping deletes
+watcher.py: one chain: checks it, reads, books, goes back, expires. A chain without open orders is
+    read once a minute
+balance_sweep.py: an order whose address holds more than is booked does not expire before its logs
+    are searched; ended orders are compared once a minute
+chain_tasks.py: further tasks for each chain, such as that of x402
+delivering.py: webhooks: lease, polls, saving at most once a second
+delivery_schedule.py: which endpoint is next: slow ones have half of the requests at most, a tenant
+    half of each
+webhook_channel.py: one endpoint: requests in order; a notification that is refused several times is
+    set aside if the next one passes
+http_client.py: one POST with one deadline, to an address that
+    services/notifications/webhook_urls.py has judged
+name_lookup.py: resolves names without blocking
+mailing.py: plans and sends mails over one connection; what is the server's trouble does not count
+    against a mail
+"""

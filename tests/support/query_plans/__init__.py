@@ -1,1 +1,9 @@
-"""Queries of everything that people and programs do (drives), and what their plans may read."""
+"""What people and programs do while the databases' plans are recorded, and what plans may read.
+
+recorder.py: records plans, and says what is wrong with them
+allowed.py: plans that read more than they need, each with the reason
+filling.py, filling_orders.py, fiction.py, bulk.py: fills a database so that the planner prefers
+    indexes; its orders; invented values; fast inserts
+catalog_drive.py, after_sale_drive.py, people_drive.py: what members do in the console
+admissions_drive.py, notifications_drive.py, pages_drive.py, agents_drive.py: what others do
+"""

@@ -1,1 +1,4 @@
-"""Migrations from an empty database to the current one. migrate.upgrade applies them in order."""
+"""Migrations from an empty database to the current one. db/migrate.py applies them in order.
+
+A migration imports no model, because models change. docs/extending.md shows how to add one.
+"""

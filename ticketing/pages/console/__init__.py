@@ -1,1 +1,29 @@
-"""The organizer's console: pages for members who have signed in."""
+"""The organizer's console: pages for members who have signed in.
+
+A section states in its blueprint which role reads and which writes (`ConsoleBlueprint`). Every form
+carries the session's token. The service calls, and the entries in the audit log, are the API's. A
+new page is added to pages/surfaces.py, a new section also to layout.py.
+
+blueprint.py: checks session, role and token; without a session, it leads to the sign-in page
+session_cookie.py: the cookie (the server decides when a session ends), and the token in forms
+layout.py: the frame of each page: which sections a role opens
+sign_in.py, account.py: sign in by password or invitation; the browsers in which a member is signed
+    in
+overview.py, first_steps.py: the first page; what is missing before a first sale, in sentences
+charts.py: bars of sales as SVG
+events.py, event_forms.py: the list and one event; its forms: create, change, cancel
+ticket_types.py: the ticket types of an event
+obstacles.py: why nobody can buy, in sentences with links; services/catalog/obstacles.py decides
+wallet.py: sets the wallet, only after its first address was compared
+orders.py, timeline.py: find orders, see one; what happened to it, from the notifications
+attendees.py, guests.py: tickets with their holders; tickets that cost nothing
+refunds.py: who is owed what; a transaction is counted, or the rest is written off
+door.py, exports.py: devices and who is inside; CSV files
+people.py, keys.py, webhooks.py, settings.py: who and what has access; what pages and mails show
+audit_log.py, audit_words.py: the list of changes; an entry in words
+one_time.py: pages that show a secret once, also if the form is sent twice
+paths.py: the paths of the pages of events and of the wallet
+list_filters.py: a filter that is not understood shows all
+local_times.py: a time that looks unchanged in a form stays as it is, to the second
+words.py: words and colors for statuses; the names of browsers
+"""

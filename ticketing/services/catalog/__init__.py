@@ -1,1 +1,16 @@
-"""The catalog: events, ticket types, the public listing."""
+"""Events and ticket types: what organizers change, what the public sees, why it cannot be bought.
+
+A change increases the tenant's revision (services/catalog_version.py), so that caches notice it.
+
+events.py: create, change, publish, cancel. A canceled event voids its admissions, with or without
+    refunds; one with orders cannot go back to draft
+event_capacity.py: an event's own limit over all its ticket types; not below what is held and sold
+ticket_types.py: create, change, publish, cancel. Open orders keep their price and chain
+obstacles.py: the rule of what can be bought now: every reason why not, and the one word for the
+    public
+public_listing.py: published events with their published ticket types
+first_steps.py: how far a tenant is from its first sale
+sales_figures.py: orders per day; the figures of each event
+titles.py: titles and names for lists of orders and admissions
+calendars.py: an event as an iCalendar file, without its join URL
+"""

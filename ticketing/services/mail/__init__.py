@@ -1,1 +1,12 @@
-"""What mails say, to whom they go, and which follow from the feed."""
+"""Mails: which follow from the feed, who gets them, what they say. worker/mailing.py sends them.
+
+A mail is a row of `mails` (services/notifications/mail_queue.py). It is written from the current
+state when it is sent. If nothing is left to say, it is dropped.
+
+planning.py: which mails follow from which notification, each once
+recipients.py: the address now; everybody of an event; a form of the address that SMTP accepts
+contents.py: reads what a mail says: the rule whether there is still something to say
+texts.py: subject, text, HTML and headers, from templates/mail
+values.py: how mails show times, amounts and links
+plain_text.py: text that people wrote, made safe for mails
+"""

@@ -1,1 +1,23 @@
-"""Orders: intents, stock, admissions, limits for clients."""
+"""Orders (payment intents), the stock that they hold, and their tickets (admissions).
+
+Stock is `capacity`, `held` and `sold` of a ticket type. An event with a capacity of its own has the
+same numbers in `event_stock`; that row changes before the ticket type, and orders of other events
+do not read it. services/payments/settlement.py decides when a hold ends.
+
+stock.py: each change is one conditional UPDATE whose row count is checked; behind it is a CHECK
+    constraint. No other file changes stock
+holds.py: finds a published ticket type, and holds seats: of the event, then of the ticket type;
+    services/checkout.py checks the sales window
+client_limits.py: what a client without a credential may order: unpaid seats, free seats, orders per
+    day; a wider network has a multiple
+intents.py: find and list orders; their payment details
+intent_versions.py: the ETag of an order: it changes when the API would show something else
+order_search.py: finds orders by what people know of them
+admissions.py: issued when an order is confirmed; suspended while its payment is missing; void is
+    final
+holders.py: what a code opens; who may be named as holder, until they have entered
+transfers.py: offer and accept: the new holder gets a new code, and the old one ends. Of an
+    acceptance, a scan, a void and a cancelation, only the first counts
+guest_list.py: admissions without an order, counted as sold
+reissues.py: a new code and generation for a lost or leaked link
+"""

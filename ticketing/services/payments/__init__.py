@@ -1,1 +1,40 @@
-"""Payments, balances, settlement, refunds, reconciliation."""
+"""From transfers on a chain to an order's status, refunds, and the proof that all sums are right.
+
+A payment is a row known by `(chain_id, tx_hash, log_index)`. It is removed only if another block
+has replaced its block on the chain. Status, flags and `refund_due` of an order follow from its
+payments. docs/payments.md has the states.
+
+Locks are taken in one order: event, chain, intents by id, admissions by id, the event's stock,
+ticket types, wallets, tenants. A refund locks its tenant last, because several orders may share a
+transfer.
+
+Each rule is in one file:
+
+balances.py: the rule of status, flags, deadline and what is due: pure arithmetic on the payments
+    (`Balance.status`)
+late_orders.py: whether money after the hold still buys the seats (24 h, same price, on sale, seats
+    left), else it is owed
+payees.py: who may get a refund, and how much of a transfer counts: pure rules
+voids.py: what one admission's void owes; when it is refused (inside, transferred, doors unsynced)
+event_voids.py: voids all admissions of a canceled event, those of people inside too
+wallet_export.py, refund_export.py: which addresses may be swept; which refunds can be sent from the
+    payment address
+reconciliation.py: the rules that must always hold, as SQL
+
+And these write or read:
+
+settlement.py: applies balances.py under the order's lock: writes the status, and what follows from
+    it (stock, admissions, facts). Deadlines count by the time of the cursor's block
+booking.py: one transaction for each range of blocks, with the cursor: only if the cursor is
+    directly before it, so no range is booked twice. `rewind` goes back after a reorganization
+payments.py: the rows of payments; removes those whose block has another hash now
+block_history.py: the blocks that were read: 512 back; a worker goes back 256 by itself
+watched_orders.py: for which addresses logs are read, and for which only balances
+address_search.py: compares balances, and searches the logs of addresses that hold more
+chain_view.py: reads at most four ranges for one order while its buyer waits. If the worker goes
+    back meanwhile, the purchase books nothing
+refunds.py, refund_addresses.py: what is owed to whom, and waivers; where buyers want their money
+refund_settlement.py: counts a final transfer as a refund; the service never sends money
+sale_locks.py: locks a sale with all its orders, and cancels the live ones
+demo_wallet.py: pays from the local node, on chain 31337 only
+"""

@@ -1,1 +1,19 @@
-"""Sell to x402 clients: they sign a transfer, and the operator's facilitator submits it."""
+"""Sell to x402 clients: they sign a transfer, and the operator's facilitator submits it.
+
+What a facilitator says proves nothing: an order is paid when the chain says so. An order needs
+three things from here: how it is held (share.py), where its payment came from, a task of the worker
+(continuing.py, in worker/chain_tasks.py). Without a facilitator, nothing here runs.
+
+ordering.py, paying.py: the first request of a client, answered with 402; the second one, whose
+    signature is checked in a fixed order
+order_claim.py: the secret in an order's requirements that proves a payment to be its buyer's
+share.py: unpaid x402 orders hold 5 minutes, and at most a tenth of the seats
+requirements.py, payment_header.py: writes PAYMENT-REQUIRED; parses PAYMENT-SIGNATURE
+claims.py: one transfer of an order settles at a time, so nobody pays twice
+settling.py: asks the facilitator, then the chain; when a refused transfer can be given up
+continuing.py: the worker's part: goes on with transfers whose request ended without an outcome
+facilitator.py: one call of the facilitator
+sales.py: what a client gets: an order that is paid, or whose payment is on its way
+for_agents.py: what /llms.txt and MCP say about it
+errors.py: the tree of its errors
+"""
