@@ -5,7 +5,8 @@ same numbers in `event_stock`; that row changes before the ticket type, and orde
 do not read it. services/payments/settlement.py decides when a hold ends.
 
 stock.py: each change is one conditional UPDATE whose row count is checked; behind it is a CHECK
-    constraint. No other file changes stock
+    constraint. Elsewhere only a new capacity (services/catalog/event_capacity.py) and a canceled
+    event (services/payments/event_voids.py) write stock
 holds.py: finds a published ticket type, and holds seats: of the event, then of the ticket type;
     services/checkout.py checks the sales window
 client_limits.py: what a client without a credential may order: unpaid seats, free seats, orders per
