@@ -164,16 +164,14 @@ def api(app) -> Api:
 
 
 @pytest.fixture(scope="session")
-def signed_up(
-    built_app: Flask, sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
-) -> SignedUp:
+def signed_up(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> SignedUp:
     """The organizers `acme` and `neighbour`, as the CLI creates them."""
-    signed_up = SignedUp()
+    signed_up, app = SignedUp(), build()
     for slug in ("acme", "neighbour"):
         path = tmp_path_factory.mktemp("signed_up") / "ticketing.db"
         shutil.copy(sqlite_template, path)
-        configure(built_app, load({**ENVIRON, "DATABASE_URL": f"sqlite:///{path}"}))
-        signed_up.create(built_app, slug)
+        configure(app, load({**ENVIRON, "DATABASE_URL": f"sqlite:///{path}"}))
+        signed_up.create(app, slug)
         database.close()
     return signed_up
 
