@@ -21,7 +21,7 @@ from tools.stack import ROOT, free_port
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("starts_processes")]
 
-THREADS = 4
+THREADS, MANY = 4, 150
 CROWD, HOLDER = "/v1/chains", "/t/none"
 """A path that anybody asks for, and one of those who have a ticket (web/precedence.py)."""
 
@@ -170,7 +170,7 @@ def test_holders_do_not_wait_behind_a_crowd_and_the_crowd_is_not_forgotten(patie
     acme = RemoteOrganizer(patient, f"turns{many.replace('/', '-')}", new_xpub())
     with all_threads_busy(patient, acme, "busy"):
         others = patient.clients()
-        waiting = [patient.connect(get(many)) for _ in range(24)]
+        waiting = [patient.connect(get(many)) for _ in range(MANY)]
         waiting += [patient.connect(get(few)) for _ in range(2)]
         eventually(lambda: len(patient.clients() - others) == len(waiting))
         # The server's loop answers this by itself, after it has put all others into their lines.
@@ -181,7 +181,8 @@ def test_holders_do_not_wait_behind_a_crowd_and_the_crowd_is_not_forgotten(patie
         sock.close()
     handled = re.findall(r"route=(/t/|/v1/chains)", patient.log_path.read_text()[before:])
     assert len(handled) == len(waiting)
-    assert not any(few.startswith(route) for route in handled[16:])
+    # A thread that took one of the few may be slow to log it: the machine may be busy.
+    assert not any(few.startswith(route) for route in handled[MANY // 2 :])
 
 
 def start(*arguments):
