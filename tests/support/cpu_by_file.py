@@ -46,24 +46,27 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Print the files that cost most, and the sum of all."""
+    """Print the sum, each folder, and the files that cost most."""
+    folders: dict[str, float] = defaultdict(float)
+    for name, seconds in _seconds.items():
+        folders["/".join(name.split("/")[:2])] += seconds
     terminalreporter.write_line(f"CPU: {sum(_seconds.values()):.0f} s in {len(_seconds)} files")
-    for name, seconds in sorted(_seconds.items(), key=lambda each: -each[1])[:_MOST]:
-        terminalreporter.write_line(f"{seconds:7.1f} s  {name}")
+    for costs in (folders, _seconds):
+        for name, seconds in sorted(costs.items(), key=lambda each: -each[1])[:_MOST]:
+            terminalreporter.write_line(f"{seconds:7.1f} s  {name}")
 
 
 def _cpu_of_tree() -> float:
     """Return the CPU seconds of this process and of all below it, also of those that have ended."""
-    parents, ticks = {}, {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
+    ticks, pids = 0, [str(os.getpid())]
+    while pids:
+        process = Path("/proc", pids.pop())
         try:
-            fields = path.read_bytes().rpartition(b")")[2].split()
+            fields = (process / "stat").read_bytes().rpartition(b")")[2].split()
+            pids += [
+                pid for each in process.glob("task/*/children") for pid in each.read_text().split()
+            ]
         except OSError:
             continue  # it has just ended
-        pid = int(path.parent.name)
-        parents[pid], ticks[pid] = int(fields[1]), sum(map(int, fields[11:15]))
-    below = {os.getpid()}
-    for pid in sorted(parents):  # a child has a larger number than its parent, mostly
-        if parents[pid] in below:
-            below.add(pid)
-    return sum(ticks.get(pid, 0) for pid in below) / _TICK
+        ticks += sum(map(int, fields[11:15]))
+    return ticks / _TICK
