@@ -11,7 +11,8 @@ gets a new form key each time it is sent. A buyer who waits polls the order ever
 ETag is a digest of one query (services/orders/intent_versions.py); if it is the same, 304 is sent.
 
 front.py, ready_response.py: the WSGI entry: sends what needs no Flask; such a response
-response_cache.py: public responses in memory, and their rule of freshness
+response_cache.py: stores, finds and sends public responses; `is_fresh` in
+    services/catalog_version.py decides whether one may be sent
 order_polls.py: 304 for an order that has not changed, after client secret and rate limit
 gate.py: the checks before a view: size, guard, rate limit. A refused request counts, too
 auth.py: the guards: credential, tenant, role. The role of a view is in its blueprint
@@ -26,8 +27,8 @@ precedence.py: which paths go first when all threads are busy: those of people w
     a ticket, of doors, and health checks; not preflight
 parsing.py: strict JSON bodies and queries
 context.py: what a request carries: configuration, id, caller, tenant
-idempotency.py: runs a view once per Idempotency-Key and form key. 402, 409 and 429 are not stored;
-    services/idempotency.py has the rows
+idempotency.py: runs a view once per Idempotency-Key and form key. 402, 409, 429 and 5xx are not
+    stored, so the same key may be tried again; services/idempotency.py has the rows
 repeated_admissions.py: what a repeat shows to a holder, if the admission has not changed hands
 audited.py: records what a view changes, in the same transaction
 blueprint.py: ApiBlueprint: runs the gate, documents each view: its error responses, parameters and

@@ -8,15 +8,22 @@ Locks are taken in one order: event, chain, intents by id, admissions by id, the
 ticket types, wallets, tenants. A refund locks its tenant last, because several orders may share a
 transfer.
 
-Each rule is in one file:
+A canceled event is the one exception: services/catalog/events.py locks the event, sale_locks.py all
+chains, the live intents and the stock, and only then event_voids.py the sold intents and the
+admissions. The event and the chains keep all others out.
+
+The rules:
 
 balances.py: the rule of status, flags, deadline and what is due: pure arithmetic on the payments
     (`Balance.status`)
-late_orders.py: whether money after the hold still buys the seats (24 h, same price, on sale, seats
-    left), else it is owed
-payees.py: who may get a refund, and how much of a transfer counts: pure rules
+late_orders.py: whether money after the hold still buys the seats (`_may_buy`: within 24 h and
+    before the event's end, price not risen, on sale; `take_seats`: seats left), else it is owed.
+    `covering` in balances.py says which transfer can: a single one that covers the full amount,
+    while nothing older is owed
+payees.py: who may get a refund, and how much of a transfer counts (`countable`): pure rules
 voids.py: what one admission's void owes; when it is refused (inside, transferred, doors unsynced)
-event_voids.py: voids all admissions of a canceled event, those of people inside too
+event_voids.py: voids all admissions of an event that services/catalog/events.py cancels, those of
+    people inside too
 wallet_export.py, refund_export.py: which addresses may be swept; which refunds can be sent from the
     payment address
 reconciliation.py: the rules that must always hold, as SQL
@@ -26,7 +33,9 @@ And these write or read:
 settlement.py: applies balances.py under the order's lock: writes the status, and what follows from
     it (stock, admissions, facts). Deadlines count by the time of the cursor's block
 booking.py: one transaction for each range of blocks, with the cursor: only if the cursor is
-    directly before it, so no range is booked twice. `rewind` goes back after a reorganization
+    directly before it, so no range is booked twice. If a range does not follow the cursor's block
+    on the chain (`NotLinked`), worker/watcher.py goes back and calls `rewind`. If only the cursor
+    in the database has moved (`CursorMoved`), nothing is written, and the next look reads again
 payments.py: the rows of payments; removes those whose block has another hash now
 block_history.py: the blocks that were read: 512 back; a worker goes back 256 by itself
 watched_orders.py: for which addresses logs are read, and for which only balances
@@ -35,6 +44,7 @@ chain_view.py: reads at most four ranges for one order while its buyer waits. If
     back meanwhile, the purchase books nothing
 refunds.py, refund_addresses.py: what is owed to whom, and waivers; where buyers want their money
 refund_settlement.py: counts a final transfer as a refund; the service never sends money
-sale_locks.py: locks a sale with all its orders, and cancels the live ones
+sale_locks.py: locks a sale with all its orders, and cancels the live ones, for
+    services/catalog/events.py and ticket_types.py
 demo_wallet.py: pays from the local node, on chain 31337 only
 """
