@@ -44,7 +44,7 @@ chain_view.py: reads at most four ranges for one order while its buyer waits. If
     back meanwhile, the purchase books nothing
 refunds.py, refund_addresses.py: what is owed to whom, and waivers; where buyers want their money
 refund_settlement.py: counts a final transfer as a refund; the service never sends money
-sale_locks.py: locks a sale with all its orders, and cancels the live ones, for
-    services/catalog/events.py and ticket_types.py
+sale_locks.py: locks a sale with all its orders, and cancels the live ones:
+    services/catalog/events.py and services/catalog/ticket_types.py call it
 demo_wallet.py: pays from the local node, on chain 31337 only
 """
