@@ -127,13 +127,6 @@ def test_a_free_order_needs_no_chain_and_no_address(acme):
     assert acme.stock(ticket) == (0, 2)
 
 
-def test_a_canceled_intent_is_409(acme, node):
-    buyer = acme.buyer(acme.ticket())
-    buyer.cancel()
-    answer = buyer.purchase()
-    assert (answer.status_code, answer.json["code"]) == (409, "intent_canceled")
-
-
 def test_an_expired_intent_is_410_and_released(acme, node):
     ticket = acme.ticket()
     buyer = acme.buyer(ticket)

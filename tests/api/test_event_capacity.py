@@ -116,13 +116,6 @@ def test_a_change_of_something_else_leaves_it(acme, event):
     assert (answer.json["capacity"], counted(event)) == (3, (3, 0, 0))
 
 
-def test_a_slug_that_is_taken_leaves_no_stock_behind(acme, event):
-    body = {name: event[name] for name in ("title", "type", "start_at", "timezone", "slug")}
-    refused = acme.api().post(f"{acme.path}/events", {**body, "capacity": 7})
-    assert refused.json["code"] == "slug_taken"
-    assert EventStock.select().count() == 1
-
-
 def test_an_order_that_expires_gives_its_seats_back(acme, node, event):
     ticket = acme.ticket(event)
     worker_once(acme.app)

@@ -123,20 +123,6 @@ def test_of_a_type_that_is_not_transferable_a_holder_is_named_once(acme, event):
     assert held.get().json["holder"]["name"] == "Grace"
 
 
-@pytest.mark.parametrize(
-    ("columns", "code"),
-    [
-        ({"redeemed_at": clock.now(), "redeemed_gate": "North"}, "already_redeemed"),
-        ({"status": "void", "voided_at": clock.now()}, "admission_void"),
-    ],
-)
-def test_a_holder_who_is_inside_or_has_none_any_more_is_not_renamed(held, columns, code):
-    write(held, **columns)
-    refused = held.name(name="Eve")
-    assert (refused.status_code, refused.json["code"]) == (409, code)
-    assert held.get().json["holder"] == ADA
-
-
 def test_a_suspended_admission_can_be_named_and_shows_no_join_url(held):
     write(held, status="suspended")
     shown = held.name(name="Grace").json

@@ -77,12 +77,6 @@ def test_a_wrong_invitation_is_not_found_and_counts_as_an_attempt(acme, environ)
     assert codes == [404, 404, 404, 429]
 
 
-def test_an_address_has_one_member(acme, admin):
-    invite(acme, EMAIL)
-    again = admin.post(f"{acme.path}/members", {"email": EMAIL.upper(), "role": "read"})
-    assert (again.status_code, again.json["code"]) == (409, "member_exists")
-
-
 def test_a_role_is_changed_at_once(acme, admin, ada):
     member, her = ada
     invited = invite(acme, "bob@example.org", "read")

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.support.admissions import FREE, admissions_of, change, given, redeem, reissue, void
+from tests.support.admissions import FREE, admissions_of, change, given, reissue, void
 from ticketing.models.admissions import Admission
 from ticketing.models.notifications import Mail
 
@@ -38,12 +38,6 @@ def test_a_repeat_with_the_same_idempotency_key_has_no_code(acme, admission):
     assert Admission.get_by_id(admission.id).generation == 2
 
 
-def test_without_a_mail_server_a_code_cannot_be_mailed(acme, admission):
-    refused = reissue(acme, admission, {"email": "ada@example.org"})
-    assert (refused.status_code, refused.json["code"]) == (409, "mail_not_configured")
-    assert Admission.get_by_id(admission.id).code == admission.code
-
-
 class TestByMail:
     """With a mail server, the code is sent to the address, and not shown."""
 
@@ -75,16 +69,6 @@ class TestByMail:
     def test_null_is_no_address(self, acme, admission):
         answer = reissue(acme, admission, {"email": None})
         assert answer.json["code"] == Admission.get_by_id(admission.id).code
-
-
-def test_who_is_inside_or_void_gets_none(acme, admission):
-    assert redeem(admission)
-    refused = reissue(acme, admission)
-    assert (refused.status_code, refused.json["code"]) == (409, "already_redeemed")
-    change(admission, redeemed_at=None)
-    assert void(acme, admission).status_code == 200
-    refused = reissue(acme, admission)
-    assert (refused.status_code, refused.json["code"]) == (409, "admission_void")
 
 
 def test_a_suspended_one_stays_suspended(acme, admission):

@@ -109,14 +109,6 @@ def test_an_event_is_published_and_taken_back(acme, writer):
         assert _read(acme, path)["status"] == status
 
 
-def test_an_event_with_orders_does_not_go_back_to_draft(acme, writer):
-    ticket = acme.ticket(price_amount=0, chain_id=None)
-    acme.buyer(ticket)
-    answer = writer.send(f"/console/events/{ticket['event_id']}/status", {"status": "draft"})
-    assert answer.status_code == 409
-    assert "People have ordered already" in answer.text
-
-
 def test_an_event_on_sale_links_to_its_public_page(acme, reader):
     ticket = acme.ticket(price_amount=0, chain_id=None)
     page = reader.get(f"/console/events/{ticket['event_id']}").text

@@ -5,7 +5,6 @@ import pytest
 from tests.support.console import hidden_fields, sign_in
 from tests.support.factories import new_organizer, new_xpub
 from ticketing.chain.xpub import derive_address
-from tools import anvil
 
 WALLET = "/console/wallet"
 
@@ -57,16 +56,6 @@ def test_a_chain_that_was_read_needs_no_warning(node, boss):
     asked = boss.send(WALLET, {"xpub": new_xpub()})
     assert asked.status_code == 200
     assert "We could not look at" not in asked.text
-
-
-def test_an_account_in_use_is_refused(node, bare, boss):
-    xpub = new_xpub()
-    anvil.mint(node.rpc, anvil.TOKEN_ADDRESS, derive_address(xpub, 2), 1)
-    for path in (WALLET, f"{WALLET}/confirm"):
-        answer = boss.send(path, {"xpub": xpub})
-        assert answer.status_code == 409
-        assert "has been used for something else" in answer.text
-    assert _xpub(bare) is None
 
 
 @pytest.mark.parametrize("wrong", ["", "xpub", "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"])

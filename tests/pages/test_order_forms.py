@@ -96,13 +96,6 @@ def test_it_cancels(acme, buyer):
     assert buyer.now()["status"] == "canceled"
 
 
-def test_an_order_that_has_received_money_is_not_canceled(buyer, node):
-    buyer.pay(node, 1)
-    answer = press(buyer, "cancel")
-    assert answer.status_code == 409
-    assert "Money has arrived for this order. It cannot be canceled." in text_of(answer.text)
-
-
 def test_it_orders_the_same_again_once(acme, buyer):
     press(buyer, "cancel")
     key = key_in(show(buyer))
@@ -121,12 +114,8 @@ def test_an_order_that_cannot_be_repeated_says_why(acme, buyer):
     key = key_in(show(buyer))
     event, ticket = buyer.intent["event_id"], buyer.intent["ticket_id"]
     path = f"{acme.path}/events/{event}/tickets/{ticket}"
-    assert acme.api().patch(path, {"capacity": 0}).status_code == 200
-    answer = press(buyer, "again", idempotency_key=key)
-    assert answer.status_code == 409
-    assert "Somebody was faster" in text_of(answer.text)
     assert acme.api().post(f"{path}/status", {"status": "canceled"}).status_code == 200
-    answer = press(buyer, "again", idempotency_key=key_in(answer.text))
+    answer = press(buyer, "again", idempotency_key=key)
     assert answer.status_code == 409
     assert "The sale of this ticket has ended." in text_of(answer.text)
     assert "/again" not in show(buyer)

@@ -179,13 +179,6 @@ def test_only_an_admin_settles_and_only_their_own(acme, neighbour, node, overpai
     assert listed(neighbour) == []
 
 
-def test_a_free_order_owes_nothing(acme, node):
-    free = acme.buyer(acme.ticket(price_amount=0, chain_id=None))
-    free.purchase()
-    assert settle(acme, free, "0x" + "12" * 32).json["code"] == "no_refund_due"
-    assert waive(acme, free, 1).json["code"] == "amount_changed"
-
-
 @pytest.mark.parametrize(
     "tx_hash", ["", "0x", "12" * 32, "0x" + "zz" * 32, "0x" + "AB" * 32, 1, None]
 )

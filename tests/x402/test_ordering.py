@@ -62,8 +62,7 @@ def test_unpaid_orders_hold_a_tenth_of_a_ticket_type(api, path, acme, ticket, wa
     assert api.post(path).status_code == 402
 
 
-def test_the_limits_of_preflight_hold(api, path):
-    assert code(api.post(path, {"quantity": 99})) == (409, "above_maximum")
+def test_the_buyer_limits_the_amount(api, path):
     assert code(api.post(path, {"max_amount": 1})) == (409, "over_max_amount")
 
 

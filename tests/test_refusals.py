@@ -1,0 +1,58 @@
+"""Each refusal, in one situation: the API, the pages, MCP and x402 give the same reason."""
+
+import pytest
+
+from tests.support.refusals import ON_CHAIN, REFUSALS, X402, Shop
+from tests.support.stored_rows import rows
+from ticketing.errors import Conflict, IntentReversed, StillRunning
+from ticketing.services.access import passwords
+from ticketing.services.x402.errors import X402CallsUsed, X402ShareHeld
+
+PROVED_ELSEWHERE = {
+    StillRunning: "needs a request that runs: tests/api/test_idempotency.py",
+    IntentReversed: "needs a reorganization: tests/payments/test_reorganized.py",
+    X402ShareHeld: "x402 only: tests/x402/test_ordering.py",
+    X402CallsUsed: "x402 only: tests/x402/test_checks.py",
+}
+
+
+@pytest.fixture(autouse=True)
+def cheap_hashes(monkeypatch):
+    """What a hash costs is tested elsewhere."""
+    monkeypatch.setattr(passwords, "hasher", passwords.hasher.using(memory_cost=8, time_cost=1))
+
+
+@pytest.fixture
+def environ(environ):
+    environ |= X402
+    return environ
+
+
+@pytest.fixture
+def shop(acme):
+    return Shop(acme)
+
+
+def refused_alike(shop, error):
+    """Ask everybody. Nothing may change."""
+    before = list(rows())
+    for ask in shop.asks:
+        ask(error)
+    assert list(rows()) == before
+
+
+@pytest.mark.parametrize("error", REFUSALS, ids=lambda error: error.code)
+def test_it_is_refused_alike(shop, error):
+    REFUSALS[error](shop)
+    refused_alike(shop, error)
+
+
+@pytest.mark.parametrize("error", ON_CHAIN, ids=lambda error: error.code)
+def test_it_is_refused_alike_after_a_look_at_the_chain(node, shop, error):
+    ON_CHAIN[error](shop, node)
+    refused_alike(shop, error)
+
+
+def test_each_conflict_is_in_the_table_or_proved_elsewhere(built_app):
+    table = REFUSALS.keys() | ON_CHAIN.keys()
+    assert {*Conflict.__subclasses__()} - table == PROVED_ELSEWHERE.keys()
