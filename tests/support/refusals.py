@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from html import unescape
 from typing import Any
 
 from werkzeug.test import TestResponse
 
 from tests.support import mcp
-from tests.support.admissions import FREE, redeem
+from tests.support.admissions import FREE, given, redeem
 from tests.support.console import PASSWORD, SAME_ORIGIN, sign_in
 from tests.support.factories import (
     CHAIN,
@@ -195,29 +196,22 @@ def more_than_are_left(shop: Shop) -> None:
     shop.add_guests(ticket, 2)
 
 
-@refuses(errors.SalesNotStarted)
-def before_the_sale(shop: Shop) -> None:
-    shop.order(shop.organizer.ticket(**FREE, sales_start_at=in_days(1)))
+ORDERS: dict[Error, tuple[dict[str, Any], int]] = {
+    errors.SalesNotStarted: ({"sales_start_at": in_days(1)}, 1),
+    errors.SalesEnded: ({"sales_end_at": in_days(-1)}, 1),
+    errors.BelowMinimum: ({"min_per_order": 2}, 1),
+    errors.AboveMaximum: ({"max_per_order": 2}, 3),
+    errors.KeyRequired: ({"requires_key": True}, 1),
+}
+"""Fields of a ticket type, and how many of it are ordered."""
 
 
-@refuses(errors.SalesEnded)
-def after_the_sale(shop: Shop) -> None:
-    shop.order(shop.organizer.ticket(**FREE, sales_end_at=in_days(-1)))
+def order(error: Error, shop: Shop) -> None:
+    fields, quantity = ORDERS[error]
+    shop.order(shop.organizer.ticket(**FREE, **fields), quantity=quantity)
 
 
-@refuses(errors.BelowMinimum)
-def too_few(shop: Shop) -> None:
-    shop.order(shop.organizer.ticket(**FREE, min_per_order=2))
-
-
-@refuses(errors.AboveMaximum)
-def too_many(shop: Shop) -> None:
-    shop.order(shop.organizer.ticket(**FREE, max_per_order=2), quantity=3)
-
-
-@refuses(errors.KeyRequired)
-def without_a_credential(shop: Shop) -> None:
-    shop.order(shop.organizer.ticket(**FREE, requires_key=True))
+REFUSALS |= {error: partial(order, error) for error in ORDERS}
 
 
 @refuses(errors.OverMaxAmount)
@@ -399,13 +393,13 @@ def one_webhook_more(shop: Shop) -> None:
 
 @refuses(errors.NoRefundDue)
 def refund_of_a_free_order(shop: Shop) -> None:
-    path = f"refunds/{Admission.get_by_id(held_of(shop)[0].id).intent_id}/settle"
+    path = f"refunds/{given(shop.organizer, shop.organizer.ticket(**FREE)).intent['id']}/settle"
     shop.both(path, path, tx_hash="0x" + "12" * 32)
 
 
 @refuses(errors.AmountChanged)
 def waiver_of_another_amount(shop: Shop) -> None:
-    path = f"refunds/{Admission.get_by_id(held_of(shop)[0].id).intent_id}/waive"
+    path = f"refunds/{given(shop.organizer, shop.organizer.ticket(**FREE)).intent['id']}/waive"
     shop.both(path, path, amount=1, reason="Less than the fee.")
 
 
