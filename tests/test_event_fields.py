@@ -25,7 +25,7 @@ from ticketing.models.events import Event
 
 NOT_SET_BY_ORGANIZERS = {
     *("id", "tenant", "status", "created_at", "updated_at"),
-    *("erased_at", "erasure_tried_at"),
+    *("was_published", "erased_at", "erasure_due_at", "erasure_tried_at"),
 }
 """The columns of an event that are no fields of it."""
 

@@ -53,6 +53,48 @@ def test_search_engines_read_the_event_and_its_offers(event, seat, api):
     assert offer["availability"] == "https://schema.org/InStock"
 
 
+def canceled(acme, event):
+    path = f"{acme.path}/events/{event['id']}/status"
+    assert acme.api().post(path, {"status": "canceled"}).status_code == 200
+
+
+def test_a_canceled_event_says_so_and_what_its_buyers_do(acme, event, seat, api, send):
+    form_of_before = form(seat, api.get(PATH))
+    canceled(acme, event)
+    page = api.get(PATH)
+    assert page.status_code == 200
+    for shown in ("This event is canceled.", "Summer Concert", "page of your order"):
+        assert shown in page.text, shown
+    assert "<form" not in page.text and "ics" not in page.text
+    data = json.loads(re.search(r'ld\+json">(.*?)</script>', page.text)[1])
+    assert data["eventStatus"] == "https://schema.org/EventCancelled"
+    assert "Summer Concert" not in api.get("/acme").text
+    late = send(ORDER, form_of_before)
+    assert (late.status_code, late.headers["Location"]) == (303, PATH)
+    for path in ("", "/tickets", ".ics"):
+        assert api.get(f"{acme.public}/events/{event['id']}{path}").status_code == 404
+
+
+def test_an_event_that_was_canceled_as_a_draft_stays_private(acme, api):
+    never = acme.event(title="Never", status="draft")
+    canceled(acme, never)
+    taken_back = acme.event(title="Taken Back", status="published")
+    path = f"{acme.path}/events/{taken_back['id']}/status"
+    assert acme.api().post(path, {"status": "draft"}).status_code == 200
+    canceled(acme, taken_back)
+    for each in (never, taken_back):
+        assert api.get(f"/acme/{each['slug']}").status_code == 404
+
+
+def test_the_mail_address_of_the_footer_adds_no_headers(acme, event, api):
+    address = "a?subject=x&b%0A@example.org"
+    assert acme.api().patch(acme.path, {"contact_email": address}).status_code == 200
+    footer = api.get(PATH).text.split("<footer", 1)[1]
+    assert 'href="mailto:a%3Fsubject%3Dx%26b%250A@example.org"' in footer
+    canceled(acme, event)
+    assert "mailto:a?subject" not in api.get(PATH).text
+
+
 def test_an_order_leads_to_its_page_and_holds_the_stock(acme, event, seat, api, send):
     answer = send(ORDER, form(seat, api.get(PATH), email="ada@example.org", name=" Ada "))
     assert answer.status_code == 303

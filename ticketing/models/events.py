@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from peewee import BigIntegerField, ForeignKeyField, ModelSelect, TextField
+from peewee import BigIntegerField, BooleanField, ForeignKeyField, ModelSelect, TextField
 
 from ticketing.constants import DOORS_BEFORE_START, EPOCH, Obstacle
 from ticketing.models.base import BaseModel, UtcDateTimeField
@@ -16,6 +16,8 @@ class Event(BaseModel):
     """An event of a tenant.
 
     `capacity` limits all its ticket types together (None: no limit). EventStock counts them.
+    `was_published`: whether it was published when it was canceled. If so, its page stays.
+    `erasure_due_at`: since when its people are to be erased.
     `erased_at`: when the personal data of all its people was erased. `erasure_tried_at`: the last
     try, which leaves out orders that owe a refund.
     """
@@ -36,6 +38,8 @@ class Event(BaseModel):
     doors_open_at = UtcDateTimeField(null=True)
     transfers_end_at = UtcDateTimeField(null=True)
     status = TextField()
+    was_published = BooleanField(default=False)
+    erasure_due_at = UtcDateTimeField(null=True)
     erased_at = UtcDateTimeField(null=True)
     erasure_tried_at = UtcDateTimeField(null=True)
     created_at = UtcDateTimeField()

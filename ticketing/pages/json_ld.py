@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ticketing.constants import MICRO_UNIT_DECIMALS, Availability, EventType
+from ticketing.constants import MICRO_UNIT_DECIMALS, Availability, EventType, Publication
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
@@ -13,6 +13,10 @@ _ATTENDANCE = {
     EventType.ONLINE: "OnlineEventAttendanceMode",
     EventType.IN_PERSON: "OfflineEventAttendanceMode",
     EventType.HYBRID: "MixedEventAttendanceMode",
+}
+_STATUS = {
+    Publication.PUBLISHED: "EventScheduled",
+    Publication.CANCELED: "EventCancelled",
 }
 _AVAILABILITY = {
     Availability.ON_SALE: "InStock",
@@ -24,7 +28,10 @@ _AVAILABILITY = {
 def event(
     of: Event, ticket_types: Sequence[TicketType], tenant: Tenant, origin: str
 ) -> dict[str, Any]:
-    """Return a published event as a schema.org `Event`, with an `Offer` for each ticket type."""
+    """Return an event as a schema.org `Event`, with an `Offer` for each ticket type.
+
+    It is published, or was canceled after that.
+    """
     url = f"{origin}/{tenant.slug}/{of.slug}"
     found: dict[str, Any] = {
         "@context": _SCHEMA,
@@ -32,7 +39,7 @@ def event(
         "name": of.title,
         "url": url,
         "startDate": of.start_at.isoformat(),
-        "eventStatus": f"{_SCHEMA}EventScheduled",
+        "eventStatus": _SCHEMA + _STATUS[Publication(of.status)],
         "eventAttendanceMode": _SCHEMA + _ATTENDANCE[EventType(of.type)],
         "organizer": {"@type": "Organization", "name": tenant.name},
         "location": _locations(of, url),

@@ -47,6 +47,16 @@ def _published_by_slug(tenant_id: Any, slug: Any) -> ModelSelect[Event]:
     return _published_events(tenant_id).where(Event.slug == slug)
 
 
+@Prepared
+def _canceled_by_slug(tenant_id: Any, slug: Any) -> ModelSelect[Event]:
+    return Event.select().where(
+        Event.tenant == tenant_id,
+        Event.slug == slug,
+        Event.status == Publication.CANCELED,
+        Event.was_published,
+    )
+
+
 def list_events(tenant: Tenant, page: PageRequest) -> Versioned[Page[Event]]:
     """Return a page of a tenant's published events, the earliest first."""
     version = catalog_version.of_tenant(tenant, clock.now())
@@ -77,9 +87,20 @@ def find_event(tenant: Tenant, event_reference: str) -> Event:
         event = _published_by_slug.first(tenant_id=tenant.id, slug=event_reference)
     else:
         event = None
+    return _existing(event)
+
+
+def _existing(event: Event | None) -> Event:
     if event is None:
         raise NotFound("This event does not exist.")
     return event
+
+
+def get_canceled_event(tenant: Tenant, slug: str) -> Versioned[Event]:
+    """Return an event that was canceled after it was published. NotFound."""
+    version = catalog_version.of_tenant(tenant, clock.now())
+    event = _canceled_by_slug.first(tenant_id=tenant.id, slug=slug)
+    return Versioned(_existing(event), version)
 
 
 def list_ticket_types(
