@@ -253,6 +253,12 @@ EVENT_WITHOUT_END = timedelta(days=1)
 
 PAIRING_CODE_LIVES = timedelta(minutes=10)
 
+BY_ID_PER_MINUTE = 60
+"""Scans that a door device may send with an id only, which no secret of the ticket proves."""
+
+SCANS_BEYOND_ADMISSIONS = 5000
+"""Rows of scans that a door device may store beyond the number of its event's admissions."""
+
 UNDO_WITHIN = timedelta(minutes=10)
 """How long after a scan its device can undo it."""
 

@@ -44,6 +44,8 @@ TicketingError
 │   ├── RefundNotSeen              refund_not_seen
 │   ├── AmountChanged              amount_changed
 │   ├── WasTransferred             was_transferred
+│   ├── NotRedeemed                not_redeemed
+│   ├── TooManyScans               too_many_scans
 │   ├── DoorsUnsynced              doors_unsynced
 │   ├── MailNotConfigured          mail_not_configured
 │   └── SaleCanceled               sale_canceled

@@ -221,6 +221,23 @@ class WasTransferred(Conflict):
     )
 
 
+class NotRedeemed(Conflict):
+    """Nobody is inside with the admission."""
+
+    code = "not_redeemed"
+    detail = "Nobody is inside with this admission."
+
+
+class TooManyScans(Conflict):
+    """A door device has stored more scans than its event can need."""
+
+    code = "too_many_scans"
+    detail = (
+        "This device has sent more scans than this event can need."
+        " Ask the organizer for a new pairing code."
+    )
+
+
 class DoorsUnsynced(Conflict):
     """A door device has scans that it has not sent yet, so the holder may be inside."""
 

@@ -32,6 +32,7 @@ _REASONS = {
     "invalid_credentials": "Nobody signs in with this email address and password.",
     "was_transferred": "This ticket was passed on. Confirm below that its new holder loses it.",
     "doors_unsynced": "The holder may be inside: a device at the door has scans to send.",
+    "not_redeemed": "Nobody is inside with this ticket any more.",
     "mail_not_configured": "This service cannot send mail. Leave out the address.",
     "sale_canceled": "This event or ticket type was canceled.",
     "refund_not_seen": (
