@@ -21,6 +21,7 @@ from ticketing.db.connection import write_transaction
 from ticketing.errors import (
     AboveMaximum,
     BelowMinimum,
+    EventOver,
     IntentCanceled,
     IntentExpired,
     IntentReversed,
@@ -34,6 +35,7 @@ from ticketing.errors import (
     SalesNotStarted,
     TicketingError,
 )
+from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import prepared_insert
 from ticketing.models.ticket_types import TicketType
@@ -105,7 +107,7 @@ class Quote:
 def quote(tenant_reference: str, order: Order) -> Quote:
     """Return what an order would cost now. Nothing is held. The errors are those of `preflight`."""
     offer = offers.find(tenant_reference, order.event_id, order.ticket_id)
-    _check_order(offer, order)
+    _check_order(offer, offer.event, order)
     offers.check_left(offer, order.quantity)
     return Quote(offer, order.quantity)
 
@@ -121,11 +123,12 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     """Hold the stock, fix the price, and issue the address, in one transaction.
 
     NotFound if the event or ticket type is not public. Invalid if the ticket type is on another
-    chain. SoldOut, SalesNotStarted, SalesEnded, BelowMinimum, AboveMaximum, OverMaxAmount,
-    NotPayable. KeyRequired. TooMuchUnpaid, TooManyOrders, TooManyFree. What the channel raises.
+    chain. SoldOut, SalesNotStarted, SalesEnded, EventOver, BelowMinimum, AboveMaximum,
+    OverMaxAmount, NotPayable. KeyRequired. TooMuchUnpaid, TooManyOrders, TooManyFree. What the
+    channel raises.
     """
     offer = offers.find(tenant_reference, order.event_id, order.ticket_id)
-    _check_order(offer, order)
+    _check_order(offer, offer.event, order)
     offers.check_left(offer, order.quantity)
     known = chains.states_of(offer.chain_id)  # now, because later other orders wait for this one
     with write_transaction():
@@ -136,7 +139,7 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
             )
         held = offers.hold(offer, known, order.quantity)
         # Price, chain or sales may have changed in the meantime. Check the locked row again.
-        _check_order(held.ticket_type, order)
+        _check_order(held.ticket_type, offer.event, order)
         if order.channel is not None:
             order.channel.check(held, order.quantity)
         intent = _issue(held, order, config)
@@ -197,7 +200,7 @@ def settle_now(intent: PaymentIntent, config: Config) -> PaymentIntent:
     return booking.book_view(intent, view)
 
 
-def _check_order(ticket_type: TicketType, order: Order) -> None:
+def _check_order(ticket_type: TicketType, event: Event, order: Order) -> None:
     if ticket_type.status != Publication.PUBLISHED:
         raise NotFound("This ticket type does not exist.")
     if ticket_type.requires_key and order.client:
@@ -209,6 +212,8 @@ def _check_order(ticket_type: TicketType, order: Order) -> None:
         raise SalesNotStarted
     if ticket_type.sales_end_at is not None and now >= ticket_type.sales_end_at:
         raise SalesEnded
+    if now >= event.over_at:
+        raise EventOver
     if order.quantity < ticket_type.min_per_order:
         raise BelowMinimum
     if order.quantity > ticket_type.max_per_order:
