@@ -48,7 +48,33 @@ class DoorDeviceSchema(BaseSchema):
         allow_none=True,
         metadata=documented(0, "How many scans it had not sent when it was last seen."),
     )
+    scans = fields.Integer(
+        required=True, metadata=documented(0, "How many scans and undos of it are stored.")
+    )
     revoked_at = Instant(required=True, allow_none=True)
+
+
+class DoorDeviceRevokeSchema(BaseSchema):
+    """What happens to the scans of a device that is revoked. Without a body, they stay."""
+
+    MAY_BE_ABSENT = True
+
+    undo_since = Instant(
+        load_default=None,
+        allow_none=True,
+        metadata=documented(
+            "2026-12-01T20:10:00Z",
+            "All that it let in and that the server received since then is undone.",
+        ),
+    )
+
+
+class RevokedDoorDeviceSchema(DoorDeviceSchema):
+    """A door device that was revoked."""
+
+    undone = fields.Integer(
+        required=True, metadata=documented(0, "How many of its scans this request has undone.")
+    )
 
 
 class NewDoorDeviceSchema(DoorDeviceSchema):

@@ -27,9 +27,11 @@ NOT_SET_BY_ORGANIZERS = {
     "id",
     "tenant",
     "status",
+    "was_published",
     "created_at",
     "updated_at",
     "erased_at",
+    "erasure_due_at",
     "erasure_tried_at",
 }
 """The columns of an event that are no fields of it."""

@@ -167,6 +167,7 @@ class Obstacle(StrEnum):
     CHAIN_NOT_ENABLED = "chain_not_enabled"
     SALES_NOT_STARTED = "sales_not_started"
     SALES_ENDED = "sales_ended"
+    EVENT_OVER = "event_over"
     SOLD_OUT = "sold_out"
     JOIN_URL_MISSING = "join_url_missing"
 
@@ -245,6 +246,9 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DOORS_BEFORE_START = timedelta(hours=2)
 """How long before its start the doors of an event open by default."""
 
+OVER_AFTER_START = timedelta(hours=6)
+"""When an event without an end is over. Until then, tickets are sold to people who walk in."""
+
 DEVICE_AFTER_END = timedelta(days=1)
 """How long after the end of its event a door device works by default."""
 
@@ -252,6 +256,12 @@ EVENT_WITHOUT_END = timedelta(days=1)
 """How long after its start the end of an event is assumed if it has none."""
 
 PAIRING_CODE_LIVES = timedelta(minutes=10)
+
+BY_ID_PER_MINUTE = 60
+"""Scans that a door device may send with an id only, which no secret of the ticket proves."""
+
+SCANS_BEYOND_ADMISSIONS = 5000
+"""Rows of scans that a door device may store beyond the number of its event's admissions."""
 
 UNDO_WITHIN = timedelta(minutes=10)
 """How long after a scan its device can undo it."""

@@ -52,5 +52,11 @@ DEFAULT_PERSONAL_DATA_DAYS = 90
 MAX_PERSONAL_DATA_DAYS = 3650
 """Days after the end of an event. Then names and email addresses are erased."""
 
+MAILS_PER_MAILBOX = 3
+"""Mails a day that strangers can cause, for one mailbox, over all tenants."""
+
+MAILBOXES_PER_CLIENT = 20
+"""Mailboxes a day to which one client can cause mails without paying, over all tenants."""
+
 WIDE_FACTOR = 3
 """The limit of an IPv6 /48 network is that of a /64 times this factor."""

@@ -7,6 +7,7 @@ import pytest
 from peewee import DatabaseError
 
 from tests.support.admissions import FREE, admissions_of, given, void
+from tests.support.doors import Door
 from tests.support.factories import cli, event_body, in_days, new_xpub, ticket_body, worker_once
 from tests.support.routes import endpoints
 from ticketing.db.connection import database, write_transaction
@@ -63,6 +64,10 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     me.post(f"{member}/invite")
     me.post(f"{member}/disable")
     guest = admissions_of(given(acme, acme.ticket(event, **FREE)))[0]
+    door = Door(acme)
+    inside = door.admission()
+    assert door.desk().outcome(code=inside.code) == "admitted"
+    assert me.post(f"{path}/admissions/{inside.id}/undo").status_code == 200
     me.post(f"{path}/admissions/{guest.id}/reissue")
     assert void(acme, guest).status_code == 200
     me.post(f"{tickets}/{ticket['id']}/admissions", {"holders": [{"name": "Ada"}]})

@@ -8,6 +8,7 @@ def test_the_page_that_shows_it_loads_nothing_from_elsewhere(api):
         assert page.status_code == 200 and page.mimetype == "text/html"
         text = page.text
     policy = page.headers["Content-Security-Policy"]
+    assert page.headers["Referrer-Policy"] == "same-origin"
     directives = dict(each.strip().split(" ", 1) for each in policy.split(";"))
     assert directives["default-src"] == "'none'"
     assert directives["script-src"] == directives["connect-src"] == "'self'"

@@ -49,8 +49,8 @@ def test_an_answer_that_is_kept_counts_too(api, acme):
     assert statuses(asked) == [304] * 6 + [429]
 
 
-def sign_in(api, email="a@example.org", address="192.0.2.1"):
-    body = {"tenant": "acme", "email": email, "password": "x" * 12}
+def sign_in(api, email="a@example.org", address="192.0.2.1", tenant="acme"):
+    body = {"tenant": tenant, "email": email, "password": "x" * 12}
     return api.post("/v1/auth/login", body, environ_overrides={"REMOTE_ADDR": address})
 
 
@@ -62,6 +62,14 @@ def test_guesses_at_one_member_are_counted_wherever_they_come_from(api, acme):
     assert sign_in(api, "b@example.org", "192.0.2.9").status_code == 401
     # The stored caller is not an email address.
     assert not [each.caller for each in RateCount.select() if "example" in each.caller]
+
+
+def test_guesses_at_one_member_are_counted_however_the_tenant_is_named(api, acme):
+    guesses = [sign_in(api, address="192.0.2.1", tenant=each) for each in ("acme", acme.id, "acme")]
+    assert statuses(guesses) == [401] * 3
+    for name in ("acme", acme.id):
+        assert sign_in(api, address="192.0.2.2", tenant=name).status_code == 429
+    assert sign_in(api, address="192.0.2.2", tenant="nobody").status_code == 401
 
 
 def test_reading_writes_nothing(api, acme, time):

@@ -204,9 +204,12 @@ def test_a_purchase_that_is_confirmed(acme):
 def test_a_scan_that_admits(acme):
     door = Door(acme)
     gate, by_id, by_qr = door.gate(), door.admission(), door.admission()
-    ways = [{"admission_id": by_id.id, "generation": 1}, {"qr": door.qr(by_qr)}]
+    ways = [
+        {"admission_id": by_id.id, "generation": 1, "decided": "admitted"},
+        {"qr": door.qr(by_qr)},
+    ]
     gate.scan(code="x")  # the device is recorded as seen
-    reads = ["BEGIN", "SELECT scans", "SELECT admissions"]
+    reads = ["BEGIN", "SELECT scans", "UPDATE door_devices", "SELECT admissions"]
     admits = ["UPDATE admissions", "INSERT INTO scans", "INSERT INTO notifications", "COMMIT"]
     # Whether a QR code is genuine is decided before the transaction.
     for way, before in zip(ways, ([], ["SELECT admissions"]), strict=True):

@@ -1,6 +1,8 @@
 """The console's page of an event's door."""
 
 import re
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -91,3 +93,40 @@ def test_the_door_of_a_neighbour_is_not_found(neighbour, writer, here):
     assert writer.send(f"{path}/devices", DEVICE).status_code == 404
     for event in (path, here):
         assert writer.send(f"{event}/devices/{device}/revoke").status_code == 404
+
+
+def test_a_stolen_device_is_noticed_and_its_entries_are_undone(acme, door, writer, here):
+    honest, thief = door.gate(name="honest"), door.gate(name="thief")
+    tickets = door.admissions(60)
+    honest.results(*[redeem(qr=door.qr(each)) for each in tickets[:3]])
+    assert "Far more scans" not in writer.get(here).text
+    thief.results(*[redeem(code=each.code) for each in tickets[3:]])
+    for path in (here, f"{here}/counts"):
+        page = writer.get(path).text
+        assert "Far more scans than the others" in page and "57 scans" in page
+    assert "<bdi>thief</bdi>, <bdi>" not in page and "<bdi>honest</bdi>: 3" not in page
+    device = thief.device["id"]
+    since = (datetime.now(UTC) - timedelta(minutes=5)).astimezone(ZoneInfo(door.event["timezone"]))
+    sent = {"undo_since": since.strftime("%Y-%m-%dT%H:%M:%S")}
+    answer = writer.send(f"{here}/devices/{device}/revoke", sent)
+    assert answer.headers["Location"] == f"{here}#undone"
+    assert door.admin.get(f"{door.path}/stats").json["inside"] == 3
+    wrong = writer.send(f"{here}/devices/{device}/revoke", {"undo_since": "yesterday"})
+    assert wrong.status_code == 422 and f'id="undo-{device}-error"' in wrong.text
+    entries = acme.api().get(f"{acme.path}/audit-log").json["data"]
+    (entry,) = [each for each in entries if each["subject"] == device and "undone" in each["after"]]
+    assert entry["after"]["undone"] == 57
+
+
+def test_an_entry_is_undone_on_the_page_of_the_ticket(door, writer, reader):
+    gate, ticket = door.gate(), door.admission()
+    page = f"/console/attendees/{ticket.id}"
+    assert f'action="{page}/undo"' not in writer.get(page).text
+    gate.results(redeem(qr=door.qr(ticket)))
+    assert f'action="{page}/undo"' in writer.get(page).text
+    assert f'action="{page}/undo"' not in reader.get(page).text
+    assert reader.send(f"{page}/undo").status_code == 403
+    assert writer.send(f"{page}/undo").headers["Location"] == f"{page}#entry-undone"
+    refused = writer.send(f"{page}/undo")
+    assert refused.status_code == 409 and "Nobody is inside with this ticket" in refused.text
+    assert gate.outcome(qr=door.qr(ticket)) == "admitted"

@@ -109,6 +109,13 @@ def test_an_event_is_published_and_taken_back(acme, writer):
         assert _read(acme, path)["status"] == status
 
 
+def test_a_status_with_a_refund_is_refused_and_changes_nothing(acme, writer):
+    path = _new(writer)
+    answer = writer.send(f"{path}/status", {"status": "published", "refund": "on"})
+    assert answer.status_code == 422
+    assert _read(acme, path)["status"] == "draft"
+
+
 def test_an_event_on_sale_links_to_its_public_page(acme, reader):
     ticket = acme.ticket(price_amount=0, chain_id=None)
     page = reader.get(f"/console/events/{ticket['event_id']}").text

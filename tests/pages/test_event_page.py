@@ -5,6 +5,8 @@ import re
 
 from tests.pages.conftest import key_in
 from tests.support.factories import in_days
+from tests.support.stopped_clock import StoppedClock
+from ticketing import clock
 from ticketing.models.payment_intents import PaymentIntent
 
 PATH = "/acme/summer-concert"
@@ -51,6 +53,65 @@ def test_search_engines_read_the_event_and_its_offers(event, seat, api):
     (offer,) = data["offers"]
     assert (offer["price"], offer["priceCurrency"]) == ("5.000000", "USDC")
     assert offer["availability"] == "https://schema.org/InStock"
+
+
+def canceled(acme, event):
+    path = f"{acme.path}/events/{event['id']}/status"
+    assert acme.api().post(path, {"status": "canceled"}).status_code == 200
+
+
+def test_a_canceled_event_says_so_and_what_its_buyers_do(acme, event, seat, api, send):
+    form_of_before = form(seat, api.get(PATH))
+    canceled(acme, event)
+    page = api.get(PATH)
+    assert page.status_code == 200
+    for shown in ("This event is canceled.", "Summer Concert", "page of your order"):
+        assert shown in page.text, shown
+    assert "<form" not in page.text and "ics" not in page.text
+    data = json.loads(re.search(r'ld\+json">(.*?)</script>', page.text)[1])
+    assert data["eventStatus"] == "https://schema.org/EventCancelled"
+    assert "Summer Concert" not in api.get("/acme").text
+    late = send(ORDER, form_of_before)
+    assert (late.status_code, late.headers["Location"]) == (303, PATH)
+    for path in ("", "/tickets", ".ics"):
+        assert api.get(f"{acme.public}/events/{event['id']}{path}").status_code == 404
+
+
+def test_an_event_that_is_over_says_so_and_sells_nothing(acme, api, send, monkeypatch):
+    event = acme.event(title="Summer Concert", start_at=in_days(1), end_at=in_days(2))
+    seat = acme.ticket(event, name="Seat", status="published")
+    form_of_before = form(seat, api.get(PATH))
+    clock_ = StoppedClock(monkeypatch, clock.now())
+    clock_.forward(days=2, seconds=1)
+    page = api.get(PATH)
+    assert page.status_code == 200 and "This event is over." in page.text
+    assert "<form" not in page.text
+    (offer,) = json.loads(re.search(r'ld\+json">(.*?)</script>', page.text)[1])["offers"]
+    assert offer["availability"] == "https://schema.org/OutOfStock"
+    assert offer["validThrough"] < clock.now().isoformat()
+    late = send(ORDER, form_of_before)
+    assert late.status_code == 409 and "This event is over." in late.text
+    assert acme.stock(seat) == (0, 0)
+
+
+def test_an_event_that_was_canceled_as_a_draft_stays_private(acme, api):
+    never = acme.event(title="Never", status="draft")
+    canceled(acme, never)
+    taken_back = acme.event(title="Taken Back", status="published")
+    path = f"{acme.path}/events/{taken_back['id']}/status"
+    assert acme.api().post(path, {"status": "draft"}).status_code == 200
+    canceled(acme, taken_back)
+    for each in (never, taken_back):
+        assert api.get(f"/acme/{each['slug']}").status_code == 404
+
+
+def test_the_mail_address_of_the_footer_adds_no_headers(acme, event, api):
+    address = "a?subject=x&b%0A@example.org"
+    assert acme.api().patch(acme.path, {"contact_email": address}).status_code == 200
+    footer = api.get(PATH).text.split("<footer", 1)[1]
+    assert 'href="mailto:a%3Fsubject%3Dx%26b%250A@example.org"' in footer
+    canceled(acme, event)
+    assert "mailto:a?subject" not in api.get(PATH).text
 
 
 def test_an_order_leads_to_its_page_and_holds_the_stock(acme, event, seat, api, send):

@@ -44,6 +44,21 @@ def test_only_the_public_address_has_pages(at, host, public_url, status):
     assert at(host, public_url).status_code == status
 
 
+@only_once
+def test_an_empty_path_is_the_start_page_of_the_public_address_only(environ, acme):
+    """`GET http://evil` has an empty path. A redirect would be made from the Host."""
+    known = {**environ, "PUBLIC_URL": "https://tickets.example.org"}
+    client = new_app(known).test_client()
+
+    def open_(host):
+        base = f"http://{host}"
+        return client.get("/", base_url=base, environ_overrides={"PATH_INFO": ""})
+
+    assert open_("evil.example").status_code == 421
+    assert "Location" not in open_("evil.example").headers
+    assert open_("tickets.example.org").status_code == 200
+
+
 def test_links_are_made_from_the_public_address(at, acme):
     event = acme.event(title="Night", status="published")
     page = at("tickets.example.org", "https://tickets.example.org", f"/acme/{event['slug']}")

@@ -20,11 +20,13 @@ from ticketing.errors import (
     DoorsUnsynced,
     MailNotConfigured,
     NotFound,
+    NotRedeemed,
     SaleCanceled,
     SoldOut,
     WasTransferred,
 )
 from ticketing.models.admissions import Admission
+from ticketing.services.door import undoing
 from ticketing.services.orders import admissions, guest_list, reissues
 from ticketing.services.pagination import Page
 from ticketing.services.payments import voids
@@ -60,6 +62,16 @@ def list_admissions(query: dict[str, Any], tenant: str) -> Page[Admission]:
 def void_admission(body: dict[str, Any], tenant: str, admission_id: str) -> Admission:
     """Take back an admission. Its seat goes back on sale. A repeat changes nothing."""
     return voids.void(caller().tenant_id, admission_id, **body)
+
+
+@blp.post("/admissions/<admission_id>/undo")
+@idempotent
+@blp.response(200, AdmissionSchema)
+@audited(AdmissionSchema, before=admissions.get)
+@blp.raises(NotFound, NotRedeemed)
+def undo_entry(tenant: str, admission_id: str) -> Admission:
+    """Undo the scan that let the holder in. The oldest conflict takes its place."""
+    return undoing.undo_entry(caller().tenant_id, admission_id, by=caller().credential_id)
 
 
 @blp.post("/admissions/<admission_id>/reissue")

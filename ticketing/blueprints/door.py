@@ -7,7 +7,7 @@ from flask import Response, request
 from schemas.door_stats import DoorStatsSchema
 from schemas.manifest import ManifestQuery, ManifestSchema
 from schemas.scans import ScanResultsSchema, ScansSchema
-from ticketing.errors import StillRunning
+from ticketing.errors import StillRunning, TooManyScans
 from ticketing.services.door import devices, manifest, scans, stats
 from ticketing.services.door.scans import ScanRequest
 from ticketing.services.door.stats import Stats
@@ -49,7 +49,7 @@ def read_manifest(query: dict[str, Any], tenant: str, event_id: str) -> Response
 @blp.post("/scans")
 @blp.arguments(ScansSchema)
 @blp.response(200, ScanResultsSchema)
-@blp.raises(StillRunning)
+@blp.raises(StillRunning, TooManyScans)
 def scan(body: dict[str, Any], tenant: str, event_id: str) -> dict[str, Any]:
     """Redeem admissions, and undo that. Repeat a request freely: each nonce counts once."""
     caller = door_caller()

@@ -3,7 +3,13 @@
 from typing import Any
 
 from schemas.base import PageQuery, page_of
-from schemas.door_devices import DoorDeviceCreateSchema, DoorDeviceSchema, NewDoorDeviceSchema
+from schemas.door_devices import (
+    DoorDeviceCreateSchema,
+    DoorDeviceRevokeSchema,
+    DoorDeviceSchema,
+    NewDoorDeviceSchema,
+    RevokedDoorDeviceSchema,
+)
 from ticketing.constants import Role
 from ticketing.errors import NotFound
 from ticketing.models.door import DoorDevice
@@ -47,9 +53,17 @@ def create_door_device(body: dict[str, Any], tenant: str, event_id: str) -> Door
 
 @blp.post("/<device_id>/revoke")
 @idempotent
-@blp.response(200, DoorDeviceSchema)
-@audited(DoorDeviceSchema, before=devices.get)
+@blp.arguments(DoorDeviceRevokeSchema)
+@blp.response(200, RevokedDoorDeviceSchema)
+@audited(RevokedDoorDeviceSchema, before=devices.get, details=("undo_since",))
 @blp.raises(NotFound)
-def revoke_door_device(tenant: str, event_id: str, device_id: str) -> DoorDevice:
-    """Revoke a door device: its token ends at once. A repeat gets the same response."""
-    return devices.revoke(caller().tenant_id, event_id, device_id)
+def revoke_door_device(
+    body: dict[str, Any], tenant: str, event_id: str, device_id: str
+) -> DoorDevice:
+    """Revoke a door device: its token ends at once. It may be revoked again, to undo more.
+
+    With `undo_since`, what it let in since then is undone, and the oldest conflicts of other
+    devices take the places. For example, a phone was stolen.
+    """
+    by = caller().credential_id
+    return devices.revoke(caller().tenant_id, event_id, device_id, by=by, **body)

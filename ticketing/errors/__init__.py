@@ -30,6 +30,7 @@ TicketingError
 │   ├── SoldOut                    sold_out
 │   ├── SalesNotStarted            sales_not_started
 │   ├── SalesEnded                 sales_ended
+│   ├── EventOver                  event_over
 │   ├── BelowMinimum               below_minimum
 │   ├── AboveMaximum               above_maximum
 │   ├── OverMaxAmount              over_max_amount
@@ -47,6 +48,8 @@ TicketingError
 │   ├── RefundNotSeen              refund_not_seen
 │   ├── AmountChanged              amount_changed
 │   ├── WasTransferred             was_transferred
+│   ├── NotRedeemed                not_redeemed
+│   ├── TooManyScans               too_many_scans
 │   ├── DoorsUnsynced              doors_unsynced
 │   ├── MailNotConfigured          mail_not_configured
 │   └── SaleCanceled               sale_canceled

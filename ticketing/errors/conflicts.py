@@ -96,6 +96,13 @@ class SalesEnded(Conflict):
     detail = "Sales have ended."
 
 
+class EventOver(Conflict):
+    """The event is over."""
+
+    code = "event_over"
+    detail = "The event is over."
+
+
 class BelowMinimum(Conflict):
     """The quantity is below `min_per_order`."""
 
@@ -218,6 +225,23 @@ class WasTransferred(Conflict):
     detail = (
         "This admission was transferred. A refund goes to the buyer of the order, not to the"
         " holder. Send transferred: true to void it."
+    )
+
+
+class NotRedeemed(Conflict):
+    """Nobody is inside with the admission."""
+
+    code = "not_redeemed"
+    detail = "Nobody is inside with this admission."
+
+
+class TooManyScans(Conflict):
+    """A door device has stored more scans than its event can need."""
+
+    code = "too_many_scans"
+    detail = (
+        "This device has sent more scans than this event can need."
+        " Ask the organizer for a new pairing code."
     )
 
 

@@ -62,7 +62,9 @@ class DoorDevice(BaseModel):
     """A phone or scanner that checks the admissions of one event.
 
     Only digests of the pairing code and of the token are stored. The pairing code works once.
-    `unsynced` is how many scans the device had not sent, as of `last_seen_at`.
+    `unsynced` is how many scans the device had not sent, as of `last_seen_at`. `scans` is how many
+    rows of scans it has stored. `by_id_scans` is how many admissions it has named by id only, in
+    the minute `by_id_minute` since 1970.
     """
 
     id = TextField(primary_key=True)
@@ -82,12 +84,18 @@ class DoorDevice(BaseModel):
     token_digest_key = TextField(null=True)
     last_seen_at = UtcDateTimeField(null=True)
     unsynced = IntegerField(null=True)
+    scans = IntegerField(default=0)
+    by_id_minute = BigIntegerField(default=0)
+    by_id_scans = IntegerField(default=0)
     revoked_at = UtcDateTimeField(null=True)
 
     # No columns: secrets, only on an instance for which they were just created.
     pairing_code: str
     pairing_url: str | None
     token: str
+
+    # No column: what services.door.devices.revoke has undone.
+    undone: int = 0
 
     class Meta:
         table_name = "door_devices"

@@ -32,8 +32,11 @@ _CACHE = (("Cache-Control", "private, no-cache"),)
 
 @blp.get("/<tenant:tenant>/<slug:event>")
 def show_event(tenant: str, event: str) -> Response:
-    """Show a published event with its ticket types and its order form."""
-    found = public_listing.get_listing(tenant_of_path(), event, _all(), config())
+    """Show a published event with its order form, or say that it was canceled."""
+    try:
+        found = public_listing.get_listing(tenant_of_path(), event, _all(), config())
+    except NotFound:
+        return _canceled(tenant_of_path(), event)
     page = _page(tenant_of_path(), found.value, Form(key=response_cache.FORM_KEY))
     return response_cache.page(found.version, page, HEADERS + _CACHE, tenant)
 
@@ -42,15 +45,16 @@ def show_event(tenant: str, event: str) -> Response:
 def order(tenant: str, event: str) -> AnyResponse:
     """Order tickets, and go to the page of the order. If that fails, show the form again.
 
-    If the tickets are sold out, go to the event's page: the form has nothing that could be changed,
-    and that page costs little.
+    If the tickets are sold out or the event is canceled, go to the event's page: the form has
+    nothing that could be changed, and that page costs little.
     """
     try:
         wanted = _wanted(event, forms.read(OrderForm))
         if not checkout.is_sold_out(tenant, wanted) or was_sent(forms.key()):
             return redirect(links.order(_once(tenant, wanted), config().keyring), 303)
     except NotFound:
-        raise
+        public_listing.get_canceled_event(tenant_of_path(), event)
+        return redirect(f"/{tenant}/{event}", 303)
     except SoldOut as error:
         if not checkout.is_sold_out(tenant, wanted):
             return _refused(tenant_of_path(), event, error)
@@ -74,6 +78,17 @@ def _wanted(event: str, form: dict[str, Any]) -> Order:
     )
 
 
+def _canceled(tenant: Tenant, slug: str) -> Response:
+    found = public_listing.get_canceled_event(tenant, slug)
+    page = render.page(
+        "event_canceled.html",
+        tenant=tenant,
+        event=found.value,
+        json_ld=json_ld.event(found.value, [], tenant, origin.origin()),
+    )
+    return response_cache.page(found.version, page, HEADERS + _CACHE, tenant.slug)
+
+
 def _refused(tenant: Tenant, event: str, error: TicketingError) -> Response:
     """Show the form again, as it was filled in, with what is wrong."""
     listing = public_listing.get_listing(tenant, event, _all(), config()).value
@@ -87,6 +102,7 @@ def _page(tenant: Tenant, listing: Listing, form: Form) -> str:
         "event.html",
         tenant=tenant,
         event=event,
+        is_over=listing.is_over,
         ticket_types=ticket_types,
         networks={each.id: chains.name_of(each.chain_id, settings) for each in ticket_types},
         json_ld=json_ld.event(event, ticket_types, tenant, origin.origin()),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ticketing.constants import MICRO_UNIT_DECIMALS, Availability, EventType
+from ticketing.constants import MICRO_UNIT_DECIMALS, Availability, EventType, Publication
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
@@ -13,6 +13,10 @@ _ATTENDANCE = {
     EventType.ONLINE: "OnlineEventAttendanceMode",
     EventType.IN_PERSON: "OfflineEventAttendanceMode",
     EventType.HYBRID: "MixedEventAttendanceMode",
+}
+_STATUS = {
+    Publication.PUBLISHED: "EventScheduled",
+    Publication.CANCELED: "EventCancelled",
 }
 _AVAILABILITY = {
     Availability.ON_SALE: "InStock",
@@ -24,7 +28,12 @@ _AVAILABILITY = {
 def event(
     of: Event, ticket_types: Sequence[TicketType], tenant: Tenant, origin: str
 ) -> dict[str, Any]:
-    """Return a published event as a schema.org `Event`, with an `Offer` for each ticket type."""
+    """Return an event as a schema.org `Event`, with an `Offer` for each ticket type.
+
+    When it is over, no offer is valid any more.
+
+    It is published, or was canceled after that.
+    """
     url = f"{origin}/{tenant.slug}/{of.slug}"
     found: dict[str, Any] = {
         "@context": _SCHEMA,
@@ -32,11 +41,11 @@ def event(
         "name": of.title,
         "url": url,
         "startDate": of.start_at.isoformat(),
-        "eventStatus": f"{_SCHEMA}EventScheduled",
+        "eventStatus": _SCHEMA + _STATUS[Publication(of.status)],
         "eventAttendanceMode": _SCHEMA + _ATTENDANCE[EventType(of.type)],
         "organizer": {"@type": "Organization", "name": tenant.name},
         "location": _locations(of, url),
-        "offers": [_offer(each, url) for each in ticket_types],
+        "offers": [_offer(each, of, url) for each in ticket_types],
     }
     if of.end_at is not None:
         found["endDate"] = of.end_at.isoformat()
@@ -56,7 +65,7 @@ def _locations(of: Event, url: str) -> list[dict[str, Any]]:
     }[EventType(of.type)]
 
 
-def _offer(ticket_type: TicketType, url: str) -> dict[str, Any]:
+def _offer(ticket_type: TicketType, event: Event, url: str) -> dict[str, Any]:
     availability = _AVAILABILITY.get(ticket_type.availability, "OutOfStock")
     whole, rest = divmod(ticket_type.price_amount, 10**MICRO_UNIT_DECIMALS)
     found = {
@@ -66,6 +75,7 @@ def _offer(ticket_type: TicketType, url: str) -> dict[str, Any]:
         "price": f"{whole}.{rest:0{MICRO_UNIT_DECIMALS}}",
         "priceCurrency": ticket_type.currency,
         "availability": _SCHEMA + availability,
+        "validThrough": min(ticket_type.sales_end_at or event.over_at, event.over_at).isoformat(),
     }
     if ticket_type.sales_start_at is not None:
         found["validFrom"] = ticket_type.sales_start_at.isoformat()

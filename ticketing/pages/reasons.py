@@ -9,6 +9,7 @@ _REASONS = {
     "sold_out": "Somebody was faster: so many tickets are not left.",
     "sales_not_started": "The sale of this ticket has not started.",
     "sales_ended": "The sale of this ticket has ended.",
+    "event_over": "This event is over.",
     "below_minimum": "This ticket is sold in larger numbers. Order more of it.",
     "above_maximum": "This is more than one order can have. Order fewer tickets.",
     "not_payable": "This ticket cannot be paid at the moment. Please ask the organizer.",
@@ -32,6 +33,7 @@ _REASONS = {
     "invalid_credentials": "Nobody signs in with this email address and password.",
     "was_transferred": "This ticket was passed on. Confirm below that its new holder loses it.",
     "doors_unsynced": "The holder may be inside: a device at the door has scans to send.",
+    "not_redeemed": "Nobody is inside with this ticket any more.",
     "mail_not_configured": "This service cannot send mail. Leave out the address.",
     "sale_canceled": "This event or ticket type was canceled.",
     "refund_not_seen": (

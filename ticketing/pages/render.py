@@ -3,6 +3,7 @@
 import re
 from gettext import NullTranslations
 from typing import Any
+from urllib.parse import quote
 
 from flask import Flask, g, render_template
 from jinja2 import StrictUndefined
@@ -40,6 +41,7 @@ def register(app: Flask, translations: NullTranslations) -> None:
         shortened=formats.shortened,
         typed=formats.typed,
         time_of_day=formats.time_of_day,
+        mailto=mailto,
         person=person,
         paragraphs=paragraphs,
         reason=reason,
@@ -60,6 +62,11 @@ def template(name: str, *, folder: str = "pages", **values: Any) -> str:
 def _csrf_token() -> str:
     """Return the token for forms of the session. An empty text on pages without a session."""
     return str(g.get("csrf_token", ""))
+
+
+def mailto(address: str) -> str:
+    """Return an email address for a `mailto:` URL, where `?` would begin headers (RFC 6068)."""
+    return quote(address, safe="@")
 
 
 def person(text: str) -> Markup:

@@ -23,6 +23,9 @@ class Front:
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         """Send a ready response, or call Flask."""
+        # An empty path is "/" (RFC 9110, 4.2.3). Flask would redirect to it before the Host is
+        # checked.
+        environ["PATH_INFO"] = environ["PATH_INFO"] or "/"
         request_log.begin(environ)
         ready = self._find(environ)
         if ready is None:

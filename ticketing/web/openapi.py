@@ -215,4 +215,5 @@ def _docs_page() -> Response:
     """Return the page that shows the document. It loads nothing from other hosts."""
     page = current_app.send_static_file("docs.html")
     page.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
+    page.headers["Referrer-Policy"] = "same-origin"
     return page

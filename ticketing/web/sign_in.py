@@ -6,7 +6,7 @@ from ticketing import clock, credentials
 from ticketing.errors import InvalidCredentials
 from ticketing.limits import CallClass
 from ticketing.models.members import Member
-from ticketing.services.access import audit_log, invitations, members
+from ticketing.services.access import audit_log, invitations, members, tenants
 from ticketing.web import rate_limit
 from ticketing.web.audited import actor_named
 from ticketing.web.context import config
@@ -18,8 +18,9 @@ def password(tenant: str, email: str, password: str) -> Member:
     InvalidCredentials, without a reason and in constant time. TooManyRequests.
     """
     # An attacker can guess one member's password from many addresses, so requests also count per
-    # member. The count stores a digest, because an email address is personal data.
-    _count(f"{tenant}\n{email.lower()}")
+    # member, however the tenant is named. The count stores a digest, because an email address is
+    # personal data.
+    _count(f"{tenants.id_of(tenant) or tenant}\n{email.lower()}")
     member = members.sign_in(tenant, email, password)
     if member is None:
         raise InvalidCredentials

@@ -88,7 +88,7 @@ class AdmissionsDrive:
             body = {"sent_at": moment(), "scans": [scan]}
             assert gate.post(f"{path}/scans", body).status_code == 200
         assert gate.post(f"{path}/scans", {**body, "scans": scans}).status_code == 200
-        by_id = [redeem(admission_id=seats[0].id, generation=1)]
+        by_id = [redeem(admission_id=seats[0].id, generation=1, decided="admitted")]
         assert gate.post(f"{path}/scans", {**body, "scans": by_id}).status_code == 200
         assert gate.get(f"{path}/manifest?since={cursor}").json["admissions"]
         assert gate.get(f"{path}/stats").json["conflicts"]

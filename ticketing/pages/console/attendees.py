@@ -17,6 +17,7 @@ from ticketing.pages.console.one_time import Answer, Secret
 from ticketing.pages.forms import Form
 from ticketing.services import erasure
 from ticketing.services.catalog import titles
+from ticketing.services.door import undoing
 from ticketing.services.notifications import mail_queue
 from ticketing.services.orders import admissions, reissues
 from ticketing.services.payments import voids
@@ -90,6 +91,23 @@ def void_ticket(admission_id: str) -> Response:
         return f"{PATH}/{admission_id}#taken-back"
 
     return forms.carried_out(void, lambda form: _page(admission_id, voiding=form))
+
+
+@blp.post(f"{_TICKET}/undo")
+def undo_entry(admission_id: str) -> Response:
+    """Undo the scan that let the holder in."""
+    tenant_id, by = caller().tenant_id, caller().credential_id
+
+    def undo() -> str:
+        recorded(
+            AdmissionSchema,
+            lambda: undoing.undo_entry(tenant_id, admission_id, by=by),
+            partial(admissions.get, tenant_id, admission_id),
+            action="admissions_undo_entry",
+        )
+        return f"{PATH}/{admission_id}#entry-undone"
+
+    return forms.carried_out(undo, lambda form: _page(admission_id, voiding=form))
 
 
 @blp.post(f"{_TICKET}/reissue")

@@ -15,6 +15,7 @@ ACTIONS = {
     "admissions_reissue_admission": "New code for a ticket",
     "admissions_void_admission": "Ticket taken back",
     "api_keys_create_api_key": "API key created",
+    "admissions_undo_entry": "Entry of a ticket undone",
     "api_keys_revoke_api_key": "API key revoked",
     "api_keys_rotate_api_key": "New secret of an API key",
     "door_devices_create_door_device": "Device for the door added",

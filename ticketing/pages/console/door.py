@@ -3,10 +3,14 @@
 from functools import partial
 from typing import Any
 
-from flask import redirect
 from werkzeug import Response
 
-from schemas.door_devices import DoorDeviceCreateSchema, DoorDeviceSchema
+from schemas.door_devices import (
+    DoorDeviceCreateSchema,
+    DoorDeviceRevokeSchema,
+    DoorDeviceSchema,
+    RevokedDoorDeviceSchema,
+)
 from ticketing.constants import Role
 from ticketing.models.door import DoorDevice
 from ticketing.models.events import Event
@@ -64,15 +68,23 @@ def create_device(event_id: str) -> Response:
 
 @blp.post(f"{_DOOR}/devices/<device_id>/revoke")
 def revoke_device(event_id: str, device_id: str) -> Response:
-    """Revoke a device. It can no longer scan."""
-    tenant_id = caller().tenant_id
-    recorded(
-        DoorDeviceSchema,
-        lambda: devices.revoke(tenant_id, event_id, device_id),
-        lambda: devices.get(tenant_id, event_id, device_id),
-        action="door_devices_revoke_door_device",
-    )
-    return redirect(f"{paths.event(event_id, 'door')}#revoked", 303)
+    """Revoke a device. It can no longer scan. What it let in since a time may be undone."""
+    tenant_id, by = caller().tenant_id, caller().credential_id
+    event = events.get(tenant_id, event_id)
+
+    def revoke() -> str:
+        fields = typed_forms.read(DoorDeviceRevokeSchema, zone=event.timezone)
+        since = fields["undo_since"]
+        recorded(
+            RevokedDoorDeviceSchema,
+            lambda: devices.revoke(tenant_id, event_id, device_id, undo_since=since, by=by),
+            lambda: devices.get(tenant_id, event_id, device_id),
+            action="door_devices_revoke_door_device",
+            details={} if since is None else {"undo_since": since},
+        )
+        return f"{paths.event(event_id, 'door')}#{'revoked' if since is None else 'undone'}"
+
+    return forms.carried_out(revoke, partial(_page, event_id))
 
 
 def _pairing(made: DoorDevice | None, back: str) -> Answer:
@@ -108,5 +120,6 @@ def _counts(event: Event) -> dict[str, Any]:
         "event": event,
         "zone": event.timezone,
         "counts": stats.of(event.id),
+        "conspicuous": stats.conspicuous(event.id),
         "words": words,
     }

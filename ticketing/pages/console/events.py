@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 from werkzeug import Response
 
-from schemas.events import SORTS, EventSchema, EventStatusSchema
+from schemas.events import SORTS, EventSchema, StatusSchema
 from ticketing import clock
 from ticketing.constants import MAX_PAGE, EventType, Publication, Role
 from ticketing.pages import forms, typed_forms
@@ -67,11 +67,11 @@ def set_status(event_id: str) -> Response:
     """Publish an event, or take it back to draft."""
 
     def change() -> str:
-        wanted = typed_forms.read(EventStatusSchema)
+        status = typed_forms.read(StatusSchema)["status"]
         tenant = caller().tenant
         recorded(
             EventSchema,
-            partial(events.change_status, tenant, event_id, config=config(), refund=None, **wanted),
+            partial(events.change_status, tenant, event_id, status, config(), refund=None),
             partial(events.get, tenant.id, event_id),
             action="events_set_event_status",
         )

@@ -97,6 +97,14 @@ def find(reference: str) -> Tenant:
     return _existing(tenant)
 
 
+def id_of(reference: str) -> str | None:
+    """Return the id of the tenant whose slug or id is `reference`. None if there is none."""
+    try:
+        return str(find(reference).id)
+    except NotFound:
+        return None
+
+
 def _existing(tenant: Tenant | None) -> Tenant:
     if tenant is None:
         raise NotFound("This tenant does not exist.")

@@ -188,6 +188,7 @@ def set_status(
                 raise HasIntents
         if event.status == Publication.PUBLISHED:
             stock.note_change_of_event(event.id)
+            event.was_published = is_end
         event.status = status
         _save(event)
         feed.record(tenant_id, *_moved(event, ended))

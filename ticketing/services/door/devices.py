@@ -6,23 +6,40 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from peewee import ModelSelect
+from peewee import Case, ModelSelect, fn
 
 from ticketing import clock, credentials, ids
 from ticketing.config import Config
-from ticketing.constants import DEVICE_AFTER_END, EVENT_WITHOUT_END, PAIRING_CODE_LIVES
+from ticketing.constants import (
+    BY_ID_PER_MINUTE,
+    DEVICE_AFTER_END,
+    EVENT_WITHOUT_END,
+    PAIRING_CODE_LIVES,
+    SCANS_BEYOND_ADMISSIONS,
+)
 from ticketing.credentials import Keyring
 from ticketing.db.connection import write_transaction
-from ticketing.errors import FieldMessage, Invalid, InvalidCredentials, NotFound, Unauthenticated
+from ticketing.errors import (
+    FieldMessage,
+    Invalid,
+    InvalidCredentials,
+    NotFound,
+    TooManyRequests,
+    TooManyScans,
+    Unauthenticated,
+)
+from ticketing.models.admissions import Admission
 from ticketing.models.door import DoorDevice
 from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.services.access.callers import Caller
+from ticketing.services.door import undoing
 from ticketing.services.pagination import Page, PageRequest, paginate
 
 PAIRING_PATH = "/door/#"
 SEEN_EVERY = timedelta(minutes=1)
+_MINUTE = 60
 
 # Not the description, which can be long: each scan reads these.
 EVENT_COLUMNS = (
@@ -98,6 +115,20 @@ def _live_device(device_id: Any, now: Any) -> ModelSelect[DoorDevice]:
     )
 
 
+@Prepared
+def _count(device_id: Any, new: Any, by_id: Any, minute: Any) -> Any:
+    same = DoorDevice.by_id_minute == minute
+    return (
+        DoorDevice.update(
+            scans=DoorDevice.scans + new,
+            by_id_scans=Case(None, [(same, DoorDevice.by_id_scans + by_id)], by_id),
+            by_id_minute=minute,
+        )
+        .where(DoorDevice.id == device_id, DoorDevice.revoked_at.is_null())
+        .returning(DoorDevice.scans, DoorDevice.by_id_scans)
+    )
+
+
 def create(
     tenant_id: str,
     event_id: str,
@@ -156,18 +187,49 @@ def get(tenant_id: str, event_id: str, device_id: str) -> DoorDevice:
     return device
 
 
-def revoke(tenant_id: str, event_id: str, device_id: str) -> DoorDevice:
+def revoke(
+    tenant_id: str,
+    event_id: str,
+    device_id: str,
+    *,
+    undo_since: datetime | None = None,
+    by: str,
+) -> DoorDevice:
     """Revoke a device: its token and pairing code end at once. A repeat changes nothing. NotFound.
 
-    Its scans stay.
+    Its scans stay. `undo_since`: those that let somebody in and that the server received since then
+    are undone in the same transaction; `undone` of the device is how many. `by` is the credential.
     """
     device = get(tenant_id, event_id, device_id)
-    (
-        DoorDevice.update(revoked_at=clock.now(), pairing_digest=None)
-        .where(DoorDevice.id == device.id, DoorDevice.revoked_at.is_null())
-        .execute()
-    )
-    return get(tenant_id, event_id, device_id)
+    with write_transaction():
+        # A request of the device that is running ends before this, or finds it revoked.
+        DoorDevice.update(
+            revoked_at=fn.COALESCE(DoorDevice.revoked_at, clock.now()), pairing_digest=None
+        ).where(DoorDevice.id == device.id).execute()
+        undone = 0 if undo_since is None else undoing.undo_device(device, undo_since, by=by)
+    device = get(tenant_id, event_id, device_id)
+    device.undone = undone
+    return device
+
+
+def count_scans(device: DoorDevice, new: int, by_id: int) -> None:
+    """Count the new rows that a device is about to store, in their transaction.
+
+    `by_id`: how many of them name an admission by id only. TooManyScans beyond what its event can
+    need. TooManyRequests beyond BY_ID_PER_MINUTE. Unauthenticated if it was revoked.
+    """
+    seconds = int(clock.now().timestamp())
+    minute, second = divmod(seconds, _MINUTE)
+    counted = _count.tuples(device_id=device.id, new=new, by_id=by_id, minute=minute)
+    if not counted:
+        raise Unauthenticated
+    ((scans, by_id_scans),) = counted
+    if by_id and by_id_scans > BY_ID_PER_MINUTE:
+        raise TooManyRequests(retry_after=_MINUTE - second)
+    if scans > SCANS_BEYOND_ADMISSIONS:
+        admissions = Admission.select().where(Admission.event == device.event_id).count()
+        if scans > SCANS_BEYOND_ADMISSIONS + admissions:
+            raise TooManyScans
 
 
 def pair(code: str, keyring: Keyring) -> DoorDevice:

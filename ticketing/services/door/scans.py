@@ -23,11 +23,11 @@ from ticketing.constants import (
     ScanOutcome,
 )
 from ticketing.db.connection import write_transaction
-from ticketing.errors import StillRunning
+from ticketing.errors import FieldMessage, Invalid, StillRunning
 from ticketing.models.admissions import Admission
 from ticketing.models.door import Scan, Scanned
 from ticketing.services.access.rate_limits import OneAtATime
-from ticketing.services.door import scan_rows, ticket_signing
+from ticketing.services.door import devices, scan_rows, ticket_signing
 from ticketing.services.door.devices import DoorCaller
 from ticketing.services.door.ticket_signing import Ticket
 from ticketing.services.notifications import facts, feed
@@ -93,7 +93,12 @@ def submit(caller: DoorCaller, sent_at: datetime, requests: Sequence[ScanRequest
     `sent_at` is the device's clock when it sent them. A scan that was carried out before gets the
     same result again. StillRunning if other requests with the same nonces keep coming in between.
     TooManyRequests if many unknown QR codes must be checked, and those of another request are.
+
+    A device names an admission by id only if it has let the holder in by itself: Invalid. For what
+    else it is refused, see devices.count_scans.
     """
+    if caller.device is not None:
+        _check_ids(requests)
     tickets = _genuine_tickets(caller.event.tenant_id, requests)
     for _ in range(_ATTEMPTS):
         try:
@@ -103,6 +108,19 @@ def submit(caller: DoorCaller, sent_at: datetime, requests: Sequence[ScanRequest
             # Another request with the same nonce, or an undo of the same scan, was committed.
             continue
     raise StillRunning("Another request with the same scans is still running.")
+
+
+def _check_ids(requests: Sequence[ScanRequest]) -> None:
+    """Check the scans of a device that name an admission by id. Invalid."""
+    wrong = {
+        f"scans.{place}.decided": [
+            FieldMessage("required", "A device needs it beside an admission_id. Or send the QR.")
+        ]
+        for place, request in enumerate(requests)
+        if request.admission_id is not None and request.decided is None
+    }
+    if wrong:
+        raise Invalid(wrong)
 
 
 def _genuine_tickets(tenant_id: str, requests: Sequence[ScanRequest]) -> Mapping[str, Ticket]:
@@ -154,6 +172,7 @@ class _Batch:
         self._stored = self._find_stored()
         self._tickets = tickets
         self._facts: list[Fact] = []
+        self._count()
         self._lock()
 
     def run(self) -> list[Result]:
@@ -172,6 +191,26 @@ class _Batch:
 
     def _is_own(self, scan: Scan) -> bool:
         return scan.credential == self._caller.credential_id
+
+    def _count(self) -> None:
+        """Count what a device is about to store. It locks the device before the admissions."""
+        if self._caller.device is None:
+            return
+        new = {
+            request.nonce: request
+            for request in self._requests
+            if not self._is_stored(request) and (request.of is None or self._knows(request.of))
+        }
+        if new:
+            by_id = sum(request.admission_id is not None for request in new.values())
+            devices.count_scans(self._caller.device, len(new), by_id)
+
+    def _is_stored(self, request: ScanRequest) -> bool:
+        scan = self._stored.get(request.nonce)
+        return scan is not None and self._is_own(scan)
+
+    def _knows(self, nonce: str) -> bool:
+        return nonce in self._stored or any(each.nonce == nonce for each in self._requests)
 
     def _lock(self) -> None:
         """Lock all admissions of the request in one order, so that two requests never deadlock."""
@@ -193,7 +232,13 @@ class _Batch:
     def _result(self, request: ScanRequest) -> Result:
         scan = self._stored.get(request.nonce)
         if scan is None or not self._is_own(scan):
-            scan = self._redeem(request) if request.kind == ScanKind.REDEEM else self._undo(request)
+            if request.kind == ScanKind.REDEEM:
+                scan = self._redeem(request)
+            elif request.of in self._stored:
+                scan = self._undo(request)
+            else:
+                # Nothing to know later, and no end of nonces that do not exist.
+                return Result(request.nonce, ScanOutcome.NOTHING_TO_UNDO)
             scan_rows.insert(scan)
             self._stored[request.nonce] = scan
         elif scan.content_digest != request.digest:

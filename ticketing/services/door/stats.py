@@ -11,13 +11,16 @@ from peewee import JOIN, ModelSelect, fn
 from ticketing.constants import AdmissionStatus, ScanOutcome
 from ticketing.models.admissions import Admission
 from ticketing.models.base import literal
-from ticketing.models.door import Scan
+from ticketing.models.door import DoorDevice, Scan
 from ticketing.models.prepared import Prepared
 from ticketing.models.ticket_types import TicketType
 from ticketing.services.catalog import ticket_types
 
 LAST_SCANS = 20
 MAX_CONFLICTS = 100
+CONSPICUOUS_SCANS = 50
+CONSPICUOUS_FACTOR = 4
+"""A device is far over the others with so many scans, and so many times their mean."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,27 @@ def _conflicts(event_id: Any) -> ModelSelect[Scan]:
         .where(Scan.outcome == literal(ScanOutcome.CONFLICT), stands, ~fn.EXISTS(undone))
         .limit(MAX_CONFLICTS)
     )
+
+
+def conspicuous(event_id: str) -> list[DoorDevice]:
+    """Return the devices of an event that sent far more scans than its others.
+
+    So does a stolen phone, and one that scans nonsense. Each is compared with the mean of the
+    others that have sent something.
+    """
+    devices = list(
+        DoorDevice.select(DoorDevice.id, DoorDevice.name, DoorDevice.gate, DoorDevice.scans)
+        .where(DoorDevice.event == event_id, DoorDevice.scans > 0)
+        .order_by(DoorDevice.id)
+    )
+    total, others = sum(each.scans for each in devices), len(devices) - 1
+    return [
+        each
+        for each in devices
+        if others
+        and each.scans >= CONSPICUOUS_SCANS
+        and each.scans * others > CONSPICUOUS_FACTOR * (total - each.scans)
+    ]
 
 
 def of(event_id: str) -> Stats:

@@ -4,6 +4,7 @@ A mail is a row of `mails` (services/notifications/mail_queue.py). It is written
 state when it is sent. If nothing is left to say, it is dropped.
 
 planning.py: which mails follow from which notification, each once
+budgets.py: how many mails strangers can cause: for each mailbox, and by each client
 recipients.py: the address now; everybody of an event; a form of the address that SMTP accepts
 contents.py: reads what a mail says: the rule whether there is still something to say
 texts.py: subject, text, HTML and headers, from templates/mail
