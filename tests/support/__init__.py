@@ -40,6 +40,7 @@ field_values.py, field_changes.py: values of tenants, events and ticket types: a
 odd_values.py, json_schema.py: difficult values in JSON; the part of JSON Schema that OpenAPI uses
 fuzzing.py, fuzzing_shop.py: the fuzz and its shop
 broken_books.py: books that were broken by hand, and which rule must name each
+refusals.py: the situation behind each refusal, and every surface that is asked in it
 fact_triggers.py: notes each fact beside the service, to compare with the notifications
 stored_rows.py: all that is stored
 translations.py: a language that marks each message
