@@ -111,6 +111,11 @@ def to_somebody(log):
     return {**log, "topics": [*log["topics"][:2], "0x" + "0" * 24 + "34" * 20]}
 
 
+def from_a_word(log):
+    """Return the log with a sender of 32 bytes, where an address has 20."""
+    return {**log, "topics": [log["topics"][0], "0x" + "34" * 32, log["topics"][2]]}
+
+
 def garbled():
     """Yield the name of each kind of nonsense, and a function that makes a node answer it."""
     for name, body in BODIES.items():
@@ -122,7 +127,8 @@ def garbled():
     for fields in BLOCKS:
         bent = bent_blocks(fields)
         yield f"block {fields}", lambda bad, b=bent: bad.answer("eth_getBlockByNumber", b)
-    for bend in [*map(bent_logs, LOGS), lambda logs: [to_somebody(log) for log in logs]]:
+    of_others = (lambda logs: [*map(to_somebody, logs)], lambda logs: [*map(from_a_word, logs)])
+    for bend in [*map(bent_logs, LOGS), *of_others]:
         yield "a log", lambda bad, b=bend: bad.answer("eth_getLogs", b)
 
 
