@@ -264,6 +264,7 @@ class Watcher:
             past = settlement.past_deadline(chain_id, cursor)
             past = self._balance_sweep.before_expiry(past, cursor)
             moved |= settlement.settle_again(chain_id, past) > 0
+        settlement.settle_again(chain_id, settlement.set_aside_due(chain_id), may_expire=False)
 
     def _settle_deep(self, cursor: Block) -> int:
         """Settle payments that are deep enough, if their blocks are still on the chain.

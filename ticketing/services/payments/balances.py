@@ -245,11 +245,12 @@ def _paid_block(intent: PaymentIntent, canonical: Sequence[Payment], waived: int
     10 it is 7, because now both payments are needed.
     """
     decimals = intent.terms.decimals
-    target = units.to_atomic(_needed(intent) + intent.refunded + waived, decimals)
+    # In micro-units: an old order's seat may not be a whole number of atomic units.
+    target = _needed(intent) + intent.refunded + waived
     received = 0
     for payment in canonical:
         received += _atomic(payment, decimals)
-        if received >= target:
+        if units.from_atomic(received, decimals)[0] >= target:
             return int(payment.block_number)
     return None
 
