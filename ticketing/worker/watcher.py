@@ -195,6 +195,15 @@ class Watcher:
         if len(hashes) < len(below):
             raise ChainMoved("the node lacks a block that holds a payment")
         booking.book_range(self.chain, cursor, found.last, found.transfers, hashes)
+        if found.left_out:
+            log.error(
+                "chain %s: the node refuses the logs of %s addresses in block %s: their balances"
+                " are compared later",
+                self.chain.chain_id,
+                len(found.left_out),
+                found.last.number,
+            )
+            watched_orders.search_again(self.chain.chain_id, found.left_out, found.last)
 
     def _rewind(self, cursor: Block, head: Block) -> Block:
         """Go back to the newest stored block that the chain still has."""
