@@ -57,7 +57,8 @@ class PaymentIntent(BaseModel):
     `expires_at` is the effective deadline. `ended_at` is when the intent was canceled, or the
     deadline at which it first expired. A late payment does not change it.
 
-    `refund_pending` is the part of `refund_due` in blocks that are not final yet. `waived` is what
+    `refund_pending` is the part of `refund_due` in blocks that are not final yet, and
+    `pending_block` the first of them. None: not known. `waived` is what
     the organizer wrote off. `seats_refunded` counts the seats that were voided with a refund.
     `refund_address` is the last one that the buyer stated. `x402`: an x402 client made the order,
     with an Idempotency-Key if there is an `idempotency_digest`.
@@ -116,6 +117,7 @@ class PaymentIntent(BaseModel):
     swept_at = UtcDateTimeField(null=True)
     swept_balance = TextField(null=True)
     swept_surplus = TextField(null=True)
+    pending_block = BigIntegerField(null=True)
     set_aside_until = UtcDateTimeField(null=True)
     x402 = BooleanField(default=False)
     idempotency_digest = TextField(null=True)

@@ -269,14 +269,16 @@ class Watcher:
         chain_id = self.chain.chain_id
         moved = True
         while moved:
-            moved = self._settle_deep(cursor) > 0
+            moved = self._settle_deep(cursor)
             past = settlement.past_deadline(chain_id, cursor)
             past = self._balance_sweep.before_expiry(past, cursor)
             moved |= settlement.settle_again(chain_id, past) > 0
         settlement.settle_again(chain_id, settlement.set_aside_due(chain_id), may_expire=False)
 
-    def _settle_deep(self, cursor: Block) -> int:
+    def _settle_deep(self, cursor: Block) -> bool:
         """Settle payments that are deep enough, if their blocks are still on the chain.
+
+        Return whether that may let others be settled: an order has a new status, or there are more.
 
         Old blocks are not requested: each block after them was checked to follow its parent. Blocks
         above the cursor are not requested either: nothing in them is final.
@@ -287,7 +289,10 @@ class Watcher:
         hashes = self._hashes(numbers)
         if len(hashes) < len(numbers):
             raise ChainMoved("the node lacks a block that holds a payment")
-        return booking.settle_deep(self.chain, cursor, final, hashes) if final else 0
+        if not final:
+            return False
+        moved = booking.settle_deep(self.chain, cursor, final, hashes)
+        return moved > 0 or len(final) >= settlement.INTENTS_PER_TRANSACTION
 
     def _hashes(self, numbers: Iterable[int]) -> Hashes:
         found = self._node.blocks(sorted(numbers))

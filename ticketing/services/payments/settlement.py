@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
-from peewee import Expression
+from peewee import Expression, fn
 
 from ticketing import clock
 from ticketing.chain.answers import Block
@@ -151,17 +151,21 @@ def set_aside_due(chain_id: int) -> list[str]:
 def deep_enough(chain_id: int, cursor: Block) -> list[str]:
     """Return some intents whose payment or pending refund may be final now.
 
+    Each is selected by the block that it waits for. So a settlement changes each one, and the next
+    call returns others: many orders with pending refunds do not keep others from being selected.
+
     Example: a payment in block 100 needs 3 confirmations. It is final at cursor 102.
     """
+    depth = PaymentIntent.required_confirmations - 1
     counted = PaymentIntent.amount_received - PaymentIntent.refunded - PaymentIntent.waived
     kept = PaymentIntent.unit_amount * (PaymentIntent.quantity - PaymentIntent.seats_refunded)
     paid = _ids(
         chain_id,
-        UNSETTLED
-        & (counted >= kept)
-        & (PaymentIntent.paid_block + PaymentIntent.required_confirmations - 1 <= cursor.number),
+        UNSETTLED & (counted >= kept) & (PaymentIntent.paid_block + depth <= cursor.number),
     )
-    return paid or _ids(chain_id, REFUND_PENDING)
+    # A canceled event, or a version without the column, stores no block: then it is found out here.
+    first = fn.COALESCE(PaymentIntent.pending_block, 0)
+    return paid or _ids(chain_id, REFUND_PENDING & (first + depth <= cursor.number))
 
 
 def past_deadline(chain_id: int, cursor: Block) -> list[str]:
@@ -217,6 +221,7 @@ def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> N
         status = IntentStatus.AWAITING_PAYMENT
     if status is IntentStatus.EXPIRED or balances.has_ended(intent):
         payments.decide(balances.undecided(transfers), honoured=None)
+    pending = balance.pending(status)
     enter(
         intent,
         status,
@@ -224,7 +229,8 @@ def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> N
         amount_received=balance.received,
         waived=balance.waived,
         refund_due=balance.due(status),
-        refund_pending=balance.pending(status),
+        refund_pending=pending,
+        pending_block=balance.open_block if pending else None,
         paid_block=balance.paid_block,
         flags=balance.flags,
         expires_at=balance.deadline,
