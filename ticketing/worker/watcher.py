@@ -102,7 +102,7 @@ class Watcher:
             self._checked = True
         if not self._take_lease():
             return
-        cursor = self._follow(self._node.head())
+        cursor = self._follow(chains.check_head(self.chain.chain_id, self._node.head()))
         chains.note_look(self.chain.chain_id)
         self._settle(cursor)
         self._looked_at = clock.now()
