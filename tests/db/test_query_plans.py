@@ -298,7 +298,10 @@ def test_nothing_but_what_is_asked_for_is_read(app, node, facilitator, monkeypat
     used = {step.index for each in statements for step in explainer.plan(each).steps}
     made = {name for name in explainer.indexes if not re.search("^sqlite_|_(pkey|key)$", name)}
     # This database has few scans and x402 payments. Postgres reads all that are open instead.
-    assert made - used <= {"scans_of_admission", "x402_settling"}
+    few = {"scans_of_admission", "x402_settling"}
+    # The version before reads by it while a new one migrates. A later release drops it.
+    of_before = {"mails_to_recipient"}
+    assert made - used <= few | of_before
 
     # Without any of these, a plan is wrong.
     for index in (
