@@ -26,13 +26,13 @@ PYTEST := $(BIN)/python -m pytest
 IN_MEMORY := $(shell df -k --output=avail /dev/shm 2>/dev/null | awk 'NR == 2 && $$1 > 4000000 { print "/dev/shm" }')
 quick test test-long fuzz: export TMPDIR := $(or $(IN_MEMORY),$(TMPDIR),/tmp)
 
-quick: .venv/tests ## Run the tests that need neither Postgres nor processes, except exhaustive ones
+quick: .venv/tests ## Run the tests that need neither Postgres nor processes
 	@$(PYTEST) -m quick -n 2
 
-test: .venv/tests lint ## Lint, check types, run all tests except the long ones, on SQLite and Postgres
+test: .venv/tests lint ## Lint, check types, run all tests except the long ones, on Postgres where SQL or locks matter
 	@$(PYTEST) -m "not long" -n 3 --dist worksteal  # on two cores: some tests wait for processes
 
-test-long: .venv/tests ## Run the long tests: a browser, processes that are killed or overloaded, fuzzing, exhaustive ones on Postgres
+test-long: .venv/tests ## Run the long tests: browsers, kills, overload, fuzzing, exhaustive tables, the second database for the rest
 	@$(PYTEST) -m long -n 4 --dist worksteal
 
 lint: .venv/tests ## Check style and types

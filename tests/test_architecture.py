@@ -78,7 +78,7 @@ SERVICES = (
         "event_locks",
         "idempotency",
         "leases",
-        "node_places",
+        "node_slots",
         "pagination",
         "sequencing",
     ),

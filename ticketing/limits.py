@@ -34,8 +34,7 @@ DEFAULT_RATE_LIMITS: dict[CallClass, int] = {
 """Requests per minute."""
 
 COUNTED_IN_DATABASE = frozenset({CallClass.PREFLIGHT, CallClass.TOKEN, CallClass.LOGIN})
-"""Counted for all processes together, except for the first requests of a caller in a minute. Each
-process counts the other classes in its memory."""
+"""Counted for all processes together. Each process counts the other classes in its memory."""
 
 DEFAULT_UNPAID_PER_ADDRESS = 100
 """Seats. One order may have as many."""

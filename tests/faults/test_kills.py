@@ -15,7 +15,7 @@ from tools import anvil
 
 pytestmark = pytest.mark.long
 
-KILLS, PAYMENTS = 40, 60
+KILLS, PAYMENTS = 20, 30
 """The loop ends after this many of each, however long it takes."""
 
 BUYERS = 4

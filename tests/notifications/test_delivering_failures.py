@@ -9,7 +9,7 @@ from tests.support.factories import written
 from tests.support.webhook_receivers import publish
 from ticketing.models.notifications import Notification
 from ticketing.notification_types import DisabledReason, NotificationType
-from ticketing.services.notifications import delivery_results, feed
+from ticketing.services.notifications import deliveries, feed
 
 FAILING = NotificationType.WEBHOOK_FAILING
 
@@ -121,7 +121,7 @@ def test_it_warns_after_a_day_of_failing_and_disables_after_five_once_each(hooks
 
 
 def test_of_failures_a_bounded_number_is_kept(hooks, clock, monkeypatch):
-    monkeypatch.setattr(delivery_results, "KEPT", 3)
+    monkeypatch.setattr(deliveries, "KEPT", 3)
     made = hooks.endpoint()
     publish(hooks.tenant_id)
     # It is not sent, because its notification has no number yet.

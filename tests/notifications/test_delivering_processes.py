@@ -159,7 +159,7 @@ def wait_while_it_moves(measure, target):
         assert time.monotonic() < since + PATIENCE_SECONDS, found
 
 
-@pytest.mark.parametrize("count", [150, 10_000], ids=["small", "full"])
+@pytest.mark.parametrize("count", [150, 1_500], ids=["small", "full"])
 def test_a_feed_reaches_15_endpoints_while_5_others_are_dead(stack, hooks, count):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         dead = [

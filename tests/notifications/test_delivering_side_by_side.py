@@ -17,7 +17,7 @@ from ticketing.models.notifications import Lease, WebhookEndpoint
 from ticketing.services import leases
 from ticketing.services.leases import LeaseHolder
 from ticketing.services.notifications import webhook_secrets
-from ticketing.worker import http_client, webhook_turns
+from ticketing.worker import delivery_schedule, http_client
 from ticketing.worker.delivering import LEASE, Delivering
 
 pytestmark = pytest.mark.exhaustive
@@ -202,7 +202,7 @@ def test_dead_endpoints_get_half_of_the_places_and_delay_no_other(hooks, silent,
         eventually(lambda: all(e.attempts > 0 for e in WebhookEndpoint.select().where(is_dead)))
     dead = list(WebhookEndpoint.select().where(is_dead))
     assert len(dead) == 40
-    assert silent.most <= webhook_turns.MOST_SLOW
+    assert silent.most <= delivery_schedule.MOST_SLOW
     assert {each.sequence for each in dead} == {0}
     for tenant_id, made in zip(tenants, good, strict=True):
         assert hooks.receiver.sequences(f"/{tenant_id}") == list(range(1, 21))

@@ -3,7 +3,7 @@
 A hostile text is (start, middle, end): the middle repeats. It is slow if the expression can divide
 the middles in many ways and the end, or the lack of one, refuses them all. For `^id-([a-z]+)*$`:
 
-    >>> hostile_texts(re.compile("^id-([a-z]+)*$"))
+    >>> list(hostile_texts(re.compile("^id-([a-z]+)*$")))
     [..., ("id-", "a", "!"), ...]
 """
 
@@ -112,39 +112,29 @@ class Parts:
         return int(least or 0), int(most or 1_000) if comma else int(least)
 
 
-def hostile_texts(compiled: re.Pattern[str] | re.Pattern[bytes]) -> list[Hostile]:
-    """Return the hostile texts of an expression.
+def hostile_texts(compiled: re.Pattern[str] | re.Pattern[bytes]) -> Iterator[Hostile]:
+    """Yield the hostile texts of an expression, the shortest first.
 
-    A repetition is tried behind all that leads to it. Pairs of characters are tried at the start
-    only: behind something, the texts of the expression's own repetitions are enough.
+    So exponential work is noticed before a long start or middle would take for ever. A repetition
+    is tried behind all that leads to it. Pairs of characters are tried at the start only: behind
+    something, the texts of the expression's own repetitions are enough.
     """
     parts = Parts(compiled)
     words = {each for each in (*parts.starts, *parts.wholes) if each}
     middles = parts.middles | words | set(parts.characters)
     apart = {word + character for word in words for character in parts.characters}
     pairs = {first + second for first in parts.characters for second in parts.characters}
-    found = dict.fromkeys(_with_ends(compiled, parts, sorted(parts.starts), middles))
-    found.update(dict.fromkeys(_with_ends(compiled, parts, [""], apart | pairs)))
-    return list(found)
-
-
-def _with_ends(
-    compiled: re.Pattern[str] | re.Pattern[bytes],
-    parts: Parts,
-    starts: list[str],
-    middles: set[str],
-) -> Iterator[Hostile]:
-    """Yield each start with each middle: without an end, and with ends that refuse the text."""
-    for start in starts:
-        for middle in sorted(middles):
-            if not 0 < len(middle) <= LONGEST:
-                continue
-            yield start, middle, ""
-            refused = 0
-            for end in reversed(parts.characters):
-                if refused < OTHERS and not matches(compiled, start + middle * 3 + end):
-                    refused += 1
-                    yield start, middle, end
+    chosen = {(start, middle) for start in parts.starts for middle in middles}
+    chosen |= {("", middle) for middle in apart | pairs}
+    for start, middle in sorted(chosen, key=lambda each: (len("".join(each)), each)):
+        if not 0 < len(middle) <= LONGEST:
+            continue
+        yield start, middle, ""
+        refused = 0
+        for end in reversed(parts.characters):
+            if refused < OTHERS and not matches(compiled, start + middle * 3 + end):
+                refused += 1
+                yield start, middle, end
 
 
 def matches(compiled: re.Pattern[str] | re.Pattern[bytes], text: str) -> bool:

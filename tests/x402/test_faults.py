@@ -12,7 +12,7 @@ from ticketing.backoff import Backoff
 from ticketing.chain.errors import RpcSilent
 from ticketing.chain.node import Node
 from ticketing.errors import ChainUnavailable
-from ticketing.services import checkout, node_places
+from ticketing.services import checkout, node_slots
 from ticketing.services.x402 import claims, sales
 from ticketing.services.x402 import facilitator as client
 from tools import anvil
@@ -149,8 +149,8 @@ def test_a_refused_transfer_is_not_looked_for_while_others_wait_for_nodes(
 
     def look_then_others(intent, config):
         if facilitator.asked:  # it has refused
-            others.enter_context(node_places.place("one"))
-            others.enter_context(node_places.place("another"))
+            others.enter_context(node_slots.slot("one"))
+            others.enter_context(node_slots.slot("another"))
         return look(intent, config)
 
     with ExitStack() as others, monkeypatch.context() as patch:

@@ -36,7 +36,7 @@ from ticketing.services.x402.errors import (
     X402NotEnabled,
     X402ShareHeld,
 )
-from ticketing.services.x402.ordering import Offer
+from ticketing.services.x402.ordering import Product
 from ticketing.services.x402.sales import Sale
 from ticketing.web import cors, problems, secret_guards
 from ticketing.web.blueprint import ApiBlueprint
@@ -81,9 +81,9 @@ _PARAMETER = {
 @blp.get("/tickets/<ticket_id>/orders")
 @blp.response(200, X402OfferSchema)
 @blp.raises(NotFound, X402NotEnabled)
-def get_x402_offer(tenant: str, ticket_id: str) -> Offer:
+def get_x402_offer(tenant: str, ticket_id: str) -> Product:
     """Read what a ticket costs, and how an x402 client buys it. This reserves nothing."""
-    return ordering.offer(tenant_of_path(), ticket_id, config())
+    return ordering.product(tenant_of_path(), ticket_id, config())
 
 
 @blp.post("/tickets/<ticket_id>/orders")

@@ -17,7 +17,7 @@ from ticketing.pages.forms import Form
 from ticketing.pages.guards import Visitor
 from ticketing.services import chains, checkout
 from ticketing.services.catalog import public_listing
-from ticketing.services.catalog.public_listing import Offers
+from ticketing.services.catalog.public_listing import Listing
 from ticketing.services.checkout import Order
 from ticketing.services.pagination import PageRequest
 from ticketing.web import origin, response_cache
@@ -34,7 +34,7 @@ _CACHE = (("Cache-Control", "private, no-cache"),)
 def show_event(tenant: str, event: str) -> Response:
     """Show a published event with its order form, or say that it was canceled."""
     try:
-        found = public_listing.get_offers(tenant_of_path(), event, _all(), config())
+        found = public_listing.get_listing(tenant_of_path(), event, _all(), config())
     except NotFound:
         return _canceled(tenant_of_path(), event)
     page = _page(tenant_of_path(), found.value, Form(key=response_cache.FORM_KEY))
@@ -91,12 +91,12 @@ def _canceled(tenant: Tenant, slug: str) -> Response:
 
 def _refused(tenant: Tenant, event: str, error: TicketingError) -> Response:
     """Show the form again, as it was filled in, with what is wrong."""
-    offers = public_listing.get_offers(tenant, event, _all(), config()).value
-    return forms.shown_again(_page(tenant, offers, forms.refused(error)), error)
+    listing = public_listing.get_listing(tenant, event, _all(), config()).value
+    return forms.shown_again(_page(tenant, listing, forms.refused(error)), error)
 
 
-def _page(tenant: Tenant, offers: Offers, form: Form) -> str:
-    event, ticket_types = offers.event, offers.ticket_types.data
+def _page(tenant: Tenant, listing: Listing, form: Form) -> str:
+    event, ticket_types = listing.event, listing.ticket_types.data
     settings = config()
     return render.page(
         "event.html",

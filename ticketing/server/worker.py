@@ -21,7 +21,7 @@ from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, ThreadWorker
 
 from ticketing.server import problems, supported
 from ticketing.server.connection import Connection
-from ticketing.server.turns import Turns
+from ticketing.server.request_queue import RequestQueue
 
 REQUEST_SECONDS = 20.0
 """The time limit for receiving a request, head and body together."""
@@ -53,7 +53,7 @@ class Worker(ThreadWorker):
     poller: Any
     tpool: Any
     comes_first: Callable[[str], bool] = staticmethod(lambda path: False)
-    """Whether a request of a path is in the first line of `Turns`. gunicorn.conf.py sets it."""
+    """Whether a request of a path comes first in `RequestQueue`. gunicorn.conf.py sets it."""
 
     @classmethod
     def check_config(cls, cfg: Any, log: Any) -> None:
@@ -63,7 +63,7 @@ class Worker(ThreadWorker):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.waiting: dict[Connection, None] = {}
-        self.turns = Turns()
+        self.queue = RequestQueue()
         self.held = 0
         self._next_look = 0.0
         # One buffer for all reads: the loop works on when requests have used up the memory.
@@ -103,12 +103,12 @@ class Worker(ThreadWorker):
     def enqueue_req(self, conn: Connection) -> None:
         """Queue a request for the next free thread."""
         conn.queued_at = time.monotonic()
-        self.turns.add(conn, first=self.comes_first(conn.request.path))
+        self.queue.add(conn, first=self.comes_first(conn.request.path))
         self.tpool.submit(self._take_turn)
 
     def _take_turn(self) -> None:
         """Handle the request whose turn it is. Runs in a thread."""
-        conn = self.turns.take()
+        conn = self.queue.take()
         if conn is None:
             return  # the request waited too long, and the loop has refused it
         keep = False
@@ -162,7 +162,7 @@ class Worker(ThreadWorker):
         if now < self._next_look and not force:
             return
         self._next_look = now + 0.5
-        for conn in self.turns.take_late(now - QUEUE_SECONDS):
+        for conn in self.queue.take_late(now - QUEUE_SECONDS):
             self._refuse(conn, problems.Overloaded())
         for conn in [each for each in self.waiting if force or each.deadline <= now]:
             if force or conn.is_idle or conn.unsent:

@@ -9,7 +9,7 @@ from ticketing.chain import xpub as xpubs
 from ticketing.chain.errors import RpcError
 from ticketing.chain.node import connect
 from ticketing.chain.registry import Chain
-from ticketing.services import node_places
+from ticketing.services import node_slots
 
 FIRST_ADDRESSES = 5
 """Wallets use the addresses of an account from 0/0 on, so an account in use has used these."""
@@ -26,7 +26,7 @@ def used_on(xpub: str, enabled: Mapping[int, Chain]) -> dict[int, bool | None]:
     None: the chain could not be read in time. ChainUnavailable while too many requests wait for
     nodes.
     """
-    with node_places.place(xpub):
+    with node_slots.slot(xpub):
         return _query_in_parallel(xpub, enabled)
 
 

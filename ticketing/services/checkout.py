@@ -37,10 +37,10 @@ from ticketing.errors import (
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import prepared_insert
 from ticketing.models.ticket_types import TicketType
-from ticketing.services import admission_views, chains, node_places, wallets
+from ticketing.services import admission_views, chains, node_slots, wallets
 from ticketing.services.notifications import facts, feed
-from ticketing.services.orders import client_limits, intents, offers
-from ticketing.services.orders.offers import Held
+from ticketing.services.orders import client_limits, holds, intents
+from ticketing.services.orders.holds import Held
 from ticketing.services.payments import booking, chain_view, settlement
 
 _insert = prepared_insert(PaymentIntent)
@@ -104,17 +104,17 @@ class Quote:
 
 def quote(tenant_reference: str, order: Order) -> Quote:
     """Return what an order would cost now. Nothing is held. The errors are those of `preflight`."""
-    offer = offers.find(tenant_reference, order.event_id, order.ticket_id)
-    _check_order(offer, order)
-    offers.check_left(offer, order.quantity)
-    return Quote(offer, order.quantity)
+    ticket_type = holds.on_sale(tenant_reference, order.event_id, order.ticket_id)
+    _check_order(ticket_type, order)
+    holds.check_left(ticket_type, order.quantity)
+    return Quote(ticket_type, order.quantity)
 
 
 def is_sold_out(tenant_reference: str, order: Order) -> bool:
     """Return whether not even the smallest order of a ticket type can be held now. NotFound."""
-    offer = offers.find(tenant_reference, order.event_id, order.ticket_id)
-    most = offers.left(offer)
-    return most is not None and most < offer.min_per_order
+    ticket_type = holds.on_sale(tenant_reference, order.event_id, order.ticket_id)
+    most = holds.left(ticket_type)
+    return most is not None and most < ticket_type.min_per_order
 
 
 def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentIntent:
@@ -124,17 +124,18 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     chain. SoldOut, SalesNotStarted, SalesEnded, BelowMinimum, AboveMaximum, OverMaxAmount,
     NotPayable. KeyRequired. TooMuchUnpaid, TooManyOrders, TooManyFree. What the channel raises.
     """
-    offer = offers.find(tenant_reference, order.event_id, order.ticket_id)
-    _check_order(offer, order)
-    offers.check_left(offer, order.quantity)
-    known = chains.states_of(offer.chain_id)  # now, because later other orders wait for this one
+    ticket_type = holds.on_sale(tenant_reference, order.event_id, order.ticket_id)
+    _check_order(ticket_type, order)
+    holds.check_left(ticket_type, order.quantity)
+    # Before the transaction, because in it other orders wait for this one.
+    known = chains.states_of(ticket_type.chain_id)
     with write_transaction():
         if order.client:
-            is_free = offer.price_amount == 0
+            is_free = ticket_type.price_amount == 0
             client_limits.check(
-                order.client, offer.event_id, order.quantity, config, is_free=is_free
+                order.client, ticket_type.event_id, order.quantity, config, is_free=is_free
             )
-        held = offers.hold(offer, known, order.quantity)
+        held = holds.hold(ticket_type, known, order.quantity)
         # Price, chain or sales may have changed in the meantime. Check the locked row again.
         _check_order(held.ticket_type, order)
         if order.channel is not None:
@@ -178,7 +179,7 @@ def cancel(tenant_reference: str, intent_id: str, config: Config) -> PaymentInte
     """
     intent = intents.get(tenant_reference, intent_id)
     if intent.status == IntentStatus.AWAITING_PAYMENT and intent.chain_id is not None:
-        with node_places.place(intent.id):
+        with node_slots.slot(intent.id):
             view = chain_view.look(intent, config.chains, to_drop=True)
         booking.book_view(intent, view, to_drop=True)
     intent = settlement.cancel(intent.id)
@@ -192,7 +193,7 @@ def settle_now(intent: PaymentIntent, config: Config) -> PaymentIntent:
         return intent
     if intent.chain_id is None:
         return settlement.confirm_free(intent.id)
-    with node_places.place(intent.id):
+    with node_slots.slot(intent.id):
         view = chain_view.look(intent, config.chains, to_drop=False)
     return booking.book_view(intent, view)
 

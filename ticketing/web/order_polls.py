@@ -15,7 +15,7 @@ from ticketing.web import conditional, cors, rate_limit
 from ticketing.web.ready_response import Ready
 
 ROUTE = "/v1/checkout/tenants/<tenant>/intents/<intent_id>"
-PATH = re.compile(
+_PATH = re.compile(
     rf"/v1/checkout/tenants/([a-z0-9_-]{{1,80}})/intents/({ids.INTENT}[{ids.ALPHABET}]{{26}})"
 )
 _BEARER = f"Bearer {credentials.CLIENT_SECRET_PREFIX}"
@@ -29,7 +29,7 @@ def find(environ: dict[str, Any], extensions: dict[str, Any]) -> Ready | None:
     known, authorization = environ.get("HTTP_IF_NONE_MATCH"), environ.get("HTTP_AUTHORIZATION", "")
     if known is None or environ["QUERY_STRING"] or not authorization.startswith(_BEARER):
         return None
-    path = PATH.fullmatch(environ["PATH_INFO"])
+    path = _PATH.fullmatch(environ["PATH_INFO"])
     if path is None:
         return None
     tenant, intent_id = path.groups()

@@ -1,4 +1,4 @@
-"""Which requests come first when all threads are busy: see ticketing/server/turns.py."""
+"""Which requests come first when all threads are busy: see ticketing/server/request_queue.py."""
 
 from ticketing import links
 

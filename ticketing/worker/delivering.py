@@ -20,12 +20,12 @@ from typing import TypeVar
 from ticketing.config import Config
 from ticketing.db.connection import database
 from ticketing.services.leases import LeaseHolder
-from ticketing.services.notifications import deliveries, delivery_results
+from ticketing.services.notifications import deliveries
 from ticketing.services.notifications.deliveries import Batch
+from ticketing.worker.delivery_schedule import DeliverySchedule
 from ticketing.worker.http_client import Client
 from ticketing.worker.name_lookup import LookUp, SystemLookUp
 from ticketing.worker.webhook_channel import Channel
-from ticketing.worker.webhook_turns import Turns
 
 LEASE = "webhooks"
 
@@ -73,7 +73,7 @@ class _Session:
         self._database = ThreadPoolExecutor(1, thread_name_prefix="webhooks-database")
         self._wake = asyncio.Event()
         self._channels: dict[str, Channel] = {}
-        self._turns = Turns()
+        self._schedule = DeliverySchedule()
         self._look_at = 0.0
         self._is_ending = False
 
@@ -91,7 +91,7 @@ class _Session:
                     async with asyncio.timeout(NAP_SECONDS):
                         await self._wake.wait()
                 self._wake.clear()
-            await self._end_turns()
+            await self._end_requests()
         finally:
             await self._leave()
 
@@ -130,7 +130,7 @@ class _Session:
             if channel.task is not None and channel.task.done():
                 channel.task.result()
                 channel.task = None
-                self._turns.ended(channel)
+                self._schedule.ended(channel)
 
     async def _save(self, *, everything: bool = False) -> None:
         """Save each cursor at most once a second, and attempts at once."""
@@ -144,8 +144,8 @@ class _Session:
             return
         for report in reports:
             if report.failure is not None:
-                self._turns.forget(report.endpoint_id)
-        for endpoint_id in await self._query(lambda: delivery_results.save(reports)):
+                self._schedule.forget(report.endpoint_id)
+        for endpoint_id in await self._query(lambda: deliveries.save(reports)):
             self._channels[endpoint_id].has_moved = True
 
     async def _look(self) -> None:
@@ -160,17 +160,17 @@ class _Session:
             channel = self._channels.get(endpoint_id)
             if channel is not None and channel.saved != waiting.sequence:
                 channel.has_moved = True
-        self._turns.replace(found)
+        self._schedule.replace(found)
 
     async def _start(self) -> int:
-        """Begin a turn of as many endpoints as there is room for."""
-        wanted = self._turns.choose(self._channels)
+        """Begin to send to as many endpoints as there is room for."""
+        wanted = self._schedule.choose(self._channels)
         if not wanted:
             return 0
         batches = await self._query(lambda: deliveries.load(wanted))
         begun = {batch.endpoint.id for batch in batches}
         for endpoint_id in {each.endpoint_id for each in wanted} - begun:
-            self._turns.forget(endpoint_id)
+            self._schedule.forget(endpoint_id)
         for batch in batches:
             self._begin(batch)
         return len(batches)
@@ -179,7 +179,7 @@ class _Session:
         endpoint = batch.endpoint
         channel = self._channels.get(endpoint.id)
         if channel is None and batch.after != endpoint.sequence:
-            self._turns.forget(endpoint.id)
+            self._schedule.forget(endpoint.id)
             return
         if channel is None:
             client = Client(endpoint.url, self._config.webhook_allow, self._look_up, self._tls)
@@ -190,12 +190,12 @@ class _Session:
             return
         channel.endpoint = endpoint
         if batch.is_manual and not batch.items:
-            self._turns.forget_manual(endpoint.id)
+            self._schedule.forget_manual(endpoint.id)
         elif not batch.items:
             channel.skip(batch.last_sequence)
             self._wake.set()
         else:
-            channel.is_slow = not self._turns.is_fast(endpoint.id)
+            channel.is_slow = not self._schedule.is_fast(endpoint.id)
             channel.task = asyncio.create_task(channel.send(batch, self._may_send))
             channel.task.add_done_callback(lambda _: self._wake.set())
 
@@ -208,7 +208,7 @@ class _Session:
                 channel.client.close()
                 del self._channels[endpoint_id]
 
-    async def _end_turns(self) -> None:
+    async def _end_requests(self) -> None:
         """Let requests that were sent end, for STOP_SECONDS at most. Save what was done."""
         self._is_ending = True
         tasks = [each.task for each in self._channels.values() if each.task]

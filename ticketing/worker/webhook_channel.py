@@ -12,11 +12,13 @@ from ticketing.config import Config
 from ticketing.models.notifications import WebhookEndpoint
 from ticketing.notification_types import DeliveryError
 from ticketing.services.notifications import webhook_secrets
-from ticketing.services.notifications.deliveries import Batch, Item, Outcome
-from ticketing.services.notifications.delivery_results import (
+from ticketing.services.notifications.deliveries import (
     GONE,
     REFUSALS,
     Attempt,
+    Batch,
+    Item,
+    Outcome,
     Report,
     is_refusal,
 )

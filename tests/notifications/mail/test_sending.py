@@ -12,7 +12,7 @@ from ticketing.models.notifications import Lease, Mail
 from ticketing.services import leases
 from ticketing.services.mail import planning
 from ticketing.services.notifications import mail_queue
-from ticketing.worker import mailing, smtp
+from ticketing.worker import mailing
 from ticketing.worker.mailing import Mailer
 
 pytestmark = pytest.mark.exhaustive
@@ -134,8 +134,8 @@ def test_after_an_unusable_server_the_mailer_pauses(acme, server, orders, monkey
 @pytest.fixture
 def impatient(monkeypatch):
     """A mailer that waits for a short time only."""
-    monkeypatch.setattr(smtp, "OPERATION_SECONDS", 0.5)
-    monkeypatch.setattr(smtp, "MAIL_SECONDS", 1.0)
+    monkeypatch.setattr(mailing, "OPERATION_SECONDS", 0.5)
+    monkeypatch.setattr(mailing, "MAIL_SECONDS", 1.0)
 
 
 @pytest.mark.parametrize("behaviour", ["silent", "drips", "endless", "closes", "garbage"])

@@ -2,15 +2,13 @@
 
 Most classes count in the memory of the process, so that reads write nothing. Each process then
 grants its share of the limit. Sign-in and preflight count in the database, for all processes and
-hosts together (limits.COUNTED_IN_DATABASE). Even there, a process counts the first requests of
-a caller in memory: most callers make one or two per minute, and each count is a commit.
+hosts together (limits.COUNTED_IN_DATABASE).
 """
 
 from __future__ import annotations
 
 import logging
 import math
-import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -29,8 +27,6 @@ from ticketing.models.rate_counts import RateCount
 SECONDS = 60
 KEPT_CALLERS = 50_000
 """The most callers that a process counts in a minute. Beyond that, it drops the oldest count."""
-IN_MEMORY_PERCENT = 10
-"""The part of a limit in the database that the processes of a host together grant without it."""
 DELETED_AT_ONCE = 10_000
 
 log = logging.getLogger(__name__)
@@ -50,16 +46,16 @@ class Allowance(NamedTuple):
 
 
 @Prepared
-def _add(caller: Any, minute: Any, requests: Any) -> ModelInsert:
+def _add(caller: Any, minute: Any) -> ModelInsert:
     # Another host's clock may be in the next minute already. A clock far ahead was wrong.
     same = RateCount.minute.in_([minute, minute + 1])
     return (
-        RateCount.insert(caller=caller, minute=minute, used=requests)
+        RateCount.insert(caller=caller, minute=minute, used=1)
         .on_conflict(
             conflict_target=[RateCount.caller],
             update={
                 RateCount.minute: Case(None, [(same, RateCount.minute)], minute),
-                RateCount.used: Case(None, [(same, RateCount.used + requests)], requests),
+                RateCount.used: Case(None, [(same, RateCount.used + 1)], 1),
             },
         )
         .returning(RateCount.caller, RateCount.minute, RateCount.used)
@@ -86,39 +82,28 @@ class Limiter:
         seconds = clock.now().timestamp()
         minute = int(seconds // SECONDS)
         reset = math.ceil((minute + 1) * SECONDS - seconds)
-        alone, quota = self._shares(call_class, limit)
+        is_shared = call_class in COUNTED_IN_DATABASE
+        quota = limit if is_shared else math.ceil(limit / self.processes)
         remaining = quota
         for place, caller in enumerate(callers):
             most = quota * WIDE_FACTOR**place
-            used = self._count(f"{call_class} {caller}", minute, most, alone)
+            used = self._count(f"{call_class} {caller}", minute, most, is_shared=is_shared)
             remaining = min(remaining, most - used)
             if remaining < 0:
                 break  # a rejected request must not count against the wider network
         return Allowance(remaining >= 0, call_class, quota, max(0, remaining), reset)
 
-    def _shares(self, call_class: CallClass, limit: int) -> tuple[int, int]:
-        """Return how many requests of a caller this process counts in memory only, and the quota.
+    def _count(self, caller: str, minute: int, most: int, *, is_shared: bool) -> int:
+        """Count a request of a caller, and return the count: of all processes if `is_shared`.
 
-        The quota in the database is smaller than the limit by what all processes of this host may
-        count in memory. So together they never grant more than the limit.
-        """
-        if call_class not in COUNTED_IN_DATABASE:
-            return sys.maxsize, math.ceil(limit / self.processes)
-        alone = limit * IN_MEMORY_PERCENT // (100 * self.processes)
-        return alone, limit - alone * self.processes
-
-    def _count(self, caller: str, minute: int, most: int, alone: int) -> int:
-        """Count a request of a caller, and return the count.
-
-        The first `alone` requests are counted in memory. The next one adds them to the database.
         Over the limit, there are no more queries.
         """
         with self._lock:
             known = self._get(caller, minute)
-            self._set(caller, minute, known + 1)
-        if known < alone or known > most:
-            return known + 1
-        total = _count_in_database(caller, minute, alone + 1 if known == alone else 1)
+            if not is_shared or known > most:
+                self._set(caller, minute, known + 1)
+                return known + 1
+        total = _count_in_database(caller, minute)
         with self._lock:
             self._set(caller, minute, total)
         return total
@@ -136,10 +121,10 @@ class Limiter:
                 del self._used[next(iter(self._used))]
 
 
-def _count_in_database(caller: str, minute: int, requests: int) -> int:
-    """Count requests of a caller for all processes, and return the count."""
+def _count_in_database(caller: str, minute: int) -> int:
+    """Count a request of a caller for all processes, and return the count."""
     try:
-        counted = _add.first(caller=caller, minute=minute, requests=requests)
+        counted = _add.first(caller=caller, minute=minute)
     except (DatabaseError, InterfaceError) as error:
         log.error("cannot count requests: %s", str(error).strip().split("\n")[0])
         close_broken_connection()

@@ -35,10 +35,8 @@ _STATUS = {
     Publication.PUBLISHED: "CONFIRMED",
     Publication.CANCELED: "CANCELLED",
 }
-LINE_BREAK = r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]"
-NOT_IN_TEXT = r"[\x00-\x08\x0e-\x1f\x7f-\x9f]"
-_LINE_BREAK = re.compile(LINE_BREAK)
-_NOT_IN_TEXT = re.compile(NOT_IN_TEXT)
+_LINE_BREAK = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_NOT_IN_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 
 
 def ics(event: Event, url: str | None) -> str:

@@ -30,7 +30,7 @@ def _published_events(tenant_id: Any) -> ModelSelect[Event]:
 
 
 @dataclass(frozen=True)
-class Offers:
+class Listing:
     """A published event, and its published ticket types."""
 
     event: Event
@@ -107,13 +107,13 @@ def list_ticket_types(
     tenant: Tenant, event_reference: str, page: PageRequest, config: Config
 ) -> Versioned[Page[TicketType]]:
     """Return a page of a published event's published ticket types, oldest first. NotFound."""
-    found = get_offers(tenant, event_reference, page, config)
+    found = get_listing(tenant, event_reference, page, config)
     return Versioned(found.value.ticket_types, found.version)
 
 
-def get_offers(
+def get_listing(
     tenant: Tenant, event_reference: str, page: PageRequest, config: Config
-) -> Versioned[Offers]:
+) -> Versioned[Listing]:
     """Return a published event with a page of its published ticket types. NotFound."""
     now = clock.now()
     with snapshot():
@@ -130,4 +130,4 @@ def get_offers(
         ticket_type.availability = obstacles.availability(
             obstacles.of_ticket_type(ticket_type, event, left, circumstances)
         )
-    return Versioned(Offers(event, found), version)
+    return Versioned(Listing(event, found), version)

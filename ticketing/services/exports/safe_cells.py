@@ -7,7 +7,7 @@ from typing import Any
 
 # What a spreadsheet may run starts with = + - or @. Some also take look-alikes: full-width, small,
 # superscript and subscript forms, and the minus sign.
-STARTERS = (
+_STARTERS = (
     "=+\\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b\u207c\u207a\u207b\u208c\u208a\u208b\u2212"
     "\u2a75\u2a76\ufb29"
 )
@@ -20,9 +20,8 @@ _SKIPPED = (
 # A spreadsheet for which the decimal point is a comma splits a line at semicolons instead.
 _SEPARATORS = ",;|\t\r\n"
 # A run of skipped characters and separators from its beginning, so each is read once.
-RUN = rf"(?<![{_SKIPPED},;|])([{_SKIPPED},;|]*+)(?=[{STARTERS}])"
-_RUN = re.compile(RUN)
-_RISKY = re.compile(f"[{STARTERS}\\t\\r\\n]")
+_RUN = re.compile(rf"(?<![{_SKIPPED},;|])([{_SKIPPED},;|]*+)(?=[{_STARTERS}])")
+_RISKY = re.compile(f"[{_STARTERS}\\t\\r\\n]")
 _CONTROLS = ("\t", "\r", "\n")
 
 

@@ -1,21 +1,27 @@
-"""What is waiting to be delivered to webhook endpoints: read by the worker.
+"""Deliveries to webhook endpoints: what waits, and what follows from each attempt.
 
 An endpoint is a cursor into its tenant's feed. Beside that, deliveries that somebody asked for are
-rows of webhook_deliveries that were not attempted yet. See delivery_results for what follows.
+rows of webhook_deliveries that were not attempted yet.
+
+Retrying is a state of the endpoint. Its oldest waiting notification is tried again after 5 s,
+1 min, 5 min, then every 15 min. The first success ends that state.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from peewee import JOIN, ModelSelect
 
-from ticketing import clock
+from ticketing import clock, ids
+from ticketing.backoff import Backoff
+from ticketing.db.connection import locked, write_transaction
 from ticketing.models.notifications import (
     Notification,
     NotificationFeed,
@@ -23,7 +29,13 @@ from ticketing.models.notifications import (
     WebhookEndpoint,
 )
 from ticketing.models.prepared import Prepared
-from ticketing.notification_types import EVERY_TYPE, DeliveryError, NotificationType
+from ticketing.notification_types import (
+    EVERY_TYPE,
+    DeliveryError,
+    DisabledReason,
+    NotificationType,
+)
+from ticketing.services.notifications import feed
 
 FEED_BATCH = 100
 """How many notifications of a feed are read for an endpoint at once."""
@@ -34,6 +46,35 @@ LONGEST_WAIT = timedelta(hours=1)
 """The longest time between two attempts."""
 
 _MILLISECONDS = 1000
+
+BACKOFF = Backoff(
+    (timedelta(seconds=5), timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=15)),
+    jitter=0.1,
+)
+
+WARN_AFTER = timedelta(days=1)
+DISABLE_AFTER = timedelta(days=5)
+
+REFUSALS = 3
+"""After how many refusals of one notification the next one is probed."""
+
+NOT_FAILING: dict[str, Any] = {
+    "attempts": 0,
+    "refusals": 0,
+    "failing_since": None,
+    "next_attempt_at": None,
+    "warned_at": None,
+}
+"""The columns of an endpoint that answers well."""
+
+GONE = 410
+_NO_REFUSAL = frozenset({408, 409, 425, 429})
+"""4xx answers that are about the moment and not about the notification."""
+
+KEPT = 1000
+"""The deliveries that are kept for an endpoint, at most: more than five days of failing make."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -109,6 +150,35 @@ class Batch:
     after: int
     last_sequence: int
     is_manual: bool
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One attempt to send an item, and when it began."""
+
+    item: Item
+    outcome: Outcome
+    began_at: datetime
+    is_set_aside: bool = False
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was done for an endpoint since the last report.
+
+    The cursor moved from `after` to `sequence`, with `delivered` successes of the feed. `failed`
+    and `manual` are attempts. `failure` is the last attempt, if the endpoint failed now.
+    `updated_at` is when the endpoint had been changed, as the attempts knew it.
+    """
+
+    endpoint_id: str
+    after: int
+    sequence: int
+    delivered: int
+    failed: Sequence[Attempt]
+    manual: Sequence[Attempt]
+    failure: Attempt | None
+    updated_at: datetime
 
 
 @Prepared
@@ -264,3 +334,137 @@ def _body(notification: Notification) -> bytes:
         "data": data,
     }
     return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def is_refusal(outcome: Outcome) -> bool:
+    """Return whether the receiver refused this notification, rather than being unable now."""
+    status = outcome.status_code
+    return status is not None and 400 <= status < 500 and status not in {GONE, *_NO_REFUSAL}
+
+
+def save(reports: Iterable[Report]) -> set[str]:
+    """Write what was done, in one transaction. Return the endpoints that changed meanwhile.
+
+    The newest state in the database has priority. The cursor of an endpoint that was moved stays
+    where it is, and a failure does not count if the endpoint was changed or disabled meanwhile.
+    """
+    with write_transaction():
+        return {
+            report.endpoint_id
+            for report in sorted(reports, key=lambda report: report.endpoint_id)
+            if not _save(report)
+        }
+
+
+@Prepared
+def _lock(endpoint_id: Any) -> ModelSelect[WebhookEndpoint]:
+    return locked(WebhookEndpoint.select().where(WebhookEndpoint.id == endpoint_id))
+
+
+def _save(report: Report) -> bool:
+    """Write one report. Return whether the endpoint was as the report assumes."""
+    endpoint = _lock.first(endpoint_id=report.endpoint_id)
+    if endpoint is None:
+        return False
+    _write_attempts(report)
+    # A request may have set the cursor to where it is stored: what was sent since is sent again.
+    is_current = endpoint.sequence == report.after and endpoint.updated_at == report.updated_at
+    passed = sum(attempt.outcome.is_delivered for attempt in report.manual)
+    columns: dict[str, Any] = {}
+    if report.delivered or passed:
+        columns["delivered"] = endpoint.delivered + report.delivered + passed
+    if is_current and report.sequence != report.after:
+        columns |= {"sequence": report.sequence, "refusals": 0}
+    if is_current and report.delivered:
+        columns |= NOT_FAILING
+    elif passed and endpoint.next_attempt_at is not None:
+        columns["next_attempt_at"] = clock.now()  # it answers again
+    if report.failure is not None and is_current and endpoint.disabled_at is None:
+        for name, value in columns.items():
+            setattr(endpoint, name, value)
+        columns |= _failing(endpoint, report.failure)
+    if columns:
+        WebhookEndpoint.update(columns).where(WebhookEndpoint.id == endpoint.id).execute()
+    return is_current
+
+
+def _failing(endpoint: WebhookEndpoint, failure: Attempt) -> dict[str, Any]:
+    """Return the columns after one more failure. Record what the tenant should know."""
+    now, outcome = clock.now(), failure.outcome
+    since = endpoint.failing_since or now
+    columns: dict[str, Any] = {
+        "attempts": endpoint.attempts + 1,
+        "refusals": endpoint.refusals + is_refusal(outcome),
+        "failing_since": since,
+        "next_attempt_at": now + _pause(endpoint.attempts + 1, outcome),
+    }
+    what = f"status {outcome.status_code}" if outcome.error is None else outcome.error
+    log.info("webhook endpoint %s: %s", endpoint.id, what)
+    reason = DisabledReason.GONE if outcome.status_code == GONE else None
+    if reason is None and now >= since + DISABLE_AFTER:
+        reason = DisabledReason.FAILING
+    if reason is not None:
+        columns |= {"disabled_at": now, "disabled_reason": reason, "next_attempt_at": None}
+        log.warning("webhook endpoint %s is disabled: %s", endpoint.id, reason)
+    elif endpoint.warned_at is None and now >= since + WARN_AFTER:
+        columns["warned_at"] = now
+    else:
+        return columns
+    said = {"webhook_id": endpoint.id, "is_disabled": reason is not None}
+    said["failing_since"] = clock.rfc3339(since)
+    feed.record(endpoint.tenant_id, NotificationType.WEBHOOK_FAILING, said)
+    return columns
+
+
+def _pause(attempts: int, outcome: Outcome) -> timedelta:
+    """Return how long to wait after this many failures in a row."""
+    pause = BACKOFF.pause(attempts)
+    return min(max(pause, timedelta(seconds=outcome.retry_after or 0)), LONGEST_WAIT)
+
+
+def _write_attempts(report: Report) -> None:
+    for attempt in report.manual:
+        delivery_id = attempt.item.delivery_id
+        row = WebhookDelivery.update(_result(attempt)).where(
+            WebhookDelivery.endpoint == report.endpoint_id,
+            WebhookDelivery.id == delivery_id,
+            WebhookDelivery.attempted_at.is_null(),
+        )
+        row.execute()
+    if report.failed:
+        rows = [
+            {
+                "id": ids.new(ids.WEBHOOK_DELIVERY),
+                "endpoint": report.endpoint_id,
+                "notification_id": attempt.item.notification_id,
+                "type": attempt.item.type,
+                "is_manual": False,
+                "is_set_aside": attempt.is_set_aside,
+                "created_at": attempt.began_at,
+                **_result(attempt),
+            }
+            for attempt in report.failed
+        ]
+        WebhookDelivery.insert_many(rows).execute()
+    if report.failed or report.manual:
+        _forget_most(report.endpoint_id)
+
+
+def _result(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "attempted_at": attempt.began_at,
+        "sequence": attempt.item.sequence,
+        "status_code": attempt.outcome.status_code,
+        "error": attempt.outcome.error,
+        "duration_ms": attempt.outcome.duration_ms,
+        "answer": attempt.outcome.answer,
+    }
+
+
+def _forget_most(endpoint_id: str) -> None:
+    """Delete the oldest deliveries of an endpoint, so that KEPT are left."""
+    ended = (WebhookDelivery.endpoint == endpoint_id) & WebhookDelivery.attempted_at.is_null(False)
+    kept = WebhookDelivery.select(WebhookDelivery.id).where(ended)
+    oldest = kept.order_by(WebhookDelivery.id.desc()).offset(KEPT - 1).limit(1).first()
+    if oldest is not None:
+        WebhookDelivery.delete().where(ended, WebhookDelivery.id < oldest.id).execute()

@@ -25,7 +25,7 @@ from ticketing.models.notifications import (
 from ticketing.models.prepared import Prepared
 from ticketing.notification_types import MAX_WEBHOOKS, NotificationType
 from ticketing.services.notifications import feed, numbering, webhook_secrets, webhook_urls
-from ticketing.services.notifications.delivery_results import NOT_FAILING
+from ticketing.services.notifications.deliveries import NOT_FAILING
 from ticketing.services.pagination import Page, PageRequest, paginate
 
 DELIVERIES_KEPT = timedelta(days=30)

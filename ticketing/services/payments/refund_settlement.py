@@ -13,7 +13,7 @@ from ticketing.constants import IntentStatus
 from ticketing.errors import ChainUnavailable, NoRefundDue, RefundNotSeen
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import Refund
-from ticketing.services import counters, node_places
+from ticketing.services import counters, node_slots
 from ticketing.services.access import audit_log
 from ticketing.services.access.audit_log import Actor
 from ticketing.services.notifications import facts, feed
@@ -88,7 +88,7 @@ def _final_transfers(
     chain = enabled.get(terms.chain_id)
     if chain is None:
         raise ChainUnavailable("The chain of this intent is no longer enabled.")
-    with node_places.place(intent.id):
+    with node_slots.slot(intent.id):
         head, transfers = _read(chain, tx_hash, terms.token_address)
     final_up_to = terms.final_up_to(head.number)
     return [transfer for transfer in transfers if transfer.block.number <= final_up_to]

@@ -15,7 +15,7 @@ from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import checkout
 from ticketing.services.checkout import Order
-from ticketing.services.orders import offers
+from ticketing.services.orders import holds
 from ticketing.services.x402 import requirements, sales, share
 from ticketing.services.x402.errors import X402NotEnabled
 from ticketing.services.x402.requirements import Market
@@ -23,7 +23,7 @@ from ticketing.services.x402.sales import Sale
 
 
 @dataclass(frozen=True)
-class Offer:
+class Product:
     """A ticket type that x402 clients can buy. `market` is None if it is free."""
 
     ticket_type: TicketType
@@ -56,11 +56,11 @@ class Offer:
         )
 
 
-def offer(tenant: Tenant, ticket_id: str, config: Config) -> Offer:
+def product(tenant: Tenant, ticket_id: str, config: Config) -> Product:
     """Return how a ticket type can be bought. It reserves nothing. NotFound, X402NotEnabled."""
-    found = offers.find_by_id(tenant.id, ticket_id)
+    found = holds.on_sale_by_id(tenant.id, ticket_id)
     url = (config.public_url or "") + requirements.path(tenant, ticket_id)
-    return Offer(found, _market_of(found, config), url)
+    return Product(found, _market_of(found, config), url)
 
 
 def order(
@@ -93,7 +93,7 @@ def _new(
     config: Config,
 ) -> PaymentIntent:
     """Make an order, unless another request with the same key was faster."""
-    found = offers.find_by_id(tenant.id, ticket_id)
+    found = holds.on_sale_by_id(tenant.id, ticket_id)
     _market_of(found, config)
     digest = digests[0] if digests else None
     with write_transaction():

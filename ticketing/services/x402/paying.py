@@ -11,7 +11,7 @@ from ticketing.errors import ChainUnavailable, NodesBusy
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.models.x402 import SettlementState, X402Settlement
-from ticketing.services import node_places
+from ticketing.services import node_slots
 from ticketing.services.x402 import claims, order_claim, requirements, sales, settling
 from ticketing.services.x402.errors import InvalidPayment, OrderEnded
 from ticketing.services.x402.facilitator import Outcome, Verdict
@@ -118,7 +118,7 @@ def _is_signed(intent: PaymentIntent, payment: Payment, market: Market) -> bool:
     except ValueError:
         pass
     try:
-        with node_places.place(intent.id):
+        with node_slots.slot(intent.id):
             return connect(market.chain).has_code(signed.sender)
     except RpcError:
         raise ChainUnavailable from None
@@ -128,7 +128,7 @@ def _settle(intent: PaymentIntent, payment: Payment, market: Market, config: Con
     """Claim the payment and let the facilitator settle it. If too many wait, the worker does."""
     signed, signature = payment.authorization, payment.signature
     try:
-        with node_places.place(intent.id):
+        with node_slots.slot(intent.id):
             row = claims.claim(intent, signed, signature, calls=1)
             verdict = None if row is None else settling.settle(row, intent, market, config)
     except NodesBusy:
@@ -159,7 +159,7 @@ def _is_unused(
 ) -> bool:
     """Return whether the chain does not have a refused transfer. If too many wait: not known."""
     try:
-        with node_places.place(intent.id):
+        with node_slots.slot(intent.id):
             return settling.is_unused(row, verdict, market)
     except NodesBusy:
         return False

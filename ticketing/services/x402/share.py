@@ -10,7 +10,7 @@ from peewee import SQL, ModelSelect, fn
 from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.services.checkout import Channel
-from ticketing.services.orders.offers import Held
+from ticketing.services.orders.holds import Held
 from ticketing.services.x402.errors import X402ShareHeld
 
 HOLD = timedelta(minutes=5)

@@ -1,4 +1,4 @@
-"""Decide whose webhooks are sent next, so that nobody has to wait for a slow endpoint."""
+"""The schedule of webhook deliveries: whose are next, so that nobody waits for a slow endpoint."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ MOST, MOST_SLOW = 32, 16
 """Requests side by side; of these, to endpoints that fail, are slow, or are not known yet."""
 
 
-class Turns:
-    """The endpoints that wait, and who had a turn before.
+class DeliverySchedule:
+    """The endpoints that wait, and when each was served before.
 
-    Of the places of each kind, one tenant gets half at most.
+    Of the requests side by side, and of those to slow endpoints, one tenant has half at most.
     """
 
     def __init__(self) -> None:
@@ -46,14 +46,14 @@ class Turns:
         return endpoint_id in self._fast
 
     def ended(self, channel: Channel) -> None:
-        """Note that an endpoint had its turn."""
+        """Note that an endpoint was served."""
         endpoint_id = channel.endpoint.id
         (self._fast.add if channel.is_fast else self._fast.discard)(endpoint_id)
         (self._had_manual.add if channel.is_manual else self._had_manual.discard)(endpoint_id)
         self._served[endpoint_id] = time.monotonic()
 
     def choose(self, channels: Mapping[str, Channel]) -> list[Wanted]:
-        """Return what to read for those who are next: as many as there are places."""
+        """Return what to read for those who are next: as many as there is room for."""
         running = [each for each in channels.values() if each.task is not None]
         of_tenant = Counter(each.endpoint.tenant_id for each in running)
         slow_of_tenant = Counter(each.endpoint.tenant_id for each in running if each.is_slow)

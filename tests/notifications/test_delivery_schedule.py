@@ -1,10 +1,10 @@
-"""Who is next: the places are shared fairly between tenants, and half of them are for fast ones."""
+"""Who is next: tenants share the requests side by side fairly; half of them are for fast ones."""
 
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 from ticketing.services.notifications.deliveries import Waiting
-from ticketing.worker.webhook_turns import MOST, MOST_SLOW, Turns
+from ticketing.worker.delivery_schedule import MOST, MOST_SLOW, DeliverySchedule
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Ended:
 class Crowd:
     """Endpoints of some tenants that all have much to deliver."""
 
-    turns: Turns = field(default_factory=Turns)
+    schedule: DeliverySchedule = field(default_factory=DeliverySchedule)
     waiting: dict = field(default_factory=dict)
     running: dict = field(default_factory=dict)
 
@@ -34,17 +34,17 @@ class Crowd:
             each = Waiting(name, tenant_id, 0, 1000, is_failing, has_manual)
             self.waiting[name] = each
             if is_fast:
-                self.turns.ended(Ended(self.who(each)))
-        self.turns.replace(dict(self.waiting))
+                self.schedule.ended(Ended(self.who(each)))
+        self.schedule.replace(dict(self.waiting))
 
     def who(self, each):
         return SimpleNamespace(id=each.endpoint_id, tenant_id=each.tenant_id)
 
     def begin(self):
         """Begin what is chosen. Return the tenants of it, in order."""
-        chosen = self.turns.choose(self.running)
+        chosen = self.schedule.choose(self.running)
         for each in chosen:
-            is_slow = not self.turns.is_fast(each.endpoint_id)
+            is_slow = not self.schedule.is_fast(each.endpoint_id)
             self.running[each.endpoint_id] = Ended(
                 self.who(each), task="runs", is_slow=is_slow, is_free=False
             )
@@ -53,7 +53,7 @@ class Crowd:
     def end(self, name, is_fast=True):
         ended = self.running.pop(name)
         ended.is_fast = is_fast
-        self.turns.ended(ended)
+        self.schedule.ended(ended)
 
 
 def test_places_are_shared_between_tenants_whatever_they_have_waiting():
@@ -115,7 +115,7 @@ def test_everybody_has_a_turn():
         first = next(iter(crowd.running))
         had.add(first)
         crowd.end(first)
-        crowd.turns.replace(dict(crowd.waiting))
+        crowd.schedule.replace(dict(crowd.waiting))
     assert had == set(crowd.waiting)
 
 
@@ -124,9 +124,9 @@ def test_the_feed_and_what_somebody_asked_for_take_turns():
     crowd.add("a", 1, has_manual=True)
     kinds = []
     for _ in range(4):
-        (wanted,) = crowd.turns.choose({})
+        (wanted,) = crowd.schedule.choose({})
         kinds.append(wanted.is_manual)
-        crowd.turns.ended(Ended(crowd.who(wanted), is_manual=wanted.is_manual))
+        crowd.schedule.ended(Ended(crowd.who(wanted), is_manual=wanted.is_manual))
     assert kinds == [True, False, True, False]
-    crowd.turns.forget_manual("a-True-0")
-    assert not crowd.turns.choose({})[0].is_manual
+    crowd.schedule.forget_manual("a-True-0")
+    assert not crowd.schedule.choose({})[0].is_manual

@@ -1,4 +1,4 @@
-"""Find what a buyer can order, and hold the seats: of the ticket type, and of the event."""
+"""The seats that orders hold: find a ticket type on sale, hold its seats and its event's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ticketing.services import chains
 from ticketing.services.orders import stock
 
 
-def _offers(tenant: Any, ticket_id: Any) -> ModelSelect[TicketType]:
+def _on_sale(tenant: Any, ticket_id: Any) -> ModelSelect[TicketType]:
     return (
         TicketType.select(TicketType, Event)
         .join_from(TicketType, Event)
@@ -35,12 +35,12 @@ def _offers(tenant: Any, ticket_id: Any) -> ModelSelect[TicketType]:
 
 @Prepared
 def _of_event(tenant: Any, event: Any, ticket_id: Any) -> ModelSelect[TicketType]:
-    return _offers(tenant, ticket_id).where((Event.id == event) | (Event.slug == event))
+    return _on_sale(tenant, ticket_id).where((Event.id == event) | (Event.slug == event))
 
 
 @Prepared
 def _of_any_event(tenant: Any, ticket_id: Any) -> ModelSelect[TicketType]:
-    return _offers(tenant, ticket_id)
+    return _on_sale(tenant, ticket_id)
 
 
 @dataclass(frozen=True)
@@ -69,67 +69,69 @@ class Held:
         )
 
 
-def find(tenant_reference: str, event_reference: str, ticket_id: str) -> TicketType:
+def on_sale(tenant_reference: str, event_reference: str, ticket_id: str) -> TicketType:
     """Return a published ticket type with its event. NotFound.
 
     The references are ids or slugs.
     """
-    offer: TicketType | None = _of_event.first(
+    ticket_type: TicketType | None = _of_event.first(
         tenant=tenant_reference, event=event_reference, ticket_id=ticket_id
     )
-    return _existing(offer)
+    return _existing(ticket_type)
 
 
-def find_by_id(tenant_id: str, ticket_id: str) -> TicketType:
+def on_sale_by_id(tenant_id: str, ticket_id: str) -> TicketType:
     """Return a published ticket type of any published event, with the event. NotFound."""
     return _existing(_of_any_event.first(tenant=tenant_id, ticket_id=ticket_id))
 
 
-def left(offer: TicketType) -> int | None:
+def left(ticket_type: TicketType) -> int | None:
     """Return how many tickets can still be held, without a transaction. None: unlimited."""
-    of_event = stock.left_of_event(offer.event)
-    return min((most for most in (offer.available, of_event) if most is not None), default=None)
+    of_event = stock.left_of_event(ticket_type.event)
+    return min(
+        (most for most in (ticket_type.available, of_event) if most is not None), default=None
+    )
 
 
-def check_left(offer: TicketType, quantity: int) -> None:
+def check_left(ticket_type: TicketType, quantity: int) -> None:
     """Refuse an order for more than is left, without a transaction. SoldOut."""
-    most = left(offer)
+    most = left(ticket_type)
     if most is not None and most < quantity:
         raise SoldOut
 
 
-def hold(offer: TicketType, chain_states: Mapping[int, ChainState], quantity: int) -> Held:
-    """Hold seats of an offer. `chain_states` has the state of its chain.
+def hold(ticket_type: TicketType, chain_states: Mapping[int, ChainState], quantity: int) -> Held:
+    """Hold seats of a ticket type. `chain_states` has the state of its chain.
 
     SoldOut. NotFound if its event is not published any more.
-    CapacityChanged, very rarely: the event got a capacity since the offer was read.
+    CapacityChanged, very rarely: the event got a capacity since the ticket type was read.
 
     If it fails, roll the transaction back. The ticket type is locked afterwards, so until the
     commit its event stays published, and nobody adds or removes a capacity of the event.
     """
-    is_capped = offer.event.capacity is not None
-    event_stock = stock.hold_of_event(offer.event_id, quantity) if is_capped else None
-    if is_capped and event_stock is None and _again(offer).event.capacity is not None:
+    is_capped = ticket_type.event.capacity is not None
+    event_stock = stock.hold_of_event(ticket_type.event_id, quantity) if is_capped else None
+    if is_capped and event_stock is None and _again(ticket_type).event.capacity is not None:
         raise SoldOut
-    ticket_type = stock.hold(offer.id, quantity)
-    if ticket_type is None:
+    held = stock.hold(ticket_type.id, quantity)
+    if held is None:
         raise SoldOut
-    if ticket_type.event_changes != offer.event_changes:
-        now = _again(offer).event
+    if held.event_changes != ticket_type.event_changes:
+        now = _again(ticket_type).event
         if now.capacity is not None and event_stock is None:
-            # It was added since the offer was read. To lock its stock now, after the ticket type,
+            # It was added since the first read. To lock its stock now, after the ticket type,
             # could deadlock with other orders of the event.
             raise CapacityChanged
-    if ticket_type.chain_id != offer.chain_id:
-        chain_states = chains.states_of(ticket_type.chain_id)
-    return Held(ticket_type, event_stock, chain_states)
+    if held.chain_id != ticket_type.chain_id:
+        chain_states = chains.states_of(held.chain_id)
+    return Held(held, event_stock, chain_states)
 
 
-def _again(offer: TicketType) -> TicketType:
-    return find(offer.tenant_id, offer.event_id, offer.id)
+def _again(ticket_type: TicketType) -> TicketType:
+    return on_sale(ticket_type.tenant_id, ticket_type.event_id, ticket_type.id)
 
 
-def _existing(offer: TicketType | None) -> TicketType:
-    if offer is None:
+def _existing(ticket_type: TicketType | None) -> TicketType:
+    if ticket_type is None:
         raise NotFound("This ticket type does not exist.")
-    return offer
+    return ticket_type

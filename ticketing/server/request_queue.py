@@ -1,4 +1,4 @@
-"""Requests that wait for a thread, in two lines."""
+"""The queue of requests that wait for a thread: two priorities."""
 
 import threading
 from collections import deque
@@ -8,10 +8,11 @@ from ticketing.server.connection import Connection
 _TURNS = 4
 
 
-class Turns:
-    """The first line gets three of four turns, and the second line one. So neither stops.
+class RequestQueue:
+    """Connections with a complete request, in two lines: those that come first, and the others.
 
-    The loop adds requests, and threads take them.
+    Of four threads that become free, three take from the first line and one from the second, if
+    both lines wait. So neither stops. The loop adds requests, and threads take them.
     """
 
     def __init__(self) -> None:
