@@ -239,6 +239,18 @@ def max_body_bytes(path: str) -> int:
 DEFAULT_PAGE = 25
 MAX_PAGE = 100
 
+KEYS_PER_ORDER = 100
+"""Stored responses a day of requests with the secret of one order."""
+
+KEYS_PER_ORDER_OF_CLIENT = 4
+"""Stored responses a day of a client without a credential, for each order that it may have."""
+
+MAX_STORED_BODY = 4096
+"""Characters of a stored response to a request without a credential."""
+
+MAX_UNKNOWN_NAMED, MAX_NAME_SHOWN = 10, 64
+"""How many unknown members an error names, and how many characters of each name."""
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """The earliest time that the service accepts and shows."""
 

@@ -7,8 +7,8 @@ class CallClass(StrEnum):
     """The class of a request. Each class has a limit of requests per minute for one caller.
 
     `admin` and `reconciliation` count per credential, door devices included; `order` per order, or
-    per admission that has changed hands; `login` per member or invitation, the others
-    per client address.
+    per admission that has changed hands, and with a wider limit per client address;
+    `login` per member or invitation, the others per client address.
     """
 
     PUBLIC = "public"
@@ -51,6 +51,9 @@ DEFAULT_NOTIFICATION_DAYS, MIN_NOTIFICATION_DAYS, MAX_NOTIFICATION_DAYS = 30, 7,
 DEFAULT_PERSONAL_DATA_DAYS = 90
 MAX_PERSONAL_DATA_DAYS = 3650
 """Days after the end of an event. Then names and email addresses are erased."""
+
+ORDERS_OF_ADDRESS = 50
+"""How many times the limit of one order all orders of one address have together."""
 
 WIDE_FACTOR = 3
 """The limit of an IPv6 /48 network is that of a /64 times this factor."""

@@ -221,7 +221,7 @@ class TooMany(TicketingError):
 
 
 class TooManyRequests(TooMany):
-    """The caller has reached the limit of requests per minute."""
+    """The caller has reached the limit of requests per minute, or of stored responses per day."""
 
     code = "too_many_requests"
     detail = "Too many requests. Retry after the seconds in Retry-After."

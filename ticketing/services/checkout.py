@@ -155,7 +155,9 @@ def purchase(tenant_reference: str, intent_id: str, config: Config) -> PaymentIn
     cannot be read.
     """
     found = intents.get(tenant_reference, intent_id)
+    before = found.status
     intent = settle_now(found, config)
+    intent.has_changed = intent.status != before
     intents.add_payment_details([intent])
     refusal = _REFUSALS.get(IntentStatus(intent.status))
     if refusal is not None:
@@ -178,11 +180,13 @@ def cancel(tenant_reference: str, intent_id: str, config: Config) -> PaymentInte
     received money; ChainUnavailable if the chain cannot be read.
     """
     intent = intents.get(tenant_reference, intent_id)
-    if intent.status == IntentStatus.AWAITING_PAYMENT and intent.chain_id is not None:
+    before = intent.status
+    if before == IntentStatus.AWAITING_PAYMENT and intent.chain_id is not None:
         with node_slots.slot(intent.id):
             view = chain_view.look(intent, config.chains, to_drop=True)
         booking.book_view(intent, view, to_drop=True)
     intent = settlement.cancel(intent.id)
+    intent.has_changed = intent.status != before
     intents.add_payment_details([intent])
     return intent
 
