@@ -20,6 +20,7 @@ from ticketing.config import load
 from ticketing.db import migrate
 from ticketing.db.connection import database, open_database
 from ticketing.limits import CallClass
+from ticketing.services import node_slots
 from tools.anvil import Anvil
 from tools.postgres import Postgres
 
@@ -35,6 +36,8 @@ NO_LIMITS = {
 ENVIRON = {"SECRET_KEY": SECRET_KEY, "RPC_URL_31337": UNREACHABLE_RPC, **NO_LIMITS}
 # Processes that tests start inherit them.
 os.environ.update(NO_LIMITS)
+# Tests pay between two purchases. tests/payments/test_looks.py has the pause that processes have.
+node_slots.LOOK_SECONDS = 0.0
 
 
 def pytest_collection() -> None:

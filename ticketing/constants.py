@@ -304,5 +304,8 @@ SESSION_IDLE, SESSION_LIVES = timedelta(hours=12), timedelta(days=7)
 WATCH_AFTER_END = timedelta(days=1)
 """For how long the worker still reads the logs of an ended intent's address."""
 
+LOOK_SECONDS = 2.0
+"""How often, on average, a process reads the chain for purchases of one unpaid order."""
+
 LOOKS_AT_ONCE = 2
 """How many requests of one process may wait for a node at the same time: half of its threads."""

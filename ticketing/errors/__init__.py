@@ -68,6 +68,7 @@ TicketingError
 └── Unavailable               503
     ├── ChainUnavailable           chain_unavailable
     │   └── NodesBusy              chain_unavailable
+    │       └── LookedJustNow      chain_unavailable
     ├── CapacityChanged            capacity_changed
     └── DatabaseUnavailable        database_unavailable
 """

@@ -284,6 +284,13 @@ class NodesBusy(ChainUnavailable):
     detail = "Too many requests are waiting for the blockchain node. Retry."
 
 
+class LookedJustNow(NodesBusy):
+    """The order was found unpaid a moment ago: the chain is not read again so soon."""
+
+    retry_after = 2
+    detail = "The blockchain was read for this order a moment ago: it was not paid. Retry."
+
+
 class CapacityChanged(Unavailable):
     """The event got a capacity while the order was being made."""
 
