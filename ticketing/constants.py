@@ -274,6 +274,9 @@ SCANS_BEYOND_ADMISSIONS = 5000
 UNDO_WITHIN = timedelta(minutes=10)
 """How long after a scan its device can undo it."""
 
+UNPAID_SHARE_PERCENT = 5
+"""The part of an event's unsold seats that a client without a credential may hold unpaid."""
+
 HOLD_UNDER_PRESSURE = timedelta(minutes=5)
 """The longest hold of an order while orders hold more than half of the unsold tickets."""
 

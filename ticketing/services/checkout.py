@@ -131,14 +131,16 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     # Before the transaction, because in it other orders wait for this one.
     known = chains.states_of(ticket_type.chain_id)
     with write_transaction():
+        uses: Sequence[client_limits.Use] = ()
         if order.client:
             is_free = ticket_type.price_amount == 0
-            client_limits.check(
+            uses = client_limits.check(
                 order.client, ticket_type.event_id, order.quantity, config, is_free=is_free
             )
         held = holds.hold(ticket_type, known, order.quantity)
         # Price, chain or sales may have changed in the meantime. Check the locked row again.
         _check_order(held.ticket_type, order)
+        client_limits.check_share(uses, held, order.quantity)
         if order.channel is not None:
             order.channel.check(held, order.quantity)
         intent = _issue(held, order, config)
