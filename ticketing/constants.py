@@ -167,6 +167,7 @@ class Obstacle(StrEnum):
     CHAIN_NOT_ENABLED = "chain_not_enabled"
     SALES_NOT_STARTED = "sales_not_started"
     SALES_ENDED = "sales_ended"
+    EVENT_OVER = "event_over"
     SOLD_OUT = "sold_out"
     JOIN_URL_MISSING = "join_url_missing"
 
@@ -256,6 +257,9 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 DOORS_BEFORE_START = timedelta(hours=2)
 """How long before its start the doors of an event open by default."""
+
+OVER_AFTER_START = timedelta(hours=6)
+"""When an event without an end is over. Until then, tickets are sold to people who walk in."""
 
 DEVICE_AFTER_END = timedelta(days=1)
 """How long after the end of its event a door device works by default."""

@@ -55,5 +55,11 @@ MAX_PERSONAL_DATA_DAYS = 3650
 ORDERS_OF_ADDRESS = 50
 """How many times the limit of one order all orders of one address have together."""
 
+MAILS_PER_MAILBOX = 3
+"""Mails a day that strangers can cause, for one mailbox, over all tenants."""
+
+MAILBOXES_PER_CLIENT = 20
+"""Mailboxes a day to which one client can cause mails without paying, over all tenants."""
+
 WIDE_FACTOR = 3
 """The limit of an IPv6 /48 network is that of a /64 times this factor."""

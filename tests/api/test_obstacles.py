@@ -93,6 +93,29 @@ def test_a_canceled_ticket_type_or_event_is_not_published(acme):
     assert seen(acme, ticket)[1] == ["not_published", "event_not_published"]
 
 
+@pytest.mark.parametrize(
+    ("times", "is_over"),
+    [
+        ({"start_at": in_days(-2), "end_at": in_days(-1)}, True),
+        ({"start_at": in_days(-2), "end_at": in_days(1)}, False),
+        ({"start_at": in_days(-6.1 / 24)}, True),
+        ({"start_at": in_days(-5.9 / 24)}, False),
+        ({"start_at": "9999-12-31T23:59:59Z"}, False),
+    ],
+)
+def test_an_event_that_is_over_is_not_sold(acme, times, is_over):
+    ticket = acme.ticket(acme.event(**times))
+    expected = (["event_over"], ["event_over"], "ended", "event_over")
+    assert seen(acme, ticket) == (expected if is_over else ([], [], "on_sale", None))
+
+
+def test_an_event_that_is_over_says_so_without_ticket_types_too(acme):
+    assert acme.event(start_at=in_days(-2))["obstacles"] == [
+        "no_published_ticket_type",
+        "event_over",
+    ]
+
+
 def test_the_sales_window_opens_at_its_start_and_closes_at_its_end(acme):
     window = {"sales_start_at": in_days(-1), "sales_end_at": in_days(1)}
     assert seen(acme, acme.ticket(**window)) == ([], [], "on_sale", None)

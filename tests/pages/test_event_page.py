@@ -5,6 +5,8 @@ import re
 
 from tests.pages.conftest import key_in
 from tests.support.factories import in_days
+from tests.support.stopped_clock import StoppedClock
+from ticketing import clock
 from ticketing.models.payment_intents import PaymentIntent
 
 PATH = "/acme/summer-concert"
@@ -73,6 +75,23 @@ def test_a_canceled_event_says_so_and_what_its_buyers_do(acme, event, seat, api,
     assert (late.status_code, late.headers["Location"]) == (303, PATH)
     for path in ("", "/tickets", ".ics"):
         assert api.get(f"{acme.public}/events/{event['id']}{path}").status_code == 404
+
+
+def test_an_event_that_is_over_says_so_and_sells_nothing(acme, api, send, monkeypatch):
+    event = acme.event(title="Summer Concert", start_at=in_days(1), end_at=in_days(2))
+    seat = acme.ticket(event, name="Seat", status="published")
+    form_of_before = form(seat, api.get(PATH))
+    clock_ = StoppedClock(monkeypatch, clock.now())
+    clock_.forward(days=2, seconds=1)
+    page = api.get(PATH)
+    assert page.status_code == 200 and "This event is over." in page.text
+    assert "<form" not in page.text
+    (offer,) = json.loads(re.search(r'ld\+json">(.*?)</script>', page.text)[1])["offers"]
+    assert offer["availability"] == "https://schema.org/OutOfStock"
+    assert offer["validThrough"] < clock.now().isoformat()
+    late = send(ORDER, form_of_before)
+    assert late.status_code == 409 and "This event is over." in late.text
+    assert acme.stock(seat) == (0, 0)
 
 
 def test_an_event_that_was_canceled_as_a_draft_stays_private(acme, api):

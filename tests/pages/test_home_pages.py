@@ -24,6 +24,17 @@ def test_a_tenant_has_its_published_events_the_soonest_first(acme, api):
     assert text.index("Event A") < text.index("Event B") and "Event C" not in text
 
 
+def test_an_event_that_is_over_is_not_in_the_list(acme, api):
+    for title, days in (("Yesterday", {"start_at": -2, "end_at": -1}), ("Over", {"start_at": -1})):
+        acme.event(title=title, **{name: in_days(each) for name, each in days.items()})
+    running = {"start_at": in_days(-2), "end_at": in_days(1)}
+    acme.event(title="Running", **running)
+    acme.event(title="Begun", start_at=in_days(-0.1))
+    text = api.get("/acme").text
+    assert "Running" in text and "Begun" in text
+    assert "Yesterday" not in text and "Over" not in text
+
+
 @pytest.mark.exhaustive
 def test_more_than_a_hundred_events_have_a_second_page(acme, api):
     for number in range(101):

@@ -180,6 +180,18 @@ def test_nothing_is_sold_late_for_an_event_that_is_over(acme, node, pass_time):
     assert books(buyer) == ("expired", PRICE)
 
 
+@pytest.mark.parametrize(("hours", "status"), [(4, "confirmed"), (8, "expired")])
+def test_without_an_end_it_is_sold_late_until_six_hours_after_its_start(
+    acme, node, pass_time, hours, status
+):
+    ticket = acme.ticket(acme.event(start_at=in_days(1 / 24)))
+    buyer = acme.buyer(ticket)
+    worker_once(acme.app)
+    pass_time(hours * 3600)
+    pay(buyer, node)
+    assert books(buyer) == (status, 0 if status == "confirmed" else PRICE)
+
+
 def test_only_the_balance_of_an_unpaid_order_that_was_canceled_is_watched(acme, pass_time):
     ticket = acme.ticket(capacity=None)
     canceled, live = acme.buyer(ticket), acme.buyer(ticket)

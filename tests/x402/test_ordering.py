@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from app import configure
+from tests.support.factories import in_days
 from tests.support.x402 import required
 from ticketing.config import load
 
@@ -28,6 +29,14 @@ def test_a_repeat_with_the_key_gets_the_present_state_of_the_order(
     assert repeat.status_code == 200
     assert repeat.json["admissions"] == paid.json["admissions"]
     assert len(facilitator.asked) == 1 and acme.stock(ticket) == (0, 1)
+
+
+def test_nothing_is_sold_of_an_event_that_is_over(api, path, acme, ticket):
+    times = {"start_at": in_days(-1), "end_at": in_days(-0.5)}
+    here = f"{acme.path}/events/{ticket['event_id']}"
+    assert acme.api().patch(here, times).status_code == 200
+    assert code(api.post(path, headers=KEY)) == (409, "event_over")
+    assert acme.stock(ticket) == (0, 0)
 
 
 def test_the_key_belongs_to_one_order(api, path, acme):

@@ -27,6 +27,7 @@ TicketingError
 │   ├── SoldOut                    sold_out
 │   ├── SalesNotStarted            sales_not_started
 │   ├── SalesEnded                 sales_ended
+│   ├── EventOver                  event_over
 │   ├── BelowMinimum               below_minimum
 │   ├── AboveMaximum               above_maximum
 │   ├── OverMaxAmount              over_max_amount

@@ -96,6 +96,13 @@ class SalesEnded(Conflict):
     detail = "Sales have ended."
 
 
+class EventOver(Conflict):
+    """The event is over."""
+
+    code = "event_over"
+    detail = "The event is over."
+
+
 class BelowMinimum(Conflict):
     """The quantity is below `min_per_order`."""
 

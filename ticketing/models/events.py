@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from peewee import BigIntegerField, BooleanField, ForeignKeyField, ModelSelect, TextField
 
-from ticketing.constants import DOORS_BEFORE_START, EPOCH, Obstacle
+from ticketing.constants import DOORS_BEFORE_START, EPOCH, OVER_AFTER_START, Obstacle
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.tenants import Tenant
+
+_LATEST = datetime.max.replace(tzinfo=UTC)
 
 
 class Event(BaseModel):
@@ -57,6 +59,13 @@ class Event(BaseModel):
     def available(self) -> int | None:
         """How many tickets can still be held, over all ticket types. None: unlimited."""
         return None if self.capacity is None else self.capacity - self.held - self.sold
+
+    @property
+    def over_at(self) -> datetime:
+        """When it is over, and nothing of it is sold any more: as set, or after the start."""
+        after_start = min(OVER_AFTER_START, _LATEST - self.start_at)
+        over: datetime = self.end_at or self.start_at + after_start
+        return over
 
     @property
     def doors_open(self) -> datetime:

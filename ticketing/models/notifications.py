@@ -148,7 +148,9 @@ class Mail(BaseModel):
     admission has this generation.
 
     `recipient` is set only if the subject does not have the address, and only until the mail ended.
-    `recipient_digest` is a keyed digest of the address. It limits the mails to one recipient.
+    `recipient_digest` is a keyed digest of the address: who is told of an event is told once.
+    `mailbox`, `client` and `client_site` are digests of the mailbox and of the client's networks.
+    They are set when a mail that a stranger can cause is tried: see services.mail.budgets.
     `next_attempt_at` is set while it waits, `ended_at` once it was sent or dropped.
     """
 
@@ -161,6 +163,9 @@ class Mail(BaseModel):
     notification_id = TextField(null=True)
     recipient = TextField(null=True)
     recipient_digest = TextField(null=True)
+    mailbox = TextField(null=True)
+    client = TextField(null=True)
+    client_site = TextField(null=True)
     status = TextField()
     attempts = IntegerField(default=0)
     created_at = UtcDateTimeField()

@@ -102,6 +102,7 @@ def _page(tenant: Tenant, listing: Listing, form: Form) -> str:
         "event.html",
         tenant=tenant,
         event=event,
+        is_over=listing.is_over,
         ticket_types=ticket_types,
         networks={each.id: chains.name_of(each.chain_id, settings) for each in ticket_types},
         json_ld=json_ld.event(event, ticket_types, tenant, origin.origin()),

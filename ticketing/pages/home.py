@@ -25,11 +25,11 @@ def show_home() -> str:
 
 @blp.get("/<tenant:tenant>")
 def show_tenant(tenant: str) -> str:
-    """Show the published events of a tenant, the earliest first."""
+    """Show the published events of a tenant that are not over, the earliest first."""
     return _events_of(tenant_of_path())
 
 
 def _events_of(tenant: Tenant) -> str:
     page = PageRequest(MAX_PAGE, request.args.get("cursor"), config().keyring)
-    found = public_listing.list_events(tenant, page).value
+    found = public_listing.list_coming(tenant, page)
     return render.page("tenant.html", tenant=tenant, events=found.data, cursor=found.next_cursor)

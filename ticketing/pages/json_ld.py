@@ -30,6 +30,8 @@ def event(
 ) -> dict[str, Any]:
     """Return an event as a schema.org `Event`, with an `Offer` for each ticket type.
 
+    When it is over, no offer is valid any more.
+
     It is published, or was canceled after that.
     """
     url = f"{origin}/{tenant.slug}/{of.slug}"
@@ -43,7 +45,7 @@ def event(
         "eventAttendanceMode": _SCHEMA + _ATTENDANCE[EventType(of.type)],
         "organizer": {"@type": "Organization", "name": tenant.name},
         "location": _locations(of, url),
-        "offers": [_offer(each, url) for each in ticket_types],
+        "offers": [_offer(each, of, url) for each in ticket_types],
     }
     if of.end_at is not None:
         found["endDate"] = of.end_at.isoformat()
@@ -63,7 +65,7 @@ def _locations(of: Event, url: str) -> list[dict[str, Any]]:
     }[EventType(of.type)]
 
 
-def _offer(ticket_type: TicketType, url: str) -> dict[str, Any]:
+def _offer(ticket_type: TicketType, event: Event, url: str) -> dict[str, Any]:
     availability = _AVAILABILITY.get(ticket_type.availability, "OutOfStock")
     whole, rest = divmod(ticket_type.price_amount, 10**MICRO_UNIT_DECIMALS)
     found = {
@@ -73,6 +75,7 @@ def _offer(ticket_type: TicketType, url: str) -> dict[str, Any]:
         "price": f"{whole}.{rest:0{MICRO_UNIT_DECIMALS}}",
         "priceCurrency": ticket_type.currency,
         "availability": _SCHEMA + availability,
+        "validThrough": min(ticket_type.sales_end_at or event.over_at, event.over_at).isoformat(),
     }
     if ticket_type.sales_start_at is not None:
         found["validFrom"] = ticket_type.sales_start_at.isoformat()

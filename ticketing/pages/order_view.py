@@ -114,8 +114,9 @@ class OrderView:
 
     @property
     def is_on_sale(self) -> bool:
-        """Whether event and ticket type are published."""
-        return self.event.status == self.ticket_type.status == Publication.PUBLISHED
+        """Whether event and ticket type are published, and the event is not over."""
+        is_published = self.event.status == self.ticket_type.status == Publication.PUBLISHED
+        return is_published and self.now < self.event.over_at
 
     @property
     def is_event_canceled(self) -> bool:

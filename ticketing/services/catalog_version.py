@@ -1,7 +1,7 @@
 """Versions of the public catalog: they show when a cached response is out of date.
 
 A version depends on the tenant's revision, on ticket types that are sold out (or their event is),
-and on the times at which sales start and end.
+and on the times at which sales start and end, and the event is over.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 from peewee import JOIN, ModelSelect, fn
 
 from ticketing import clock
+from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import EventStock, TicketType
@@ -54,17 +55,18 @@ def of_tenant(tenant: Tenant, now: datetime) -> Version:
     return Version(tenant.id, None, [(tenant.revision, None)], now, None)
 
 
-def of_event(tenant: Tenant, event_id: str, shown: Iterable[TicketType], now: datetime) -> Version:
+def of_event(tenant: Tenant, event: Event, shown: Iterable[TicketType], now: datetime) -> Version:
     """Return the version of the ticket types `shown`. Read both in one snapshot, at `now`.
 
     Without a snapshot, stock could run out and come back between the two reads. The response would
     then show it as sold out until something else changes. The revision comes from `tenant`, which
     was read first: so a response may be newer than its version, but never older.
     """
-    state = [(tenant.revision, sold_out) for _, sold_out in _state(tenant.id, event_id)]
+    state = [(tenant.revision, sold_out) for _, sold_out in _state(tenant.id, event.id)]
     times = [time for each in shown for time in (each.sales_start_at, each.sales_end_at)]
+    times.append(event.over_at)
     until = min((time for time in times if time is not None and time > now), default=None)
-    return Version(tenant.id, event_id, state, now, until)
+    return Version(tenant.id, event.id, state, now, until)
 
 
 def is_fresh(version: Version) -> bool:

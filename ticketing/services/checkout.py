@@ -21,6 +21,7 @@ from ticketing.db.connection import write_transaction
 from ticketing.errors import (
     AboveMaximum,
     BelowMinimum,
+    EventOver,
     IntentCanceled,
     IntentExpired,
     IntentReversed,
@@ -35,6 +36,7 @@ from ticketing.errors import (
     SalesNotStarted,
     TicketingError,
 )
+from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import prepared_insert
 from ticketing.models.ticket_types import TicketType
@@ -106,7 +108,7 @@ class Quote:
 def quote(tenant_reference: str, order: Order) -> Quote:
     """Return what an order would cost now. Nothing is held. The errors are those of `preflight`."""
     ticket_type = holds.on_sale(tenant_reference, order.event_id, order.ticket_id)
-    _check_order(ticket_type, order)
+    _check_order(ticket_type, ticket_type.event, order)
     holds.check_left(ticket_type, order.quantity)
     return Quote(ticket_type, order.quantity)
 
@@ -122,11 +124,12 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     """Hold the stock, fix the price, and issue the address, in one transaction.
 
     NotFound if the event or ticket type is not public. Invalid if the ticket type is on another
-    chain. SoldOut, SalesNotStarted, SalesEnded, BelowMinimum, AboveMaximum, OverMaxAmount,
-    NotPayable. KeyRequired. TooMuchUnpaid, TooManyOrders, TooManyFree. What the channel raises.
+    chain. SoldOut, SalesNotStarted, SalesEnded, EventOver, BelowMinimum, AboveMaximum,
+    OverMaxAmount, NotPayable. KeyRequired. TooMuchUnpaid, TooManyOrders, TooManyFree. What the
+    channel raises.
     """
     ticket_type = holds.on_sale(tenant_reference, order.event_id, order.ticket_id)
-    _check_order(ticket_type, order)
+    _check_order(ticket_type, ticket_type.event, order)
     holds.check_left(ticket_type, order.quantity)
     # Before the transaction, because in it other orders wait for this one.
     known = chains.states_of(ticket_type.chain_id)
@@ -139,7 +142,7 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
             )
         held = holds.hold(ticket_type, known, order.quantity)
         # Price, chain or sales may have changed in the meantime. Check the locked row again.
-        _check_order(held.ticket_type, order)
+        _check_order(held.ticket_type, ticket_type.event, order)
         client_limits.check_share(uses, held, order.quantity)
         if order.channel is not None:
             order.channel.check(held, order.quantity)
@@ -226,7 +229,7 @@ def settle_now(intent: PaymentIntent, config: Config, client: Sequence[str] = ()
     return booking.book_view(intent, view)
 
 
-def _check_order(ticket_type: TicketType, order: Order) -> None:
+def _check_order(ticket_type: TicketType, event: Event, order: Order) -> None:
     if ticket_type.status != Publication.PUBLISHED:
         raise NotFound("This ticket type does not exist.")
     if ticket_type.requires_key and order.client:
@@ -238,6 +241,8 @@ def _check_order(ticket_type: TicketType, order: Order) -> None:
         raise SalesNotStarted
     if ticket_type.sales_end_at is not None and now >= ticket_type.sales_end_at:
         raise SalesEnded
+    if now >= event.over_at:
+        raise EventOver
     if order.quantity < ticket_type.min_per_order:
         raise BelowMinimum
     if order.quantity > ticket_type.max_per_order:

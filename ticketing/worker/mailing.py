@@ -21,7 +21,7 @@ import ssl
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -30,7 +30,8 @@ from ticketing.config import Config, Smtp
 from ticketing.db.connection import UNAVAILABLE
 from ticketing.models.notifications import Mail
 from ticketing.services.leases import LeaseHolder
-from ticketing.services.mail import planning, recipients, texts
+from ticketing.services.mail import budgets, planning, recipients, texts
+from ticketing.services.mail.budgets import Budget
 from ticketing.services.mail.plain_text import plain
 from ticketing.services.notifications import mail_queue
 
@@ -66,6 +67,7 @@ class _Letter:
     mail: Mail
     recipient: str
     digest: str
+    budget: Budget | None
     message: bytes
 
 
@@ -121,11 +123,12 @@ class Mailer:
         if address is None or recipient is None:
             self._drop(mail, "no address" if address is None else "not a deliverable address")
             return None
-        digest = recipients.digest(self._config.keyring.current, address)
-        until = mail_queue.may_be_sent_at(mail.tenant_id, digest)
+        secret_key = self._config.keyring.current
+        budget = budgets.of(mail, recipient, secret_key)
+        until = None if budget is None else budgets.free_at(mail, budget)
         if until is not None:
             mail_queue.postpone(mail, until)
-            log.info("mail %s (%s) waits: its recipient had enough today", mail.id, mail.kind)
+            log.info("mail %s (%s) waits: strangers caused enough today", mail.id, mail.kind)
             return None
         try:
             message = texts.write(mail, recipient, smtp, self._config)
@@ -142,11 +145,13 @@ class Mailer:
         if message is None:
             self._drop(mail, "nothing left to say")
             return None
-        return _Letter(mail, recipient, digest, message)
+        digest = recipients.digest(secret_key, address)
+        return _Letter(mail, recipient, digest, budget, message)
 
     def _send(self, letter: _Letter, smtp: Smtp) -> None:
         mail, connection = letter.mail, self._connect(smtp)
-        if not mail_queue.claim(mail, letter.digest):
+        counted = {} if letter.budget is None else asdict(letter.budget)
+        if not mail_queue.claim(mail, letter.digest, **counted):
             return
         try:
             connection.send(letter.recipient, letter.message)

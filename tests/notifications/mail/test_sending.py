@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from tests.support.mails import confirm, confirmed, send, statuses, tell
+from tests.support.mails import confirm, confirmed, send, tell
 from tests.support.odd_servers import OddServer
 from ticketing.models.events import Event
 from ticketing.models.notifications import Lease, Mail
@@ -184,37 +184,6 @@ def test_a_mail_that_cannot_be_written_is_dropped_and_delays_no_other(acme, serv
         None,
     ]
     assert len(server.mails) == 1
-
-
-def test_a_recipient_gets_five_mails_a_day_of_a_tenant(acme, neighbour, server, time):
-    for organizer in (acme, neighbour):
-        ticket = organizer.ticket(capacity=None)
-        buyers = [
-            confirmed(organizer, ticket, buyer={"email": each})
-            for each in ("ada@example.org", "Ada@Example.org") * 4
-        ]
-        tell(organizer.id, *map(confirm, buyers))
-    send(acme.app)
-    assert len(server.mails) == 10
-    time.forward(hours=23, minutes=59)
-    send(acme.app)
-    assert len(server.mails) == 10
-    time.forward(minutes=1)
-    send(acme.app)
-    assert len(server.mails) == 16
-    assert {status for _, status in statuses()} == {"sent"}
-
-
-def test_what_waits_for_the_limit_is_dropped_after_48_hours(acme, server, time):
-    ticket = acme.ticket(capacity=None)
-    buyers = [confirmed(acme, ticket) for _ in range(14)]
-    tell(acme.id, *map(confirm, buyers))
-    for _ in range(3):
-        send(acme.app)
-        time.forward(hours=24)
-    send(acme.app)
-    assert len(server.mails) == 10
-    assert [status for _, status in statuses()].count("dropped") == 4
 
 
 def test_urgent_mails_go_before_those_to_everybody(acme, server, orders, ticket):

@@ -62,6 +62,8 @@ def _of_event(obstacle: Obstacle, event: Event, ticket_types: Sequence[TicketTyp
             "Add the link",
             f"{paths.event(event.id, 'edit')}#online_join_url",
         )
+    if obstacle == Obstacle.EVENT_OVER:
+        return _over(event)
     if obstacle == Obstacle.NO_PUBLISHED_TICKET_TYPE:
         return _no_ticket_type(event, ticket_types)
     having = (each for each in ticket_types if obstacle in each.obstacles)
@@ -92,11 +94,18 @@ def _of_type(obstacle: Obstacle, ticket_type: TicketType, event: Event) -> Reaso
         )
     if obstacle == Obstacle.WALLET_MISSING:
         return Reason("You have no wallet to receive payments.", "Set your wallet", paths.WALLET)
+    if obstacle == Obstacle.EVENT_OVER:
+        return _over(event)
     if obstacle == Obstacle.SOLD_OUT:
         return _sold_out(ticket_type, event)
     known = _OF_TICKET_TYPES[obstacle]
     edit = paths.ticket_type(event.id, ticket_type.id, "edit")
     return known._replace(path=f"{edit}#{_FIELDS[obstacle]}")
+
+
+def _over(event: Event) -> Reason:
+    edit = paths.event(event.id, "edit")
+    return Reason("The event is over.", "Change when it ends", f"{edit}#end_at")
 
 
 def _sold_out(ticket_type: TicketType, event: Event) -> Reason:

@@ -22,6 +22,7 @@ from ticketing.services.orders import stock
 _PUBLIC_NAMES = {
     Obstacle.SALES_NOT_STARTED: Availability.NOT_STARTED,
     Obstacle.SALES_ENDED: Availability.ENDED,
+    Obstacle.EVENT_OVER: Availability.ENDED,
     Obstacle.SOLD_OUT: Availability.SOLD_OUT,
 }
 
@@ -78,6 +79,7 @@ def of_ticket_type(
         Obstacle.SALES_ENDED: (
             ticket_type.sales_end_at is not None and now >= ticket_type.sales_end_at
         ),
+        Obstacle.EVENT_OVER: now >= event.over_at,
         Obstacle.SOLD_OUT: any(each < ticket_type.min_per_order for each in left),
     }
     return [obstacle for obstacle, applies in found.items() if applies]
@@ -95,6 +97,8 @@ def of_event(
         found.add(Obstacle.NOT_PUBLISHED)
     if event.type != EventType.IN_PERSON and event.online_join_url is None:
         found.add(Obstacle.JOIN_URL_MISSING)
+    if circumstances.now >= event.over_at:
+        found.add(Obstacle.EVENT_OVER)
     published = [each for each in of_it if each.status == Publication.PUBLISHED]
     of_types = [
         set(of_ticket_type(each, event, event.available, circumstances))

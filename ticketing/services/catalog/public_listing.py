@@ -9,7 +9,7 @@ from peewee import ModelSelect
 
 from ticketing import clock, ids
 from ticketing.config import Config
-from ticketing.constants import Publication
+from ticketing.constants import OVER_AFTER_START, Publication
 from ticketing.db.connection import snapshot
 from ticketing.errors import NotFound
 from ticketing.models.events import Event
@@ -34,6 +34,7 @@ class Listing:
     """A published event, and its published ticket types."""
 
     event: Event
+    is_over: bool
     ticket_types: Page[TicketType]
 
 
@@ -63,6 +64,16 @@ def list_events(tenant: Tenant, page: PageRequest) -> Versioned[Page[Event]]:
     order = [Event.start_at, Event.id]
     found = paginate(_published_events(tenant.id), order, page, scope=f"public {tenant.id}")
     return Versioned(found, version)
+
+
+def list_coming(tenant: Tenant, page: PageRequest) -> Page[Event]:
+    """Return a page of a tenant's published events that are not over, the earliest first."""
+    now = clock.now()
+    is_coming = (Event.end_at > now) | (
+        Event.end_at.is_null() & (Event.start_at > now - OVER_AFTER_START)
+    )
+    query = _published_events(tenant.id).where(is_coming)
+    return paginate(query, [Event.start_at, Event.id], page, scope=f"coming {tenant.id}")
 
 
 def page_of(event: Event, config: Config) -> str | None:
@@ -123,11 +134,11 @@ def get_listing(
         )
         found = paginate(published, [TicketType.id], page, scope=f"public tickets {event.id}")
         left = stock.left_of_event(event)
-        version = catalog_version.of_event(tenant, event.id, found.data, now)
+        version = catalog_version.of_event(tenant, event, found.data, now)
         payable = chains.payable(config.chains, chains.states())
     circumstances = Circumstances(tenant.wallet_id is not None, payable, now)
     for ticket_type in found.data:
         ticket_type.availability = obstacles.availability(
             obstacles.of_ticket_type(ticket_type, event, left, circumstances)
         )
-    return Versioned(Listing(event, found), version)
+    return Versioned(Listing(event, now >= event.over_at, found), version)

@@ -82,9 +82,20 @@ def deliverable(address: str) -> str | None:
     return f"{local}@{domain}" if is_valid else None
 
 
+def mailbox(recipient: str) -> str:
+    """Return the mailbox of a deliverable address, to count what it gets.
+
+    That is the address in lower case, with its domain in IDNA form (which is NFKC), and without the
+    tag from `+` on.
+    """
+    local, _, domain = recipient.lower().rpartition("@")
+    return f"{local.partition('+')[0]}@{domain}"
+
+
 def digest(secret_key: str, address: str) -> str:
-    """Return the keyed digest of an address, in any case of its letters."""
-    return credentials.keyed_digest(secret_key, "mail-recipient", address.lower())
+    """Return the keyed digest of an address, in any case and form of its letters."""
+    one_form = (deliverable(address) or address).lower()
+    return credentials.keyed_digest(secret_key, "mail-recipient", one_form)
 
 
 def admins(tenant_id: str) -> list[str]:

@@ -24,14 +24,10 @@ from ticketing.notification_types import MailKind, MailStatus
 LIFE = timedelta(hours=48)
 """For how long a mail is tried."""
 
-MOST_A_DAY = 5
-"""Mails to one recipient of one tenant in 24 hours."""
-
 TO_EVERYBODY = (MailKind.EVENT_CANCELED, MailKind.EVENT_MOVED)
 """Mails of which there may be thousands at once. All others are sent before them."""
 
 AT_ONCE = 50
-_DAY = timedelta(days=1)
 _BACKOFF = Backoff(
     (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=15), timedelta(hours=1)),
     jitter=0.1,
@@ -50,21 +46,6 @@ def _due(now: Any) -> ModelSelect[Mail]:
         .where(_WAITING, Mail.next_attempt_at <= now)
         .order_by(is_later, Mail.next_attempt_at)
         .limit(AT_ONCE)
-    )
-
-
-@Prepared
-def _sent_to(tenant_id: Any, recipient_digest: Any, since: Any) -> ModelSelect[Mail]:
-    return (
-        Mail.select()
-        .where(
-            Mail.tenant == tenant_id,
-            Mail.recipient_digest == recipient_digest,
-            Mail.ended_at > since,
-            Mail.status == MailStatus.SENT,
-        )
-        .order_by(Mail.ended_at.desc())
-        .limit(MOST_A_DAY)
     )
 
 
@@ -99,22 +80,11 @@ def due() -> list[Mail]:
     return _due.rows(now=clock.now())
 
 
-def may_be_sent_at(tenant_id: str, recipient_digest: str) -> datetime | None:
-    """Return when this recipient may get the next mail of a tenant. None: now."""
-    since = clock.now() - _DAY
-    sent: list[Mail] = _sent_to.rows(
-        tenant_id=tenant_id, recipient_digest=recipient_digest, since=since
-    )
-    if len(sent) < MOST_A_DAY:
-        return None
-    oldest: datetime | None = sent[-1].ended_at
-    return oldest and oldest + _DAY
-
-
-def claim(mail: Mail, recipient_digest: str) -> bool:
+def claim(mail: Mail, recipient_digest: str, **counted: str | None) -> bool:
     """Begin an attempt. False if another process has begun it, or the recipient has this mail.
 
     The latter can happen if an address was changed after mails to everybody were planned.
+    `counted`: the columns by which mails are counted that strangers can cause.
     """
     try:
         return _change(
@@ -122,6 +92,7 @@ def claim(mail: Mail, recipient_digest: str) -> bool:
             attempts=mail.attempts + 1,
             next_attempt_at=_next_attempt(mail),
             recipient_digest=recipient_digest,
+            **counted,
         )
     except IntegrityError:
         drop(mail, "the recipient gets this mail already")
@@ -182,7 +153,8 @@ def about(tenant_id: str, subjects: Sequence[str]) -> Sequence[Mail]:
 def erase(subjects: ModelSelect[Any]) -> None:
     """Drop the waiting mails about these subjects, and erase what the others say of people."""
     about_them = Mail.subject.in_(subjects)
-    Mail.update(recipient_digest=None, error=None).where(about_them).execute()
+    said = dict.fromkeys(("recipient_digest", "mailbox", "client", "client_site", "error"))
+    Mail.update(said).where(about_them).execute()
     dropped = {"status": MailStatus.DROPPED, "ended_at": clock.now(), "error": "erased"}
     Mail.update({**_ENDED, **dropped}).where(about_them, _WAITING).execute()
 

@@ -1,8 +1,8 @@
 """Decide whether a late transfer pays for an expired order.
 
 It does if a new order at the time of the transfer would have succeeded: within a day, at a price
-that has not risen, while the ticket type was on sale, and with enough seats. Otherwise a refund is
-due. The decision is made once for each transfer.
+that has not risen, while the ticket type was on sale and the event not over, and with enough seats.
+Otherwise a refund is due. The decision is made once for each transfer.
 
 Example: Ada's order of 2 seats at 5 expired at 18:00. Her 10 arrive at 18:40. The order gets its
 seats if 2 are left, they cost 5 or less now, and the sale was open at 18:40. If only 1 is left,
@@ -52,7 +52,7 @@ def _may_buy(intent: PaymentIntent, ticket_type: TicketType, paid_at: datetime) 
     return (
         Publication.PUBLISHED == ticket_type.status == event.status
         and paid_at <= intent.ended_at + LATE_PAYMENT
-        and paid_at < (event.end_at or event.start_at)
+        and paid_at < event.over_at
         and (starts is None or starts <= paid_at)
         and (ends is None or paid_at < ends)
         and ticket_type.price_amount <= intent.unit_amount
