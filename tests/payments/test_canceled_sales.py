@@ -100,7 +100,7 @@ def test_an_order_that_is_made_and_served_at_that_moment_fails_nobody(acme, monk
     assert acme.stock(ticket) == (0, 0)
 
 
-@pytest.mark.parametrize("which", ["settle", "_move_cursor"])
+@pytest.mark.parametrize("which", ["settle_or_set_aside", "_move_cursor"])
 def test_money_that_the_worker_books_at_that_moment_is_owed(acme, node, monkeypatch, which):
     ticket = acme.ticket()
     buyers = [acme.buyer(ticket) for _ in range(3)]

@@ -41,6 +41,9 @@ class Payments(RuleBasedStateMachine):
         looked=st.sampled_from([True, True, False]),
     )
     def begin(self, orders: Any, looked: bool, **settings: int) -> None:
+        if settings["decimals"] != 6:
+            # Not the local chain: a clock more than an hour ahead of ours is refused.
+            settings["skew"] = min(settings["skew"], 3000)
         self.world = self.open_world(**settings)
         for event in [("look", (0,))] * looked + orders:
             self.world.do(event)

@@ -165,6 +165,21 @@ def test_a_token_of_18_decimals_is_converted_exactly(coarse_token, acme):
     assert (intent["status"], intent["amount_received"]) == ("confirmed", PRICE)
 
 
+def test_the_price_of_one_seat_must_be_exact_in_the_token(environ, node, request):
+    """Otherwise the refund of one seat could not be sent."""
+    environ["CONFIRMATIONS_777"] = "1"
+    with anvil.Anvil(chain_id=777) as chain:
+        environ["RPC_URL_777"] = chain.url
+        environ["TOKEN_ADDRESS_777"] = anvil.deploy_token(chain.rpc, decimals=2)
+        acme = request.getfixturevalue("acme")
+        worker_once(acme.app)
+        halves = acme.ticket(chain_id=777, price_amount=5_000)
+        answer = acme.preflight(halves, quantity=2)
+        assert (answer.status_code, answer.json["code"]) == (409, "not_payable")
+        whole = acme.ticket(chain_id=777, price_amount=10_000)
+        assert acme.buyer(whole, quantity=2).intent["atomic_amount"] == 2
+
+
 @pytest.mark.parametrize(
     ("variables", "sentence"),
     [

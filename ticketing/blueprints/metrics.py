@@ -62,7 +62,14 @@ class _Figures(Collector):
         )
         for chain, count in figures.rpc_errors.items():
             rpc_errors.add_metric([chain], count)
-        yield from (live, entered, lag, rpc_errors)
+        set_aside = CounterMetricFamily(
+            "ticketing_orders_set_aside",
+            "Settlements of an order that failed: it is tried again later.",
+            labels=["chain_id"],
+        )
+        for chain, count in figures.set_aside.items():
+            set_aside.add_metric([chain], count)
+        yield from (live, entered, lag, rpc_errors, set_aside)
         yield GaugeMetricFamily(
             "ticketing_refunds_owed", "Intents with a refund due.", figures.refunds_owed
         )

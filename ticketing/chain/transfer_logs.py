@@ -1,7 +1,8 @@
 """Read a token's transfers to many addresses, in ranges that the node accepts."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import secrets
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from ticketing.chain import abi
 from ticketing.chain.answers import TRANSFER_TOPIC, Block, Log, Transfer, parse_logs
@@ -22,12 +23,48 @@ WIDER_AFTER = 8
 """After so many successful ranges, the width is doubled."""
 
 
+SPLIT_BLOCKS_KEPT = 32
+"""Of so many blocks it is remembered which recipients' logs the node refused."""
+
+
 @dataclass(frozen=True)
 class Range:
-    """The transfers in some blocks, and the last of these blocks."""
+    """The transfers in some blocks, and the last of these blocks.
+
+    `left_out`: recipients whose logs in one block the node refused, even for each one by itself.
+    """
 
     last: Block
     transfers: list[Transfer]
+    left_out: frozenset[str] = frozenset()
+
+
+@dataclass
+class _Split:
+    """How the recipients are divided for one block whose logs the node refused for all of them.
+
+    A new request begins at each address in `cuts`. Those in `left_out` were refused by themselves.
+    """
+
+    cuts: set[str] = field(default_factory=set)
+    left_out: set[str] = field(default_factory=set)
+
+    def pieces(self, addresses: Sequence[str]) -> list[list[str]]:
+        """Divide sorted addresses at the cuts, without those that are left out."""
+        pieces: list[list[str]] = [[]]
+        for address in addresses:
+            if address in self.cuts:
+                pieces.append([])
+            if address not in self.left_out:
+                pieces[-1].append(address)
+        return [piece for piece in pieces if piece]
+
+    def refused(self, piece: Sequence[str]) -> None:
+        """Divide a piece that was refused, or leave its only address out."""
+        if len(piece) == 1:
+            self.left_out.add(piece[0])
+        else:
+            self.cuts.add(piece[len(piece) // 2])
 
 
 class RangeWidth:
@@ -60,6 +97,8 @@ class TransferReader:
     def __init__(self, rpc: RpcClient) -> None:
         self._rpc = rpc
         self.width = RangeWidth()
+        self._splits: dict[str, _Split] = {}
+        """By block hash, the newest last."""
 
     def read(
         self,
@@ -78,6 +117,9 @@ class TransferReader:
         A range that fails is requested again at half its width. If the node is silent or limits
         its rate, the error is raised at once. After silence, the next call uses half the width.
 
+        If one block alone fails, its recipients are halved, and one that fails alone is left out,
+        unless the node also refuses the logs of an address that nobody has.
+
         ChainMoved if the last block of a range changed while its logs were read. This also finds
         a node that lags: it answers with an empty list for blocks that it does not have.
 
@@ -85,14 +127,19 @@ class TransferReader:
         2100, 2101 to 4100, and 4101 to 5000. With `after` block 100, block 101 must be its child,
         block 2101 the child of 2100, and block 4101 that of 4100.
         """
-        addresses = sorted({recipient.lower() for recipient in recipients})
+        of_lower = {recipient.lower(): recipient for recipient in recipients}
+        addresses = sorted(of_lower)
         while first <= head.number:
             width = self.width.blocks if addresses else head.number - first + 1
             last_number = min(first + width - 1, head.number)
             try:
                 last = head if last_number == head.number else read_block(self._rpc, last_number)
                 link = after if after is not None and after.number < last_number else None
-                transfers = self._range(token_address, addresses, first, last, link)
+                if first == last_number and addresses:
+                    transfers, refused = self._block(token_address, addresses, last, link)
+                else:
+                    refused = []
+                    transfers = self._range(token_address, addresses, first, last, link)
             except (ChainMoved, RpcLimited):
                 raise
             except RpcError as error:
@@ -102,9 +149,57 @@ class TransferReader:
                 continue
             if addresses and last_number - first + 1 == width:
                 self.width.passed()
-            yield Range(last, transfers)
+            yield Range(last, transfers, frozenset(of_lower[each] for each in refused))
             first = last_number + 1
             after = last if link is not None else after
+
+    def _block(
+        self, token_address: str, addresses: list[str], block: Block, after: Block | None
+    ) -> tuple[list[Transfer], Collection[str]]:
+        """Return the transfers in one block, and the addresses whose logs the node refused.
+
+        The division is kept for the next call, because after silence the node gets no requests.
+
+        Example: 4 addresses are refused. The first 2 are accepted, 3 and 4 are refused; 3 alone is
+        accepted, 4 alone is refused. The transfers to 1, 2 and 3 are returned, and 4 is left out.
+        """
+        split = self._splits.get(block.hash)
+        if split is None:
+            try:
+                return self._range(token_address, addresses, block.number, block, after), []
+            except (ChainMoved, RpcLimited):
+                raise
+            except RpcError as error:
+                split = self._new_split(block)
+                if isinstance(error, RpcSilent):
+                    raise
+        try:
+            # Does the node refuse only some logs of this block, or all?
+            nobody = "0x" + secrets.token_hex(20)
+            self._range(token_address, [nobody], block.number, block, after)
+        except RpcError:
+            self._splits.pop(block.hash, None)
+            raise
+        transfers: list[Transfer] = []
+        pieces = split.pieces(addresses)
+        while pieces:
+            piece = pieces.pop(0)
+            try:
+                transfers += self._range(token_address, piece, block.number, block, after)
+            except (ChainMoved, RpcLimited):
+                raise
+            except RpcError as error:
+                split.refused(piece)
+                if isinstance(error, RpcSilent):
+                    raise
+                pieces[:0] = split.pieces(piece)
+        return transfers, split.left_out.intersection(addresses)
+
+    def _new_split(self, block: Block) -> _Split:
+        while len(self._splits) >= SPLIT_BLOCKS_KEPT:
+            self._splits.pop(next(iter(self._splits)), None)
+        self._splits[block.hash] = split = _Split()
+        return split
 
     def _range(
         self, token_address: str, addresses: list[str], first: int, last: Block, after: Block | None

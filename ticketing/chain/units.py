@@ -19,6 +19,13 @@ def to_atomic(amount: int, decimals: int) -> int:
     return whole
 
 
+def whole_atomic(amount: int, decimals: int) -> int:
+    """Return the whole atomic units in `amount` micro-units. What is left cannot be sent."""
+    if decimals >= MICRO_UNIT_DECIMALS:
+        return to_atomic(amount, decimals)
+    return amount // _ten_to(MICRO_UNIT_DECIMALS - decimals)
+
+
 def from_atomic(atomic: int, decimals: int) -> tuple[int, int]:
     """Return whole micro-units, and the rest in atomic units (dust)."""
     if decimals < MICRO_UNIT_DECIMALS:

@@ -57,7 +57,8 @@ class PaymentIntent(BaseModel):
     `expires_at` is the effective deadline. `ended_at` is when the intent was canceled, or the
     deadline at which it first expired. A late payment does not change it.
 
-    `refund_pending` is the part of `refund_due` in blocks that are not final yet. `waived` is what
+    `refund_pending` is the part of `refund_due` in blocks that are not final yet, and
+    `pending_block` the first of them. None: not known. `waived` is what
     the organizer wrote off. `seats_refunded` counts the seats that were voided with a refund.
     `refund_address` is the last one that the buyer stated. `x402`: an x402 client made the order,
     with an Idempotency-Key if there is an `idempotency_digest`.
@@ -66,7 +67,9 @@ class PaymentIntent(BaseModel):
     `swept_balance` is the balance at `swept_at`, in atomic units. `swept_surplus` is the balance
     less what was booked; below 0, the owner had taken that much. All transfers up to
     `checked_block` are known. `search_to` is the block up to which the logs must be read again, or
-    None. For an order without a credential, `held_by` is a digest of the client's IPv4 address or
+    None. `set_aside_until`: it could not be settled, and is tried again then.
+
+    For an order without a credential, `held_by` is a digest of the client's IPv4 address or
     IPv6 /64, and `held_by_site` one of its IPv6 /48.
     """
 
@@ -114,6 +117,8 @@ class PaymentIntent(BaseModel):
     swept_at = UtcDateTimeField(null=True)
     swept_balance = TextField(null=True)
     swept_surplus = TextField(null=True)
+    pending_block = BigIntegerField(null=True)
+    set_aside_until = UtcDateTimeField(null=True)
     x402 = BooleanField(default=False)
     idempotency_digest = TextField(null=True)
 
@@ -181,6 +186,9 @@ UNSETTLED = PaymentIntent.status.in_(
 FLAGGED = PaymentIntent.flags != literal(0)
 OWING = PaymentIntent.refund_due > literal(0)
 """The few intents with flags, and those with a refund due. Each has partial indexes."""
+
+SET_ASIDE = PaymentIntent.set_aside_until.is_null(False)
+"""The very few intents that could not be settled. They have a partial index."""
 
 REFUND_PENDING = PaymentIntent.refund_pending > literal(0)
 """Intents with a refund due from a payment that is not final. They have a partial index."""

@@ -12,7 +12,8 @@ from peewee import ModelSelect
 from ticketing import clock
 from ticketing.chain.answers import Block, TokenFacts
 from ticketing.chain.eip3009 import TokenDomain
-from ticketing.chain.registry import REGISTRY, Chain
+from ticketing.chain.errors import RpcError
+from ticketing.chain.registry import LOCAL_CHAIN_ID, REGISTRY, Chain
 from ticketing.config import Config
 from ticketing.db.connection import write_transaction
 from ticketing.models.chains import ChainState
@@ -20,7 +21,13 @@ from ticketing.models.prepared import Prepared
 from ticketing.services import catalog_version
 
 CLOCK_SKEW = timedelta(hours=1)
-"""How far a chain's clock may be behind ours, when searching for the block at a given time."""
+"""How far a chain's clock and ours may differ. On the local chain, tests move the time."""
+
+LOOKED_JUST_NOW = timedelta(minutes=3)
+"""After a look so recent, the newest block that was read shows whether our clock is right."""
+
+LONGEST_BLOCK_TIME = timedelta(minutes=5)
+"""How much later than its newest block it may be on a chain, if our clock is far ahead."""
 
 
 @Prepared
@@ -70,10 +77,31 @@ def name_of(chain_id: int | None, config: Config) -> str:
 
 
 def now_on(chain_id: int, known: Mapping[int, ChainState]) -> datetime:
-    """Return the current time for deadlines on this chain: never before its newest block."""
-    state = known.get(chain_id)
-    newest = state.block_time if state is not None else None
-    return max(clock.now(), newest) if newest is not None else clock.now()
+    """Return the current time for deadlines on this chain: never before its newest block.
+
+    If our clock is more than CLOCK_SKEW ahead of a chain that was read just now, our clock is
+    wrong: then the time is a little after the newest block.
+
+    Example: the host's clock jumps two days ahead. An order must not hold its seats for two days.
+    """
+    state, now = known.get(chain_id), clock.now()
+    newest: datetime | None = state.block_time if state is not None else None
+    if state is None or newest is None:
+        return now
+    is_ahead = now > newest + CLOCK_SKEW and clock.is_within(LOOKED_JUST_NOW, state.looked_at)
+    if is_ahead and chain_id != LOCAL_CHAIN_ID:
+        return newest + LONGEST_BLOCK_TIME
+    return max(now, newest)
+
+
+def check_head(chain_id: int, head: Block) -> Block:
+    """Return a head. RpcError if its time is more than CLOCK_SKEW ahead of our clock.
+
+    Deadlines follow the chain's time: one wrong head would end the holds of all live orders.
+    """
+    if chain_id != LOCAL_CHAIN_ID and head.time > clock.now() + CLOCK_SKEW:
+        raise RpcError(f"its newest block is from {head.time}, which is far ahead of our clock")
+    return head
 
 
 def cursor(chain_id: int) -> Block | None:

@@ -262,7 +262,7 @@ def _issue(held: Held, order: Order, config: Config) -> PaymentIntent:
         chain = chains.payable(config.chains, known).get(chain_id)
         # Blocks that were read before this moment cannot contain a payment to the new address.
         read_to = known[chain_id].block_number if chain_id in known else None
-        payment = _payment_terms(ticket_type.tenant_id, amount, chain, read_to)
+        payment = _payment_terms(ticket_type.tenant_id, ticket_type.price_amount, chain, read_to)
         now = chains.now_on(chain_id, known)
     deadline = now + _hold_of(held, order, config)
     intent = PaymentIntent(
@@ -302,13 +302,16 @@ def _hold_of(held: Held, order: Order, config: Config) -> timedelta:
 
 
 def _payment_terms(
-    tenant_id: str, amount: int, chain: Chain | None, checked_block: int | None
+    tenant_id: str, unit_amount: int, chain: Chain | None, checked_block: int | None
 ) -> dict[str, Any]:
-    """Return where and with which token the amount must be paid."""
+    """Return where and with which token an order of seats at `unit_amount` must be paid.
+
+    One seat's price must be exact in the token, not only the total: it may have to be refunded.
+    """
     if chain is None or chain.decimals is None:
         raise NotPayable("The chain of this ticket type is not enabled.")
     try:
-        units.to_atomic(amount, chain.decimals)
+        units.to_atomic(unit_amount, chain.decimals)
     except units.NotExact:
         raise NotPayable("The price cannot be paid exactly in this token.") from None
     issued = wallets.issue_address(tenant_id)

@@ -17,6 +17,9 @@ ENTERED = "intents_entered"
 RPC_ERRORS = "chain_unseen"
 """Counts failed reads of a chain, the label. The name is that of stored rows."""
 
+SET_ASIDE = "orders_set_aside"
+"""Counts failed settlements of orders on a chain, the label. 0: free orders."""
+
 FEW, MANY = 100, 1000
 
 _insert = prepared_insert(CounterEntry)

@@ -102,7 +102,7 @@ class Watcher:
             self._checked = True
         if not self._take_lease():
             return
-        cursor = self._follow(self._node.head())
+        cursor = self._follow(chains.check_head(self.chain.chain_id, self._node.head()))
         chains.note_look(self.chain.chain_id)
         self._settle(cursor)
         self._looked_at = clock.now()
@@ -195,6 +195,15 @@ class Watcher:
         if len(hashes) < len(below):
             raise ChainMoved("the node lacks a block that holds a payment")
         booking.book_range(self.chain, cursor, found.last, found.transfers, hashes)
+        if found.left_out:
+            log.error(
+                "chain %s: the node refuses the logs of %s addresses in block %s: their balances"
+                " are compared later",
+                self.chain.chain_id,
+                len(found.left_out),
+                found.last.number,
+            )
+            watched_orders.search_again(self.chain.chain_id, found.left_out, found.last)
 
     def _rewind(self, cursor: Block, head: Block) -> Block:
         """Go back to the newest stored block that the chain still has."""
@@ -260,13 +269,16 @@ class Watcher:
         chain_id = self.chain.chain_id
         moved = True
         while moved:
-            moved = self._settle_deep(cursor) > 0
+            moved = self._settle_deep(cursor)
             past = settlement.past_deadline(chain_id, cursor)
             past = self._balance_sweep.before_expiry(past, cursor)
             moved |= settlement.settle_again(chain_id, past) > 0
+        settlement.settle_again(chain_id, settlement.set_aside_due(chain_id), may_expire=False)
 
-    def _settle_deep(self, cursor: Block) -> int:
+    def _settle_deep(self, cursor: Block) -> bool:
         """Settle payments that are deep enough, if their blocks are still on the chain.
+
+        Return whether that may let others be settled: an order has a new status, or there are more.
 
         Old blocks are not requested: each block after them was checked to follow its parent. Blocks
         above the cursor are not requested either: nothing in them is final.
@@ -277,7 +289,10 @@ class Watcher:
         hashes = self._hashes(numbers)
         if len(hashes) < len(numbers):
             raise ChainMoved("the node lacks a block that holds a payment")
-        return booking.settle_deep(self.chain, cursor, final, hashes) if final else 0
+        if not final:
+            return False
+        moved = booking.settle_deep(self.chain, cursor, final, hashes)
+        return moved > 0 or len(final) >= settlement.INTENTS_PER_TRANSACTION
 
     def _hashes(self, numbers: Iterable[int]) -> Hashes:
         found = self._node.blocks(sorted(numbers))

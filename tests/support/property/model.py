@@ -101,6 +101,7 @@ class Model:
         before, self._books = self._books, books
         assert reconcile(tenant_id) == []
         intents = books["payment_intents"]
+        assert not [each for each in intents.values() if each["set_aside_until"] is not None]
         self._check_sums(intents)
         self._admissions.check(before, books)
         self._refunds.check(before, books)

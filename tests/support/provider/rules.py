@@ -168,6 +168,26 @@ class Provider(ProviderCore):
         else:
             self._layers.append(layer)
 
+    def max_results(self, logs: int, *, how: TooWide = "results") -> None:
+        """Refuse to return more than this many logs: see `max_range`."""
+        failures = {"504": GATEWAY_TIMEOUT, "silence": SILENCE, "cut off": CUT_OFF}
+
+        def gate(questions: Sequence[Question]) -> Response | None:
+            asked = of_method("eth_getLogs", questions)
+            is_refused = any(len(self._ask(each).get("result") or []) > logs for each in asked)
+            return failures[how] if is_refused else None
+
+        def layer(question: Question, ask: Answerer) -> Answer:
+            answer = ask(question)
+            if question["method"] == "eth_getLogs" and len(answer.get("result") or []) > logs:
+                return error(question, f"query returned more than {logs} results", -32005)
+            return answer
+
+        if how in failures:
+            self._gates.append(gate)
+        else:
+            self._layers.append(layer)
+
     def max_rate(
         self,
         requests: int,

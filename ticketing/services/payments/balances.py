@@ -36,7 +36,8 @@ class Balance:
     """The sums of one order as of the block `as_of`, and their consequences.
 
     `final` is the part of `received` that is final. `waived` is in effect. `paid_block` is the
-    block of the payment that completed what the order needs. `is_honoured`: a late transfer paid
+    block of the payment that completed what the order needs. `open_block` is the block of the first
+    payment that is not final. `is_honoured`: a late transfer paid
     for an order that had ended.
     `deadline` and `grace_until` are the new values for the order.
     """
@@ -48,6 +49,7 @@ class Balance:
     waived: int
     is_honoured: bool
     paid_block: int | None
+    open_block: int | None
     flags: frozenset[Flag]
     deadline: datetime
     grace_until: datetime | None
@@ -120,11 +122,14 @@ def add_up(
     canonical = [payment for payment in payments if payment.canonical]
     waived = _waived(waivers, canonical, terms.decimals)
     received = final = at_completion = 0
+    open_block: int | None = None
     completed: Payment | None = None
     for payment in canonical:
         received += _atomic(payment, terms.decimals)
         if payment.block_number <= final_up_to:
             final = received
+        elif open_block is None:
+            open_block = int(payment.block_number)
         if completed is None and received >= price:
             completed = payment
             at_completion = received
@@ -149,6 +154,7 @@ def add_up(
         waived=waived,
         is_honoured=any(payment.honoured for payment in canonical),
         paid_block=_paid_block(intent, canonical, waived),
+        open_block=open_block,
         flags=frozenset(flag for flag, is_set in flags.items() if is_set),
         deadline=deadline,
         grace_until=grace_until,
@@ -245,11 +251,12 @@ def _paid_block(intent: PaymentIntent, canonical: Sequence[Payment], waived: int
     10 it is 7, because now both payments are needed.
     """
     decimals = intent.terms.decimals
-    target = units.to_atomic(_needed(intent) + intent.refunded + waived, decimals)
+    # In micro-units: an old order's seat may not be a whole number of atomic units.
+    target = _needed(intent) + intent.refunded + waived
     received = 0
     for payment in canonical:
         received += _atomic(payment, decimals)
-        if received >= target:
+        if units.from_atomic(received, decimals)[0] >= target:
             return int(payment.block_number)
     return None
 

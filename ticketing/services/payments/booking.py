@@ -19,7 +19,12 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains
 from ticketing.services.payments import block_history, payments, watched_orders
 from ticketing.services.payments.chain_view import ChainView
-from ticketing.services.payments.settlement import lock, lock_chain, settle
+from ticketing.services.payments.settlement import (
+    lock,
+    lock_chain,
+    settle,
+    settle_or_set_aside,
+)
 
 Hashes = Mapping[int, str]
 """The current hashes of blocks on the chain, by number."""
@@ -59,7 +64,7 @@ def book_range(
             raise CursorMoved(f"chain {chain.chain_id}: a purchase has recorded a payment")
         lost = payments.take_out_replaced(chain.chain_id, current_hashes)
         for intent in lock(touched | lost):
-            settle(intent, last, may_expire=False)
+            settle_or_set_aside(intent, last)
             if intent.id in lost:
                 watched_orders.watch_again(intent, last.time)
         _move_cursor(chain.chain_id, last)
@@ -73,7 +78,7 @@ def book_found(chain: Chain, cursor: Block, transfers: Sequence[Transfer]) -> No
         _lock_at(chain, cursor)
         touched = payments.record(chain.chain_id, chain.token_address, transfers)
         for intent in lock(touched):
-            settle(intent, cursor, may_expire=False)
+            settle_or_set_aside(intent, cursor)
 
 
 def book_search(intent: PaymentIntent, transfers: Sequence[Transfer], searched_to: int) -> None:
@@ -85,7 +90,7 @@ def book_search(intent: PaymentIntent, transfers: Sequence[Transfer], searched_t
         if cursor is not None:
             up_to_cursor = [each for each in transfers if each.block.number <= cursor.number]
             payments.record(terms.chain_id, terms.token_address, up_to_cursor, of_one=True)
-            settle(intent, cursor, may_expire=False)
+            settle_or_set_aside(intent, cursor)
         watched_orders.note_searched(intent, searched_to)
 
 
@@ -105,7 +110,7 @@ def rewind(chain: Chain, cursor: Block, ancestor: Block, hashes: Hashes) -> None
         # Time does not go back: the grace period starts when the payment was last seen.
         as_of = replace(ancestor, time=max(ancestor.time, cursor.time))
         for intent in lock(touched):
-            settle(intent, as_of, may_expire=False)
+            settle_or_set_aside(intent, as_of)
             # The payment may return in any block, so read the intent's logs again.
             watched_orders.watch_again(intent, as_of.time)
         block_history.forget_after(chain.chain_id, ancestor.number)
@@ -122,9 +127,7 @@ def settle_deep(chain: Chain, cursor: Block, intent_ids: Collection[str], hashes
         touched = payments.take_out_replaced(chain.chain_id, hashes)
         moved = 0
         for intent in lock({*touched, *intent_ids}):
-            before = intent.status
-            settle(intent, cursor, may_expire=False)
-            moved += intent.status != before
+            moved += settle_or_set_aside(intent, cursor)
         return moved
 
 

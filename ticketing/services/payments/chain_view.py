@@ -58,7 +58,7 @@ def look(intent: PaymentIntent, enabled: Mapping[int, Chain], *, to_drop: bool) 
 
 def _look(node: Node, chain: Chain, intent: PaymentIntent, to_drop: bool) -> ChainView:
     terms, after = intent.terms, chains.cursor(chain.chain_id)
-    read_to = head = node.head()
+    read_to = head = chains.check_head(chain.chain_id, node.head())
     if after is not None and head.number <= after.number and head != after:
         return ChainView(after, after)
     first = max(0, head.number + 1 - RANGES_PER_LOOK * node.range_width)

@@ -123,7 +123,9 @@ def _owe(orders: Expression) -> None:
     due = Case(None, [(counted > kept, counted - kept)], 0)
     # If any payment is not final, all of it is pending. The worker corrects that when it settles.
     pending = Case(None, [(_has_pending_payment(), due)], 0)
-    PaymentIntent.update(refund_due=due, refund_pending=pending).where(orders).execute()
+    PaymentIntent.update(refund_due=due, refund_pending=pending, pending_block=None).where(
+        orders
+    ).execute()
     now = list(PaymentIntent.select(*_OF_REFUND).where(owed).order_by(PaymentIntent.id))
     if now:
         risen = (intent for intent in now if intent.id not in before)

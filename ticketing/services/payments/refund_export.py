@@ -49,7 +49,8 @@ class ExportedRefund:
 def due(tenant_id: str, enabled: Mapping[int, Chain]) -> Iterator[ExportedRefund]:
     """Yield the refunds that a tenant owes, ordered by intent id. Reads page by page.
 
-    Pending refunds are left out. ChainUnavailable if an enabled chain cannot be read.
+    Pending refunds are left out. What an old order is owed below one atomic unit cannot be sent.
+    ChainUnavailable if an enabled chain cannot be read.
     """
     after = ""
     while page := _page(tenant_id, after):
@@ -57,7 +58,7 @@ def due(tenant_id: str, enabled: Mapping[int, Chain]) -> Iterator[ExportedRefund
         refund_counts = _settled_refunds(page)
         for intent in page:
             terms = intent.terms
-            amount = units.to_atomic(intent.refund_due_now, terms.decimals)
+            amount = units.whole_atomic(intent.refund_due_now, terms.decimals)
             balance = balances.get(terms.address)
             yield ExportedRefund(
                 intent.id,

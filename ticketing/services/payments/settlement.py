@@ -5,35 +5,44 @@ purchase and cancel all use it. To settle again changes nothing. The order of lo
 event, the chain, intents by id, admissions, the event's stock, ticket types, wallets, tenants.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from datetime import datetime
+import logging
+import traceback
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
 from typing import Any
 
-from peewee import Expression
+from peewee import Expression, fn
 
 from ticketing import clock
 from ticketing.chain.answers import Block
 from ticketing.constants import LIVE, WATCH_AFTER_END, Flag, IntentStatus
-from ticketing.db.connection import locked, write_transaction
+from ticketing.db.connection import UNAVAILABLE, locked, savepoint, write_transaction
 from ticketing.errors import ChainUnavailable, IntentNotCancelable
 from ticketing.models.chains import ChainState
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import (
     AWAITING,
     REFUND_PENDING,
+    SET_ASIDE,
     UNSETTLED,
     PaymentIntent,
 )
 from ticketing.models.refunds import Waiver
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import EventStock
-from ticketing.services import chains
+from ticketing.services import chains, counters
 from ticketing.services.notifications import facts, feed
 from ticketing.services.notifications.facts import Fact
 from ticketing.services.orders import admissions, intents, stock
 from ticketing.services.payments import balances, late_orders, payments
 
 INTENTS_PER_TRANSACTION = 100
+
+SET_ASIDE_FOR = timedelta(minutes=10)
+"""How long an order that could not be settled waits for the next try."""
+
+log = logging.getLogger(__name__)
 
 
 def confirm_free(intent_id: str) -> PaymentIntent:
@@ -44,7 +53,7 @@ def confirm_free(intent_id: str) -> PaymentIntent:
         if intent.status == IntentStatus.AWAITING_PAYMENT:
             expired = clock.now() > intent.expires_at
             status = IntentStatus.EXPIRED if expired else IntentStatus.CONFIRMED
-            enter(intent, status, clock.now())
+            enter(intent, status, clock.now(), set_aside_until=None)
         return intent
 
 
@@ -86,40 +95,85 @@ def lock_tenant(tenant_id: str) -> None:
     list(locked(Tenant.select(Tenant.id).where(Tenant.id == tenant_id)))
 
 
-def settle_again(chain_id: int, intent_ids: Collection[str]) -> int:
+def settle_again(chain_id: int, intent_ids: Collection[str], *, may_expire: bool = True) -> int:
     """Settle intents as of the cursor, because blocks were added or a deadline passed.
 
-    Return how many have a new status.
+    Return how many have a new status. `may_expire`: see `settle`.
     """
     moved = 0
     with write_transaction():
         cursor = chains.cursor_of(lock_chain(chain_id, shared=True))
         if cursor is not None:
             for intent in lock(intent_ids):
-                before = intent.status
-                settle(intent, cursor)
-                moved += intent.status != before
+                moved += settle_or_set_aside(intent, cursor, may_expire=may_expire)
     return moved
+
+
+def settle_or_set_aside(intent: PaymentIntent, as_of: Block, *, may_expire: bool = False) -> bool:
+    """Settle one locked intent. If that fails, set it aside: it must not stop all others.
+
+    Return whether it has a new status. `may_expire`: see `settle`.
+    """
+    before = intent.status
+    with _or_set_aside(intent.id, intent.chain_id):
+        settle(intent, as_of, may_expire=may_expire)
+        return bool(intent.status != before)
+    return False
+
+
+@contextmanager
+def _or_set_aside(intent_id: str, chain_id: int | None) -> Iterator[None]:
+    """Run a block in a savepoint. If it fails, log, count, and set aside its intent."""
+    try:
+        with savepoint():
+            yield
+    except UNAVAILABLE:
+        raise
+    except Exception as error:
+        # The error's message may contain what people wrote, so only its place is logged.
+        place = "".join(traceback.format_tb(error.__traceback__))
+        name = type(error).__name__
+        log.error("order %s cannot be settled: %s; it is set aside\n%s", intent_id, name, place)
+        counters.add(counters.SET_ASIDE, str(chain_id or 0))
+        until = clock.now() + SET_ASIDE_FOR
+        columns = {PaymentIntent.set_aside_until: until}
+        PaymentIntent.update(columns).where(PaymentIntent.id == intent_id).execute()
+
+
+def set_aside_due(chain_id: int) -> list[str]:
+    """Return some intents of a chain that were set aside and must be tried again now."""
+    is_due = SET_ASIDE & (PaymentIntent.set_aside_until <= clock.now())
+    query = PaymentIntent.select(PaymentIntent.id).where(PaymentIntent.chain_id == chain_id, is_due)
+    rows = query.order_by(PaymentIntent.set_aside_until).limit(INTENTS_PER_TRANSACTION)
+    return [intent.id for intent in rows]
 
 
 def deep_enough(chain_id: int, cursor: Block) -> list[str]:
     """Return some intents whose payment or pending refund may be final now.
 
+    Each is selected by the block that it waits for. So a settlement changes each one, and the next
+    call returns others: many orders with pending refunds do not keep others from being selected.
+
     Example: a payment in block 100 needs 3 confirmations. It is final at cursor 102.
     """
+    depth = PaymentIntent.required_confirmations - 1
     counted = PaymentIntent.amount_received - PaymentIntent.refunded - PaymentIntent.waived
     kept = PaymentIntent.unit_amount * (PaymentIntent.quantity - PaymentIntent.seats_refunded)
     paid = _ids(
         chain_id,
-        UNSETTLED
-        & (counted >= kept)
-        & (PaymentIntent.paid_block + PaymentIntent.required_confirmations - 1 <= cursor.number),
+        UNSETTLED & (counted >= kept) & (PaymentIntent.paid_block + depth <= cursor.number),
     )
-    return paid or _ids(chain_id, REFUND_PENDING)
+    # A canceled event, or a version without the column, stores no block: then it is found out here.
+    first = fn.COALESCE(PaymentIntent.pending_block, 0)
+    return paid or _ids(chain_id, REFUND_PENDING & (first + depth <= cursor.number))
 
 
 def past_deadline(chain_id: int, cursor: Block) -> list[str]:
-    """Return some unpaid intents whose deadline has passed, and whose logs are not searched."""
+    """Return some unpaid intents whose deadline has passed, and whose logs are not searched.
+
+    Those that were set aside are left out, here and in `deep_enough`: they would be selected first
+    for ever.
+    """
     is_past = AWAITING & (PaymentIntent.expires_at < cursor.time)
     return _ids(chain_id, is_past & PaymentIntent.search_to.is_null())
 
@@ -127,17 +181,21 @@ def past_deadline(chain_id: int, cursor: Block) -> list[str]:
 def expire_free() -> int:
     """Expire free orders whose hold has ended. Return how many."""
     past = PaymentIntent.select(PaymentIntent.id).where(
-        PaymentIntent.chain_id.is_null(), AWAITING, PaymentIntent.expires_at < clock.now()
+        PaymentIntent.chain_id.is_null(),
+        AWAITING,
+        PaymentIntent.expires_at < clock.now(),
+        ~SET_ASIDE | (PaymentIntent.set_aside_until <= clock.now()),
     )
     intent_ids = [intent.id for intent in past.limit(INTENTS_PER_TRANSACTION)]
     for intent_id in intent_ids:
-        confirm_free(intent_id)
+        with write_transaction(), _or_set_aside(intent_id, None):
+            confirm_free(intent_id)
     return len(intent_ids)
 
 
 def _ids(chain_id: int, condition: Expression) -> list[str]:
     query = PaymentIntent.select(PaymentIntent.id).where(
-        PaymentIntent.chain_id == chain_id, condition
+        PaymentIntent.chain_id == chain_id, condition, ~SET_ASIDE
     )
     return [intent.id for intent in query.limit(INTENTS_PER_TRANSACTION)]
 
@@ -163,6 +221,7 @@ def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> N
         status = IntentStatus.AWAITING_PAYMENT
     if status is IntentStatus.EXPIRED or balances.has_ended(intent):
         payments.decide(balances.undecided(transfers), honoured=None)
+    pending = balance.pending(status)
     enter(
         intent,
         status,
@@ -170,11 +229,13 @@ def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> N
         amount_received=balance.received,
         waived=balance.waived,
         refund_due=balance.due(status),
-        refund_pending=balance.pending(status),
+        refund_pending=pending,
+        pending_block=balance.open_block if pending else None,
         paid_block=balance.paid_block,
         flags=balance.flags,
         expires_at=balance.deadline,
         grace_until=balance.grace_until,
+        set_aside_until=None,
     )
 
 

@@ -1,7 +1,7 @@
 """Select the addresses to watch: by logs, or by balance a day after the order ended."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -129,6 +129,23 @@ def note_unexplained(intent: PaymentIntent, balance: int, booked: int, at: Block
         back = None if last_block is None else max(-1, last_block - block_history.MOST_BLOCKS_BACK)
         columns |= {"swept_balance": str(balance), "search_to": at.number, "checked_block": back}
     PaymentIntent.update(columns).where(PaymentIntent.id == intent.id).execute()
+
+
+def search_again(chain_id: int, addresses: Collection[str], block: Block) -> None:
+    """Let the logs of one block be searched again for the intents with these addresses.
+
+    A running search goes on. If this one finds nothing either, the balance is compared before the
+    hold ends, or after the address is no longer watched.
+    """
+    (
+        PaymentIntent.update(search_to=block.number, checked_block=block.number - 1)
+        .where(
+            PaymentIntent.chain_id == chain_id,
+            PaymentIntent.address.in_(list(addresses)),
+            PaymentIntent.search_to.is_null(),
+        )
+        .execute()
+    )
 
 
 def to_search(chain_id: int) -> list[PaymentIntent]:
