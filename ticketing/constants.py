@@ -269,6 +269,12 @@ EVENT_WITHOUT_END = timedelta(days=1)
 
 PAIRING_CODE_LIVES = timedelta(minutes=10)
 
+SEEN_EVERY = timedelta(minutes=1)
+"""How often a door device is recorded as seen, at most."""
+
+DEVICE_SILENT_AFTER = timedelta(minutes=2)
+"""A door device that was not seen for so long may be offline, and have scans to send."""
+
 BY_ID_PER_MINUTE = 60
 """Scans that a door device may send with an id only, which no secret of the ticket proves."""
 

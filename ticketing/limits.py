@@ -61,5 +61,8 @@ MAILS_PER_MAILBOX = 3
 MAILBOXES_PER_CLIENT = 20
 """Mailboxes a day to which one client can cause mails without paying, over all tenants."""
 
+MAILS_PER_SEAT, MAILS_WITHOUT_SALES = 3, 1000
+"""The default of MAILS_PER_TENANT: mails a day for each seat sold, and besides."""
+
 WIDE_FACTOR = 3
 """The limit of an IPv6 /48 network is that of a /64 times this factor."""

@@ -165,7 +165,7 @@ def test_a_token_of_18_decimals_is_converted_exactly(coarse_token, acme):
     assert (intent["status"], intent["amount_received"]) == ("confirmed", PRICE)
 
 
-def test_the_price_of_one_seat_must_be_exact_in_the_token(environ, node, request):
+def test_the_price_of_one_seat_must_be_exact_in_the_token(environ, node, signed_up, request):
     """Otherwise the refund of one seat could not be sent."""
     environ["CONFIRMATIONS_777"] = "1"
     with anvil.Anvil(chain_id=777) as chain:

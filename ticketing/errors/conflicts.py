@@ -246,12 +246,12 @@ class TooManyScans(Conflict):
 
 
 class DoorsUnsynced(Conflict):
-    """A door device has scans that it has not sent yet, so the holder may be inside."""
+    """A door device has scans that it has not sent yet, or may have: the holder may be inside."""
 
     code = "doors_unsynced"
     detail = (
-        "A door device has scans that it has not sent yet, so the holder may be inside."
-        " Send force: true to void the admission."
+        "A door device has scans that it has not sent yet, or was not seen for two minutes,"
+        " so the holder may be inside. Send force: true to void the admission."
     )
 
 

@@ -32,7 +32,9 @@ _REASONS = {
     "last_admin": "This is the last administrator who can sign in. First make another member one.",
     "invalid_credentials": "Nobody signs in with this email address and password.",
     "was_transferred": "This ticket was passed on. Confirm below that its new holder loses it.",
-    "doors_unsynced": "The holder may be inside: a device at the door has scans to send.",
+    "doors_unsynced": (
+        "The holder may be inside: a device at the door has scans to send, or may have some."
+    ),
     "not_redeemed": "Nobody is inside with this ticket any more.",
     "mail_not_configured": "This service cannot send mail. Leave out the address.",
     "sale_canceled": "This event or ticket type was canceled.",
