@@ -19,6 +19,7 @@ TicketingError
 │   ├── InvalidTransition          invalid_transition
 │   ├── StillRunning               idempotency_still_running
 │   ├── HasIntents                 has_intents
+│   ├── InThePast                  in_the_past
 │   ├── CapacityTooLow             capacity_too_low
 │   ├── KeyNotActive               key_not_active
 │   ├── MemberExists               member_exists

@@ -9,6 +9,7 @@ _REASONS = {
     "sold_out": "Somebody was faster: so many tickets are not left.",
     "sales_not_started": "The sale of this ticket has not started.",
     "sales_ended": "The sale of this ticket has ended.",
+    "in_the_past": "People have tickets, and the new times are past. Confirm them below.",
     "event_over": "This event is over.",
     "below_minimum": "This ticket is sold in larger numbers. Order more of it.",
     "above_maximum": "This is more than one order can have. Order fewer tickets.",
