@@ -47,6 +47,7 @@ from ticketing.db.connection import open_database
 from ticketing.pages import problems as error_pages
 from ticketing.pages import surfaces as pages
 from ticketing.services.access.rate_limits import Limiter
+from ticketing.services.health import WriteCheck
 from ticketing.web import openapi, problems, rate_limit, request_log
 from ticketing.web.front import Front
 from ticketing.web.response_cache import ResponseCache
@@ -123,5 +124,10 @@ def configure(app: Flask, config: Config) -> None:
     """Let an application work with `config`, without anything that it knew. OSError."""
     logs.configure(config.log_level, config.log_format)
     open_database(config.database_url)
-    app.extensions.update(ticketing=config, limiter=Limiter(), response_cache=ResponseCache())
+    app.extensions.update(
+        ticketing=config,
+        limiter=Limiter(),
+        response_cache=ResponseCache(),
+        write_check=WriteCheck(),
+    )
     cli.register_dev(app, config)

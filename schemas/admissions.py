@@ -105,7 +105,9 @@ class VoidSchema(BaseSchema):
     )
     force = Bool(
         load_default=False,
-        metadata=documented(False, "Void it although a door device has scans not sent yet."),
+        metadata=documented(
+            False, "Void it although a door device has scans not sent yet, or is silent."
+        ),
     )
 
 

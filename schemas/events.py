@@ -113,6 +113,12 @@ class EventCreateSchema(BaseSchema):
 class EventChangeSchema(BaseSchema):
     """The fields of an event to change. Missing fields do not change."""
 
+    force = Bool(
+        metadata={
+            "description": "Whether to move an event with held or sold tickets into the past."
+        }
+    )
+
     class Meta:
         include = optional(FIELDS)
 

@@ -57,6 +57,14 @@ class ManifestAdmissionSchema(BaseSchema):
             "q2Yt0cJ8xWm1sVh5uKf3bA", "base64url(sha256(code_salt + code)[:16]), without padding."
         ),
     )
+    qr_digest = fields.String(
+        required=True,
+        allow_none=True,
+        metadata=documented(
+            "Zb0tqB5oVxYt3m1yUeWc7Q",
+            "The same digest of the text of its QR code. Null until somebody has asked for that.",
+        ),
+    )
     holder_name = fields.String(
         allow_none=True, metadata=documented("Ada", "Only for a device that may see names.")
     )

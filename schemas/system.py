@@ -31,10 +31,16 @@ class CursorSchema(BaseSchema):
     )
 
 
+_STATUS = "`ready`, `read_only` (the database cannot be written: its disk is full) or `not_ready`."
+
+
 class ReadinessSchema(BaseSchema):
     """Whether the service is ready."""
 
-    status = fields.String(required=True, metadata=documented("ready", "`ready` or `not_ready`."))
+    status = fields.String(required=True, metadata=documented("ready", _STATUS))
     database = fields.Boolean(required=True, metadata={"description": "The database responds."})
     migrations = fields.Boolean(required=True, metadata={"description": "All are applied."})
+    writable = fields.Boolean(
+        required=True, metadata={"description": "A row was written in the last few seconds."}
+    )
     chains = fields.List(fields.Nested(CursorSchema), required=True)

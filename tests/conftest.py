@@ -20,6 +20,7 @@ from ticketing.config import load
 from ticketing.db import migrate
 from ticketing.db.connection import database, open_database
 from ticketing.limits import CallClass
+from ticketing.services import node_slots
 from tools.anvil import Anvil
 from tools.postgres import Postgres
 
@@ -35,6 +36,8 @@ NO_LIMITS = {
 ENVIRON = {"SECRET_KEY": SECRET_KEY, "RPC_URL_31337": UNREACHABLE_RPC, **NO_LIMITS}
 # Processes that tests start inherit them.
 os.environ.update(NO_LIMITS)
+# Tests pay between two purchases. tests/payments/test_looks.py has the pause that processes have.
+node_slots.LOOK_SECONDS = 0.0
 
 
 def pytest_collection() -> None:
@@ -163,9 +166,12 @@ def api(app) -> Api:
     return Api(app.test_client())
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def signed_up(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> SignedUp:
-    """The organizers `acme` and `neighbour`, as the CLI creates them."""
+    """The organizers `acme` and `neighbour`, as the CLI creates them.
+
+    Before any test: this connects to databases of its own.
+    """
     signed_up, app = SignedUp(), build()
     for slug in ("acme", "neighbour"):
         path = tmp_path_factory.mktemp("signed_up") / "ticketing.db"

@@ -4,7 +4,15 @@ import pytest
 
 from tests.support.refusals import ON_CHAIN, REFUSALS, X402, Shop
 from tests.support.stored_rows import rows
-from ticketing.errors import Conflict, IntentReversed, StillRunning
+from ticketing.errors import (
+    Conflict,
+    EventOver,
+    IntentReversed,
+    InThePast,
+    NotRedeemed,
+    StillRunning,
+    TooManyScans,
+)
 from ticketing.services.access import passwords
 from ticketing.services.x402.errors import X402CallsUsed, X402ShareHeld
 
@@ -12,6 +20,10 @@ PROVED_ELSEWHERE = {
     StillRunning: "needs a request that runs: tests/api/test_idempotency.py",
     IntentReversed: "needs a reorganization: tests/payments/test_reorganized.py",
     X402ShareHeld: "x402 only: tests/x402/test_ordering.py",
+    EventOver: "its clock is moved: tests/api/test_obstacles.py",
+    InThePast: "its clock is moved: tests/api/test_erasure.py",
+    NotRedeemed: "needs a scan: tests/door/test_stolen_device.py",
+    TooManyScans: "needs many scans: tests/door/test_stolen_device.py",
     X402CallsUsed: "x402 only: tests/x402/test_checks.py",
 }
 

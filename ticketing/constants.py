@@ -240,6 +240,18 @@ def max_body_bytes(path: str) -> int:
 DEFAULT_PAGE = 25
 MAX_PAGE = 100
 
+KEYS_PER_ORDER = 100
+"""Stored responses a day of requests with the secret of one order."""
+
+KEYS_PER_ORDER_OF_CLIENT = 4
+"""Stored responses a day of a client without a credential, for each order that it may have."""
+
+MAX_STORED_BODY = 4096
+"""Characters of a stored response to a request without a credential."""
+
+MAX_UNKNOWN_NAMED, MAX_NAME_SHOWN = 10, 64
+"""How many unknown members an error names, and how many characters of each name."""
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """The earliest time that the service accepts and shows."""
 
@@ -257,6 +269,12 @@ EVENT_WITHOUT_END = timedelta(days=1)
 
 PAIRING_CODE_LIVES = timedelta(minutes=10)
 
+SEEN_EVERY = timedelta(minutes=1)
+"""How often a door device is recorded as seen, at most."""
+
+DEVICE_SILENT_AFTER = timedelta(minutes=2)
+"""A door device that was not seen for so long may be offline, and have scans to send."""
+
 BY_ID_PER_MINUTE = 60
 """Scans that a door device may send with an id only, which no secret of the ticket proves."""
 
@@ -265,6 +283,9 @@ SCANS_BEYOND_ADMISSIONS = 5000
 
 UNDO_WITHIN = timedelta(minutes=10)
 """How long after a scan its device can undo it."""
+
+UNPAID_SHARE_PERCENT = 5
+"""The part of an event's unsold seats that a client without a credential may hold unpaid."""
 
 HOLD_UNDER_PRESSURE = timedelta(minutes=5)
 """The longest hold of an order while orders hold more than half of the unsold tickets."""
@@ -295,6 +316,9 @@ SESSION_IDLE, SESSION_LIVES = timedelta(hours=12), timedelta(days=7)
 
 WATCH_AFTER_END = timedelta(days=1)
 """For how long the worker still reads the logs of an ended intent's address."""
+
+LOOK_SECONDS = 2.0
+"""How often, on average, a process reads the chain for purchases of one unpaid order."""
 
 LOOKS_AT_ONCE = 2
 """How many requests of one process may wait for a node at the same time: half of its threads."""

@@ -7,8 +7,8 @@ class CallClass(StrEnum):
     """The class of a request. Each class has a limit of requests per minute for one caller.
 
     `admin` and `reconciliation` count per credential, door devices included; `order` per order, or
-    per admission that has changed hands; `login` per member or invitation, the others
-    per client address.
+    per admission that has changed hands, and with a wider limit per client address;
+    `login` per member or invitation, the others per client address.
     """
 
     PUBLIC = "public"
@@ -52,11 +52,17 @@ DEFAULT_PERSONAL_DATA_DAYS = 90
 MAX_PERSONAL_DATA_DAYS = 3650
 """Days after the end of an event. Then names and email addresses are erased."""
 
+ORDERS_OF_ADDRESS = 50
+"""How many times the limit of one order all orders of one address have together."""
+
 MAILS_PER_MAILBOX = 3
 """Mails a day that strangers can cause, for one mailbox, over all tenants."""
 
 MAILBOXES_PER_CLIENT = 20
 """Mailboxes a day to which one client can cause mails without paying, over all tenants."""
+
+MAILS_PER_SEAT, MAILS_WITHOUT_SALES = 3, 1000
+"""The default of MAILS_PER_TENANT: mails a day for each seat sold, and besides."""
 
 WIDE_FACTOR = 3
 """The limit of an IPv6 /48 network is that of a /64 times this factor."""

@@ -8,6 +8,7 @@ from ticketing.limits import (
     DEFAULT_ORDERS_PER_CLIENT,
     DEFAULT_RATE_LIMITS,
     DEFAULT_UNPAID_PER_ADDRESS,
+    ORDERS_OF_ADDRESS,
     WIDE_FACTOR,
     CallClass,
 )
@@ -19,7 +20,8 @@ BEGIN, END = "<!-- limits: python -m tools.limits -->", "<!-- end of limits -->"
 _COUNTED = {
     CallClass.PUBLIC: "address | public reads, `/readyz`, pages, files, unknown paths, OPTIONS",
     CallClass.CHECKOUT: "address | checkout without a valid client secret",
-    CallClass.ORDER: "order | checkout with its client secret",
+    CallClass.ORDER: f"order; its address has {ORDERS_OF_ADDRESS} times as many"
+    " | checkout with its client secret",
     CallClass.PREFLIGHT: "address | preflight without a credential",
     CallClass.TOKEN: "address | sign-in, key exchange, every invalid credential",
     CallClass.LOGIN: "member or invitation, from all addresses | sign-in",

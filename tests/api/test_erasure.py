@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.support.admissions import FREE, admissions_of, change, given, invite, sold, void
-from tests.support.factories import cli, worker_once
-from ticketing import ids
+from tests.support.factories import cli, in_days, worker_once
+from tests.support.stopped_clock import StoppedClock
+from ticketing import clock, ids
 from ticketing.db.connection import database
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.events import Event
@@ -114,19 +115,110 @@ def end(event_id, days, hours=0):
     Event.update(times).where(Event.id == event_id).execute()
 
 
+def look_for_a_week(acme):
+    """Let the worker look, and look again when what is due has been due for seven days."""
+    worker_once(acme.app)
+    Event.update(erasure_due_at=NOW - timedelta(days=7)).where(
+        Event.erasure_due_at.is_null(False)
+    ).execute()
+    worker_once(acme.app)
+
+
+@pytest.fixture
+def week(acme, node, monkeypatch):
+    """Let days pass, with a look of the worker at each of them."""
+    stopped = StoppedClock(monkeypatch, clock.now())
+
+    def week(days=8):
+        for _ in range(days):
+            stopped.forward(days=1)
+            worker_once(acme.app)
+
+    week.clock = stopped
+    return week
+
+
+def test_a_wrong_year_can_be_repaired_for_a_week(acme, buyer, week):
+    here = f"{acme.path}/events/{buyer.intent['event_id']}"
+    right = acme.api().get(here).json["start_at"]
+    wrong = {"start_at": (week.clock.now - timedelta(days=300)).isoformat()}
+    refused = acme.api().patch(here, wrong)
+    assert (refused.status_code, refused.json["code"]) == (409, "in_the_past")
+    assert acme.api().get(here).json["start_at"] == right
+    for _ in range(2):
+        assert acme.api().patch(here, {**wrong, "force": True}).status_code == 200
+        week(6)
+        assert buyer_and_guest_names() == ([ADA["name"]], [ADA["name"]] * 2)
+        assert acme.api().patch(here, {"start_at": right}).status_code == 200
+    week(3)
+    assert buyer_and_guest_names() == ([ADA["name"]], [ADA["name"]] * 2)
+    assert acme.api().patch(here, {**wrong, "force": True}).status_code == 200
+    week(9)
+    assert tables_with_personal_data() == set()
+
+
+def test_a_clock_that_is_wrong_for_a_moment_erases_nobody(acme, buyer, week):
+    for _ in range(3):
+        week.clock.forward(days=365)
+        worker_once(acme.app)
+        week.clock.forward(days=-365)
+        worker_once(acme.app)
+        week(2)
+    assert buyer_and_guest_names() == ([ADA["name"]], [ADA["name"]] * 2)
+
+
+def test_people_who_were_added_after_the_erasure_are_erased_later(acme, week):
+    ticket = acme.ticket(**FREE)
+    invite(acme, ticket, ADA)
+    end(ticket["event_id"], 91)
+    week()
+    assert tables_with_personal_data() == set()
+    assert invite(acme, ticket, ADA).status_code == 201
+    week(9)
+    assert tables_with_personal_data() == set()
+
+
+def test_an_event_that_is_moved_into_the_future_is_erased_after_that(acme, week):
+    ticket = acme.ticket(**FREE)
+    end(ticket["event_id"], 91)
+    week()
+    here = f"{acme.path}/events/{ticket['event_id']}"
+    start_at = week.clock.now + timedelta(days=1)
+    times = {"start_at": start_at.isoformat(), "end_at": None}
+    assert acme.api().patch(here, times).status_code == 200
+    given(acme, ticket, buyer=ADA)
+    week(9)
+    assert buyer_and_guest_names()[0] == [ADA["name"]]
+    week.clock.forward(days=90)
+    week(9)
+    assert tables_with_personal_data() == set()
+
+
+def test_only_a_move_of_tickets_into_the_past_is_asked_about(acme, buyer):
+    api, here = acme.api(), f"{acme.path}/events/{buyer.intent['event_id']}"
+    assert api.patch(here, {"start_at": in_days(1), "title": "Sooner"}).status_code == 200
+    assert api.patch(here, {"start_at": in_days(-0.01)}).json["code"] == "in_the_past"
+    forced = api.patch(here, {"start_at": in_days(-0.01), "force": True})
+    assert forced.status_code == 200 and "force" not in forced.json
+    assert api.patch(here, {"start_at": in_days(-0.02)}).status_code == 200  # it has begun
+    assert api.patch(here, {"end_at": in_days(-0.001)}).json["code"] == "in_the_past"
+    unsold = acme.event()
+    assert api.patch(f"{acme.path}/events/{unsold['id']}", {"start_at": in_days(-9)}).json
+
+
 def test_old_events_are_erased_by_the_worker(acme, node, buyer):
     guest_ticket = acme.ticket(**FREE)
     invite(acme, guest_ticket, ADA)
     end(buyer.intent["event_id"], 89)
     end(guest_ticket["event_id"], 91)
-    worker_once(acme.app)
+    look_for_a_week(acme)
     assert buyer_and_guest_names() == ([ADA["name"]], [ADA["name"]] * 2)
     # Not an hour too early, also within one day.
     end(buyer.intent["event_id"], 90, hours=-1)
-    worker_once(acme.app)
+    look_for_a_week(acme)
     assert buyer_and_guest_names() == ([ADA["name"]], [ADA["name"]] * 2)
     end(buyer.intent["event_id"], 90, hours=1)
-    worker_once(acme.app)
+    look_for_a_week(acme)
     assert tables_with_personal_data() == set()
     assert all(event.erased_at is not None for event in Event.select())
 
@@ -144,16 +236,16 @@ def test_not_while_a_refund_is_due(acme, node):
     owing, owed_nothing = (sold(acme, node, ticket, buyer=ADA) for _ in range(2))
     assert void(acme, admissions_of(owing)[0]).status_code == 200
     end(event["id"], 91)
-    worker_once(acme.app)
+    look_for_a_week(acme)
     left = {each.id for each in PaymentIntent.select() if each.buyer_name is not None}
     assert left == {owing.intent["id"]}
     assert [each.holder for each in admissions_of(owing)] == [ADA]
     assert [each.holder for each in admissions_of(owed_nothing)] == [NOBODY]
     database.execute_sql("UPDATE payment_intents SET refund_due = 0")
-    worker_once(acme.app)
+    look_for_a_week(acme)
     assert buyer_and_guest_names()[0] == [ADA["name"]]
     Event.update(erasure_tried_at=NOW - timedelta(days=2)).execute()
-    worker_once(acme.app)
+    look_for_a_week(acme)
     assert tables_with_personal_data() == set()
 
 

@@ -220,3 +220,89 @@ def test_a_ticket_type_that_requires_a_key_is_for_credentials_alone(acme):
     owner.post(f"{path}/status", {"status": "canceled"})
     owner.patch(path, {"requires_key": True})
     assert hold(acme, ticket).status_code == 404
+
+
+@pytest.fixture
+def shares(environ):
+    environ["UNPAID_PER_ADDRESS"] = "100"
+
+
+ENDED = {"price_amount": 0, "chain_id": None}
+
+
+def test_a_client_holds_only_its_share_of_an_event_unpaid(shares, acme, time):
+    small, large = acme.ticket(capacity=100), acme.ticket(capacity=1000)
+    assert statuses(hold(acme, small, quantity=5) for _ in range(3)) == [201, 201, 429]
+    time.forward(seconds=100)
+    assert refused(hold(acme, small, quantity=1), "too_much_unpaid") == 800
+    assert acme.stock(small) == (10, 0)
+    assert statuses(hold(acme, large, quantity=10) for _ in range(6)) == [201] * 5 + [429]
+    assert hold(acme, small, "192.0.2.2", quantity=10).status_code == 201
+    headers = {"X-API-Key": acme.key("paywall")}
+    assert hold(acme, small, quantity=10, headers=headers).status_code == 201
+
+
+def test_the_share_is_of_the_venue_if_that_is_smaller(shares, acme):
+    event = acme.event(capacity=100)
+    tickets = [acme.ticket(event, capacity=capacity) for capacity in (1000, None)]
+    held = [hold(acme, tickets[number % 2], quantity=5) for number in range(3)]
+    assert statuses(held) == [201, 201, 429]
+
+
+def test_a_48_has_three_times_the_share(shares, acme):
+    ticket = acme.ticket(capacity=100)
+    held = [hold(acme, ticket, f"2001:db8:1:{net}::1", quantity=10) for net in range(4)]
+    assert statuses(held) == [201] * 3 + [429]
+
+
+def test_what_is_held_at_once_is_held_to_the_share(shares, acme):
+    event = acme.event()
+    tickets = [acme.ticket(event, capacity=100) for _ in range(4)]
+
+    def buy(n):
+        try:
+            return hold(acme, tickets[n % 4], quantity=5).status_code
+        finally:
+            database.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sorted(pool.map(buy, range(16))) == [201] * 2 + [429] * 14
+
+
+def test_orders_that_ended_unpaid_halve_the_share_while_seats_are_scarce(shares, acme):
+    ticket = acme.ticket(capacity=1000, **ENDED)
+    for _ in range(2):
+        assert Buyer(acme, hold(acme, ticket, quantity=10).json).cancel().status_code == 200
+    # Nobody else wants them: the share is 50 still.
+    assert statuses(hold(acme, ticket, quantity=10) for _ in range(6)) == [201] * 5 + [429]
+    others = {"X-API-Key": acme.key("paywall")}
+    more = [hold(acme, ticket, quantity=10, headers=others) for _ in range(46)]
+    assert set(statuses(more)) == {201}
+    # 510 of 1,000 are held. An address without an ended order has 50.
+    fresh = [hold(acme, ticket, "192.0.2.2", quantity=10) for _ in range(6)]
+    assert statuses(fresh) == [201] * 5 + [429]
+    for each in fresh[:2]:
+        assert Buyer(acme, each.json).cancel().status_code == 200
+    for each in fresh[2:5]:
+        assert hold(acme, ticket, "192.0.2.2", quantity=1).status_code == 429
+        assert Buyer(acme, each.json).cancel().status_code == 200
+    # Five ended orders leave one at a time.
+    assert hold(acme, ticket, "192.0.2.2", quantity=10).status_code == 201
+    assert hold(acme, ticket, "192.0.2.2", quantity=1).status_code == 429
+
+
+def test_ended_orders_do_not_count_against_who_paid_for_this_event(shares, acme, node):
+    event = acme.event(capacity=101)
+    buyer = Buyer(acme, hold(acme, acme.ticket(event), quantity=1).json)
+    buyer.pay(node)
+    assert buyer.purchase().status_code == 200
+    ticket = acme.ticket(event, capacity=100, **ENDED)
+    for address in ("192.0.2.1", "192.0.2.2"):
+        for _ in range(4):
+            order = hold(acme, ticket, address, quantity=1)
+            assert Buyer(acme, order.json).cancel().status_code == 200
+    others = {"X-API-Key": acme.key("paywall")}
+    assert set(statuses(hold(acme, ticket, quantity=10, headers=others) for _ in range(6))) == {201}
+    paid = [hold(acme, ticket, "192.0.2.1", quantity=2) for _ in range(6)]
+    assert statuses(paid) == [201] * 5 + [429]
+    assert statuses(hold(acme, ticket, "192.0.2.2", quantity=2) for _ in range(2)) == [201, 429]

@@ -13,7 +13,8 @@ from tests.support.admissions import (
     sold,
     void,
 )
-from tests.support.factories import PRICE, in_days, worker_once
+from tests.support.factories import PRICE, in_days, worker_once, written
+from tests.support.stopped_clock import StoppedClock
 from ticketing import ids
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.door import DoorDevice
@@ -56,9 +57,8 @@ def device(event_id, acme, **fields):
         name="Gate",
         show_names=False,
         created_at=NOW,
-        expires_at=NOW + timedelta(days=60),
         pairing_expires_at=NOW,
-        **shown,
+        **{"expires_at": NOW + timedelta(days=60), **shown},
     )
 
 
@@ -161,6 +161,31 @@ def test_unsent_scans_of_a_door_device_must_be_forced(acme):
     refused = void(acme, second)
     assert (refused.status_code, refused.json["code"]) == (409, "doors_unsynced")
     assert void(acme, second, force=True).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("seen", "refused"),
+    [
+        ({"last_seen_at": NOW - timedelta(minutes=3)}, True),
+        ({"last_seen_at": NOW - timedelta(hours=3), "scans": 1}, True),
+        ({"last_seen_at": NOW - timedelta(minutes=1)}, False),
+        ({"last_seen_at": NOW - timedelta(hours=3)}, False),
+        ({"last_seen_at": None}, False),
+        ({"last_seen_at": NOW - timedelta(minutes=3), "revoked_at": NOW}, False),
+        ({"last_seen_at": NOW - timedelta(minutes=3), "expires_at": NOW}, False),
+    ],
+)
+def test_a_silent_device_may_have_let_the_holder_in(acme, monkeypatch, seen, refused):
+    StoppedClock(monkeypatch, NOW)
+    event = acme.event(start_at=written(NOW + timedelta(hours=1)))
+    first, second = admissions_of(given(acme, acme.ticket(event, **FREE), quantity=2))
+    device(event["id"], acme, unsynced=0, **seen)
+    assert void(acme, first, refund=False).status_code == 200
+    answer = void(acme, second)
+    assert answer.status_code == (409 if refused else 200)
+    if refused:
+        assert answer.json["code"] == "doors_unsynced"
+        assert void(acme, second, force=True).status_code == 200
 
 
 def test_before_doors_open_unsent_scans_do_not_matter(acme, admission):

@@ -21,6 +21,7 @@ NUMBERS = {
     "UNPAID_PER_ADDRESS": (0, 1_000_000),
     "ORDERS_PER_CLIENT": (0, 1_000_000),
     "FREE_PER_CLIENT": (0, 1_000_000),
+    "MAILS_PER_TENANT": (0, 1_000_000),
     **{f"RATE_LIMIT_{each.upper()}": (0, 1_000_000) for each in CallClass},
 }
 NOT_WHOLE = (
@@ -158,6 +159,7 @@ def test_it_takes_numbers_within_their_bounds(name):
             "UNPAID_PER_ADDRESS": config.unpaid_per_address,
             "ORDERS_PER_CLIENT": config.orders_per_client,
             "FREE_PER_CLIENT": config.free_per_client,
+            "MAILS_PER_TENANT": config.mails_per_tenant,
             **{f"RATE_LIMIT_{each.upper()}": config.rate_limits[each] for each in CallClass},
         }
         assert taken[name] == bound

@@ -116,6 +116,20 @@ def test_a_status_with_a_refund_is_refused_and_changes_nothing(acme, writer):
     assert _read(acme, path)["status"] == "draft"
 
 
+def test_a_move_of_tickets_into_the_past_asks_twice(acme, writer):
+    ticket = acme.ticket(price_amount=0, chain_id=None)
+    acme.buyer(ticket)
+    path = f"/console/events/{ticket['event_id']}"
+    assert 'name="force"' not in writer.get(f"{path}/edit").text
+    moved = {**FORM, "start_at": "2025-06-05T20:00"}
+    refused = writer.send(f"{path}/edit", moved)
+    assert refused.status_code == 409
+    assert "the new times are past" in refused.text and 'name="force"' in refused.text
+    assert 'value="2025-06-05T20:00"' in refused.text
+    assert writer.send(f"{path}/edit", {**moved, "force": "on"}).status_code == 303
+    assert _read(acme, path)["start_at"] == "2025-06-05T18:00:00Z"
+
+
 def test_an_event_on_sale_links_to_its_public_page(acme, reader):
     ticket = acme.ticket(price_amount=0, chain_id=None)
     page = reader.get(f"/console/events/{ticket['event_id']}").text

@@ -11,6 +11,7 @@ from tests.support.doors import Door, change, now, read_manifest
 from tests.support.factories import in_days
 from ticketing.constants import AdmissionStatus
 from ticketing.db.connection import database
+from ticketing.models.admissions import Admission
 from ticketing.models.door import DoorDevice
 
 
@@ -19,14 +20,18 @@ def test_it_has_all_that_a_device_needs(door, gate):
     manifest = read_manifest(gate)
     (shown,) = manifest["admissions"]
     salt = manifest["event"]["code_salt"]
-    digest = hashlib.sha256((salt + admission.code).encode()).digest()[:16]
+    digests = [
+        base64.urlsafe_b64encode(hashlib.sha256((salt + text).encode()).digest()[:16]).decode()
+        for text in (admission.code, door.qr(admission))
+    ]
     assert shown == {
         "id": admission.id,
         "generation": 1,
         "status": "valid",
         "ticket_id": door.ticket["id"],
         "redeemed_at": None,
-        "code_digest": base64.urlsafe_b64encode(digest).decode().rstrip("="),
+        "code_digest": digests[0].rstrip("="),
+        "qr_digest": digests[1].rstrip("="),
     }
     event = manifest["event"]
     assert (event["id"], event["title"]) == (door.event["id"], door.event["title"])
@@ -35,6 +40,23 @@ def test_it_has_all_that_a_device_needs(door, gate):
     assert opens == datetime.fromisoformat(event["start_at"]) - timedelta(hours=2)
     published = gate.api.get(f"{door.organizer.public}/ticket-keys").json["keys"]
     assert manifest["keys"] == published and published[-1]["newest"] is True
+
+
+@pytest.mark.sql
+def test_the_digest_of_a_qr_code_that_is_made_later_is_a_change(door, gate):
+    guests = {"holders": [{"name": "Ada"}]}
+    path = f"{door.devices.rsplit('/', 1)[0]}/tickets/{door.ticket['id']}/admissions"
+    (guest,) = door.admin.post(path, guests).json["admissions"]
+    manifest = read_manifest(gate)
+    assert manifest["admissions"][0]["qr_digest"] is None
+    door.qr(Admission.get_by_id(guest["id"]))
+    (changed,) = read_manifest(gate, manifest["cursor"])["admissions"]
+    assert changed["id"] == guest["id"] and changed["qr_digest"]
+    old = changed["qr_digest"]
+    change(Admission.get_by_id(guest["id"]), generation=2, code="n" * 20, qr=None)
+    assert read_manifest(gate)["admissions"][0]["qr_digest"] is None
+    door.qr(Admission.get_by_id(guest["id"]))
+    assert read_manifest(gate)["admissions"][0]["qr_digest"] not in (None, old)
 
 
 def test_names_are_shown_only_to_devices_that_may_see_them(door, gate):

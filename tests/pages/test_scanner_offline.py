@@ -5,6 +5,7 @@ from playwright.sync_api import expect
 
 from tests.support.databases import only_once
 from tests.support.remote import eventually
+from tests.support.scanner import forged
 from ticketing.pages import door as page
 
 pytestmark = [
@@ -23,6 +24,14 @@ NEW_VERSION = """async ([cache, path]) => {
     await old.put(path, new Response(text, {headers: {"Content-Type": "text/html"}}));
     return caches.keys();
 }"""
+
+NO_ED25519 = """
+    const importKey = crypto.subtle.importKey.bind(crypto.subtle);
+    crypto.subtle.importKey = async (format, key, algorithm, ...rest) => {
+        if (algorithm === "Ed25519") throw new DOMException("unknown", "NotSupportedError");
+        return importKey(format, key, algorithm, ...rest);
+    };
+"""
 
 
 @pytest.fixture
@@ -60,6 +69,24 @@ def test_it_starts_and_scans_without_a_network_and_sends_everything_once(visit, 
     stats = doors.stats()
     assert (stats["inside"], stats["conflicts"]) == (SCANS, [])
     expect(phone.page.locator("[data-show=counts]")).to_have_text(f"{SCANS} of {SCANS} inside")
+
+
+def test_a_browser_without_ed25519_admits_only_qr_codes_of_the_manifest(visit, doors):
+    one, other = doors.tickets(2)
+    phone = doors.phone(visit)
+    phone.page.add_init_script(NO_ED25519)
+    phone.page.reload()
+    expect(phone.row("signatures")).to_contain_text("cannot check")
+    phone.start()
+    phone.expect_state("Online")
+    phone.go_offline()
+    phone.check(forged(one["qr"]), "forged")
+    phone.check(one["qr"], "admitted")
+    phone.check(other["code"], "admitted")
+    phone.go_online()
+    phone.expect_state("Online")
+    stats = doors.stats()
+    assert (stats["inside"], stats["conflicts"]) == (2, [])
 
 
 def test_two_phones_without_a_network_admit_a_copy_once_each(visit, doors):

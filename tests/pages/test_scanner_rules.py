@@ -123,8 +123,8 @@ RULES = [
     ("not_open", ticket(), facts(opensAt=NOW + 1)),
     ("not_open", ticket(), facts(opensAt=NOW - HOUR, ahead=2 * HOUR)),
     ("superseded", ticket(generation=1), facts(opensAt=NOW + 1)),
-    # Without signatures: the manifest, and nothing that it does not know.
-    ("admitted", ticket(isGenuine=None), facts()),
+    # Without signatures and without a digest of the QR code, nothing is admitted.
+    ("not_listed", ticket(isGenuine=None), facts()),
     ("not_listed", ticket(isGenuine=None), facts(known=None)),
     ("not_listed", ticket(isGenuine=None, generation=3), facts()),
     ("superseded", ticket(isGenuine=None, generation=1), facts()),

@@ -39,8 +39,13 @@ from ticketing.services.payments import refund_addresses
 from ticketing.web import cors, secret_guards
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.conditional import may_have_changed, of_tag
-from ticketing.web.context import caller_or_none, client, config, tenant_of_path
-from ticketing.web.idempotency import idempotent, idempotent_outside_transaction, never_stored
+from ticketing.web.context import config, limited_client, tenant_of_path
+from ticketing.web.idempotency import (
+    idempotent,
+    idempotent_outside_transaction,
+    never_stored,
+    nothing_changed,
+)
 
 blp = ApiBlueprint(
     "checkout",
@@ -93,7 +98,7 @@ def preflight(body: dict[str, Any], tenant: str) -> PaymentIntent:
     buyer = body.pop("buyer")
     order = Order(
         **body,
-        client=() if caller_or_none() else client(),
+        client=limited_client(),
         buyer_email=buyer.get("email"),
         buyer_name=buyer.get("name"),
     )
@@ -124,7 +129,9 @@ def get_checkout_intent(tenant: str, intent_id: str) -> Response:
 @never_stored("admissions", "online_join_url", shown_again=_admissions_again)
 def purchase(tenant: str, intent_id: str) -> tuple[PaymentIntent, int]:
     """Complete the purchase: read the chain now and settle. Repeats issue nothing twice."""
-    intent = checkout.purchase(tenant, intent_id, config())
+    intent = checkout.purchase(tenant, intent_id, config(), limited_client())
+    if not intent.has_changed:
+        nothing_changed()
     return intent, 200 if intent.status == IntentStatus.CONFIRMED else 202
 
 
@@ -134,7 +141,10 @@ def purchase(tenant: str, intent_id: str) -> tuple[PaymentIntent, int]:
 @blp.raises(NotFound, IntentNotCancelable, ChainUnavailable)
 def cancel(tenant: str, intent_id: str) -> PaymentIntent:
     """Cancel an intent that has received nothing, and release its tickets."""
-    return checkout.cancel(tenant, intent_id, config())
+    intent = checkout.cancel(tenant, intent_id, config(), limited_client())
+    if not intent.has_changed:
+        nothing_changed()
+    return intent
 
 
 @blp.post("/intents/<intent_id>/refund-address")

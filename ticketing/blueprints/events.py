@@ -14,6 +14,7 @@ from ticketing.constants import Publication, Role
 from ticketing.errors import (
     CapacityTooLow,
     HasIntents,
+    InThePast,
     InvalidTransition,
     NotFound,
     SlugFixed,
@@ -67,11 +68,13 @@ def get_event(tenant: str, event_id: str) -> Event:
 @blp.patch("/<event_id>")
 @blp.arguments(EventChangeSchema)
 @blp.response(200, EventSchema)
-@audited(EventSchema, before=events.get)
-@blp.raises(NotFound, SlugTaken, SlugFixed, CapacityTooLow)
+@audited(EventSchema, before=events.get, details=("force",))
+@blp.raises(NotFound, SlugTaken, SlugFixed, CapacityTooLow, InThePast)
 def change_event(body: dict[str, Any], tenant: str, event_id: str) -> Event:
-    """Change some fields of an event."""
-    return events.change(tenant_of_path(), event_id, body, config())
+    """Change some fields of an event. To move it into the past with tickets, send `force`."""
+    fields = {name: value for name, value in body.items() if name != "force"}
+    force = body.get("force", False)
+    return events.change(tenant_of_path(), event_id, fields, config(), force=force)
 
 
 @blp.post("/<event_id>/status")

@@ -1,5 +1,7 @@
 """The system surface: health and readiness."""
 
+from flask import current_app
+
 from schemas.system import HealthSchema, ReadinessSchema
 from ticketing.limits import CallClass
 from ticketing.services import health
@@ -28,5 +30,5 @@ def healthz() -> dict[str, str]:
 @blp.alt_response(503, schema=ReadinessSchema, description="Not ready")
 def readyz() -> tuple[Readiness, int]:
     """Check the database, its migrations, and the age of each chain's cursor."""
-    found = health.readiness(config().chains)
+    found = health.readiness(config().chains, current_app.extensions["write_check"])
     return found, 200 if found.ready else 503

@@ -102,6 +102,7 @@ class Config:
     public_url: str | None
     personal_data_days: int
     notification_days: int
+    mails_per_tenant: int | None
     smtp: Smtp | None
     webhook_allow: tuple[Allowed, ...]
     chains: Mapping[int, Chain]
@@ -144,10 +145,18 @@ def load(environ: Mapping[str, str]) -> Config:
             MIN_NOTIFICATION_DAYS,
             MAX_NOTIFICATION_DAYS,
         ),
+        mails_per_tenant=_mails_per_tenant(environ),
         smtp=_smtp(environ),
         webhook_allow=webhook_allow(environ),
         chains=MappingProxyType(chains(environ)),
     )
+
+
+def _mails_per_tenant(environ: Mapping[str, str]) -> int | None:
+    """Return the fixed bound, 0 for none. None: it follows from the seats that were sold."""
+    if "MAILS_PER_TENANT" not in environ:
+        return None
+    return integer(environ, "MAILS_PER_TENANT", 0, 0, MAX_RATE)
 
 
 def _keyring(environ: Mapping[str, str]) -> Keyring:

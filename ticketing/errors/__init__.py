@@ -22,6 +22,7 @@ TicketingError
 │   ├── InvalidTransition          invalid_transition
 │   ├── StillRunning               idempotency_still_running
 │   ├── HasIntents                 has_intents
+│   ├── InThePast                  in_the_past
 │   ├── CapacityTooLow             capacity_too_low
 │   ├── KeyNotActive               key_not_active
 │   ├── MemberExists               member_exists
@@ -72,6 +73,7 @@ TicketingError
 └── Unavailable               503
     ├── ChainUnavailable           chain_unavailable
     │   └── NodesBusy              chain_unavailable
+    │       └── LookedJustNow      chain_unavailable
     ├── CapacityChanged            capacity_changed
     └── DatabaseUnavailable        database_unavailable
 """

@@ -221,7 +221,7 @@ class TooMany(TicketingError):
 
 
 class TooManyRequests(TooMany):
-    """The caller has reached the limit of requests per minute."""
+    """The caller has reached the limit of requests per minute, or of stored responses per day."""
 
     code = "too_many_requests"
     detail = "Too many requests. Retry after the seconds in Retry-After."
@@ -282,6 +282,13 @@ class NodesBusy(ChainUnavailable):
 
     retry_after = 1
     detail = "Too many requests are waiting for the blockchain node. Retry."
+
+
+class LookedJustNow(NodesBusy):
+    """The order was found unpaid a moment ago: the chain is not read again so soon."""
+
+    retry_after = 2
+    detail = "The blockchain was read for this order a moment ago: it was not paid. Retry."
 
 
 class CapacityChanged(Unavailable):

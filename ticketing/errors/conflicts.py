@@ -40,6 +40,16 @@ class HasIntents(Conflict):
     detail = "It has payment intents, so it can only be canceled."
 
 
+class InThePast(Conflict):
+    """The change would move an event that has orders or guests into the past."""
+
+    code = "in_the_past"
+    detail = (
+        "This event has orders or guests, and would be over. Names and email addresses of an event"
+        " that is over are erased. Send force: true if the times are right."
+    )
+
+
 class CapacityTooLow(Conflict):
     """More tickets are held and sold than the new capacity allows."""
 
@@ -246,12 +256,12 @@ class TooManyScans(Conflict):
 
 
 class DoorsUnsynced(Conflict):
-    """A door device has scans that it has not sent yet, so the holder may be inside."""
+    """A door device has scans that it has not sent yet, or may have: the holder may be inside."""
 
     code = "doors_unsynced"
     detail = (
-        "A door device has scans that it has not sent yet, so the holder may be inside."
-        " Send force: true to void the admission."
+        "A door device has scans that it has not sent yet, or was not seen for two minutes,"
+        " so the holder may be inside. Send force: true to void the admission."
     )
 
 

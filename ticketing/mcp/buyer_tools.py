@@ -25,7 +25,7 @@ from ticketing.services.checkout import Order
 from ticketing.services.orders import holders, intents
 from ticketing.services.x402 import for_agents
 from ticketing.web import idempotency, origin, rate_limit
-from ticketing.web.context import client, config, page_request
+from ticketing.web.context import client, config, limited_client, page_request
 
 Arguments = dict[str, Any]
 Result = dict[str, Any]
@@ -103,7 +103,9 @@ def order_status(arguments: Arguments) -> Result:
     """
     _open_order(arguments)
     try:
-        intent = checkout.purchase(arguments["tenant"], arguments["intent_id"], config())
+        intent = checkout.purchase(
+            arguments["tenant"], arguments["intent_id"], config(), limited_client()
+        )
     except (PaymentRequired, IntentExpired, IntentCanceled, IntentReversed) as error:
         unpaid = _dumped(IntentSchema, error.extensions["intent"])
         return unpaid | {"admissions": [], "online_join_url": None}
@@ -113,7 +115,9 @@ def order_status(arguments: Arguments) -> Result:
 def cancel_order(arguments: Arguments) -> Result:
     """Cancel an order that has received no money, and release its tickets. A repeat is harmless."""
     _open_order(arguments)
-    intent = checkout.cancel(arguments["tenant"], arguments["intent_id"], config())
+    intent = checkout.cancel(
+        arguments["tenant"], arguments["intent_id"], config(), limited_client()
+    )
     return _dumped(IntentSchema, intent)
 
 

@@ -19,7 +19,7 @@ class Event(BaseModel):
 
     `capacity` limits all its ticket types together (None: no limit). EventStock counts them.
     `was_published`: whether it was published when it was canceled. If so, its page stays.
-    `erasure_due_at`: since when its people are to be erased.
+    `erasure_due_at`: since when it was due for erasure at each look. None: it is not.
     `erased_at`: when the personal data of all its people was erased. `erasure_tried_at`: the last
     try, which leaves out orders that owe a refund.
     """

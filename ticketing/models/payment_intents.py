@@ -128,6 +128,7 @@ class PaymentIntent(BaseModel):
     confirmations: int
     refunds: Sequence[Any]
     client_secret: str
+    has_changed: bool  # whether the purchase or the cancelation that returned it had an effect
     capped_event: str | None  # of a locked intent: its event, if that has a capacity
     online_join_url: str | None
     payments: Sequence["Payment"]

@@ -12,6 +12,7 @@ from ticketing.errors import (
     IntentCanceled,
     IntentExpired,
     IntentReversed,
+    LookedJustNow,
     NotFound,
     PaymentRequired,
     SalesEnded,
@@ -62,7 +63,7 @@ def purchase(link: str) -> AnyResponse:
 def cancel(link: str) -> AnyResponse:
     """Cancel an order that has received nothing."""
     tenant_id = intents.find(g.order).tenant_id
-    return _carried_out(lambda: checkout.cancel(tenant_id, g.order, config()).id)
+    return _carried_out(lambda: checkout.cancel(tenant_id, g.order, config(), client()).id)
 
 
 @blp.post("/o/<link>/refund-address")
@@ -108,7 +109,7 @@ def _carried_out(act: Callable[[], str]) -> AnyResponse:
     """Go to the page of the order whose id `act` returns. If it is refused, the page says why."""
     try:
         return redirect(_path(act()), 303)
-    except PaymentRequired:
+    except (PaymentRequired, LookedJustNow):
         return redirect(f"{_path(g.order)}#looked", 303)
     except TicketingError as error:
         return forms.shown_again(_page(forms.refused(error)), error)
@@ -118,7 +119,8 @@ def _look() -> str:
     """Look for the payment. The page shows what became of the order. PaymentRequired."""
     intent_id: str = g.order
     with suppress(IntentExpired, IntentCanceled, IntentReversed):
-        checkout.purchase(intents.find(intent_id).tenant_id, intent_id, config())
+        tenant_id = intents.find(intent_id).tenant_id
+        checkout.purchase(tenant_id, intent_id, config(), client())
     return intent_id
 
 

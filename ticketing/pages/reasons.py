@@ -9,6 +9,7 @@ _REASONS = {
     "sold_out": "Somebody was faster: so many tickets are not left.",
     "sales_not_started": "The sale of this ticket has not started.",
     "sales_ended": "The sale of this ticket has ended.",
+    "in_the_past": "People have tickets, and the new times are past. Confirm them below.",
     "event_over": "This event is over.",
     "below_minimum": "This ticket is sold in larger numbers. Order more of it.",
     "above_maximum": "This is more than one order can have. Order fewer tickets.",
@@ -32,7 +33,9 @@ _REASONS = {
     "last_admin": "This is the last administrator who can sign in. First make another member one.",
     "invalid_credentials": "Nobody signs in with this email address and password.",
     "was_transferred": "This ticket was passed on. Confirm below that its new holder loses it.",
-    "doors_unsynced": "The holder may be inside: a device at the door has scans to send.",
+    "doors_unsynced": (
+        "The holder may be inside: a device at the door has scans to send, or may have some."
+    ),
     "not_redeemed": "Nobody is inside with this ticket any more.",
     "mail_not_configured": "This service cannot send mail. Leave out the address.",
     "sale_canceled": "This event or ticket type was canceled.",

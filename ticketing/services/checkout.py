@@ -27,6 +27,7 @@ from ticketing.errors import (
     IntentReversed,
     Invalid,
     KeyRequired,
+    LookedJustNow,
     NotFound,
     NotPayable,
     OverMaxAmount,
@@ -130,18 +131,19 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     ticket_type = holds.on_sale(tenant_reference, order.event_id, order.ticket_id)
     _check_order(ticket_type, ticket_type.event, order)
     holds.check_left(ticket_type, order.quantity)
-    known = chains.states_of(
-        ticket_type.chain_id
-    )  # now, because later other orders wait for this one
+    # Before the transaction, because in it other orders wait for this one.
+    known = chains.states_of(ticket_type.chain_id)
     with write_transaction():
+        uses: Sequence[client_limits.Use] = ()
         if order.client:
             is_free = ticket_type.price_amount == 0
-            client_limits.check(
+            uses = client_limits.check(
                 order.client, ticket_type.event_id, order.quantity, config, is_free=is_free
             )
         held = holds.hold(ticket_type, known, order.quantity)
         # Price, chain or sales may have changed in the meantime. Check the locked row again.
         _check_order(held.ticket_type, ticket_type.event, order)
+        client_limits.check_share(uses, held, order.quantity)
         if order.channel is not None:
             order.channel.check(held, order.quantity)
         intent = _issue(held, order, config)
@@ -150,16 +152,21 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     return intent
 
 
-def purchase(tenant_reference: str, intent_id: str, config: Config) -> PaymentIntent:
+def purchase(
+    tenant_reference: str, intent_id: str, config: Config, client: Sequence[str] = ()
+) -> PaymentIntent:
     """Read the chain now and settle the intent. Return it with its admissions.
 
     The result is confirmed or processing. A free order is confirmed. Repeated calls issue
-    admissions only once. NotFound. PaymentRequired, IntentExpired, IntentCanceled and
-    IntentReversed, each with the `intent`. ChainUnavailable if the result depends on a chain that
-    cannot be read.
+    admissions only once. `client` as in `Order`: it waits for one node at a time. NotFound.
+    PaymentRequired, IntentExpired, IntentCanceled and IntentReversed, each with the `intent`.
+    ChainUnavailable if the result depends on a chain that cannot be read. NodesBusy if too many
+    wait. LookedJustNow if the order was found unpaid a moment ago.
     """
     found = intents.get(tenant_reference, intent_id)
-    intent = settle_now(found, config)
+    before = found.status
+    intent = _looked_for(found, config, client)
+    intent.has_changed = intent.status != before
     intents.add_payment_details([intent])
     refusal = _REFUSALS.get(IntentStatus(intent.status))
     if refusal is not None:
@@ -175,29 +182,49 @@ def purchased(tenant_reference: str, intent_id: str, config: Config) -> PaymentI
     return intent
 
 
-def cancel(tenant_reference: str, intent_id: str, config: Config) -> PaymentIntent:
+def cancel(
+    tenant_reference: str, intent_id: str, config: Config, client: Sequence[str] = ()
+) -> PaymentIntent:
     """Release the hold of an intent that has received nothing. A repeat changes nothing.
 
-    The chain is read once more before the release. NotFound; IntentNotCancelable if the intent has
-    received money; ChainUnavailable if the chain cannot be read.
+    `client` as for `purchase`. The chain is read once more before the release. NotFound;
+    IntentNotCancelable if the intent has received money; ChainUnavailable if the chain cannot be
+    read; NodesBusy.
     """
     intent = intents.get(tenant_reference, intent_id)
-    if intent.status == IntentStatus.AWAITING_PAYMENT and intent.chain_id is not None:
-        with node_slots.slot(intent.id):
+    before = intent.status
+    if before == IntentStatus.AWAITING_PAYMENT and intent.chain_id is not None:
+        with node_slots.slot(intent.id, _widest(client)):
             view = chain_view.look(intent, config.chains, to_drop=True)
         booking.book_view(intent, view, to_drop=True)
     intent = settlement.cancel(intent.id)
+    intent.has_changed = intent.status != before
     intents.add_payment_details([intent])
     return intent
 
 
-def settle_now(intent: PaymentIntent, config: Config) -> PaymentIntent:
+def _looked_for(intent: PaymentIntent, config: Config, client: Sequence[str]) -> PaymentIntent:
+    """Read the chain and settle an intent. LookedJustNow if it was found unpaid a moment ago."""
+    if intent.status == IntentStatus.AWAITING_PAYMENT and not node_slots.is_due(intent.id):
+        raise LookedJustNow
+    intent = settle_now(intent, config, client)
+    if intent.status == IntentStatus.AWAITING_PAYMENT:
+        node_slots.looked(intent.id)
+    return intent
+
+
+def _widest(client: Sequence[str]) -> str | None:
+    """Return the widest network of a client: all of it has one slot."""
+    return client[-1] if client else None
+
+
+def settle_now(intent: PaymentIntent, config: Config, client: Sequence[str] = ()) -> PaymentIntent:
     """Read the chain now and settle an intent, whatever its status then is. ChainUnavailable."""
     if intent.status in _SETTLED:
         return intent
     if intent.chain_id is None:
         return settlement.confirm_free(intent.id)
-    with node_slots.slot(intent.id):
+    with node_slots.slot(intent.id, _widest(client)):
         view = chain_view.look(intent, config.chains, to_drop=False)
     return booking.book_view(intent, view)
 

@@ -9,7 +9,7 @@ the log itself stays append-only.
 from __future__ import annotations
 
 import logging
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from peewee import Expression
 
@@ -26,6 +26,9 @@ from ticketing.services.orders import admissions
 EVENTS_AT_ONCE = 10
 TRY_AGAIN_AFTER = timedelta(days=1)
 """When an event is looked at again that still owes refunds."""
+
+DUE_FOR = timedelta(days=7)
+"""For how long an event must be due. Also how often an erased event is looked at again."""
 
 _NOBODY = {"holder_name": None, "holder_email": None}
 _HAS_HOLDER = Admission.holder_name.is_null(False) | Admission.holder_email.is_null(False)
@@ -70,24 +73,62 @@ def erase_of_any_tenant(subject: str) -> str | None:
 def erase_old(days: int) -> int:
     """Erase everybody of some events that ended more than `days` ago. Return how many events.
 
-    An order that owes a refund keeps its buyer and holders until the refund is paid or waived.
+    An event must be due at each look for DUE_FOR: a wrong year, or a wrong clock, can be repaired
+    before. An order that owes a refund keeps its buyer and holders until the refund is paid or
+    waived. People who were added after the erasure are erased at the next one.
     """
     now = clock.now()
     before = now - timedelta(days=days)
     is_over = (Event.start_at < before) & (Event.end_at.is_null() | (Event.end_at < before))
+    _mark(is_over, now)
     was_not_tried = Event.erasure_tried_at.is_null() | (
         Event.erasure_tried_at < now - TRY_AGAIN_AFTER
     )
-    due = Event.select(Event.id).where(Event.erased_at.is_null(), is_over, was_not_tried)
-    found = [event.id for event in due.order_by(Event.start_at).limit(EVENTS_AT_ONCE)]
-    for event_id in found:
-        _erase_event(event_id)
-    return len(found)
+    is_due = Event.erased_at.is_null() & (Event.erasure_due_at <= now - DUE_FOR) & was_not_tried
+    was_erased = Event.erased_at.is_null(False) & (Event.erasure_tried_at < now - DUE_FOR)
+    first = Event.select(Event.id).where(is_due, is_over).order_by(Event.erasure_due_at)
+    again = Event.select(Event.id).where(was_erased, is_over).order_by(Event.erasure_tried_at)
+    due = [event.id for event in first.limit(EVENTS_AT_ONCE)]
+    for event_id in due:
+        _erase_event(event_id, is_over)
+    for event_id in [event.id for event in again.limit(EVENTS_AT_ONCE)]:
+        if _has_people(event_id):
+            _erase_event(event_id, is_over)
+        else:
+            _set(event_id, erasure_tried_at=now)
+    return len(due)
 
 
-def _erase_event(event_id: str) -> None:
+def _mark(is_over: Expression, now: datetime) -> None:
+    """Note since when events are due. One that is not due at this look starts again later."""
+    is_wrong = ~is_over | (Event.erasure_due_at > now)
+    wrong = Event.select(Event.id).where(Event.erasure_due_at.is_null(False), is_wrong)
+    for event in list(wrong):
+        _set(event.id, erasure_due_at=None)
+    is_new = Event.erased_at.is_null() & Event.erasure_due_at.is_null()
+    for event in list(Event.select(Event.id).where(is_over, is_new)):
+        # If its date changes at this moment, the next look removes the mark.
+        _set(event.id, erasure_due_at=now)
+
+
+def _set(event_id: str, **columns: datetime | None) -> None:
     with write_transaction():
-        list(locked(Event.select(Event.id).where(Event.id == event_id)))
+        Event.update(columns).where(Event.id == event_id).execute()
+
+
+def _has_people(event_id: str) -> bool:
+    of_event = Admission.event == event_id
+    offered_to = Transfer.holder_name.is_null(False) | Transfer.holder_email.is_null(False)
+    offers = Transfer.select().join(Admission).where(of_event, offered_to)
+    buyers = PaymentIntent.select().where(PaymentIntent.event == event_id, _HAS_BUYER)
+    holders = Admission.select().where(of_event, _HAS_HOLDER)
+    return any(query.exists() for query in (buyers, holders, offers))
+
+
+def _erase_event(event_id: str, is_over: Expression) -> None:
+    with write_transaction():
+        if locked(Event.select(Event.id).where(Event.id == event_id, is_over)).first() is None:
+            return  # its date has changed
         of_event = PaymentIntent.event == event_id
         owes = PaymentIntent.refund_due > 0
         _erase_buyers(of_event & ~owes)
@@ -95,9 +136,9 @@ def _erase_event(event_id: str) -> None:
         owes_nothing = Admission.intent.is_null() | Admission.intent.not_in(owing)
         _erase_holders((Admission.event == event_id) & owes_nothing)
         now = clock.now()
-        Event.update(erasure_tried_at=now, erased_at=None if owing.exists() else now).where(
-            Event.id == event_id
-        ).execute()
+        is_done = not owing.exists()
+        done = {"erased_at": now, "erasure_due_at": None} if is_done else {}
+        Event.update(erasure_tried_at=now, **done).where(Event.id == event_id).execute()
     log.info("personal data erased: %s", event_id)
 
 

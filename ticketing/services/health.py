@@ -1,5 +1,7 @@
-"""Readiness: the database, its migrations, and the age of each chain's cursor."""
+"""Readiness: the database, its migrations, whether it can be written, the age of each cursor."""
 
+import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,8 +11,13 @@ from peewee import DatabaseError, InterfaceError
 from ticketing import clock
 from ticketing.chain.registry import Chain
 from ticketing.db import migrate
-from ticketing.db.connection import close_broken_connection
+from ticketing.db.connection import UNAVAILABLE, close_broken_connection
+from ticketing.models.rate_counts import RateCount
 from ticketing.services import chains
+
+WRITE_CHECK_SECONDS = 5.0
+_WRITE_CHECK = "readyz"
+"""The row that is written: housekeeping deletes it with the counts of past minutes."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +33,14 @@ class Cursor:
 
 @dataclass(frozen=True)
 class Readiness:
-    """Whether the database responds and is migrated, and the cursors of the chains."""
+    """Whether the database responds, is migrated and can be written, and the chains' cursors.
+
+    While it can only be read, the service is still ready: reads work, and so do the doors.
+    """
 
     database: bool
     migrations: bool
+    writable: bool
     chains: Sequence[Cursor]
 
     @property
@@ -39,18 +50,58 @@ class Readiness:
 
     @property
     def status(self) -> str:
-        """`ready` or `not_ready`."""
-        return "ready" if self.ready else "not_ready"
+        """`ready`, `read_only` or `not_ready`."""
+        if not self.ready:
+            return "not_ready"
+        return "ready" if self.writable else "read_only"
 
 
-def readiness(enabled: Mapping[int, Chain]) -> Readiness:
+class WriteCheck:
+    """Finds out whether the database can be written, at most every WRITE_CHECK_SECONDS.
+
+    Threads may share it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._writable = True
+        self._next = 0.0
+
+    def is_writable(self) -> bool:
+        """Write a row, or return what the last check found. A check may wait for a lock."""
+        if time.monotonic() >= self._next and self._lock.acquire(blocking=False):
+            try:
+                self._writable = _can_write()
+                self._next = time.monotonic() + WRITE_CHECK_SECONDS
+            finally:
+                self._lock.release()
+        return self._writable
+
+
+def _can_write() -> bool:
+    minute = int(clock.now().timestamp() // 60)
+    row = RateCount.insert(caller=_WRITE_CHECK, minute=minute, used=1)
+    changes = {RateCount.minute: minute, RateCount.used: RateCount.used + 1}
+    try:
+        # Without a change there would be nothing to write.
+        row.on_conflict(conflict_target=[RateCount.caller], update=changes).execute()
+    except UNAVAILABLE:
+        close_broken_connection()
+        return False
+    return True
+
+
+def readiness(enabled: Mapping[int, Chain], write_check: WriteCheck) -> Readiness:
     """Check the database and its migrations, and return them with the chains' cursors."""
     try:
         current = not migrate.pending()
-        return Readiness(True, current, _cursors(enabled) if current else [])
+        if not current:
+            return Readiness(True, False, False, [])
+        cursors = _cursors(enabled)
+        return Readiness(True, True, write_check.is_writable(), cursors)
     except (DatabaseError, InterfaceError):
         close_broken_connection()
-        return Readiness(False, False, [])
+        return Readiness(False, False, False, [])
 
 
 def _cursors(enabled: Mapping[int, Chain]) -> list[Cursor]:

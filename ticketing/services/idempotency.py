@@ -10,28 +10,37 @@ Example: Ada orders with key K, and her connection breaks before the response ar
     10:00:05  she repeats the request: the stored 201 answers, and there is no second order
     10:00:07  she uses K for two tickets instead of one: KeyReused
 
+A response without an effect is not stored. A client without a credential has a bound of stored
+responses a day, and an order has one: else one client could fill the disk.
+
 If the process was killed before it stored the response, there is no order. A repeat gets
 StillRunning until 10:01:00. Then it takes over the claim and creates the order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from peewee import ModelDelete, ModelSelect, ModelUpdate
+from peewee import ModelDelete, ModelSelect, ModelUpdate, fn
 
 from ticketing import clock
+from ticketing.constants import KEYS_PER_ORDER
 from ticketing.db import pruning
 from ticketing.db.connection import UNAVAILABLE
-from ticketing.errors import KeyReused, StillRunning
+from ticketing.errors import KeyReused, StillRunning, TooManyRequests
+from ticketing.limits import WIDE_FACTOR
+from ticketing.models.base import UtcDateTimeField
 from ticketing.models.idempotency import IdempotencyKey
 from ticketing.models.prepared import Prepared
 
 KEPT_FOR = timedelta(hours=24)
 CLAIM_LAPSES_AFTER = timedelta(seconds=60)
+
+_instant: Callable[[Any], Any] = UtcDateTimeField().python_value
 
 # The clock may be set back while a request runs.
 _EVER, _NEVER = datetime(2000, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
@@ -53,6 +62,19 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Owner:
+    """Who sent a request without a credential: its stored responses of a day are counted.
+
+    `networks`: digests of the client's networks, from narrow to wide. `most`: stored responses of
+    the narrow one a day. 0: any number. The wider one may have WIDE_FACTOR times as many.
+    """
+
+    order_id: str | None
+    networks: Sequence[str]
+    most: int
+
+
+@dataclass(frozen=True)
 class Answer:
     """A stored response: a status and a JSON text."""
 
@@ -60,29 +82,33 @@ class Answer:
     body: str
 
 
-def claim(claims: Sequence[Claim]) -> Answer | None:
+def claim(claims: Sequence[Claim], owner: Owner | None = None) -> Answer | None:
     """Claim a request. Return the stored response, or None if the request may run now.
 
     There are two claims while there are two SECRET_KEYs, because another host may know only one.
-    KeyReused for another body. StillRunning while the first request is running.
+    `owner`: None if the request has a credential. KeyReused for another body. StillRunning while
+    the first request is running. TooManyRequests if the owner has too many stored responses.
     """
     _give_up_later()
     digests: list[str] = []
     try:
         # A fixed order prevents a deadlock between two requests with the same two claims.
         for pair in sorted(claims, key=lambda pair: pair.digest):
-            answer = _claim_one(pair.digest, pair.request_digest)
+            # One of two claims has the owner, so that a request counts once.
+            answer = _claim_one(pair.digest, pair.request_digest, None if digests else owner)
             if answer is not None:
                 give_up(digests)
                 return answer
             digests.append(pair.digest)
+        if owner is not None:
+            _check_count(owner)
     except BaseException:
         give_up(digests)
         raise
     return None
 
 
-def _claim_one(digest: str, request_digest: str) -> Answer | None:
+def _claim_one(digest: str, request_digest: str, owner: Owner | None) -> Answer | None:
     now = clock.now()
     try:
         claimed = _insert_claim.run(
@@ -91,6 +117,9 @@ def _claim_one(digest: str, request_digest: str) -> Answer | None:
             now=now,
             kept=now - KEPT_FOR,
             lapsed=now - CLAIM_LAPSES_AFTER,
+            order_id=owner.order_id if owner else None,
+            client=owner.networks[0] if owner else None,
+            client_site=owner.networks[1] if owner and len(owner.networks) > 1 else None,
         )
     except UNAVAILABLE:
         # It may have been committed. A claim with another time belongs to another request.
@@ -107,12 +136,27 @@ def _claim_one(digest: str, request_digest: str) -> Answer | None:
 
 
 @Prepared
-def _insert_claim(digest: Any, request_digest: Any, now: Any, kept: Any, lapsed: Any) -> Any:
+def _insert_claim(
+    digest: Any,
+    request_digest: Any,
+    now: Any,
+    kept: Any,
+    lapsed: Any,
+    order_id: Any,
+    client: Any,
+    client_site: Any,
+) -> Any:
     """Insert a claim, or replace one that has expired."""
     is_abandoned = IdempotencyKey.status.is_null() & (IdempotencyKey.claimed_at < lapsed)
     return (
         IdempotencyKey.insert(
-            digest=digest, request_digest=request_digest, claimed_at=now, created_at=now
+            digest=digest,
+            request_digest=request_digest,
+            claimed_at=now,
+            created_at=now,
+            order_id=order_id,
+            client=client,
+            client_site=client_site,
         )
         .on_conflict(
             conflict_target=[IdempotencyKey.digest],
@@ -122,6 +166,9 @@ def _insert_claim(digest: Any, request_digest: Any, now: Any, kept: Any, lapsed:
                 IdempotencyKey.created_at: now,
                 IdempotencyKey.status: None,
                 IdempotencyKey.body: None,
+                IdempotencyKey.order_id: order_id,
+                IdempotencyKey.client: client,
+                IdempotencyKey.client_site: client_site,
             },
             where=(IdempotencyKey.created_at < kept) | is_abandoned,
         )
@@ -146,6 +193,45 @@ def _delete_claim(digest: Any, first: Any, last: Any) -> ModelDelete:
         IdempotencyKey.status.is_null(),
         IdempotencyKey.claimed_at.between(first, last),
     )
+
+
+def _check_count(owner: Owner) -> None:
+    """Check how many responses the owner has stored in a day, this claim included."""
+    now = clock.now()
+    since = now - KEPT_FOR
+    counted = []
+    if owner.order_id is not None:
+        counted.append((_of_order.tuples(order_id=owner.order_id, since=since), KEYS_PER_ORDER))
+    if owner.most:
+        for place, (network, query) in enumerate(zip(owner.networks, _OF_NETWORKS, strict=False)):
+            most = owner.most * WIDE_FACTOR**place
+            counted.append((query.tuples(client=network, since=since), most))
+    for ((count, first),), most in counted:
+        if count > most:
+            wait = _instant(first) + KEPT_FOR - now
+            raise TooManyRequests(retry_after=max(1, math.ceil(wait.total_seconds())))
+
+
+def _count() -> ModelSelect[IdempotencyKey]:
+    return IdempotencyKey.select(fn.COUNT(IdempotencyKey.digest), fn.MIN(IdempotencyKey.created_at))
+
+
+@Prepared
+def _of_order(order_id: Any, since: Any) -> ModelSelect[IdempotencyKey]:
+    return _count().where(IdempotencyKey.order_id == order_id, IdempotencyKey.created_at > since)
+
+
+@Prepared
+def _of_client(client: Any, since: Any) -> ModelSelect[IdempotencyKey]:
+    return _count().where(IdempotencyKey.client == client, IdempotencyKey.created_at > since)
+
+
+@Prepared
+def _of_site(client: Any, since: Any) -> ModelSelect[IdempotencyKey]:
+    return _count().where(IdempotencyKey.client_site == client, IdempotencyKey.created_at > since)
+
+
+_OF_NETWORKS: tuple[Prepared[IdempotencyKey], ...] = (_of_client, _of_site)
 
 
 def is_claimed(digest: str) -> bool:

@@ -32,7 +32,8 @@ _IDEMPOTENCY_KEY = {
     "in": "header",
     "name": "Idempotency-Key",
     "description": (
-        "A repeated request with the same key and body within 24 hours gets the first response."
+        "A repeated request with the same key and body within 24 hours gets the first response,"
+        " if it had an effect: errors and 202 are not stored."
         " Without a credential, the key needs 32 characters or more."
     ),
     "schema": {"type": "string", "pattern": idempotency.PATTERN},

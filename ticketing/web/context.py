@@ -56,6 +56,11 @@ def client() -> tuple[str, ...]:
     return tuple(credentials.keyed_digest(secret_key, "held-by", each) for each in networks())
 
 
+def limited_client() -> tuple[str, ...]:
+    """Return the same for a request without a credential. Empty for one with a credential."""
+    return () if caller_or_none() else client()
+
+
 def caller() -> Caller:
     """Return the caller, on a surface whose guard requires a credential."""
     found: Caller = g.caller

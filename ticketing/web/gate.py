@@ -27,6 +27,9 @@ def check_request(
             first()
         guard.check()
     finally:
-        rate_limit.count(*guard.counts())
+        counts = guard.counts()
+        rate_limit.count(*counts)
+        if counts.call_class is CallClass.ORDER:
+            rate_limit.count_order_for_address()
     if any("\0" in part for part in (request.view_args or {}).values()):
         raise NotFound  # No id contains NUL, and Postgres rejects it in a parameter.

@@ -6,6 +6,7 @@ A key belongs to one credential, method and path. Example, for the key K:
     the same again                                      201 from the store, "Idempotent-Replayed"
     the same with {"name": "gate"}                      422 idempotency_key_reused
     Bob's API key   POST .../apikeys {"name": "gate"}   another request: 201
+    Bob's API key   POST .../apikeys {"name": ""}       422, and nothing is stored
     Ada's API key   POST .../events  {...}              another request: 201
 
 Pages have the key in a hidden field instead: see `once`.
@@ -19,14 +20,15 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from typing import Any
 
-from flask import Response, json, jsonify, request
+from flask import Response, g, json, jsonify, request
 
 from ticketing import credentials
+from ticketing.constants import KEYS_PER_ORDER_OF_CLIENT, MAX_STORED_BODY
 from ticketing.db.connection import write_transaction
 from ticketing.errors import PROBLEM_CONTENT_TYPE, Invalid, StillRunning, TicketingError
 from ticketing.services import idempotency
-from ticketing.services.idempotency import Answer, Claim
-from ticketing.web.context import caller_or_none, config
+from ticketing.services.idempotency import Answer, Claim, Owner
+from ticketing.web.context import caller_or_none, client, config
 from ticketing.web.operation import describe
 from ticketing.web.operation import of as operation_of
 from ticketing.web.problems import of_ticketing_error
@@ -38,8 +40,8 @@ _QUOTED = '"[!-~]([ -~]{0,253}[!-~])?"'
 PATTERN = f"^({_BARE}|{_QUOTED})$"
 """The pattern in the OpenAPI document. The minimum length is in the description."""
 _KEY = re.compile(PATTERN)
-_NOT_STORED = {402, 409, 429}
-_SEE_OTHER = 303
+_NOTHING_CHANGED = "ticketing.nothing_changed"
+_ACCEPTED, _SEE_OTHER = 202, 303
 _ANONYMOUS = "anonymous"
 _DOUBLE_CLICK_SECONDS, _DOUBLE_CLICK_PAUSE = 2.0, 0.05
 
@@ -99,10 +101,10 @@ def once_for_content(key: str, content: str, act: Callable[[], str]) -> str:
 
 def _once(
     claims: Sequence[Claim],
-    claim: Callable[[Sequence[Claim]], Answer | None],
+    claim: Callable[[Sequence[Claim], Owner | None], Answer | None],
     act: Callable[[], str],
 ) -> str:
-    stored = claim(claims)
+    stored = claim(claims, _owner())
     if stored is not None:
         first_id: str = json.loads(stored.body)["id"]
         return first_id
@@ -131,12 +133,17 @@ def key_digests(purpose: str) -> list[str]:
     return [credentials.keyed_digest(each, purpose, name) for each in accepted]
 
 
-def _claim_in_time(claims: Sequence[Claim]) -> Answer | None:
+def nothing_changed() -> None:
+    """Say that the current request has changed nothing: its response is not stored."""
+    request.environ[_NOTHING_CHANGED] = True
+
+
+def _claim_in_time(claims: Sequence[Claim], owner: Owner | None) -> Answer | None:
     """Claim a form. A browser shows only the answer to the last click, so wait for the first."""
     deadline = time.monotonic() + _DOUBLE_CLICK_SECONDS
     while True:
         try:
-            return idempotency.claim(claims)
+            return idempotency.claim(claims, owner)
         except StillRunning:
             if time.monotonic() > deadline:
                 raise
@@ -166,7 +173,7 @@ def _decorate(view: View, transaction: Callable[[], AbstractContextManager[None]
         if key is None:
             return view(*args, **kwargs)
         claims = _claims(_parse(key))
-        stored = idempotency.claim(claims)
+        stored = idempotency.claim(claims, _owner())
         if stored is not None:
             return _replay(stored, view)
         digests = [each.digest for each in claims]
@@ -187,29 +194,38 @@ def _run(
     digests: Sequence[str],
     transaction: Callable[[], AbstractContextManager[None]],
 ) -> Response:
-    """Run the view and store its response in the same transaction."""
+    """Run the view and store its response in the same transaction, if it had an effect."""
     try:
         with transaction():
             try:
                 response = view(*args, **kwargs)
             except TicketingError as error:
                 raise _RolledBack(of_ticketing_error(error)) from error
-            idempotency.keep(digests, _answer(response, view))
+            answer = _answer(response, view)
+            if answer is None:
+                idempotency.give_up(digests)
+            else:
+                idempotency.keep(digests, answer)
             return response
     except _RolledBack as error:
-        if error.response.status_code in _NOT_STORED or error.response.status_code >= 500:
-            idempotency.give_up(digests)
-        else:
-            idempotency.keep(digests, _answer(error.response, view))
+        idempotency.give_up(digests)
         return error.response
 
 
-def _answer(response: Response, view: View) -> Answer:
-    """Return the response to be stored, without what its view declares as never stored."""
+def _answer(response: Response, view: View) -> Answer | None:
+    """Return the response to be stored, without what its view declares as never stored.
+
+    None if it is not stored: nothing has changed, the view will give another answer later (202),
+    or it is too large and the request has no credential.
+    """
+    if _NOTHING_CHANGED in request.environ or response.status_code == _ACCEPTED:
+        return None
     body = response.get_json(force=True)
-    if response.status_code < 400:
-        body.update(dict.fromkeys(operation_of(view).never_stored))
-    return Answer(response.status_code, json.dumps(body))
+    body.update(dict.fromkeys(operation_of(view).never_stored))
+    text = json.dumps(body)
+    if len(text) > MAX_STORED_BODY and caller_or_none() is None:
+        return None
+    return Answer(response.status_code, text)
 
 
 def _replay(stored: Answer, view: View) -> Response:
@@ -219,10 +235,18 @@ def _replay(stored: Answer, view: View) -> Response:
         body.update(shown_again(body))
     response = jsonify(body)
     response.status_code = stored.status
-    if stored.status >= 400:
+    if stored.status >= 400:  # stored by an earlier version
         response.content_type = PROBLEM_CONTENT_TYPE
     response.headers["Idempotent-Replayed"] = "true"
     return response
+
+
+def _owner() -> Owner | None:
+    """Return who the stored response counts for. None if the request has a credential."""
+    if caller_or_none() is not None:
+        return None
+    most = config().orders_per_client * KEYS_PER_ORDER_OF_CLIENT
+    return Owner(g.get("order"), client(), most)
 
 
 def _parse(header: str) -> str:

@@ -1,5 +1,6 @@
 """Parse JSON bodies and query strings strictly. Errors are domain errors."""
 
+from collections.abc import Iterator
 from typing import Any, NoReturn
 from urllib.parse import parse_qsl
 
@@ -10,7 +11,8 @@ from webargs.multidictproxy import MultiDictProxy
 from werkzeug.datastructures import MultiDict
 
 from ticketing import nesting
-from ticketing.errors import BadRequest, Invalid, UnsupportedMediaType
+from ticketing.constants import MAX_NAME_SHOWN, MAX_UNKNOWN_NAMED
+from ticketing.errors import BadRequest, FieldMessage, Invalid, UnsupportedMediaType
 
 MAX_MEMBERS = 100
 """Of one object. No request needs so many, and each unknown one costs time and is named."""
@@ -39,7 +41,8 @@ class StrictParser(FlaskParser):
         given = MultiDict(parse_qsl(text, keep_blank_values=True, errors="surrogateescape"))
         repeated = [name for name, values in given.lists() if len(values) > 1]
         if repeated:
-            raise Invalid({name: ["Must not be repeated."] for name in repeated})
+            names = [name[:MAX_NAME_SHOWN] for name in repeated[:MAX_UNKNOWN_NAMED]]
+            raise Invalid({name: ["Must not be repeated."] for name in names})
         return MultiDictProxy(given, schema)
 
     def handle_error(
@@ -75,20 +78,35 @@ def json_of(req: Request) -> Any:
 
 
 def invalid(messages: dict[Any, Any]) -> Invalid:
-    """Return the error with marshmallow's messages of every invalid field."""
-    return Invalid(_flat(messages))
+    """Return the error with marshmallow's messages of every invalid field.
+
+    It names the first MAX_UNKNOWN_NAMED unknown fields, each by its first MAX_NAME_SHOWN
+    characters: the response must not be as large as the body.
+    """
+    faults = dict(_flat(messages))
+    unknown = {path for path, message in faults.items() if any(map(_is_unknown, message))}
+    named = set(sorted(unknown)[:MAX_UNKNOWN_NAMED])
+    return Invalid(
+        {
+            path[:MAX_NAME_SHOWN] if path in unknown else path: [str(each) for each in message]
+            for path, message in faults.items()
+            if path in named or path not in unknown
+        }
+    )
 
 
-def _flat(messages: dict[Any, Any], path: str = "") -> dict[str, list[str]]:
-    """Flatten marshmallow's tree of messages. Nested fields get dotted names."""
-    flat: dict[str, list[str]] = {}
+def _is_unknown(message: str) -> bool:
+    return isinstance(message, FieldMessage) and message.code == "unknown"
+
+
+def _flat(messages: dict[Any, Any], path: str = "") -> Iterator[tuple[str, list[str]]]:
+    """Yield the leaves of marshmallow's tree of messages. Nested fields have dotted names."""
     for name, message in messages.items():
         field = path if name == "_schema" and path else f"{path}.{name}" if path else str(name)
         if isinstance(message, dict):
-            flat.update(_flat(message, field))
+            yield from _flat(message, field)
         else:
-            flat[field] = [str(each) for each in message]
-    return flat
+            yield field, message
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

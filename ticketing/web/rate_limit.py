@@ -7,7 +7,7 @@ from flask import Flask, current_app, request
 
 from ticketing.config import Config
 from ticketing.errors import TooManyRequests
-from ticketing.limits import CallClass
+from ticketing.limits import ORDERS_OF_ADDRESS, CallClass
 from ticketing.services.access.rate_limits import SECONDS, Allowance, Limiter
 from ticketing.web import client_ip
 from ticketing.web.context import config
@@ -43,6 +43,25 @@ def count_also(call_class: CallClass, caller: str | None = None) -> None:
     """Count the current request also for `caller`, or for its address. TooManyRequests."""
     limiter = current_app.extensions["limiter"]
     _raise_unless_granted(spend(request.environ, limiter, config(), call_class, caller))
+
+
+def count_order_for_address() -> None:
+    """Count a request with an order's secret also for its address. TooManyRequests.
+
+    Many buyers share one address, so its limit is wide. It bounds what one client can do with many
+    orders.
+    """
+    limit = config().rate_limits[CallClass.ORDER] * ORDERS_OF_ADDRESS
+    if not limit:
+        return
+    environ = request.environ
+    networks = client_ip.networks(environ, config().trusted_proxies)
+    callers = [f"orders of {each}" for each in networks]
+    limiter = current_app.extensions["limiter"]
+    allowance = limiter.spend(CallClass.ORDER, callers, limit)
+    if not allowance.granted:
+        environ[_ALLOWANCE] = allowance
+        _raise_unless_granted(allowance)
 
 
 def spend(

@@ -8,6 +8,7 @@ from functools import partial
 
 from ticketing.chain.errors import RpcError
 from ticketing.config import Config
+from ticketing.db import reserve
 from ticketing.db.connection import UNAVAILABLE, close_broken_connection, database
 from ticketing.services import counters, erasure, idempotency
 from ticketing.services.access import invitations, rate_limits, sessions
@@ -33,8 +34,10 @@ _NOTIFYING_SECONDS = 1.0
 
 def _keep_house(config: Config) -> None:
     """Run the periodic tasks that belong to no chain."""
-    settlement.expire_free()
+    # First what makes room: on a full disk, all that writes fails.
+    reserve.keep()
     idempotency.forget_old()
+    settlement.expire_free()
     rate_limits.forget_old()
     sessions.forget_old()
     invitations.forget_old()

@@ -30,8 +30,9 @@ from ticketing.config import Config, Smtp
 from ticketing.db.connection import UNAVAILABLE
 from ticketing.models.notifications import Mail
 from ticketing.services.leases import LeaseHolder
-from ticketing.services.mail import budgets, planning, recipients, texts
+from ticketing.services.mail import budgets, daily_bound, planning, recipients, texts
 from ticketing.services.mail.budgets import Budget
+from ticketing.services.mail.daily_bound import Today
 from ticketing.services.mail.plain_text import plain
 from ticketing.services.notifications import mail_queue
 
@@ -82,6 +83,8 @@ class Mailer:
         self._connection: Connection | None = None
         self._failures = 0
         self._interruptions = 0
+        self._last_tenant = ""
+        self._today: dict[str, Today] = {}
         self._rests_until = time.monotonic()
 
     def run(self) -> str | None:
@@ -107,8 +110,10 @@ class Mailer:
     def _round(self, smtp: Smtp) -> bool:
         """Plan some mails and send some. Return whether there was anything to do."""
         was_planned = planning.plan(self._config.keyring)
-        due = mail_queue.due()
+        due = mail_queue.due(self._last_tenant)
+        self._today.clear()
         for mail in due:
+            self._last_tenant = mail.tenant_id
             if self._is_stopped() or not self._lease.keep():
                 return False
             letter = self._letter(mail, smtp)
@@ -130,6 +135,8 @@ class Mailer:
             mail_queue.postpone(mail, until)
             log.info("mail %s (%s) waits: strangers caused enough today", mail.id, mail.kind)
             return None
+        if self._waits_for_tenant(mail):
+            return None
         try:
             message = texts.write(mail, recipient, smtp, self._config)
         except UNAVAILABLE:
@@ -148,11 +155,24 @@ class Mailer:
         digest = recipients.digest(secret_key, address)
         return _Letter(mail, recipient, digest, budget, message)
 
+    def _waits_for_tenant(self, mail: Mail) -> bool:
+        """Let a mail wait if its tenant has used its daily bound, unless the order was paid."""
+        if mail.tenant_id not in self._today:
+            self._today[mail.tenant_id] = daily_bound.today(mail.tenant_id, self._config)
+        today = self._today[mail.tenant_id]
+        order = budgets.order_of(mail) if today.is_reached else None
+        if not today.is_reached or (order is not None and budgets.is_paid(order)):
+            return False
+        mail_queue.postpone(mail, today.free_at)
+        log.info("mail %s (%s) waits: its tenant had enough today", mail.id, mail.kind)
+        return True
+
     def _send(self, letter: _Letter, smtp: Smtp) -> None:
         mail, connection = letter.mail, self._connect(smtp)
         counted = {} if letter.budget is None else asdict(letter.budget)
         if not mail_queue.claim(mail, letter.digest, **counted):
             return
+        self._today[mail.tenant_id].tried += 1
         try:
             connection.send(letter.recipient, letter.message)
         except Refused as refusal:

@@ -110,6 +110,12 @@ ALLOWED = {
         r"(worker|\w*erasure\.erase_\w+)"
         r" (walks mails_waiting|sorts mails|searches mails_\w+, then .*)"
     ),
+    "The mails of one tenant in a day: nearly all that ended were tried.": (
+        r"(worker|pages_console_overview\.\w+) searches mails_ended, then looks at attempts"
+    ),
+    "The orders of one tenant, from the index, for the sum of its seats.": (
+        r"(worker|pages_console_overview\.\w+) searches sales_of_event, then looks at status"
+    ),
     "Tenants with notifications for which no mails are planned yet.": (
         r"worker walks notification_feeds_to_mail"
     ),

@@ -9,7 +9,7 @@ INDEXES = (
     "mails_to_mailbox ON mails (mailbox, ended_at) WHERE mailbox IS NOT NULL",
     "mails_of_client ON mails (client, ended_at) WHERE client IS NOT NULL",
     "mails_of_client_site ON mails (client_site, ended_at) WHERE client_site IS NOT NULL",
-    "mails_ended ON mails (tenant_id, ended_at) WHERE ended_at IS NOT NULL",
+    "mails_ended ON mails (tenant_id, ended_at, attempts) WHERE ended_at IS NOT NULL",
 )
 
 

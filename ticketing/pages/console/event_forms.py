@@ -77,12 +77,15 @@ def change_event(event_id: str) -> Response:
 
     def change() -> str:
         zone = _zone()
-        fields = without_same_times(event, typed_forms.read(EventChangeSchema, zone=zone), zone)
+        sent = typed_forms.read(EventChangeSchema, zone=zone)
+        force = sent.pop("force", False)
+        fields = without_same_times(event, sent, zone)
         recorded(
             EventSchema,
-            partial(events.change, caller().tenant, event_id, fields, config()),
+            partial(events.change, caller().tenant, event_id, fields, config(), force=force),
             partial(events.get, caller().tenant_id, event_id),
             action="events_change_event",
+            details={"force": True} if force else None,
         )
         return f"{paths.event(event_id)}#saved"
 

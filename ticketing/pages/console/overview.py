@@ -10,7 +10,8 @@ from ticketing.pages.console.charts import sales_chart
 from ticketing.pages.console.layout import page
 from ticketing.services.catalog import first_steps as progress
 from ticketing.services.catalog import sales_figures
-from ticketing.web.context import caller
+from ticketing.services.mail import daily_bound
+from ticketing.web.context import caller, config
 
 SECTION = "overview"
 CHART_DAYS = 30
@@ -31,5 +32,6 @@ def show_overview() -> str:
         steps=first_steps.steps(left, me.tenant, me.role) if left else [],
         figures=found.data,
         next_page=list_filters.next_page(found, {}),
+        mails=daily_bound.today(me.tenant_id, config()) if config().smtp else None,
         chart=sales_chart(sold, clock.now().astimezone(UTC).date()),
     )

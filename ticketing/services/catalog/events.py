@@ -17,6 +17,7 @@ from ticketing.db.connection import locked, savepoint, write_transaction
 from ticketing.errors import (
     FieldMessage,
     HasIntents,
+    InThePast,
     Invalid,
     InvalidTransition,
     NotFound,
@@ -124,11 +125,13 @@ def get(tenant_id: str, event_id: str) -> Event:
     return _one(_by_id.first(tenant_id=tenant_id, event_id=event_id))
 
 
-def change(tenant: Tenant, event_id: str, fields: dict[str, Any], config: Config) -> Event:
-    """Change the given fields.
+def change(
+    tenant: Tenant, event_id: str, fields: dict[str, Any], config: Config, *, force: bool = False
+) -> Event:
+    """Change the given fields. `force` moves an event with tickets into the past.
 
-    NotFound, SlugTaken, SlugFixed, CapacityTooLow; Invalid if it ends before it starts, or before
-    the doors open.
+    NotFound, SlugTaken, SlugFixed, CapacityTooLow, InThePast; Invalid if it ends before it starts,
+    or before the doors open.
     """
     try:
         with write_transaction():
@@ -139,9 +142,14 @@ def change(tenant: Tenant, event_id: str, fields: dict[str, Any], config: Config
             changed = [name for name, value in fields.items() if getattr(event, name) != value]
             if "capacity" in fields:
                 event_capacity.change(event, fields["capacity"])
+            before = event.start_at, event.over_at
             for name, value in fields.items():
                 setattr(event, name, value)
             _check_times({name: getattr(event, name) for name in _TIMES})
+            if not {"start_at", "end_at"}.isdisjoint(changed):
+                if not force and _is_moved_into_the_past(event, *before) and _has_seats(event):
+                    raise InThePast
+                event.erasure_due_at = event.erased_at = event.erasure_tried_at = None
             _save(event)
             if changed:
                 feed.record(tenant.id, *facts.event_changed(event, changed))
@@ -254,6 +262,18 @@ def _check_times(times: Mapping[str, datetime | None]) -> None:
         faults["end_at"] = [FieldMessage("event_end", "Must be after start_at.")]
     if faults:
         raise Invalid(faults)
+
+
+def _is_moved_into_the_past(event: Event, start_at: datetime, over_at: datetime) -> bool:
+    """Return whether a changed event began or is over, but was not so early at the old times."""
+    now = clock.now()
+    return bool(event.start_at <= now < start_at or event.over_at <= min(now, over_at))
+
+
+def _has_seats(event: Event) -> bool:
+    """Return whether tickets are held or sold."""
+    taken = TicketType.held + TicketType.sold > 0
+    return bool(TicketType.select().where(TicketType.event == event, taken).exists())
 
 
 def _slugs_from(title: str) -> Iterator[str]:

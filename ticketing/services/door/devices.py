@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from peewee import Case, ModelSelect, fn
@@ -16,6 +16,7 @@ from ticketing.constants import (
     EVENT_WITHOUT_END,
     PAIRING_CODE_LIVES,
     SCANS_BEYOND_ADMISSIONS,
+    SEEN_EVERY,
 )
 from ticketing.credentials import Keyring
 from ticketing.db.connection import write_transaction
@@ -38,7 +39,6 @@ from ticketing.services.door import undoing
 from ticketing.services.pagination import Page, PageRequest, paginate
 
 PAIRING_PATH = "/door/#"
-SEEN_EVERY = timedelta(minutes=1)
 _MINUTE = 60
 
 # Not the description, which can be long: each scan reads these.

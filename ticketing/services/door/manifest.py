@@ -38,6 +38,7 @@ _COLUMNS = (
     Admission.ticket_type,
     Admission.redeemed_at,
     Admission.code,
+    Admission.qr,
     Admission.holder_name,
 )
 
@@ -111,18 +112,23 @@ class Manifest:
         ticket_type_id: str,
         redeemed_at: datetime | str | None,
         code: str,
+        qr: str | None,
         holder_name: str | None,
     ) -> dict[str, Any]:
-        digest = hashlib.sha256(self.salt + code.encode()).digest()[:_DIGEST_BYTES]
         admission = {
             "id": admission_id,
             "generation": generation,
             "status": status,
             "ticket_id": ticket_type_id,
             "redeemed_at": _instant(redeemed_at),
-            "code_digest": base64.urlsafe_b64encode(digest).decode().rstrip("="),
+            "code_digest": self._digest(code),
+            "qr_digest": qr and self._digest(qr),
         }
         return {**admission, "holder_name": holder_name} if self.shows_names else admission
+
+    def _digest(self, text: str) -> str:
+        digest = hashlib.sha256(self.salt + text.encode()).digest()[:_DIGEST_BYTES]
+        return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
 def of(caller: DoorCaller, since: str | None, config: Config) -> Manifest:
@@ -133,7 +139,8 @@ def of(caller: DoorCaller, since: str | None, config: Config) -> Manifest:
     door = _find_door(event.id)
     # Incomplete: another transaction is changing an admission again, so its row is locked.
     is_complete = _changes.is_complete(event.id)
-    scope = f"manifest {event.id} {door.salt}"
+    # The version ends cursors of devices whose copy has no digests of QR codes.
+    scope = f"manifest 2 {event.id} {door.salt}"
     after = None if since is None else _after(since, scope, door.last_change, config)
     head = {
         "cursor": seal([door.last_change], scope, config.keyring.current),

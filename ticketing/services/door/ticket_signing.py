@@ -53,7 +53,9 @@ def _keys_of(tenant_id: Any) -> ModelSelect[TicketKey]:
 @Prepared
 def _set_qr(qr: Any, admission_id: Any, generation: Any) -> Any:
     this = (Admission.id == admission_id) & (Admission.generation == generation)
-    return Admission.update(qr=qr).where(this, Admission.qr.is_null())
+    # The manifest has a digest of it.
+    changed = Admission.update(qr=qr, change_number=None)
+    return changed.where(this, Admission.qr.is_null())
 
 
 def qrs_of(admissions: Sequence[Admission], keyring: Keyring) -> list[str]:

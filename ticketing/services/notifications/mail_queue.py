@@ -27,7 +27,9 @@ LIFE = timedelta(hours=48)
 TO_EVERYBODY = (MailKind.EVENT_CANCELED, MailKind.EVENT_MOVED)
 """Mails of which there may be thousands at once. All others are sent before them."""
 
-AT_ONCE = 50
+AT_ONCE = 20
+"""Few, so that a new confirmation does not wait for many others."""
+
 _BACKOFF = Backoff(
     (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=15), timedelta(hours=1)),
     jitter=0.1,
@@ -38,13 +40,18 @@ _ENDED = {"next_attempt_at": None, "recipient": None}
 
 
 @Prepared
-def _due(now: Any) -> ModelSelect[Mail]:
-    is_later = Case(Mail.kind, [(each, 1) for each in TO_EVERYBODY], 0)
+def _due(now: Any, after: Any) -> ModelSelect[Mail]:
+    later = [(each, 2) for each in TO_EVERYBODY]
+    rank = Case(Mail.kind, [(MailKind.ORDER_CONFIRMED, 0), *later], 1)
+    of_tenant = {"partition_by": [Mail.tenant], "order_by": [rank, Mail.next_attempt_at, Mail.id]}
+    turn = fn.ROW_NUMBER().over(**of_tenant)
+    waiting = Mail.select(Mail.id, rank.alias("rank"), turn.alias("turn"))
+    turns = waiting.where(_WAITING, Mail.next_attempt_at <= now).alias("turns")
     return (
         Mail.select(Mail, Tenant)
         .join(Tenant)
-        .where(_WAITING, Mail.next_attempt_at <= now)
-        .order_by(is_later, Mail.next_attempt_at)
+        .join_from(Mail, turns, on=(Mail.id == turns.c.id))
+        .order_by(turns.c.turn, turns.c.rank, Mail.tenant <= after, Mail.tenant)
         .limit(AT_ONCE)
     )
 
@@ -75,9 +82,13 @@ def add(rows: Iterable[dict[str, Any]]) -> None:
         Mail.insert_many(rows).on_conflict_ignore().as_rowcount().execute()
 
 
-def due() -> list[Mail]:
-    """Return some mails that are to be sent now, the urgent ones first."""
-    return _due.rows(now=clock.now())
+def due(after: str) -> list[Mail]:
+    """Return some mails that are to be sent now: the most urgent of each tenant, then the second.
+
+    In each turn, confirmations of orders go first, and mails to everybody of an event last. Within
+    these, the tenants come in the order of their ids, beginning after the tenant `after`.
+    """
+    return _due.rows(now=clock.now(), after=after)
 
 
 def claim(mail: Mail, recipient_digest: str, **counted: str | None) -> bool:

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from peewee import Case, ModelSelect, fn
 
 from ticketing import clock
 from ticketing.config import Config
-from ticketing.constants import IntentStatus
+from ticketing.constants import UNPAID_SHARE_PERCENT, IntentStatus
 from ticketing.db.connection import one_at_a_time
 from ticketing.errors import TooManyFree, TooManyOrders, TooMuchUnpaid
 from ticketing.limits import WIDE_FACTOR
 from ticketing.models.base import UtcDateTimeField
 from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.models.prepared import Prepared
+from ticketing.services.orders.holds import Held
 
 DAY = timedelta(days=1)
+
+_PAID = (IntentStatus.PROCESSING, IntentStatus.CONFIRMED, IntentStatus.REVERSED)
 
 _instant: Callable[[Any], Any] = UtcDateTimeField().python_value
 
@@ -30,12 +34,22 @@ def _used(event_id: Any) -> ModelSelect[PaymentIntent]:
         & (PaymentIntent.amount == 0)
         & PaymentIntent.status.in_([IntentStatus.AWAITING_PAYMENT, IntentStatus.CONFIRMED])
     )
+    here = PaymentIntent.event == event_id
+    unpaid_here = here & AWAITING
+    ended = PaymentIntent.status.in_([IntentStatus.EXPIRED, IntentStatus.CANCELED]) & (
+        PaymentIntent.amount_received == 0
+    )
+    paid = here & (PaymentIntent.amount > 0) & PaymentIntent.status.in_(_PAID)
     return PaymentIntent.select(
         fn.COUNT(PaymentIntent.id).alias("orders"),
         fn.MIN(PaymentIntent.created_at).alias("first_at"),
         fn.SUM(Case(None, [(AWAITING, PaymentIntent.quantity)], 0)).alias("unpaid"),
         fn.MIN(Case(None, [(AWAITING, PaymentIntent.hold_until)], None)).alias("next_end"),
         fn.SUM(Case(None, [(free, PaymentIntent.quantity)], 0)).alias("free"),
+        fn.SUM(Case(None, [(unpaid_here, PaymentIntent.quantity)], 0)).alias("unpaid_here"),
+        fn.MIN(Case(None, [(unpaid_here, PaymentIntent.hold_until)], None)).alias("next_here"),
+        fn.SUM(Case(None, [(ended, 1)], 0)).alias("ended_unpaid"),
+        fn.SUM(Case(None, [(paid, 1)], 0)).alias("paid_here"),
     )
 
 
@@ -54,29 +68,47 @@ def _used_by_site(client: Any, event_id: Any, since: Any) -> ModelSelect[Payment
 _QUERIES: tuple[Prepared[PaymentIntent], ...] = (_used_by, _used_by_site)
 
 
+@dataclass(frozen=True)
+class Use:
+    """What one network of a client had of an event in the last day.
+
+    `unpaid`: seats that are held unpaid, until `next_end` at the earliest. `ended_unpaid`: orders,
+    of all events. `has_paid`: an order of this event was paid. `factor`: how many times the limits
+    of one address the network has.
+    """
+
+    unpaid: int
+    next_end: datetime | None
+    ended_unpaid: int
+    has_paid: bool
+    factor: int
+
+
 def check(
     client: Sequence[str], event_id: str, quantity: int, config: Config, *, is_free: bool
-) -> None:
+) -> Sequence[Use]:
     """Check a client's limits, with this order of `quantity` seats included.
 
     `client`: digests of its networks, from narrow to wide. The wider one has WIDE_FACTOR times the
     limits. A single order may exceed the limit of unpaid seats. Call it in the transaction of the
-    order. TooMuchUnpaid, TooManyOrders, TooManyFree.
+    order. Return what `check_share` needs. TooMuchUnpaid, TooManyOrders, TooManyFree.
 
     Example, with a limit of 10 unpaid seats: a client whose orders hold 8 may order 2 more, not 3.
     All clients of its IPv6 /48 together may hold 30. A client that holds none may order 12.
     """
     limits = config.unpaid_per_address, config.orders_per_client, config.free_per_client
+    uses: list[Use] = []
     if not any(limits):
-        return
+        return uses
     one_at_a_time(f"orders of {client[-1]}")
     now = clock.now()
     for place, (network, query) in enumerate(zip(client, _QUERIES, strict=False)):
         (used,) = query.tuples(client=network, event_id=event_id, since=now - DAY)
-        orders, first, unpaid, next_end, free = used
-        unpaid_most, orders_most, free_most = (
-            limit * WIDE_FACTOR**place or math.inf for limit in limits
-        )
+        orders, first, unpaid, next_end, free, here, next_here, ended, paid = used
+        factor = WIDE_FACTOR**place
+        if config.unpaid_per_address:
+            uses.append(Use(here or 0, _instant(next_here), ended or 0, bool(paid), factor))
+        unpaid_most, orders_most, free_most = (limit * factor or math.inf for limit in limits)
         day_ends = (_instant(first) or now) + DAY
         if unpaid and unpaid + quantity > unpaid_most:
             raise TooMuchUnpaid(retry_after=_seconds(_instant(next_end) - now))
@@ -84,6 +116,31 @@ def check(
             raise TooManyOrders(retry_after=_seconds(day_ends - now))
         if is_free and (free or 0) + quantity > free_most:
             raise TooManyFree(retry_after=_seconds(day_ends - now))
+    return uses
+
+
+def check_share(uses: Sequence[Use], held: Held, quantity: int) -> None:
+    """Check a client's share of an event's unsold seats, with this order of `quantity` included.
+
+    `held`: what the order holds now. The share is `max_per_order` or UNPAID_SHARE_PERCENT of what
+    is unsold, if that is more. While more than half of that is held by others, each order of the
+    client that ended unpaid halves it, unless the client has paid for an order of this event. A
+    client that holds nothing may always make one order. TooMuchUnpaid.
+
+    Example: of 1,000 seats, a client holds 50 unpaid. Two of its orders expired. While 501 seats
+    are held, its share is 12: it may make one order of 10, and then none until that one ends.
+    """
+    if held.unsold is None:
+        return
+    share = max(held.ticket_type.max_per_order, held.unsold * UNPAID_SHARE_PERCENT // 100)
+    is_scarce = held.is_under_pressure(quantity)
+    for use in uses:
+        most = use.factor * share
+        if is_scarce and not use.has_paid:
+            most >>= use.ended_unpaid
+        if use.unpaid and use.unpaid + quantity > most:
+            next_end = use.next_end or clock.now()
+            raise TooMuchUnpaid(retry_after=_seconds(next_end - clock.now()))
 
 
 def _seconds(wait: timedelta) -> int:

@@ -54,6 +54,16 @@ class Held:
     event_stock: EventStock | None
     chains: Mapping[int, ChainState]
 
+    @property
+    def unsold(self) -> int | None:
+        """How many seats are not sold, held ones included. None: unlimited."""
+        left = [
+            each.capacity - each.sold
+            for each in (self.ticket_type, self.event_stock)
+            if each is not None and each.capacity is not None
+        ]
+        return min(left, default=None)
+
     def is_under_pressure(self, quantity: int) -> bool:
         """Return whether more than half of the unsold seats are held, without these `quantity`.
 

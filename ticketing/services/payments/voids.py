@@ -4,9 +4,11 @@ A void admission stays void: a payment that returns after a reorganization resto
 ones. The order of locks is that of settlement.
 """
 
+from peewee import Expression
+
 from ticketing import clock
 from ticketing.chain.answers import Block
-from ticketing.constants import AdmissionStatus
+from ticketing.constants import DEVICE_SILENT_AFTER, SEEN_EVERY, AdmissionStatus
 from ticketing.db.connection import locked, write_transaction
 from ticketing.errors import AdmissionVoid, AlreadyRedeemed, DoorsUnsynced, WasTransferred
 from ticketing.models.admissions import Admission
@@ -34,7 +36,8 @@ def void(
     `transferred` allows it for an admission with a new holder. `force` ignores door devices.
 
     NotFound. AdmissionVoid if it is void for another reason, or differs in `refund`.
-    AlreadyRedeemed. WasTransferred. DoorsUnsynced if doors are open and a device has unsent scans.
+    AlreadyRedeemed. WasTransferred. DoorsUnsynced if doors are open and a device has unsent scans;
+    with `refund`, also if it may have some, because it is silent.
     """
     unlocked = admissions.get(tenant_id, admission_id)
     with write_transaction():
@@ -45,7 +48,7 @@ def void(
             if (admission.void_reason, admission.void_refund) != (reason, refund):
                 raise AdmissionVoid
             return admission
-        _check(admission, event, transferred=transferred, force=force)
+        _check(admission, event, refund=refund, transferred=transferred, force=force)
         _write(admission, reason=reason, refund=refund)
         admissions.end_transfers(Admission.id == admission.id)
         if order is not None and refund:
@@ -76,23 +79,39 @@ def _lock(admission: Admission) -> Admission:
     return next(row for row in rows if row.id == admission.id)
 
 
-def _check(admission: Admission, event: Event, *, transferred: bool, force: bool) -> None:
+def _check(
+    admission: Admission, event: Event, *, refund: bool, transferred: bool, force: bool
+) -> None:
     if admission.redeemed_at is not None:
         raise AlreadyRedeemed
     if admission.transferred_at is not None and not transferred:
         raise WasTransferred
-    if not force and clock.now() >= event.doors_open and _has_unsent_scans(event):
+    if force or clock.now() < event.doors_open:
+        return
+    if _has_device(event, DoorDevice.unsynced > 0) or (refund and _has_silent_device(event)):
         raise DoorsUnsynced
 
 
-def _has_unsent_scans(event: Event) -> bool:
+def _has_silent_device(event: Event) -> bool:
+    """Return whether a device may let people in at the moment without our knowing.
+
+    It worked after the doors opened, or has scanned, and then went silent. It cannot say that it
+    is offline. After its `expires_at` it lets nobody in.
+    """
+    now = clock.now()
+    works = (DoorDevice.last_seen_at >= event.doors_open - SEEN_EVERY) | (DoorDevice.scans > 0)
+    is_silent = DoorDevice.last_seen_at < now - DEVICE_SILENT_AFTER
+    return _has_device(event, works & is_silent & (DoorDevice.expires_at > now))
+
+
+def _has_device(event: Event, condition: Expression) -> bool:
     exists: bool = (
         DoorDevice.select()
         .where(
             DoorDevice.event == event,
             DoorDevice.paired_at.is_null(False),
             DoorDevice.revoked_at.is_null(),
-            DoorDevice.unsynced > 0,
+            condition,
         )
         .exists()
     )

@@ -17,8 +17,8 @@ export const admits = (decision) => ADMITTING.has(decision);
 export const mayBeNewer = (decision) => MAY_BE_NEWER.has(decision);
 export const isOfDevice = (decision) => OF_DEVICE.has(decision);
 
-// `presented`: admissionId, eventId, generation, isGenuine, isNewestKey. `isGenuine` is null if the
-// browser cannot check signatures. `known` is the manifest's admission, `seen` what this device
+// `presented`: admissionId, eventId, generation, isGenuine, isNewestKey. `isGenuine` is null if
+// neither the signature nor the manifest's digest of the QR code can be checked. `known` is the manifest's admission, `seen` what this device
 // knows of it; both may be undefined. Times are milliseconds: `now` is the device's clock, `ahead`
 // how much that is ahead of the server's.
 export function decide(presented, { known, seen, door, now }) {
@@ -32,7 +32,7 @@ export function decide(presented, { known, seen, door, now }) {
   if (known?.redeemed_at) return "already_redeemed";
   if (presented.generation < Math.max(known?.generation ?? 0, seen?.generation ?? 0)) return "superseded";
   if (serverNow < door.opensAt) return "not_open";
-  if (presented.isGenuine === null && presented.generation !== known?.generation) return "not_listed";
+  if (presented.isGenuine === null) return "not_listed";
   if (known) return "admitted";
   return presented.isNewestKey ? "new" : "not_listed";
 }

@@ -1,0 +1,78 @@
+"""A tenant's daily bound of mails: how many it has used in the last 24 hours, and how many it has.
+
+It keeps a stolen key from sending mail to the world from the operator's domain. A mail about an
+order that was paid is counted, and never waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from peewee import ModelSelect, fn
+
+from ticketing import clock
+from ticketing.config import Config
+from ticketing.constants import SOLD
+from ticketing.limits import MAILS_PER_SEAT, MAILS_WITHOUT_SALES
+from ticketing.models.base import UtcDateTimeField, literal
+from ticketing.models.events import Event
+from ticketing.models.notifications import Mail
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.prepared import Prepared
+
+_DAY = timedelta(days=1)
+_SHORTEST_WAIT = timedelta(minutes=10)
+"""So that thousands that wait are not looked at again for each one that may go."""
+
+_instant: Callable[[Any], Any] = UtcDateTimeField().python_value
+
+
+@dataclass
+class Today:
+    """The mails of a tenant that were tried in the last 24 hours. `most`: None for no bound.
+
+    `free_at` is when the next one may go, if the bound is reached.
+    """
+
+    tried: int
+    most: int | None
+    free_at: datetime
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether the other mails wait."""
+        return self.most is not None and self.tried >= self.most
+
+
+def today(tenant_id: str, config: Config) -> Today:
+    """Return what a tenant has used of its bound, from the database."""
+    now = clock.now()
+    ((tried, first),) = _tried.tuples(tenant_id=tenant_id, since=now - _DAY)
+    free_at = max((_instant(first) or now) + _DAY, now + _SHORTEST_WAIT)
+    return Today(tried, _most(tenant_id, config), free_at)
+
+
+def _most(tenant_id: str, config: Config) -> int | None:
+    """Return the bound. Guests are not sold seats: who has a key could add any number."""
+    if config.mails_per_tenant is not None:
+        return config.mails_per_tenant or None
+    ((seats,),) = _seats.tuples(tenant_id=tenant_id)
+    return MAILS_PER_SEAT * int(seats or 0) + MAILS_WITHOUT_SALES
+
+
+@Prepared
+def _tried(tenant_id: Any, since: Any) -> ModelSelect[Mail]:
+    return Mail.select(fn.COUNT(Mail.ended_at), fn.MIN(Mail.ended_at)).where(
+        Mail.tenant == tenant_id, Mail.ended_at > since, Mail.attempts > literal(0)
+    )
+
+
+@Prepared
+def _seats(tenant_id: Any) -> ModelSelect[PaymentIntent]:
+    own = Event.select(Event.id).where(Event.tenant == tenant_id)
+    is_sold = PaymentIntent.status.in_([literal(each) for each in SOLD])
+    of_tenant = PaymentIntent.select(fn.SUM(PaymentIntent.quantity))
+    return of_tenant.where(PaymentIntent.event.in_(own), is_sold)
