@@ -10,5 +10,6 @@ connection.py: `write_transaction` applies all or nothing; `snapshot` reads one 
 migrate.py: applies what is in migrations/, in order and under a lock, so several processes may do
     it
 backup.py: copies the SQLite database while the service runs
+reserve.py: a file that keeps room on the disk, so that housekeeping can delete when it is full
 pruning.py: deletes old rows some at a time, so that no statement holds locks for long
 """

@@ -92,6 +92,9 @@ class AdmissionsDrive:
         assert gate.post(f"{path}/scans", {**body, "scans": by_id}).status_code == 200
         assert gate.get(f"{path}/manifest?since={cursor}").json["admissions"]
         assert gate.get(f"{path}/stats").json["conflicts"]
+        entry = f"/v1/admin/tenants/big/admissions/{seats[3].id}/undo"
+        assert post_twice(self.big, entry, None).status_code == 200
+        self.inside, self.stolen = seats[4].id, made[0]["id"]
 
     def take_back(self) -> None:
         """Do what an organizer does with admissions, and cancel an event with a capacity."""

@@ -30,6 +30,8 @@ class AfterSaleDrive(CatalogDrive):
 
     webhook: Webhook
     key: ApiKey
+    inside: str
+    stolen: str
 
     def sit_at_the_desk(self) -> None:
         """Look at every list of a large tenant, then do everything in a small one."""
@@ -68,6 +70,9 @@ class AfterSaleDrive(CatalogDrive):
                 self._member.page_through(f"/console/{path}?{urlencode(chosen)}")
         for name in ("attendees", "orders", "payments"):
             self._open(f"events/{event}/{name}.csv")
+        self._press(f"attendees/{self.inside}/undo", {})
+        stolen = f"events/{event}/door/devices/{self.stolen}"
+        self._press(f"{stolen}/revoke", {"undo_since": "2020-01-01T00:00"})
 
     def _look_at_an_order(self) -> None:
         buyer = given(self.acme, self.acme.ticket(**FREE), quantity=2, buyer=ADA)

@@ -5,6 +5,7 @@ state when it is sent. If nothing is left to say, it is dropped.
 
 planning.py: which mails follow from which notification, each once
 budgets.py: how many mails strangers can cause: for each mailbox, and by each client
+daily_bound.py: how many mails a tenant may send a day; those about paid orders never wait
 recipients.py: the address now; everybody of an event; a form of the address that SMTP accepts
 contents.py: reads what a mail says: the rule whether there is still something to say
 texts.py: subject, text, HTML and headers, from templates/mail
