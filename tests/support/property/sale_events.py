@@ -21,7 +21,7 @@ class Sales(Core):
         """Order some seats."""
         wanted = self.free if free else self.paid
         order = checkout.Order(wanted.event_id, wanted.id, quantity)
-        with refused("sold_out", "not_payable", "sales_ended", "not_found"):
+        with refused("sold_out", "not_payable", "sales_ended", "event_over", "not_found"):
             checkout.preflight(self.tenant.id, order, self.config)
 
     def purchase(self, who: int) -> None:
