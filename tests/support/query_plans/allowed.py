@@ -17,7 +17,10 @@ ALLOWED = {
         r"(door\.read_stats|pages_console_door\.\w+) searches scans_in_conflict, then looks at .*"
     ),
     "Old events whose people are not erased yet: few, and the oldest ones first.": (
-        r"worker walks events_to_erase"
+        r"worker walks events_(to_erase|due|erased)"
+    ),
+    "The events of one tenant that are over: they come before the others in the page's order.": (
+        r"pages_home\.show_tenant searches events_by_status_and_start, then looks at end_at start_at"
     ),
     "The orders and admissions of one event that has ended or was canceled.": (
         r"(worker|events\.set_event_status|pages_console_event_forms\.\w+)"
