@@ -163,9 +163,12 @@ def api(app) -> Api:
     return Api(app.test_client())
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def signed_up(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> SignedUp:
-    """The organizers `acme` and `neighbour`, as the CLI creates them."""
+    """The organizers `acme` and `neighbour`, as the CLI creates them.
+
+    Before any test: this connects to databases of its own.
+    """
     signed_up, app = SignedUp(), build()
     for slug in ("acme", "neighbour"):
         path = tmp_path_factory.mktemp("signed_up") / "ticketing.db"
