@@ -7,8 +7,6 @@ import pytest
 from tests.support.admissions import FREE
 from tests.support.factories import in_days, new_organizer
 
-pytestmark = pytest.mark.sql
-
 BASE64 = string.ascii_letters + string.digits + "-_"
 
 

@@ -95,6 +95,7 @@ def test_many_rows_are_merged_and_nothing_is_lost(app, node):
     assert CounterEntry.select().count() == 2
 
 
+@pytest.mark.long
 def test_all_processes_of_a_host_are_counted_together(database_url, tmp_path, starts_processes):
     variables = {
         "DATABASE_URL": database_url,

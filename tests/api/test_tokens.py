@@ -216,6 +216,7 @@ def test_a_malformed_request_names_every_field_at_fault(acme, api, path, body, f
     assert (answer.status_code, set(answer.json["errors"])) == (422, fields)
 
 
+@pytest.mark.long
 def test_a_member_disabled_by_another_process_is_out_at_once(
     acme, environ, add_member, login, starts_processes
 ):

@@ -60,6 +60,7 @@ def run_core(api, acme):
     return found
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("part", PARTS)
 def test_the_core_runs_no_code_of(part, api, acme):
     found = run_core(api, acme)

@@ -186,6 +186,7 @@ def test_arguments_that_are_not_unicode_are_refused_in_one_sentence(app, acme, a
     refused(app, *arguments, stdin=PASSWORD)
 
 
+@pytest.mark.long
 @only_once
 @pytest.mark.parametrize(
     ("arguments", "stdin"),
@@ -197,6 +198,7 @@ def test_a_process_refuses_text_that_is_not_unicode(
     one_sentence(run(environ, *FLASK, *arguments, stdin=stdin))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "arguments", [("db", "upgrade"), ("tenants", "create", "acme", "--name", "Acme")]
 )
@@ -209,6 +211,7 @@ def test_an_unreachable_database_is_told_in_one_sentence_without_its_password(
     assert "DATABASE_URL" in told and "hunter2" not in told
 
 
+@pytest.mark.long
 @only_once
 def test_a_chain_that_cannot_be_seen_is_named_without_its_url(environ, acme, starts_processes):
     environ["RPC_URL_31337"] = "http://someone:hunter2@127.0.0.1:9/v3/an-api-key"
@@ -217,6 +220,7 @@ def test_a_chain_that_cannot_be_seen_is_named_without_its_url(environ, acme, sta
     assert not any(part in told for part in ("hunter2", "an-api-key", "http:", "127.0.0.1"))
 
 
+@pytest.mark.long
 @only_once
 def test_the_log_tells_the_time_in_utc(environ, acme, node):
     before = datetime.now(UTC).replace(microsecond=0)

@@ -10,6 +10,8 @@ from tests.conftest import SECRET_KEY
 from tests.support.factories import run
 from tests.support.variables import GOOD, NOT_UNICODE, SECRET
 
+pytestmark = pytest.mark.long
+
 COMMANDS = {
     "web": ("gunicorn", "app:create_app()"),
     "worker": ("flask", "--app", "app", "worker"),

@@ -8,6 +8,8 @@ import pytest
 from tests.conftest import SECRET_KEY
 from tools.stack import ROOT
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def elsewhere(tmp_path, starts_processes):

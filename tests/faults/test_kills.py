@@ -15,7 +15,7 @@ from tools import anvil
 
 pytestmark = pytest.mark.long
 
-KILLS, PAYMENTS = 20, 30
+KILLS, PAYMENTS = 14, 20
 """The loop ends after this many of each, however long it takes."""
 
 BUYERS = 4

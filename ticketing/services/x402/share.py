@@ -49,6 +49,6 @@ def check(held: Held, quantity: int) -> None:
 
 
 def channel(idempotency_digest: str | None) -> Channel:
-    """Return what an order of an x402 client tells the checkout. The digest: of its key, if any."""
+    """Return the channel of an x402 order. The digest is that of its Idempotency-Key, if any."""
     marks = {"x402": True, "idempotency_digest": idempotency_digest}
     return Channel(longest_hold=HOLD, check=check, marks=marks)
