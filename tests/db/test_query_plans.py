@@ -20,7 +20,7 @@ from tests.support.factories import (
 )
 from tests.support.mail_server import MailServer
 from tests.support.mails import PUBLIC_URL, SENDER
-from tests.support.query_plans.admissions_drive import post_twice
+from tests.support.query_plans.admissions_drive import AT_IPV6, post_twice
 from tests.support.query_plans.after_sale_drive import AfterSaleDrive
 from tests.support.query_plans.agents_drive import AgentsDrive
 from tests.support.query_plans.filling import Scale, fill
@@ -192,8 +192,8 @@ class Drive(AgentsDrive, AfterSaleDrive):
         order = {"event_id": self.ticket["event_id"], "ticket_id": self.ticket["id"]}
         for _ in range(2):
             post_twice(anybody, f"{self.acme.checkout}/preflight", order)
-            at_ipv6 = {"REMOTE_ADDR": "2001:db8::1"}
-            anybody.post(f"{self.acme.checkout}/preflight", order, environ_overrides=at_ipv6)
+            path = f"{self.acme.checkout}/preflight"
+            post_twice(anybody, path, order, environ_overrides=AT_IPV6)
             paid, unpaid = self.acme.buyer(self.ticket), self.acme.buyer(self.ticket)
             paid.pay(self.node)
             for buyer in (paid, unpaid):

@@ -120,9 +120,13 @@ class AdmissionsDrive:
         assert post_twice(me, path, None).status_code == 200
 
 
-def post_twice(api: Api, path: str, body: Any) -> TestResponse:
+AT_IPV6 = {"REMOTE_ADDR": "2001:db8::1"}
+"""A client that counts for two networks."""
+
+
+def post_twice(api: Api, path: str, body: Any, **options: Any) -> TestResponse:
     """Post twice with one key. The second time the stored response is read."""
     headers = {"Idempotency-Key": uuid.uuid4().hex}
-    first, second = (api.post(path, body, headers=headers) for _ in range(2))
+    first, second = (api.post(path, body, headers=headers, **options) for _ in range(2))
     assert first.status_code == second.status_code
     return first

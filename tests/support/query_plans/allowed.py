@@ -20,7 +20,8 @@ ALLOWED = {
         r"worker walks events_(to_erase|due|erased)"
     ),
     "The events of one tenant that are over: they come before the others in the page's order.": (
-        r"pages_home\.show_tenant searches events_by_status_and_start, then looks at end_at start_at"
+        r"pages_home\.show_tenant searches events_by_status_and_start,"
+        r" then looks at end_at start_at"
     ),
     "The orders and admissions of one event that has ended or was canceled.": (
         r"(worker|events\.set_event_status|pages_console_event_forms\.\w+)"

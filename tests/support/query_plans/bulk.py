@@ -30,6 +30,8 @@ COLUMNS = {
     "chains": "chain_id token_address decimals symbol refusal block_number block_hash block_time"
     " looked_at",
     "chain_blocks": "chain_id number hash time",
+    "mails": "id tenant_id kind subject notification_id recipient_digest mailbox client client_site"
+    " status attempts created_at ended_at",
     "idempotency_keys": "digest request_digest claimed_at created_at status body",
 }
 """The tables, each with the columns of a row in order."""

@@ -2,10 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 
-from tests.support.admissions import FREE, admissions_of, given
-from tests.support.factories import Organizer, in_days, worker_once
+from tests.support.admissions import FREE, admissions_of
+from tests.support.factories import Api, Buyer, Organizer, in_days, worker_once
 from tests.support.mails import ADA, confirm, tell
-from tests.support.query_plans.admissions_drive import AdmissionsDrive, post_twice
+from tests.support.query_plans.admissions_drive import AT_IPV6, AdmissionsDrive, post_twice
 from tests.support.query_plans.recorder import Recorder
 from tests.support.webhook_endpoints import Webhook, new_webhook
 from ticketing import ids
@@ -64,7 +64,11 @@ class NotificationsDrive(AdmissionsDrive):
 
     def mail(self) -> None:
         """Plan and send mails to one buyer, one holder, admins, and everybody of an event."""
-        buyer = given(self.acme, self.acme.ticket(**FREE), quantity=2, buyer=ADA)
+        free = self.acme.ticket(**FREE)
+        order = {"event_id": free["event_id"], "ticket_id": free["id"], "quantity": 2, "buyer": ADA}
+        path, anybody = f"{self.acme.checkout}/preflight", Api(self.app.test_client())
+        buyer = Buyer(self.acme, anybody.post(path, order, environ_overrides=AT_IPV6).json)
+        assert buyer.purchase().status_code == 200
         first, _ = admissions_of(buyer)
         event = {"event_id": first.event_id, "status": "published", "changed": ["venue"]}
         tell(

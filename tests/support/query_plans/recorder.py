@@ -34,8 +34,11 @@ class Statement:
 
     @property
     def is_page(self) -> bool:
-        """Whether it reads the first rows of an order: only these must be read."""
-        return "ORDER BY" in self.sql and "LIMIT" in self.sql
+        """Whether it reads the first rows of an order: only these must be read.
+
+        A window function needs all rows before there is a first one.
+        """
+        return "ORDER BY" in self.sql and "LIMIT" in self.sql and " OVER (" not in self.sql
 
 
 class Recorder:
