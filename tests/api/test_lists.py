@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.admissions import FREE
 from tests.support.factories import in_days, new_organizer
+from ticketing.constants import MAX_NAME_SHOWN
 
 BASE64 = string.ascii_letters + string.digits + "-_"
 
@@ -183,7 +184,7 @@ def test_a_cursor_of_another_sort_filter_or_event_is_refused(stage):
 def test_an_unknown_query_parameter_is_refused_by_every_list(stage):
     for path in stage.lists:
         for name in ("page", "offset", "Limit", "status[]", "x" * 500):
-            refused(stage.page(path, **{name: 1}), name)
+            refused(stage.page(path, **{name: 1}), name[:MAX_NAME_SHOWN])
 
 
 def test_the_chains_are_all_on_one_page(api):

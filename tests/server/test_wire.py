@@ -7,6 +7,7 @@ import psycopg
 import pytest
 
 from tests.support.factories import event_body
+from ticketing.constants import MAX_NAME_SHOWN
 from ticketing.services.catalog import events
 
 PROBLEM = "application/problem+json"
@@ -155,7 +156,8 @@ def test_a_body_must_be_an_object(admin, events_path):
 def test_unknown_fields_are_named(admin, events_path):
     strange = ("nonsense", "Title", "__proto__", "", "a.b", "🎟", "\ud800", "x" * 1000, "_schema")
     answer = admin.post(events_path, {**event_body(), **dict.fromkeys(strange, 1)})
-    assert problem(answer, 422, "invalid_request")["errors"].keys() == set(strange)
+    shown = {name[:MAX_NAME_SHOWN] for name in strange}
+    assert problem(answer, 422, "invalid_request")["errors"].keys() == shown
 
 
 def test_it_refuses_who_does_not_say_who_they_are_before_it_reads_anything(api, events_path):
