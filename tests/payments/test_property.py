@@ -230,7 +230,7 @@ def on_real_node(new_world):
 
 
 def test_the_books_hold_on_a_fake_chain(new_world):
-    run(on_fake_chain(new_world), examples=6, is_long=True)
+    run(on_fake_chain(new_world), examples=6)
 
 
 @pytest.mark.long
