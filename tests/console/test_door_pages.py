@@ -111,6 +111,7 @@ def test_a_stolen_device_is_noticed_and_its_entries_are_undone(acme, door, write
     answer = writer.send(f"{here}/devices/{device}/revoke", sent)
     assert answer.headers["Location"] == f"{here}#undone"
     assert door.admin.get(f"{door.path}/stats").json["inside"] == 3
+    assert "Far more scans" not in writer.get(here).text
     wrong = writer.send(f"{here}/devices/{device}/revoke", {"undo_since": "yesterday"})
     assert wrong.status_code == 422 and f'id="undo-{device}-error"' in wrong.text
     entries = acme.api().get(f"{acme.path}/audit-log").json["data"]

@@ -100,10 +100,16 @@ def conspicuous(event_id: str) -> list[DoorDevice]:
     """Return the devices of an event that sent far more scans than its others.
 
     So does a stolen phone, and one that scans nonsense. Each is compared with the mean of the
-    others that have sent something.
+    others that have sent something. One that was revoked is left out: somebody has looked at it.
     """
     devices = list(
-        DoorDevice.select(DoorDevice.id, DoorDevice.name, DoorDevice.gate, DoorDevice.scans)
+        DoorDevice.select(
+            DoorDevice.id,
+            DoorDevice.name,
+            DoorDevice.gate,
+            DoorDevice.scans,
+            DoorDevice.revoked_at,
+        )
         .where(DoorDevice.event == event_id, DoorDevice.scans > 0)
         .order_by(DoorDevice.id)
     )
@@ -112,6 +118,7 @@ def conspicuous(event_id: str) -> list[DoorDevice]:
         each
         for each in devices
         if others
+        and each.revoked_at is None
         and each.scans >= CONSPICUOUS_SCANS
         and each.scans * others > CONSPICUOUS_FACTOR * (total - each.scans)
     ]
