@@ -30,9 +30,7 @@ def event(
 ) -> dict[str, Any]:
     """Return an event as a schema.org `Event`, with an `Offer` for each ticket type.
 
-    When it is over, no offer is valid any more.
-
-    It is published, or was canceled after that.
+    `of` is published, or was canceled after that. When it is over, no offer is valid any more.
     """
     url = f"{origin}/{tenant.slug}/{of.slug}"
     found: dict[str, Any] = {
