@@ -302,6 +302,9 @@ REORG_GRACE = timedelta(minutes=15)
 REFUND_ADDRESS_OVERLAP = timedelta(hours=72)
 """For how long a refund may still go to the earlier address: the payer's, or a replaced one."""
 
+REFUND_ADDRESSES_PER_DAY = 5
+"""How often the address for an order's refunds can be stated or changed in 24 hours."""
+
 OFFER_LIVES = timedelta(hours=48)
 """For how long a transfer's offer can be accepted."""
 

@@ -1,8 +1,15 @@
 """Where a buyer wants money back: stated with the client secret alone."""
 
+from datetime import UTC, datetime
+
 import pytest
 
+from tests.support.admissions import given
 from tests.support.factories import Api
+from tests.support.order_pages import press, text_of
+from tests.support.refunds import received
+from tests.support.stopped_clock import StoppedClock
+from ticketing.models.notifications import Notification
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import RefundAddress
 from tools import anvil
@@ -12,8 +19,27 @@ OTHER = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65"
 
 
 @pytest.fixture
-def buyer(acme):
+def unpaid(acme):
+    """A buyer who has paid nothing."""
     return acme.buyer(acme.ticket())
+
+
+@pytest.fixture
+def buyer(unpaid):
+    """A buyer who has paid the smallest part of the price."""
+    received(unpaid)
+    return unpaid
+
+
+def changes(buyer):
+    """How many changes were recorded, each of which is a mail."""
+    of_order = Notification.intent_id == buyer.intent["id"]
+    type = Notification.type == "refund.address_changed"
+    return Notification.select().where(of_order, type).count()
+
+
+def addresses(number):
+    return [f"0x{place:040x}" for place in range(1, number + 1)]
 
 
 def state(buyer, address, api=None):
@@ -34,6 +60,80 @@ def test_it_is_shown_by_the_order(buyer):
     answer = state(buyer, ADDRESS)
     assert (answer.status_code, answer.json["refund_address"]) == (200, ADDRESS)
     assert buyer.now() == answer.json
+
+
+@pytest.mark.parametrize("status", ["awaiting_payment", "expired", "canceled"])
+def test_it_is_refused_while_nothing_was_ever_received(unpaid, status):
+    PaymentIntent.update(status=status).execute()
+    answer = state(unpaid, ADDRESS)
+    assert (answer.status_code, answer.json["code"]) == (409, "nothing_received")
+    assert unpaid.now()["refund_address"] is None
+    assert (changes(unpaid), history(unpaid)) == (0, [])
+
+
+def test_it_is_refused_for_a_free_order_confirmed_or_not(acme):
+    free = acme.ticket(price_amount=0, chain_id=None)
+    for buyer in (acme.buyer(free), given(acme, free)):
+        answer = state(buyer, ADDRESS)
+        assert (answer.status_code, answer.json["code"]) == (409, "nothing_received")
+        assert changes(buyer) == 0
+
+
+def test_a_payment_that_a_reorganization_removed_was_received(unpaid):
+    received(unpaid, canonical=False)
+    assert unpaid.now()["amount_received"] == 0
+    assert state(unpaid, ADDRESS).status_code == 200
+
+
+class TestFiveTimesADay:
+    """An order's address is stated or changed five times in 24 hours."""
+
+    pytestmark = pytest.mark.sql
+
+    @pytest.fixture
+    def time(self, monkeypatch):
+        return StoppedClock(monkeypatch, datetime.now(UTC))
+
+    def test_the_sixth_change_is_refused_until_the_first_is_a_day_old(self, time, buyer):
+        for address in addresses(5):
+            assert state(buyer, address).status_code == 200
+            time.forward(hours=1)
+        answer = state(buyer, ADDRESS)
+        assert (answer.status_code, answer.json["code"]) == (429, "too_many_changes")
+        assert answer.headers["Retry-After"] == str(19 * 3600)
+        assert (changes(buyer), len(history(buyer))) == (5, 5)
+        time.forward(hours=18, minutes=59)
+        assert state(buyer, ADDRESS).status_code == 429
+        time.forward(minutes=1)
+        assert state(buyer, ADDRESS).status_code == 200
+        assert state(buyer, OTHER).status_code == 429
+        assert changes(buyer) == 6
+
+    def test_what_changes_nothing_is_not_counted_and_never_refused(self, time, buyer):
+        for address in addresses(5):
+            for _ in range(3):
+                assert state(buyer, address).status_code == 200
+        assert changes(buyer) == 5
+        assert state(buyer, ADDRESS).status_code == 429
+        assert state(buyer, addresses(5)[-1]).status_code == 200
+        assert changes(buyer) == 5
+
+    def test_each_order_has_its_own_five(self, acme, time, buyer):
+        other = acme.buyer(acme.ticket())
+        received(other)
+        for address in addresses(5):
+            state(buyer, address)
+        assert state(buyer, ADDRESS).status_code == 429
+        assert state(other, ADDRESS).status_code == 200
+
+    def test_the_page_says_it_in_words(self, time, buyer):
+        for address in addresses(5):
+            assert press(buyer, "refund-address", address=address).status_code == 303
+        answer = press(buyer, "refund-address", address=ADDRESS)
+        assert answer.status_code == 429
+        assert "This address was changed too often today. Try again tomorrow." in text_of(
+            answer.text
+        )
 
 
 def test_the_last_one_counts_and_the_history_is_kept(buyer):

@@ -247,11 +247,13 @@ class Drive(AgentsDrive, AfterSaleDrive):
     def give_back(self):
         """Give back what was paid too much, and write off the rest."""
         buyer = self.acme.buyer(self.ticket)
+        address = {"address": self.node.rpc("eth_accounts")[2]}
+        assert post_twice(buyer.api, f"{buyer.path}/refund-address", address).status_code == 409
+        buyer.pay(self.node, PRICE + 9)
+        self.work()
         for account in (2, 3):
             address = {"address": self.node.rpc("eth_accounts")[account]}
             assert post_twice(buyer.api, f"{buyer.path}/refund-address", address).status_code == 200
-        buyer.pay(self.node, PRICE + 9)
-        self.work()
         sender = self.node.rpc("eth_accounts")[5]
         anvil.mint(self.node.rpc, anvil.TOKEN_ADDRESS, sender, 7)
         sent = anvil.transfer(self.node.rpc, anvil.TOKEN_ADDRESS, anvil.BUYER, 7, sender=5)

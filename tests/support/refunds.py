@@ -1,8 +1,11 @@
 """What buyers and organizers do about refunds, through the API and on the local chain."""
 
+import secrets
 from typing import Any
 
 from tests.support.factories import Buyer, Organizer, worker_once
+from ticketing import clock, ids
+from ticketing.models.payment_intents import Payment, PaymentIntent
 from tools import anvil
 
 PAYER, FRIEND, STRANGER, GIVER = 1, 3, 4, 5
@@ -44,6 +47,28 @@ def give_back(node: anvil.Anvil, amount: int, to: str = anvil.BUYER) -> str:
     anvil.mint(node.rpc, anvil.TOKEN_ADDRESS, account(node, GIVER), amount)
     sent = anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, to, amount, sender=GIVER)
     return str(sent["transactionHash"])
+
+
+def received(buyer: Buyer, amount: int = 1, *, canonical: bool = True) -> None:
+    """Book a payment of an order by hand, without a node. Or one that a reorganization removed."""
+    Payment.insert(
+        id=ids.new(ids.PAYMENT),
+        intent=buyer.intent["id"],
+        chain_id=buyer.intent["chain_id"],
+        tx_hash="0x" + secrets.token_hex(32),
+        log_index=0,
+        block_number=1,
+        block_hash="0x" + "12" * 32,
+        block_time=clock.now(),
+        sender=anvil.BUYER,
+        amount=amount,
+        canonical=canonical,
+        seen_at=clock.now(),
+    ).execute()
+    total = PaymentIntent.amount_received + amount * canonical
+    PaymentIntent.update(amount_received=total).where(
+        PaymentIntent.id == buyer.intent["id"]
+    ).execute()
 
 
 def state(buyer: Buyer, address: str) -> Any:

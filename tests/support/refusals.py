@@ -391,6 +391,14 @@ def one_webhook_more(shop: Shop) -> None:
     shop.form("webhooks", url=url, types="*")
 
 
+@refuses(errors.NothingReceived)
+def address_for_the_refund_of_an_unpaid_order(shop: Shop) -> None:
+    for ticket in (shop.organizer.ticket(), shop.organizer.ticket(**FREE)):
+        buyer = shop.organizer.buyer(ticket)
+        shop.api(f"{buyer.path}/refund-address", {"address": anvil.BUYER}, buyer.api)
+        shop.form(f"{link(buyer)}/refund-address", address=anvil.BUYER)
+
+
 @refuses(errors.NoRefundDue)
 def refund_of_a_free_order(shop: Shop) -> None:
     path = f"refunds/{given(shop.organizer, shop.organizer.ticket(**FREE)).intent['id']}/settle"

@@ -21,12 +21,14 @@ from ticketing.errors import (
     Invalid,
     KeyRequired,
     NotFound,
+    NothingReceived,
     NotPayable,
     OverMaxAmount,
     PaymentRequired,
     SalesEnded,
     SalesNotStarted,
     SoldOut,
+    TooManyChanges,
     TooManyFree,
     TooManyOrders,
     TooMuchUnpaid,
@@ -151,7 +153,10 @@ def cancel(tenant: str, intent_id: str) -> PaymentIntent:
 @idempotent
 @blp.arguments(RefundAddressSchema)
 @blp.response(200, IntentSchema)
-@blp.raises(NotFound, Invalid)
+@blp.raises(NotFound, Invalid, NothingReceived, TooManyChanges)
 def state_refund_address(body: dict[str, Any], tenant: str, intent_id: str) -> PaymentIntent:
-    """State where money that is owed shall go. An earlier address still counts for 72 hours."""
+    """State where money that is owed shall go, once something was received: 5 times in 24 hours.
+
+    An earlier address still counts for 72 hours. The same address again changes nothing.
+    """
     return refund_addresses.state(tenant, intent_id, body["address"])

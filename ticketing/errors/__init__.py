@@ -46,6 +46,7 @@ TicketingError
 │   ├── AdmissionSuspended         admission_suspended
 │   ├── TransfersClosed            transfers_closed
 │   ├── NoRefundDue                no_refund_due
+│   ├── NothingReceived            nothing_received
 │   ├── RefundNotSeen              refund_not_seen
 │   ├── AmountChanged              amount_changed
 │   ├── WasTransferred             was_transferred
@@ -69,6 +70,7 @@ TicketingError
 │   ├── TooManyOrders              too_many_orders
 │   ├── TooManyFree                too_many_free
 │   ├── TooManyTransfers           too_many_transfers
+│   ├── TooManyChanges             too_many_changes
 │   └── TooManyDeliveries          too_many_deliveries
 └── Unavailable               503
     ├── ChainUnavailable           chain_unavailable

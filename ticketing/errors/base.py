@@ -255,6 +255,13 @@ class TooManyTransfers(TooMany):
     detail = "This admission was offered too often. Retry after the seconds in Retry-After."
 
 
+class TooManyChanges(TooMany):
+    """The address for an intent's refunds was changed too often today."""
+
+    code = "too_many_changes"
+    detail = "The address was changed too often. Retry after the seconds in Retry-After."
+
+
 class TooManyDeliveries(TooMany):
     """Too many deliveries that were asked for are not sent yet."""
 

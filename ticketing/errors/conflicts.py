@@ -211,6 +211,13 @@ class NoRefundDue(Conflict):
     detail = "This intent has no refund due."
 
 
+class NothingReceived(Conflict):
+    """The intent never received anything, so nothing can be sent back."""
+
+    code = "nothing_received"
+    detail = "Nothing was received for this intent, so there is nothing to send back."
+
+
 class RefundNotSeen(Conflict):
     """The transaction pays nothing of the refund, or is not final yet."""
 

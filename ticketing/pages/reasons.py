@@ -43,6 +43,8 @@ _REASONS = {
         "This transaction does not count. It pays nothing of what is due to an address that may"
         " receive it, or is older than the payments, or not final yet, or counts for other refunds."
     ),
+    "nothing_received": "Nothing was received for this order, so nothing can be sent back.",
+    "too_many_changes": "This address was changed too often today. Try again tomorrow.",
     "no_refund_due": "Nothing is due for this order now.",
     "amount_changed": "The amount has changed since you opened this page. See what is due now.",
     "key_not_active": "This key has expired or was revoked. Create a new one.",

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.support.admissions import admissions_of, change, invite
+from tests.support.factories import CHAIN, PRICE
 from tests.support.mails import (
     ADA,
     START,
@@ -17,6 +18,7 @@ from tests.support.mails import (
     tell,
     text_of,
 )
+from tests.support.refunds import received
 from ticketing.models.admissions import Admission
 from ticketing.models.events import Event
 from ticketing.models.notifications import Mail
@@ -53,6 +55,31 @@ def test_a_moved_event_is_told_with_its_new_time_and_place(acme, server, ticket,
     for part in (text_of(mail), html_of(mail)):
         assert "Tuesday, 3 June 2031, 03:00 (Asia/Tokyo)" in part and "Side Hall" in part
     assert str(calendar_of(mail)["location"]) == "Side Hall"
+
+
+@pytest.mark.parametrize("price", [0, PRICE])
+@pytest.mark.parametrize("kind", ["event.changed", "refund.address_changed"])
+def test_an_order_that_nobody_paid_for_has_no_text_of_its_buyer(acme, server, price, kind):
+    ticket = acme.ticket(price_amount=price, chain_id=CHAIN if price else None)
+    evil = {"name": "Ada! Your refund waits: https://evil.example", "email": ADA["email"]}
+    buyer = acme.buyer(ticket, buyer=evil)
+    change_intent(buyer, refund_address="0x" + "ab" * 20)
+    changed = {"event_id": ticket["event_id"], "status": "published", "changed": ["venue"]}
+    tell(acme.id, (kind, {"intent_id": buyer.intent["id"], **changed}))
+    send(acme.app)
+    assert "evil" not in str(server.only())
+    for part in (text_of(server.only()), html_of(server.only())):
+        assert "Hello,\n" in part.replace("\r\n", "\n").replace("</p>", "")
+
+
+def test_an_order_that_received_money_has_its_buyers_name(acme, server):
+    ticket = acme.ticket()
+    buyer = acme.buyer(ticket, buyer=ADA)
+    received(buyer)
+    changed = {"event_id": ticket["event_id"], "status": "published", "changed": ["venue"]}
+    tell(acme.id, ("event.changed", changed))
+    send(acme.app)
+    assert text_of(server.only()).startswith("Hello Ada Lovelace,")
 
 
 @pytest.mark.parametrize("fields", [{"changed": ["title"]}, {"status": "draft"}])

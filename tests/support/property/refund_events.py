@@ -22,7 +22,8 @@ class Refunds(Core):
         intent = self._owed(who) or self.intent(who, paid=True)
         if intent is not None:
             addresses = [*self.chain.buyers, self.chain.friend]
-            refund_addresses.state(SLUG, intent.id, addresses[which % len(addresses)])
+            with refused("nothing_received", "too_many_changes"):
+                refund_addresses.state(SLUG, intent.id, addresses[which % len(addresses)])
 
     def send_refunds(self, whom: Sequence[tuple[int, str, str]], apart: bool) -> None:
         """Send money back for some orders in one block: in a transaction for each, or in one."""

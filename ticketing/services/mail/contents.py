@@ -20,7 +20,7 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.notification_types import MailKind
 from ticketing.services import chains
 from ticketing.services.access import invitations
-from ticketing.services.mail import values
+from ticketing.services.mail import budgets, values
 from ticketing.services.mail.plain_text import plain
 from ticketing.services.mail.values import NAME, TITLE
 from ticketing.services.orders import admissions, transfers
@@ -198,9 +198,10 @@ _READERS: Mapping[MailKind, Callable[[Mail, Config], Facts | None]] = {
 def _order(intent: PaymentIntent, config: Config) -> Facts:
     """Return what every mail about an order says.
 
-    A free order costs nothing, so anybody could send any text as a name to any address.
+    An order that nobody has paid for costs nothing: anybody could send any text as a name to any
+    address. So only an order that received money has the name that the buyer wrote.
     """
-    name = intent.buyer_name if intent.amount > 0 else None
+    name = intent.buyer_name if budgets.is_paid(intent) else None
     return {
         "name": name and plain(name, NAME),
         "event": values.event(intent.event, config),

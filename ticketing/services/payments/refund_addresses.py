@@ -1,16 +1,21 @@
 """Where a buyer wants money back: they state an address, and may change it."""
 
+import math
 from collections.abc import Sequence
+from datetime import timedelta
 
 from ticketing import clock, ids
 from ticketing.chain import address as addresses
+from ticketing.constants import REFUND_ADDRESSES_PER_DAY
 from ticketing.db.connection import write_transaction
-from ticketing.errors import FieldMessage, Invalid
-from ticketing.models.payment_intents import PaymentIntent
+from ticketing.errors import FieldMessage, Invalid, NothingReceived, TooManyChanges
+from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.models.refunds import RefundAddress
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import intents
 from ticketing.services.payments import settlement
+
+_DAY = timedelta(days=1)
 
 _CHECKSUM = FieldMessage("address", "Must be an address with a valid EIP-55 checksum.")
 _ZERO = FieldMessage("zero_address", "Must not be the zero address.")
@@ -22,12 +27,15 @@ def state(tenant_reference: str, intent_id: str, address: str) -> PaymentIntent:
     """Set the address for an intent's refunds. The same address again changes nothing.
 
     The address before still counts for some time: see payees. NotFound. Invalid: see `parse`.
+    NothingReceived, TooManyChanges.
     """
     intent = intents.get(tenant_reference, intent_id)
     address = parse(address, intent, "address")
     with write_transaction():
         (intent,) = settlement.lock([intent.id])
+        _refuse_if_nothing_was_received(intent)
         if intent.refund_address != address:
+            _refuse_too_many(intent)
             _replace(intent, address)
     intents.add_payment_details([intent])
     return intent
@@ -56,6 +64,25 @@ def stated_for(intent: PaymentIntent) -> Sequence[RefundAddress]:
     """Return every address that the buyer has stated for an intent, the oldest first."""
     of_intent = RefundAddress.select().where(RefundAddress.intent == intent)
     return list(of_intent.order_by(RefundAddress.id))
+
+
+def _refuse_if_nothing_was_received(intent: PaymentIntent) -> None:
+    """Refuse an intent without any payment. One that a reorganization removed may come back.
+
+    Each change is a notification and a mail. Anybody can order with anybody's email address.
+    """
+    if intent.amount_received == 0:
+        ever_received = Payment.select().where(Payment.intent == intent)
+        if not ever_received.exists():
+            raise NothingReceived
+
+
+def _refuse_too_many(intent: PaymentIntent) -> None:
+    of_intent = RefundAddress.select().where(RefundAddress.intent == intent)
+    newest = list(of_intent.order_by(RefundAddress.id.desc()).limit(REFUND_ADDRESSES_PER_DAY))
+    if len(newest) == REFUND_ADDRESSES_PER_DAY and clock.is_within(_DAY, newest[-1].stated_at):
+        left = newest[-1].stated_at + _DAY - clock.now()
+        raise TooManyChanges(retry_after=max(1, math.ceil(left.total_seconds())))
 
 
 def _replace(intent: PaymentIntent, address: str) -> None:
