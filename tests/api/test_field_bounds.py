@@ -63,6 +63,10 @@ def door(organizer, schema):
     def webhook():
         return f"{hooks}/{new_webhook(organizer).id}"
 
+    def device():
+        made = organizer.api().post(f"{here}/door-devices", {"name": "d"})
+        return f"{here}/door-devices/{made.json['id']}"
+
     def invited(email):
         return invite(organizer, email)["email"]
 
@@ -142,6 +146,7 @@ def door(organizer, schema):
             201,
         ),
         "DoorDeviceCreate": lambda: Door("POST", f"{here}/door-devices", {"name": "d"}, 201),
+        "DoorDeviceRevoke": lambda: Door("POST", f"{device()}/revoke", {}),
         "Pair": lambda: Door("POST", "/v1/door/pair", {}, 401),
         "Scans": lambda: Door(
             "POST",

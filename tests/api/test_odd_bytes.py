@@ -62,6 +62,7 @@ class Door:
         }
         buyer = organizer.buyer(ticket)
         self.secret = {"Authorization": f"Bearer {buyer.intent['client_secret']}"}
+        devices = f"{organizer.path}/events/{ticket['event_id']}/door-devices"
         self.ids = {
             "admission_id": buyer.purchase().json["admissions"][0]["id"],
             "tenant": organizer.slug,
@@ -71,6 +72,7 @@ class Door:
             "key_id": "key_" + organizer.key("read").split("_")[1],
             "member_id": first_member(organizer),
             "webhook_id": new_webhook(organizer).id,
+            "device_id": organizer.api().post(devices, {"name": "d"}).json["id"],
         }
 
     def fields(self):

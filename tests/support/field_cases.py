@@ -49,7 +49,7 @@ NEW_STATUS = choice("draft", "published")
 CASES = {
     "TenantChange": TENANT,
     "EventCreate": {**EVENT, "status": NEW_STATUS},
-    "EventChange": EVENT,
+    "EventChange": {**EVENT, "force": BOOLEAN},
     "TicketTypeCreate": {**TICKET_TYPE, "status": NEW_STATUS},
     "TicketTypeChange": TICKET_TYPE,
     "Status": {"status": choice("draft", "published", "canceled")},
@@ -129,6 +129,7 @@ CASES = {
         "show_names": BOOLEAN,
         "expires_at": ([in_days(1)], BAD_TIMES),
     },
+    "DoorDeviceRevoke": {"undo_since": ([*GOOD_TIMES, None], BAD_TIMES)},
     "Pair": {"pairing_code": text(1, 40)},
     "Scans": {
         "sent_at": (GOOD_TIMES, [*BAD_TIMES, None]),
