@@ -76,7 +76,10 @@ FIELDS: Fields = {
         validate=[Length(1, 200), NOT_BLANK],
         metadata=documented("Acme Events"),
     ),
-    "contact_email": an_email("hello@acme.example.org"),
+    "contact_email": an_email(
+        "hello@acme.example.org",
+        description="Shown on pages and in mails. Answers to mails go there.",
+    ),
     "website": an_http_url("https://acme.example.org/"),
     "terms_url": an_http_url("https://acme.example.org/terms"),
     "privacy_url": an_http_url("https://acme.example.org/privacy"),

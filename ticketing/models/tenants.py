@@ -26,7 +26,8 @@ class Wallet(BaseModel):
 class Tenant(BaseModel):
     """An organizer's account. `revision` counts the changes of its public data.
 
-    The settings from `contact_email` to `accent_color` are for pages. None: not shown.
+    The settings from `contact_email` to `accent_color` are for pages. None: not shown. Answers to
+    mails go to `contact_email`.
     """
 
     id = TextField(primary_key=True)

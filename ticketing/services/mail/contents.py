@@ -20,9 +20,9 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.notification_types import MailKind
 from ticketing.services import chains
 from ticketing.services.access import invitations
-from ticketing.services.mail import budgets, values
+from ticketing.services.mail import budgets, recipients, values
 from ticketing.services.mail.plain_text import plain
-from ticketing.services.mail.values import NAME, TITLE
+from ticketing.services.mail.values import ADDRESS, NAME, TITLE
 from ticketing.services.orders import admissions, transfers
 
 Facts = dict[str, Any]
@@ -31,13 +31,26 @@ Facts = dict[str, Any]
 def of(mail: Mail, config: Config) -> Facts | None:
     """Return the values for a mail's templates. None if nothing is left to say.
 
-    `calendar_of` is the event, if the mail brings a calendar file.
+    `calendar_of` is the event, if the mail brings a calendar file. `contact` is the address for
+    questions as the organizer wrote it, `reply_to` the same in the form that SMTP accepts.
     """
     found = _READERS[MailKind(mail.kind)](mail, config)
     if found is None:
         return None
-    common = {"organizer": plain(mail.tenant.name, NAME), "name": None, "calendar_of": None}
-    return {**common, **found}
+    common = {
+        "organizer": plain(mail.tenant.name, NAME),
+        "name": None,
+        "calendar_of": None,
+    }
+    return {**common, **_contact(mail), **found}
+
+
+def _contact(mail: Mail) -> Facts:
+    """Return where answers go. Nowhere in what the service says to the organizer itself."""
+    address = mail.tenant.contact_email
+    if address is None or mail.kind == MailKind.WEBHOOK_FAILING:
+        return {"contact": None, "reply_to": None}
+    return {"contact": plain(address, ADDRESS), "reply_to": recipients.deliverable(address)}
 
 
 def _order_confirmed(mail: Mail, config: Config) -> Facts | None:

@@ -35,7 +35,7 @@ _CANCELING = timedelta(minutes=1)
 
 _MOST_LOCAL, _MOST_IN_ALL = 64, 254
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
-_LOCAL = re.compile(rf"{_ATOM}(?:\.{_ATOM})*", re.ASCII)
+_LOCAL = re.compile(rf"(?!.*=\?){_ATOM}(?:\.{_ATOM})*", re.ASCII)
 _DOMAIN = re.compile(r"[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*", re.ASCII)
 
 
@@ -67,7 +67,7 @@ def deliverable(address: str) -> str | None:
     """Return an address as SMTP accepts it, in ASCII. None if it is not possible.
 
     A domain in another script gets its ASCII form (IDNA). A local part in another script, or in
-    quotes, is not accepted by every server.
+    quotes, is not accepted by every server. `=?` begins an encoded word in a header (RFC 2047).
     """
     if len(address) > _MOST_IN_ALL:
         return None

@@ -60,6 +60,8 @@ def write(mail: Mail, recipient: str, smtp: Smtp, config: Config) -> bytes | Non
     message["Date"] = format_datetime(clock.now())
     message["Auto-Submitted"] = "auto-generated"
     message["From"] = Address(_header(mail.tenant.name, NAME), addr_spec=smtp.sender)
+    if facts["reply_to"] is not None:
+        message["Reply-To"] = Address(addr_spec=facts["reply_to"])
     message["To"] = Address(addr_spec=recipient)
     message["Subject"] = _header(subject, _MOST_SUBJECT)
     # Not every server takes bytes above 127, nor lines of any length.

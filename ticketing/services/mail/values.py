@@ -14,8 +14,8 @@ from ticketing.services import chains
 from ticketing.services.catalog import public_listing
 from ticketing.services.mail.plain_text import plain
 
-SHORT, NAME, TITLE, PLACE = 120, 80, 200, 500
-"""The most characters of a title in a subject line, of a name, of a title, and of a place."""
+SHORT, NAME, TITLE, ADDRESS, PLACE = 120, 80, 200, 254, 500
+"""The most characters of: a title in a subject line, a name, a title, an email address, a place."""
 
 
 def order_link(intent: PaymentIntent, config: Config) -> str:
