@@ -1,6 +1,7 @@
 """Every field of every body with difficult values: the same response on both databases.
 
-The fields come from the OpenAPI document, so new fields are included automatically.
+The fields come from the OpenAPI document, so new fields are included automatically. What the
+schema refuses reaches no database: it is sent once.
 """
 
 import json
@@ -165,6 +166,8 @@ def test_every_value_has_one_answer_and_what_is_taken_is_read_back(on_both):
         for field in door.fields():
             for name, text in values.items():
                 value, case = json.loads(text), (field.method, field.path, field.name, name)
+                if not fits(field.schema, value) and not is_sqlite():
+                    continue
                 answer = door.send(field, field.body(text.encode()))
                 told[case] = outcome(answer)
                 assert answer.status_code < 500, case
@@ -188,28 +191,23 @@ def test_every_value_has_one_answer_and_what_is_taken_is_read_back(on_both):
 
     sqlite, postgres = on_both(experiment)
     assert len(sqlite) > 3000
-    assert sqlite == postgres
+    assert len(postgres) > 1000
+    assert postgres.items() <= sqlite.items()
 
 
 @only_once
-def test_what_is_not_json_and_a_member_that_comes_twice_is_400_in_every_body(on_both):
-    def experiment(door):
-        told = {}
-        for field in door.fields():
-            bodies = {name: field.body(text) for name, text in NOT_JSON.items()}
-            good = field.body(b"null")
-            bodies["a BOM first"] = b"\xef\xbb\xbf" + good
-            bodies["UTF-16"] = good.decode().encode("utf-16")
-            bodies["twice"] = field.body(b"null", twice=True)
-            inner = field.name.rsplit(".", 1)[-1]
-            escaped = f'"\\u{ord(inner[0]):04x}{inner[1:]}":null'.encode()
-            whole = f'"{inner}":null'.encode()
-            bodies["twice, once escaped"] = good.replace(whole, whole + b"," + escaped)
-            for name, body in bodies.items():
-                case = (field.method, field.path, field.name, name)
-                told[case] = outcome(door.send(field, body))
-                assert told[case] == (400, "malformed_json", None), (case, told[case], body)
-        return told
-
-    sqlite, postgres = on_both(experiment)
-    assert sqlite == postgres
+def test_what_is_not_json_and_a_member_that_comes_twice_is_400_in_every_body(acme):
+    door = Door(acme)
+    for field in door.fields():
+        bodies = {name: field.body(text) for name, text in NOT_JSON.items()}
+        good = field.body(b"null")
+        bodies["a BOM first"] = b"\xef\xbb\xbf" + good
+        bodies["UTF-16"] = good.decode().encode("utf-16")
+        bodies["twice"] = field.body(b"null", twice=True)
+        inner = field.name.rsplit(".", 1)[-1]
+        escaped = f'"\\u{ord(inner[0]):04x}{inner[1:]}":null'.encode()
+        whole = f'"{inner}":null'.encode()
+        bodies["twice, once escaped"] = good.replace(whole, whole + b"," + escaped)
+        for name, body in bodies.items():
+            answer = outcome(door.send(field, body))
+            assert answer == (400, "malformed_json", None), (field, name, answer, body)

@@ -89,6 +89,7 @@ def shell(stack, variables, node):
     return run
 
 
+@only_once
 def test_a_sale_and_what_comes_after_it(shell, stack):
     stack.start_worker()
     sale = commands("README.md", "## One sale", "## How you get")

@@ -11,7 +11,7 @@ import pytest
 import urllib3
 
 from tests.support.bad_node import BadNode
-from tests.support.databases import on_sqlite
+from tests.support.databases import only_once
 from tests.support.factories import PRICE
 from tests.support.remote import PATIENCE_SECONDS, eventually
 from tools import anvil
@@ -21,8 +21,6 @@ from tools.stack import ROOT, free_port
 pytestmark = pytest.mark.long
 
 BUYERS, SEATS = 200, 50
-
-"""For tests in which the database does not matter."""
 
 
 @pytest.fixture
@@ -100,6 +98,7 @@ def test_two_workers_and_purchases_at_once_issue_once(stack, node, remote):
     assert (now["held"], now["sold"]) == (0, 20)
 
 
+@only_once
 def test_revoking_a_key_ends_its_jwts_in_every_process_at_once(stack, remote):
     made = remote.send("POST", f"{remote.path}/apikeys", {"name": "x", "role": "read"})
     token = remote.client.send("POST", "/v1/auth/token", {"api_key": made.json["key"]})
@@ -113,6 +112,7 @@ def test_revoking_a_key_ends_its_jwts_in_every_process_at_once(stack, remote):
         assert {answer.status for answer in after} == {401}
 
 
+@only_once
 def test_an_rpc_that_goes_away_degrades_and_comes_back(stack, node, remote):
     ticket = remote.ticket()
     stack.start_worker()
@@ -134,6 +134,7 @@ def test_an_rpc_that_goes_away_degrades_and_comes_back(stack, node, remote):
     assert f":{port}" not in stack.log_path.read_text()
 
 
+@only_once
 def test_sigterm_ends_web_and_worker_cleanly(stack, node, remote):
     stack.start_worker()
     eventually(lambda: remote.ready()["chains"][0]["block_number"] is not None)
@@ -141,7 +142,7 @@ def test_sigterm_ends_web_and_worker_cleanly(stack, node, remote):
     assert [wait(PATIENCE_SECONDS) for wait in ending] == [0, 0]
 
 
-@on_sqlite
+@only_once
 def test_it_listens_where_it_was_told_to_alone(stack):
     with socket.create_connection(("127.0.0.1", stack.port)):
         pass
@@ -149,7 +150,7 @@ def test_it_listens_where_it_was_told_to_alone(stack):
         socket.create_connection(("127.0.0.2", stack.port))
 
 
-@on_sqlite
+@only_once
 @pytest.mark.parametrize("host", [None, "127.0.0.1", "0.0.0.0"])
 def test_a_port_in_use_is_told_without_a_traceback(stack, host):
     bind = ["--bind", f"{host}:{stack.port}"] if host else []
@@ -166,7 +167,7 @@ def test_a_port_in_use_is_told_without_a_traceback(stack, host):
     assert "Traceback" not in done.stderr
 
 
-@on_sqlite
+@only_once
 def test_a_port_that_another_one_is_bound_instead_of_may_be_in_use(stack):
     port = free_port()
     bind = ["--bind", f"127.0.0.1:{port}"]
@@ -214,6 +215,7 @@ def test_the_demo_sells_a_ticket_from_nothing(kind, request, starts_processes):
     assert max(map(len, done.stdout.splitlines())) < 600
 
 
+@only_once
 def test_a_chain_that_was_refused_is_taken_once_it_is_right(stack, node, remote):
     ticket = remote.ticket(capacity=None)
     with BadNode(node.url) as proxy:

@@ -17,7 +17,7 @@ from ticketing.services.notifications import feed, numbering
 
 pytestmark = pytest.mark.long
 
-WRITERS, TRANSACTIONS, EACH = 8, 25, 3
+WRITERS, TRANSACTIONS, EACH = 4, 25, 3
 FACT = NotificationType.INTENT_CONFIRMED
 
 
@@ -94,7 +94,7 @@ class Reader:
         assert len(self.seen) == len(rows)
 
 
-def test_a_reader_beside_8_writers_and_2_workers_misses_nothing(app, acme, database_url, start):
+def test_a_reader_beside_4_writers_and_2_workers_misses_nothing(app, acme, database_url, start):
     reader = Reader(acme)
     for _ in range(2):
         start(number_without_end, database_url)
@@ -115,7 +115,7 @@ def test_processes_that_are_killed_leave_no_gap_and_no_half_transaction(
     app, acme, database_url, start
 ):
     reader = Reader(acme)
-    for _ in range(6):
+    for _ in range(3):
         before = len(reader.seen)
         processes = [
             start(write_without_end, database_url, acme.id),

@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.support.databases import only_once
 from tests.support.factories import PRICE
 from tests.support.processes import new_tenant, variables_of
 from tests.support.relayer import held
@@ -93,6 +94,7 @@ def test_after_a_crash_while_it_settles_the_worker_pays_once(
     assert held(node, order.json["intent"]["address"]) == PRICE
 
 
+@only_once
 def test_facilitators_that_hang_stop_nobody_else(stack, remote, path, facilitator):
     """At most two requests of a process wait for them. All others go on."""
     facilitator.mode = "hang"
@@ -112,6 +114,7 @@ def test_facilitators_that_hang_stop_nobody_else(stack, remote, path, facilitato
     assert len(facilitator.asked) <= 4
 
 
+@only_once
 def test_forged_signatures_beside_a_node_that_hangs_stop_nobody_else(
     stack, remote, path, facilitator, bad_node
 ):
