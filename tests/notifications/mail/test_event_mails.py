@@ -14,6 +14,7 @@ from tests.support.mails import (
     change_intent,
     confirmed,
     html_of,
+    order_link,
     send,
     tell,
     text_of,
@@ -55,6 +56,59 @@ def test_a_moved_event_is_told_with_its_new_time_and_place(acme, server, ticket,
     for part in (text_of(mail), html_of(mail)):
         assert "Tuesday, 3 June 2031, 03:00 (Asia/Tokyo)" in part and "Side Hall" in part
     assert str(calendar_of(mail)["location"]) == "Side Hall"
+
+
+@pytest.mark.sql
+class TestOrdersOfStrangers:
+    """Each address gets one mail about an event. A stranger's order with it does not take it."""
+
+    @pytest.fixture
+    def stranger(self, acme, ticket):
+        """An order with the buyer's address that was made before, and is not paid."""
+        return acme.buyer(ticket, buyer=ADA)
+
+    @pytest.fixture
+    def paid_a_bit(self, acme, ticket):
+        """Another one that received the smallest amount."""
+        buyer = acme.buyer(ticket, buyer=ADA)
+        received(buyer)
+        return buyer
+
+    def test_a_canceled_event_is_told_of_the_order_that_was_paid(
+        self, acme, server, ticket, stranger, paid_a_bit, buyer
+    ):
+        for unpaid in (stranger, paid_a_bit):
+            change_intent(unpaid, status="canceled", ended_at=datetime.now(UTC))
+        change_intent(buyer, refund_due=10_000_000)
+        Event.update(status="canceled").execute()
+        data = {"event_id": ticket["event_id"], "status": "canceled", "refund": True}
+        tell(acme.id, ("event.canceled", data))
+        send(acme.app)
+        assert "You get back what you have paid" in text_of(server.only())
+        assert order_link(buyer) in text_of(server.only())
+
+    def test_a_moved_event_is_told_of_what_most_was_paid_for(
+        self, acme, server, ticket, stranger, paid_a_bit
+    ):
+        changed = {"event_id": ticket["event_id"], "status": "published", "changed": ["venue"]}
+        tell(acme.id, ("event.changed", changed))
+        send(acme.app)
+        assert order_link(paid_a_bit) in text_of(server.only())
+        paid = confirmed(acme, ticket)
+        tell(acme.id, ("event.changed", changed))
+        send(acme.app)
+        assert order_link(paid) in text_of(server.mails[-1])
+
+    def test_who_was_given_a_ticket_that_was_paid_gets_no_link_of_a_strangers_order(
+        self, acme, server, ticket, stranger
+    ):
+        admission = admissions_of(confirmed(acme, ticket, buyer={}))[0]
+        change(admission, transferred_at=datetime.now(UTC), holder_email=ADA["email"])
+        changed = {"event_id": ticket["event_id"], "status": "published", "changed": ["venue"]}
+        tell(acme.id, ("event.changed", changed))
+        send(acme.app)
+        assert order_link(stranger) not in text_of(server.only())
+        assert Mail.get().subject == admission.id
 
 
 @pytest.mark.parametrize("price", [0, PRICE])

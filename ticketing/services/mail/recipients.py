@@ -30,6 +30,9 @@ _ADDRESSES: dict[str, Field[Any]] = {
 }
 """Where the address of each kind of subject is."""
 
+_PAID = (PaymentIntent.amount > 0) & PaymentIntent.status.in_(SOLD)
+_PAID_IN_PART = PaymentIntent.amount_received > 0
+
 _CANCELING = timedelta(minutes=1)
 """The longest time between the cancelation of an order and the end of its transaction."""
 
@@ -110,9 +113,11 @@ def admins(tenant_id: str) -> list[str]:
 
 
 def of_moved_event(event_id: str) -> Iterator[Page]:
-    """Yield everybody whose order or ticket of an event is valid, some at a time.
+    """Yield everybody whose order or ticket of an event is valid, some at a time, some repeatedly.
 
-    First buyers, then guests and people to whom a ticket was transferred.
+    The first one with an address gets the mail of that address. So orders that were paid come
+    first, then tickets of guests and of people to whom one was transferred, then unpaid and free
+    orders: anybody can make these with anybody's address.
     """
     is_open = PaymentIntent.status.in_([*LIVE, *SOLD])
     is_valid = Admission.status != AdmissionStatus.VOID
@@ -133,8 +138,12 @@ def of_canceled_event(event_id: str, canceled_at: datetime) -> Iterator[Page]:
 
 def _of_event(event_id: str, of_intent: Expression, of_admission: Expression) -> Iterator[Page]:
     not_the_buyer = Admission.intent.is_null() | Admission.transferred_at.is_null(False)
-    yield from _pages(event_id, PaymentIntent.buyer_email, of_intent)
+    email = PaymentIntent.buyer_email
+    yield from _pages(event_id, email, of_intent & _PAID)
+    yield from _pages(event_id, email, of_intent & _PAID_IN_PART)
     yield from _pages(event_id, Admission.holder_email, of_admission & not_the_buyer)
+    # All: an order may have been paid since it was left out above.
+    yield from _pages(event_id, email, of_intent)
 
 
 def _pages(event_id: str, address: Field[Any], condition: Expression) -> Iterator[Page]:
