@@ -135,7 +135,7 @@ class Mailer:
             mail_queue.postpone(mail, until)
             log.info("mail %s (%s) waits: strangers caused enough today", mail.id, mail.kind)
             return None
-        if self._waits_for_tenant(mail):
+        if self._waits_for_tenant(mail, by_stranger=budget is not None):
             return None
         try:
             message = texts.write(mail, recipient, smtp, self._config)
@@ -155,13 +155,14 @@ class Mailer:
         digest = recipients.digest(secret_key, address)
         return _Letter(mail, recipient, digest, budget, message)
 
-    def _waits_for_tenant(self, mail: Mail) -> bool:
+    def _waits_for_tenant(self, mail: Mail, *, by_stranger: bool) -> bool:
         """Let a mail wait if its tenant has used its daily bound, unless the order was paid."""
         if mail.tenant_id not in self._today:
             self._today[mail.tenant_id] = daily_bound.today(mail.tenant_id, self._config)
         today = self._today[mail.tenant_id]
-        order = budgets.order_of(mail) if today.is_reached else None
-        if not today.is_reached or (order is not None and budgets.is_paid(order)):
+        is_reached = today.is_reached if by_stranger else today.is_reached_by_tenant
+        order = budgets.order_of(mail) if is_reached else None
+        if not is_reached or (order is not None and budgets.is_paid(order)):
             return False
         mail_queue.postpone(mail, today.free_at)
         log.info("mail %s (%s) waits: its tenant had enough today", mail.id, mail.kind)
@@ -172,7 +173,7 @@ class Mailer:
         counted = {} if letter.budget is None else asdict(letter.budget)
         if not mail_queue.claim(mail, letter.digest, **counted):
             return
-        self._today[mail.tenant_id].tried += 1
+        self._today[mail.tenant_id].add(by_stranger=letter.budget is not None)
         try:
             connection.send(letter.recipient, letter.message)
         except Refused as refusal:

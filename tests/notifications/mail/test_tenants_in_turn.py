@@ -4,10 +4,11 @@ import re
 
 import pytest
 
-from tests.support.admissions import FREE, invite
+from tests.support.admissions import FREE, given, invite
 from tests.support.console import PASSWORD
 from tests.support.factories import new_organizer
 from tests.support.mails import PUBLIC_URL, confirm, confirmed, send, tell
+from tests.support.members import invite as invite_member
 from ticketing import ids
 from ticketing.constants import Role
 from ticketing.models.notifications import Mail
@@ -96,6 +97,23 @@ class TestDailyBound:
         assert server.recipients[5:] == ["bob@example.org"]
         assert Mail.select().where(Mail.status == "waiting").count() == 3
 
+    def test_strangers_use_it_up_for_themselves_only(self, acme, server):
+        free = acme.ticket(**FREE, capacity=None)
+        for number in range(7):
+            given(acme, free, buyer={"email": f"stranger{number}@example.org"})
+        numbering.number_all()
+        send(acme.app)
+        assert len(server.mails) == 5
+        assert shown(acme).endswith(
+            "5 of at most 5. Offers and tickets of free orders wait. After 48 hours they are not"
+            " sent."
+        )
+        invite_member(acme, "grace@example.org")
+        guests(acme, 6)
+        send(acme.app)
+        assert len(server.mails) == 10 and "grace@example.org" in server.recipients
+        assert "The others wait, but for those about paid orders." in shown(acme)
+
     def test_the_console_shows_it(self, acme, server):
         guests(acme, 4)
         send(acme.app)
@@ -114,7 +132,7 @@ def shown(organizer):
     session = sessions.begin(member, None, None, keyring)
     client.set_cookie("__Host-session", session, domain="tickets.example.org")
     page = client.get("/console", base_url=PUBLIC_URL).text
-    (text,) = re.findall(r'<p class="hint">(Mails in .*?)</p>', page, re.DOTALL)
+    (text,) = re.findall(r'<p class="small">(Mails in .*?)</p>', page, re.DOTALL)
     return " ".join(text.split())
 
 

@@ -1,7 +1,8 @@
 """A tenant's daily bound of mails: how many it has used in the last 24 hours, and how many it has.
 
 It keeps a stolen key from sending mail to the world from the operator's domain. A mail about an
-order that was paid is counted, and never waits.
+order that was paid is counted, and never waits. What strangers cause is counted, too, but only
+their own mails wait for it: they cannot keep invitations and mails about events back.
 """
 
 from __future__ import annotations
@@ -34,25 +35,37 @@ _instant: Callable[[Any], Any] = UtcDateTimeField().python_value
 class Today:
     """The mails of a tenant that were tried in the last 24 hours. `most`: None for no bound.
 
-    `free_at` is when the next one may go, if the bound is reached.
+    `by_strangers` are those of them that strangers caused. `free_at` is when the next one may go,
+    if the bound is reached.
     """
 
     tried: int
+    by_strangers: int
     most: int | None
     free_at: datetime
 
     @property
     def is_reached(self) -> bool:
-        """Whether the other mails wait."""
+        """Whether what strangers cause waits."""
         return self.most is not None and self.tried >= self.most
+
+    @property
+    def is_reached_by_tenant(self) -> bool:
+        """Whether the others wait, too."""
+        return self.most is not None and self.tried - self.by_strangers >= self.most
+
+    def add(self, *, by_stranger: bool) -> None:
+        """Count a mail that is tried now."""
+        self.tried += 1
+        self.by_strangers += by_stranger
 
 
 def today(tenant_id: str, config: Config) -> Today:
     """Return what a tenant has used of its bound, from the database."""
     now = clock.now()
-    ((tried, first),) = _tried.tuples(tenant_id=tenant_id, since=now - _DAY)
+    ((tried, by_strangers, first),) = _tried.tuples(tenant_id=tenant_id, since=now - _DAY)
     free_at = max((_instant(first) or now) + _DAY, now + _SHORTEST_WAIT)
-    return Today(tried, _most(tenant_id, config), free_at)
+    return Today(tried, by_strangers, _most(tenant_id, config), free_at)
 
 
 def _most(tenant_id: str, config: Config) -> int | None:
@@ -65,7 +78,8 @@ def _most(tenant_id: str, config: Config) -> int | None:
 
 @Prepared
 def _tried(tenant_id: Any, since: Any) -> ModelSelect[Mail]:
-    return Mail.select(fn.COUNT(Mail.ended_at), fn.MIN(Mail.ended_at)).where(
+    counts = (fn.COUNT(Mail.ended_at), fn.COUNT(Mail.mailbox), fn.MIN(Mail.ended_at))
+    return Mail.select(*counts).where(
         Mail.tenant == tenant_id, Mail.ended_at > since, Mail.attempts > literal(0)
     )
 
