@@ -14,7 +14,7 @@ from datetime import datetime
 from ticketing.constants import LATE_PAYMENT, LIVE, Publication
 from ticketing.db.connection import locked
 from ticketing.models.payment_intents import Payment, PaymentIntent
-from ticketing.models.ticket_types import TicketType
+from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.services.orders import stock
 
 
@@ -25,7 +25,8 @@ def take_seats(intent: PaymentIntent, transfer: Payment) -> bool:
     """
     if intent.status in LIVE:
         # It was honoured before, and holds its seats for the grace time. To hold them again would
-        # count them twice.
+        # count them twice. The event's stock is locked first, as everywhere: it may change next.
+        list(locked(EventStock.select().where(EventStock.event == intent.event_id)))
         ticket_type = locked(
             TicketType.select().where(TicketType.id == intent.ticket_type_id)
         ).get()

@@ -3,6 +3,7 @@
 `settle` computes an order's amounts, status and flags from its payments, under a lock. The worker,
 purchase and cancel all use it. To settle again changes nothing. The order of locks is fixed: the
 event, the chain, intents by id, admissions, the event's stock, ticket types, wallets, tenants.
+Of several events, the stock and ticket types of one are locked before those of the next, by id.
 """
 
 import logging
@@ -317,12 +318,19 @@ def _write_changes(intent: PaymentIntent, columns: dict[str, Any]) -> None:
 
 
 def lock(intent_ids: Iterable[str]) -> Sequence[PaymentIntent]:
-    """Lock intents in the order of their ids, until the transaction ends."""
+    """Lock intents in the order of their ids, until the transaction ends. See `lock_where`."""
     return lock_where(PaymentIntent.id.in_(list(intent_ids)))
 
 
 def lock_where(condition: Expression) -> Sequence[PaymentIntent]:
     """Lock the intents that meet a condition, in the order of their ids.
+
+    They are returned in the order of their events, then of their ticket types. Whatever settles
+    them in this order locks the stock in one order: without that, the workers of two chains
+    deadlock.
+
+    Example: each of two chains has an order of the types A and B, and all four expire. If one
+    worker releases A first and the other one B, each then waits for the other.
 
     `capped_event` is read with them. It stays as it is until the transaction ends, because a lock
     of the event or of the chain was taken before.
@@ -330,7 +338,8 @@ def lock_where(condition: Expression) -> Sequence[PaymentIntent]:
     of_event = EventStock.select(EventStock.event).where(EventStock.event == PaymentIntent.event)
     columns = (PaymentIntent, of_event.alias("capped_event"))
     query = PaymentIntent.select(*columns).where(condition)
-    return list(locked(query.order_by(PaymentIntent.id)))
+    rows = locked(query.order_by(PaymentIntent.id))
+    return sorted(rows, key=lambda intent: (intent.event_id, intent.ticket_type_id))
 
 
 def lock_chain(chain_id: int, *, shared: bool = False) -> ChainState | None:

@@ -1,0 +1,73 @@
+"""Workers of two chains change the stock of the same ticket types, and do not deadlock."""
+
+import contextlib
+import threading
+from datetime import timedelta
+
+import pytest
+
+from tests.support.factories import CHAIN
+from tests.support.races import at_once
+from ticketing import clock
+from ticketing.models.chains import ChainState
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.ticket_types import TicketType
+from ticketing.services.orders import stock
+from ticketing.services.payments import reconciliation, settlement
+
+OTHER_CHAIN = 8453
+TOKEN = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
+MEET_SECONDS = 1
+"""How long the first release of each worker waits for the other one."""
+
+
+@pytest.fixture
+def met_after_first_release(monkeypatch):
+    """Each worker waits after its first release, until both have done one or time is up.
+
+    Only workers that begin with different ticket types meet. On SQLite they never do: one
+    transaction writes at a time.
+    """
+    meeting, own, release = threading.Barrier(2), threading.local(), stock.release
+
+    def release_and_meet(*arguments):
+        release(*arguments)
+        if not hasattr(own, "has_met"):
+            own.has_met = True
+            with contextlib.suppress(threading.BrokenBarrierError):
+                meeting.wait(MEET_SECONDS)
+
+    monkeypatch.setattr(stock, "release", release_and_meet)
+
+
+def past_all_holds(chain_id):
+    """Move the cursor of a chain to a block after the end of all holds."""
+    in_a_day = clock.now() + timedelta(days=1)
+    ChainState.create(
+        chain_id=chain_id,
+        token_address=TOKEN,
+        decimals=6,
+        block_number=1,
+        block_hash="0x01",
+        block_time=in_a_day,
+    )
+
+
+@pytest.mark.parametrize("capacity", [None, 100])
+def test_expiries_of_two_chains_lock_ticket_types_in_one_order(
+    acme, met_after_first_release, capacity
+):
+    one, two = (acme.ticket(acme.event(capacity=capacity)) for _ in range(2))
+    here = [acme.buyer(each).intent["id"] for each in (one, two)]
+    there = [acme.buyer(each).intent["id"] for each in (two, one)]
+    on_other = PaymentIntent.id.in_(there)
+    PaymentIntent.update(chain_id=OTHER_CHAIN).where(on_other).execute()
+    for chain_id in (CHAIN, OTHER_CHAIN):
+        past_all_holds(chain_id)
+    moved = at_once(
+        lambda: settlement.settle_again(CHAIN, here),
+        lambda: settlement.settle_again(OTHER_CHAIN, there),
+    )
+    assert moved == [2, 2]
+    assert {each.held for each in TicketType.select()} == {0}
+    assert reconciliation.reconcile(None) == []
