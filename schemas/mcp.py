@@ -6,16 +6,17 @@ from schemas.admissions import AdmissionListQuery
 from schemas.base import (
     BaseSchema,
     Bool,
+    Int,
     PageQuery,
     Text,
     an_email,
     documented,
     one_of,
 )
-from schemas.checks import UUID, VISIBLE, Length
+from schemas.checks import UUID, VISIBLE, Length, Range
 from schemas.intents import PreflightSchema
 from schemas.scans import MAX_QR
-from ticketing.constants import CURRENCY, MICRO_UNIT_DECIMALS, RefundStatus
+from ticketing.constants import CURRENCY, MAX_SAFE_INTEGER, MICRO_UNIT_DECIMALS, RefundStatus
 
 _ID = "01hq3v5m8r2t6w9y1a4c7e0g3j"
 MIN_KEY, MAX_KEY = 32, 255
@@ -118,6 +119,10 @@ class OwedRefundsSchema(TenantSchema, PageQuery):
     """Which refunds to list."""
 
     status = one_of(RefundStatus, load_default=RefundStatus.DUE)
+    min_amount = Int(
+        validate=Range(1, MAX_SAFE_INTEGER),
+        metadata=documented(10_000, "Leave out refunds of less, in micro-units."),
+    )
 
 
 class CheckInSchema(GetEventSchema):

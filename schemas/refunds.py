@@ -10,6 +10,7 @@ from schemas.base import (
     Instant,
     Int,
     PageQuery,
+    QueryInt,
     Text,
     an_id,
     documented,
@@ -68,6 +69,13 @@ class RefundListQuery(PageQuery):
     """Filters of the list of refunds."""
 
     status = one_of(RefundStatus, load_default=RefundStatus.DUE, allow_none=False)
+    min_amount = QueryInt(
+        validate=Range(1, MAX_SAFE_INTEGER),
+        metadata={
+            "description": "Leave out refunds of which less, in micro-units, is due (or was waived"
+            " or paid back, with that `status`)."
+        },
+    )
 
 
 class RefundSettleSchema(BaseSchema):

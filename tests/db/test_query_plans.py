@@ -131,6 +131,7 @@ class Drive(AgentsDrive, AfterSaleDrive):
             if "{event_id}" in path:
                 api, here = self.fair, path.format(tenant="fair", event_id=self.crowded.id)
             known = {"event_id": [self.hit.id], "q": ["night"]}
+            known |= {"min_amount": ["1"]}
             known |= {"actor": ["cli"], "subject": [self.key.id], "redeemed": ["true", "false"]}
             filters = {
                 name: [None, *(schema.get("enum") or known[name])]

@@ -7,6 +7,7 @@ from flask.cli import AppGroup
 
 from ticketing.cli import csv_file
 from ticketing.cli.base import command, config
+from ticketing.constants import MAX_SAFE_INTEGER
 from ticketing.services.access import tenants
 from ticketing.services.payments import refund_export
 
@@ -16,8 +17,14 @@ group = AppGroup("refunds", help="Export the refunds that are due.")
 @group.command("export")
 @click.argument("tenant")
 @csv_file.output_option
+@click.option(
+    "--min-amount",
+    type=click.IntRange(1, MAX_SAFE_INTEGER),
+    default=1,
+    help="Leave out refunds of less, in micro-units.",
+)
 @command
-def export(tenant: str, output: Path) -> None:
+def export(tenant: str, output: Path, min_amount: int) -> None:
     """Write the refunds that TENANT (slug or id) owes as CSV, for tools.sweep --refunds.
 
     Balance and amount are in atomic units of the token. The address is the order's payment
@@ -29,5 +36,5 @@ def export(tenant: str, output: Path) -> None:
 
     The file is written at the end: it is complete, or there is none.
     """
-    found = refund_export.due(tenants.find(tenant).id, config().chains)
+    found = refund_export.due(tenants.find(tenant).id, config().chains, min_amount)
     csv_file.write(refund_export.ExportedRefund, found, output, "refunds")

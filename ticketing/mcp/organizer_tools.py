@@ -55,7 +55,8 @@ def owed_refunds(arguments: Arguments) -> Result:
     The service never sends money. The organizer does, with a wallet of their own.
     """
     page = page_request(arguments)
-    return _dumped(_REFUNDS, refunds.list_page(caller().tenant_id, page, arguments["status"]))
+    status, least = arguments["status"], arguments.get("min_amount")
+    return _dumped(_REFUNDS, refunds.list_page(caller().tenant_id, page, status, least))
 
 
 def _dumped(schema: Any, found: Any) -> Result:

@@ -59,7 +59,7 @@ def chosen(name: str) -> list[str]:
 
 def _value(field: fields.Field[Any] | None, text: str, zone: str, *, is_amount: bool) -> Any:
     if is_amount:
-        return _micro_units(text)
+        return micro_units(text)
     if isinstance(field, Int) and _INTEGER.fullmatch(text):
         return int(text)
     if isinstance(field, Instant):
@@ -67,7 +67,8 @@ def _value(field: fields.Field[Any] | None, text: str, zone: str, *, is_amount: 
     return text or (None if field is not None and field.allow_none else "")
 
 
-def _micro_units(text: str) -> int | str:
+def micro_units(text: str) -> int | str:
+    """Return the amount of a typed decimal number, in micro-units. Other text stays as it is."""
     match = _AMOUNT.fullmatch(text)
     if match is None:
         return text

@@ -54,7 +54,7 @@ class AfterSaleDrive(CatalogDrive):
                 "attendees",
                 {**anything, "status": AdmissionStatus, "used": ("yes", "no"), "q": ("night",)},
             ),
-            ("refunds", {"status": RefundStatus}),
+            ("refunds", {"status": RefundStatus, "min": ("0.000001",)}),
             ("people", {}),
             ("keys", {"status": KeyStatus}),
             ("webhooks", {}),

@@ -79,6 +79,10 @@ ALLOWED = {
         r"((pages_console_)?refunds\.list_refunds|mcp\.answer_message)"
         r" searches intents_to_refund, then looks at .*refund_pending"
     ),
+    "Few orders have a refund that was waived or paid: those of at least an amount are searched.": (
+        r"((pages_console_)?refunds\.list_refunds|mcp\.answer_message)"
+        r" searches intents_(waived|refunded), then looks at .*"
+    ),
     "What one credential did to one subject, of all that it did or of all that was done to it.": (
         rf"{_LOG} searches trail_(actor|subject)_id,"
         r" then looks at (actor|subject)"

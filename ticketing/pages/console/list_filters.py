@@ -7,7 +7,8 @@ from urllib.parse import urlencode
 
 from flask import request
 
-from ticketing.constants import DEFAULT_PAGE
+from ticketing.constants import DEFAULT_PAGE, MAX_SAFE_INTEGER
+from ticketing.pages import typed_forms
 from ticketing.services.pagination import Page, PageRequest
 from ticketing.web.context import config
 
@@ -20,6 +21,12 @@ Choice = TypeVar("Choice", bound=StrEnum)
 def text(name: str) -> str | None:
     """Return what was typed into a filter. None if it is empty."""
     return request.args.get(name, "").replace("\0", "").strip()[:_MOST] or None
+
+
+def amount(name: str) -> int | None:
+    """Return a typed amount of 1 or more, in micro-units. None for everything else."""
+    typed = typed_forms.micro_units(text(name) or "")
+    return typed if isinstance(typed, int) and 0 < typed <= MAX_SAFE_INTEGER else None
 
 
 def choice(name: str, choices: type[Choice]) -> Choice | None:

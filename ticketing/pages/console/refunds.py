@@ -3,6 +3,7 @@
 from werkzeug import Response
 
 from schemas.refunds import RefundSettleSchema, RefundWaiveSchema
+from ticketing import formats
 from ticketing.constants import RefundStatus, Role
 from ticketing.pages import forms, typed_forms
 from ticketing.pages.console import list_filters, words
@@ -27,14 +28,19 @@ blp = ConsoleBlueprint("refunds", __name__, reads=Role.READ, writes=Role.ADMIN)
 def list_refunds() -> str:
     """List the refunds that are due, or those that were paid or waived. The oldest first."""
     status = list_filters.choice("status", RefundStatus) or RefundStatus.DUE
-    found = refunds.list_page(caller().tenant_id, list_filters.page_request(), status)
+    least = list_filters.amount("min")
+    found = refunds.list_page(caller().tenant_id, list_filters.page_request(), status, least)
     titles.add_to([each.intent for each in found.data])
     return page(
         "refunds.html",
         "refunds",
         refunds=found.data,
         status=status,
-        next_page=list_filters.next_page(found, {"status": status}),
+        least=None if least is None else formats.number(least),
+        next_page=list_filters.next_page(
+            found,
+            {"status": status, "min": None if least is None else formats.number(least)},
+        ),
         words=words,
     )
 

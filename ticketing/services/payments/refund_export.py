@@ -46,14 +46,18 @@ class ExportedRefund:
     send: Send
 
 
-def due(tenant_id: str, enabled: Mapping[int, Chain]) -> Iterator[ExportedRefund]:
+def due(
+    tenant_id: str, enabled: Mapping[int, Chain], min_amount: int = 1
+) -> Iterator[ExportedRefund]:
     """Yield the refunds that a tenant owes, ordered by intent id. Reads page by page.
+
+    Refunds of less than `min_amount` micro-units are left out.
 
     Pending refunds are left out. What an old order is owed below one atomic unit cannot be sent.
     ChainUnavailable if an enabled chain cannot be read.
     """
     after = ""
-    while page := _page(tenant_id, after):
+    while page := _page(tenant_id, after, min_amount):
         balances = wallet_export.balances_of(page, enabled)
         refund_counts = _settled_refunds(page)
         for intent in page:
@@ -75,8 +79,9 @@ def due(tenant_id: str, enabled: Mapping[int, Chain]) -> Iterator[ExportedRefund
         after = page[-1].id
 
 
-def _page(tenant_id: str, after: str) -> list[PaymentIntent]:
-    due_after = intents.few_of_tenant(tenant_id).where(TO_REFUND, PaymentIntent.id > after)
+def _page(tenant_id: str, after: str, min_amount: int) -> list[PaymentIntent]:
+    is_enough = TO_REFUND & (PaymentIntent.refund_due - PaymentIntent.refund_pending >= min_amount)
+    due_after = intents.few_of_tenant(tenant_id).where(is_enough, PaymentIntent.id > after)
     return list(due_after.order_by(PaymentIntent.id).limit(PAGE))
 
 

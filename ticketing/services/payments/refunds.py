@@ -32,6 +32,12 @@ _LISTED = {
     RefundStatus.SETTLED: REFUNDED,
 }
 
+_AMOUNTS = {
+    RefundStatus.DUE: PaymentIntent.refund_due - PaymentIntent.refund_pending,
+    RefundStatus.WAIVED: PaymentIntent.waived,
+    RefundStatus.SETTLED: PaymentIntent.refunded,
+}
+
 
 @dataclass(frozen=True)
 class Payer:
@@ -61,10 +67,19 @@ class RefundOwed:
         return RefundStatus.WAIVED if self.intent.waived else RefundStatus.SETTLED
 
 
-def list_page(tenant_id: str, page: PageRequest, status: RefundStatus) -> Page[RefundOwed]:
-    """Return a page of a tenant's refunds with a status, in the order of their intents."""
+def list_page(
+    tenant_id: str, page: PageRequest, status: RefundStatus, min_amount: int | None = None
+) -> Page[RefundOwed]:
+    """Return a page of a tenant's refunds with a status, in the order of their intents.
+
+    `min_amount` leaves out those of which less, in micro-units, is due, was waived or was paid
+    back: what `status` says. Strangers can make many refunds of a tiny amount.
+    """
     query = intents.few_of_tenant(tenant_id).where(_LISTED[status])
     scope = f"refunds {tenant_id} {status}"
+    if min_amount is not None:
+        query = query.where(_AMOUNTS[status] >= min_amount)
+        scope += f" {min_amount}"
     intent_page = paginate(query, [PaymentIntent.id], page, scope=scope)
     payers = _payers_of(intent_page.data)
     owed = [RefundOwed(intent, payers[intent.id]) for intent in intent_page.data]

@@ -1,0 +1,81 @@
+"""Strangers can make many refunds of a tiny amount: the lists and the export leave them out."""
+
+import csv
+
+import pytest
+
+from tests.support.console import sign_in
+from tests.support.factories import cli
+from tests.support.mcp import call
+from ticketing.models.payment_intents import PaymentIntent
+
+DUST, SURPLUS, PENDING = 1, 990_000, 50_000
+
+
+@pytest.fixture
+def buyers(acme):
+    """The buyers of four orders: two are owed dust, the last two are owed more."""
+    ticket = acme.ticket(capacity=None)
+    found = [acme.buyer(ticket) for _ in range(4)]
+    for buyer, due in zip(found, (DUST, DUST, SURPLUS, SURPLUS + 1), strict=True):
+        # Part of the money is not final: it does not count.
+        owed = {"refund_due": due + PENDING, "refund_pending": PENDING}
+        PaymentIntent.update(owed).where(PaymentIntent.id == buyer.intent["id"]).execute()
+    return found
+
+
+def ids(buyers):
+    return [buyer.intent["id"] for buyer in buyers]
+
+
+def page(acme, **query):
+    answer = acme.api("read").get(f"{acme.path}/refunds", query_string=query)
+    assert answer.status_code == 200, answer.json
+    return [each["intent_id"] for each in answer.json["data"]], answer.json["next_cursor"]
+
+
+@pytest.mark.parametrize(
+    ("least", "left_out"), [(None, 0), (DUST, 0), (DUST + 1, 2), (SURPLUS, 2), (SURPLUS + 1, 3)]
+)
+def test_refunds_of_less_are_left_out(acme, buyers, least, left_out):
+    query = {} if least is None else {"min_amount": least}
+    assert page(acme, **query) == (ids(buyers)[left_out:], None)
+
+
+def test_the_pages_of_a_filtered_list_follow_each_other(acme, buyers):
+    first, cursor = page(acme, min_amount=SURPLUS, limit=1)
+    assert page(acme, min_amount=SURPLUS, limit=1, cursor=cursor) == (ids(buyers)[3:], None)
+    assert first == ids(buyers)[2:3]
+    other = {"min_amount": DUST, "cursor": cursor}
+    refused = acme.api().get(f"{acme.path}/refunds", query_string=other)
+    assert refused.status_code == 422
+
+
+@pytest.mark.parametrize("least", ["0", "-1", "0.5", "", "9" * 17])
+def test_an_amount_that_is_none_is_refused(acme, least):
+    answer = acme.api().get(f"{acme.path}/refunds", query_string={"min_amount": least})
+    assert answer.status_code == 422
+
+
+@pytest.mark.parametrize(("status", "column"), [("waived", "waived"), ("settled", "refunded")])
+def test_of_refunds_that_ended_the_amount_that_ended_them_counts(acme, buyers, status, column):
+    for number, buyer in enumerate(buyers):
+        ended = {"refund_due": 0, "refund_pending": 0, column: number + 1}
+        PaymentIntent.update(ended).where(PaymentIntent.id == buyer.intent["id"]).execute()
+    assert page(acme, status=status, min_amount=3) == (ids(buyers)[2:], None)
+
+
+def test_agents_the_console_and_the_export_leave_them_out(acme, node, buyers, tmp_path):
+    answer = call(acme.api("read"), "owed_refunds", tenant="acme", min_amount=SURPLUS)
+    assert [each["intent_id"] for each in answer["data"]] == ids(buyers)[2:]
+    console = sign_in(acme)
+    shown = console.get("/console/refunds?min=0.99").text
+    assert [each for each in ids(buyers) if each in shown] == ids(buyers)[2:]
+    assert 'value="0.99"' in shown
+    assert ids(buyers)[0] in console.get("/console/refunds?min=a+lot").text
+    assert "None of that amount" in console.get("/console/refunds?min=5").text
+    path = tmp_path / "due.csv"
+    options = ("--output", str(path), "--min-amount", str(SURPLUS))
+    cli(acme.app, "refunds", "export", "acme", *options)
+    with path.open(newline="") as file:
+        assert [each["intent_id"] for each in csv.DictReader(file)] == ids(buyers)[2:]
