@@ -1,4 +1,4 @@
-"""Parse the responses of an Ethereum node. RpcError for everything unexpected."""
+"""Parse the responses of an Ethereum node. RpcInvalid for everything unexpected."""
 
 import re
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ticketing.chain import abi, address
-from ticketing.chain.errors import RpcError
+from ticketing.chain.errors import RpcInvalid
 from ticketing.chain.keccak import keccak256
 
 TRANSFER_TOPIC = "0x" + keccak256(b"Transfer(address,address,uint256)").hex()
@@ -87,7 +87,7 @@ class Log:
 def parse_logs(answer: Any) -> list[Log]:
     """Parse a list of Transfer logs. Logs that the node marks as removed are left out."""
     if not isinstance(answer, list):
-        raise RpcError("the node's list of logs is not a list")
+        raise RpcInvalid("the node's list of logs is not a list")
     return [_parse_log(raw) for raw in answer if _field(raw, "removed", default=False) is not True]
 
 
@@ -97,7 +97,7 @@ def parse_receipt(receipt: Any, token_address: str) -> list[Log]:
         return []
     raw_logs = _field(receipt, "logs")
     if not isinstance(raw_logs, list):
-        raise RpcError("the node's list of logs is not a list")
+        raise RpcInvalid("the node's list of logs is not a list")
     return [_parse_log(raw) for raw in raw_logs if _is_transfer_of(raw, token_address)]
 
 
@@ -114,10 +114,10 @@ def _is_transfer_of(raw: Any, token_address: str) -> bool:
 def _parse_log(raw: Any) -> Log:
     topics = _field(raw, "topics")
     if not isinstance(topics, list) or len(topics) != 3 or topics[0] != TRANSFER_TOPIC:
-        raise RpcError("the node sent a log that is not a Transfer")
+        raise RpcInvalid("the node sent a log that is not a Transfer")
     token_address = _field(raw, "address")
     if not isinstance(token_address, str):
-        raise RpcError("the node sent a log without an address")
+        raise RpcInvalid("the node sent a log without an address")
     return Log(
         token_address=token_address.lower(),
         tx_hash=_parse_hash(_field(raw, "transactionHash")),
@@ -141,17 +141,17 @@ def parse_block(raw: Any) -> Block:
 
 def _field(raw: Any, name: str, **default: Any) -> Any:
     if not isinstance(raw, dict) or (name not in raw and not default):
-        raise RpcError(f"the node's response has no '{name}'")
+        raise RpcInvalid(f"the node's response has no '{name}'")
     return raw.get(name, default.get("default"))
 
 
 def parse_quantity(raw: Any, most: int = _MOST) -> int:
     """Parse a hex number, at most `most`."""
     if not isinstance(raw, str) or not _QUANTITY.fullmatch(raw):
-        raise RpcError("the node sent an invalid quantity")
+        raise RpcInvalid("the node sent an invalid quantity")
     number = int(raw, 16)
     if number > most:
-        raise RpcError("the node sent a quantity that is too large")
+        raise RpcInvalid("the node sent a quantity that is too large")
     return number
 
 
@@ -159,14 +159,14 @@ def parse_decimals(raw: Any) -> int:
     """Parse a token's decimals."""
     decimals = parse_word(raw)
     if decimals > _MOST_DECIMALS:
-        raise RpcError("the token's decimals are too large")
+        raise RpcInvalid("the token's decimals are too large")
     return decimals
 
 
 def parse_word(raw: Any) -> int:
     """Parse a 32-byte word as a number."""
     if not isinstance(raw, str) or not _WORD.fullmatch(raw):
-        raise RpcError("the node sent an invalid 32-byte word")
+        raise RpcInvalid("the node sent an invalid 32-byte word")
     return int(raw, 16)
 
 
@@ -177,14 +177,14 @@ def _parse_hash(raw: Any) -> str:
 def _parse_topic_address(raw: Any) -> str:
     word = parse_word(raw)
     if word >> 160:
-        raise RpcError("the node sent an invalid address")
+        raise RpcInvalid("the node sent an invalid address")
     return f"0x{word:040x}"
 
 
 def is_contract(code: Any) -> bool:
     """Return whether the result of eth_getCode is the code of a contract."""
     if not isinstance(code, str) or not code.startswith(NOTHING):
-        raise RpcError("the node sent invalid code")
+        raise RpcInvalid("the node sent invalid code")
     return code != NOTHING
 
 
@@ -197,5 +197,5 @@ def parse_string(raw: Any) -> str:
             data = data[64 : 64 + length]
         text = data.rstrip(b"\0").decode()
     except (AttributeError, ValueError):
-        raise RpcError("the node sent an invalid string") from None
+        raise RpcInvalid("the node sent an invalid string") from None
     return "".join(filter(str.isprintable, text[:_LONGEST_SYMBOL]))

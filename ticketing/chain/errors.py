@@ -2,6 +2,7 @@
 
     RpcError                    the node has no valid response
     ├── RpcRefused              the node returned a JSON-RPC error
+    ├── RpcInvalid              the node's response has a value that cannot be right
     ├── RpcLimited              the node's rate limit is reached: no requests for a while
     ├── RpcSilent               the node does not respond: no requests for some seconds
     └── ChainMoved              the chain changed, or the node lagged, during a read
@@ -17,6 +18,10 @@ class RpcError(Exception):
 
 class RpcRefused(RpcError):
     """The node returned a JSON-RPC error."""
+
+
+class RpcInvalid(RpcError):
+    """The node's response has a value that cannot be right, for example a log without a block."""
 
 
 class RpcLimited(RpcError):

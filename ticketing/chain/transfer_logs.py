@@ -8,7 +8,14 @@ from ticketing.chain import abi
 from ticketing.chain.answers import TRANSFER_TOPIC, Block, Log, Transfer, parse_logs
 from ticketing.chain.block_headers import blocks_of, header_call, read_block, read_header
 from ticketing.chain.endpoint import Call
-from ticketing.chain.errors import ChainMoved, NotLinked, RpcError, RpcLimited, RpcSilent
+from ticketing.chain.errors import (
+    ChainMoved,
+    NotLinked,
+    RpcError,
+    RpcInvalid,
+    RpcLimited,
+    RpcSilent,
+)
 from ticketing.chain.rpc import RpcClient
 
 ADDRESSES_PER_FILTER = 1000
@@ -158,6 +165,8 @@ class TransferReader:
     ) -> tuple[list[Transfer], Collection[str]]:
         """Return the transfers in one block, and the addresses whose logs the node refused.
 
+        A response with a log that cannot be right is no refusal: the error is raised.
+
         The division is kept for the next call, because after silence the node gets no requests.
 
         Example: 4 addresses are refused. The first 2 are accepted, 3 and 4 are refused; 3 alone is
@@ -167,7 +176,7 @@ class TransferReader:
         if split is None:
             try:
                 return self._range(token_address, addresses, block.number, block, after), []
-            except (ChainMoved, RpcLimited):
+            except (ChainMoved, RpcInvalid, RpcLimited):
                 raise
             except RpcError as error:
                 split = self._new_split(block)
@@ -186,7 +195,7 @@ class TransferReader:
             piece = pieces.pop(0)
             try:
                 transfers += self._range(token_address, piece, block.number, block, after)
-            except (ChainMoved, RpcLimited):
+            except (ChainMoved, RpcInvalid, RpcLimited):
                 raise
             except RpcError as error:
                 split.refused(piece)
@@ -267,7 +276,7 @@ def _check_asked_for(
             and log.recipient in recipients
             and first <= log.block_number <= last.number
         ):
-            raise RpcError("the node sent a log that was not requested")
+            raise RpcInvalid("the node sent a log that was not requested")
 
 
 def _topic(recipient: str) -> str:
