@@ -46,7 +46,7 @@ VALUES = {
     "doors_open_at": "2031-06-01T08:03:00Z",
     "transfers_end_at": "2031-06-01T07:04:00Z",
     "online_join_url": "https://meet.example.org/the-link-to-join",
-    "capacity": 4321,
+    "capacity": 987_654_321,
 }
 """Values that can be recognized. Each other field is a text that has its name."""
 
