@@ -179,7 +179,14 @@ QUERIES = {
         "flag": option("underpaid", "overpaid", "paid_late", "duplicate", "reorged"),
         "q": (["x", "x" * 254], ["", "x" * 255, "a\0b"]),
     },
-    "/refunds": {**PAGE, "status": option("due", "waived", "settled")},
+    "/refunds": {
+        **PAGE,
+        "status": option("due", "waived", "settled"),
+        "min_amount": (
+            ["1", "9007199254740991"],
+            ["0", "-1", "9007199254740992", "x", "", "1.0", "1e1", "+1", " 1", "٣", "9" * 400],
+        ),
+    },
     "/notifications": {
         "limit": PAGE["limit"],
         "after": (["0"], ["-1", "9007199254740992", "x", "", "1.0", "٣"]),
