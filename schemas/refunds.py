@@ -1,6 +1,6 @@
 """Schemas of refunds. Amounts are micro-units."""
 
-from marshmallow import fields
+from marshmallow import fields, validate
 
 from schemas.base import (
     EXAMPLE_PAYER,
@@ -18,6 +18,8 @@ from schemas.base import (
 )
 from schemas.checks import ADDRESS, NOT_BLANK, TX_HASH, Length, Range
 from ticketing.constants import CURRENCY, MAX_SAFE_INTEGER, RefundStatus
+
+SORTS = ("created_at", "-amount")
 
 
 class PayerSchema(BaseSchema):
@@ -66,7 +68,7 @@ class RefundSchema(BaseSchema):
 
 
 class RefundListQuery(PageQuery):
-    """Filters of the list of refunds."""
+    """Filters and order of the list of refunds."""
 
     status = one_of(RefundStatus, load_default=RefundStatus.DUE, allow_none=False)
     min_amount = QueryInt(
@@ -75,6 +77,11 @@ class RefundListQuery(PageQuery):
             "description": "Leave out refunds of which less, in micro-units, is due (or was waived"
             " or paid back, with that `status`)."
         },
+    )
+    sort = Text(
+        load_default="created_at",
+        validate=validate.OneOf(SORTS),
+        metadata={"description": "`-amount`: the largest of these amounts first."},
     )
 
 

@@ -79,3 +79,38 @@ def test_agents_the_console_and_the_export_leave_them_out(acme, node, buyers, tm
     cli(acme.app, "refunds", "export", "acme", *options)
     with path.open(newline="") as file:
         assert [each["intent_id"] for each in csv.DictReader(file)] == ids(buyers)[2:]
+
+
+def pages(acme, **query):
+    """The ids of a list that is read two by two."""
+    found, cursor = page(acme, **query, limit=2)
+    while cursor:
+        more, cursor = page(acme, **query, limit=2, cursor=cursor)
+        found += more
+    return found
+
+
+def test_the_largest_amount_can_come_first(acme, buyers):
+    """Those of the same amount follow each other, the oldest first, also on the next page."""
+    by_amount = [ids(buyers)[number] for number in (3, 2, 0, 1)]
+    assert pages(acme, sort="-amount") == by_amount
+    assert pages(acme, sort="-amount", min_amount=SURPLUS) == by_amount[:2]
+    assert pages(acme, sort="created_at") == pages(acme) == ids(buyers)
+    shown = sign_in(acme).get("/console/refunds?sort=-amount").text
+    assert sorted(ids(buyers), key=shown.index) == by_amount
+
+
+def test_a_cursor_belongs_to_one_order(acme, buyers):
+    for sort, other in (("-amount", "created_at"), ("created_at", "-amount")):
+        _, cursor = page(acme, sort=sort, limit=1)
+        query = {"sort": other, "cursor": cursor}
+        refused = acme.api().get(f"{acme.path}/refunds", query_string=query)
+        assert refused.status_code == 422 and "cursor" in refused.json["errors"]
+
+
+@pytest.mark.parametrize(("status", "column"), [("waived", "waived"), ("settled", "refunded")])
+def test_ended_refunds_sort_by_what_ended_them(acme, buyers, status, column):
+    for buyer, amount in zip(buyers, (3, 9, 1, 9), strict=True):
+        ended = {"refund_due": 0, "refund_pending": 0, column: amount}
+        PaymentIntent.update(ended).where(PaymentIntent.id == buyer.intent["id"]).execute()
+    assert pages(acme, status=status, sort="-amount") == [ids(buyers)[n] for n in (1, 3, 0, 2)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from peewee import Field, Model, ModelSelect, Tuple
+from peewee import Expression, Field, Model, ModelSelect, Tuple
 
 from ticketing import credentials
 from ticketing.credentials import Keyring
@@ -38,34 +38,51 @@ class PageRequest:
     keyring: Keyring
 
 
+@dataclass(frozen=True)
+class Computed:
+    """A number that rows are ordered by and that is no column: in SQL, and `of` a row."""
+
+    name: str
+    expression: Expression
+    of: Callable[[Any], int]
+
+
 def paginate(
     query: ModelSelect[M],
-    order: Sequence[Field[Any]],
+    order: Sequence[Field[Any] | Computed],
     request: PageRequest,
     *,
     scope: str,
     descending: bool = False,
 ) -> Page[M]:
-    """Return one page of `query`. The columns of `order` are unique together.
+    """Return one page of `query`. The values of `order` are unique together.
 
     `scope` identifies the list and its filters. Invalid for a cursor of another list, and for a
     modified cursor.
     """
     scope = f"{scope} {[field.name for field in order]} {descending}"
+    columns = [field.expression if isinstance(field, Computed) else field for field in order]
     if request.cursor is not None:
         after = unseal(request.cursor, scope, request.keyring)
         if after is None:
             raise Invalid({"cursor": ["Must be a cursor of this list."]})
-        here = Tuple(*order) if len(order) > 1 else order[0]
-        bound = Tuple(*after) if len(order) > 1 else after[0]
+        here = Tuple(*columns) if len(columns) > 1 else columns[0]
+        bound = Tuple(*after) if len(columns) > 1 else after[0]
         query = query.where(here < bound if descending else here > bound)
-    query = query.order_by(*(field.desc() if descending else field.asc() for field in order))
+    query = query.order_by(*(each.desc() if descending else each.asc() for each in columns))
     rows = list(query.limit(request.limit + 1))
     if len(rows) <= request.limit:
         return Page(rows, None)
     rows.pop()
-    values = [field.db_value(getattr(rows[-1], field.name)) for field in order]
+    values = [_value(rows[-1], field) for field in order]
     return Page(rows, seal(values, scope, request.keyring.current))
+
+
+def _value(row: Model, field: Field[Any] | Computed) -> Any:
+    """Return a value as it is compared in the database."""
+    if isinstance(field, Computed):
+        return field.of(row)
+    return field.db_value(getattr(row, field.name))
 
 
 def seal(values: Sequence[Any], scope: str, secret_key: str) -> str:

@@ -54,7 +54,7 @@ class AfterSaleDrive(CatalogDrive):
                 "attendees",
                 {**anything, "status": AdmissionStatus, "used": ("yes", "no"), "q": ("night",)},
             ),
-            ("refunds", {"status": RefundStatus, "min": ("0.000001",)}),
+            ("refunds", {"status": RefundStatus, "min": ("0.000001",), "sort": ("-amount",)}),
             ("people", {}),
             ("keys", {"status": KeyStatus}),
             ("webhooks", {}),

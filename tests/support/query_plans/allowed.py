@@ -77,11 +77,11 @@ ALLOWED = {
     ),
     "Few of those that owe money wait for the depth of its payment.": (
         r"((pages_console_)?refunds\.list_refunds|mcp\.answer_message)"
-        r" searches intents_to_refund, then looks at .*refund_pending"
+        r" searches intents_to_refund(_by_amount)?, then looks at .*refund_pending"
     ),
     "Few orders have a refund that was waived or paid: those of at least an amount are searched.": (
         r"((pages_console_)?refunds\.list_refunds|mcp\.answer_message)"
-        r" searches intents_(waived|refunded), then looks at .*"
+        r" searches intents_(waived|refunded)(_by_amount)?, then looks at .*"
     ),
     "What one credential did to one subject, of all that it did or of all that was done to it.": (
         rf"{_LOG} searches trail_(actor|subject)_id,"
@@ -128,7 +128,8 @@ ALLOWED = {
         r"worker walks notification_feeds_to_mail"
     ),
     "Orders that hold stock and refunds that are owed, of everybody: these are counted.": (
-        r"metrics\.read_metrics (walks intents_(awaiting|deep|to_refund)|sorts payment_intents)"
+        r"metrics\.read_metrics (walks intents_(awaiting|deep|to_refund(_by_amount)?)"
+        r"|sorts payment_intents)"
     ),
     "Who is paid late becomes live again; there are few of these among those to be swept.": (
         r"worker searches intents_swept, then looks at status"

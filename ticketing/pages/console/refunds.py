@@ -2,7 +2,7 @@
 
 from werkzeug import Response
 
-from schemas.refunds import RefundSettleSchema, RefundWaiveSchema
+from schemas.refunds import SORTS, RefundSettleSchema, RefundWaiveSchema
 from ticketing import formats
 from ticketing.constants import RefundStatus, Role
 from ticketing.pages import forms, typed_forms
@@ -20,27 +20,30 @@ from ticketing.web.idempotency import once
 
 PATH = "/console/refunds"
 _REFUND = f"{PATH}/<intent_id>"
+_SORT_NAMES = {"created_at": "Oldest first", "-amount": "Largest amount first"}
 
 blp = ConsoleBlueprint("refunds", __name__, reads=Role.READ, writes=Role.ADMIN)
 
 
 @blp.get(PATH)
 def list_refunds() -> str:
-    """List the refunds that are due, or those that were paid or waived. The oldest first."""
+    """List the refunds that are due, or those that were paid or waived."""
     status = list_filters.choice("status", RefundStatus) or RefundStatus.DUE
     least = list_filters.amount("min")
-    found = refunds.list_page(caller().tenant_id, list_filters.page_request(), status, least)
+    sort = list_filters.one_of("sort", SORTS, "created_at")
+    found = refunds.list_page(caller().tenant_id, list_filters.page_request(), status, least, sort)
     titles.add_to([each.intent for each in found.data])
+    typed = None if least is None else formats.number(least)
+    chosen = {"status": status, "min": typed, "sort": sort}
     return page(
         "refunds.html",
         "refunds",
         refunds=found.data,
         status=status,
-        least=None if least is None else formats.number(least),
-        next_page=list_filters.next_page(
-            found,
-            {"status": status, "min": None if least is None else formats.number(least)},
-        ),
+        least=chosen["min"],
+        sort=sort,
+        sorts=_SORT_NAMES,
+        next_page=list_filters.next_page(found, chosen),
         words=words,
     )
 

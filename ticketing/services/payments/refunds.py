@@ -11,6 +11,7 @@ from ticketing.chain import address, units
 from ticketing.chain.answers import Block
 from ticketing.constants import RefundStatus
 from ticketing.errors import AmountChanged
+from ticketing.models.base import literal
 from ticketing.models.payment_intents import (
     REFUNDED,
     TO_REFUND,
@@ -23,7 +24,7 @@ from ticketing.services.access import audit_log
 from ticketing.services.access.audit_log import Actor
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import intents
-from ticketing.services.pagination import Page, PageRequest, paginate
+from ticketing.services.pagination import Computed, Page, PageRequest, paginate
 from ticketing.services.payments import balances, settlement
 
 _LISTED = {
@@ -37,6 +38,21 @@ _AMOUNTS = {
     RefundStatus.WAIVED: PaymentIntent.waived,
     RefundStatus.SETTLED: PaymentIntent.refunded,
 }
+
+_NEGATED = {
+    RefundStatus.DUE: Computed(
+        "negated due",
+        PaymentIntent.refund_pending - PaymentIntent.refund_due,
+        lambda intent: -intent.refund_due_now,
+    ),
+    RefundStatus.WAIVED: Computed(
+        "negated waived", literal(0) - PaymentIntent.waived, lambda intent: -intent.waived
+    ),
+    RefundStatus.SETTLED: Computed(
+        "negated refunded", literal(0) - PaymentIntent.refunded, lambda intent: -intent.refunded
+    ),
+}
+"""The same amounts for a list that has the largest first. Each has a partial index."""
 
 
 @dataclass(frozen=True)
@@ -68,19 +84,29 @@ class RefundOwed:
 
 
 def list_page(
-    tenant_id: str, page: PageRequest, status: RefundStatus, min_amount: int | None = None
+    tenant_id: str,
+    page: PageRequest,
+    status: RefundStatus,
+    min_amount: int | None = None,
+    sort: str = "created_at",
 ) -> Page[RefundOwed]:
     """Return a page of a tenant's refunds with a status, in the order of their intents.
 
     `min_amount` leaves out those of which less, in micro-units, is due, was waived or was paid
-    back: what `status` says. Strangers can make many refunds of a tiny amount.
+    back: what `status` says. With the `sort` "-amount", the largest of these amounts comes first.
+    Strangers can make many refunds of a tiny amount.
     """
     query = intents.few_of_tenant(tenant_id).where(_LISTED[status])
     scope = f"refunds {tenant_id} {status}"
+    negated = _NEGATED[status]
+    largest_first = sort == "-amount"
+    order: list[Any] = [negated, PaymentIntent.id] if largest_first else [PaymentIntent.id]
     if min_amount is not None:
-        query = query.where(_AMOUNTS[status] >= min_amount)
+        # In the order of amounts, the index on the negated ones is searched up to this one.
+        of_index = negated.expression <= -min_amount
+        query = query.where(of_index if largest_first else _AMOUNTS[status] >= min_amount)
         scope += f" {min_amount}"
-    intent_page = paginate(query, [PaymentIntent.id], page, scope=scope)
+    intent_page = paginate(query, order, page, scope=scope)
     payers = _payers_of(intent_page.data)
     owed = [RefundOwed(intent, payers[intent.id]) for intent in intent_page.data]
     return Page(owed, intent_page.next_cursor)
