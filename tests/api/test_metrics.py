@@ -73,6 +73,7 @@ def test_the_figures_of_the_shop_follow_it(app, api, acme, node):
     assert found['ticketing_intents{status="awaiting_payment"}'] == 1
     assert found['ticketing_intents_entered_total{status="confirmed"}'] == 1
     assert found['ticketing_intents_entered_total{status="canceled"}'] == 1
+    assert found['ticketing_skipped_blocks_total{chain_id="31337"}'] == 0
     assert found["ticketing_refunds_owed"] == 1
     assert found["ticketing_refund_due_micro_units"] == 7
     assert abs(found['ticketing_cursor_lag_seconds{chain_id="31337"}']) < PATIENCE_SECONDS

@@ -62,6 +62,11 @@ class _Figures(Collector):
         )
         for chain, count in figures.rpc_errors.items():
             rpc_errors.add_metric([chain], count)
+        skipped = CounterMetricFamily(
+            "ticketing_skipped_blocks", "Blocks that no node had any more.", labels=["chain_id"]
+        )
+        for chain, count in figures.skipped_blocks.items():
+            skipped.add_metric([chain], count)
         set_aside = CounterMetricFamily(
             "ticketing_orders_set_aside",
             "Settlements of an order that failed: it is tried again later.",
@@ -69,7 +74,7 @@ class _Figures(Collector):
         )
         for chain, count in figures.set_aside.items():
             set_aside.add_metric([chain], count)
-        yield from (live, entered, lag, rpc_errors, set_aside)
+        yield from (live, entered, lag, rpc_errors, skipped, set_aside)
         yield GaugeMetricFamily(
             "ticketing_refunds_owed", "Intents with a refund due.", figures.refunds_owed
         )

@@ -26,7 +26,7 @@ from ticketing.chain.endpoint import Call
 from ticketing.chain.errors import ChainMoved, RpcError, RpcRefused
 from ticketing.chain.registry import Chain
 from ticketing.chain.rpc import CHAIN_ID_CALL, RpcClient
-from ticketing.chain.transfer_logs import Range, TransferReader
+from ticketing.chain.transfer_logs import Range, TransferReader, probe_call
 
 _CALLS_PER_MULTICALL = 500
 
@@ -99,6 +99,19 @@ class Node:
         if block is None:
             raise ChainMoved(f"the node does not have block {number}")
         return block
+
+    def has_history(self, token_address: str, number: int) -> bool:
+        """Return whether the node has the header and the logs of a block. RpcError."""
+        try:
+            header, logs = self._ask_chain([header_call(number), probe_call(token_address, number)])
+        except RpcRefused:
+            return False
+        return read_header(number, header) is not None and isinstance(logs, list)
+
+    @property
+    def has_failed_url(self) -> bool:
+        """Whether one of several URLs failed a moment ago: it may know more than the others."""
+        return self._rpc.has_failed_url
 
     def _ask_chain(self, calls: Sequence[Call]) -> list[Any]:
         """Return the results of `calls`. The same batch checks the chain id. RpcError."""

@@ -184,8 +184,7 @@ class TransferReader:
                     raise
         try:
             # Does the node refuse only some logs of this block, or all?
-            nobody = "0x" + secrets.token_hex(20)
-            self._range(token_address, [nobody], block.number, block, after)
+            self._range(token_address, [_nobody()], block.number, block, after)
         except RpcError:
             self._splits.pop(block.hash, None)
             raise
@@ -216,7 +215,7 @@ class TransferReader:
         if after is not None and after.number + 1 == last.number:
             _check_link(after, last)
             after = None
-        calls = _log_calls(token_address, addresses, first, last)
+        calls = _log_calls(token_address, addresses, first, last.number)
         if not calls and after is not None:
             _check_link(after, read_block(self._rpc, after.number + 1))
         logs: list[Log] = []
@@ -238,6 +237,16 @@ class TransferReader:
         return [log.in_block(blocks[log.block_number]) for log in logs]
 
 
+def probe_call(token_address: str, number: int) -> Call:
+    """Return the call for the logs of one block to an address that nobody has."""
+    (call,) = _log_calls(token_address, [_nobody()], number, number)
+    return call
+
+
+def _nobody() -> str:
+    return "0x" + secrets.token_hex(20)
+
+
 def _check_link(parent: Block, child: Block | None) -> None:
     if child is None:
         raise ChainMoved(f"the node does not have block {parent.number + 1}")
@@ -245,7 +254,7 @@ def _check_link(parent: Block, child: Block | None) -> None:
         raise NotLinked(f"block {child.number} does not follow block {parent.number}")
 
 
-def _log_calls(token_address: str, addresses: list[str], first: int, last: Block) -> list[Call]:
+def _log_calls(token_address: str, addresses: list[str], first: int, last: int) -> list[Call]:
     return [
         (
             "eth_getLogs",
@@ -258,7 +267,7 @@ def _log_calls(token_address: str, addresses: list[str], first: int, last: Block
                         [_topic(each) for each in addresses[start : start + ADDRESSES_PER_FILTER]],
                     ],
                     "fromBlock": hex(first),
-                    "toBlock": hex(last.number),
+                    "toBlock": hex(last),
                 }
             ],
         )

@@ -10,6 +10,9 @@ class ChainState(BaseModel):
 
     `refusal` is the reason why an enabled chain is not watched. `domain_name` and `domain_version`
     are what messages for the token are signed with (EIP-712). None: not known, or it has none.
+
+    `gap_seen_at`: since when no node has the block after block `gap_after`. `read_from`: no block
+    before this one is read any more, because a gap ended there.
     """
 
     chain_id = BigIntegerField(primary_key=True)
@@ -23,6 +26,9 @@ class ChainState(BaseModel):
     block_hash = TextField(null=True)
     block_time = UtcDateTimeField(null=True)
     looked_at = UtcDateTimeField(null=True)
+    gap_after = BigIntegerField(null=True)
+    gap_seen_at = UtcDateTimeField(null=True)
+    read_from = BigIntegerField(null=True)
 
     class Meta:
         table_name = "chains"

@@ -147,6 +147,40 @@ def note_look(chain_id: int) -> None:
     ChainState.update(looked_at=clock.now()).where(ChainState.chain_id == chain_id).execute()
 
 
+def note_gap(chain_id: int, cursor: Block) -> datetime:
+    """Store that no node has the block after the cursor. Return since when that is known."""
+    state, now = _state.first(chain_id=chain_id), clock.now()
+    if state is not None and state.gap_after == cursor.number and state.gap_seen_at is not None:
+        seen_at: datetime = state.gap_seen_at
+        return seen_at
+    _write_gap(chain_id, cursor.number, now)
+    return now
+
+
+def forget_gap(chain_id: int) -> None:
+    """Store that a node has the block after the cursor."""
+    state = _state.first(chain_id=chain_id)
+    if state is not None and state.gap_seen_at is not None:
+        _write_gap(chain_id, None, None)
+
+
+def _write_gap(chain_id: int, after: int | None, seen_at: datetime | None) -> None:
+    columns = {ChainState.gap_after: after, ChainState.gap_seen_at: seen_at}
+    ChainState.update(columns).where(ChainState.chain_id == chain_id).execute()
+
+
+def read_from(chain_id: int) -> int:
+    """Return the first block that may be read again: where the newest gap ended, or 0."""
+    state = _state.first(chain_id=chain_id)
+    return int((state.read_from if state is not None else None) or 0)
+
+
+def begin_at(chain_id: int, number: int) -> None:
+    """Store that no block before this one is read any more: a gap ended there."""
+    columns = {ChainState.read_from: number}
+    ChainState.update(columns).where(ChainState.chain_id == chain_id).execute()
+
+
 def cursor_of(state: ChainState | None) -> Block | None:
     """Return the last block that the worker has read. None before the first."""
     if state is None or state.block_number is None or state.block_hash is None:

@@ -20,6 +20,9 @@ RPC_ERRORS = "chain_unseen"
 SET_ASIDE = "orders_set_aside"
 """Counts failed settlements of orders on a chain, the label. 0: free orders."""
 
+SKIPPED_BLOCKS = "chain_blocks_skipped"
+"""Counts blocks of a chain, the label, that no node had any more."""
+
 FEW, MANY = 100, 1000
 
 _insert = prepared_insert(CounterEntry)

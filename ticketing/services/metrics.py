@@ -26,8 +26,8 @@ class Metrics:
     `entered`: how many intents entered each status so far.
 
     By chain: `cursor_lag` is the age of the last block that was read, in seconds. `rpc_errors`
-    counts the failed reads so far. `set_aside` counts the failed settlements of an order so far; 0
-    are free orders.
+    counts the failed reads so far, `skipped_blocks` the blocks that no node had any more.
+    `set_aside` counts the failed settlements of an order so far; 0 are free orders.
     """
 
     live: Mapping[str, int]
@@ -36,6 +36,7 @@ class Metrics:
     refund_due: int
     cursor_lag: Mapping[int, float]
     rpc_errors: Mapping[str, int]
+    skipped_blocks: Mapping[str, int]
     set_aside: Mapping[str, int]
     notifications: Figures
 
@@ -50,6 +51,7 @@ def read(enabled: Mapping[int, Chain]) -> Metrics:
         .where(PaymentIntent.refund_due > literal(0))
         .get()
     )
+    none = {str(chain_id): 0 for chain_id in enabled}
     states, now = chains.states(), clock.now()
     times = {
         chain_id: states[chain_id].block_time
@@ -62,7 +64,8 @@ def read(enabled: Mapping[int, Chain]) -> Metrics:
         refunds_owed=refunds.owed,
         refund_due=int(refunds.due or 0),
         cursor_lag={chain_id: (now - at).total_seconds() for chain_id, at in times.items()},
-        rpc_errors={**{str(chain_id): 0 for chain_id in enabled}, **counted[counters.RPC_ERRORS]},
+        rpc_errors={**none, **counted[counters.RPC_ERRORS]},
+        skipped_blocks={**none, **counted[counters.SKIPPED_BLOCKS]},
         set_aside=counted[counters.SET_ASIDE],
         notifications=figures.read(),
     )

@@ -15,6 +15,8 @@ loop.py: the threads: for each chain a watcher, a sweep and those of chain_tasks
     numbering, webhooks, mails; what housekeeping deletes
 watcher.py: one chain: checks it, reads, books, goes back, expires. A chain without open orders is
     read once a minute
+history_gap.py: blocks that no node has any more are skipped after 10 s, and named in the log;
+    balances show which orders must wait for their logs
 balance_sweep.py: an order whose address holds more than is booked does not expire before its logs
     are searched; ended orders are compared once a minute
 chain_tasks.py: further tasks for each chain, such as that of x402

@@ -13,7 +13,11 @@ from ticketing.chain.answers import Block
 from ticketing.chain.errors import RpcError, RpcLimited, RpcSilent
 from ticketing.chain.node import Node
 from ticketing.chain.registry import Chain
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.payments import address_search, payments, watched_orders
+
+SEARCHES_PER_PASS = 1000
+"""How many searches one pass looks at. After a gap there is one for each watched order."""
 
 RANGES_PER_PASS = 8
 """How many requests for logs one pass sends for all searches together."""
@@ -62,15 +66,17 @@ class BalanceSweep:
             for intent_id in {each.id for each in swept} - {each.id for each in unexplained}:
                 self._searched.pop(intent_id, None)
             self._swept_at = clock.now()
-        self._search()
+        self._search(cursor)
 
-    def _search(self) -> None:
+    def _search(self, cursor: Block) -> None:
         """Continue searches, some ranges in total. A failed search does not stop the others."""
         left = RANGES_PER_PASS
-        for intent in watched_orders.to_search(self._chain.chain_id):
-            searched_at, searches = self._searched.get(intent.id, (None, 0))
-            if left == 0 or clock.is_within(BACKOFF.pause(searches), searched_at):
-                continue
+        running = watched_orders.to_search(self._chain.chain_id)
+        due = [each for each in running if self._is_due(each)][:SEARCHES_PER_PASS]
+        for intent in address_search.end_explained(self._node, self._chain.chain_id, due, cursor):
+            if left == 0:
+                break
+            _, searches = self._searched.get(intent.id, (None, 0))
             try:
                 read = address_search.go_on(self._node, intent, left)
                 if read < left:
@@ -82,3 +88,8 @@ class BalanceSweep:
                 log.warning("the logs of intent %s cannot be read: %s", intent.id, error)
                 self._searched[intent.id] = (clock.now(), searches + 1)
                 left -= 1
+
+    def _is_due(self, intent: PaymentIntent) -> bool:
+        """Return whether an intent's search did not fail a moment ago."""
+        searched_at, searches = self._searched.get(intent.id, (None, 0))
+        return not clock.is_within(BACKOFF.pause(searches), searched_at)

@@ -8,7 +8,14 @@ from ticketing import clock
 from ticketing.chain import units
 from ticketing.chain.answers import Block, TokenFacts
 from ticketing.chain.eip3009 import TokenDomain
-from ticketing.chain.errors import ChainMoved, NotLinked, RpcError, RpcRefused
+from ticketing.chain.errors import (
+    ChainMoved,
+    NotLinked,
+    RpcError,
+    RpcLimited,
+    RpcRefused,
+    RpcSilent,
+)
 from ticketing.chain.node import connect
 from ticketing.chain.registry import Chain
 from ticketing.chain.transfer_logs import Range
@@ -25,6 +32,7 @@ from ticketing.services.payments import (
 )
 from ticketing.services.payments.booking import CursorMoved, Hashes
 from ticketing.worker.balance_sweep import BalanceSweep
+from ticketing.worker.history_gap import HistoryGap
 
 QUIET = timedelta(minutes=1)
 """How often a chain without open orders is read."""
@@ -52,6 +60,7 @@ class Watcher:
         self._lease = LeaseHolder(f"chain {chain.chain_id}")
         self._node = connect(chain)
         self._balance_sweep = BalanceSweep(chain, self._node)
+        self._gap = HistoryGap(chain, self._node)
         self._checked = False
         self._looked_at: datetime | None = None
 
@@ -141,6 +150,14 @@ class Watcher:
         except NotLinked:
             cursor = chains.cursor(self.chain.chain_id) or cursor
             return self._read(self._rewind(cursor, head), head)
+        except (RpcLimited, RpcSilent):
+            raise
+        except RpcError:
+            cursor = chains.cursor(self.chain.chain_id) or cursor
+            after_gap = self._gap.skip(cursor, head)
+            if after_gap is None:
+                raise
+            return self._read(after_gap, head)
 
     def _start(self, head: Block) -> Block:
         """Start at the head, or before the oldest intent that may have been paid already."""
@@ -171,7 +188,8 @@ class Watcher:
             return cursor
         # Loaded after the head: an address that is issued later is paid in a later block.
         watched = watched_orders.watched_addresses(chain.chain_id, chain.token_address, cursor)
-        first = max(0, cursor.number + 1 - chain.confirmations) if watched else cursor.number + 1
+        again = max(cursor.number + 1 - chain.confirmations, chains.read_from(chain.chain_id))
+        first = again if watched else cursor.number + 1
         start = cursor
         ranges = self._node.transfers(chain.token_address, watched, first, head, after=cursor)
         for found in ranges:
@@ -229,7 +247,9 @@ class Watcher:
     def _check_depth(self, known: Sequence[Block], cursor: Block, shared: Block | None) -> None:
         """Stop if MOST_BLOCKS_BACK blocks after `shared`, or more than these, were replaced.
 
-        After a catch-up, `shared` may be far below them: one block of each range is stored.
+        They are counted from the oldest stored block that was replaced, not from `shared`. Of each
+        range only the last block is stored, so after a catch-up `shared` may be up to KEPT blocks
+        below the cursor; after a range of more than KEPT blocks, nothing below its end is stored.
         """
         replaced = [each.number for each in known if shared is None or each.number > shared.number]
         depth = cursor.number - min(replaced, default=cursor.number)
@@ -241,11 +261,13 @@ class Watcher:
             )
 
     def _before(self, kept: Sequence[Block], cursor: Block, head: Block) -> Block:
-        """Return the block MOST_BLOCKS_BACK before the oldest stored one, or the genesis block."""
+        """Return the block MOST_BLOCKS_BACK before the oldest stored one.
+
+        Or the first one that may be read: the genesis block, or the end of a gap.
+        """
         oldest = kept[-1] if kept else cursor
-        return self._node.block(
-            max(0, min(oldest.number, head.number) - block_history.MOST_BLOCKS_BACK)
-        )
+        before = min(oldest.number, head.number) - block_history.MOST_BLOCKS_BACK
+        return self._node.block(max(before, chains.read_from(self.chain.chain_id)))
 
     def _common_ancestor(self, known: Sequence[Block]) -> Block | None:
         start = 0
@@ -281,10 +303,11 @@ class Watcher:
         Return whether that may let others be settled: an order has a new status, or there are more.
 
         Old blocks are not requested: each block after them was checked to follow its parent. Blocks
-        above the cursor are not requested either: nothing in them is final.
+        above the cursor are not requested either: nothing in them is final. Nor are those in a gap.
         """
         final = settlement.deep_enough(self.chain.chain_id, cursor)
         old = cursor.number - max(block_history.RECENT, self.chain.confirmations)
+        old = max(old, chains.read_from(self.chain.chain_id) - 1)
         numbers = {each for each in payments.blocks_of(final) if old < each <= cursor.number}
         hashes = self._hashes(numbers)
         if len(hashes) < len(numbers):

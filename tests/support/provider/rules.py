@@ -221,8 +221,11 @@ class Provider(ProviderCore):
 
     # Nodes that keep little.
 
-    def prune(self, blocks: int, *, headers: Literal["null", "error"] = "null") -> None:
-        """Hide headers and logs that are more than this many blocks behind the head."""
+    def prune(self, blocks: int, *, headers: Literal["null", "error", "kept"] = "null") -> None:
+        """Hide headers and logs that are more than this many blocks behind the head.
+
+        With headers "kept": only the logs.
+        """
 
         def layer(question: Question, ask: Answerer) -> Answer:
             first = first_block_of(question)
@@ -230,6 +233,8 @@ class Provider(ProviderCore):
                 return ask(question)
             if question["method"] == "eth_getLogs":
                 return error(question, "pruned history unavailable", 4444)
+            if headers == "kept":
+                return ask(question)
             if headers == "null":
                 return result(question, None)
             return error(question, "header not found")

@@ -47,6 +47,27 @@ def compare(node: Node, intents: Sequence[PaymentIntent], at: Block) -> list[Pay
     return [intent for intent, _, _ in to_search]
 
 
+def end_explained(
+    node: Node, chain_id: int, intents: Sequence[PaymentIntent], at: Block
+) -> list[PaymentIntent]:
+    """End searches of the newest gap that have nothing to find, as the balance shows. RpcError.
+
+    Return all others. One that began because of a balance always goes on: the owner may have taken
+    the money since.
+    """
+    last_skipped = chains.read_from(chain_id) - 1
+    of_gap = [intent for intent in intents if intent.search_to == last_skipped]
+    pairs = balances(node, of_gap, at)
+    booked = payments.booked_atomic([intent for intent, _ in pairs])
+    explained = {
+        intent.id
+        for intent, balance in pairs
+        if watched_orders.is_explained(intent, balance, booked[intent.id])
+    }
+    watched_orders.end_searches(explained, at)
+    return [intent for intent in intents if intent.id not in explained]
+
+
 def begin(intent: PaymentIntent, balance: int, booked: int, at: Block) -> None:
     """Store that an intent's logs up to a block must be searched."""
     if intent.search_to is None:

@@ -6,7 +6,11 @@ from ticketing.chain.answers import Block
 from ticketing.models.chains import ChainBlock
 
 KEPT = 512
-"""How many block numbers the stored blocks reach back. Of each range, only its last is stored."""
+"""How many block numbers the stored blocks reach back from the cursor.
+
+Of each range, only its last block is stored. After a range of more than KEPT blocks, that one is
+the only one.
+"""
 
 MOST_BLOCKS_BACK = KEPT // 2
 """The most blocks that a worker goes back by itself. One wrong response must not undo more."""
@@ -33,6 +37,11 @@ def remember(chain_id: int, block: Block) -> None:
 def forget_after(chain_id: int, number: int) -> None:
     """Delete the blocks after `number`: they are no longer on the chain."""
     ChainBlock.delete().where(ChainBlock.chain_id == chain_id, ChainBlock.number > number).execute()
+
+
+def forget_before(chain_id: int, number: int) -> None:
+    """Delete the blocks before `number`: no node has them any more."""
+    ChainBlock.delete().where(ChainBlock.chain_id == chain_id, ChainBlock.number < number).execute()
 
 
 def newest_first(chain_id: int) -> Sequence[Block]:

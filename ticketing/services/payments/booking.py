@@ -16,7 +16,7 @@ from ticketing.db.connection import write_transaction
 from ticketing.errors import ChainUnavailable
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.services import chains
+from ticketing.services import chains, counters
 from ticketing.services.payments import block_history, payments, watched_orders
 from ticketing.services.payments.chain_view import ChainView
 from ticketing.services.payments.settlement import (
@@ -115,6 +115,21 @@ def rewind(chain: Chain, cursor: Block, ancestor: Block, hashes: Hashes) -> None
             watched_orders.watch_again(intent, as_of.time)
         block_history.forget_after(chain.chain_id, ancestor.number)
         _move_cursor(chain.chain_id, ancestor)
+
+
+def skip_gap(chain: Chain, cursor: Block, to: Block) -> None:
+    """Move the cursor past blocks that no node has any more. Block `to` is read next. CursorMoved.
+
+    Payments that purchases recorded in these blocks stay, with the times of their blocks. All other
+    money in them is found by balances: each watched order's logs are searched.
+    """
+    with write_transaction():
+        _lock_at(chain, cursor)
+        watched_orders.search_gap(chain.chain_id, cursor, to)
+        block_history.forget_before(chain.chain_id, to.number)
+        _move_cursor(chain.chain_id, to)
+        chains.begin_at(chain.chain_id, to.number)
+        counters.add(counters.SKIPPED_BLOCKS, str(chain.chain_id), to.number - cursor.number - 1)
 
 
 def settle_deep(chain: Chain, cursor: Block, intent_ids: Collection[str], hashes: Hashes) -> int:

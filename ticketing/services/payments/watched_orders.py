@@ -148,6 +148,36 @@ def search_again(chain_id: int, addresses: Collection[str], block: Block) -> Non
     )
 
 
+def search_gap(chain_id: int, cursor: Block, to: Block) -> None:
+    """Let the logs between the cursor and `to` be searched, because no node had these blocks.
+
+    For all orders that are watched by logs. The balance ends most searches (address_search.py).
+    Until then the orders keep their holds. A search begins MOST_BLOCKS_BACK before the cursor: see
+    note_unexplained. It ends at the last skipped block, as no other search does. A running one goes
+    on where it is, up to `to`.
+    """
+    back = max(-1, cursor.number - block_history.MOST_BLOCKS_BACK)
+    is_new = PaymentIntent.search_to.is_null()
+    begins = Case(None, [(is_new, back)], PaymentIntent.checked_block)
+    ends = Case(None, [(is_new, to.number - 1)], to.number)
+    (
+        PaymentIntent.update(search_to=ends, checked_block=begins)
+        .where(
+            PaymentIntent.chain_id == chain_id, _LIVE | (PaymentIntent.watch_until > cursor.time)
+        )
+        .execute()
+    )
+
+
+def end_searches(intent_ids: Collection[str], at: Block) -> None:
+    """End searches: all transfers up to a block are known."""
+    (
+        PaymentIntent.update(search_to=None, checked_block=at.number)
+        .where(PaymentIntent.id.in_(list(intent_ids)), PaymentIntent.search_to <= at.number)
+        .execute()
+    )
+
+
 def to_search(chain_id: int) -> list[PaymentIntent]:
     """Return the intents whose logs must be read again, the oldest first."""
     query = PaymentIntent.select().where(
