@@ -32,6 +32,7 @@ NO_IDS = {
     "q",
     "redeemed",
     "by",
+    "min_amount",
 }
 
 
