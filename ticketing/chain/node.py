@@ -20,7 +20,14 @@ from ticketing.chain.answers import (
     parse_string,
     parse_word,
 )
-from ticketing.chain.block_headers import HEAD_CALL, blocks_of, header_call, read_header
+from ticketing.chain.block_headers import (
+    HEAD_CALL,
+    check_link,
+    header_call,
+    match_blocks,
+    numbers_of,
+    read_header,
+)
 from ticketing.chain.eip3009 import TokenDomain
 from ticketing.chain.endpoint import Call
 from ticketing.chain.errors import ChainMoved, RpcError, RpcRefused
@@ -193,12 +200,27 @@ class Node:
         (receipt,) = self._rpc.batch([("eth_getTransactionReceipt", [tx_hash])])
         return receipt is not None
 
-    def transfers_of(self, tx_hash: str, token_address: str) -> list[Transfer]:
-        """Return a token's transfers in one transaction. Empty if it failed or is unknown."""
-        (receipt,) = self._rpc.batch([("eth_getTransactionReceipt", [tx_hash])])
+    def transfers_of(
+        self, tx_hash: str, token_address: str, known: Block
+    ) -> tuple[Block, list[Transfer]]:
+        """Return the newest block, and a token's transfers in one transaction.
+
+        No transfers if it failed or is unknown. `known` is a block that was read before. It is
+        asked for in the same batch: NotLinked if the node is on another fork, ChainMoved if it
+        lacks the block, or if the transaction moves meanwhile.
+        """
+        receipt_call = ("eth_getTransactionReceipt", [tx_hash])
+        (receipt,) = self._ask_chain([receipt_call])
+        numbers = numbers_of(parse_receipt(receipt, token_address))
+        asked = [known.number, *numbers]
+        head, receipt, *headers = self._ask_chain(
+            [HEAD_CALL, receipt_call, *map(header_call, asked)]
+        )
+        found, *blocks = map(read_header, asked, headers)
+        check_link(known, found)
         logs = parse_receipt(receipt, token_address)
-        blocks = blocks_of(self._rpc, logs)
-        return [log.in_block(blocks[log.block_number]) for log in logs]
+        by_number = match_blocks(logs, blocks)
+        return parse_block(head), [log.in_block(by_number[log.block_number]) for log in logs]
 
     def balances_at(self, block: Block, token_address: str, addresses: Sequence[str]) -> list[int]:
         """Return the token balance of each address after `block`, in atomic units.

@@ -26,6 +26,7 @@ from tests.support.provider.views import (
     error,
     first_block_of,
     foreign,
+    forked,
     head_of,
     lagging,
     range_of,
@@ -274,6 +275,13 @@ class Provider(ProviderCore):
         if not items:
             self._gates.append(gate)
         self._layers.append(layer)
+
+    def fork(self, first: int, last: int | None = None) -> None:
+        """Answer about the blocks `first` to `last` (None: the head) as a node on another fork.
+
+        The fork has the same transactions, in blocks with other hashes.
+        """
+        self._layers.append(lambda question, ask: forked(ask(question), first, last))
 
 
 def answers_of(batch: Callable[[Sequence[Call]], list[Any]]) -> Answerer:

@@ -106,6 +106,25 @@ def foreign(question: Question, ask: Answerer, higher: int) -> Answer:
     return error(question, "the method does not exist", -32601)
 
 
+def forked(answer: Answer, first: int, last: int | None) -> Answer:
+    """Give the blocks `first` to `last` of an answer the hashes of another fork. None: the head."""
+
+    def turned(raw: Any) -> Any:
+        if isinstance(raw, list):
+            return [turned(each) for each in raw]
+        if not isinstance(raw, dict):
+            return raw
+        number = int(raw.get("number") or raw.get("blockNumber") or "-0x1", 16)
+        found = {name: turned(value) for name, value in raw.items()}
+        if number >= first and (last is None or number <= last):
+            found |= {name: _foreign_hash(number) for name in ("hash", "blockHash") if name in raw}
+        if number > first and "parentHash" in raw and (last is None or number <= last + 1):
+            found["parentHash"] = _foreign_hash(number - 1)
+        return found
+
+    return {**answer, "result": turned(answer["result"])} if "result" in answer else answer
+
+
 def _number(tag: str, head: int) -> int:
     return head if tag == "latest" else int(tag, 16)
 

@@ -40,10 +40,11 @@ payments.py: the rows of payments; removes those whose block has another hash no
 block_history.py: the blocks that were read: 512 back; a worker goes back 256 by itself
 watched_orders.py: for which addresses logs are read, and for which only balances
 address_search.py: compares balances, and searches the logs of addresses that hold more
-chain_view.py: reads at most four ranges for one order while its buyer waits. If the worker goes
-    back meanwhile, the purchase books nothing
+chain_view.py: reads at most four ranges for one order while its buyer waits, or one transaction
+    for a refund. If the worker goes back meanwhile, nothing of that is booked
 refunds.py, refund_addresses.py: what is owed to whom, and waivers; where buyers want their money
-refund_settlement.py: counts a final transfer as a refund; the service never sends money
+refund_settlement.py: counts a final transfer on the worker's chain as a refund; the service never
+    sends money
 sale_locks.py: locks a sale with all its orders, and cancels the live ones:
     services/catalog/events.py and services/catalog/ticket_types.py call it
 demo_wallet.py: pays from the local node, on chain 31337 only

@@ -18,7 +18,7 @@ from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains, counters
 from ticketing.services.payments import block_history, payments, watched_orders
-from ticketing.services.payments.chain_view import ChainView
+from ticketing.services.payments.chain_view import ChainView, is_outdated
 from ticketing.services.payments.settlement import (
     lock,
     lock_chain,
@@ -157,7 +157,7 @@ def book_view(intent: PaymentIntent, view: ChainView, *, to_drop: bool = False) 
         cursor = chains.cursor_of(lock_chain(terms.chain_id, shared=True))
         lock([intent.id])
         as_of = view.as_of
-        if _is_outdated(terms.chain_id, view, cursor):
+        if is_outdated(terms.chain_id, view, cursor):
             # Its blocks may be those that the worker has just removed.
             view = replace(view, transfers=[], hashes={})
             as_of = cursor or as_of
@@ -174,13 +174,6 @@ def book_view(intent: PaymentIntent, view: ChainView, *, to_drop: bool = False) 
         ):
             raise ChainUnavailable
         return intent
-
-
-def _is_outdated(chain_id: int, view: ChainView, cursor: Block | None) -> bool:
-    """Return whether the worker has gone back before the view's start, or has just started."""
-    if view.after == cursor:
-        return False
-    return view.after is None or not block_history.has(chain_id, view.after)
 
 
 def _lock_at(chain: Chain, block: Block) -> None:

@@ -4,7 +4,8 @@ It reads a limited number of blocks. The worker reads older ones.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -15,7 +16,7 @@ from ticketing.chain.registry import Chain
 from ticketing.errors import ChainUnavailable
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains, counters
-from ticketing.services.payments import payments
+from ticketing.services.payments import block_history, payments
 
 RANGES_PER_LOOK = 4
 """How many requests for logs one call may send."""
@@ -45,11 +46,44 @@ def look(intent: PaymentIntent, enabled: Mapping[int, Chain], *, to_drop: bool) 
     `to_drop`: the caller will drop the hold. Nothing is read while the chain does not have the last
     block of the worker: only the worker goes back. ChainUnavailable if the chain cannot be read.
     """
+    with _reading(intent, enabled) as (node, chain):
+        return _look(node, chain, intent, to_drop)
+
+
+def look_at(intent: PaymentIntent, tx_hash: str, enabled: Mapping[int, Chain]) -> ChainView:
+    """Read the transfers of an order's token in one transaction, whoever got them.
+
+    They are of the chain that the worker reads: the node must have its last block. `as_of` is the
+    node's newest block. ChainUnavailable if it is on another fork, lags, or cannot be read, or
+    before the worker's first look.
+    """
+    terms = intent.terms
+    with _reading(intent, enabled) as (node, chain):
+        after = chains.cursor(chain.chain_id)
+        if after is None:
+            raise ChainUnavailable("The worker has not read this chain yet.")
+        head, transfers = node.transfers_of(tx_hash, terms.token_address, after)
+        return ChainView(after, chains.check_head(chain.chain_id, head), transfers)
+
+
+def is_outdated(chain_id: int, view: ChainView, cursor: Block | None) -> bool:
+    """Return whether the worker has gone back before the view's start, or has just started.
+
+    `cursor` is the worker's last block, of a chain that is locked.
+    """
+    if view.after == cursor:
+        return False
+    return view.after is None or not block_history.has(chain_id, view.after)
+
+
+@contextmanager
+def _reading(intent: PaymentIntent, enabled: Mapping[int, Chain]) -> Iterator[tuple[Node, Chain]]:
+    """Yield the chain of an intent and its node. Errors of the node are ChainUnavailable."""
     chain = enabled.get(intent.terms.chain_id)
     if chain is None:
         raise ChainUnavailable("The chain of this intent is no longer enabled.")
     try:
-        return _look(connect(chain), chain, intent, to_drop)
+        yield connect(chain), chain
     except RpcError as error:
         log.warning("chain %s: %s", chain.chain_id, error)
         counters.add(counters.RPC_ERRORS, str(chain.chain_id))

@@ -6,20 +6,26 @@ from dataclasses import replace
 from ticketing import clock, ids
 from ticketing.chain import units
 from ticketing.chain.answers import Block, Transfer
-from ticketing.chain.errors import RpcError
-from ticketing.chain.node import connect
 from ticketing.chain.registry import Chain
 from ticketing.constants import IntentStatus
 from ticketing.errors import ChainUnavailable, NoRefundDue, RefundNotSeen
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import Refund
-from ticketing.services import counters, node_slots
+from ticketing.services import node_slots
 from ticketing.services.access import audit_log
 from ticketing.services.access.audit_log import Actor
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import intents
-from ticketing.services.payments import balances, payees, refund_addresses, refunds, settlement
+from ticketing.services.payments import (
+    balances,
+    chain_view,
+    payees,
+    refund_addresses,
+    refunds,
+    settlement,
+)
 from ticketing.services.payments.balances import Position
+from ticketing.services.payments.chain_view import ChainView
 from ticketing.services.payments.payees import Debts, Reduction
 from ticketing.services.payments.refunds import RefundOwed
 
@@ -39,8 +45,9 @@ def settle(
     """Count the transfers of a transaction as refunds of an intent. A repeat changes nothing.
 
     Each transfer counts as far as payees.countable says, and up to what other orders of the tenant
-    have left of its value. It must be final, like a payment. `recipient`: one more address that
-    counts, on the organizer's word. NotFound, Invalid for the recipient, NoRefundDue,
+    have left of its value. It must be final, like a payment, and on the chain that the worker
+    reads. The worker compares its block once more (worker/refund_check.py). `recipient`: one more
+    address that counts, on the organizer's word. NotFound, Invalid for the recipient, NoRefundDue,
     RefundNotSeen, ChainUnavailable.
     """
     intent = intents.get(tenant_id, intent_id)
@@ -50,15 +57,18 @@ def settle(
         return refunds.owed_for(intent)
     if not intent.refund_due_now:
         raise NoRefundDue
-    transfers = _final_transfers(intent, tx_hash, enabled)
+    view = _final_view(intent, tx_hash, enabled)
 
     def book(locked: PaymentIntent, cursor: Block) -> dict[str, int]:
+        if chain_view.is_outdated(locked.terms.chain_id, view, cursor):
+            # The worker may have just removed the blocks of these transfers.
+            raise ChainUnavailable("The chain was reorganized. Retry.")
         if _is_repeat(locked, tx_hash, recipient):
             return {}
         if not locked.refund_due_now:
             raise NoRefundDue
         settlement.lock_tenant(tenant_id)
-        counted = _count(locked, transfers, recipient)
+        counted = _count(locked, view.transfers, recipient)
         feed.record(tenant_id, *facts.refund_settled(locked, counted, tx_hash))
         before, after = {"refunded": locked.refunded}, {"refunded": locked.refunded + counted}
         named = {} if recipient is None else {"recipient": recipient}
@@ -80,27 +90,14 @@ def _is_repeat(intent: PaymentIntent, tx_hash: str, recipient: str | None) -> bo
     )
 
 
-def _final_transfers(
-    intent: PaymentIntent, tx_hash: str, enabled: Mapping[int, Chain]
-) -> list[Transfer]:
-    """Return the transfers of the intent's token in a transaction. Empty if it is not final."""
-    terms = intent.terms
-    chain = enabled.get(terms.chain_id)
-    if chain is None:
-        raise ChainUnavailable("The chain of this intent is no longer enabled.")
+def _final_view(intent: PaymentIntent, tx_hash: str, enabled: Mapping[int, Chain]) -> ChainView:
+    """Return the final transfers of the intent's token in a transaction."""
     with node_slots.slot(intent.id):
-        head, transfers = _read(chain, tx_hash, terms.token_address)
-    final_up_to = terms.final_up_to(head.number)
-    return [transfer for transfer in transfers if transfer.block.number <= final_up_to]
-
-
-def _read(chain: Chain, tx_hash: str, token_address: str) -> tuple[Block, list[Transfer]]:
-    try:
-        node = connect(chain)
-        return node.head(), node.transfers_of(tx_hash, token_address)
-    except RpcError:
-        counters.add(counters.RPC_ERRORS, str(chain.chain_id))
-        raise ChainUnavailable from None
+        view = chain_view.look_at(intent, tx_hash, enabled)
+    final_up_to = intent.terms.final_up_to(view.as_of.number)
+    return replace(
+        view, transfers=[each for each in view.transfers if each.block.number <= final_up_to]
+    )
 
 
 def _count(intent: PaymentIntent, transfers: Sequence[Transfer], recipient: str | None) -> int:
