@@ -22,6 +22,7 @@ from schemas.people import PersonSchema
 from schemas.refunds import PaidRefundSchema
 from ticketing.constants import (
     CURRENCY,
+    MAX_PAYMENTS_SHOWN,
     MAX_PER_ORDER,
     MAX_SAFE_INTEGER,
     Flag,
@@ -155,9 +156,19 @@ class AdminIntentSchema(IntentSchema):
 
 
 class AdminIntentDetailSchema(AdminIntentSchema):
-    """An intent with its payments and admissions."""
+    """An intent with its largest payments and its admissions."""
 
-    payments = fields.List(fields.Nested(PaymentSchema), required=True)
+    payments = fields.List(
+        fields.Nested(PaymentSchema),
+        required=True,
+        metadata={
+            "description": f"The {MAX_PAYMENTS_SHOWN} largest, in the order of the chain."
+            " `GET .../intents/{intent_id}/payments` lists all."
+        },
+    )
+    payment_count = fields.Integer(
+        required=True, metadata=documented(1, "How many payments there are.")
+    )
     admissions = fields.List(fields.Nested(AdmissionSchema), required=True)
 
 

@@ -17,7 +17,7 @@ from schemas.base import (
     one_of,
 )
 from schemas.checks import ADDRESS, NOT_BLANK, TX_HASH, Length, Range
-from ticketing.constants import CURRENCY, MAX_SAFE_INTEGER, RefundStatus
+from ticketing.constants import CURRENCY, MAX_PAYERS_SHOWN, MAX_SAFE_INTEGER, RefundStatus
 
 SORTS = ("created_at", "-amount")
 
@@ -58,7 +58,16 @@ class RefundSchema(BaseSchema):
     token_address = fields.String(
         required=True, attribute="intent.token_address", metadata=documented(EXAMPLE_TOKEN)
     )
-    payers = fields.List(fields.Nested(PayerSchema), required=True)
+    payers = fields.List(
+        fields.Nested(PayerSchema),
+        required=True,
+        metadata={
+            "description": f"The {MAX_PAYERS_SHOWN} who sent the most. Who was seen first is first."
+        },
+    )
+    payer_count = fields.Integer(
+        required=True, metadata=documented(1, "How many payers there are.")
+    )
     refund_address = fields.String(
         required=True,
         allow_none=True,

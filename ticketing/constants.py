@@ -240,6 +240,12 @@ def max_body_bytes(path: str) -> int:
 DEFAULT_PAGE = 25
 MAX_PAGE = 100
 
+MAX_PAYMENTS_SHOWN = MAX_PAYERS_SHOWN = 25
+"""How many payments the answer for one order has, and how many payers the one for its refund.
+
+Anyone can send an order thousands of tiny payments.
+"""
+
 KEYS_PER_ORDER = 100
 """Stored responses a day of requests with the secret of one order."""
 

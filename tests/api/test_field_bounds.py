@@ -210,12 +210,14 @@ def test_several_faults_are_all_named_at_once(acme, schema):
 
 
 def test_every_query_parameter_has_bounds_too(acme):
-    admin, event, webhook = acme.api(), acme.event(), new_webhook(acme).id
+    admin, event = acme.api(), acme.event()
+    ids = {"event_id": event["id"], "webhook_id": new_webhook(acme).id}
+    ids |= {"intent_id": acme.buyer(acme.ticket()).intent["id"]}
     at_door = f"/v1/door/tenants/{acme.slug}/events/{event['id']}"
     surfaces = ((acme.path, QUERIES), (acme.public, PUBLIC_QUERIES), (at_door, DOOR_QUERIES))
     for base, queries in surfaces:
         for path, parameters in queries.items():
-            here = base + path.format(event_id=event["id"], webhook_id=webhook)
+            here = base + path.format(**ids)
             for name, (inside, outside) in parameters.items():
                 for value in inside:
                     assert admin.get(here, query_string={name: value}).status_code == 200, value

@@ -1,11 +1,13 @@
 """Every list has pages: their bounds, and cursors that stay valid while rows are added."""
 
 import string
+from itertools import count
 
 import pytest
 
 from tests.support.admissions import FREE
 from tests.support.factories import in_days, new_organizer
+from tests.support.refunds import dust
 from ticketing.constants import MAX_NAME_SHOWN
 
 BASE64 = string.ascii_letters + string.digits + "-_"
@@ -19,6 +21,8 @@ class Stage:
         self.api = organizer.api()
         self.event = organizer.event(start_at=in_days(1))
         self.ticket = organizer.ticket(self.event, **FREE, capacity=None)
+        self.paid = organizer.buyer(organizer.ticket(self.event))
+        self.block = count(1)
         admin, public = organizer.path, organizer.public
         one = f"/events/{self.event['id']}/tickets"
         add_event = lambda: organizer.event(start_at=self.event["start_at"])  # noqa: E731
@@ -32,11 +36,12 @@ class Stage:
             f"{admin}/apikeys?status=active": self.add_key,
             f"{admin}/intents": self.add_intent,
             f"{admin}/intents?status=confirmed": self.add_intent,
+            f"{admin}/intents/{self.paid.intent['id']}/payments": self.add_payment,
             f"{admin}/admissions": self.add_intent,
             f"{public}/events": add_event,
             f"{public}{one}": add_ticket,
         }
-        for add in (add_event, add_ticket, self.add_key, self.add_intent):
+        for add in (add_event, add_ticket, self.add_key, self.add_intent, self.add_payment):
             for _ in range(3):
                 add()
 
@@ -45,6 +50,9 @@ class Stage:
 
     def add_intent(self):
         assert self.organizer.buyer(self.ticket).purchase().status_code == 200
+
+    def add_payment(self):
+        dust(self.paid, 1, block_number=next(self.block))
 
     def page(self, path, **query):
         return self.api.get(path + ("&" if "?" in path else "?") + query_string(query))

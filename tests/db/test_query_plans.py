@@ -25,6 +25,7 @@ from tests.support.query_plans.after_sale_drive import AfterSaleDrive
 from tests.support.query_plans.agents_drive import AgentsDrive
 from tests.support.query_plans.filling import Scale, fill
 from tests.support.query_plans.recorder import Explainer, Recorder, faults_of
+from tests.support.refunds import dust
 from tests.support.x402 import Facilitator, Wallet, required
 from ticketing.db.connection import database
 from ticketing.models.api_keys import ApiKey
@@ -126,8 +127,12 @@ class Drive(AgentsDrive, AfterSaleDrive):
                 continue
             api, here = (
                 self.big,
-                path.format(tenant="big", event_id=self.hit.id, webhook_id=self.webhook.id),
+                path.format(
+                    tenant="big", event_id=self.hit.id, webhook_id=self.webhook.id, intent_id=""
+                ),
             )
+            if "{intent_id}" in path:
+                api, here = self.acme.api(), path.format(tenant="acme", intent_id=self.paid_twice())
             if "{event_id}" in path:
                 api, here = self.fair, path.format(tenant="fair", event_id=self.crowded.id)
             known = {"event_id": [self.hit.id], "q": ["night"]}
@@ -142,6 +147,12 @@ class Drive(AgentsDrive, AfterSaleDrive):
                 asked = dict(zip(filters, values, strict=True))
                 asked = {name: value for name, value in asked.items() if value is not None}
                 self._page_through(api, here, asked)
+
+    def paid_twice(self):
+        """Return an order with two payments."""
+        buyer = self.acme.buyer(self.acme.ticket())
+        dust(buyer, 2)
+        return buyer.intent["id"]
 
     def _page_through(self, api, path, asked):
         page = api.get(path, query_string={**asked, "limit": 1})
@@ -310,6 +321,7 @@ def test_nothing_but_what_is_asked_for_is_read(app, node, facilitator, monkeypat
     for index in (
         "events_by_start",
         "intents_deep",
+        "payments_in_order",
         "payments_of_block",
         "refunds_of_intent",
         "refunds_of_log",

@@ -179,6 +179,7 @@ QUERIES = {
         "flag": option("underpaid", "overpaid", "paid_late", "duplicate", "reorged"),
         "q": (["x", "x" * 254], ["", "x" * 255, "a\0b"]),
     },
+    "/intents/{intent_id}/payments": PAGE,
     "/refunds": {
         **PAGE,
         "status": option("due", "waived", "settled"),

@@ -1,6 +1,7 @@
 """What buyers and organizers do about refunds, through the API and on the local chain."""
 
 import secrets
+from datetime import datetime
 from typing import Any
 
 from tests.support.factories import Buyer, Organizer, worker_once
@@ -69,6 +70,31 @@ def received(buyer: Buyer, amount: int = 1, *, canonical: bool = True) -> None:
     PaymentIntent.update(amount_received=total).where(
         PaymentIntent.id == buyer.intent["id"]
     ).execute()
+
+
+def dust(buyer: Buyer, count: int, *, block_time: datetime | None = None, **columns: Any) -> None:
+    """Book the smallest payments by hand, each from an address and in a block of its own."""
+    at = block_time or clock.now()
+    rows = [
+        {
+            "id": ids.new(ids.PAYMENT),
+            "intent": buyer.intent["id"],
+            "chain_id": buyer.intent["chain_id"],
+            "tx_hash": "0x" + secrets.token_hex(32),
+            "log_index": 0,
+            "block_number": number,
+            "block_hash": f"0x{number:064x}",
+            "block_time": at,
+            "sender": "0x" + secrets.token_hex(20),
+            "amount": 1,
+            "canonical": True,
+            "seen_at": at,
+            **columns,
+        }
+        for number in range(1, count + 1)
+    ]
+    for first in range(0, count, 1_000):
+        Payment.insert_many(rows[first : first + 1_000]).execute()
 
 
 def state(buyer: Buyer, address: str) -> Any:

@@ -2,11 +2,16 @@
 
 from typing import Any
 
-from schemas.base import page_of
-from schemas.intents import AdminIntentDetailSchema, AdminIntentSchema, IntentListQuery
+from schemas.base import PageQuery, page_of
+from schemas.intents import (
+    AdminIntentDetailSchema,
+    AdminIntentSchema,
+    IntentListQuery,
+    PaymentSchema,
+)
 from ticketing.constants import Role
 from ticketing.errors import NotFound
-from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.services.orders import intents, order_search
 from ticketing.services.pagination import Page
 from ticketing.web import auth
@@ -34,5 +39,14 @@ def list_intents(query: dict[str, Any], tenant: str) -> Page[PaymentIntent]:
 @blp.response(200, AdminIntentDetailSchema)
 @blp.raises(NotFound)
 def get_intent(tenant: str, intent_id: str) -> PaymentIntent:
-    """Read one payment intent with its payments and admissions."""
+    """Read one payment intent with its largest payments and its admissions."""
     return intents.read_all(caller().tenant_id, intent_id)
+
+
+@blp.get("/intents/<intent_id>/payments")
+@blp.arguments(PageQuery, location="query")
+@blp.response(200, page_of(PaymentSchema))
+@blp.raises(NotFound)
+def list_payments(query: dict[str, Any], tenant: str, intent_id: str) -> Page[Payment]:
+    """List the payments of an intent in the order of the chain, also those that were removed."""
+    return intents.page_of_payments(caller().tenant_id, intent_id, page_request(query))

@@ -131,7 +131,8 @@ class PaymentIntent(BaseModel):
     has_changed: bool  # whether the purchase or the cancelation that returned it had an effect
     capped_event: str | None  # of a locked intent: its event, if that has a capacity
     online_join_url: str | None
-    payments: Sequence["Payment"]
+    payments: Sequence["Payment"]  # the largest ones
+    payment_count: int
     admissions: Sequence[Any]
 
     class Meta:

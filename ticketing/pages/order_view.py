@@ -44,7 +44,10 @@ _ASKED_SELDOM = 30
 
 @dataclass(frozen=True)
 class OrderView:
-    """An order as its page shows it. `is_unseen`: its chain cannot be read at the moment."""
+    """An order as its page shows it. `is_unseen`: its chain cannot be read at the moment.
+
+    `payments` are the largest ones. `has_more_payments`: there are others, which are not shown.
+    """
 
     intent: PaymentIntent
     event: Event
@@ -52,6 +55,7 @@ class OrderView:
     ticket_type: TicketType
     network: str
     payments: Sequence[Payment]
+    has_more_payments: bool
     is_unseen: bool
     writes_mail: bool
     now: datetime
@@ -145,14 +149,15 @@ def read(intent_id: str, config: Config) -> OrderView:
     intent = intents.find(intent_id)
     intents.add_payment_details([intent])
     admission_views.add_to_order(intent, intent.event.online_join_url, config.keyring)
-    now = clock.now()
+    now, payments = clock.now(), intents.largest_payments_of(intent)
     return OrderView(
         intent=intent,
         event=intent.event,
         tenant=intent.tenant,
         ticket_type=intent.ticket_type,
         network=chains.name_of(intent.chain_id, config),
-        payments=[each for each in intents.payments_of(intent) if each.canonical],
+        payments=[each for each in payments if each.canonical],
+        has_more_payments=intents.count_payments(intent, payments) > len(payments),
         is_unseen=_waits_for_chain(intent) and _is_unseen(intent, config, now),
         writes_mail=config.smtp is not None and intent.buyer_email is not None,
         now=now,

@@ -9,7 +9,7 @@ from typing import Any
 from peewee import ModelSelect, fn
 
 from ticketing.chain import eip681, units
-from ticketing.constants import Flag, IntentStatus
+from ticketing.constants import MAX_PAYMENTS_SHOWN, Flag, IntentStatus
 from ticketing.errors import NotFound
 from ticketing.models.events import Event, only_event
 from ticketing.models.payment_intents import (
@@ -57,6 +57,14 @@ def _payments_of(intent_id: Any) -> ModelSelect[Payment]:
         .where(Payment.intent == intent_id)
         .order_by(Payment.block_number, Payment.log_index)
     )
+
+
+@Prepared
+def _largest_of(intent_id: Any) -> ModelSelect[Payment]:
+    # As in the index payments_of_intent, so the other rows are not read.
+    order = (Payment.canonical.desc(), Payment.amount.desc(), Payment.dust.desc())
+    query = Payment.select().where(Payment.intent == intent_id)
+    return query.order_by(*order).limit(MAX_PAYMENTS_SHOWN)
 
 
 def list_page(
@@ -123,9 +131,10 @@ def read(tenant_reference: str, intent_id: str) -> PaymentIntent:
 
 
 def read_all(tenant_id: str, intent_id: str) -> PaymentIntent:
-    """Return one intent with its payment details, payments and admissions. NotFound."""
+    """Return one intent with its payment details, largest payments and admissions. NotFound."""
     intent = read(tenant_id, intent_id)
-    intent.payments = payments_of(intent)
+    intent.payments = largest_payments_of(intent)
+    intent.payment_count = count_payments(intent, intent.payments)
     intent.admissions = admissions.of_intent(intent)
     return intent
 
@@ -144,6 +153,34 @@ def oldest(chain_id: int) -> PaymentIntent | None:
 def payments_of(intent: PaymentIntent) -> Sequence[Payment]:
     """Return every transfer to an intent, canonical or not, in the order of the chain."""
     return _payments_of.rows(intent_id=intent.id)
+
+
+def page_of_payments(tenant_id: str, intent_id: str, page: PageRequest) -> Page[Payment]:
+    """Return a page of the transfers to an intent, in the order of the chain. NotFound."""
+    query = Payment.select().where(Payment.intent == get(tenant_id, intent_id))
+    # During a reorganization, two transfers can have the same place.
+    order: list[Any] = [Payment.block_number, Payment.log_index, Payment.id]
+    return paginate(query, order, page, scope=f"payments {intent_id}")
+
+
+def largest_payments_of(intent: PaymentIntent) -> Sequence[Payment]:
+    """Return the largest MAX_PAYMENTS_SHOWN transfers to an intent, in the order of the chain.
+
+    Those that a reorganization removed come last in size. So the payments of the buyer are not
+    hidden by thousands of tiny ones of a stranger.
+    """
+    found: list[Payment] = _largest_of.rows(intent_id=intent.id)
+    return sorted(found, key=lambda each: (each.block_number, each.log_index))
+
+
+def count_payments(intent: PaymentIntent, shown: Sequence[Payment]) -> int:
+    """Return how many transfers to an intent there are, canonical or not.
+
+    `shown` are the largest. Only if more are possible, the database counts.
+    """
+    if len(shown) < MAX_PAYMENTS_SHOWN:
+        return len(shown)
+    return int(Payment.select().where(Payment.intent == intent).count())
 
 
 def add_payment_details(intents: Sequence[PaymentIntent]) -> None:

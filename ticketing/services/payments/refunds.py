@@ -1,6 +1,6 @@
 """Refunds: list what is due and to whom, and write off what is not sent back."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ from peewee import fn
 from ticketing import clock, ids
 from ticketing.chain import address, units
 from ticketing.chain.answers import Block
-from ticketing.constants import RefundStatus
+from ticketing.constants import MAX_PAYERS_SHOWN, RefundStatus
 from ticketing.errors import AmountChanged
 from ticketing.models.base import literal
 from ticketing.models.payment_intents import (
@@ -65,10 +65,14 @@ class Payer:
 
 @dataclass(frozen=True)
 class RefundOwed:
-    """The refund that is, or was, due for one intent, and the payers of the intent."""
+    """The refund that is, or was, due for one intent, and who paid the intent.
+
+    `payers` are the MAX_PAYERS_SHOWN who sent the most, of `payer_count`.
+    """
 
     intent: PaymentIntent
     payers: Sequence[Payer]
+    payer_count: int
 
     @property
     def amount(self) -> int:
@@ -107,14 +111,12 @@ def list_page(
         query = query.where(of_index if largest_first else _AMOUNTS[status] >= min_amount)
         scope += f" {min_amount}"
     intent_page = paginate(query, order, page, scope=scope)
-    payers = _payers_of(intent_page.data)
-    owed = [RefundOwed(intent, payers[intent.id]) for intent in intent_page.data]
-    return Page(owed, intent_page.next_cursor)
+    return Page(_with_payers(intent_page.data), intent_page.next_cursor)
 
 
 def owed_for(intent: PaymentIntent) -> RefundOwed:
     """Return the refund of one intent."""
-    return RefundOwed(intent, _payers_of([intent])[intent.id])
+    return _with_payers([intent])[0]
 
 
 def waive(tenant_id: str, intent_id: str, amount: int, reason: str, by: Actor) -> RefundOwed:
@@ -154,26 +156,40 @@ def _write_waiver(intent: PaymentIntent, cursor: Block, amount: int, reason: str
     ).execute()
 
 
-def _payers_of(page: Sequence[PaymentIntent]) -> Mapping[str, Sequence[Payer]]:
-    """Return the payers of each intent, in the order in which they were first seen.
+def _with_payers(page: Sequence[PaymentIntent]) -> list[RefundOwed]:
+    """Return the refund of each intent with its largest payers, those seen first coming first.
 
     The zero address is left out: nobody can receive money there.
     """
     payers: dict[str, list[Payer]] = {intent.id: [] for intent in page}
+    counts = dict.fromkeys(payers, 0)
     decimals = {intent.id: intent.token_decimals or 0 for intent in page}
-    rows: Iterable[Any] = (
-        Payment.select(Payment.intent, Payment.sender, fn.SUM(Payment.amount), fn.SUM(Payment.dust))
+    of_intent, first_seen = [Payment.intent], fn.MIN(Payment.id)
+    by_size = [fn.SUM(Payment.amount).desc(), first_seen]
+    ranked = (
+        Payment.select(
+            Payment.intent,
+            Payment.sender,
+            fn.SUM(Payment.amount).alias("amount"),
+            fn.SUM(Payment.dust).alias("dust"),
+            first_seen.alias("first_seen"),
+            fn.ROW_NUMBER().over(partition_by=of_intent, order_by=by_size).alias("place"),
+            fn.COUNT(Payment.sender).over(partition_by=of_intent).alias("payer_count"),
+        )
         .where(
             Payment.intent.in_(list(payers)),
             Payment.canonical,
             Payment.sender != address.ZERO,
         )
         .group_by(Payment.intent, Payment.sender)
-        .order_by(fn.MIN(Payment.id))
-        .tuples()
     )
-    for intent_id, sender, amount, dust in rows:
+    of = ranked.c
+    columns = (of.intent_id, of.sender, of.amount, of.dust, of.payer_count)
+    shown = ranked.select_from(*columns).where(of.place <= MAX_PAYERS_SHOWN)
+    rows: Iterable[Any] = shown.order_by(of.first_seen).tuples()
+    for intent_id, sender, amount, dust, count in rows:
         # Postgres returns a sum as a Decimal.
         atomic = units.to_atomic(int(amount), decimals[intent_id]) + int(dust)
         payers[intent_id].append(Payer(sender, units.from_atomic(atomic, decimals[intent_id])[0]))
-    return payers
+        counts[intent_id] = count
+    return [RefundOwed(intent, payers[intent.id], counts[intent.id]) for intent in page]
