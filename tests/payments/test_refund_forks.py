@@ -2,9 +2,15 @@
 
 import pytest
 
-from tests.support.bad_node import cursor, is_unavailable
-from tests.support.factories import cli, worker_once
+from tests.support.bad_node import checked_watcher, cursor, is_unavailable
+from tests.support.factories import PRICE, cli, worker_once
 from tests.support.refunds import give_back, overpay, settle
+from ticketing import ids
+from ticketing.chain.errors import NotLinked
+from ticketing.models.notifications import Notification
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.refunds import Refund
+from ticketing.services.payments import block_history
 
 pytestmark = pytest.mark.usefixtures("unforgetting")
 
@@ -71,3 +77,140 @@ def test_a_refund_above_the_cursor_is_compared_when_the_worker_gets_there(
     worker_once(acme.app)
     assert (overpaid.now()["refund_due"], overpaid.now()["refunds"]) == (7, [])
     cli(acme.app, "reconcile")
+
+
+@pytest.fixture
+def forked(bad_node, acme, node, overpaid):
+    """A refund that was counted in a wrong block below the cursor: its block, and its hash."""
+    tx_hash = give_back(node, 7)
+    number = int(node.rpc("eth_blockNumber"), 16)
+    node.rpc("anvil_mine", "0x3")
+    worker_once(acme.app)
+    # One node behind the URL knows the worker's last block, but answers about an older one wrongly.
+    bad_node.fork(number, number)
+    assert settle(acme, overpaid, tx_hash).json["refunded"] == 7
+    bad_node.well()
+    return number, tx_hash
+
+
+def refund_due_facts():
+    return Notification.select().where(Notification.type == "refund.due").count()
+
+
+def test_a_refund_in_a_block_that_is_not_on_the_chain_is_taken_back(
+    bad_node, acme, node, overpaid, forked, caplog
+):
+    facts = refund_due_facts()
+    worker_once(acme.app)
+    assert (overpaid.now()["refund_due"], overpaid.now()["refunds"]) == (7, [])
+    assert refund_due_facts() == facts + 1
+    assert "the refund is taken back" in caplog.text
+    cli(acme.app, "reconcile")
+    assert settle(acme, overpaid, forked[1]).json["refunded"] == 7
+    worker_once(acme.app)
+    assert overpaid.now()["refund_due"] == 0
+
+
+def test_a_refund_is_compared_once(bad_node, acme, node, overpaid):
+    assert settle(acme, overpaid, give_back(node, 7)).json["refunded"] == 7
+    watcher = checked_watcher(acme.app)
+    bad_node.calls.clear()
+    for _ in range(2):
+        watcher.check_refunds()
+    assert bad_node.calls["eth_getBlockByNumber"] == 2  # with the worker's last block
+    assert (Refund.get().canonical, Refund.get().checked) == (True, True)
+    watcher.leave()
+
+
+def test_a_refund_is_compared_when_it_is_as_deep_as_a_payment(
+    three_deep, bad_node, acme, node, new_refund
+):
+    buyer, _ = new_refund
+    Refund.update(checked=False, block_number=cursor() - 1).execute()
+    worker_once(acme.app)
+    assert not Refund.get().checked
+    node.rpc("anvil_mine", "0x1")
+    worker_once(acme.app)
+    assert (Refund.get().canonical, buyer.now()["refund_due"]) == (False, 7)
+
+
+@pytest.fixture
+def new_refund(bad_node, acme, node):
+    """An order whose refund was compared: the buyer, and the transaction's hash."""
+    buyer = acme.buyer(acme.ticket())
+    worker_once(acme.app)
+    buyer.pay(node, PRICE + 7)
+    node.rpc("anvil_mine", "0x3")
+    worker_once(acme.app)
+    tx_hash = give_back(node, 7)
+    node.rpc("anvil_mine", "0x3")
+    assert settle(acme, buyer, tx_hash).json["refunded"] == 7
+    worker_once(acme.app)
+    assert Refund.get().checked
+    return buyer, tx_hash
+
+
+def test_a_wrong_answer_about_a_good_refund_changes_nothing(bad_node, acme, node, new_refund):
+    buyer, _ = new_refund
+    Refund.update(checked=False).execute()
+    watcher = checked_watcher(acme.app)
+    fork = int(Refund.get().block_number)
+    Refund.update(checked=False).execute()
+    bad_node.fork(fork)
+    with pytest.raises(NotLinked):
+        watcher.check_refunds()
+    bad_node.well()
+    watcher.check_refunds()
+    watcher.leave()
+    assert (Refund.get().checked, buyer.now()["refund_due"]) == (True, 0)
+
+
+@pytest.mark.parametrize("headers", ["null", "error"])
+def test_a_refund_whose_block_no_node_has_any_more_stays(
+    bad_node, acme, node, overpaid, forked, headers, caplog
+):
+    node.rpc("anvil_mine", hex(block_history.RECENT + 20))
+    watcher = checked_watcher(acme.app)
+    bad_node.prune(block_history.RECENT + 10, headers=headers)
+    watcher.check_refunds()
+    assert (Refund.get().canonical, Refund.get().checked) == (True, True)
+    assert "no node has block" in caplog.text
+    bad_node.calls.clear()
+    watcher.check_refunds()
+    assert bad_node.calls.total() == 0
+    watcher.leave()
+
+
+def test_refunds_that_cannot_be_compared_delay_no_others(
+    bad_node, acme, node, overpaid, forked, monkeypatch
+):
+    """A node lacks the block of the first one for a moment."""
+    monkeypatch.setattr("ticketing.worker.refund_check.REFUNDS_PER_PASS", 1)
+    first, second = sorted(
+        [Refund.get().id, copy_of(Refund.get(), block_number=int(Refund.get().block_number) + 1)]
+    )
+    missing = [hex(Refund.get_by_id(first).block_number)]
+    bad_node.rules.append(
+        lambda question, answer: (
+            {**answer, "result": None} if question["params"][:1] == missing else answer
+        )
+    )
+    watcher = checked_watcher(acme.app)
+    for _ in range(2):
+        watcher.check_refunds()
+    assert [Refund.get_by_id(each).canonical for each in (first, second)] == [True, False]
+    bad_node.well()
+    for _ in range(2):
+        watcher.check_refunds()
+    watcher.leave()
+    assert not Refund.select().where(Refund.canonical).exists()
+
+
+def copy_of(refund, **columns):
+    """Store one more refund of the same order, by hand."""
+    Refund.insert(
+        {**refund.__data__, "id": ids.new(ids.REFUND), "tx_hash": "0x" + "34" * 32, **columns}
+    ).execute()
+    total = PaymentIntent.refunded + refund.amount
+    PaymentIntent.update(refunded=total).where(PaymentIntent.id == refund.intent_id).execute()
+    return Refund.get(Refund.tx_hash == "0x" + "34" * 32).id

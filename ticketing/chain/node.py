@@ -100,6 +100,15 @@ class Node:
         found = self._ask_chain([header_call(number) for number in numbers])
         return [read_header(*each) for each in zip(numbers, found, strict=True)]
 
+    def blocks_linked(self, known: Block, numbers: Sequence[int]) -> list[Block | None]:
+        """Return the blocks with these numbers, from a node that has the block `known`.
+
+        It is asked for in the same batch: see transfers_of. NotLinked, ChainMoved.
+        """
+        found, *blocks = self.blocks([known.number, *numbers])
+        check_link(known, found)
+        return blocks
+
     def block(self, number: int) -> Block:
         """Return the block with this number. ChainMoved if the node does not have it."""
         (block,) = self.blocks([number])

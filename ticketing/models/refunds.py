@@ -10,7 +10,8 @@ class Refund(BaseModel):
     """The part of one token transfer on a chain that paid a refund of one intent.
 
     Several intents of a tenant may share a transfer, up to its value. Only a canonical refund
-    counts. Its block is None in rows from versions that did not store it.
+    counts. Its block is None in rows from versions that did not store it. `checked`: the worker has
+    compared its block once more, or no node had that any more.
     """
 
     id = TextField(primary_key=True)
@@ -24,6 +25,7 @@ class Refund(BaseModel):
     block_number = BigIntegerField(null=True)
     block_hash = TextField(null=True)
     canonical = BooleanField(default=True)
+    checked = BooleanField(default=False)
     created_at = UtcDateTimeField()
 
     class Meta:

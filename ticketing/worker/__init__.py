@@ -11,14 +11,16 @@ before it. If not, the chain was reorganized: it goes back through the recorded 
 one that is still on the chain, removes the payments in replaced blocks, and reads on from there.
 Before an order expires, its address is asked for its balance.
 
-loop.py: the threads: for each chain a watcher, a sweep and those of chain_tasks.py; housekeeping,
-    numbering, webhooks, mails; what housekeeping deletes
+loop.py: the threads: for each chain a watcher, a sweep, the check of refunds and those of
+    chain_tasks.py; housekeeping, numbering, webhooks, mails; what housekeeping deletes
 watcher.py: one chain: checks it, reads, books, goes back, expires. A chain without open orders is
     read once a minute
 history_gap.py: blocks that no node has any more are skipped after 10 s, and named in the log;
     balances show which orders must wait for their logs
 balance_sweep.py: an order whose address holds more than is booked does not expire before its logs
     are searched; ended orders are compared once a minute
+refund_check.py: compares the block of each refund once more when it is deep, and takes back those
+    of another fork
 chain_tasks.py: further tasks for each chain, such as that of x402
 delivering.py: webhooks: lease, polls, saving at most once a second
 delivery_schedule.py: which endpoint is next: slow ones have half of the requests at most, a tenant

@@ -62,6 +62,7 @@ def look_once(config: Config, *, accept_reorganization: bool = False) -> list[st
         try:
             watcher.look()
             watcher.sweep()
+            watcher.check_refunds()
             for _, task in CHAIN_TASKS:
                 task(chain, config)
             if accept_reorganization and not watcher.is_in_charge:
@@ -109,6 +110,7 @@ class Worker:
             chain_id = watcher.chain.chain_id
             tasks.append((f"chain {chain_id}", watcher.look_if_due, pause))
             tasks.append((f"sweep of chain {chain_id}", watcher.sweep, pause))
+            tasks.append((f"refunds of chain {chain_id}", watcher.check_refunds, pause))
             for name, act in CHAIN_TASKS:
                 of_chain = partial(act, watcher.chain, self._config)
                 tasks.append((f"{name} of chain {chain_id}", of_chain, soon))

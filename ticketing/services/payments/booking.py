@@ -16,6 +16,7 @@ from ticketing.db.connection import write_transaction
 from ticketing.errors import ChainUnavailable
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.refunds import Refund
 from ticketing.services import chains, counters
 from ticketing.services.payments import block_history, payments, watched_orders
 from ticketing.services.payments.chain_view import ChainView, is_outdated
@@ -106,15 +107,33 @@ def rewind(chain: Chain, cursor: Block, ancestor: Block, hashes: Hashes) -> None
     """
     with write_transaction():
         _lock_at(chain, cursor)
-        touched = payments.take_out_replaced(chain.chain_id, hashes)
         # Time does not go back: the grace period starts when the payment was last seen.
-        as_of = replace(ancestor, time=max(ancestor.time, cursor.time))
-        for intent in lock(touched):
-            settle_or_set_aside(intent, as_of)
-            # The payment may return in any block, so read the intent's logs again.
-            watched_orders.watch_again(intent, as_of.time)
+        _take_out(chain, hashes, replace(ancestor, time=max(ancestor.time, cursor.time)))
         block_history.forget_after(chain.chain_id, ancestor.number)
         _move_cursor(chain.chain_id, ancestor)
+
+
+def check_refunds(chain: Chain, cursor: Block, checked: Sequence[Refund], hashes: Hashes) -> None:
+    """Take back what is in another block than the chain has, and store that refunds were checked.
+
+    `hashes` are those of a node that has the block `cursor`. CursorMoved if the worker has gone
+    back before that block in the meantime.
+    """
+    with write_transaction():
+        now = chains.cursor_of(lock_chain(chain.chain_id))
+        if now is None or not (now == cursor or block_history.has(chain.chain_id, cursor)):
+            raise CursorMoved(f"chain {chain.chain_id} was reorganized")
+        _take_out(chain, hashes, now)
+        payments.note_checked(checked)
+
+
+def _take_out(chain: Chain, hashes: Hashes, as_of: Block) -> None:
+    """Remove what was in replaced blocks, and settle its intents. The chain is locked."""
+    touched = payments.take_out_replaced(chain.chain_id, hashes)
+    for intent in lock(touched):
+        settle_or_set_aside(intent, as_of)
+        # The payment may return in any block, so read the intent's logs again.
+        watched_orders.watch_again(intent, as_of.time)
 
 
 def skip_gap(chain: Chain, cursor: Block, to: Block) -> None:

@@ -130,6 +130,30 @@ def take_out_replaced(
     return {each.intent_id for each in payments} | {each.intent_id for each in refunds}
 
 
+def refunds_to_check(chain_id: int, cursor: int, after: str, most: int) -> list[Refund]:
+    """Return refunds that are final at the cursor and were not checked, from the id `after` on."""
+    depth = PaymentIntent.required_confirmations - 1
+    query = (
+        Refund.select(Refund)
+        .join(PaymentIntent)
+        .where(
+            Refund.chain_id == chain_id,
+            Refund.canonical,
+            ~Refund.checked,
+            Refund.id > after,
+            Refund.block_number + depth <= cursor,
+        )
+    )
+    return list(query.order_by(Refund.id).limit(most))
+
+
+def note_checked(refunds: Iterable[Refund]) -> None:
+    """Store that refunds were checked, except for those that are in another block meanwhile."""
+    for each in refunds:
+        same = (Refund.id == each.id) & (Refund.block_hash == each.block_hash)
+        Refund.update(checked=True).where(same, Refund.canonical).execute()
+
+
 def _replaced(
     model: type[M], chain_id: int, hashes: Mapping[int, str], only: str | None
 ) -> list[M]:

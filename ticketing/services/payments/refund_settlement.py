@@ -185,6 +185,7 @@ def _write(intent: PaymentIntent, transfer: Transfer, amount: int) -> None:
         Refund.block_number: transfer.block.number,
         Refund.block_hash: transfer.block.hash,
         Refund.canonical: True,
+        Refund.checked: False,
     }
     Refund.insert(
         {
