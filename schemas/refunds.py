@@ -129,6 +129,38 @@ class RefundWaiveSchema(BaseSchema):
     )
 
 
+class RefundsWaiveSchema(BaseSchema):
+    """A limit: each refund of this amount or less is written off."""
+
+    max_amount = Int(
+        required=True,
+        validate=Range(1, MAX_SAFE_INTEGER),
+        metadata=documented(10_000, "In micro-units, for each order."),
+    )
+    chain_id = Int(
+        load_default=None,
+        allow_none=True,
+        validate=Range(1, MAX_SAFE_INTEGER),
+        metadata=documented(8453, "Only refunds of this chain. Null: of all chains."),
+    )
+    reason = Text(
+        required=True,
+        validate=[Length(1, 500), NOT_BLANK],
+        metadata=documented("Less than the network fee"),
+    )
+
+
+class WaivedRefundsSchema(BaseSchema):
+    """How many refunds were written off by this call."""
+
+    waived = fields.Integer(required=True, metadata=documented(500, "Orders, 500 at most."))
+    amount = fields.Integer(required=True, metadata=documented(500, "Their sum."))
+    left = fields.Integer(
+        required=True,
+        metadata=documented(12, "Orders that are still due, up to the same limit. Call again."),
+    )
+
+
 class RefundAddressSchema(BaseSchema):
     """Where the buyer wants money back."""
 

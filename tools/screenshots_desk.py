@@ -47,6 +47,12 @@ def _overpaid(shop: Shop) -> str:
     return order.wait(lambda it: it["refund_due"] and not it["refund_pending"]).id
 
 
+def _small_refunds(shop: Shop) -> str:
+    for _ in range(2):
+        _overpaid(shop)
+    return "/refunds/waive?most=5"
+
+
 def _door(shop: Shop) -> str:
     """Let some guests in at two gates, and one of them twice by a phone that was offline."""
     opened = datetime.now(UTC).isoformat(timespec="seconds")
@@ -99,6 +105,7 @@ DESK_SHOTS = (
     _shot("guests", lambda shop: _event(shop, "guests")),
     _shot("refunds", lambda shop: "/refunds"),
     _shot("refund", lambda shop: f"/refunds/{_overpaid(shop)}"),
+    _shot("refunds-waive", _small_refunds),
     _shot("door", _door),
     _shot("person", _person),
     _shot("people", lambda shop: "/people"),

@@ -123,6 +123,9 @@ def door(organizer, schema):
             {"amount": 1, "reason": "x"},
             404,
         ),
+        "RefundsWaive": lambda: Door(
+            "POST", f"{organizer.path}/refunds/waive", {"max_amount": 1, "reason": "x"}
+        ),
         "RefundAddress": lambda: Door(
             "POST",
             f"{organizer.checkout}/intents/{NOWHERE}/refund-address",

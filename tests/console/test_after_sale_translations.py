@@ -72,6 +72,8 @@ def test_orders_and_their_refunds(acme, node, console):
     check(console, *lists, f"orders/{order}", f"orders/{owing}", f"refunds/{owing}")
     check_refused(console, f"refunds/{owing}/settle", {"tx_hash": "0x12"})
     check_refused(console, f"refunds/{owing}/waive", {"amount": "1", "reason": "x"})
+    check(console, "refunds/waive", "refunds/waive?most=0.000007", "refunds/waive?most=0.000006")
+    check_refused(console, "refunds/waive", {"max_amount": "0.000007"})
     assert settle(acme, overpaid, give_back(node, 3)).status_code == 200
     assert waive(acme, overpaid, 4).status_code == 200
     PaymentIntent.update(refund_pending=1, refund_due=1).where(PaymentIntent.id == order).execute()

@@ -277,6 +277,16 @@ class Drive(AgentsDrive, AfterSaleDrive):
         body = {"amount": 2, "reason": "less than the fee"}
         assert post_twice(self.key_of("acme"), path, body).status_code == 200
         assert len(buyer.now()["refunds"]) == 1
+        dusted = self.acme.buyer(self.ticket)
+        dusted.pay(self.node, PRICE + 3)
+        self.work()
+        for chain in ({"chain_id": 31337}, {}):
+            body = {"max_amount": 3, "reason": "less than the fee", **chain}
+            path = f"{self.acme.path}/refunds/waive"
+            assert post_twice(self.key_of("acme"), path, body).status_code == 200
+            path = "/v1/admin/tenants/big/refunds/waive"
+            assert self.big.post(path, {**body, "max_amount": 1}).status_code == 200
+        assert dusted.now()["refund_due"] == 0
         self.work()
 
     def look_at_the_rest(self):

@@ -122,6 +122,11 @@ CASES = {
         "reason": text(1, 500, bad=(" ", "\n"), null=True),
     },
     "RefundWaive": {"amount": integer(1, 2**53 - 1), "reason": text(1, 500)},
+    "RefundsWaive": {
+        "max_amount": integer(1, 2**53 - 1),
+        "chain_id": integer(1, 2**53 - 1, null=True),
+        "reason": text(1, 500),
+    },
     "RefundAddress": {"address": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,))},
     "DoorDeviceCreate": {
         "name": text(1, 100),

@@ -125,6 +125,12 @@ def waive(organizer: Organizer, buyer: Buyer, amount: Any, role: str = "admin") 
     return organizer.api(role).post(path, {"amount": amount, "reason": "less than the fee"})
 
 
+def waive_small(organizer: Organizer, max_amount: int, role: str = "admin", **fields: Any) -> Any:
+    """Write off all refunds of an amount or less."""
+    body = {"max_amount": max_amount, "reason": "less than the fee", **fields}
+    return organizer.api(role).post(f"{organizer.path}/refunds/waive", body)
+
+
 def listed(organizer: Organizer, status: str | None = None) -> list[dict[str, Any]]:
     """The refunds of a tenant with a status, those that are due by default."""
     query = {} if status is None else {"status": status}

@@ -7,7 +7,9 @@ from schemas.refunds import (
     RefundListQuery,
     RefundSchema,
     RefundSettleSchema,
+    RefundsWaiveSchema,
     RefundWaiveSchema,
+    WaivedRefundsSchema,
 )
 from ticketing.constants import Role
 from ticketing.errors import (
@@ -20,7 +22,7 @@ from ticketing.errors import (
 )
 from ticketing.services.pagination import Page
 from ticketing.services.payments import refund_settlement, refunds
-from ticketing.services.payments.refunds import RefundOwed
+from ticketing.services.payments.refunds import RefundOwed, Waived
 from ticketing.web import auth
 from ticketing.web.audited import actor
 from ticketing.web.blueprint import ApiBlueprint
@@ -68,3 +70,17 @@ def settle_refund(body: dict[str, Any], tenant: str, intent_id: str) -> RefundOw
 def waive_refund(body: dict[str, Any], tenant: str, intent_id: str) -> RefundOwed:
     """Write off a refund that cannot or need not be sent back."""
     return refunds.waive(caller().tenant_id, intent_id, **body, by=actor())
+
+
+@blp.post("/waive")
+@idempotent
+@blp.arguments(RefundsWaiveSchema)
+@blp.response(200, WaivedRefundsSchema)
+@blp.raises(ChainUnavailable)
+def waive_refunds(body: dict[str, Any], tenant: str) -> Waived:
+    """Write off all refunds of `max_amount` or less, the largest first, 500 in one call.
+
+    An order with pending payments is left out: it may owe more soon. Call again while `left` is
+    not 0, with another Idempotency-Key.
+    """
+    return refunds.waive_small(caller().tenant_id, **body, by=actor())

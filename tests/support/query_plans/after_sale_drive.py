@@ -68,6 +68,8 @@ class AfterSaleDrive(CatalogDrive):
                 asked = dict(zip(filters, values, strict=True))
                 chosen = {k: v for k, v in asked.items() if v is not None}
                 self._member.page_through(f"/console/{path}?{urlencode(chosen)}")
+        for query in ({}, {"most": "0.000001"}, {"most": "0.000001", "chain_id": "31337"}):
+            self._open(f"refunds/waive?{urlencode(query)}")
         for name in ("attendees", "orders", "payments"):
             self._open(f"events/{event}/{name}.csv")
         self._press(f"attendees/{self.inside}/undo", {})
@@ -107,6 +109,7 @@ class AfterSaleDrive(CatalogDrive):
         sent = anvil.transfer(self.node.rpc, anvil.TOKEN_ADDRESS, anvil.BUYER, 7, sender=5)
         self._press(f"{path}/settle", {"tx_hash": sent["transactionHash"]})
         self._press(f"{path}/waive", {"amount": "2", "reason": "Less than the fee."})
+        self._press("refunds/waive", {"max_amount": "0.000001", "reason": "Less than the fee."})
 
     def _manage_access(self) -> None:
         self._press("keys", {"name": "k", "role": "read", "ttl_seconds": "86400"})

@@ -79,6 +79,11 @@ ALLOWED = {
         r"((pages_console_)?refunds\.list_refunds|mcp\.answer_message)"
         r" searches intents_to_refund(_by_amount)?, then looks at .*refund_pending"
     ),
+    "Few of the small refunds are pending, set aside, or of another chain.": (
+        r"(pages_console_)?refunds\.(waive_refunds|(show|waive)_small_refunds)"
+        r" searches intents_to_refund_by_amount,"
+        r" then looks at (chain_id )?(refund_pending )?set_aside_until"
+    ),
     "Few orders have a refund that was waived or paid: those of at least an amount are searched.": (
         r"((pages_console_)?refunds\.list_refunds|mcp\.answer_message)"
         r" searches intents_(waived|refunded)(_by_amount)?, then looks at .*"

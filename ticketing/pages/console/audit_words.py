@@ -31,6 +31,7 @@ ACTIONS = {
     "members_invite_member_again": "Person invited again",
     "refunds_settle_refund": "Refund counted",
     "refunds_waive_refund": "Refund waived",
+    "refunds_waive_refunds": "Refund waived with other small ones",
     "tenants_change_tenant": "Settings changed",
     "ticket_types_change_ticket_type": "Ticket type changed",
     "ticket_types_create_ticket_type": "Ticket type created",

@@ -1,10 +1,12 @@
 """The console's pages of refunds: who gets how much back, and how that was settled."""
 
+from urllib.parse import urlencode
+
 from werkzeug import Response
 
-from schemas.refunds import SORTS, RefundSettleSchema, RefundWaiveSchema
+from schemas.refunds import SORTS, RefundSettleSchema, RefundsWaiveSchema, RefundWaiveSchema
 from ticketing import formats
-from ticketing.constants import RefundStatus, Role
+from ticketing.constants import CURRENCY, RefundStatus, Role
 from ticketing.pages import forms, typed_forms
 from ticketing.pages.console import list_filters, words
 from ticketing.pages.console.blueprint import ConsoleBlueprint
@@ -20,6 +22,7 @@ from ticketing.web.idempotency import once
 
 PATH = "/console/refunds"
 _REFUND = f"{PATH}/<intent_id>"
+_WAIVE_SMALL = f"{PATH}/waive"
 _SORT_NAMES = {"created_at": "Oldest first", "-amount": "Largest amount first"}
 
 blp = ConsoleBlueprint("refunds", __name__, reads=Role.READ, writes=Role.ADMIN)
@@ -46,6 +49,36 @@ def list_refunds() -> str:
         next_page=list_filters.next_page(found, chosen),
         words=words,
     )
+
+
+@blp.get(_WAIVE_SMALL)
+def show_small_refunds() -> str:
+    """Show how many refunds are within a limit, and their sum, before they are waived."""
+    return _small_page(list_filters.amount("most"), list_filters.text("chain_id"), Form())
+
+
+@blp.post(_WAIVE_SMALL)
+def waive_small_refunds() -> Response:
+    """Write off the refunds within a limit. If they are many, the page then shows the rest."""
+
+    def waive() -> str:
+        fields = typed_forms.read(RefundsWaiveSchema, amounts=["max_amount"])
+        by = actor("refunds_waive_refunds")
+
+        def act() -> str:
+            refunds.waive_small(caller().tenant_id, **fields, by=by)
+            return ""
+
+        once(forms.key(), act)
+        shown = {"most": formats.number(fields["max_amount"]), "chain_id": fields["chain_id"] or ""}
+        return f"{_WAIVE_SMALL}?{urlencode(shown)}#waived"
+
+    def again(form: Form) -> str:
+        typed = typed_forms.micro_units(form.values.get("max_amount", ""))
+        most = typed if isinstance(typed, int) and typed else None
+        return _small_page(most, form.values.get("chain_id"), form)
+
+    return forms.carried_out(waive, again)
 
 
 @blp.get(_REFUND)
@@ -87,6 +120,23 @@ def waive_refund(intent_id: str) -> Response:
         return f"{PATH}/{intent_id}#waived"
 
     return forms.carried_out(waive, lambda form: _page(intent_id, waiving=form))
+
+
+def _small_page(most: int | None, chosen: str | None, form: Form) -> str:
+    networks = {str(each): chains.name_of(each, config()) for each in config().chains}
+    chain_id = chosen if chosen in networks else ""
+    found = most and refunds.small(caller().tenant_id, most, int(chain_id) if chain_id else None)
+    return page(
+        "waive_refunds.html",
+        "refunds",
+        most=most and formats.number(most),
+        found=found,
+        at_once=refunds.WAIVED_AT_ONCE,
+        currency=CURRENCY,
+        networks=networks,
+        chain_id=chain_id,
+        form=form,
+    )
 
 
 def _page(intent_id: str, settling: Form | None = None, waiving: Form | None = None) -> str:
