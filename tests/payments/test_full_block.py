@@ -49,7 +49,13 @@ def head(node):
     return int(node.rpc("eth_blockNumber"), 16)
 
 
-@pytest.mark.parametrize("how", ["results", "cut off", "504", "silence"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        "results",
+        *(pytest.param(how, marks=pytest.mark.long) for how in ("cut off", "504", "silence")),
+    ],
+)
 def test_a_block_full_of_dust_stops_nobody_else(bad_node, acme, node, watcher, how, monkeypatch):
     if how == "silence":
         monkeypatch.setattr("ticketing.chain.endpoint.TIMEOUT_SECONDS", 1.0)

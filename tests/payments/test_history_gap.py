@@ -1,8 +1,6 @@
 """After an outage longer than the memory of its nodes, a chain goes on: see history_gap.py."""
 
 import logging
-from dataclasses import replace
-from unittest.mock import Mock
 
 import pytest
 
@@ -14,6 +12,7 @@ from tests.support.property.core import PRICE
 from tests.support.property.worlds import fake_chain
 from tests.support.stopped_clock import StoppedClock
 from ticketing import clock
+from ticketing.chain.node import connect
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains, counters
 from ticketing.services.payments import reconciliation
@@ -22,7 +21,14 @@ from ticketing.worker.history_gap import SEEN_FOR, SEEN_FOR_WITH_FAILED_URL, His
 MEMORY, OUTAGE = 140, 300
 LOOK = ("look_after_silence", 0)
 ORDER = ("preflight", False, 1)
-KINDS = pytest.mark.parametrize("headers", ["null", "error", "kept"])
+KINDS = pytest.mark.parametrize(
+    "headers",
+    [
+        "null",
+        pytest.param("error", marks=pytest.mark.long),
+        pytest.param("kept", marks=pytest.mark.long),
+    ],
+)
 
 
 @pytest.fixture
@@ -110,17 +116,6 @@ def test_one_wrong_response_skips_nothing(world):
     assert (cursor(), skipped(), statuses()) == (world.chain.head[0], 0, ["confirmed"])
 
 
-def test_blocks_must_be_missing_at_each_look(world):
-    run(world, LOOK, ORDER, LOOK)
-    before = chains.cursor(31337)
-    node = Mock(has_failed_url=False)
-    gap, head = HistoryGap(world.settings, node), replace(before, number=before.number + OUTAGE)
-    for is_there in (False, True, False):
-        node.has_history = lambda _, number, it=is_there: it or number == head.number
-        assert gap.skip(before, head) is None
-        world.now += SEEN_FOR
-
-
 def test_a_node_that_lags_skips_nothing(world):
     run(world, LOOK, ORDER, LOOK, pay(0), ("mine", 100), pruned(memory=10), LOOK, LOOK, LOOK)
     assert skipped() == 0
@@ -128,6 +123,7 @@ def test_a_node_that_lags_skips_nothing(world):
     assert statuses() == ["confirmed"]
 
 
+@pytest.mark.long
 def test_the_first_block_that_is_left_is_found_under_a_rate_limit(world):
     run(world, LOOK, ORDER, LOOK, ("mine", 3000))
     for _ in range(20):  # each look has seven requests
@@ -164,6 +160,20 @@ def look_for(acme, stopped, seconds, code):
         result = acme.app.test_cli_runner().invoke(args=["worker", "--once"])
         assert result.exit_code == code, result.output
         stopped.forward(seconds=seconds / 2 + 1)
+
+
+def test_blocks_must_be_missing_at_each_look(bad_node, node, old_chain, acme, unforgetting):
+    _, stopped = old_chain
+    chain = acme.app.extensions["ticketing"].chains[31337]
+    reader, before = connect(chain), chains.cursor(31337)
+    gap, head = HistoryGap(chain, reader), reader.head()
+    for is_there in (False, True, False):
+        bad_node.well()
+        if not is_there:
+            bad_node.prune(MEMORY)
+        assert gap.skip(before, head) is None
+        stopped.forward(seconds=SEEN_FOR.total_seconds() + 1)
+    assert gap.skip(before, head) is not None
 
 
 def test_another_url_that_has_the_blocks_is_asked_first(
