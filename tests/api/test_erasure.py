@@ -15,8 +15,6 @@ from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.payments import reconciliation
 
-pytestmark = pytest.mark.sql
-
 ADA = {"name": "Ada Zaphod", "email": "zaphod@example.org"}
 NOBODY = {"name": None, "email": None}
 NOW = datetime.now(UTC)
@@ -58,6 +56,7 @@ def buyer(acme):
     return given(acme, acme.ticket(**FREE), quantity=2, buyer=ADA)
 
 
+@pytest.mark.sql
 def test_an_order_is_erased_everywhere(acme, buyer):
     for admission in admissions_of(buyer):
         offer(admission)
@@ -72,6 +71,7 @@ def test_an_order_is_erased_everywhere(acme, buyer):
     assert reconciliation.reconcile(None) == []
 
 
+@pytest.mark.sql
 def test_a_new_holder_is_erased_by_the_admission(acme, buyer):
     first, second = admissions_of(buyer)
     change(second, transferred_at=NOW)
@@ -82,6 +82,7 @@ def test_a_new_holder_is_erased_by_the_admission(acme, buyer):
     assert tables_with_personal_data() == set()
 
 
+@pytest.mark.sql
 def test_the_audit_log_forgets_the_names_and_nothing_else(acme):
     guest = invite(acme, acme.ticket(), ADA).json["admissions"][0]["id"]
     other = invite(acme, acme.ticket(), ADA).json["admissions"][0]["id"]
@@ -100,6 +101,7 @@ def test_the_audit_log_forgets_the_names_and_nothing_else(acme):
     assert entries(other)[0]["after"]["holder"] == ADA
 
 
+@pytest.mark.sql
 def test_an_unknown_or_foreign_one_is_not_there(acme, neighbour, buyer):
     mine = {"intents": buyer.intent["id"], "admissions": admissions_of(buyer)[0].id}
     for kind, subject in mine.items():
@@ -194,6 +196,7 @@ def test_an_event_that_is_moved_into_the_future_is_erased_after_that(acme, week)
     assert tables_with_personal_data() == set()
 
 
+@pytest.mark.sql
 def test_only_a_move_of_tickets_into_the_past_is_asked_about(acme, buyer):
     api, here = acme.api(), f"{acme.path}/events/{buyer.intent['event_id']}"
     assert api.patch(here, {"start_at": in_days(1), "title": "Sooner"}).status_code == 200
@@ -206,6 +209,7 @@ def test_only_a_move_of_tickets_into_the_past_is_asked_about(acme, buyer):
     assert api.patch(f"{acme.path}/events/{unsold['id']}", {"start_at": in_days(-9)}).json
 
 
+@pytest.mark.sql
 def test_old_events_are_erased_by_the_worker(acme, node, buyer):
     guest_ticket = acme.ticket(**FREE)
     invite(acme, guest_ticket, ADA)
@@ -230,6 +234,7 @@ def buyer_and_guest_names():
     return [each.buyer_name for each in buyers], [each.holder_name for each in holders]
 
 
+@pytest.mark.sql
 def test_not_while_a_refund_is_due(acme, node):
     event = acme.event()
     ticket = acme.ticket(event)
@@ -249,6 +254,7 @@ def test_not_while_a_refund_is_due(acme, node):
     assert tables_with_personal_data() == set()
 
 
+@pytest.mark.sql
 def test_erasures_are_repeated_after_a_restore(acme, buyer, caplog):
     caplog.set_level("INFO")
     (first, second), intent_id = admissions_of(buyer), buyer.intent["id"]

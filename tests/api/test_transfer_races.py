@@ -15,7 +15,7 @@ from ticketing.services.orders import admissions
 
 pytestmark = pytest.mark.sql
 
-ROUNDS = 12
+ROUNDS = 6
 
 
 @pytest.fixture

@@ -48,6 +48,7 @@ def test_migrating_twice_finds_nothing_to_do_and_goes_down_and_up_again(app_of_n
     assert migrate("upgrade") == f"applied {newest}\n"
 
 
+@pytest.mark.long
 def test_three_processes_may_migrate_an_empty_database_at_once(
     environ_of_nothing, starts_processes
 ):

@@ -12,7 +12,7 @@ from ticketing.db.connection import database
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.services.payments import reconciliation
 
-BUYERS, ORDERS = 6, 25
+BUYERS, ORDERS = 6, 15
 CAPACITY = 40
 
 

@@ -145,6 +145,7 @@ def busy_books(organizer, node):
     return buyers(2)
 
 
+@pytest.mark.exhaustive
 def test_busy_books_are_right_at_every_step(acme, neighbour, node):
     gone, half_gone = both = busy_books(acme, node)
     assert neighbour.buyer(free_ticket(neighbour)).purchase().status_code == 200
