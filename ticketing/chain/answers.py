@@ -139,6 +139,14 @@ def parse_block(raw: Any) -> Block:
     )
 
 
+def parse_transactions(raw: Any) -> frozenset[str] | None:
+    """Parse the hashes of a block's transactions. None if its header does not have them."""
+    hashes = raw.get("transactions") if isinstance(raw, dict) else None
+    if not isinstance(hashes, list):
+        return None
+    return frozenset(map(_parse_hash, hashes))
+
+
 def _field(raw: Any, name: str, **default: Any) -> Any:
     if not isinstance(raw, dict) or (name not in raw and not default):
         raise RpcInvalid(f"the node's response has no '{name}'")

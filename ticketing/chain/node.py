@@ -10,6 +10,7 @@ from ticketing.chain import abi, multicall
 from ticketing.chain.answers import (
     NOTHING,
     Block,
+    Log,
     TokenFacts,
     Transfer,
     is_contract,
@@ -18,6 +19,7 @@ from ticketing.chain.answers import (
     parse_quantity,
     parse_receipt,
     parse_string,
+    parse_transactions,
     parse_word,
 )
 from ticketing.chain.block_headers import (
@@ -47,6 +49,19 @@ _VERSION_CALL = abi.selector("version()")
 _SEPARATOR_CALL = abi.selector("DOMAIN_SEPARATOR()")
 _STATE_SELECTOR = abi.selector("authorizationState(address,bytes32)")
 _BALANCE_SELECTOR = abi.selector("balanceOf(address)")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a node has of a transaction. `block`: the one with its number, None if it has none.
+
+    `transactions`: the hashes of those in the block, None if the node does not say. `logs`: the
+    token's transfers in the receipt, None if there is no receipt.
+    """
+
+    block: Block | None
+    transactions: frozenset[str] | None
+    logs: list[Log] | None
 
 
 @dataclass
@@ -230,6 +245,28 @@ class Node:
         logs = parse_receipt(receipt, token_address)
         by_number = match_blocks(logs, blocks)
         return parse_block(head), [log.in_block(by_number[log.block_number]) for log in logs]
+
+    def evidence(
+        self, known: Block, asked: Sequence[tuple[int | None, str, str]]
+    ) -> list[Evidence]:
+        """Return what the node has of some transactions.
+
+        `asked`: the number of the block, if it is known, the transaction's hash, and the token's
+        address. The node must have the block `known`: see transfers_of. NotLinked, ChainMoved.
+        """
+        numbers = sorted({number for number, _, _ in asked if number is not None})
+        calls = [header_call(each) for each in [known.number, *numbers]]
+        receipts = [("eth_getTransactionReceipt", [tx_hash]) for _, tx_hash, _ in asked]
+        answers = self._ask_chain([*calls, *receipts])
+        check_link(known, read_header(known.number, answers[0]))
+        raw_headers = dict(zip(numbers, answers[1 : len(calls)], strict=True))
+        found = []
+        for (number, _, token), receipt in zip(asked, answers[len(calls) :], strict=True):
+            raw = None if number is None else raw_headers[number]
+            block = None if number is None else read_header(number, raw)
+            logs = None if receipt is None else parse_receipt(receipt, token)
+            found.append(Evidence(block, parse_transactions(raw), logs))
+        return found
 
     def balances_at(self, block: Block, token_address: str, addresses: Sequence[str]) -> list[int]:
         """Return the token balance of each address after `block`, in atomic units.

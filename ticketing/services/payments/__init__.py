@@ -27,6 +27,7 @@ event_voids.py: voids all admissions of an event that services/catalog/events.py
 wallet_export.py, refund_export.py: which addresses may be swept; which refunds can be sent from the
     payment address
 reconciliation.py: the rules that must always hold, as SQL
+chain_comparison.py: compares all payments and refunds with the nodes, for `reconcile --chain`
 
 And these write or read:
 
