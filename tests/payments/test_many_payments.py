@@ -3,7 +3,8 @@
 import pytest
 
 from tests.support.console import sign_in
-from tests.support.factories import PRICE
+from tests.support.counted_work import watched
+from tests.support.factories import PRICE, worker_once
 from tests.support.order_pages import read
 from tests.support.refunds import dust, received
 from ticketing.constants import MAX_PAYERS_SHOWN, MAX_PAYMENTS_SHOWN
@@ -116,3 +117,47 @@ def test_pages_show_the_largest_and_say_that_there_are_more(acme, dusted):
     assert real in order and f"These are the largest of {MANY + 1} payments." in order
     refund = console.get(f"/console/refunds/{dusted.intent['id']}").text
     assert anvil.BUYER in refund and f"of {MANY + 1} addresses" in refund
+
+
+FEW = MAX_PAYMENTS_SHOWN
+"""Answers show no more than these."""
+
+
+def work_for(acme, node, count, ends):
+    """Send an order `count` tiny payments and the price. Return the work of all that reads them."""
+    buyer = acme.buyer(acme.ticket())
+    if ends:
+        node.rpc("evm_increaseTime", 1000)
+        node.rpc("anvil_mine", "0x1")
+    worker_once(acme.app)
+    assert buyer.now()["status"] == ("expired" if ends else "awaiting_payment")
+    head = node.rpc("eth_getBlockByNumber", "latest", False)
+    dust(buyer, count, block_number=int(head["number"], 16), block_hash=head["hash"])
+    buyer.pay(node)
+    path = f"{acme.path}/intents/{buyer.intent['id']}"
+    acts = {
+        "look": lambda: worker_once(acme.app),
+        "purchase": lambda: buyer.purchase().status_code,
+        "second look": lambda: worker_once(acme.app),
+        "answer": lambda: acme.api("read").get(path).status_code,
+        "refunds": lambda: acme.api("read").get(f"{acme.path}/refunds?limit=1").status_code,
+        "page": lambda: bool(read(buyer)),
+    }
+    found = {}
+    for name, act in acts.items():
+        with watched() as work:
+            act()
+        found[name] = (len(work.statements), work.rows)
+    assert buyer.now()["amount_received"] == PRICE + count
+    return found
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_more_payments_cost_no_more_rows_and_statements(acme, node, ends):
+    """Not for an open order, and not for one that ended: there each transfer is decided."""
+    few = work_for(acme, node, FEW, ends)
+    many = work_for(acme, node, 20 * FEW, ends)
+    for name, (statements, rows) in many.items():
+        # The second order finds the first one there: a few rows more.
+        assert statements < few[name][0] + FEW, name
+        assert rows < few[name][1] + FEW, name

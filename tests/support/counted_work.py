@@ -17,11 +17,37 @@ _SAVEPOINT = re.compile(r"\bs[0-9a-f]{32}\b")
 
 @dataclass
 class Work:
-    """The statements, the digests and the comparisons of secrets."""
+    """The statements, the rows that they read, the digests and the comparisons of secrets."""
 
     statements: list[str] = field(default_factory=list)
+    rows: int = 0
     digests: int = 0
     comparisons: int = 0
+
+
+class _Cursor:
+    """A cursor that counts the rows that are fetched."""
+
+    def __init__(self, cursor: Any, work: Work) -> None:
+        self._cursor, self._work = cursor, work
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cursor, name)
+
+    def __iter__(self) -> Iterator[Any]:
+        for row in self._cursor:
+            self._work.rows += 1
+            yield row
+
+    def fetchone(self) -> Any:
+        row = self._cursor.fetchone()
+        self._work.rows += row is not None
+        return row
+
+    def fetchall(self) -> Any:
+        rows = self._cursor.fetchall()
+        self._work.rows += len(rows)
+        return rows
 
 
 @contextmanager
@@ -41,7 +67,7 @@ def watched() -> Iterator[Work]:
 
     def recording(sql: str, *rest: Any) -> Any:
         work.statements.append(_SAVEPOINT.sub("s", sql))
-        return execute_sql(sql, *rest)
+        return _Cursor(execute_sql(sql, *rest), work)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(db, "execute_sql", recording)

@@ -319,7 +319,7 @@ class Watcher:
         final = settlement.deep_enough(self.chain.chain_id, cursor)
         old = cursor.number - max(block_history.RECENT, self.chain.confirmations)
         old = max(old, chains.read_from(self.chain.chain_id) - 1)
-        numbers = {each for each in payments.blocks_of(final) if old < each <= cursor.number}
+        numbers = {each for each in payments.blocks_of(final, old) if each <= cursor.number}
         hashes = self._hashes(numbers)
         if len(hashes) < len(numbers):
             raise ChainMoved("the node lacks a block that holds a payment")

@@ -51,15 +51,6 @@ def _of_any_tenant(intent_id: Any) -> ModelSelect[PaymentIntent]:
 
 
 @Prepared
-def _payments_of(intent_id: Any) -> ModelSelect[Payment]:
-    return (
-        Payment.select()
-        .where(Payment.intent == intent_id)
-        .order_by(Payment.block_number, Payment.log_index)
-    )
-
-
-@Prepared
 def _largest_of(intent_id: Any) -> ModelSelect[Payment]:
     # As in the index payments_of_intent, so the other rows are not read.
     order = (Payment.canonical.desc(), Payment.amount.desc(), Payment.dust.desc())
@@ -148,11 +139,6 @@ def oldest(chain_id: int) -> PaymentIntent | None:
     firsts = [of_chain.where(part).order_by(PaymentIntent.created_at).first() for part in parts]
     candidates = [intent for intent in firsts if intent is not None]
     return min(candidates, key=lambda intent: str(intent.id), default=None)
-
-
-def payments_of(intent: PaymentIntent) -> Sequence[Payment]:
-    """Return every transfer to an intent, canonical or not, in the order of the chain."""
-    return _payments_of.rows(intent_id=intent.id)
 
 
 def page_of_payments(tenant_id: str, intent_id: str, page: PageRequest) -> Page[Payment]:

@@ -14,11 +14,11 @@ admissions. The event and the chains keep all others out.
 
 The rules:
 
-balances.py: the rule of status, flags, deadline and what is due: pure arithmetic on the payments
+balances.py: the rule of status, flags, deadline and what is due: pure arithmetic on sums
     (`Balance.status`)
 late_orders.py: whether money after the hold still buys the seats (`_may_buy`: within 24 h and
     before the event's end, price not risen, on sale; `take_seats`: seats left), else it is owed.
-    `covering` in balances.py says which transfer can: a single one that covers the full amount,
+    `covering` in payment_sums.py says which transfer can: a single one that covers the full amount,
     while nothing older is owed
 payees.py: who may get a refund, and how much of a transfer counts (`countable`): pure rules
 voids.py: what one admission's void owes; when it is refused (inside, transferred, doors unsynced)
@@ -37,6 +37,7 @@ booking.py: one transaction for each range of blocks, with the cursor: only if t
     directly before it, so no range is booked twice. If a range does not follow the cursor's block
     on the chain (`NotLinked`), worker/watcher.py goes back and calls `rewind`. If only the cursor
     in the database has moved (`CursorMoved`), nothing is written, and the next look reads again
+payment_sums.py: the sums for balances.py, by the database: an order may have thousands of payments
 payments.py: the rows of payments; removes those whose block has another hash now
 block_history.py: the blocks that were read: 512 back; a worker goes back 256 by itself
 watched_orders.py: for which addresses logs are read, and for which only balances

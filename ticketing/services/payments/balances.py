@@ -1,4 +1,4 @@
-"""The balance of an order: what it received, keeps and owes. Pure arithmetic on its payments.
+"""The balance of an order: what it received, keeps and owes. Pure arithmetic on sums.
 
     received   its canonical payments
     waived     what the organizer wrote off, while the payments of that time are on the chain
@@ -17,18 +17,55 @@ due 1. If a reorganization then removes the 8, the waiver ends with them: receiv
 the confirmed order becomes `reversed`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from ticketing.chain import units
 from ticketing.chain.answers import Block
 from ticketing.constants import LIVE, PART_EXTENSION, REORG_GRACE, SOLD, Flag, IntentStatus
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import Waiver
 
 Position = tuple[int, int]
 """A place on a chain: block number and log index."""
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What the payments of an order add up to, as of a block. Sums are in atomic units.
+
+    `received` are the canonical payments: `final` those that are final, `decided` those whose
+    `honoured` is known. `open_block` is the block of the first one that is not final. `latest` is
+    the latest time of a block. `has_removed`: a payment is not canonical.
+    """
+
+    received: int
+    final: int
+    decided: int
+    open_block: int | None
+    latest: datetime | None
+    is_honoured: bool
+    has_undecided: bool
+    has_removed: bool
+
+    @property
+    def awaits_decision(self) -> bool:
+        """Whether there are transfers that must be decided if the order has ended."""
+        return self.has_undecided and not self.is_honoured
+
+
+@dataclass(frozen=True)
+class Step:
+    """A canonical payment, and what the order had received with it, in atomic units.
+
+    `amount` is in micro-units. `time` is that of the block.
+    """
+
+    block_number: int
+    time: datetime
+    amount: int
+    received: int
 
 
 @dataclass(frozen=True)
@@ -110,51 +147,42 @@ def kept(intent: PaymentIntent, status: IntentStatus) -> int:
 
 
 def add_up(
-    intent: PaymentIntent,
-    payments: Sequence[Payment],
-    as_of: Block,
-    waivers: Sequence[Waiver] = (),
+    intent: PaymentIntent, totals: Totals, steps: Sequence[Step], as_of: Block, waived: int
 ) -> Balance:
-    """Compute the balance from an order's payments, in the order of the chain, canonical or not."""
+    """Compute the balance from the sums of an order's payments.
+
+    `steps` are in the order of the chain: the first canonical payment, the one that completed the
+    price, and the one that reached `goal`. Others change nothing. `waived`: see `in_effect`.
+
+    Example: an order of 10 received 4, 8 and 1, all final. The steps are the 4 and the 8, which
+    completed the price: 12. So it is paid, `overpaid` because 12 > 10, and `duplicate` because of
+    the 1. 3 are due.
+    """
     terms = intent.terms
     price = units.to_atomic(intent.amount, terms.decimals)
-    final_up_to = terms.final_up_to(as_of.number)
-    canonical = [payment for payment in payments if payment.canonical]
-    waived = _waived(waivers, canonical, terms.decimals)
-    received = final = at_completion = 0
-    open_block: int | None = None
-    completed: Payment | None = None
-    for payment in canonical:
-        received += _atomic(payment, terms.decimals)
-        if payment.block_number <= final_up_to:
-            final = received
-        elif open_block is None:
-            open_block = int(payment.block_number)
-        if completed is None and received >= price:
-            completed = payment
-            at_completion = received
-    whole = units.from_atomic(received, terms.decimals)[0]
-    grace_until = _grace(intent, whole, as_of)
-    deadline = max(_deadline(intent, canonical, completed), grace_until or intent.hold_until)
+    received = units.from_atomic(totals.received, terms.decimals)[0]
+    completed = next((step for step in steps if step.received >= price), None)
+    grace_until = _grace(intent, received, as_of)
+    deadline = max(_deadline(intent, steps, completed), grace_until or intent.hold_until)
     ended = intent.status in (IntentStatus.EXPIRED, IntentStatus.CANCELED)
-    late = [payment for payment in canonical if payment.block_time > deadline]
+    is_late = totals.latest is not None and totals.latest > deadline
     # `overpaid`: a surplus in the payment that completed the price. `duplicate`: payments after it.
     flags = {
-        Flag.UNDERPAID: 0 < received < price,
-        Flag.OVERPAID: at_completion > price,
-        Flag.PAID_LATE: bool(late) and (ended or completed is None or completed in late),
-        Flag.DUPLICATE: completed is not None and received > at_completion,
-        Flag.REORGED: Flag.REORGED in intent.flags or len(canonical) < len(payments),
+        Flag.UNDERPAID: 0 < totals.received < price,
+        Flag.OVERPAID: completed is not None and completed.received > price,
+        Flag.PAID_LATE: is_late and (ended or completed is None or completed.time > deadline),
+        Flag.DUPLICATE: completed is not None and totals.received > completed.received,
+        Flag.REORGED: Flag.REORGED in intent.flags or totals.has_removed,
     }
     return Balance(
         intent=intent,
         as_of=as_of,
-        received=whole,
-        final=units.from_atomic(final, terms.decimals)[0],
+        received=received,
+        final=units.from_atomic(totals.final, terms.decimals)[0],
         waived=waived,
-        is_honoured=any(payment.honoured for payment in canonical),
-        paid_block=_paid_block(intent, canonical, waived),
-        open_block=open_block,
+        is_honoured=totals.is_honoured,
+        paid_block=_paid_block(steps, goal(intent, waived), terms.decimals),
+        open_block=totals.open_block,
         flags=frozenset(flag for flag, is_set in flags.items() if is_set),
         deadline=deadline,
         grace_until=grace_until,
@@ -167,75 +195,36 @@ def has_ended(intent: PaymentIntent) -> bool:
     return expired_once or intent.status == IntentStatus.EXPIRED
 
 
-def undecided(payments: Sequence[Payment]) -> list[Payment]:
-    """Return the transfers to an ended order that are not decided yet.
+def may_be_covered(intent: PaymentIntent, totals: Totals, waived: int) -> bool:
+    """Return whether an undecided late transfer could pay for an ended order.
 
-    Empty while an honoured transfer is on the chain: all others are surplus.
+    None can while an honoured transfer is on the chain: all others are surplus.
     """
-    canonical = [payment for payment in payments if payment.canonical]
-    if any(payment.honoured for payment in canonical):
-        return []
-    return [payment for payment in canonical if payment.honoured is None]
+    received = units.from_atomic(totals.received, intent.terms.decimals)[0]
+    is_enough = received - intent.refunded - waived >= intent.amount
+    return has_ended(intent) and totals.awaits_decision and is_enough
 
 
-def covering(
-    intent: PaymentIntent, payments: Sequence[Payment], waivers: Sequence[Waiver] = ()
-) -> Payment | None:
-    """Return the first undecided transfer that covers the full amount of an ended order.
-
-    None if the order owes an earlier refund, which stays due. None also if the order is unpaid
-    even with that transfer, because more was refunded than received.
-
-    Example: an order of 10 received 4, expired, and owes them. A late transfer of 10 does not cover
-    it: 14 are owed. If the 4 were refunded first, the 10 cover it. Late transfers of 6 and 4 never
-    do.
-    """
-    decimals = intent.terms.decimals
-    canonical = [payment for payment in payments if payment.canonical]
-    received = received_up_to(None, canonical, decimals)
-    gone = intent.refunded + _waived(waivers, canonical, decimals)
-    if not has_ended(intent) or received - gone < intent.amount:
-        return None
-    new = undecided(payments)
-    before = [payment for payment in canonical if payment not in new]
-    owed = sum(_atomic(payment, decimals) for payment in before)
-    for payment in new:
-        owes = units.from_atomic(owed, decimals)[0] > gone
-        if payment.amount >= intent.amount and not owes:
-            return payment
-        owed += _atomic(payment, decimals)
-    return None
-
-
-def received_up_to(block: int | None, payments: Iterable[Payment], decimals: int) -> int:
-    """Return the sum of the canonical payments in blocks up to `block` (None: all)."""
-    counted = (
-        _atomic(payment, decimals)
-        for payment in payments
-        if payment.canonical and (block is None or payment.block_number <= block)
-    )
-    return units.from_atomic(sum(counted), decimals)[0]
-
-
-def received_before(position: Position, payments: Iterable[Payment], decimals: int) -> int:
-    """Return the sum of the canonical payments that lie before a place on the chain."""
-    before = (each for each in payments if (each.block_number, each.log_index) < position)
-    return received_up_to(None, before, decimals)
-
-
-def in_effect(waiver: Waiver, payments: Iterable[Payment], decimals: int) -> int:
+def in_effect(waiver: Waiver, received: int) -> int:
     """Return the part of a waiver whose payments are still on the chain.
+
+    `received` is the sum of the canonical payments up to its block.
 
     Example: an order of 10 received 17 up to block 50, and the 7 too many are waived. If a
     reorganization removes 3 of the 17, 4 of the waiver remain. A payment in block 60 changes
     nothing: what it adds is owed.
     """
-    removed = waiver.received - received_up_to(waiver.block_number, payments, decimals)
+    removed = waiver.received - received
     return int(max(0, waiver.amount - max(0, removed)))
 
 
-def _waived(waivers: Sequence[Waiver], canonical: Sequence[Payment], decimals: int) -> int:
-    return sum(in_effect(waiver, canonical, decimals) for waiver in waivers)
+def goal(intent: PaymentIntent, waived: int) -> int:
+    """Return what an order must have received to be sold, in micro-units.
+
+    Example: an order of 10 is paid twice, in the blocks 5 and 7: the goal is 10, reached in block
+    5. After a refund of 10 the goal is 20, reached in block 7: now both payments are needed.
+    """
+    return _needed(intent) + int(intent.refunded) + waived
 
 
 def _needed(intent: PaymentIntent) -> int:
@@ -244,38 +233,24 @@ def _needed(intent: PaymentIntent) -> int:
     return kept(intent, status) if status in SOLD else int(intent.amount)
 
 
-def _paid_block(intent: PaymentIntent, canonical: Sequence[Payment], waived: int) -> int | None:
-    """Return the block of the payment that completed what the order needs. None: not complete.
-
-    Example: an order of 10 is paid twice, in the blocks 5 and 7: the result is 5. After a refund of
-    10 it is 7, because now both payments are needed.
-    """
-    decimals = intent.terms.decimals
-    # In micro-units: an old order's seat may not be a whole number of atomic units.
-    target = _needed(intent) + intent.refunded + waived
-    received = 0
-    for payment in canonical:
-        received += _atomic(payment, decimals)
-        if units.from_atomic(received, decimals)[0] >= target:
-            return int(payment.block_number)
+def _paid_block(steps: Sequence[Step], goal: int, decimals: int) -> int | None:
+    """Return the block of the payment that reached the goal. None: it is not reached."""
+    for step in steps:
+        # In micro-units: an old order's seat may not be a whole number of atomic units.
+        if units.from_atomic(step.received, decimals)[0] >= goal:
+            return step.block_number
     return None
 
 
-def _atomic(payment: Payment, decimals: int) -> int:
-    return units.to_atomic(payment.amount, decimals) + int(payment.dust)
-
-
-def _deadline(
-    intent: PaymentIntent, canonical: Sequence[Payment], completed: Payment | None
-) -> datetime:
+def _deadline(intent: PaymentIntent, steps: Sequence[Step], completed: Step | None) -> datetime:
     """Extend the hold once, if the first payment was in time and at least half of the amount.
 
     Example: an order of 10 is held until 18:00. A first payment of 5 at 17:59 extends that to
     18:10. A first payment of 4 does not.
     """
     deadline: datetime = intent.hold_until
-    first = canonical[0] if canonical else None
-    if first is None or first is completed or first.block_time > deadline:
+    first = steps[0] if steps else None
+    if first is None or first is completed or first.time > deadline:
         return deadline
     return deadline + PART_EXTENSION if 2 * first.amount >= intent.amount else deadline
 

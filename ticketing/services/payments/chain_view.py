@@ -113,10 +113,20 @@ def _look(node: Node, chain: Chain, intent: PaymentIntent, to_drop: bool) -> Cha
     except NotLinked:
         return ChainView(after, after or head)
     read = {transfer.block.number for transfer in transfers}
-    booked = sorted(payments.blocks_of([intent.id]) - read)
+    booked = sorted(payments.blocks_of([intent.id], _old(after, chain)) - read)
     hashes = {each.number: each.hash for each in node.blocks(booked) if each is not None}
     hashes |= {transfer.block.number: transfer.block.hash for transfer in transfers}
     if not to_drop and read_to.time <= intent.expires_at:
         return ChainView(after, read_to, transfers, hashes)
     (balance,) = node.balances_at(read_to, terms.token_address, [terms.address])
     return ChainView(after, read_to, transfers, hashes, balance)
+
+
+def _old(after: Block | None, chain: Chain) -> int:
+    """Return the last block that is too old to be requested, as for the worker (watcher.py).
+
+    So thousands of payments to one order do not cost thousands of requests.
+    """
+    if after is None:
+        return -1
+    return after.number - max(block_history.RECENT, chain.confirmations)

@@ -14,16 +14,17 @@ more. If it went to address X: 0, or 3 if the buyer stated X or the organizer na
 `recipient`. Of a transfer in block 100, nothing counts: nothing was owed yet.
 """
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import accumulate
 
-from ticketing.chain import address
+from ticketing.chain import address, units
 from ticketing.chain.answers import Transfer
 from ticketing.constants import REFUND_ADDRESS_OVERLAP
-from ticketing.models.payment_intents import Payment
 from ticketing.models.refunds import RefundAddress
-from ticketing.services.payments.balances import Position, received_before
+from ticketing.services.payments.balances import Position
 
 
 @dataclass(frozen=True)
@@ -35,15 +36,35 @@ class Reduction:
     payee: str | None = None
 
 
+class Received:
+    """The payments of an order, added up in the order of the chain.
+
+    `payments` are the canonical ones, each with its place and its amount in atomic units. Example:
+    of payments of 3 and 4 at (100, 0) and (101, 5), 3 were received before (101, 5).
+    """
+
+    def __init__(self, payments: Iterable[tuple[Position, int]], decimals: int) -> None:
+        paid = list(payments)
+        self._places = [place for place, _ in paid]
+        self._sums = [0, *accumulate(amount for _, amount in paid)]
+        self._decimals = decimals
+
+    def before(self, place: Position) -> int:
+        """Return what was received before a place on the chain, in micro-units."""
+        atomic = self._sums[bisect_left(self._places, place)]
+        return units.from_atomic(atomic, self._decimals)[0]
+
+
 @dataclass(frozen=True)
 class Debts:
     """What one order received, keeps, and gave back or waived; and who may get the rest.
 
-    `payments` are canonical, `stated` are the buyer's addresses, `recipient` is the organizer's.
+    `sent` is what was received of each payer. `stated` are the buyer's addresses, `recipient` is
+    the organizer's.
     """
 
-    payments: Sequence[Payment]
-    decimals: int
+    received: Received
+    sent: Mapping[str, Received]
     kept: int
     reductions: Sequence[Reduction]
     stated: Sequence[RefundAddress]
@@ -58,21 +79,21 @@ def position_of(transfer: Transfer) -> Position:
 def countable(debts: Debts, transfer: Transfer) -> int:
     """Return the most that a transfer may count as a refund of an order, whatever its value."""
     position, time, payee = position_of(transfer), transfer.block.time, transfer.recipient
-    owed = _room(position, debts.payments, debts.reductions, debts.decimals, debts.kept)
+    owed = _room(position, debts.received, debts.reductions, debts.kept)
     if payee == debts.recipient or _is_stated(payee, time, debts.stated):
         return owed
     if payee == address.ZERO or not _payers_count(time, debts.stated):
         return 0
-    sent = [payment for payment in debts.payments if payment.sender == payee]
+    if payee not in debts.sent:
+        return 0
     got_back = [each for each in debts.reductions if each.payee == payee]
-    return min(owed, _room(position, sent, got_back, debts.decimals, kept=0))
+    return min(owed, _room(position, debts.sent[payee], got_back, kept=0))
 
 
 def _room(
     position: Position,
-    payments: Sequence[Payment],
+    received: Received,
     reductions: Sequence[Reduction],
-    decimals: int,
     kept: int,
 ) -> int:
     """Return how much can be given back at `position`.
@@ -89,7 +110,7 @@ def _room(
         0,
         min(
             # Before `place`, less than what is kept may have arrived. Then nothing was owed there.
-            max(0, received_before(place, payments, decimals) - kept)
+            max(0, received.before(place) - kept)
             - sum(each.amount for each in reductions if each.position <= place)
             for place in (position, *later)
         ),

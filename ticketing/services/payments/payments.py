@@ -8,7 +8,7 @@ import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from peewee import Case, Expression
+from peewee import Case, Expression, fn
 
 from ticketing import clock, ids
 from ticketing.chain import units
@@ -65,11 +65,15 @@ def record(
     return touched
 
 
-def decide(undecided: Iterable[Payment], honoured: Payment | None) -> None:
-    """Record that `honoured` pays for an ended order, and that the other transfers do not."""
-    for payment in undecided:
-        payment.honoured = honoured is not None and payment.id == honoured.id
-        payment.save(only=[Payment.honoured])
+def honour(transfer: Payment) -> None:
+    """Record that a late transfer pays for its order, which had ended."""
+    Payment.update(honoured=True).where(Payment.id == transfer.id).execute()
+
+
+def refuse_undecided(intent: PaymentIntent) -> None:
+    """Record that no transfer to an ended order that is not decided yet pays for it."""
+    undecided = (Payment.intent == intent) & Payment.canonical & Payment.honoured.is_null()
+    Payment.update(honoured=False).where(undecided).execute()
 
 
 def intents_of(intent_ids: Collection[str]) -> list[PaymentIntent]:
@@ -82,10 +86,12 @@ def booked_atomic(intents: Sequence[PaymentIntent]) -> dict[str, int]:
     """Return the sum of each intent's canonical payments, in atomic units."""
     decimals = {intent.id: intent.terms.decimals for intent in intents}
     booked = dict.fromkeys(decimals, 0)
-    for payment in Payment.select().where(Payment.intent.in_(list(decimals)), Payment.canonical):
-        booked[payment.intent_id] += (
-            units.to_atomic(payment.amount, decimals[payment.intent_id]) + payment.dust
-        )
+    of_each = Payment.select(Payment.intent, fn.SUM(Payment.amount), fn.SUM(Payment.dust))
+    canonical = of_each.where(Payment.intent.in_(list(decimals)), Payment.canonical)
+    rows: Iterable[Any] = canonical.group_by(Payment.intent).tuples()
+    for intent_id, amount, dust in rows:
+        # Postgres returns a sum as a Decimal.
+        booked[intent_id] = units.to_atomic(int(amount), decimals[intent_id]) + int(dust)
     return booked
 
 
@@ -97,15 +103,21 @@ def blocks_after(chain_id: int, number: int) -> set[int]:
     )
 
 
-def blocks_of(intent_ids: Collection[str]) -> set[int]:
-    """Return the blocks with a payment or a recorded refund of these intents."""
+def blocks_of(intent_ids: Collection[str], after: int) -> set[int]:
+    """Return the blocks after `after` with a payment or a recorded refund of these intents."""
     id_list = list(intent_ids)
-    return _blocks(Payment.intent.in_(id_list), Refund.intent.in_(id_list))
+    return _blocks(
+        Payment.intent.in_(id_list) & (Payment.block_number > after),
+        Refund.intent.in_(id_list) & (Refund.block_number > after),
+    )
 
 
 def _blocks(of_payments: Expression, of_refunds: Expression) -> set[int]:
     rows: Iterable[Any] = (
-        *Payment.select(Payment.block_number).where(of_payments, Payment.canonical).tuples(),
+        *Payment.select(Payment.block_number)
+        .where(of_payments, Payment.canonical)
+        .distinct()
+        .tuples(),
         *Refund.select(Refund.block_number)
         .where(of_refunds, Refund.canonical, Refund.block_number.is_null(False))
         .tuples(),
@@ -158,13 +170,15 @@ def _replaced(
     model: type[M], chain_id: int, hashes: Mapping[int, str], only: str | None
 ) -> list[M]:
     """Return the canonical rows whose block has another hash now."""
-    of_intent = [] if only is None else [model.intent == only]
-    rows = model.select().where(
-        model.chain_id == chain_id,
-        model.block_number.in_(list(hashes)),
-        model.canonical,
-        *of_intent,
-    )
+    of_intent: list[Any] = [] if only is None else [model.intent == only]
+    found: tuple[Any, ...] = (model.chain_id == chain_id, model.canonical, *of_intent)
+    # One block may have thousands of payments: first see whether any block was replaced.
+    held = model.select(model.block_number, model.block_hash).distinct()
+    blocks: Iterable[Any] = held.where(model.block_number.in_(list(hashes)), *found).tuples()
+    replaced = {number for number, hash_ in blocks if hash_ != hashes[number]}
+    if not replaced:
+        return []
+    rows = model.select().where(model.block_number.in_(list(replaced)), *found)
     return [row for row in rows if row.block_hash != hashes[int(row.block_number or 0)]]
 
 

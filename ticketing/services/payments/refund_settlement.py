@@ -20,6 +20,7 @@ from ticketing.services.payments import (
     balances,
     chain_view,
     payees,
+    payment_sums,
     refund_addresses,
     refunds,
     settlement,
@@ -106,11 +107,11 @@ def _count(intent: PaymentIntent, transfers: Sequence[Transfer], recipient: str 
     Example: Ada is owed 4 for order A and 7 for order B. One transfer sends her 10. For A it counts
     4, and then for B the unused 6. For B, 1 stays due.
     """
-    debts = _debts_of(intent, recipient)
+    debts, decimals = _debts_of(intent, recipient), intent.terms.decimals
     due = left = intent.refund_due_now
     recorded = _recorded(intent, transfers)
     for transfer in transfers:
-        value = units.from_atomic(transfer.atomic_amount, debts.decimals)[0]
+        value = units.from_atomic(transfer.atomic_amount, decimals)[0]
         shares = [each for each in recorded if each.log_index == transfer.log_index]
         unused = value - sum(each.amount for each in shares)
         amount = min(left, unused, payees.countable(debts, transfer))
@@ -126,21 +127,18 @@ def _count(intent: PaymentIntent, transfers: Sequence[Transfer], recipient: str 
 
 
 def _debts_of(intent: PaymentIntent, recipient: str | None) -> Debts:
-    decimals = intent.terms.decimals
-    payments = [each for each in intents.payments_of(intent) if each.canonical]
+    received, sent = payment_sums.received_by_payer(intent)
     paid_back = [
         Reduction(_position_of(refund), refund.amount, refund.recipient)
         for refund in Refund.select().where(Refund.intent == intent, Refund.canonical)
     ]
     waived = [
-        Reduction(
-            (waiver.block_number, _AFTER_ALL_LOGS), balances.in_effect(waiver, payments, decimals)
-        )
-        for waiver in settlement.waivers_of(intent)
+        Reduction((waiver.block_number, _AFTER_ALL_LOGS), payment_sums.in_effect(intent, waiver))
+        for waiver in payment_sums.waivers_of(intent)
     ]
     return Debts(
-        payments,
-        decimals,
+        received,
+        sent,
         balances.kept(intent, IntentStatus(intent.status)),
         [*paid_back, *waived],
         refund_addresses.stated_for(intent),

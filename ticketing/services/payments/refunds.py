@@ -29,7 +29,7 @@ from ticketing.services.access.audit_log import Actor
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import intents
 from ticketing.services.pagination import Computed, Page, PageRequest, paginate
-from ticketing.services.payments import balances, settlement
+from ticketing.services.payments import payment_sums, settlement
 
 WAIVED_AT_ONCE = 500
 """How many refunds one call waives: other writers wait for its transaction."""
@@ -222,12 +222,11 @@ def _write_waiver(intent: PaymentIntent, cursor: Block, amount: int, reason: str
     """Record a waiver with the final payments that it depends on."""
     terms = intent.terms
     final_up_to = terms.final_up_to(cursor.number)
-    payments = intents.payments_of(intent)
     Waiver.insert(
         id=ids.new(ids.WAIVER),
         intent=intent.id,
         amount=amount,
-        received=balances.received_up_to(final_up_to, payments, terms.decimals),
+        received=payment_sums.received_up_to(intent, final_up_to),
         block_number=final_up_to,
         reason=reason,
         created_at=clock.now(),

@@ -14,8 +14,7 @@ from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.services import chains
-from ticketing.services.orders import intents
-from ticketing.services.payments import balances, settlement
+from ticketing.services.payments import payment_sums, settlement
 
 
 @dataclass(frozen=True)
@@ -65,8 +64,8 @@ def _cancel(intent: PaymentIntent, cursor: Block | None) -> None:
     if intent.chain_id is not None:
         # Before the first read of a chain, no payment on it is final.
         as_of = cursor or Block(0, "", clock.now())
-        transfers, waivers = intents.payments_of(intent), settlement.waivers_of(intent)
-        balance = balances.add_up(intent, transfers, as_of, waivers)
+        totals = payment_sums.totals_of(intent, as_of)
+        balance = payment_sums.balance(intent, as_of, totals, payment_sums.waived(intent))
         owed = {
             "amount_received": balance.received,
             "waived": balance.waived,

@@ -17,7 +17,7 @@ from peewee import Expression, fn
 
 from ticketing import clock
 from ticketing.chain.answers import Block
-from ticketing.constants import LIVE, WATCH_AFTER_END, Flag, IntentStatus
+from ticketing.constants import LIVE, WATCH_AFTER_END, IntentStatus
 from ticketing.db.connection import UNAVAILABLE, locked, savepoint, write_transaction
 from ticketing.errors import ChainUnavailable, IntentNotCancelable
 from ticketing.models.chains import ChainState
@@ -29,14 +29,13 @@ from ticketing.models.payment_intents import (
     UNSETTLED,
     PaymentIntent,
 )
-from ticketing.models.refunds import Waiver
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import EventStock
 from ticketing.services import chains, counters
 from ticketing.services.notifications import facts, feed
 from ticketing.services.notifications.facts import Fact
-from ticketing.services.orders import admissions, intents, stock
-from ticketing.services.payments import balances, late_orders, payments
+from ticketing.services.orders import admissions, stock
+from ticketing.services.payments import balances, late_orders, payment_sums, payments
 
 INTENTS_PER_TRANSACTION = 100
 
@@ -247,18 +246,20 @@ def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> N
     The order becomes `confirmed`: its seats are sold, its admissions are issued, and the facts are
     recorded. The next call computes the same sums and writes nothing.
     """
-    transfers = intents.payments_of(intent)
-    waivers = waivers_of(intent)
+    waived = payment_sums.waived(intent)
+    totals = payment_sums.totals_of(intent, as_of)
     # First decide on a late transfer: if it is honoured, `add_up` counts an ended order as paid.
-    transfer = balances.covering(intent, transfers, waivers)
+    transfer = payment_sums.covering(intent, totals, waived)
     if transfer is not None and late_orders.take_seats(intent, transfer):
-        payments.decide([transfer], honoured=transfer)
-    balance = balances.add_up(intent, transfers, as_of, waivers)
+        payments.honour(transfer)
+        totals = payment_sums.totals_of(intent, as_of)
+    balance = payment_sums.balance(intent, as_of, totals, waived)
     status = balance.status
     if status is IntentStatus.EXPIRED and intent.status in LIVE and not may_expire:
         status = IntentStatus.AWAITING_PAYMENT
-    if status is IntentStatus.EXPIRED or balances.has_ended(intent):
-        payments.decide(balances.undecided(transfers), honoured=None)
+    has_ended = status is IntentStatus.EXPIRED or balances.has_ended(intent)
+    if has_ended and totals.awaits_decision:
+        payments.refuse_undecided(intent)
     pending = balance.pending(status)
     enter(
         intent,
@@ -275,13 +276,6 @@ def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> N
         grace_until=balance.grace_until,
         set_aside_until=None,
     )
-
-
-def waivers_of(intent: PaymentIntent) -> Sequence[Waiver]:
-    """Return the waivers of an intent. A removal of payments sets a flag, and may end them."""
-    if not intent.waived and Flag.REORGED not in intent.flags:
-        return []
-    return list(Waiver.select().where(Waiver.intent == intent).order_by(Waiver.id))
 
 
 def enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns: Any) -> None:
