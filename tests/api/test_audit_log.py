@@ -71,9 +71,10 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     me.post(f"{path}/admissions/{guest.id}/reissue")
     assert void(acme, guest).status_code == 200
     me.post(f"{tickets}/{ticket['id']}/admissions", {"holders": [{"name": "Ada"}]})
-    buyer = acme.buyer(ticket)
+    buyer, dusted = acme.buyer(ticket), acme.buyer(ticket)
     worker_once(app)
     buyer.pay(node, buyer.intent["amount"] + 9)
+    dusted.pay(node, dusted.intent["amount"] + 1)
     worker_once(app)
     anvil.mint(node.rpc, anvil.TOKEN_ADDRESS, node.rpc("eth_accounts")[5], 7)
     back = anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, anvil.BUYER, 7, sender=5)
@@ -93,6 +94,7 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     settled = {"tx_hash": back["transactionHash"]}
     me.post(f"{path}/refunds/{buyer.intent['id']}/settle", settled)
     me.post(f"{path}/refunds/{buyer.intent['id']}/waive", {"amount": 2, "reason": "fees"})
+    me.post(f"{path}/refunds/waive", {"max_amount": 1, "reason": "fees"})
 
     operations = {
         f"{each.surface}_{each.view}" for each in endpoints(app, "/v1/admin/") if not each.reads
