@@ -6,6 +6,7 @@ run.py: `make run`: everything on this machine until Ctrl-C
 demo.py, demo_agent.py: `make demo`: sells a ticket, step by step; an agent with a wallet buys one
 stack.py, json_client.py: starts web server and worker as an operator does; a small client of them
 anvil.py, postgres.py: a real node with a test token; a temporary Postgres, with a standby
+solidity.py: compiles and checks the contracts; contracts/ has its packages and the test token
 daemons.py: PgBouncer and nginx, from packages of Debian
 installer.py: unpacks programs from npm and Debian, and installs none
 reaper.py: ends servers whose process was killed, so that no node and no Postgres stays behind

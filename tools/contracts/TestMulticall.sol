@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// To compile again, see TestUSDC.sol.
-pragma solidity 0.8.28;
+// To compile it again: python -m tools.solidity compile
+pragma solidity 0.8.30;
 
 /// Answers `aggregate3` as Multicall3 does, for tests: put its code at Multicall3's address.
 contract TestMulticall {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// To compile the contracts again, from this folder, with the compiler outside the tree:
-//   npm install --no-save --prefix SOMEWHERE solc@0.8.28
-//   NODE_PATH=SOMEWHERE/node_modules node compile.js
-pragma solidity 0.8.28;
+// To compile it again: python -m tools.solidity compile
+pragma solidity 0.8.30;
 
 /// A token that acts as USDC does for its users, for tests only: anybody can mint.
 contract TestUSDC {
