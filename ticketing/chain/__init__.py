@@ -18,6 +18,8 @@ endpoint.py: one URL: its JSON-RPC envelope, batch sizes, pauses after silence a
 errors.py: the tree of errors, which never contain a URL, because URLs contain keys
 multicall.py: many balances in one call
 abi.py: selectors, and words of 32 bytes
+receivers.py: addresses of orders that can pay one owner only, and how they are collected; sources
+    and bytes of their contracts are in contracts/v1
 xpub.py: an address at `0/index` of an account's public key; refuses private keys and other depths
 secp256k1.py, keccak.py, address.py: the curve; the hash; addresses with their checksum (EIP-55)
 eip681.py: payment links for wallets

@@ -20,6 +20,7 @@ _MOST_DECIMALS = 2**8 - 1
 _LATEST_TIME = 2**32
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}")
 _WORD = re.compile(r"0x[0-9a-fA-F]{64}")
+_BYTES = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
 
 
 @dataclass(frozen=True)
@@ -194,6 +195,13 @@ def is_contract(code: Any) -> bool:
     if not isinstance(code, str) or not code.startswith(NOTHING):
         raise RpcInvalid("the node sent invalid code")
     return code != NOTHING
+
+
+def parse_bytes(raw: Any) -> bytes:
+    """Parse bytes, for example code, or what a contract returned."""
+    if not isinstance(raw, str) or not _BYTES.fullmatch(raw):
+        raise RpcInvalid("the node sent invalid bytes")
+    return bytes.fromhex(raw[2:])
 
 
 def parse_string(raw: Any) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from ticketing.chain import abi, multicall
+from ticketing.chain import abi, multicall, receivers
 from ticketing.chain.answers import (
     NOTHING,
     Block,
@@ -15,6 +15,7 @@ from ticketing.chain.answers import (
     Transfer,
     is_contract,
     parse_block,
+    parse_bytes,
     parse_decimals,
     parse_quantity,
     parse_receipt,
@@ -33,6 +34,7 @@ from ticketing.chain.block_headers import (
 from ticketing.chain.eip3009 import TokenDomain
 from ticketing.chain.endpoint import Call
 from ticketing.chain.errors import ChainMoved, RpcError, RpcRefused
+from ticketing.chain.keccak import keccak256
 from ticketing.chain.registry import Chain
 from ticketing.chain.rpc import CHAIN_ID_CALL, RpcClient
 from ticketing.chain.transfer_logs import Range, TransferReader, probe_call
@@ -218,6 +220,21 @@ class Node:
         """Return whether an account is a contract, or delegates to one (EIP-7702)."""
         (code,) = self._rpc.batch([("eth_getCode", [account, "latest"])])
         return is_contract(code)
+
+    def can_collect(self) -> bool:
+        """Return whether receivers have the same addresses on this chain as everywhere.
+
+        The factory must have the known code. Where nobody has deployed it yet, the proxy is asked
+        which address it would get: this tries the proxy, CREATE2, the opcodes and the size limit.
+        """
+        (code,) = self._ask_chain([("eth_getCode", [receivers.FACTORY, "latest"])])
+        if is_contract(code):
+            return keccak256(parse_bytes(code)).hex() == receivers.FACTORY_CODE_HASH
+        try:
+            (deployed,) = self._rpc.batch([_eth_call(receivers.PROXY, receivers.deploy_data())])
+        except RpcRefused:
+            return False
+        return parse_bytes(deployed) == bytes.fromhex(receivers.FACTORY[2:])
 
     def is_mined(self, tx_hash: str) -> bool:
         """Return whether a block has this transaction."""
