@@ -3,11 +3,12 @@ PYTHON ?= python3
 unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of processes
 BIN := .venv/bin
 SUPPLY := .tools/supply
+SLITHER := .tools/slither
 # Install only pinned hashes and only wheels: a build would download unpinned build tools.
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check --require-hashes --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo demo-agent quick test test-long lint format fuzz screenshots bench bench-onsale lock audit
+.PHONY: help run demo demo-agent quick test test-long lint format fuzz screenshots bench bench-onsale contracts lock audit
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -57,6 +58,9 @@ bench: .venv/tests ## Measure the cost of requests; write the table to bench/RES
 bench-onsale: .venv/tests ## Measure the minute in which a sale begins; write the tables to bench/ONSALE.md too
 	@$(BIN)/python -m bench.onsale --write
 
+contracts: .venv/runs $(SLITHER)/ready ## Check the contracts that hold money: solhint and Slither
+	@$(BIN)/python -m tools.solidity check
+
 LOCK = $(SUPPLY)/bin/uv --quiet pip compile --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command 'make lock' $(UPGRADE)
 # Resolve the pins to wheels, as pip does for one Python on Linux, without installing.
@@ -70,6 +74,7 @@ lock: $(SUPPLY)/ready ## Pin the packages of the .in files with hashes, list lic
 	@$(LOCK) tools/facilitator.in -c requirements.txt -c requirements-dev.txt -o tools/facilitator.txt
 	@$(LOCK) tools/supply.in -o tools/supply.txt
 	@$(LOCK) tools/node.in -o tools/node.txt
+	@$(LOCK) tools/slither.in -o tools/slither.txt
 	@set -e; for version in $(PYTHONS); do \
 		$(WHEELS) --python-version $$version --python-platform x86_64-manylinux_2_28 -r requirements.txt; \
 		$(WHEELS) --python-version $$version --python-platform x86_64-manylinux_2_34 -r requirements-dev.txt; \
@@ -82,7 +87,8 @@ lock: $(SUPPLY)/ready ## Pin the packages of the .in files with hashes, list lic
 ANSWERED :=
 audit: $(SUPPLY)/ready ## Check all pinned packages for known vulnerabilities
 	@$(SUPPLY)/bin/pip-audit --strict --disable-pip --require-hashes $(ANSWERED) \
-		-r requirements.txt -r requirements-dev.txt -r tools/demo.txt -r tools/facilitator.txt -r tools/supply.txt -r tools/node.txt
+		-r requirements.txt -r requirements-dev.txt -r tools/demo.txt -r tools/facilitator.txt -r tools/supply.txt -r tools/node.txt \
+		-r tools/slither.txt
 
 .venv/runs: requirements.txt
 	@echo "installing the service's packages"
@@ -109,4 +115,10 @@ $(SUPPLY)/ready: tools/supply.txt
 	@echo "installing the tools for pins and audits"
 	@$(PYTHON) -m venv $(SUPPLY)
 	@$(SUPPLY)/bin/python $(PIP_INSTALL) -r tools/supply.txt
+	@touch $@
+
+$(SLITHER)/ready: tools/slither.txt
+	@echo "installing Slither"
+	@$(PYTHON) -m venv $(SLITHER)
+	@$(SLITHER)/bin/python $(PIP_INSTALL) -r tools/slither.txt
 	@touch $@

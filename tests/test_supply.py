@@ -21,6 +21,7 @@ PINNED = [
     "tools/facilitator.txt",
     "tools/supply.txt",
     "tools/node.txt",
+    "tools/slither.txt",
 ]
 INSTALLED = PINNED[:2]
 
@@ -134,11 +135,11 @@ def test_files_of_others_are_unchanged_and_have_their_licence(folder):
 
 
 def test_make_installs_nothing_without_its_hash_and_builds_nothing(starts_processes):
-    targets = [".venv/tests", ".tools/supply/ready"]
+    targets = [".venv/tests", ".tools/supply/ready", ".tools/slither/ready"]
     dry = ["make", "-C", ROOT, "--always-make", "--dry-run", *targets]
     said = subprocess.run(dry, capture_output=True, text=True, check=True).stdout
     installs = [line for line in said.splitlines() if "pip install" in line]
-    assert len(installs) == 3
+    assert len(installs) == 4
     assert all("--require-hashes --only-binary :all: -r " in line for line in installs)
 
 

@@ -181,13 +181,18 @@ def transfer_data(to: str, atomic_amount: int) -> str:
 def send(rpc: Rpc, sender: int, transaction: dict[str, str]) -> dict[str, Any]:
     """Send a transaction from an unlocked account. Return its receipt once it is mined."""
     account = rpc("eth_accounts")[sender]
-    tx_hash = rpc("eth_sendTransaction", {"from": account, **transaction})
+    receipt = mined(rpc, rpc("eth_sendTransaction", {"from": account, **transaction}))
+    if receipt["status"] != "0x1":
+        raise RuntimeError(f"transaction {receipt['transactionHash']} failed")
+    return receipt
+
+
+def mined(rpc: Rpc, tx_hash: str) -> dict[str, Any]:
+    """Wait until a transaction is mined. Return its receipt, also if it failed."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         receipt = rpc("eth_getTransactionReceipt", tx_hash)
         if receipt is not None:
-            if receipt["status"] != "0x1":
-                raise RuntimeError(f"transaction {tx_hash} failed")
             return dict(receipt)
         time.sleep(0.02)
     raise RuntimeError(f"transaction {tx_hash} was not mined")
