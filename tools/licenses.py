@@ -3,6 +3,7 @@
 python -m tools.licenses
 """
 
+import json
 import re
 import sys
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
@@ -13,6 +14,7 @@ LIST = ROOT / "LICENSES.md"
 STATIC = ROOT / "ticketing" / "static"
 SWAGGER_UI = STATIC / "swagger-ui"
 JSQR = STATIC / "door" / "jsqr"
+CONTRACTS = ROOT / "tools" / "contracts" / "package.json"
 
 _PIN = re.compile(r"^([a-z0-9-]+)==([^ ]+)", re.MULTILINE)
 _VERSION = re.compile(r"[0-9]+(\.[0-9]+)+")
@@ -48,6 +50,7 @@ Included in this repository, unchanged:
 | Swagger UI | {version} | Apache-2.0 | `LICENSE`, `NOTICE` in `ticketing/static/swagger-ui/` |
 | in its bundle | | MIT, BSD-3-Clause, Apache-2.0 | `swagger-ui-bundle.js.LICENSE.txt`, there |
 | jsQR | {jsqr} | Apache-2.0 | `LICENSE` in `ticketing/static/door/jsqr/` |
+| OpenZeppelin | {openzeppelin} | MIT | `LICENSE-OpenZeppelin` in `ticketing/chain/contracts/v1/` |
 """
 
 
@@ -89,13 +92,25 @@ def render() -> str:
         f"| {name} | {version} | {licence_of(name)} |\n"
         for name, version in pins(ROOT / "requirements.txt").items()
     )
-    return _HEAD + rows + _FOOT.format(version=_included(SWAGGER_UI), jsqr=_included(JSQR))
+    return (
+        _HEAD
+        + rows
+        + _FOOT.format(
+            version=_included(SWAGGER_UI),
+            jsqr=_included(JSQR),
+            openzeppelin=f"{_of_npm('@openzeppelin/contracts')}, compiled",
+        )
+    )
 
 
 def _included(folder: Path) -> str:
     """Return the version that the README of a folder names first."""
     found = _VERSION.search((folder / "README.md").read_text())
     return found[0] if found else "unknown"
+
+
+def _of_npm(name: str) -> str:
+    return str(json.loads(CONTRACTS.read_text())["dependencies"][name])
 
 
 def main() -> None:

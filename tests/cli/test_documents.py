@@ -11,7 +11,9 @@ import pytest
 
 from tests.support.databases import only_once
 from tests.support.processes import service
-from tools.anvil import SELLER_XPUB, Anvil, ensure_token
+from tests.support.receivers import COIN, Chain
+from ticketing.chain import receivers
+from tools.anvil import BUYER, SELLER_XPUB, Anvil, ensure_token
 from tools.stack import ROOT, free_port
 
 pytestmark = pytest.mark.long
@@ -63,6 +65,34 @@ def node(starts_processes):
         yield node
 
 
+def run_shell(text, **variables):
+    """Run commands in one shell. Return what they print."""
+    done = subprocess.run(
+        ["bash", "-e", "-o", "pipefail"],
+        input=text,
+        cwd=ROOT,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_SECONDS,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def compare(printed, count):
+    """Compare each output with the line after it, which says what the document expects."""
+    lines = printed.splitlines()
+    checks = [
+        (actual, line.removeprefix(EXPECTED))
+        for actual, line in itertools.pairwise(lines)
+        if line.startswith(EXPECTED)
+    ]
+    assert len(checks) == count
+    for actual, expected in checks:
+        assert re.fullmatch(re.escape(expected).replace(r"\.\.\.", ".+"), actual), printed
+
+
 @pytest.fixture
 def shell(stack, variables, node):
     """Run commands in one shell at the service. Return what they print."""
@@ -74,17 +104,7 @@ def shell(stack, variables, node):
         text = text.replace("http://127.0.0.1:8000", stack.url)
         text = text.replace("8545", str(node.port))
         text = text.replace("KEY=ticketing_...", f"KEY={made['key']}")
-        done = subprocess.run(
-            ["bash", "-e", "-o", "pipefail"],
-            input=text,
-            cwd=ROOT,
-            env={**os.environ, **variables},
-            capture_output=True,
-            text=True,
-            timeout=LONGEST_SECONDS,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        return run_shell(text, **variables)
 
     return run
 
@@ -119,12 +139,16 @@ def test_every_way_a_payment_can_go(shell, variables, tmp_path):
     text = set_up + HELPERS + ways + restart + deep_ways
     text = text.replace(".venv/bin/python -m tools.sweep", "sweep").replace("var/", f"{tmp_path}/")
     with service(deeper, tmp_path / "deeper.log"):
-        printed = shell(with_expected_outputs(text)).splitlines()
-    checks = [
-        (actual, line.removeprefix(EXPECTED))
-        for actual, line in itertools.pairwise(printed)
-        if line.startswith(EXPECTED)
-    ]
-    assert len(checks) == text.count(OUTPUT) > 30
-    for actual, expected in checks:
-        assert re.fullmatch(re.escape(expected).replace(r"\.\.\.", ".+"), actual), printed
+        printed = shell(with_expected_outputs(text))
+    assert text.count(OUTPUT) > 30
+    compare(printed, text.count(OUTPUT))
+
+
+def test_receivers_are_checked_by_hand(node):
+    chain = Chain(node)
+    salt = receivers.order_salt(bytes(32), 1)
+    chain.mint(COIN, (receivers.receiver_address(BUYER, salt), 5))
+    chain.collect(BUYER, COIN, [salt])
+    text = commands("docs/receivers.md", "## By hand", "The bytes follow")
+    text = text.replace("8545", str(node.port))
+    compare(run_shell(with_expected_outputs(text)), 4)
