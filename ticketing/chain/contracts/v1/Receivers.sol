@@ -106,7 +106,7 @@ contract Receivers {
             // Before the transfer: a token may call back.
             refunded[msg.sender][payment.id] = true;
             IERC20(token).safeTransferFrom(msg.sender, payment.to, payment.amount);
-            // After it: the transfer of a refund is the last one before its event.
+            // After it: the transfer of this refund is the last one before its event.
             emit Refunded(msg.sender, payment.id, token, payment.to, payment.amount);
         }
     }
