@@ -1,4 +1,4 @@
-"""Collecting: what is at receivers arrives at their owner, whoever asks for it and however."""
+"""Collecting sends what receivers hold to their owner. Anybody may ask for it, in any way."""
 
 import secrets
 

@@ -317,7 +317,7 @@ class Watcher:
         above the cursor are not requested either: nothing in them is final. Nor are those in a gap.
         """
         final = settlement.deep_enough(self.chain.chain_id, cursor)
-        old = cursor.number - max(block_history.RECENT, self.chain.confirmations)
+        old = block_history.last_old(cursor.number, self.chain.confirmations)
         old = max(old, chains.read_from(self.chain.chain_id) - 1)
         numbers = {each for each in payments.blocks_of(final, old) if each <= cursor.number}
         hashes = self._hashes(numbers)

@@ -19,6 +19,14 @@ RECENT = 128
 """Blocks this near to the cursor are asked for again. Some nodes keep no older headers."""
 
 
+def last_old(number: int, confirmations: int) -> int:
+    """Return the last block that is not asked for again when the cursor is at block `number`.
+
+    Payments that are not final yet are asked for again, however many blocks that takes.
+    """
+    return number - max(RECENT, confirmations)
+
+
 def remember(chain_id: int, block: Block) -> None:
     """Store a block that was read, and delete blocks that are too old to matter."""
     columns = {"hash": block.hash, "time": block.time}

@@ -154,6 +154,7 @@ def _patiently(node: Node, cursor: Block, rows: Sequence[Row]) -> Sequence[Evide
         try:
             return node.evidence(cursor, asked)
         except RpcLimited as error:
+            # Only the operator at the command line waits. Nothing is locked meanwhile.
             time.sleep(error.retry_after)
     return node.evidence(cursor, asked)
 

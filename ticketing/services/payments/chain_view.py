@@ -51,7 +51,7 @@ def look(intent: PaymentIntent, enabled: Mapping[int, Chain], *, to_drop: bool) 
 
 
 def look_at(intent: PaymentIntent, tx_hash: str, enabled: Mapping[int, Chain]) -> ChainView:
-    """Read the transfers of an order's token in one transaction, whoever got them.
+    """Read all transfers of an order's token in one transaction, to any recipient.
 
     They are of the chain that the worker reads: the node must have its last block. `as_of` is the
     node's newest block. ChainUnavailable if it is on another fork, lags, or cannot be read, or
@@ -123,10 +123,8 @@ def _look(node: Node, chain: Chain, intent: PaymentIntent, to_drop: bool) -> Cha
 
 
 def _old(after: Block | None, chain: Chain) -> int:
-    """Return the last block that is too old to be requested, as for the worker (watcher.py).
+    """Return the last block that is not asked for again, as for the worker (watcher.py).
 
     So thousands of payments to one order do not cost thousands of requests.
     """
-    if after is None:
-        return -1
-    return after.number - max(block_history.RECENT, chain.confirmations)
+    return -1 if after is None else block_history.last_old(after.number, chain.confirmations)

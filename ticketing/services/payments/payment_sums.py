@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from peewee import Case, Expression, Tuple, Window, fn
+from peewee import Case, Tuple, Window, fn
 
 from ticketing.chain import units
 from ticketing.chain.answers import Block
@@ -20,6 +20,7 @@ from ticketing.models.refunds import Waiver
 from ticketing.services.payments import balances
 from ticketing.services.payments.balances import Balance, Position, Step, Totals
 from ticketing.services.payments.payees import Received
+from ticketing.services.payments.payments import undecided_of
 
 _ORDER = (Payment.block_number, Payment.log_index, Payment.id)
 _times = UtcDateTimeField()
@@ -147,7 +148,7 @@ def covering(intent: PaymentIntent, totals: Totals, waived: int) -> Payment | No
         return None
     is_enough = Payment.amount >= intent.amount
     transfer: Payment | None = (
-        Payment.select().where(_undecided(intent), is_enough).order_by(*_ORDER).first()
+        Payment.select().where(undecided_of(intent), is_enough).order_by(*_ORDER).first()
     )
     if transfer is None:
         return None
@@ -155,7 +156,7 @@ def covering(intent: PaymentIntent, totals: Totals, waived: int) -> Payment | No
     # later one does not either.
     place = Tuple(transfer.block_number, transfer.log_index, transfer.id)
     sums = Payment.select(fn.SUM(Payment.amount), fn.SUM(Payment.dust))
-    rows: Any = sums.where(_undecided(intent), Tuple(*_ORDER) < place).tuples()
+    rows: Any = sums.where(undecided_of(intent), Tuple(*_ORDER) < place).tuples()
     decimals = intent.terms.decimals
     ((amount, dust),) = rows
     owed = totals.decided + _atomic(amount, dust, decimals)
@@ -223,10 +224,6 @@ def _steps_of(intent: PaymentIntent, totals: Totals, goal: int) -> Sequence[Step
         Step(block, _time(at), amount, _atomic(sum_amount, sum_dust, decimals))
         for block, at, amount, sum_amount, sum_dust in rows
     ]
-
-
-def _undecided(intent: PaymentIntent) -> Expression:
-    return (Payment.intent == intent) & Payment.canonical & Payment.honoured.is_null()
 
 
 def _atomic(amount: Any, dust: Any, decimals: int) -> int:

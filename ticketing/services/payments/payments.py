@@ -72,8 +72,12 @@ def honour(transfer: Payment) -> None:
 
 def refuse_undecided(intent: PaymentIntent) -> None:
     """Record that no transfer to an ended order that is not decided yet pays for it."""
-    undecided = (Payment.intent == intent) & Payment.canonical & Payment.honoured.is_null()
-    Payment.update(honoured=False).where(undecided).execute()
+    Payment.update(honoured=False).where(undecided_of(intent)).execute()
+
+
+def undecided_of(intent: PaymentIntent) -> Expression:
+    """Return the condition of the transfers to an intent that are not decided yet."""
+    return (Payment.intent == intent) & Payment.canonical & Payment.honoured.is_null()
 
 
 def intents_of(intent_ids: Collection[str]) -> list[PaymentIntent]:
