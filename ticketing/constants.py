@@ -157,6 +157,13 @@ class ScanOutcome(StrEnum):
     CONFLICT = "conflict"
 
 
+class WalletKind(StrEnum):
+    """What a wallet consists of."""
+
+    ADDRESS = "address"
+    XPUB = "xpub"
+
+
 class Obstacle(StrEnum):
     """Why nobody can buy right now, as the organizer sees it."""
 
@@ -165,6 +172,8 @@ class Obstacle(StrEnum):
     NO_PUBLISHED_TICKET_TYPE = "no_published_ticket_type"
     WALLET_MISSING = "wallet_missing"
     CHAIN_NOT_ENABLED = "chain_not_enabled"
+    WALLET_NOT_ON_CHAIN = "wallet_not_on_chain"
+    RECEIVERS_UNAVAILABLE = "receivers_unavailable"
     SALES_NOT_STARTED = "sales_not_started"
     SALES_ENDED = "sales_ended"
     EVENT_OVER = "event_over"

@@ -9,8 +9,8 @@ from flask import Response
 from schemas.wallets import WalletSchema, WalletSetAnswerSchema, WalletSetSchema
 from ticketing.constants import Role
 from ticketing.errors import ChainUnavailable, NotFound, WalletInUse
-from ticketing.services import wallets
-from ticketing.services.wallets import WalletView
+from ticketing.services.wallets import xpubs
+from ticketing.services.wallets.xpubs import WalletView
 from ticketing.web import auth
 from ticketing.web.audited import audited
 from ticketing.web.blueprint import ApiBlueprint
@@ -30,7 +30,7 @@ blp = ApiBlueprint(
 @blp.raises(NotFound)
 def get_wallet(tenant: str) -> WalletView:
     """Read the wallet."""
-    return wallets.read(caller().tenant_id)
+    return xpubs.read(caller().tenant_id)
 
 
 def _unused_account(view: Callable[..., Response]) -> Callable[..., Response]:
@@ -38,7 +38,7 @@ def _unused_account(view: Callable[..., Response]) -> Callable[..., Response]:
 
     @wraps(view)
     def wrapper(body: dict[str, Any], **path: str) -> Response:
-        unchecked = wallets.ensure_unused(body["xpub"], config().chains)
+        unchecked = xpubs.ensure_unused(body["xpub"], config().chains)
         return view({**body, "unchecked_chains": unchecked}, **path)
 
     return wrapper
@@ -49,11 +49,11 @@ def _unused_account(view: Callable[..., Response]) -> Callable[..., Response]:
 @blp.response(200, WalletSetAnswerSchema)
 @blp.raises(WalletInUse, ChainUnavailable)
 @_unused_account
-@audited(WalletSchema, before=wallets.read)
+@audited(WalletSchema, before=xpubs.read)
 def set_wallet(body: dict[str, Any], tenant: str) -> WalletView:
     """Set or replace the wallet.
 
     The account must have no other use. It is rejected if one of its first five addresses has a
     nonce or holds the token on an enabled chain. Addresses issued earlier are still watched.
     """
-    return wallets.replace(caller().tenant_id, body["xpub"], body["unchecked_chains"])
+    return xpubs.replace(caller().tenant_id, body["xpub"], body["unchecked_chains"])

@@ -53,6 +53,10 @@ _STATE_SELECTOR = abi.selector("authorizationState(address,bytes32)")
 _BALANCE_SELECTOR = abi.selector("balanceOf(address)")
 
 
+_DELEGATION = "0xef0100"
+"""The code of an account that delegates to a contract begins with it (EIP-7702)."""
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What a node has of a transaction. `block`: the one with its number, None if it has none.
@@ -220,6 +224,14 @@ class Node:
         """Return whether an account is a contract, or delegates to one (EIP-7702)."""
         (code,) = self._rpc.batch([("eth_getCode", [account, "latest"])])
         return is_contract(code)
+
+    def is_deployed(self, account: str) -> bool:
+        """Return whether an account is a contract that exists only where it was deployed.
+
+        A delegation (EIP-7702) is not one: its account has a private key, on every chain.
+        """
+        (code,) = self._ask_chain([("eth_getCode", [account, "latest"])])
+        return is_contract(code) and not str(code).startswith(_DELEGATION)
 
     def can_collect(self) -> bool:
         """Return whether receivers have the same addresses on this chain as everywhere.

@@ -24,6 +24,7 @@ class Chain:
 
     `decimals` is None for a chain outside the registry until the worker has read them.
     `confirmations`: a payment is final with so many blocks, its own block included.
+    `has_receivers`: the worker has proved that receivers have their addresses on this chain.
     """
 
     chain_id: int
@@ -34,6 +35,7 @@ class Chain:
     symbol: str | None = "USDC"
     rpc_urls: tuple[str, ...] = field(default=(), repr=False)
     facilitator: Facilitator | None = None
+    has_receivers: bool = False
 
     def enabled(
         self,

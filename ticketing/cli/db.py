@@ -11,9 +11,9 @@ from ticketing.cli.base import command, record_change
 from ticketing.db import backup as backups
 from ticketing.db import migrate
 from ticketing.db.connection import write_transaction
-from ticketing.services import wallets
 from ticketing.services.door import manifest
 from ticketing.services.notifications import reading
+from ticketing.services.wallets import issuing
 
 DEFAULT_SKIP = 10_000
 
@@ -57,7 +57,7 @@ def backup(file: Path) -> None:
 @group.command("restored")
 @click.option(
     "--skip",
-    type=click.IntRange(1, wallets.INDEXES),
+    type=click.IntRange(1, issuing.XPUB_INDEXES),
     default=DEFAULT_SKIP,
     show_default=True,
     help="Must be more than the orders of any wallet since the backup.",
@@ -75,13 +75,13 @@ def restored(skip: int) -> None:
     with write_transaction():
         manifest.start_over()
         reading.jump_ahead()
-        skipped = wallets.skip(skip)
+        skipped = issuing.skip(skip)
         for each in skipped:
             over = {"passed_over": f"0/{each.first} to 0/{each.next_index - 1}"}
             for tenant_id in each.tenants:
                 record_change(tenant_id, "wallet", before={}, after=over)
     for each in skipped:
-        click.echo(f"{each.xpub}  skipped 0/{each.first} to 0/{each.next_index - 1}")
+        click.echo(f"{each.wallet}  skipped 0/{each.first} to 0/{each.next_index - 1}")
 
 
 def _progress_printer() -> Callable[[int, int], None]:

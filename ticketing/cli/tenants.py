@@ -1,5 +1,6 @@
 """`flask --app app tenants`: accounts of organizers."""
 
+import re
 from typing import Any
 
 import click
@@ -8,8 +9,10 @@ from flask.cli import AppGroup
 from ticketing.cli.base import command, config, json_option, record_change, show
 from ticketing.constants import DEFAULT_KEY_TTL, Role
 from ticketing.db.connection import write_transaction
-from ticketing.services import wallets
+from ticketing.errors import Invalid
 from ticketing.services.access import api_keys, invitations, tenants
+from ticketing.services.wallets import owners, xpubs
+from ticketing.services.wallets.owners import OwnerSettings
 
 group = AppGroup("tenants", help="Create and rename accounts of organizers.")
 
@@ -18,10 +21,24 @@ group = AppGroup("tenants", help="Create and rename accounts of organizers.")
 @click.argument("slug")
 @click.option("--name", required=True, help="The organizer's name.")
 @click.option("--xpub", help="Extended public key of the account that receives payments.")
+@click.option("--address", help="An ordinary address that receives payments, instead of an xpub.")
+@click.option(
+    "--chains",
+    "chain_ids",
+    help="Ids of the networks on which you control the address, for example 8453,10.",
+)
 @click.option("--email", help="Email address of the first member. Default: stated at the link.")
 @json_option
 @command
-def create(slug: str, name: str, xpub: str | None, email: str | None, as_json: bool) -> None:
+def create(
+    slug: str,
+    name: str,
+    xpub: str | None,
+    address: str | None,
+    chain_ids: str | None,
+    email: str | None,
+    as_json: bool,
+) -> None:
     """Create a tenant, and print its first admin key and a link for its first member, once.
 
     At first_sign_in, the first member sets a password within 48 hours, as an administrator.
@@ -29,9 +46,9 @@ def create(slug: str, name: str, xpub: str | None, email: str | None, as_json: b
     The account of the xpub must have no other use. Chains on which this could not be checked are
     printed as unchecked_chains.
     """
-    unchecked = wallets.ensure_unused(xpub, config().chains) if xpub is not None else []
+    wallet, unchecked = _wallet(xpub, address, chain_ids)
     with write_transaction():
-        tenant = tenants.create(slug, name, xpub)
+        tenant = tenants.create(slug, name, wallet)
         key = api_keys.create(
             tenant.id,
             name="first admin key",
@@ -40,13 +57,30 @@ def create(slug: str, name: str, xpub: str | None, email: str | None, as_json: b
             keyring=config().keyring,
         )
         first = invitations.create(tenant.id, email, Role.ADMIN, config().keyring)
-        made = {"slug": slug, "name": name, "xpub": xpub, "first_key": key.id}
+        made = {"slug": slug, "name": name, "xpub": xpub, "address": address, "first_key": key.id}
         record_change(tenant.id, tenant.id, before=None, after={**made, "first_member": first.id})
     shown: dict[str, Any] = {"id": tenant.id, "slug": slug, "name": name, "key": key.key}
     shown["first_sign_in"] = invitations.url(first.invitation, config())
     if unchecked:
         shown["unchecked_chains"] = unchecked
     show(shown, as_json=as_json)
+
+
+def _wallet(
+    xpub: str | None, address: str | None, chain_ids: str | None
+) -> tuple[str | OwnerSettings | None, list[int]]:
+    """Return the wallet that the options name, and the chains that could not be asked about it."""
+    if address is None:
+        if chain_ids is not None:
+            raise Invalid({"chains": ["Only an address has chains. Name it with --address."]})
+        return xpub, xpubs.ensure_unused(xpub, config().chains) if xpub is not None else []
+    if xpub is not None:
+        raise Invalid({"address": ["Name an address or an xpub, not both."]})
+    if not chain_ids or not re.fullmatch(r"[0-9]{1,16}(,[0-9]{1,16}){0,63}", chain_ids):
+        raise Invalid({"chains": ["Name the ids of networks, for example --chains 8453,10."]})
+    settings = owners.stated(address, set(map(int, chain_ids.split(","))), config().chains)
+    unchecked = sorted(set(settings.chain_ids) - {*settings.code_on, *settings.no_code_on})
+    return settings, unchecked
 
 
 @group.command("rename")

@@ -24,6 +24,7 @@ class Member(BaseModel):
     password_hash = TextField(null=True)
     password_set_at = UtcDateTimeField(null=True)
     role = TextField()
+    admin_since = UtcDateTimeField(null=True)
     created_at = UtcDateTimeField()
     disabled_at = UtcDateTimeField(null=True)
 

@@ -9,8 +9,9 @@ from peewee import AnyField, BigIntegerField, BooleanField, ForeignKeyField, Int
 from ticketing.constants import LIVE, Flag, IntentStatus
 from ticketing.models.base import BaseModel, UtcDateTimeField, literal
 from ticketing.models.events import Event
-from ticketing.models.tenants import Tenant, Wallet
+from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
+from ticketing.models.wallets import Wallet
 
 
 def flag_bits(flags: Iterable[Flag]) -> int:

@@ -53,7 +53,7 @@ def states_of(chain_id: int | None) -> dict[int, ChainState]:
 
 
 def payable(enabled: Mapping[int, Chain], known: Mapping[int, ChainState]) -> dict[int, Chain]:
-    """Return the enabled chains that accept payments, with their token's decimals.
+    """Return the enabled chains that accept payments, with what the worker found out about them.
 
     Chains that the worker rejected are left out. A chain outside the registry is left out until
     the worker has read its token's decimals.
@@ -66,7 +66,12 @@ def _with_facts(chain: Chain, state: ChainState | None) -> Chain | None:
     if state is not None and state.token_address == chain.token_address:
         if state.refusal is not None:
             return None
-        chain = replace(chain, decimals=state.decimals, symbol=state.symbol)
+        chain = replace(
+            chain,
+            decimals=state.decimals,
+            symbol=state.symbol,
+            has_receivers=bool(state.has_receivers),
+        )
     return chain if chain.decimals is not None else None
 
 
@@ -139,6 +144,17 @@ def note_facts(
             .on_conflict(conflict_target=[ChainState.chain_id], update=columns)
             .execute()
         )
+        catalog_version.advance_all()
+
+
+def note_receivers(chain_id: int, *, are_available: bool) -> None:
+    """Store whether receivers have their addresses on a chain, whose facts are stored."""
+    known: ChainState | None = _state.first(chain_id=chain_id)
+    if known is None or known.has_receivers == are_available:
+        return
+    with write_transaction():
+        columns = {ChainState.has_receivers: are_available}
+        ChainState.update(columns).where(ChainState.chain_id == chain_id).execute()
         catalog_version.advance_all()
 
 

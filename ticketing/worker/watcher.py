@@ -33,6 +33,7 @@ from ticketing.services.payments import (
 from ticketing.services.payments.booking import CursorMoved, Hashes
 from ticketing.worker.balance_sweep import BalanceSweep
 from ticketing.worker.history_gap import HistoryGap
+from ticketing.worker.receiver_check import ReceiverCheck
 from ticketing.worker.refund_check import RefundCheck
 
 QUIET = timedelta(minutes=1)
@@ -64,6 +65,7 @@ class Watcher:
         self._refund_check = RefundCheck(chain, self._node)
         self._gap = HistoryGap(chain, self._node)
         self._checked = False
+        self._receivers = ReceiverCheck(chain, self._node)
         self._looked_at: datetime | None = None
 
     @property
@@ -122,6 +124,7 @@ class Watcher:
             self._checked = True
         if not self._take_lease():
             return
+        self._receivers.run()
         cursor = self._follow(chains.check_head(self.chain.chain_id, self._node.head()))
         chains.note_look(self.chain.chain_id)
         self._settle(cursor)

@@ -13,7 +13,7 @@ from ticketing.models.chains import ChainBlock
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
-from ticketing.services import wallets
+from ticketing.services.wallets import xpubs
 
 SLUG = "acme"
 PROTECTED = {"trail": "trail_stays", "scans": "scans_stay"}
@@ -35,7 +35,7 @@ def create_tenant(now: datetime) -> Tenant:
     """Create the organizer, with a wallet."""
     tenant = Tenant.create(id=ids.new(ids.TENANT), slug=SLUG, name="Acme", created_at=now)
     # Not the demo wallet: a real node has accounts of its own at those addresses.
-    wallets.replace(tenant.id, new_xpub())
+    xpubs.replace(tenant.id, new_xpub())
     return tenant
 
 

@@ -13,7 +13,8 @@ from ticketing.pages.console import paths
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.forms import Form
-from ticketing.services import chains, wallets
+from ticketing.services import chains
+from ticketing.services.wallets import xpubs
 from ticketing.web.audited import recorded
 from ticketing.web.context import caller, config
 
@@ -33,14 +34,14 @@ def compare_address() -> Response:
     """Ask whether the wallet shows the account's first address. Nothing is stored."""
     try:
         xpub = typed_forms.read(WalletSetSchema)["xpub"]
-        unchecked = wallets.ensure_unused(xpub, config().chains)
+        unchecked = xpubs.ensure_unused(xpub, config().chains)
     except TicketingError as error:
         return forms.shown_again(_page(forms.refused(error)), error)
     asked = page(
         "wallet_confirm.html",
         SECTION,
         xpub=xpub,
-        first_address=wallets.first_address(xpub),
+        first_address=xpubs.first_address(xpub),
         unchecked=[chains.name_of(chain_id, config()) for chain_id in unchecked],
         form=Form(),
     )
@@ -54,12 +55,12 @@ def set_wallet() -> AnyResponse:
     def change() -> str:
         xpub = typed_forms.read(WalletSetSchema)["xpub"]
         # Before the transaction, because it reads the chains.
-        wallets.ensure_unused(xpub, config().chains)
+        xpubs.ensure_unused(xpub, config().chains)
         tenant_id = caller().tenant_id
         recorded(
             WalletSchema,
-            lambda: wallets.replace(tenant_id, xpub),
-            partial(wallets.read, tenant_id),
+            lambda: xpubs.replace(tenant_id, xpub),
+            partial(xpubs.read, tenant_id),
             action="wallets_set_wallet",
         )
         return f"{paths.WALLET}#saved"
@@ -69,7 +70,7 @@ def set_wallet() -> AnyResponse:
 
 def _page(form: Form) -> str:
     try:
-        wallet = wallets.read(caller().tenant_id)
+        wallet = xpubs.read(caller().tenant_id)
     except NotFound:
         wallet = None
     return page("wallet.html", SECTION, wallet=wallet, form=form)

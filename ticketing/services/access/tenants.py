@@ -13,7 +13,9 @@ from ticketing.db.connection import write_transaction
 from ticketing.errors import Invalid, NotFound, SlugTaken
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
-from ticketing.services import catalog_version, wallets
+from ticketing.services import catalog_version
+from ticketing.services.wallets import owners, xpubs
+from ticketing.services.wallets.owners import OwnerSettings
 
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 MAX_SLUG = 80
@@ -30,8 +32,8 @@ def _by_slug(slug: Any) -> ModelSelect[Tenant]:
     return Tenant.select().where(Tenant.slug == slug)
 
 
-def create(slug: str, name: str, xpub: str | None) -> Tenant:
-    """Create a tenant, with a wallet if `xpub` is given.
+def create(slug: str, name: str, wallet: str | OwnerSettings | None) -> Tenant:
+    """Create a tenant, with a wallet if an xpub or an address is given.
 
     Invalid for the slug, name or xpub; SlugTaken.
     """
@@ -43,8 +45,10 @@ def create(slug: str, name: str, xpub: str | None) -> Tenant:
             tenant = Tenant.create(
                 id=ids.new(ids.TENANT), slug=slug, name=name, created_at=clock.now()
             )
-            if xpub is not None:
-                wallets.replace(tenant.id, xpub)
+            if isinstance(wallet, OwnerSettings):
+                owners.replace(tenant.id, wallet)
+            elif wallet is not None:
+                xpubs.replace(tenant.id, wallet)
             return tenant
     except IntegrityError:
         raise SlugTaken from None

@@ -1,21 +1,18 @@
-"""Wallets: the extended public keys from which payment addresses are derived."""
+"""Wallets of an extended public key, from which payment addresses are derived."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from peewee import ModelUpdate
 
 from ticketing import clock, ids
 from ticketing.chain import xpub as xpubs
 from ticketing.chain.registry import Chain
 from ticketing.db.connection import write_transaction
-from ticketing.errors import FieldMessage, Invalid, NotFound, NotPayable, WalletInUse
+from ticketing.errors import FieldMessage, Invalid, NotFound, WalletInUse
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.prepared import Prepared
-from ticketing.models.tenants import Tenant, Wallet
+from ticketing.models.tenants import Tenant
+from ticketing.models.wallets import Wallet
 from ticketing.services import account_use, catalog_version
 
 
@@ -30,41 +27,6 @@ class WalletView:
     first_address: str
     next_index: int
     unchecked_chains: Sequence[int] = ()
-
-
-@dataclass(frozen=True)
-class IssuedAddress:
-    """A new payment address, with its wallet and index."""
-
-    wallet_id: str
-    index: int
-    address: str
-
-
-@dataclass(frozen=True)
-class SkippedAddresses:
-    """Indexes of a wallet that are not issued: from `first` to before `next_index`.
-
-    `tenants`: the tenants that use the wallet.
-    """
-
-    xpub: str
-    first: int
-    next_index: int
-    tenants: Sequence[str]
-
-
-INDEXES = 2**31
-"""The number of addresses of an account (BIP-32: higher indexes need the private key)."""
-
-
-@Prepared
-def _take_address(tenant_id: Any) -> ModelUpdate:
-    return (
-        Wallet.update(next_index=Wallet.next_index + 1)
-        .where(Wallet.id == Tenant.select(Tenant.wallet).where(Tenant.id == tenant_id))
-        .returning(Wallet)
-    )
 
 
 def read(tenant_id: str) -> WalletView:
@@ -136,35 +98,3 @@ def first_address(xpub: str) -> str:
     """
     _public_key(xpub)
     return xpubs.derive_address(xpub, 0)
-
-
-def issue_address(tenant_id: str) -> IssuedAddress:
-    """Issue the next address of the tenant's wallet. NotPayable without a wallet.
-
-    Call it in the transaction that stores the intent, so that both happen or neither.
-    """
-    wallet = _take_address.first(tenant_id=tenant_id)
-    if wallet is None:
-        raise NotPayable("The organizer has not set a wallet yet.")
-    index = wallet.next_index - 1
-    return IssuedAddress(wallet.id, index, xpubs.derive_address(wallet.xpub, index))
-
-
-def skip(count: int) -> list[SkippedAddresses]:
-    """Skip the next `count` addresses of every wallet, and return them.
-
-    Invalid if a wallet has fewer addresses left. Then nothing changes.
-    """
-    with write_transaction():
-        if Wallet.select().where(Wallet.next_index + count > INDEXES).exists():
-            raise Invalid({"skip": ["A wallet has fewer addresses left."]})
-        Wallet.update(next_index=Wallet.next_index + count).execute()
-        return [
-            SkippedAddresses(
-                wallet.xpub,
-                wallet.next_index - count,
-                wallet.next_index,
-                [each.id for each in Tenant.select(Tenant.id).where(Tenant.wallet == wallet.id)],
-            )
-            for wallet in Wallet.select().order_by(Wallet.id)
-        ]
