@@ -37,8 +37,8 @@ class ExportedAddress:
     """An intent's address. Its fields, in their order, are the columns of the export.
 
     `derivation_path` starts at the account's key. A receiver has none. `balance` and `booked`, the
-    sum of the intent's payments, are in atomic units of the token. `balance` is None if the chain is
-    not enabled. `ended_at` is when the order expired or was canceled, None for other orders.
+    sum of the intent's payments, are in atomic units of the token. `balance` is None if the chain
+    is not enabled. `ended_at` is when the order expired or was canceled, None for other orders.
     """
 
     address: str
