@@ -13,7 +13,7 @@ from ticketing.chain import receivers
 from ticketing.chain.address import checksum
 from ticketing.models.collections import Collection
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.services.payments import booking, collections, reconciliation
+from ticketing.services.payments import booking, collections
 from ticketing.services.wallets import xpubs
 from ticketing.worker.watcher import Watcher
 from tools import anvil
@@ -94,8 +94,8 @@ def test_a_stranger_collects_and_the_owner_has_it_in_one_transfer(app, shop, cha
     assert collected(ada) == [(gathering(OWNER), PRICE), (OWNER, PRICE)]
     assert (money(ada), held(ada)) == (("confirmed", 2 * PRICE, PRICE), 0)
     assert chain.held(anvil.TOKEN_ADDRESS, OWNER) == 3 * PRICE + 1
-    assert reconciliation.reconcile(None) == []
-    cli(app, "reconcile", "--chain")
+    said = cli(app, "reconcile", "--chain")
+    assert said.endswith(", 6 booked transfers are on their chains\n")
 
 
 def test_as_much_as_was_collected_is_paid_again_between_two_looks(app, shop, chain, node):
@@ -269,7 +269,7 @@ def test_exports_say_that_nobody_can_sign_for_a_receiver(app, shop, chain, node,
     files = [tmp_path / name for name in ("addresses.csv", "refunds.csv")]
     cli(app, "wallet", "export", "shop", "--output", str(files[0]))
     cli(app, "refunds", "export", "shop", "--output", str(files[1]))
-    rows, refunds = (list(csv.DictReader(path.open())) for path in files)
+    rows, refunds = (list(csv.DictReader(path.read_text().splitlines())) for path in files)
     columns = ("derivation_path", "balance", "booked", "sweep")
     assert [[row[each] for each in columns] for row in rows] == [
         ["", "3", str(PRICE + 4), "receiver"],
@@ -284,6 +284,36 @@ def test_exports_say_that_nobody_can_sign_for_a_receiver(app, shop, chain, node,
         choose_refunds(read_refunds(files[1]), CHAIN)
     with pytest.raises(Refused, match="the address of an order"):
         choose(read_export(files[0]), CHAIN, receiver.intent["address"])
+
+
+def test_a_wrong_collection_or_address_is_a_breach(app, shop, acme, chain, node):
+    buyer, other = shop.buyer(shop.ticket()), acme.buyer(acme.ticket())
+    buyer.pay(node)
+    collect(chain, buyer)
+    worker_once(app)
+    row = Collection.get()
+    assert (row.chain_id, row.recipient, cli(app, "reconcile")[:19]) == (
+        CHAIN,
+        gathering(OWNER),
+        "the books are right",
+    )
+    Collection.update(recipient=OWNER).execute()
+    said = cli(app, "reconcile", "--chain", exit_code=1)
+    assert f"collection_on_chain  {row.id}" in said
+    assert "its recipient is 0x" in said
+    # An order of an xpub has none.
+    Collection.update(intent=other.intent["id"]).execute()
+    assert "collections_fit_intents" in cli(app, "reconcile", exit_code=1)
+    Collection.update(intent=buyer.intent["id"], token_address=OWNER).execute()
+    assert "collections_fit_intents" in cli(app, "reconcile", exit_code=1)
+    Collection.delete().execute()
+    for wrong, organizer in ((buyer, shop), (other, acme)):
+        of_it = PaymentIntent.update(address_index=PaymentIntent.address_index + 1)
+        of_it.where(PaymentIntent.id == wrong.intent["id"]).execute()
+        answer = organizer.api().get(f"{organizer.path}/reconciliation").json
+        found = [(each["rule"], each["ids"]) for each in answer["breaches"]]
+        assert found == [("address_of_wallet", [wrong.intent["id"]])]
+    assert cli(app, "reconcile", exit_code=1).count("has not issued the index 2 yet") == 2
 
 
 def test_tools_say_what_is_for_receivers(capsys):

@@ -27,7 +27,9 @@ event_voids.py: voids all admissions of an event that services/catalog/events.py
 wallet_export.py, refund_export.py: which addresses may be swept; which refunds can be sent from the
     payment address
 reconciliation.py: the rules that must always hold, as SQL
-chain_comparison.py: compares all payments and refunds with the nodes, for `reconcile --chain`
+address_check.py: computes the addresses of orders again, from their wallets, for `reconcile`
+chain_comparison.py: compares all payments, refunds and collections with the nodes, for
+    `reconcile --chain`
 
 And these write or read:
 
