@@ -12,6 +12,7 @@ from ticketing.models.chains import ChainBlock
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
+from ticketing.models.wallets import Wallet
 from ticketing.services.wallets import owners, xpubs
 
 SLUG = "acme"
@@ -25,7 +26,8 @@ def empty_database() -> None:
     for table, trigger in PROTECTED.items():
         dropped = f"{trigger}_delete" if is_sqlite() else f"{trigger} ON {table}"
         database.execute_sql(f"DROP TRIGGER IF EXISTS {dropped}")
-    # Only the database knows the reference from ChainBlock.
+    # Only the database knows these references: to tenants, and from ChainBlock.
+    Wallet.update(tenant_id=None).execute()
     for model in [ChainBlock, *reversed(sort_models(BaseModel.__subclasses__()))]:
         model.delete().execute()
 
