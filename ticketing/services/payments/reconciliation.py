@@ -409,7 +409,7 @@ def collections_fit_intents(scope: Scope) -> Rows:
             | Wallet.owner.is_null()
         )
     )
-    query = _of_tenant(query, PaymentIntent, scope.tenant_id).order_by(Collection.id)
+    query = _of_tenant(query, PaymentIntent, scope.tenant_id).order_by(PaymentIntent.id)
     misfits: Iterable[Any] = query.limit(BREACHES_PER_RULE).tuples()
     for collection, intent in misfits:
         yield [collection, intent], "its chain, token or wallet is not that of its intent"
