@@ -225,6 +225,11 @@ class Node:
         (code,) = self._rpc.batch([("eth_getCode", [account, "latest"])])
         return is_contract(code)
 
+    def with_code(self, accounts: Sequence[str]) -> list[str]:
+        """Return those of the accounts that are contracts, or delegate to one, in their order."""
+        codes = self._ask_chain([("eth_getCode", [each, "latest"]) for each in accounts])
+        return [each for each, code in zip(accounts, codes, strict=True) if is_contract(code)]
+
     def is_deployed(self, account: str) -> bool:
         """Return whether an account is a contract that exists only where it was deployed.
 
@@ -343,15 +348,24 @@ class Node:
         head: Block,
         *,
         after: Block | None = None,
+        senders: Iterable[str] = (),
     ) -> Iterator[Range]:
         """Read blocks `first`..`head` in ranges: see TransferReader.read."""
-        return self._reader.read(token_address, recipients, first, head, after=after)
+        return self._reader.read(
+            token_address, recipients, first, head, after=after, senders=senders
+        )
 
     def old_transfers(
-        self, token_address: str, recipients: Iterable[str], first: int, last: Block
+        self,
+        token_address: str,
+        recipients: Iterable[str],
+        first: int,
+        last: Block,
+        *,
+        senders: Iterable[str] = (),
     ) -> Iterator[Range]:
         """Read old blocks. Failures there do not narrow the ranges of other reads."""
-        return self._old_reader.read(token_address, recipients, first, last)
+        return self._old_reader.read(token_address, recipients, first, last, senders=senders)
 
     @property
     def range_width(self) -> int:

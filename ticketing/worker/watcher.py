@@ -26,6 +26,7 @@ from ticketing.services.orders import intents
 from ticketing.services.payments import (
     block_history,
     booking,
+    collections,
     payments,
     settlement,
     watched_orders,
@@ -200,8 +201,10 @@ class Watcher:
         chain = self.chain
         if head.number <= cursor.number:
             return cursor
-        # Loaded after the head: an address that is issued later is paid in a later block.
-        watched = watched_orders.watched_addresses(chain.chain_id, chain.token_address, cursor)
+        # Loaded after the head: an address that is issued later is paid in a later block. What
+        # receivers sent is read by recipient, so many receivers do not make it slower.
+        orders = watched_orders.watched_addresses(chain.chain_id, chain.token_address, cursor)
+        watched = orders | collections.recipients()
         again = max(cursor.number + 1 - chain.confirmations, chains.read_from(chain.chain_id))
         first = again if watched else cursor.number + 1
         start = cursor
@@ -229,8 +232,8 @@ class Watcher:
         booking.book_range(self.chain, cursor, found.last, found.transfers, hashes)
         if found.left_out:
             log.error(
-                "chain %s: the node refuses the logs of %s addresses in block %s: their balances"
-                " are compared later",
+                "chain %s: the node refuses the logs of %s addresses in block %s: balances are"
+                " compared later",
                 self.chain.chain_id,
                 len(found.left_out),
                 found.last.number,

@@ -107,7 +107,11 @@ ALLOWED = {
     ),
     "An audit walks over all that one tenant has; its addresses are sorted to be compared.": (
         r"reconciliation\.get_reconciliation"
-        r" (sorts payment_intents|searches intents_of_tenant, .* address.*)"
+        r" (sorts (payment_intents|collections)|searches intents_of_tenant, .* address.*"
+        r"|searches collections_intent, then looks at chain_id token_address)"
+    ),
+    "The wallets of ordinary addresses, a few of each tenant: the worker reads for all of them.": (
+        r"worker (walks wallets_owner|scans wallets|sorts wallets)"
     ),
     "What is old is deleted some at a time, the oldest first.": (
         r"worker walks (idempotency_keys_by_age|rate_counts_by_minute|mails_by_end|sessions_by_\w+"

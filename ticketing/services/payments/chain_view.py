@@ -16,7 +16,7 @@ from ticketing.chain.registry import Chain
 from ticketing.errors import ChainUnavailable
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains, counters
-from ticketing.services.payments import block_history, payments
+from ticketing.services.payments import block_history, collections, payments
 
 RANGES_PER_LOOK = 4
 """How many requests for logs one call may send."""
@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 class ChainView:
     """The chain's data for one order: transfers to its address in the newest blocks, up to `as_of`.
 
+    If the hold may be dropped, those from a receiver are there, too: collections explain a balance.
     `after` is the worker's cursor at that time. `hashes` are the current ones of the blocks with
     its recorded payments. `balance` is the balance of its address in atomic units. It is read if
     the hold may be dropped, and None if nothing could be read.
@@ -104,8 +105,12 @@ def _look(node: Node, chain: Chain, intent: PaymentIntent, to_drop: bool) -> Cha
         first = max(first, after.number + 1 - chain.confirmations)
     # It cannot be proved that blocks after a gap follow the cursor.
     link = after if after is not None and first <= after.number + 1 else None
+    may_drop = to_drop or head.time > intent.expires_at
+    senders = [terms.address] if may_drop and collections.receivers_among([intent]) else []
     transfers: list[Transfer] = []
-    ranges = node.transfers(terms.token_address, [terms.address], first, head, after=link)
+    ranges = node.transfers(
+        terms.token_address, [terms.address], first, head, after=link, senders=senders
+    )
     try:
         for chunk in islice(ranges, RANGES_PER_LOOK):
             transfers += chunk.transfers
