@@ -1,12 +1,14 @@
 """Refunds that an organizer signs as a list: each is paid once, and books itself."""
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
-from tests.support.factories import CHAIN, cli, new_organizer, worker_once
+from tests.support.factories import CHAIN, Api, cli, new_organizer, worker_once
 from tests.support.feed import News
 from tests.support.payouts import OTHER, OWNER, PAYER, ask, fund, listed, owed, sign, with_address
+from tests.support.races import at_once
 from tests.support.receivers import OddCode
 from tests.support.refunds import (
     FRIEND_ADDRESS,
@@ -23,7 +25,10 @@ from ticketing import clock
 from ticketing.chain import address, receivers
 from ticketing.models.payouts import Payout
 from ticketing.models.refunds import Refund, RefundAddress
+from ticketing.services.money import payouts
 from tools import anvil
+
+REFUSED = r"failed|revert"
 
 pytestmark = pytest.mark.usefixtures("node")
 
@@ -99,7 +104,7 @@ def test_a_list_that_is_sent_twice_pays_once(app, node, venue):
     assert [each["id"] for each in first["payments"]] == [each["id"] for each in second["payments"]]
     sign(node, first)
     anvil.send(node.rpc, PAYER, {"to": second["token_address"], "data": approve_of(second)})
-    with pytest.raises(RuntimeError, match="failed|revert"):
+    with pytest.raises(RuntimeError, match=REFUSED):
         anvil.send(node.rpc, PAYER, refund_of(second))
     before = listed(venue, node)
     assert before["payments"] == []
@@ -134,7 +139,7 @@ def test_a_list_that_is_too_old_pays_nothing_and_another_payer_may_have_one(app,
     assert (waits["payer"], waits["until"]) == (of_list["payer"], of_list["valid_before"])
     assert listed(venue, node, OTHER)["payments"] == []
     pass_hours(node, 73)
-    with pytest.raises(RuntimeError, match="failed|revert"):
+    with pytest.raises(RuntimeError, match=REFUSED):
         sign(node, of_list)
     assert listed(venue, node, OTHER)["payments"] == []  # nothing is final after its end yet
     worker_once(app)
@@ -231,7 +236,7 @@ def test_what_is_due_later_for_earlier_money_is_booked_then(app, node, venue):
     path = f"{venue.path}/admissions/{admission['id']}/void"
     assert venue.api().post(path, body).status_code == 200
     worker_once(app)
-    assert buyer.now()["refunded"] == 7
+    assert [each["amount"] for each in buyer.now()["refunds"]] == [7]
     assert listed(venue, node)["unbooked"] == []
 
 
@@ -343,3 +348,58 @@ def test_an_order_cannot_be_the_payer(app, node, venue):
 def test_a_chain_without_receivers_is_refused(app, node):
     organizer = new_organizer(app, "venue", address=account(node, OWNER))
     assert ask(organizer, node).status_code == 422
+
+
+def test_only_an_admin_gets_a_list(app, node, venue):
+    assert ask(venue, node, role="write").status_code == 403
+
+
+def test_two_admins_with_two_wallets_at_once_never_share_an_order(app, node, venue):
+    owed(venue, node, 7, 8, 9)
+    fund(node, 50)
+    fund(node, 50, OTHER)
+    api = venue.api()
+
+    def ask_as(index):
+        body = {"chain_id": CHAIN, "payer": account(node, index)}
+        answer = Api(app.test_client(), api.headers).post(f"{venue.path}/payouts", body)
+        assert answer.status_code in (200, 503), answer.json
+        return {each["intent_id"] for each in answer.json.get("payments", ())}
+
+    mine, theirs = at_once(partial(ask_as, PAYER), partial(ask_as, OTHER))
+    assert not mine & theirs
+    assert len(mine | theirs) == Payout.select().count() == 3
+    assert len(listed(venue, node)["payments"]) + len(listed(venue, node, OTHER)["payments"]) == 3
+
+
+def test_a_list_whose_answer_was_lost_is_the_same_again(app, node, venue, monkeypatch):
+    owed(venue, node, 7)
+    fund(node, 50)
+    with monkeypatch.context() as patched:
+        patched.setattr(payouts, "_answer", lambda *_: 1 / 0)
+        assert ask(venue, node).status_code == 500
+    (row,) = Payout.select()
+    assert [each["id"] for each in listed(venue, node)["payments"]] == [row.payment_id]
+    assert Payout.select().count() == 1
+
+
+def test_an_order_that_changes_while_it_is_tried_is_left_out(app, node, venue, monkeypatch):
+    stays, moves, waived = owed(venue, node, 7, 8, 9)
+    fund(node, 50)
+    store = payouts._store
+
+    def change_first(*arguments):
+        assert state(moves, FRIEND_ADDRESS).status_code == 200
+        assert waive(venue, waived, 9).status_code == 200
+        return store(*arguments)
+
+    monkeypatch.setattr(payouts, "_store", change_first)
+    of_list = ask(venue, node).json
+    assert [each["intent_id"] for each in of_list["payments"]] == [stays.intent["id"]]
+    assert (of_list["sum"], of_list["left"]) == (7, 1)
+
+
+def test_a_node_that_does_not_answer_is_said(bad_node, app, venue, node):
+    owed(venue, node, 7)
+    bad_node.go_away()
+    assert ask(venue, node).status_code == 503

@@ -15,7 +15,14 @@ from ticketing.chain.answers import (
     parse_receipt,
     parse_word,
 )
-from ticketing.chain.block_headers import HEAD_CALL, check_link, header_call, read_header
+from ticketing.chain.block_headers import (
+    HEAD_CALL,
+    check_link,
+    header_call,
+    match_blocks,
+    numbers_of,
+    read_header,
+)
 from ticketing.chain.endpoint import Call
 from ticketing.chain.errors import ChainMoved, RpcError, RpcInvalid, RpcRefused
 from ticketing.chain.refunded_events import ListedPayment, PaidRefund, Refunded
@@ -148,29 +155,29 @@ class PayoutCalls:
         """
         receipt_call: Call = ("eth_getTransactionReceipt", [tx_hash])
         (receipt,) = self._ask([receipt_call])
-        number = _block_number(receipt)
-        asked = [known.number] if number is None else [known.number, number]
+        asked = [known.number, *numbers_of(parse_receipt(receipt, token_address))]
         head, receipt, *headers = self._ask([HEAD_CALL, receipt_call, *map(header_call, asked)])
-        found, *rest = map(read_header, asked, headers)
+        found, *blocks = map(read_header, asked, headers)
         check_link(known, found)
-        logs = parse_receipt(receipt, token_address)
-        newest = parse_block(head)
+        newest, logs = parse_block(head), parse_receipt(receipt, token_address)
         if not logs:
             return newest, [], []
-        block = rest[0] if rest else None
-        if block is None or any(each.block_hash != block.hash for each in logs):
-            raise ChainMoved("the block of a log is no longer on the chain")
-        if any(each.tx_hash != tx_hash for each in logs):
-            raise RpcInvalid("the node sent the receipt of another transaction")
-        transfers = [each.in_block(block) for each in logs]
+        by_number = match_blocks(logs, blocks)
+        transfers = [each.in_block(by_number[each.block_number]) for each in logs]
         events = [
             each
             for each in refunded_events.parse_events(receipt["logs"])
             if each.token_address.lower() == token_address.lower()
         ]
         own = refunded_events.own_transfers(events, transfers)
-        paid = [PaidRefund(each, block, own.get(each.log_index)) for each in events]
-        return newest, transfers, paid
+        return (
+            newest,
+            transfers,
+            [
+                PaidRefund(each, _block_of(each, by_number), own.get(each.log_index))
+                for each in events
+            ],
+        )
 
     def _blocks(self, known: Block, numbers: Iterable[int]) -> dict[int, Block]:
         """Return blocks by number, from a node that has the block `known`."""
@@ -194,13 +201,6 @@ def _block_of(event: Refunded, blocks: dict[int, Block]) -> Block:
     if block is None or block.hash != event.block_hash:
         raise ChainMoved("the block of a log is no longer on the chain")
     return block
-
-
-def _block_number(receipt: Any) -> int | None:
-    """Return the block of a transaction. None: it is unknown, or not in a block yet."""
-    if not isinstance(receipt, dict) or receipt.get("blockNumber") is None:
-        return None
-    return parse_quantity(receipt["blockNumber"])
 
 
 def _call(target: str, data: str) -> Call:

@@ -65,10 +65,10 @@ _BLOCKS_SEARCHED = 2000
 
 log = logging.getLogger(__name__)
 
-_NOT_ENABLED = FieldMessage("chain_not_enabled", "This network is not enabled here.")
-_NO_RECEIVERS = FieldMessage("receivers_unavailable", "This network has no receivers.")
+_NOT_ENABLED = FieldMessage("choice", "This network is not enabled.")
+_NO_RECEIVERS = FieldMessage("choice", "This network has no receivers.")
 _CHECKSUM = FieldMessage("address", "Must be an address with a valid EIP-55 checksum.")
-_NO_PAYER = FieldMessage("payer", "Must be the account that will sign.")
+_NO_ACCOUNT = FieldMessage("address", "Must be the address of the account that signs.")
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def _parse(
     never = {addresses.ZERO, addresses.checksum(token_address), receivers.FACTORY, receivers.PROXY}
     is_issued = PaymentIntent.select().where(PaymentIntent.address == account).exists()
     if account in never or is_issued:
-        raise Invalid({"payer": [_NO_PAYER]})
+        raise Invalid({"payer": [_NO_ACCOUNT]})
     # The node of a chain is known by its configuration, without what the worker found out.
     return _Wanted(tenant_id, enabled[chain_id], token_address, account)
 

@@ -80,10 +80,10 @@ def countable(debts: Debts, transfer: Transfer) -> int:
     """Return the most that a transfer may count as a refund of an order, whatever its value."""
     position, time, payee = position_of(transfer), transfer.block.time, transfer.recipient
     owed = _room(position, debts.received, debts.reductions, debts.kept)
-    if payee == debts.recipient or _is_stated(payee, time, debts.stated):
-        return owed
     if not is_payee(debts, transfer):
         return 0
+    if payee == debts.recipient or _is_stated(payee, time, debts.stated):
+        return owed
     got_back = [each for each in debts.reductions if each.payee == payee]
     return min(owed, _room(position, debts.sent[payee], got_back, kept=0))
 
