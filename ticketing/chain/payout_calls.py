@@ -1,6 +1,6 @@
 """What a node is asked for payouts: whether payments can be made, and which ones were."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,13 +67,15 @@ class PayoutCalls:
         )
         return PayerState(parse_word(balance), parse_word(allowance), is_contract(code))
 
-    def used(self, payer: str, ids: Sequence[str]) -> set[str]:
-        """Return those of the ids that a payer has used. The factory must have code."""
-        of_payer = abi.address_word(payer).hex()
+    def used(self, ids: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Return those ids that were used, each with its payer. The factory must have code."""
         answers = self._ask(
-            [_call(receivers.FACTORY, _REFUNDED + of_payer + each[2:]) for each in ids]
+            [
+                _call(receivers.FACTORY, _REFUNDED + abi.address_word(payer).hex() + id_[2:])
+                for payer, id_ in ids
+            ]
         )
-        return {id_ for id_, used in zip(ids, answers, strict=True) if parse_word(used)}
+        return {each for each, used in zip(ids, answers, strict=True) if parse_word(used)}
 
     def payable(
         self,

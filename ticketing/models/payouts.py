@@ -74,12 +74,14 @@ class PayoutCursor(BaseModel):
     """The last block of a chain up to which the events of payers were read.
 
     There is none before the first list. While nobody has a list, it stays where it is.
+    `restored_at` is when the database was restored from a backup: it may not know the newest lists.
     """
 
     chain_id = BigIntegerField(primary_key=True)
     block_number = BigIntegerField()
     block_hash = TextField()
     block_time = UtcDateTimeField()
+    restored_at = UtcDateTimeField(null=True)
 
     class Meta:
         table_name = "payout_cursors"

@@ -84,7 +84,7 @@ class PayoutReader:
         self, cursor: Block, found: Sequence[tuple[Refunded, Block]]
     ) -> list[PaidRefund]:
         """Return the events with known ids, with their transfers."""
-        known = payout_events.known([event for event, _ in found])
+        known = payout_events.known(self._chain.chain_id, [event for event, _ in found])
         asked = sorted({(each.tx_hash, each.token_address) for each in known})
         paid: dict[tuple[str, int], PaidRefund] = {}
         for tx_hash, token_address in asked:

@@ -33,7 +33,8 @@ TABLES = {
         chain_id BIGINT PRIMARY KEY,
         block_number BIGINT NOT NULL,
         block_hash TEXT NOT NULL,
-        block_time TIMESTAMPTZ NOT NULL
+        block_time TIMESTAMPTZ NOT NULL,
+        restored_at TIMESTAMPTZ
     """,
 }
 INDEXES = (

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from peewee import EXCLUDED, Case, ModelSelect, fn
 
@@ -48,7 +49,12 @@ from ticketing.services.money.payout_lists import (
     UnbookedPayment,
 )
 from ticketing.services.orders import intents
-from ticketing.services.payments import payout_events, payout_ids, settlement
+from ticketing.services.payments import (
+    payout_events,
+    payout_ids,
+    restored_payouts,
+    settlement,
+)
 
 ORDERS_AT_ONCE = 10 * ORDERS_PER_TRANSACTION
 
@@ -68,6 +74,10 @@ log = logging.getLogger(__name__)
 _NOT_ENABLED = FieldMessage("choice", "This network is not enabled.")
 _NO_RECEIVERS = FieldMessage("choice", "This network has no receivers.")
 _CHECKSUM = FieldMessage("address", "Must be an address with a valid EIP-55 checksum.")
+_NO_OWNER = FieldMessage(
+    "address",
+    "For 72 hours after a backup was restored, only an address of the wallet can pay.",
+)
 _NO_ACCOUNT = FieldMessage("address", "Must be the address of the account that signs.")
 
 
@@ -150,6 +160,9 @@ def _parse(
     is_issued = PaymentIntent.select().where(PaymentIntent.address == account).exists()
     if account in never or is_issued:
         raise Invalid({"payer": [_NO_ACCOUNT]})
+    is_unsure = restored_payouts.is_restored(chain_id)
+    if is_unsure and not restored_payouts.is_owner(tenant_id, account):
+        raise Invalid({"payer": [_NO_OWNER]})
     # The node of a chain is known by its configuration, without what the worker found out.
     return _Wanted(tenant_id, enabled[chain_id], token_address, account)
 
@@ -199,17 +212,31 @@ def _try_page(
 ) -> None:
     if not page:
         return
-    ids = [each.payment.id for each in page]
-    used = node.payouts.used(wanted.payer, ids) if tried.state.has_factory else set()
-    new = [each.payment for each in page if each.payment.id not in used]
+    used = _used_ids(node, wanted, page) if tried.state.has_factory else {}
+    new = [each.payment for each in page if each.intent.id not in used]
     passes = node.payouts.payable(wanted.token_address, wanted.payer, new, is_over)
     for each in page:
-        if each.payment.id in used:
-            tried.used[each.intent.id] = each.payment.id
+        if each.intent.id in used:
+            tried.used[each.intent.id] = used[each.intent.id]
         elif passes.get(each.payment.id):
             tried.chosen.append(each)
         elif each.payment.id in passes:
             tried.refused.append(each.intent.id)
+
+
+def _used_ids(node: Node, wanted: _Wanted, page: Sequence[_Due]) -> dict[str, str]:
+    """Return the orders that were paid by a list whose event was not seen yet, with the id.
+
+    The ids of lists that have ended are asked for too, whoever their payers were: a node may have
+    left out an event, and another payer must not pay again.
+    """
+    order_of = {(wanted.payer, each.payment.id): each.intent.id for each in page}
+    ended = Payout.select(Payout.payer, Payout.payment_id, Payout.intent).where(
+        Payout.intent.in_([each.intent.id for each in page]), Payout.tx_hash.is_null()
+    )
+    rows: Iterable[Any] = ended.tuples()
+    order_of |= {(payer, id_): intent_id for payer, id_, intent_id in rows}
+    return {order_of[each]: each[1] for each in node.payouts.used(order_of.keys())}
 
 
 def _pages(wanted: _Wanted) -> Iterator[Sequence[_Due]]:

@@ -30,6 +30,7 @@ from ticketing.services.notifications import facts, feed
 from ticketing.services.payments import (
     block_history,
     refund_settlement,
+    restored_payouts,
     settlement,
 )
 from ticketing.services.payments.booking import CursorMoved, Hashes
@@ -66,12 +67,15 @@ def cursor(chain_id: int) -> Block | None:
 
 
 def payers(chain_id: int, time: datetime) -> list[str]:
-    """Return the payers whose events must be read in blocks since `time`."""
+    """Return the payers whose events must be read in blocks since `time`.
+
+    After a restored backup, owners of wallets too: see restored_payouts.py.
+    """
     valid = Payout.select(Payout.payer).where(
         Payout.chain_id == chain_id, Payout.valid_before > time - READ_AFTER_END
     )
-    rows: Iterable[Any] = valid.distinct().order_by(Payout.payer).tuples()
-    return [payer for (payer,) in rows]
+    rows: Iterable[Any] = valid.distinct().tuples()
+    return sorted({payer for (payer,) in rows} | {*restored_payouts.owners(chain_id)})
 
 
 def begin(chain_id: int, block: Block) -> None:
@@ -84,8 +88,11 @@ def begin(chain_id: int, block: Block) -> None:
         _move_cursor(chain_id, block)
 
 
-def known(events: Collection[Refunded]) -> list[Refunded]:
-    """Return those events whose payer had a list with their id on this service."""
+def known(chain_id: int, events: Collection[Refunded]) -> list[Refunded]:
+    """Return those events whose payer had a list with their id on this service.
+
+    After a restored backup, it may not know the list, but its order.
+    """
     keys = [(each.payer, each.id) for each in events]
     found: set[tuple[str, str]] = set()
     for start in range(0, len(keys), 500):
@@ -96,6 +103,9 @@ def known(events: Collection[Refunded]) -> list[Refunded]:
         )
         rows: Iterable[Any] = listed.tuples()
         found |= set(rows)
+    if restored_payouts.is_restored(chain_id):
+        others = [each for each in events if (each.payer, each.id) not in found]
+        found |= restored_payouts.intents_of(chain_id, others).keys()
     return [each for each in events if (each.payer, each.id) in found]
 
 
@@ -131,6 +141,8 @@ def store(chain: Chain, at: Block, read: Block, last: Block, paid: Sequence[Paid
     """
     with write_transaction():
         _lock(chain, at, read)
+        if restored_payouts.is_restored(chain.chain_id):
+            restored_payouts.add_lists(chain.chain_id, paid)
         for each in paid:
             _store(chain.chain_id, each)
         if last.number > read.number:
