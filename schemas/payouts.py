@@ -32,7 +32,11 @@ def _purpose() -> fields.String:
 class PayoutCreateSchema(BaseSchema):
     """The network, and the account that will sign."""
 
-    chain_id = Int(required=True, validate=Range(1, MAX_SAFE_INTEGER), metadata=documented(8453))
+    chain_id = Int(
+        required=True,
+        validate=Range(1, MAX_SAFE_INTEGER),
+        metadata=documented(8453, "An enabled network that has receivers."),
+    )
     token = Text(
         load_default=None,
         allow_none=True,
@@ -42,7 +46,9 @@ class PayoutCreateSchema(BaseSchema):
     payer = Text(
         required=True,
         validate=ADDRESS,
-        metadata=documented(EXAMPLE_ADDRESS, "It signs, and its own tokens are paid."),
+        metadata=documented(
+            EXAMPLE_ADDRESS, "It signs, and pays its tokens. EIP-55 or lower case."
+        ),
     )
 
 

@@ -25,7 +25,8 @@ def of_an_address(buyer: Buyer) -> None:
     of_order = PaymentIntent.select(PaymentIntent.wallet).where(
         PaymentIntent.id == buyer.intent["id"]
     )
-    Wallet.update(owner=anvil.BUYER).where(Wallet.id.in_(of_order)).execute()
+    tenant = buyer.organizer.id
+    Wallet.update(owner=anvil.BUYER, tenant_id=tenant).where(Wallet.id.in_(of_order)).execute()
 
 
 def owed(

@@ -259,7 +259,9 @@ def _due_of(intent: PaymentIntent, seen: int) -> _Due:
 
 def _due(wanted: _Wanted) -> ModelSelect[PaymentIntent]:
     """Select the orders of address wallets that can be paid back: to a stated address, finally."""
-    of_address = Wallet.select(Wallet.id).where(Wallet.owner.is_null(False))
+    of_address = Wallet.select(Wallet.id).where(
+        Wallet.tenant_id == wanted.tenant_id, Wallet.owner.is_null(False)
+    )
     return intents.few_of_tenant(wanted.tenant_id).where(
         TO_REFUND,
         PaymentIntent.chain_id == wanted.chain.chain_id,
