@@ -98,7 +98,6 @@ class Drive(AgentsDrive, AfterSaleDrive):
             self.watch()
             self.buy_by_x402()
             self.give_back()
-            self.pay_back()
             self.open_pages()
             self.hold()
             self.mail()
@@ -110,6 +109,7 @@ class Drive(AgentsDrive, AfterSaleDrive):
             self.organize_in_the_console()
             self.sit_at_the_desk()
             self.call_tools()
+            self.pay_back()
             self.look_at_the_rest()
 
     def _begin(self, sender, **_):
@@ -306,6 +306,9 @@ class Drive(AgentsDrive, AfterSaleDrive):
         tx_hash = sign(self.node, listed(venue, self.node))[-1]
         body = {"tx_hash": tx_hash, "chain_id": 31337}
         assert post_twice(key, f"{venue.path}/refunds/settle", body).status_code == 200
+        self.work()
+        self.node.rpc("anvil_reorg", 1, [])
+        self.node.rpc("anvil_mine", "0x1")
         self.work()
 
     def look_at_the_rest(self):
