@@ -21,13 +21,21 @@ from tests.support.refunds import (
     state,
     waive,
 )
+from tests.support.tripwire import Killed, Tripwire
 from ticketing import clock
 from ticketing.chain import address, receivers
+from ticketing.chain.node import connect
+from ticketing.config import load
 from ticketing.models.chains import ChainBlock, ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payouts import Payout, PayoutCursor
 from ticketing.models.refunds import Refund, RefundAddress
+from ticketing.services import chains
+from ticketing.services.access.audit_log import Actor
 from ticketing.services.money import payouts
+from ticketing.services.payments import payout_events
+from ticketing.worker.payout_reader import PayoutReader
+from ticketing.worker.watcher import Watcher
 from tools import anvil
 
 REFUSED = r"failed|revert"
@@ -448,3 +456,44 @@ def test_another_payer_does_not_pay_again_what_a_node_left_out(bad_node, app, ve
     of_list = listed(venue, node, OTHER)
     assert (of_list["payments"], of_list["blocked"][0]["reason"]) == ([], "already_paid")
     assert due([buyer]) == [7]
+
+
+@pytest.mark.long
+def test_a_kill_at_any_statement_loses_nothing(app, node, venue, environ, monkeypatch):
+    """While a list is stored, and while what it paid is read and booked."""
+    monkeypatch.setattr(payout_events, "AGAIN", timedelta(0))  # a try that was killed counts as one
+    (buyer,) = owed(venue, node, 7)
+    fund(node, 50)
+    chains_enabled, payer = load(environ).chains, account(node, PAYER)
+    chain, by = chains_enabled[CHAIN], Actor("cli", "payouts_create_payout")
+    tripwire = Tripwire()
+    tripwire.watch_database()
+
+    def until_it_ends(act):
+        """Kill it at its first statement, then at its second one, until none is left."""
+        ended, point = [], 0
+        while not ended:
+            point += 1
+            with tripwire.armed(point, lambda: None, Killed):
+                ended.append(act())
+        return ended[0], point
+
+    of_list, kills = until_it_ends(
+        lambda: payouts.propose(venue.id, CHAIN, None, payer, chains_enabled, by)
+    )
+    assert kills > 10
+    (row,) = Payout.select()
+    assert [each.payment.id for each in of_list.payments] == [row.payment_id]
+    sign(
+        node,
+        {"transactions": [{"to": each.to, "data": each.data} for each in of_list.transactions]},
+    )
+    watcher = Watcher(chain)
+    watcher.look()
+    watcher.leave()
+    at = chains.cursor(CHAIN)
+    _, kills = until_it_ends(lambda: PayoutReader(chain, connect(chain)).run(at))
+    assert kills > 10
+    assert due([buyer]) == [0]
+    assert Refund.select().count() == 1
+    assert "right" in cli(app, "reconcile")

@@ -84,7 +84,7 @@ def settle(
         return refunds.owed_for(intent)
     if not intent.refund_due_now:
         raise NoRefundDue
-    view = _final_view(intent, tx_hash, enabled)
+    view = _view(intent, tx_hash, enabled, intent.id)
 
     def book(locked: PaymentIntent, cursor: Block) -> dict[str, int]:
         if _is_repeat(locked, tx_hash, recipient):
@@ -114,7 +114,7 @@ def settle_all(
     """
     left = 0
     for first in _due_of_each_token(tenant_id, chain_id):
-        view = _final_view(first, tx_hash, enabled, slot=f"{tenant_id} {tx_hash}")
+        view = _view(first, tx_hash, enabled, f"{tenant_id} {tx_hash}")
         view = replace(view, transfers=view.transfers[:TRANSFERS_AT_ONCE])
         due = _due_to(first, {each.recipient for each in view.transfers})
         left += max(0, due.count() - ORDERS_AT_ONCE)
@@ -217,9 +217,10 @@ def _book(
         # The worker may have just removed the blocks of these transfers.
         raise ChainUnavailable("The chain was reorganized. Retry.")
     settlement.lock_tenant(locked.tenant_id)
+    final_up_to = locked.terms.final_up_to(view.as_of.number)
+    final = [each for each in view.transfers if each.block.number <= final_up_to]
     owners = payout_ids.owners_of_ids([locked])
-    transfers = payout_ids.transfers_for(locked, view.transfers, view.paid, owners)
-    counted = count(locked, transfers, recipient)
+    counted = count(locked, payout_ids.transfers_for(locked, final, view.paid, owners), recipient)
     if not counted:
         return {}
     fact = facts.refund_settled(locked, counted, tx_hash, automatic=False)
@@ -242,16 +243,12 @@ def _is_repeat(intent: PaymentIntent, tx_hash: str, recipient: str | None) -> bo
     )
 
 
-def _final_view(
-    intent: PaymentIntent, tx_hash: str, enabled: Mapping[int, Chain], slot: str | None = None
+def _view(
+    intent: PaymentIntent, tx_hash: str, enabled: Mapping[int, Chain], slot: str
 ) -> ChainView:
-    """Return the final transfers of the intent's token in a transaction."""
-    with node_slots.slot(slot or intent.id):
-        view = chain_view.look_at(intent, tx_hash, enabled)
-    final_up_to = intent.terms.final_up_to(view.as_of.number)
-    return replace(
-        view, transfers=[each for each in view.transfers if each.block.number <= final_up_to]
-    )
+    """Return the transfers of the intent's token in a transaction. `slot`: see node_slots."""
+    with node_slots.slot(slot):
+        return chain_view.look_at(intent, tx_hash, enabled)
 
 
 def count(intent: PaymentIntent, transfers: Sequence[Transfer], recipient: str | None) -> int:
