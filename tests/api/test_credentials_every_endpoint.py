@@ -33,6 +33,7 @@ NEEDED = {
     "intents": (Role.READ, Role.WRITE),
     "admissions": (Role.READ, Role.WRITE),
     "refunds": (Role.READ, Role.ADMIN),
+    "payouts": (Role.ADMIN, Role.ADMIN),
     "erase": (Role.ADMIN, Role.ADMIN),
     "notifications": (Role.READ, Role.ADMIN),
     "reconciliation": (Role.ADMIN, Role.ADMIN),

@@ -7,6 +7,7 @@ import pytest
 
 from tests.conftest import SECRET_KEY
 from tests.support.field_cases import (
+    ADDRESS,
     CASES,
     DOOR_QUERIES,
     NOWHERE,
@@ -116,6 +117,14 @@ def door(organizer, schema):
         ),
         "RefundSettle": lambda: Door(
             "POST", f"{organizer.path}/refunds/{NOWHERE}/settle", TX_HASH, 404
+        ),
+        # No order is due on this chain.
+        "RefundsSettle": lambda: Door(
+            "POST", f"{organizer.path}/refunds/settle", {**TX_HASH, "chain_id": 1}
+        ),
+        # A chain that is not enabled is refused after the fields were accepted.
+        "PayoutCreate": lambda: Door(
+            "POST", f"{organizer.path}/payouts", {"chain_id": 1, "payer": ADDRESS}, 422
         ),
         "RefundWaive": lambda: Door(
             "POST",

@@ -23,6 +23,7 @@ from ticketing.models.notifications import (
     WebhookEndpoint,
 )
 from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payouts import Payout, PayoutCursor
 from ticketing.models.rate_counts import RateCount
 from ticketing.models.refunds import Refund, RefundAddress, Waiver
 from ticketing.models.tenants import Tenant
@@ -49,6 +50,8 @@ MODELS = (
     Wallet,
     PendingWallet,
     Collection,
+    Payout,
+    PayoutCursor,
     AuditLogPeople,
     DoorDevice,
     EventDoor,

@@ -20,6 +20,7 @@ from tests.support.factories import (
 )
 from tests.support.mail_server import MailServer
 from tests.support.mails import PUBLIC_URL, SENDER
+from tests.support.payouts import OTHER, PAYER, fund, listed, owed, sign
 from tests.support.query_plans.admissions_drive import AT_IPV6, post_twice
 from tests.support.query_plans.after_sale_drive import AfterSaleDrive
 from tests.support.query_plans.agents_drive import AgentsDrive
@@ -108,6 +109,7 @@ class Drive(AgentsDrive, AfterSaleDrive):
             self.organize_in_the_console()
             self.sit_at_the_desk()
             self.call_tools()
+            self.pay_back()
             self.look_at_the_rest()
 
     def _begin(self, sender, **_):
@@ -287,6 +289,26 @@ class Drive(AgentsDrive, AfterSaleDrive):
             path = "/v1/admin/tenants/big/refunds/waive"
             assert self.big.post(path, {**body, "max_amount": 1}).status_code == 200
         assert dusted.now()["refund_due"] == 0
+        self.work()
+
+    def pay_back(self):
+        """Pay a list back, and settle with one transaction what several orders are due."""
+        venue = new_organizer(self.app, "venue", address=self.node.rpc("eth_accounts")[6])
+        self.work()
+        owed(venue, self.node, 7, 8)
+        fund(self.node, 50)
+        listed(venue, self.node)
+        path = f"{venue.path}/payouts"
+        key = self.key_of("venue")
+        for index in (OTHER, PAYER):
+            body = {"chain_id": 31337, "payer": self.node.rpc("eth_accounts")[index]}
+            assert post_twice(key, path, body).status_code == 200
+        tx_hash = sign(self.node, listed(venue, self.node))[-1]
+        body = {"tx_hash": tx_hash, "chain_id": 31337}
+        assert post_twice(key, f"{venue.path}/refunds/settle", body).status_code == 200
+        self.work()
+        self.node.rpc("anvil_reorg", 1, [])
+        self.node.rpc("anvil_mine", "0x1")
         self.work()
 
     def look_at_the_rest(self):

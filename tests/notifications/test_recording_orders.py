@@ -149,7 +149,10 @@ def test_a_refund_is_due_once_and_settled_and_due_again(app, acme, node, news):
     for _ in range(2):
         assert settle(acme, buyer, tx_hash).status_code == 200
     assert news.all() == [
-        ("refund.settled", {**order, "amount": 10, **in_usdc, "tx_hash": tx_hash})
+        (
+            "refund.settled",
+            {**order, "amount": 10, **in_usdc, "tx_hash": tx_hash, "automatic": False},
+        )
     ]
     buyer.pay(node, 2)
     worker_once(app)

@@ -107,6 +107,15 @@ CASES = {
         "tx_hash": text(66, 66, free=False, good=("0x" + "ab" * 32,), bad=("x" * 66,)),
         "recipient": text(42, 42, null=True, free=False, good=(ADDRESS,), bad=("x" * 42,)),
     },
+    "RefundsSettle": {
+        "tx_hash": text(66, 66, free=False, good=("0x" + "ab" * 32,), bad=("x" * 66,)),
+        "chain_id": integer(1, 2**53 - 1),
+    },
+    "PayoutCreate": {
+        "chain_id": integer(1, 2**53 - 1),
+        "token": text(42, 42, null=True, free=False, good=(ADDRESS,), bad=("x" * 42,)),
+        "payer": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,)),
+    },
     "Void": {
         "reason": text(1, 500, bad=(" ", "\n")),
         "refund": BOOLEAN,

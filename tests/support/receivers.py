@@ -161,3 +161,31 @@ def transfers_in(receipt):
 
 def gathering(owner):
     return receivers.receiver_address(owner, receivers.GATHERING_SALT)
+
+
+class OddCode:
+    """The odd token's code at the address of another token, for a while.
+
+    The storage of both differs, so it begins without balances.
+    """
+
+    def __init__(self, node, token):
+        self.rpc, self.token = node.rpc, token
+
+    def __enter__(self):
+        self.before = self.rpc("eth_getCode", self.token, "latest")
+        built = json.loads((CONTRACTS / "OddToken.json").read_text())
+        self.rpc("anvil_setCode", self.token, built["runtime"])
+        return self
+
+    def __exit__(self, *error):
+        self.rpc("anvil_setCode", self.token, self.before)
+
+    def mint(self, to, amount):
+        self._send("mint(address[],uint256[])", [to], [amount])
+
+    def freeze(self, account):
+        self._send("freeze(address,bool)", account, True)
+
+    def _send(self, signature, *values):
+        anvil.send(self.rpc, DEPLOYER, {"to": self.token, "data": data_of(signature, *values)})

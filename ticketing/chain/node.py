@@ -12,7 +12,6 @@ from ticketing.chain.answers import (
     Block,
     Log,
     TokenFacts,
-    Transfer,
     is_contract,
     parse_block,
     parse_bytes,
@@ -27,14 +26,13 @@ from ticketing.chain.block_headers import (
     HEAD_CALL,
     check_link,
     header_call,
-    match_blocks,
-    numbers_of,
     read_header,
 )
 from ticketing.chain.eip3009 import TokenDomain
 from ticketing.chain.endpoint import Call
 from ticketing.chain.errors import ChainMoved, RpcError, RpcRefused
 from ticketing.chain.keccak import keccak256
+from ticketing.chain.payout_calls import PayoutCalls
 from ticketing.chain.registry import Chain
 from ticketing.chain.rpc import CHAIN_ID_CALL, RpcClient
 from ticketing.chain.transfer_logs import Range, TransferReader, probe_call
@@ -105,6 +103,7 @@ class Node:
         self._reader = TransferReader(rpc)
         self._old_reader = TransferReader(rpc)
         self._search: _Search | None = None
+        self.payouts = PayoutCalls(rpc, chain_id)
 
     def head(self) -> Block:
         """Return the newest block. RpcError if the node serves another chain."""
@@ -124,7 +123,8 @@ class Node:
     def blocks_linked(self, known: Block, numbers: Sequence[int]) -> list[Block | None]:
         """Return the blocks with these numbers, from a node that has the block `known`.
 
-        It is asked for in the same batch: see transfers_of. NotLinked, ChainMoved.
+        It is asked for in the same batch: NotLinked if the node is on another fork, ChainMoved if
+        it lacks the block.
         """
         found, *blocks = self.blocks([known.number, *numbers])
         check_link(known, found)
@@ -258,35 +258,13 @@ class Node:
         (receipt,) = self._rpc.batch([("eth_getTransactionReceipt", [tx_hash])])
         return receipt is not None
 
-    def transfers_of(
-        self, tx_hash: str, token_address: str, known: Block
-    ) -> tuple[Block, list[Transfer]]:
-        """Return the newest block, and a token's transfers in one transaction.
-
-        No transfers if it failed or is unknown. `known` is a block that was read before. It is
-        asked for in the same batch: NotLinked if the node is on another fork, ChainMoved if it
-        lacks the block, or if the transaction moves meanwhile.
-        """
-        receipt_call = ("eth_getTransactionReceipt", [tx_hash])
-        (receipt,) = self._ask_chain([receipt_call])
-        numbers = numbers_of(parse_receipt(receipt, token_address))
-        asked = [known.number, *numbers]
-        head, receipt, *headers = self._ask_chain(
-            [HEAD_CALL, receipt_call, *map(header_call, asked)]
-        )
-        found, *blocks = map(read_header, asked, headers)
-        check_link(known, found)
-        logs = parse_receipt(receipt, token_address)
-        by_number = match_blocks(logs, blocks)
-        return parse_block(head), [log.in_block(by_number[log.block_number]) for log in logs]
-
     def evidence(
         self, known: Block, asked: Sequence[tuple[int | None, str, str]]
     ) -> list[Evidence]:
         """Return what the node has of some transactions.
 
         `asked`: the number of the block, if it is known, the transaction's hash, and the token's
-        address. The node must have the block `known`: see transfers_of. NotLinked, ChainMoved.
+        address. The node must have the block `known`: see blocks_linked. NotLinked, ChainMoved.
         """
         numbers = sorted({number for number, _, _ in asked if number is not None})
         calls = [header_call(each) for each in [known.number, *numbers]]

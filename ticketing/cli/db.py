@@ -13,6 +13,7 @@ from ticketing.db import migrate
 from ticketing.db.connection import write_transaction
 from ticketing.services.door import manifest
 from ticketing.services.notifications import reading
+from ticketing.services.payments import restored_payouts
 from ticketing.services.wallets import issuing
 
 DEFAULT_SKIP = 10_000
@@ -75,6 +76,7 @@ def restored(skip: int) -> None:
     with write_transaction():
         manifest.start_over()
         reading.jump_ahead()
+        restored_payouts.note()
         skipped = issuing.skip(skip)
         for each in skipped:
             over = {"passed_over": f"0/{each.first} to 0/{each.next_index - 1}"}

@@ -21,6 +21,7 @@ balance_sweep.py: an order whose address holds more than is booked does not expi
     are searched; ended orders are compared once a minute
 refund_check.py: compares the block of each refund once more when it is deep, and takes back those
     of another fork
+payout_reader.py: reads in final blocks what payers of lists paid back, and books it as refunds
 receiver_check.py: proves once that receivers have the same addresses on a chain as everywhere
 chain_tasks.py: further tasks for each chain, such as that of x402
 delivering.py: webhooks: lease, polls, saving at most once a second

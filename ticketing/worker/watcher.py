@@ -34,6 +34,7 @@ from ticketing.services.payments import (
 from ticketing.services.payments.booking import CursorMoved, Hashes
 from ticketing.worker.balance_sweep import BalanceSweep
 from ticketing.worker.history_gap import HistoryGap
+from ticketing.worker.payout_reader import PayoutReader
 from ticketing.worker.receiver_check import ReceiverCheck
 from ticketing.worker.refund_check import RefundCheck
 
@@ -64,6 +65,7 @@ class Watcher:
         self._node = connect(chain)
         self._balance_sweep = BalanceSweep(chain, self._node)
         self._refund_check = RefundCheck(chain, self._node)
+        self._payout_reader = PayoutReader(chain, self._node)
         self._gap = HistoryGap(chain, self._node)
         self._checked = False
         self._receivers = ReceiverCheck(chain, self._node)
@@ -107,13 +109,16 @@ class Watcher:
             self._balance_sweep.run(cursor)
 
     def check_refunds(self) -> None:
-        """Compare the blocks of some refunds once more. Only the worker with the lease does it.
+        """Compare the blocks of some refunds once more, and book those that lists paid.
+
+        Only the worker with the lease does it.
 
         RpcError if the chain cannot be read, CursorMoved if it was reorganized meanwhile.
         """
         cursor = chains.cursor(self.chain.chain_id)
         if self.is_in_charge and cursor is not None:
             self._refund_check.run(cursor)
+            self._payout_reader.run(cursor)
 
     def leave(self) -> None:
         """Release the lease, so that another worker can continue at once."""

@@ -87,6 +87,16 @@ ALLOWED = {
         r" searches intents_to_refund_by_amount,"
         r" then looks at (chain_id )?(refund_pending )?set_aside_until"
     ),
+    "The orders of one tenant that owe money, of which nearly all are on one chain.": (
+        r"(payouts\.create_payout|refunds\.settle_refunds)"
+        r" searches intents_to_refund(_by_amount)?, then looks at .*refund_pending.*"
+    ),
+    "The few payments of lists that count as no refund; a tenant's chain has one token.": (
+        r"payouts\.create_payout searches payouts_unbooked, then looks at token_address"
+    ),
+    "The lists of one chain that can still be paid, or could until three days ago.": (
+        r"(payouts\.create_payout|worker) (walks|searches) payouts_valid.*"
+    ),
     "Few orders have a refund that was waived or paid: those of at least an amount are searched.": (
         r"((pages_console_)?refunds\.list_refunds|mcp\.answer_message)"
         r" searches intents_(waived|refunded)(_by_amount)?, then looks at .*"

@@ -30,6 +30,8 @@ ACTIONS = {
     "members_invite_member": "Person invited",
     "members_invite_member_again": "Person invited again",
     "refunds_settle_refund": "Refund counted",
+    "refunds_settle_refunds": "Refund counted with others of a transaction",
+    "payouts_create_payout": "Refunds listed to be paid",
     "refunds_waive_refund": "Refund waived",
     "refunds_waive_refunds": "Refund waived with other small ones",
     "tenants_change_tenant": "Settings changed",

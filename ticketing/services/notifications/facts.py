@@ -91,9 +91,13 @@ def refund_address_changed(intent: PaymentIntent) -> Fact:
     return NotificationType.REFUND_ADDRESS_CHANGED, data
 
 
-def refund_settled(intent: PaymentIntent, amount: int, tx_hash: str) -> Fact:
-    """A transfer counts as a refund of this amount, in micro-units."""
-    return NotificationType.REFUND_SETTLED, {**_refund(intent, amount), "tx_hash": tx_hash}
+def refund_settled(intent: PaymentIntent, amount: int, tx_hash: str, *, automatic: bool) -> Fact:
+    """A transfer counts as a refund of this amount, in micro-units.
+
+    `automatic`: the worker found it, because it was listed for its payer. Nobody named it.
+    """
+    data = {**_refund(intent, amount), "tx_hash": tx_hash, "automatic": automatic}
+    return NotificationType.REFUND_SETTLED, data
 
 
 def refund_waived(intent: PaymentIntent, amount: int) -> Fact:

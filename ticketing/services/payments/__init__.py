@@ -50,6 +50,10 @@ chain_view.py: reads at most four ranges for one order while its buyer waits, or
 refunds.py, refund_addresses.py: what is owed to whom, and waivers; where buyers want their money
 refund_settlement.py: counts a final transfer on the worker's chain as a refund; the service never
     sends money
+payout_ids.py: which order an id of a listed refund belongs to; a transfer of a list counts for the
+    order of its id only
+payout_events.py: stores the `Refunded` events of payers with a list, and books them as refunds
+restored_payouts.py: after a restored backup, finds payments of lists that the backup does not know
 sale_locks.py: locks a sale with all its orders, and cancels the live ones:
     services/catalog/events.py and services/catalog/ticket_types.py call it
 demo_wallet.py: pays from the local node, on chain 31337 only
