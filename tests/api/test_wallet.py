@@ -56,7 +56,8 @@ def test_a_tenant_without_a_wallet_has_none(empty):
 def test_setting_a_wallet_tells_its_first_address(empty):
     answer = put(empty, DEMO_XPUB)
     assert answer.status_code == 200
-    shown = {"xpub": DEMO_XPUB, "first_address": FIRST_ADDRESS, "next_index": 1}
+    shown = {"kind": "xpub", "xpub": DEMO_XPUB, "first_address": FIRST_ADDRESS, "next_index": 1}
+    shown |= {"warnings": [], "pending": None}
     # There is no node here.
     assert answer.json == {**shown, "unchecked_chains": [31337]}
     assert wallet(empty) == shown

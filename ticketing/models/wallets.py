@@ -31,8 +31,9 @@ class Wallet(BaseModel):
 
     Of an ordinary address, `owner`, each order's address is a receiver (chain/receivers.py): it
     follows from `owner`, `secret` (32 bytes in hex) and the index. The row belongs to `tenant_id`
-    and `owner`, and its `secret` is of no other row, so no address is issued twice. `xpub` is
-    empty then, and `public_key` is the id of the row, because both columns are required.
+    and `owner`, and its `secret` is of no other row, so no address is issued twice. `gathering` is
+    the address of the owner's gathering receiver. `xpub` is empty then, and `public_key` is the id
+    of the row, because both columns are required.
 
     `chain_ids` are the networks on which the organizer says to control the address. The worker
     asks each of them whether the address has code there: `code_on` and `no_code_on`.
@@ -47,6 +48,7 @@ class Wallet(BaseModel):
     public_key = TextField(unique=True)
     tenant_id = TextField(null=True)
     owner = TextField(null=True)
+    gathering = TextField(null=True)
     secret = TextField(null=True)
     contract_version = IntegerField(null=True)
     chain_ids = ChainIdsField(null=True)
@@ -79,6 +81,12 @@ class Wallet(BaseModel):
         """
         checked: frozenset[int] = self.chain_ids & (self.code_on or self.no_code_on)
         return checked
+
+    @property
+    def unchecked_chains(self) -> frozenset[int]:
+        """The chains of `chain_ids` that were not asked yet, or are not enabled."""
+        unchecked: frozenset[int] = self.chain_ids - self.code_on - self.no_code_on
+        return unchecked
 
     def takes(self, chain_id: int | None) -> bool:
         """Return whether orders on a chain may get addresses of this wallet."""

@@ -5,7 +5,7 @@ from functools import partial
 from flask import Response
 from werkzeug import Response as AnyResponse
 
-from schemas.wallets import WalletSchema, WalletSetSchema
+from schemas.wallets import WalletRecordSchema, WalletSetSchema
 from ticketing.constants import Role
 from ticketing.errors import NotFound, TicketingError
 from ticketing.pages import forms, typed_forms
@@ -14,7 +14,9 @@ from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.forms import Form
 from ticketing.services import chains
-from ticketing.services.wallets import xpubs
+from ticketing.services.wallets import changes, views, xpubs
+from ticketing.services.wallets.changes import Settings
+from ticketing.services.wallets.views import WalletView
 from ticketing.web.audited import recorded
 from ticketing.web.context import caller, config
 
@@ -33,8 +35,8 @@ def show_wallet() -> str:
 def compare_address() -> Response:
     """Ask whether the wallet shows the account's first address. Nothing is stored."""
     try:
-        xpub = typed_forms.read(WalletSetSchema)["xpub"]
-        unchecked = xpubs.ensure_unused(xpub, config().chains)
+        xpub = typed_forms.read(WalletSetSchema)["xpub"] or ""
+        unchecked = xpubs.stated(xpub, config().chains).unchecked_chains
     except TicketingError as error:
         return forms.shown_again(_page(forms.refused(error)), error)
     asked = page(
@@ -53,14 +55,13 @@ def set_wallet() -> AnyResponse:
     """Set the account whose first address was compared as the wallet."""
 
     def change() -> str:
-        xpub = typed_forms.read(WalletSetSchema)["xpub"]
         # Before the transaction, because it reads the chains.
-        xpubs.ensure_unused(xpub, config().chains)
+        settings = changes.stated(typed_forms.read(WalletSetSchema), config().chains)
         tenant_id = caller().tenant_id
         recorded(
-            WalletSchema,
-            lambda: xpubs.replace(tenant_id, xpub),
-            partial(xpubs.read, tenant_id),
+            WalletRecordSchema,
+            lambda: _set(settings),
+            partial(views.read, tenant_id),
             action="wallets_set_wallet",
         )
         return f"{paths.WALLET}#saved"
@@ -68,9 +69,15 @@ def set_wallet() -> AnyResponse:
     return forms.carried_out(change, _page)
 
 
+def _set(settings: Settings) -> WalletView:
+    tenant_id, by = caller().tenant_id, caller().credential_id
+    changes.put(tenant_id, settings, by=by, wait=config().wallet_change)
+    return views.read(tenant_id)
+
+
 def _page(form: Form) -> str:
     try:
-        wallet = xpubs.read(caller().tenant_id)
+        wallet = views.read(caller().tenant_id)
     except NotFound:
         wallet = None
     return page("wallet.html", SECTION, wallet=wallet, form=form)

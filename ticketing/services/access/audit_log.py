@@ -21,6 +21,7 @@ _LEFT_OUT = _SHOWN_ONCE | {
     "sold",
     "available",
     "obstacles",
+    "warnings",
     "next_index",
     "delivered",
     "position",
