@@ -149,7 +149,8 @@ CASES = {
         "since": ([*GOOD_TIMES], [*BAD_TIMES, None]),
         "ids": ([["x"], ["x" * 80] * 100], [[], ["x"] * 101, None, {}, "x", 1, True]),
     },
-    "WalletSet": {"xpub": text(1, 200, free=False, good=(new_xpub(),), bad=("x", "xpub6" * 20))},
+    # One kind of wallet at a time: those of an address are in tests/api/test_wallet_address.py.
+    "WalletSet": {"xpub": text(1, 400, free=False, good=(new_xpub(),), bad=("x", "xpub6" * 20))},
 }
 
 

@@ -88,8 +88,7 @@ def put(tenant_id: str, settings: Settings, *, by: str, wait: timedelta) -> None
         replaced = _take_pending(tenant_id)
         if isinstance(settings, OwnerSettings):
             owners.check_secret(tenant_id, settings)
-        is_risky = former is not None and _is_risky(former, settings)
-        if former is not None and wait and is_risky and _was_paid(tenant_id):
+        if former is not None and _waits(tenant_id, former, settings, wait):
             if isinstance(settings, OwnerSettings) and settings.owner == former.owner:
                 _make(tenant_id, former, _without_new_chains(settings, former), by)
             pending = _insert_pending(tenant_id, settings, by, wait)
@@ -98,6 +97,12 @@ def put(tenant_id: str, settings: Settings, *, by: str, wait: timedelta) -> None
         _make(tenant_id, former, settings, by)
         if replaced is not None:
             feed.record(tenant_id, *facts.wallet_change_canceled(_said(replaced, former, by)))
+
+
+def would_wait(tenant_id: str, settings: Settings, wait: timedelta) -> bool:
+    """Return whether `put` would make the change after `wait` only."""
+    former = _current(tenant_id)
+    return former is not None and _waits(tenant_id, former, settings, wait)
 
 
 def cancel(tenant_id: str, by: str) -> None:
@@ -195,6 +200,10 @@ def _make(tenant_id: str, former: Wallet | None, settings: Settings, by: str) ->
     catalog_version.advance(tenant_id)
     if former is not None and _is_risky(former, settings):
         feed.record(tenant_id, *facts.wallet_changed(_said(wallet, former, by)))
+
+
+def _waits(tenant_id: str, former: Wallet, settings: Settings, wait: timedelta) -> bool:
+    return bool(wait) and _is_risky(former, settings) and _was_paid(tenant_id)
 
 
 def _is_risky(former: Wallet, settings: Settings) -> bool:
