@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from marshmallow import fields, post_dump
+from marshmallow import fields
 
 from schemas.base import (
     EXAMPLE_ADDRESS,
@@ -31,9 +31,6 @@ _EXAMPLE_XPUB = (
 )
 _MOST_PASTED = 400
 """A seed phrase of 24 words has at most 215 characters. It must be recognized, not be too long."""
-
-_OF_ADDRESS = ("address", "chain_ids", "exchange", "minimum_deposit", "contract_version")
-_OF_XPUB = ("xpub", "first_address")
 
 _FILE = {
     "kind": "ticketing-recovery",
@@ -120,35 +117,40 @@ class WalletSetSchema(BaseSchema):
 
 
 class WantedWalletSchema(BaseSchema):
-    """What a wallet consists of. It has the fields of its `kind` only."""
+    """What a wallet consists of. Fields of the other kind are null."""
 
     kind = one_of(WalletKind, required=True)
-    address = fields.String(metadata=documented(EXAMPLE_ADDRESS))
+    address = fields.String(required=True, allow_none=True, metadata=documented(EXAMPLE_ADDRESS))
     chain_ids = fields.List(
         fields.Integer(),
+        required=True,
+        allow_none=True,
         metadata=documented([8453], "The networks on which the organizer controls the address."),
     )
-    exchange = fields.Boolean(metadata=documented(False))
-    minimum_deposit = fields.Integer(
-        allow_none=True, metadata=documented(None, "Of an exchange, in micro-units.")
+    exchange = fields.Boolean(
+        required=True,
+        allow_none=True,
+        metadata=documented(False, "Whether the address belongs to an exchange."),
     )
-    xpub = fields.String(metadata=documented(_EXAMPLE_XPUB))
+    minimum_deposit = fields.Integer(
+        required=True,
+        allow_none=True,
+        metadata=documented(None, "Of an exchange, in micro-units."),
+    )
+    xpub = fields.String(
+        required=True,
+        allow_none=True,
+        metadata=documented(None, "Of the kind `xpub`, as it was sent."),
+    )
     first_address = fields.String(
+        required=True,
+        allow_none=True,
         metadata=documented(
-            EXAMPLE_ADDRESS,
-            "The address at 0/0 of the account. Compare it with your wallet. No order gets it.",
+            None,
+            "Of the kind `xpub`: the address at 0/0 of the account. Compare it with your wallet. No"
+            " order gets it.",
         ),
     )
-
-    @post_dump
-    def _of_its_kind(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        others = _OF_XPUB if data["kind"] == WalletKind.ADDRESS else _OF_ADDRESS
-        return {name: value for name, value in data.items() if name not in others}
-
-    def example(self) -> dict[str, Any]:
-        """Return a wallet of an address."""
-        found = super().example()
-        return {name: value for name, value in found.items() if name not in _OF_XPUB}
 
 
 class PendingWalletSchema(BaseSchema):
@@ -165,20 +167,24 @@ class PendingWalletSchema(BaseSchema):
 
 
 class WalletSchema(WantedWalletSchema):
-    """Where a tenant's payments go. It has the fields of its `kind` only."""
+    """Where a tenant's payments go. Fields of the other kind are null."""
 
     next_index = fields.Integer(
         required=True,
         metadata=documented(17, "Index of the next address to issue. The first is 1."),
     )
     contract_version = fields.Integer(
-        metadata=documented(1, "The version of the contracts that pay the address.")
+        required=True,
+        allow_none=True,
+        metadata=documented(1, "The version of the contracts that pay the address."),
     )
     unchecked_chains = fields.List(
         fields.Integer(),
+        required=True,
+        allow_none=True,
         metadata=documented(
             [],
-            "Networks that could not be asked about the wallet. Nothing is sold on them before the"
+            "Networks that could not be asked about the address. Nothing is sold on them before the"
             " worker has asked. Of an xpub, only in the answer to setting it: the account may be in"
             " use there.",
         ),
@@ -194,25 +200,6 @@ class WalletSchema(WantedWalletSchema):
         allow_none=True,
         metadata={"description": "A change that waits, or null."},
     )
-
-    @post_dump
-    def _without_unasked(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        if data.get("unchecked_chains") is None:
-            data.pop("unchecked_chains", None)
-        return data
-
-
-class WalletRecordSchema(BaseSchema):
-    """A wallet in the audit log: all fields of both kinds, so that each change has both sides."""
-
-    kind = one_of(WalletKind)
-    address = fields.String()
-    chain_ids = fields.List(fields.Integer())
-    exchange = fields.Boolean()
-    minimum_deposit = fields.Integer()
-    xpub = fields.String()
-    first_address = fields.String()
-    pending = fields.Nested(PendingWalletSchema)
 
 
 class RecoveryWalletSchema(BaseSchema):

@@ -50,6 +50,8 @@ def test_an_address_is_a_wallet(empty):
         "chain_ids": [8453, LOCAL],
         "exchange": False,
         "minimum_deposit": None,
+        "xpub": None,
+        "first_address": None,
         "contract_version": 1,
         "next_index": 1,
         "unchecked_chains": [8453, LOCAL],  # one is not enabled, the other has no node here

@@ -181,6 +181,13 @@ class Drive(AgentsDrive, AfterSaleDrive):
         assert me.patch(path, {"name": "Acme Nights", "website": None}).status_code == 200
         me.put(f"{path}/wallet", {"xpub": new_xpub()})
         me.get(f"{path}/wallet")
+        owner = {"address": "0x70997970C51812dc3A010C7d01b50e0d17dc79C8", "chain_ids": [31337, 1]}
+        me.put(f"{path}/wallet", owner)
+        file = me.get(f"{path}/wallet/recovery").json
+        me.put(f"{path}/wallet", {**owner, "recovery": file})
+        for action in ("credited", "pending/cancel"):
+            post_twice(me, f"{path}/wallet/{action}", None)
+        me.put(f"{path}/wallet", {"xpub": new_xpub()})
         event = post_twice(me, f"{path}/events", event_body()).json
         here = f"{path}/events/{event['id']}"
         me.get(here)

@@ -8,7 +8,6 @@ from flask import Response
 
 from schemas.wallets import (
     RecoveryFileSchema,
-    WalletRecordSchema,
     WalletSchema,
     WalletSetSchema,
 )
@@ -56,7 +55,7 @@ def _stated(view: Callable[..., Response]) -> Callable[..., Response]:
 @blp.response(200, WalletSchema)
 @blp.raises(WalletInUse, ChainUnavailable)
 @_stated
-@audited(WalletRecordSchema, before=views.read)
+@audited(WalletSchema, before=views.read)
 def set_wallet(body: dict[str, Any], tenant: str) -> WalletView:
     """Set or replace the wallet: an ordinary address, or the account of an xpub.
 
@@ -77,7 +76,7 @@ def set_wallet(body: dict[str, Any], tenant: str) -> WalletView:
 @blp.post("/pending/cancel")
 @idempotent
 @blp.response(200, WalletSchema)
-@audited(WalletRecordSchema, before=views.read)
+@audited(WalletSchema, before=views.read)
 @blp.raises(NotFound)
 def cancel_wallet_change(tenant: str) -> WalletView:
     """Cancel the change of the wallet that waits."""

@@ -61,7 +61,6 @@ INDEXES = (
     "UNIQUE INDEX wallets_owner ON wallets (tenant_id, owner) WHERE owner IS NOT NULL",
     "UNIQUE INDEX wallets_secret ON wallets (secret) WHERE secret IS NOT NULL",
     "INDEX wallets_gathering ON wallets (gathering) WHERE gathering IS NOT NULL",
-    "INDEX pending_wallets_due ON pending_wallets (effective_at)",
     "INDEX collections_intent ON collections (intent_id)",
     "INDEX collections_block ON collections (chain_id, block_number) WHERE canonical",
 )

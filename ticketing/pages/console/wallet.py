@@ -1,6 +1,7 @@
 """The console's page of the wallet: set it after its address was compared, and look after it."""
 
 import json
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -9,7 +10,7 @@ from flask import Response, redirect, request
 from werkzeug import Response as AnyResponse
 
 from schemas.forms import EmptyForm, PasswordForm, WalletForm
-from schemas.wallets import WalletRecordSchema
+from schemas.wallets import WalletSchema
 from ticketing import formats
 from ticketing.constants import Role, WalletWarning
 from ticketing.errors import NotFound, TicketingError
@@ -75,7 +76,7 @@ def set_wallet() -> AnyResponse:
         wait = _wait()
         tenant_id = caller().tenant_id
         changed: WalletView = recorded(
-            WalletRecordSchema,
+            WalletSchema,
             lambda: _set(settings, wait),
             partial(views.read, tenant_id),
             action="wallets_set_wallet",
@@ -87,19 +88,20 @@ def set_wallet() -> AnyResponse:
 
 @blp.post(f"{paths.WALLET}/cancel")
 def cancel_change() -> AnyResponse:
-    """Cancel the change that waits."""
+    """Cancel the change that waits. After a double click, nothing waits any more."""
     tenant_id = caller().tenant_id
 
     def cancel() -> WalletView:
         changes.cancel(tenant_id, caller().credential_id)
         return views.read(tenant_id)
 
-    recorded(
-        WalletRecordSchema,
-        cancel,
-        partial(views.read, tenant_id),
-        action="wallets_cancel_wallet_change",
-    )
+    with suppress(NotFound):
+        recorded(
+            WalletSchema,
+            cancel,
+            partial(views.read, tenant_id),
+            action="wallets_cancel_wallet_change",
+        )
     return redirect(f"{paths.WALLET}#canceled", 303)
 
 

@@ -23,6 +23,7 @@ _LEFT_OUT = _SHOWN_ONCE | {
     "obstacles",
     "warnings",
     "next_index",
+    "unchecked_chains",
     "delivered",
     "position",
 }
