@@ -32,6 +32,8 @@ from ticketing.models.api_keys import ApiKey
 from ticketing.models.chains import ChainBlock, ChainState
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.wallets import PendingWallet
+from ticketing.worker.wallet_changes import WalletChanges
 from tools import anvil
 
 pytestmark = pytest.mark.long
@@ -94,6 +96,7 @@ class Drive(AgentsDrive, AfterSaleDrive):
             self.ask_for_every_list()
             self.organize()
             self.sell()
+            self.change_the_wallet_of_a_tenant_that_was_paid()
             self.watch()
             self.buy_by_x402()
             self.give_back()
@@ -185,8 +188,7 @@ class Drive(AgentsDrive, AfterSaleDrive):
         me.put(f"{path}/wallet", owner)
         file = me.get(f"{path}/wallet/recovery").json
         me.put(f"{path}/wallet", {**owner, "recovery": file})
-        for action in ("credited", "pending/cancel"):
-            post_twice(me, f"{path}/wallet/{action}", None)
+        post_twice(me, f"{path}/wallet/credited", None)
         me.put(f"{path}/wallet", {"xpub": new_xpub()})
         event = post_twice(me, f"{path}/events", event_body()).json
         here = f"{path}/events/{event['id']}"
@@ -224,6 +226,16 @@ class Drive(AgentsDrive, AfterSaleDrive):
             for path in self.sold:
                 assert me.post(f"{path}/status", {"status": "draft"}).status_code == 409
             self.work()
+
+    def change_the_wallet_of_a_tenant_that_was_paid(self):
+        """Let a change wait and cancel it, then let the worker make one."""
+        me, path = self.key_of("acme"), f"{self.acme.path}/wallet"
+        me.put(path, {"xpub": new_xpub()})
+        post_twice(me, f"{path}/pending/cancel", None)
+        me.put(path, {"xpub": new_xpub()})
+        PendingWallet.update(effective_at=PendingWallet.asked_at).execute()
+        WalletChanges(self.app.extensions["ticketing"]).run()
+        assert me.get(path).json["pending"] is None
 
     def buy_by_x402(self):
         """Act as x402 clients: one pays, and the worker goes on with another one's payment."""

@@ -36,7 +36,8 @@ class Wallet(BaseModel):
     of the row, because both columns are required.
 
     `chain_ids` are the networks on which the organizer says to control the address. The worker
-    asks each of them whether the address has code there: `code_on` and `no_code_on`.
+    asks each of them whether the address has code there: `code_on` and `no_code_on`. The rest of
+    `chain_ids` is in `unchecked_chains`.
 
     `is_exchange`: the address belongs to an exchange. `least_collected`: its minimum deposit in
     micro-units. `credited_at`: when the organizer said that a first deposit arrived.
@@ -54,6 +55,7 @@ class Wallet(BaseModel):
     chain_ids = ChainIdsField(null=True)
     code_on = ChainIdsField(null=True)
     no_code_on = ChainIdsField(null=True)
+    unchecked_chains = ChainIdsField(null=True)
     is_exchange = BooleanField(default=False)
     least_collected = BigIntegerField(null=True)
     credited_at = UtcDateTimeField(null=True)
@@ -81,12 +83,6 @@ class Wallet(BaseModel):
         """
         checked: frozenset[int] = self.chain_ids & (self.code_on or self.no_code_on)
         return checked
-
-    @property
-    def unchecked_chains(self) -> frozenset[int]:
-        """The chains of `chain_ids` that were not asked yet, or are not enabled."""
-        unchecked: frozenset[int] = self.chain_ids - self.code_on - self.no_code_on
-        return unchecked
 
     def takes(self, chain_id: int | None) -> bool:
         """Return whether orders on a chain may get addresses of this wallet."""

@@ -15,6 +15,7 @@ COLUMNS = {
         "chain_ids TEXT",
         "code_on TEXT",
         "no_code_on TEXT",
+        "unchecked_chains TEXT",
         "is_exchange BOOLEAN NOT NULL DEFAULT FALSE",
         "least_collected BIGINT",
         "credited_at TIMESTAMPTZ",
@@ -61,6 +62,8 @@ INDEXES = (
     "UNIQUE INDEX wallets_owner ON wallets (tenant_id, owner) WHERE owner IS NOT NULL",
     "UNIQUE INDEX wallets_secret ON wallets (secret) WHERE secret IS NOT NULL",
     "INDEX wallets_gathering ON wallets (gathering) WHERE gathering IS NOT NULL",
+    "INDEX wallets_unchecked ON wallets (id) WHERE unchecked_chains <> ''",
+    "INDEX pending_wallets_due ON pending_wallets (effective_at)",
     "INDEX collections_intent ON collections (intent_id)",
     "INDEX collections_block ON collections (chain_id, block_number) WHERE canonical",
 )
@@ -82,7 +85,7 @@ def up(migrator: SchemaMigrator, db: Database) -> None:
 
 
 def down(migrator: SchemaMigrator, db: Database) -> None:
-    for index in ("wallets_owner", "wallets_secret", "wallets_gathering"):
+    for index in ("wallets_owner", "wallets_secret", "wallets_gathering", "wallets_unchecked"):
         db.execute_sql(f"DROP INDEX {index}")
     for table in reversed(TABLES):
         db.execute_sql(f"DROP TABLE {table}")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from peewee import Expression, Field, Value, fn
+from peewee import Expression, Field, Value
 
 from ticketing.db.connection import locked, write_transaction
+from ticketing.models.base import literal
 from ticketing.models.tenants import Tenant
 from ticketing.models.wallets import Wallet
 from ticketing.services import catalog_version
@@ -19,12 +20,11 @@ def unasked(chain_id: int) -> list[Wallet]:
     """Return some current wallets that name a chain which did not say yet if they have code."""
     return list(
         Wallet.select()
-        .join(Tenant)
+        .join(Tenant, on=(Tenant.id == Wallet.tenant_id) & (Tenant.wallet == Wallet.id))
         .where(
-            Wallet.owner.is_null(False),
-            _names(Wallet.chain_ids, chain_id),
-            ~_names(Wallet.code_on, chain_id),
-            ~_names(Wallet.no_code_on, chain_id),
+            # The condition of the index, in which few wallets are.
+            Wallet.unchecked_chains != literal(""),
+            _names(Wallet.unchecked_chains, chain_id),
         )
         .order_by(Wallet.id)
         .limit(AT_ONCE)
@@ -48,6 +48,7 @@ def _note(wallet_id: str, chain_id: int, *, has_code: bool) -> None:
         columns = {
             Wallet.code_on: code_on | {chain_id} if has_code else code_on,
             Wallet.no_code_on: no_code_on if has_code else no_code_on | {chain_id},
+            Wallet.unchecked_chains: wallet.unchecked_chains - {chain_id},
         }
         Wallet.update(columns).where(Wallet.id == wallet_id).execute()
         catalog_version.advance(str(wallet.tenant_id))
@@ -58,7 +59,6 @@ def _names(column: Field[frozenset[int]], chain_id: int) -> Expression:
 
     Example: "10,8453" becomes ",10,8453,", which contains ",10,", but not ",1,".
     """
-    text = fn.COALESCE(column, Value("", converter=False))
-    inside = Value(",", converter=False).concat(text).concat(",")
+    inside = Value(",", converter=False).concat(column).concat(",")
     found: Expression = inside.contains(f",{chain_id},")
     return found

@@ -133,11 +133,13 @@ def stored(tenant_id: str, settings: OwnerSettings) -> Wallet:
     elif settings.continued is not None:
         _continue(wallet, settings.continued)
     known = wallet or Wallet.get(of_owner)
-    code_on, no_code_on = frozenset(settings.code_on), frozenset(settings.no_code_on)
+    code_on = known.code_on - frozenset(settings.no_code_on) | frozenset(settings.code_on)
+    no_code_on = known.no_code_on - frozenset(settings.code_on) | frozenset(settings.no_code_on)
     columns = {
         Wallet.chain_ids: settings.chain_ids,
-        Wallet.code_on: (known.code_on - no_code_on) | code_on,
-        Wallet.no_code_on: (known.no_code_on - code_on) | no_code_on,
+        Wallet.code_on: code_on,
+        Wallet.no_code_on: no_code_on,
+        Wallet.unchecked_chains: frozenset(settings.chain_ids) - code_on - no_code_on,
         Wallet.is_exchange: settings.is_exchange,
         Wallet.least_collected: settings.least_collected,
     }
