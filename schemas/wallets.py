@@ -189,6 +189,11 @@ class WalletSchema(WantedWalletSchema):
             " use there.",
         ),
     )
+    credited_at = Instant(
+        required=True,
+        allow_none=True,
+        metadata=documented(None, "When an exchange's first deposit was said to be credited."),
+    )
     warnings = fields.List(
         one_of(WalletWarning),
         required=True,

@@ -54,6 +54,7 @@ def test_an_address_is_a_wallet(empty):
         "first_address": None,
         "contract_version": 1,
         "next_index": 1,
+        "credited_at": None,
         "unchecked_chains": [8453, LOCAL],  # one is not enabled, the other has no node here
         "warnings": ["recovery_file_not_saved"],
         "pending": None,

@@ -83,7 +83,7 @@ def test_another_address_waits_a_day_in_which_orders_are_paid_as_before(shop, ti
     assert changed["data"]["address"] == requested["data"]["address"] == OTHER
     assert changed["data"]["former_address"] == OWNER
     (entry, *_) = shop.api().get(f"{shop.path}/audit-log?subject=wallet").json["data"]
-    assert (entry["actor"], entry["action"]) == ("worker", "wallets_make_wallet_change")
+    assert (entry["actor"], entry["action"]) == ("worker", "wallets_set_wallet")
     assert (entry["before"]["address"], entry["after"]["address"]) == (OWNER, OTHER)
     assert not [each for each in Wallet.select() if each.secret in str(entry)]
 
@@ -161,7 +161,7 @@ def test_it_is_checked_once_more_and_dropped_if_it_is_not_possible(shop, node, t
     assert (wallet(shop)["address"], wallet(shop)["pending"]) == (OWNER, None)
     assert types(shop) == ["change_requested", "change_canceled"]
     (entry, *_) = shop.api().get(f"{shop.path}/audit-log?subject=wallet").json["data"]
-    assert entry["action"] == "wallets_drop_wallet_change"
+    assert entry["action"] == "wallets_cancel_wallet_change"
     assert entry["after"]["not_possible"] == OTHER
 
 

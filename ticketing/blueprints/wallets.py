@@ -88,6 +88,7 @@ def cancel_wallet_change(tenant: str) -> WalletView:
 @blp.post("/credited")
 @idempotent
 @blp.response(200, WalletSchema)
+@audited(WalletSchema, before=views.read)
 @blp.raises(NotFound)
 def note_wallet_credited(tenant: str) -> WalletView:
     """Say that an exchange credited a first collection. It ends the warning `wallet_untested`."""

@@ -16,7 +16,14 @@ from ticketing.services.wallets.changes import Settings
 LEASE = "wallet changes"
 
 _WORKER = "worker"
-_NOT_RECORDED = ("next_index", "contract_version", "unchecked_chains", "pending")
+_NOT_RECORDED = (
+    "next_index",
+    "contract_version",
+    "unchecked_chains",
+    "credited_at",
+    "warnings",
+    "pending",
+)
 
 log = logging.getLogger(__name__)
 
@@ -50,16 +57,19 @@ class WalletChanges:
         """Check a change once more, and make it. One that is not possible any more is canceled."""
         try:
             settings = changes.asked_again(pending, self._config.chains)
-            _recorded(pending, "wallets_make_wallet_change", settings)
+            _recorded(pending, "wallets_set_wallet", settings)
         except ChainUnavailable:
             return  # next time
         except (Invalid, WalletInUse) as error:
             log.warning("the wallet of %s does not change: %s", pending.tenant_id, error)
-            _recorded(pending, "wallets_drop_wallet_change", None)
+            _recorded(pending, "wallets_cancel_wallet_change", None)
 
 
 def _recorded(pending: PendingWallet, action: str, settings: Settings | None) -> None:
-    """Make a change, or drop it without `settings`, and record that in the same transaction."""
+    """Make a change, or drop it without `settings`, and record that in the same transaction.
+
+    `action` is the operation of the API that does the same.
+    """
     tenant_id = pending.tenant_id
     with audit_log.changes(tenant_id):
         before = _fields(tenant_id)

@@ -9,7 +9,7 @@ from typing import Any
 from flask import Response, redirect, request
 from werkzeug import Response as AnyResponse
 
-from schemas.forms import EmptyForm, PasswordForm, WalletForm
+from schemas.forms import PasswordForm, WalletForm
 from schemas.wallets import WalletSchema
 from ticketing import formats
 from ticketing.constants import Role, WalletWarning
@@ -108,8 +108,14 @@ def cancel_change() -> AnyResponse:
 @blp.post(f"{paths.WALLET}/credited")
 def note_credited() -> AnyResponse:
     """Note that an exchange credited a first collection."""
-    forms.read(EmptyForm)
-    changes.note_credited(caller().tenant_id)
+    tenant_id = caller().tenant_id
+
+    def note() -> WalletView:
+        changes.note_credited(tenant_id)
+        return views.read(tenant_id)
+
+    before = partial(views.read, tenant_id)
+    recorded(WalletSchema, note, before, action="wallets_note_wallet_credited")
     return redirect(f"{paths.WALLET}#credited", 303)
 
 

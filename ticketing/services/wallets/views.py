@@ -51,6 +51,7 @@ class WalletView(WantedView):
     next_index: int
     contract_version: int | None = None
     unchecked_chains: Sequence[int] | None = None
+    credited_at: datetime | None = None
     warnings: Sequence[WalletWarning] = ()
     pending: PendingView | None = None
 
@@ -71,6 +72,7 @@ def read(tenant_id: str, unchecked_chains: Sequence[int] | None = None) -> Walle
         next_index=wallet.next_index,
         contract_version=wallet.contract_version,
         unchecked_chains=unchecked_chains,
+        credited_at=wallet.credited_at,
         warnings=_warnings(wallet),
         pending=None if pending is None else pending_view(pending),
     )
