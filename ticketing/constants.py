@@ -164,6 +164,20 @@ class WalletKind(StrEnum):
     XPUB = "xpub"
 
 
+class WalletWarning(StrEnum):
+    """What an organizer should still do for a wallet. Tickets are sold all the same."""
+
+    WALLET_UNTESTED = "wallet_untested"
+    RECOVERY_FILE_NOT_SAVED = "recovery_file_not_saved"
+    RECOVERY_FILE_OUTDATED = "recovery_file_outdated"
+
+
+class TicketTypeWarning(StrEnum):
+    """What an organizer may want to change. The ticket type is on sale all the same."""
+
+    FEE_EXCEEDS_PRICE = "fee_exceeds_price"
+
+
 class Obstacle(StrEnum):
     """Why nobody can buy right now, as the organizer sees it."""
 
@@ -331,6 +345,20 @@ INVITATION_LIVES = timedelta(hours=48)
 
 SESSION_IDLE, SESSION_LIVES = timedelta(hours=12), timedelta(days=7)
 """After how long without a request a session ends, and after how long in any case."""
+
+MAX_WALLET_CHAINS = 64
+"""Networks on which an organizer may say to control one address."""
+
+COLLECTING_GAP = 1_000_000
+"""How many unused indexes in a row end the search of a recovery file for receivers.
+
+Example: a file was saved at index 17, and the installation then issued 40,000 more addresses. The
+search goes on until index 1,000,017, and later if it finds something there. A new installation that
+continues the file starts there, so it never issues an address that the file may find.
+"""
+
+RECOVERY_FILE_TOO_OLD = 200_000
+"""How many addresses a wallet may issue before its recovery file should be saved again."""
 
 WATCH_AFTER_END = timedelta(days=1)
 """For how long the worker still reads the logs of an ended intent's address."""

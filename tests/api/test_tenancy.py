@@ -80,6 +80,7 @@ class World:
                     found[endpoint.rule] = answer.text
                     continue
                 body = answer.json
+                body.pop("request_id", None)  # of a refusal
                 for row in [body, *body.get("data", [])]:
                     row.pop("last_used_at", None)
                 found[endpoint.rule] = body

@@ -33,6 +33,8 @@ from ticketing.models.api_keys import ApiKey
 from ticketing.models.chains import ChainBlock, ChainState
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.wallets import PendingWallet
+from ticketing.worker.wallet_changes import WalletChanges
 from tools import anvil
 
 pytestmark = pytest.mark.long
@@ -95,6 +97,7 @@ class Drive(AgentsDrive, AfterSaleDrive):
             self.ask_for_every_list()
             self.organize()
             self.sell()
+            self.change_the_wallet_of_a_tenant_that_was_paid()
             self.watch()
             self.buy_by_x402()
             self.give_back()
@@ -183,6 +186,12 @@ class Drive(AgentsDrive, AfterSaleDrive):
         assert me.patch(path, {"name": "Acme Nights", "website": None}).status_code == 200
         me.put(f"{path}/wallet", {"xpub": new_xpub()})
         me.get(f"{path}/wallet")
+        owner = {"address": "0x70997970C51812dc3A010C7d01b50e0d17dc79C8", "chain_ids": [31337, 1]}
+        me.put(f"{path}/wallet", owner)
+        file = me.get(f"{path}/wallet/recovery").json
+        me.put(f"{path}/wallet", {**owner, "recovery": file})
+        post_twice(me, f"{path}/wallet/credited", None)
+        me.put(f"{path}/wallet", {"xpub": new_xpub()})
         event = post_twice(me, f"{path}/events", event_body()).json
         here = f"{path}/events/{event['id']}"
         me.get(here)
@@ -219,6 +228,16 @@ class Drive(AgentsDrive, AfterSaleDrive):
             for path in self.sold:
                 assert me.post(f"{path}/status", {"status": "draft"}).status_code == 409
             self.work()
+
+    def change_the_wallet_of_a_tenant_that_was_paid(self):
+        """Let a change wait and cancel it, then let the worker make one."""
+        me, path = self.key_of("acme"), f"{self.acme.path}/wallet"
+        me.put(path, {"xpub": new_xpub()})
+        post_twice(me, f"{path}/pending/cancel", None)
+        me.put(path, {"xpub": new_xpub()})
+        PendingWallet.update(effective_at=PendingWallet.asked_at).execute()
+        WalletChanges(self.app.extensions["ticketing"]).run()
+        assert me.get(path).json["pending"] is None
 
     def buy_by_x402(self):
         """Act as x402 clients: one pays, and the worker goes on with another one's payment."""

@@ -158,7 +158,15 @@ CASES = {
         "since": ([*GOOD_TIMES], [*BAD_TIMES, None]),
         "ids": ([["x"], ["x" * 80] * 100], [[], ["x"] * 101, None, {}, "x", 1, True]),
     },
-    "WalletSet": {"xpub": text(1, 200, free=False, good=(new_xpub(),), bad=("x", "xpub6" * 20))},
+    # An address is only taken with its networks: see tests/api/test_wallet_address.py.
+    "WalletSet": {
+        "address": ([], text(1, 400, free=False)[1]),
+        "chain_ids": ([], [None, [], [0], [1.0], ["1"], [1] * 65, {}, "1", 1, True]),
+        "exchange": ([], BOOLEAN[1]),
+        "minimum_deposit": ([], integer(0, 10**15, null=True)[1]),
+        "recovery": ([], [None, [], "x", 1, True]),
+        "xpub": text(1, 400, free=False, good=(new_xpub(),), bad=("x", "xpub6" * 20)),
+    },
 }
 
 

@@ -11,8 +11,9 @@ from ticketing.constants import DEFAULT_KEY_TTL, Role
 from ticketing.db.connection import write_transaction
 from ticketing.errors import Invalid
 from ticketing.services.access import api_keys, invitations, tenants
-from ticketing.services.wallets import owners, xpubs
-from ticketing.services.wallets.owners import OwnerSettings
+from ticketing.services.wallets import changes
+from ticketing.services.wallets.changes import Settings
+from ticketing.services.wallets.xpubs import XpubSettings
 
 group = AppGroup("tenants", help="Create and rename accounts of organizers.")
 
@@ -27,6 +28,7 @@ group = AppGroup("tenants", help="Create and rename accounts of organizers.")
     "chain_ids",
     help="Ids of the networks on which you control the address, for example 8453,10.",
 )
+@click.option("--exchange", is_flag=True, help="The address belongs to an exchange.")
 @click.option("--email", help="Email address of the first member. Default: stated at the link.")
 @json_option
 @command
@@ -36,6 +38,7 @@ def create(
     xpub: str | None,
     address: str | None,
     chain_ids: str | None,
+    exchange: bool,
     email: str | None,
     as_json: bool,
 ) -> None:
@@ -43,12 +46,15 @@ def create(
 
     At first_sign_in, the first member sets a password within 48 hours, as an administrator.
 
-    The account of the xpub must have no other use. Chains on which this could not be checked are
-    printed as unchecked_chains.
+    The account of the xpub must have no other use. An address that is a contract must exist on all
+    of its chains. Chains on which this could not be checked are printed as unchecked_chains.
     """
-    wallet, unchecked = _wallet(xpub, address, chain_ids)
+    ids_of_chains = None if chain_ids is None else _ids(chain_ids)
+    options = {"xpub": xpub, "address": address, "chain_ids": ids_of_chains, "exchange": exchange}
+    wallet = changes.stated(options, config().chains) if any(options.values()) else None
+    unchecked = [] if wallet is None else _unchecked(wallet)
     with write_transaction():
-        tenant = tenants.create(slug, name, wallet)
+        tenant = tenants.create(slug, name, wallet, by="cli")
         key = api_keys.create(
             tenant.id,
             name="first admin key",
@@ -66,21 +72,18 @@ def create(
     show(shown, as_json=as_json)
 
 
-def _wallet(
-    xpub: str | None, address: str | None, chain_ids: str | None
-) -> tuple[str | OwnerSettings | None, list[int]]:
-    """Return the wallet that the options name, and the chains that could not be asked about it."""
-    if address is None:
-        if chain_ids is not None:
-            raise Invalid({"chains": ["Only an address has chains. Name it with --address."]})
-        return xpub, xpubs.ensure_unused(xpub, config().chains) if xpub is not None else []
-    if xpub is not None:
-        raise Invalid({"address": ["Name an address or an xpub, not both."]})
-    if not chain_ids or not re.fullmatch(r"[0-9]{1,16}(,[0-9]{1,16}){0,63}", chain_ids):
+def _ids(text: str) -> list[int]:
+    """Return the ids of chains in a list with commas. Invalid."""
+    if not re.fullmatch(r"[0-9]{1,16}(,[0-9]{1,16}){0,63}", text):
         raise Invalid({"chains": ["Name the ids of networks, for example --chains 8453,10."]})
-    settings = owners.stated(address, set(map(int, chain_ids.split(","))), config().chains)
-    unchecked = sorted(set(settings.chain_ids) - {*settings.code_on, *settings.no_code_on})
-    return settings, unchecked
+    return [int(each) for each in text.split(",")]
+
+
+def _unchecked(wallet: Settings) -> list[int]:
+    """Return the chains that could not be asked about a wallet."""
+    if isinstance(wallet, XpubSettings):
+        return list(wallet.unchecked_chains)
+    return sorted(set(wallet.chain_ids) - {*wallet.code_on, *wallet.no_code_on})
 
 
 @group.command("rename")

@@ -31,11 +31,13 @@ class Wallet(BaseModel):
 
     Of an ordinary address, `owner`, each order's address is a receiver (chain/receivers.py): it
     follows from `owner`, `secret` (32 bytes in hex) and the index. The row belongs to `tenant_id`
-    and `owner`, and its `secret` is of no other row, so no address is issued twice. `xpub` is
-    empty then, and `public_key` is the id of the row, because both columns are required.
+    and `owner`, and its `secret` is of no other row, so no address is issued twice. `gathering` is
+    the address of the owner's gathering receiver. `xpub` is empty then, and `public_key` is the id
+    of the row, because both columns are required.
 
     `chain_ids` are the networks on which the organizer says to control the address. The worker
-    asks each of them whether the address has code there: `code_on` and `no_code_on`.
+    asks each of them whether the address has code there: `code_on` and `no_code_on`. The rest of
+    `chain_ids` is in `unchecked_chains`.
 
     `is_exchange`: the address belongs to an exchange. `least_collected`: its minimum deposit in
     micro-units. `credited_at`: when the organizer said that a first deposit arrived.
@@ -47,11 +49,13 @@ class Wallet(BaseModel):
     public_key = TextField(unique=True)
     tenant_id = TextField(null=True)
     owner = TextField(null=True)
+    gathering = TextField(null=True)
     secret = TextField(null=True)
     contract_version = IntegerField(null=True)
     chain_ids = ChainIdsField(null=True)
     code_on = ChainIdsField(null=True)
     no_code_on = ChainIdsField(null=True)
+    unchecked_chains = ChainIdsField(null=True)
     is_exchange = BooleanField(default=False)
     least_collected = BigIntegerField(null=True)
     credited_at = UtcDateTimeField(null=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -73,6 +73,30 @@ def _with_facts(chain: Chain, state: ChainState | None) -> Chain | None:
             has_receivers=bool(state.has_receivers),
         )
     return chain if chain.decimals is not None else None
+
+
+@dataclass(frozen=True)
+class Network:
+    """A chain that an organizer may name. `least_sensible_price` is in micro-units, 0: any."""
+
+    chain_id: int
+    name: str
+    is_enabled: bool
+    least_sensible_price: int
+
+
+def networks(config: Config) -> list[Network]:
+    """Return all chains that are enabled or in the registry, the enabled ones first.
+
+    The local chain is left out if it is not enabled.
+    """
+    known = {**REGISTRY, **config.chains}
+    found = [
+        Network(chain.chain_id, chain.name, chain_id in config.chains, chain.least_sensible_price)
+        for chain_id, chain in sorted(known.items())
+        if chain_id in config.chains or chain_id != LOCAL_CHAIN_ID
+    ]
+    return sorted(found, key=lambda network: not network.is_enabled)
 
 
 def name_of(chain_id: int | None, config: Config) -> str:

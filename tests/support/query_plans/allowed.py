@@ -19,6 +19,9 @@ ALLOWED = {
     "The conflicts of one event, of which some are settled.": (
         r"(door\.read_stats|pages_console_door\.\w+) searches scans_in_conflict, then looks at .*"
     ),
+    "Changes of wallets that are due, and wallets that a chain was not asked about: few.": (
+        r"worker walks (pending_wallets_due|wallets_unchecked)"
+    ),
     "Old events whose people are not erased yet: few, and the oldest ones first.": (
         r"worker walks events_(to_erase|due|erased)"
     ),

@@ -1,5 +1,7 @@
 """Wallets of an ordinary address, changes of wallets that wait, and collections."""
 
+from datetime import UTC, datetime
+
 from peewee import Database
 from playhouse.migrate import SchemaMigrator
 
@@ -7,11 +9,13 @@ COLUMNS = {
     "wallets": (
         "tenant_id TEXT REFERENCES tenants (id)",
         "owner TEXT",
+        "gathering TEXT",
         "secret TEXT",
         "contract_version INTEGER",
         "chain_ids TEXT",
         "code_on TEXT",
         "no_code_on TEXT",
+        "unchecked_chains TEXT",
         "is_exchange BOOLEAN NOT NULL DEFAULT FALSE",
         "least_collected BIGINT",
         "credited_at TIMESTAMPTZ",
@@ -56,6 +60,10 @@ TABLES = {
 }
 INDEXES = (
     "UNIQUE INDEX wallets_owner ON wallets (tenant_id, owner) WHERE owner IS NOT NULL",
+    "UNIQUE INDEX wallets_secret ON wallets (secret) WHERE secret IS NOT NULL",
+    "INDEX wallets_gathering ON wallets (gathering) WHERE gathering IS NOT NULL",
+    "INDEX wallets_unchecked ON wallets (id) WHERE unchecked_chains <> ''",
+    "INDEX pending_wallets_due ON pending_wallets (effective_at)",
     "INDEX collections_intent ON collections (intent_id)",
     "INDEX collections_block ON collections (chain_id, block_number) WHERE canonical",
 )
@@ -69,10 +77,16 @@ def up(migrator: SchemaMigrator, db: Database) -> None:
         db.execute_sql(f"CREATE TABLE {table} ({definition})")
     for index in INDEXES:
         db.execute_sql(f"CREATE {index}")
+    # Since when is not known. A member who is an administrator for too short a time cannot change
+    # the wallet at once, so the time counts from now.
+    now = datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    is_admin = "role = 'admin' AND password_hash IS NOT NULL"
+    db.execute_sql(f"UPDATE members SET admin_since = {db.param} WHERE {is_admin}", [now])
 
 
 def down(migrator: SchemaMigrator, db: Database) -> None:
-    db.execute_sql("DROP INDEX wallets_owner")
+    for index in ("wallets_owner", "wallets_secret", "wallets_gathering", "wallets_unchecked"):
+        db.execute_sql(f"DROP INDEX {index}")
     for table in reversed(TABLES):
         db.execute_sql(f"DROP TABLE {table}")
     for table, columns in COLUMNS.items():

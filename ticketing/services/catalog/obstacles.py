@@ -10,9 +10,16 @@ from typing import Any
 from peewee import ModelSelect
 
 from ticketing import clock
-from ticketing.chain.registry import Chain
+from ticketing.chain.registry import REGISTRY, Chain
 from ticketing.config import Config
-from ticketing.constants import Availability, EventType, Obstacle, Publication, WalletKind
+from ticketing.constants import (
+    Availability,
+    EventType,
+    Obstacle,
+    Publication,
+    TicketTypeWarning,
+    WalletKind,
+)
 from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
@@ -52,11 +59,12 @@ def add_to_events(tenant: Tenant, found: Sequence[Event], config: Config) -> Non
 def add_to_ticket_types(
     tenant: Tenant, event: Event, found: Sequence[TicketType], config: Config
 ) -> None:
-    """Set `obstacles` on an event's ticket types."""
+    """Set `obstacles` and `warnings` on an event's ticket types."""
     circumstances = _circumstances(tenant, config)
     left = stock.left_of_event(event)
     for ticket_type in found:
         ticket_type.obstacles = of_ticket_type(ticket_type, event, left, circumstances)
+        ticket_type.warnings = _warnings(ticket_type, config)
 
 
 def of_ticket_type(
@@ -121,6 +129,15 @@ def of_event(
     elif all(of_types):
         found.update(*of_types)
     return [obstacle for obstacle in Obstacle if obstacle in found]
+
+
+def _warnings(ticket_type: TicketType, config: Config) -> list[TicketTypeWarning]:
+    """Return what the organizer may want to change, though the ticket type may be on sale."""
+    chain_id = ticket_type.chain_id or 0
+    chain = config.chains.get(chain_id) or REGISTRY.get(chain_id)
+    if chain is not None and 0 < ticket_type.price_amount < chain.least_sensible_price:
+        return [TicketTypeWarning.FEE_EXCEEDS_PRICE]
+    return []
 
 
 def availability(obstacles: Sequence[Obstacle]) -> Availability:

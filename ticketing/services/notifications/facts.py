@@ -105,6 +105,24 @@ def refund_waived(intent: PaymentIntent, amount: int) -> Fact:
     return NotificationType.REFUND_WAIVED, _refund(intent, amount)
 
 
+def wallet_change_requested(said: Data) -> Fact:
+    """A change of the wallet waits. `said`: the new wallet, the former address, when, and by whom.
+
+    It has the addresses that people see when they are paid, no xpub and no secret.
+    """
+    return NotificationType.WALLET_CHANGE_REQUESTED, said
+
+
+def wallet_changed(said: Data) -> Fact:
+    """New orders are paid to another address or account, or on a further network."""
+    return NotificationType.WALLET_CHANGED, said
+
+
+def wallet_change_canceled(said: Data) -> Fact:
+    """A change of the wallet that waited is not made."""
+    return NotificationType.WALLET_CHANGE_CANCELED, said
+
+
 def admission_issued(admission: Admission) -> Fact:
     """An admission was issued, to a buyer or to a guest."""
     return NotificationType.ADMISSION_ISSUED, _admission(admission)

@@ -38,6 +38,7 @@ class SkippedAddresses:
     """
 
     wallet: str
+    is_xpub: bool
     first: int
     next_index: int
     tenants: Sequence[str]
@@ -95,23 +96,25 @@ def gathering_address(owner: str) -> str:
     return receivers.receiver_address(owner, receivers.GATHERING_SALT)
 
 
-def skip(count: int) -> list[SkippedAddresses]:
-    """Skip the next `count` addresses of every wallet, and return them.
+def skip(of_xpub: int, of_address: int) -> list[SkippedAddresses]:
+    """Skip the next addresses of every wallet, and return them.
 
-    Invalid if a wallet of an xpub has fewer addresses left. Then nothing changes.
+    `of_xpub`: how many of each xpub. `of_address`: how many of each ordinary address; a recovery
+    file finds what was paid to them. Invalid if a wallet of an xpub has
+    fewer addresses left. Then nothing changes.
     """
+    is_xpub = Wallet.owner.is_null()
     with write_transaction():
-        if (
-            Wallet.select()
-            .where(Wallet.owner.is_null(), Wallet.next_index + count > XPUB_INDEXES)
-            .exists()
-        ):
+        if Wallet.select().where(is_xpub, Wallet.next_index + of_xpub > XPUB_INDEXES).exists():
             raise Invalid({"skip": ["A wallet has fewer addresses left."]})
-        Wallet.update(next_index=Wallet.next_index + count).execute()
+        Wallet.update(next_index=Wallet.next_index + of_xpub).where(is_xpub).execute()
+        skipped = Wallet.next_index + of_address
+        Wallet.update(next_index=skipped).where(~is_xpub).execute()
         return [
             SkippedAddresses(
                 wallet.owner or wallet.xpub,
-                wallet.next_index - count,
+                wallet.owner is None,
+                wallet.next_index - (of_xpub if wallet.owner is None else of_address),
                 wallet.next_index,
                 [each.id for each in Tenant.select(Tenant.id).where(Tenant.wallet == wallet.id)],
             )

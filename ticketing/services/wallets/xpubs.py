@@ -8,78 +8,60 @@ from dataclasses import dataclass
 from ticketing import clock, ids
 from ticketing.chain import xpub as xpubs
 from ticketing.chain.registry import Chain
-from ticketing.db.connection import write_transaction
-from ticketing.errors import FieldMessage, Invalid, NotFound, WalletInUse
+from ticketing.errors import FieldMessage, Invalid, WalletInUse
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.tenants import Tenant
 from ticketing.models.wallets import Wallet
-from ticketing.services import account_use, catalog_version
+from ticketing.services import account_use
+from ticketing.services.wallets import refusals
 
 
 @dataclass(frozen=True)
-class WalletView:
-    """A wallet for its organizer. `first_address`, 0/0, is for comparison and never issued.
-
-    `unchecked_chains` could not be read when the wallet was set.
-    """
+class XpubSettings:
+    """An account as a wallet. `unchecked_chains` could not be asked whether it is in use."""
 
     xpub: str
-    first_address: str
-    next_index: int
     unchecked_chains: Sequence[int] = ()
 
 
-def read(tenant_id: str) -> WalletView:
-    """Return the tenant's wallet. NotFound if it has none."""
-    wallet: Wallet | None = Wallet.select().join(Tenant).where(Tenant.id == tenant_id).first()
-    if wallet is None:
-        raise NotFound("This tenant has no wallet yet.")
-    return _view(wallet)
-
-
-def ensure_unused(xpub: str, enabled: Mapping[int, Chain]) -> list[int]:
-    """Check that an account has no other use. Return the chains that could not be read.
+def stated(xpub: str, enabled: Mapping[int, Chain]) -> XpubSettings:
+    """Check that an account has no other use.
 
     An account that this service already uses is not checked. Call it outside of a write
     transaction, because it may take some seconds. Invalid if `xpub` is not an account's public key;
     WalletInUse; ChainUnavailable while too many requests wait for nodes.
     """
-    public_key = _public_key(xpub)
+    public_key = key_of(xpub)
     known: Wallet | None = Wallet.get_or_none(Wallet.public_key == public_key)
     if known and PaymentIntent.select().where(PaymentIntent.wallet == known.id).exists():
-        return []
+        return XpubSettings(xpub)
     found = account_use.used_on(xpub, enabled)
     if used := [chain_id for chain_id, is_used in found.items() if is_used]:
         raise WalletInUse(
             f"This account is already in use on chain {used[0]}. Use a new account, which has no"
             " transactions, for orders only."
         )
-    return [chain_id for chain_id, is_used in found.items() if is_used is None]
+    return XpubSettings(xpub, [chain_id for chain_id, is_used in found.items() if is_used is None])
 
 
-def replace(tenant_id: str, xpub: str, unchecked_chains: Sequence[int] = ()) -> WalletView:
-    """Set the account `xpub` as the tenant's wallet. `unchecked_chains` as of `ensure_unused`.
+def stored(settings: XpubSettings) -> Wallet:
+    """Store an account as a wallet, and return it. Call it in a write transaction.
 
-    Addresses of the old wallet stay with their intents and are still watched. An account that was
-    used before, by any tenant, continues after its last address. Invalid if `xpub` is not an
-    account's public key.
+    An account that was used before, by any tenant, continues after its last address. Invalid if
+    it is not an account's public key.
     """
-    public_key = _public_key(xpub)
-    with write_transaction():
-        (
-            Wallet.insert(
-                id=ids.new(ids.WALLET), xpub=xpub, public_key=public_key, created_at=clock.now()
-            )
-            .on_conflict_ignore()
-            .execute()
-        )
-        wallet: Wallet = Wallet.get(Wallet.public_key == public_key)
-        Tenant.update(wallet=wallet.id).where(Tenant.id == tenant_id).execute()
-        catalog_version.advance(tenant_id)
-    return _view(wallet, unchecked_chains)
+    public_key = key_of(settings.xpub)
+    row = {"xpub": settings.xpub, "public_key": public_key, "created_at": clock.now()}
+    Wallet.insert(id=ids.new(ids.WALLET), **row).on_conflict_ignore().execute()
+    wallet: Wallet = Wallet.get(Wallet.public_key == public_key)
+    return wallet
 
 
-def _public_key(xpub: str) -> str:
+def key_of(xpub: str) -> str:
+    """Return the public key and chain code of an account, in hex: they are its identity. Invalid.
+
+    Other parts of an xpub, such as the fingerprint of its parent, change no address.
+    """
+    refusals.check_xpub_text(xpub)
     try:
         key = xpubs.parse(xpub)
     except xpubs.InvalidXpub as error:
@@ -87,14 +69,10 @@ def _public_key(xpub: str) -> str:
     return (key.public_key + key.chain_code).hex()
 
 
-def _view(wallet: Wallet, unchecked_chains: Sequence[int] = ()) -> WalletView:
-    return WalletView(wallet.xpub, first_address(wallet.xpub), wallet.next_index, unchecked_chains)
-
-
 def first_address(xpub: str) -> str:
     """Return the first address of an account, for comparison. No order gets it.
 
     Invalid if `xpub` is not an account's public key.
     """
-    _public_key(xpub)
+    key_of(xpub)
     return xpubs.derive_address(xpub, 0)
