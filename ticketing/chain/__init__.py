@@ -20,6 +20,7 @@ multicall.py: many balances in one call
 abi.py: selectors, and words of 32 bytes
 receivers.py: addresses of orders that can pay one owner only, and how they are collected; sources
     and bytes of their contracts are in contracts/v1
+collecting.py: halves a collection that fails, until the receivers are found that make it fail
 xpub.py: an address at `0/index` of an account's public key; refuses private keys and other depths
 secp256k1.py, keccak.py, address.py: the curve; the hash; addresses with their checksum (EIP-55)
 eip681.py: payment links for wallets

@@ -43,14 +43,19 @@ def write(
             lines.writerow(map(safe_cells.text_of, astuple(row)))
             if count % PROGRESS_ROWS == 0:
                 click.echo(f"{count} {what} so far", err=True)
-        complete.seek(0)
-        if output == Path("-"):
-            shutil.copyfileobj(complete, sys.stdout)
-            return
-        try:
-            _copy(complete, output)
-        except OSError as error:
-            raise click.ClickException(f"cannot write {output}: {error.strerror}") from None
+        copy(complete, output)
+
+
+def copy(complete: IO[str], output: Path) -> None:
+    """Write all of a temporary file to `output`, or to standard output for "-". ClickException."""
+    complete.seek(0)
+    if output == Path("-"):
+        shutil.copyfileobj(complete, sys.stdout)
+        return
+    try:
+        _copy(complete, output)
+    except OSError as error:
+        raise click.ClickException(f"cannot write {output}: {error.strerror}") from None
 
 
 def _copy(text: IO[str], path: Path) -> None:

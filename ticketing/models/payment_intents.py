@@ -96,6 +96,7 @@ class PaymentIntent(BaseModel):
     currency = TextField()
     chain_id = BigIntegerField(null=True)
     wallet = ForeignKeyField(Wallet, null=True)
+    wallet_id: str | None
     address_index = BigIntegerField(null=True)
     address = TextField(null=True)
     token_address = TextField(null=True)

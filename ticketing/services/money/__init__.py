@@ -1,4 +1,8 @@
 """What an organizer signs: collections of what orders hold, and payouts of what is owed.
 
 The service has no key: it answers what to sign. The books are in services/payments.
+
+collectable.py: which orders may be collected, by the books
+collecting.py: the transactions that collect them, each tried on a node; an order that cannot be
+    collected does not stop the others
 """
