@@ -297,6 +297,8 @@ def run(options: argparse.Namespace) -> bool:
         least = options.min_amount
     most_fee = None if options.max_fee_gwei is None else int(options.max_fee_gwei * GWEI)
     sender = Sender(rpc, chain_id, key, most_fee)
+    # What a killed run has sent changes what is left.
+    sender.wait_for_earlier()
     collector = Collector(node, sender, money, money.atomic(least))
     for wallet in file.wallets:
         if _is_controlled(wallet, chain_id, is_confirmed=options.yes):

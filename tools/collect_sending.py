@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from typing import Any
-
-from eth_account import Account
-from eth_account.signers.local import LocalAccount
 
 from ticketing.chain.answers import MOST_WORD, parse_quantity
 from ticketing.chain.endpoint import Call
@@ -15,6 +13,15 @@ from ticketing.chain.errors import RpcInvalid, RpcLimited, RpcRefused, RpcSilent
 from ticketing.chain.keccak import keccak256
 from ticketing.chain.rpc import RpcClient
 from tools.collect_files import Refused
+
+try:
+    from eth_account import Account
+    from eth_account.signers.local import LocalAccount
+except ImportError:
+    sys.exit(
+        "Error: this program needs eth-account. Install it with"
+        f" '{sys.executable} -m pip install eth-account'."
+    )
 
 GWEI = 10**9
 MINED_SECONDS = 300

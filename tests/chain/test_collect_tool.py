@@ -1,16 +1,19 @@
 """tools.collect needs a recovery file, a node and gas, and collects what it finds."""
 
 import json
+import subprocess
+import sys
 from functools import partial
 
 import pytest
 
 from tests.support import collecting
 from tests.support.collecting import new_secret, recovery_file
-from tests.support.receivers import COIN, gathering
+from tests.support.receivers import COIN, Chain, gathering
 from ticketing.chain.receivers import order_salt, receiver_address
 from tools import collect, collect_sending
 from tools.anvil import Anvil
+from tools.stack import ROOT
 
 FREEZE = "freeze(address,bool)"
 LEFT = 3
@@ -164,6 +167,61 @@ def test_the_factory_is_deployed_where_it_is_missing(tmp_path, capsys, starts_pr
         code, told = from_node(file, "--token", COIN, "--gap", "3")
         assert (code, "the factory of receivers, once" in told) == (0, True)
         assert int(node.rpc("eth_getBalance", owner, "latest"), 16) == before + 7
+
+
+@pytest.mark.long
+def test_a_kill_at_any_step_loses_nothing(tmp_path, capsys, starts_processes):
+    secret = new_secret()
+    with Anvil() as node:
+        chain_of = Chain(node, is_deployed=False)
+        token, owner = chain_of.token(), chain_of.accounts[3]
+        pay(chain_of, token, owner, secret, {1: 5, 2: 7})
+        file = recovery_file(tmp_path, (owner, secret, 1))
+        options = ("--token", token, "--gap", "3")
+        for step in ("deploy", "collect"):
+            node.rpc("evm_setAutomine", False)
+            killed_after_sending(tmp_path, node, file, *options)
+            node.rpc("evm_setAutomine", True)
+            node.rpc("evm_mine")
+            assert chain_of.held(token, owner) == (12 if step == "collect" else 0)
+        from_node = partial(collecting.run, tmp_path, capsys, node.url)
+        assert from_node(file, *options)[0] == 0
+        assert chain_of.held(token, owner) == 12
+        assert int(node.rpc("eth_getTransactionCount", chain_of.accounts[-1], "latest"), 16) == 2
+
+
+@pytest.mark.long
+def test_a_run_waits_for_what_a_killed_one_has_sent(tmp_path, token, chain, owner, secret):
+    pay(chain, token, owner, secret, {1: 5, 2: 7})
+    file = recovery_file(tmp_path, (owner, secret, 1))
+    options = ("--token", token, "--gap", "3")
+    chain.rpc("evm_setAutomine", False)
+    try:
+        killed_after_sending(tmp_path, chain.node, file, *options)
+        next_run = start(tmp_path, chain.node, file, *options)
+        with pytest.raises(subprocess.TimeoutExpired):
+            next_run.wait(3)
+    finally:
+        chain.rpc("evm_setAutomine", True)
+        chain.rpc("evm_mine")
+    told, _ = next_run.communicate()
+    assert (next_run.returncode, "sent" in told) == (0, False)
+    assert chain.held(token, owner) == 12
+
+
+def start(folder, node, file, *options):
+    key = str(collecting.key_file(folder))
+    command = [sys.executable, "-m", "tools.collect", str(file), "--rpc", node.url]
+    return subprocess.Popen(
+        [*command, "--key-file", key, *options], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+
+
+def killed_after_sending(folder, node, file, *options):
+    """Run the tool until it has sent a transaction, and kill it while it waits for it."""
+    with start(folder, node, file, *options) as process:
+        assert any(line.startswith("  sent ") for line in process.stdout)
+        process.kill()
 
 
 class TestItRefuses:

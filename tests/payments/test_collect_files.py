@@ -11,8 +11,10 @@ from tests.support.databases import only_once
 from tests.support.factories import PRICE, cli, new_organizer, worker_once
 from tests.support.receivers import OWNER, Chain
 from tests.support.relayer import held
-from ticketing.chain import address
+from ticketing.chain import address, multicall
+from ticketing.db.connection import database
 from ticketing.models.wallets import Wallet
+from tools.stack import ROOT
 
 pytestmark = only_once
 
@@ -118,3 +120,27 @@ def test_the_command_says_why_it_has_nothing(app, node):
     command = ("wallet", "collections", "shop", "--chain-id")
     assert "set RPC_URL_8453" in cli(app, *command, "8453", exit_code=1)
     assert "has not read chain 31337" in cli(app, *command, "31337", exit_code=1)
+
+
+@pytest.mark.long
+def test_the_recovery_file_of_the_first_day_finds_all_without_a_database(
+    app, shop, node, owner, tmp_path, run
+):
+    """The story of an organizer who has lost everything but one old file."""
+    file = recovery(tmp_path, shop)
+    assert Wallet.get(Wallet.owner == owner).next_index == 1
+    sold(shop, node, 2)
+    # Orders that nobody pays leave nothing behind but a higher index.
+    Wallet.update(next_index=Wallet.next_index + 20_000).where(Wallet.owner == owner).execute()
+    sold(shop, node, 1)
+    cli(app, "db", "restored", "--skip", "100000")
+    sold(shop, node, 2)
+    assert Wallet.get(Wallet.owner == owner).next_index == 120_006
+    database.close()
+    (tmp_path / "ticketing.db").unlink()
+    built = json.loads((ROOT / "tools" / "contracts" / "TestMulticall.json").read_text())
+    node.rpc("anvil_setCode", multicall.ADDRESS, built["runtime"])
+    # A gap of a million is looked at in a minute or two. Here it is what `db restored` skips.
+    code, told = run(file, "--gap", "110000")
+    assert (code, held(node, owner)) == (0, 5 * PRICE)
+    assert "5 hold something" in told
