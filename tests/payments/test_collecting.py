@@ -1,11 +1,15 @@
 """What to sign so that organizers have their money, tried by signing it as a stranger."""
 
+import json
+
 import pytest
 
-from tests.support.factories import PRICE, new_organizer, worker_once
+from tests.support.factories import PRICE, cli, new_organizer, worker_once
 from tests.support.receivers import BUYER, COIN, OWNER, STRANGER, Chain, gathering
 from tests.support.relayer import held
 from ticketing.chain import receivers
+from ticketing.models.collections import Collection
+from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.models.wallets import Wallet
 from ticketing.services.money import collecting
 from ticketing.services.wallets import owners
@@ -169,6 +173,28 @@ def sold_deep(shop, node):
     worker_once(shop.app)
     assert buyer.now()["status"] == "confirmed"
     return [buyer]
+
+
+def test_what_was_collected_is_not_collected_again(shop, chain, node, token):
+    first, second = sold(shop, node, 2)
+    book_collection(first)
+    assert in_short(asked(shop)) == [("collect", 1, PRICE, False, True)]
+    (wallet,) = json.loads(cli(shop.app, "wallet", "collections", "shop", "--chain-id", "31337"))[
+        "wallets"
+    ]
+    assert [each["intent_id"] for each in wallet["orders"]] == [second.intent["id"]]
+
+
+def book_collection(buyer):
+    """Book that all of an order was collected."""
+    of_order = PaymentIntent.get(PaymentIntent.id == buyer.intent["id"])
+    payment = Payment.get(Payment.intent == of_order)
+    shared = ("chain_id", "tx_hash", "block_number", "block_hash", "block_time", "amount")
+    Collection.insert(
+        {each: getattr(payment, each) for each in shared}
+        | {"id": "col_1", "intent": of_order.id, "token_address": of_order.token_address}
+        | {"log_index": 99, "recipient": COIN, "canonical": True, "seen_at": payment.seen_at}
+    ).execute()
 
 
 def test_each_owner_gets_what_its_orders_hold(shop, chain, node, token):
