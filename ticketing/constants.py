@@ -368,3 +368,16 @@ LOOK_SECONDS = 2.0
 
 LOOKS_AT_ONCE = 2
 """How many requests of one process may wait for a node at the same time: half of its threads."""
+
+
+class CollectionPurpose(StrEnum):
+    """What a transaction of a collection does."""
+
+    DEPLOY = "deploy"
+    COLLECT = "collect"
+
+
+class BlockedReason(StrEnum):
+    """Why an order cannot be collected. FAILS: the token refuses the transfer, as if frozen."""
+
+    FAILS = "transfer_fails"

@@ -29,6 +29,7 @@ NEEDED = {
     "members": (Role.ADMIN, Role.ADMIN),
     "sales": (Role.READ, Role.WRITE),
     "wallet": (Role.ADMIN, Role.ADMIN),
+    "collections": (Role.ADMIN, Role.ADMIN),
     "events": (Role.READ, Role.WRITE),
     "intents": (Role.READ, Role.WRITE),
     "admissions": (Role.READ, Role.WRITE),

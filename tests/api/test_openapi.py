@@ -219,7 +219,7 @@ def test_what_the_service_answers_is_what_the_document_says(acme, document):
     ids |= {"admission_id": buyer.purchase().json["admissions"][0]["id"]}
     ids |= {"webhook_id": webhook.id}
     for path, method, operation in operations(document):
-        if method == "get":
+        if method == "get" and not path.endswith("/collections"):  # it needs a node
             answer = admin.get(path.format(**ids))
             assert answer.status_code == 200, path
             ((kind, content),) = operation["responses"]["200"]["content"].items()

@@ -20,6 +20,9 @@ IN_QUERIES = {"event_id": "event_id", "subject": "event_id", "actor": "key_id"}
 """Where requests contain ids, and of which kind. `chain_id` is not such an id."""
 
 NO_IDS = {
+    "chain_id",
+    "token",
+    "owner_confirmed",
     "since",
     "after",
     "unsynced",

@@ -339,6 +339,8 @@ class Drive(AgentsDrive, AfterSaleDrive):
         assert self.big.get("/v1/admin/tenants/big/reconciliation").json["ok"]
         # Also of all others. No request can do this: it may read everything.
         cli(self.app, "reconcile")
+        path = "/v1/admin/tenants/big/collections?chain_id=31337"
+        assert self.big.get(path).status_code == 200
         rules = [rule for rule in self.app.url_map.iter_rules() if "GET" in rule.methods]
         for path in ["/static/docs.js", *(rule.rule for rule in rules if not rule.arguments)]:
             self.big.get(path).close()

@@ -202,6 +202,15 @@ QUERIES = {
         "q": (["x", "x" * 254], ["", "x" * 255, "a\0b"]),
     },
     "/intents/{intent_id}/payments": PAGE,
+    "/collections": {
+        "chain_id": (
+            [],
+            ["0", "-1", "9007199254740992", "x", "", "1.0", "1e1", "+1", " 1", "٣", "9" * 400],
+        ),
+        "token": ([], ["", "0x", "x", "0x" + "g" * 40, "0x" + "1" * 41, "a\0b"]),
+        "after": ([], ["", "x" * 81, "a\0b"]),
+        "owner_confirmed": ([], ["", "True", "1", "0", "no", "a\0b"]),
+    },
     "/refunds": {
         **PAGE,
         "status": option("due", "waived", "settled"),
@@ -230,6 +239,7 @@ QUERIES = {
         "q": (["x", "x" * 200, FOUR_BYTES, "%_\\'"], ["", "x" * 201, "a\0b"]),
     },
 }
+REQUIRED_IN_QUERIES = {"/collections": {"chain_id": "31337"}}
 PUBLIC_QUERIES = {"/events": PAGE, "/events/{event_id}/tickets": PAGE}
 DOOR_QUERIES = {
     "/manifest": {

@@ -6,8 +6,9 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from ticketing.chain import abi, multicall, receivers
+from ticketing.chain import abi, address, multicall, receivers
 from ticketing.chain.answers import (
+    MOST_WORD,
     NOTHING,
     Block,
     Log,
@@ -30,7 +31,7 @@ from ticketing.chain.block_headers import (
 )
 from ticketing.chain.eip3009 import TokenDomain
 from ticketing.chain.endpoint import Call
-from ticketing.chain.errors import ChainMoved, RpcError, RpcRefused
+from ticketing.chain.errors import ChainMoved, RpcError, RpcInvalid, RpcRefused
 from ticketing.chain.keccak import keccak256
 from ticketing.chain.payout_calls import PayoutCalls
 from ticketing.chain.registry import Chain
@@ -252,6 +253,38 @@ class Node:
         except RpcRefused:
             return False
         return parse_bytes(deployed) == bytes.fromhex(receivers.FACTORY[2:])
+
+    def would_pass(self, target: str, data: str) -> bool:
+        """Return whether a transaction with this call data would succeed now. RpcError.
+
+        It is tried as a call by nobody's account: no sender has a right that another lacks.
+        """
+        call = {"from": address.ZERO, "to": target, "data": data}
+        try:
+            self._rpc.batch([("eth_call", [call, "latest"])])
+        except RpcRefused:
+            return False
+        return True
+
+    def is_token(self, account: str) -> bool:
+        """Return whether an account is a contract that says what an address holds. RpcError."""
+        try:
+            (held,) = self._rpc.batch([_eth_call(account, _balance_data(account))])
+            parse_word(held)
+        except (RpcRefused, RpcInvalid):
+            return False
+        return True
+
+    def holdings(self, token_address: str, addresses: Sequence[str]) -> list[int]:
+        """Return what each address holds of a token, or with the zero address of the chain's coin.
+
+        In atomic units, or in wei. RpcError if the node serves another chain.
+        """
+        self._ask_chain([])
+        if token_address != address.ZERO:
+            return self.balances(token_address, addresses)
+        answers = self._rpc.batch([("eth_getBalance", [each, "latest"]) for each in addresses])
+        return [parse_quantity(answer, MOST_WORD) for answer in answers]
 
     def is_mined(self, tx_hash: str) -> bool:
         """Return whether a block has this transaction."""

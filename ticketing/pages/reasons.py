@@ -56,6 +56,7 @@ _REASONS = {
     "slug_fixed": "The address of a published event cannot change, because people have the link.",
     "capacity_too_low": "More tickets than that are sold or held. Choose a higher capacity.",
     "wallet_in_use": "This account has been used for something else. Create a new account for it.",
+    "owner_not_confirmed": "Confirm that your wallet's address is yours on this network.",
     "intent_not_cancelable": "Money has arrived for this order. It cannot be canceled.",
 }
 

@@ -149,6 +149,12 @@ ALLOWED = {
     "The orders of one tenant, from the index, for the sum of its seats.": (
         r"(worker|pages_console_overview\.\w+) searches sales_of_event, then looks at status"
     ),
+    "The orders of one tenant, of which most hold money on a chain until they are collected.": (
+        r"collections\.list_collections searches intents_of_tenant, then looks at .*"
+    ),
+    "Postgres chooses by the sizes of both tables. Here there are no collections.": (
+        r"collections\.list_collections walks collections_block"
+    ),
     "Tenants with notifications for which no mails are planned yet.": (
         r"worker walks notification_feeds_to_mail"
     ),
