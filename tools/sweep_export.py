@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from eth_utils.address import to_checksum_address
-
 from tools.sweep_keys import FIRST_HARDENED_INDEX, Refused
+from tools.sweep_packages import to_checksum_address
 
 COLUMNS = (
     "address",
