@@ -88,7 +88,7 @@ def choose(holdings: list[Holding], chain_id: int, to: str) -> list[Holding]:
     if not funded:
         raise Refused(f"no address of the export has a balance on chain {chain_id}")
     if any(holding.token == to for holding in funded):
-        raise Refused("--to is the token's own contract: the money would be lost")
+        raise Refused("--to is the token's own contract, which cannot send the money on")
     print_skipped(holding.sweep for holding in funded if holding.sweep != SWEPT)
     chosen = [holding for holding in funded if holding.sweep == SWEPT]
     if not chosen:

@@ -6,6 +6,7 @@ To start anvil takes a third of a second, to reset it a few milliseconds. So a n
 import time
 
 from ticketing.chain.node import connect
+from ticketing.chain.receivers import PROXY
 from tools.anvil import Anvil, ensure_token
 
 MOST_BLOCKS = 100
@@ -18,12 +19,14 @@ class Nodes:
     def __init__(self) -> None:
         self._node: Anvil | None = None
         self._blocks = 0
+        self._proxy = ""
 
     def take(self) -> Anvil:
         """Return a node with a new chain, the token and a funded buyer."""
         if self._node is None or not self._is_reset(self._node):
             self.stop()
             self._node, self._blocks = Anvil(), 0
+            self._proxy = self._node.rpc("eth_getCode", PROXY, "latest")
         connect.cache_clear()  # what the service found out about the chain before
         ensure_token(self._node.rpc)
         return self._node
@@ -48,6 +51,8 @@ class Nodes:
             while now != int(time.time()):
                 now = int(time.time())
                 node.rpc("anvil_reset")
+            # Only a new node has the proxy that deploys the factory of receivers.
+            node.rpc("anvil_setCode", PROXY, self._proxy)
             node.rpc("evm_increaseTime", now - first)
             node.rpc("evm_setAutomine", True)
             node.rpc("anvil_removeBlockTimestampInterval")
