@@ -35,10 +35,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eth_account import Account
-from eth_account.signers.local import LocalAccount
-from eth_utils.crypto import keccak
-
 from tools.sweep_export import (
     choose,
     parse_address,
@@ -47,6 +43,7 @@ from tools.sweep_export import (
     read_export,
 )
 from tools.sweep_keys import FIRST_HARDENED_INDEX, Refused, ask_phrase, derive_key
+from tools.sweep_packages import Account, LocalAccount, keccak
 from tools.sweep_refunds import LONGEST_VALID_SECONDS, choose_refunds, read_refunds
 
 DAY = 86400

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from eth_utils.address import to_checksum_address
-
 from tools.sweep_keys import FIRST_HARDENED_INDEX, Refused
+from tools.sweep_packages import to_checksum_address
 
 COLUMNS = (
     "address",
@@ -96,7 +95,7 @@ def choose(holdings: list[Holding], chain_id: int, to: str) -> list[Holding]:
     if not funded:
         raise Refused(f"no address of the export has a balance on chain {chain_id}")
     if any(holding.token == to for holding in funded):
-        raise Refused("--to is the token's own contract: the money would be lost")
+        raise Refused("--to is the token's own contract, which cannot send the money on")
     left_out = (holding.sweep for holding in funded if holding.sweep != SWEPT)
     print_skipped(left_out, use="tools.collect")
     chosen = [holding for holding in funded if holding.sweep == SWEPT]

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from eth_utils.crypto import keccak
-
 from tools.sweep_export import (
     RECEIVER,
     parse_address,
@@ -15,6 +13,7 @@ from tools.sweep_export import (
     read_rows,
 )
 from tools.sweep_keys import Refused
+from tools.sweep_packages import keccak
 
 COLUMNS = (
     "intent_id",

@@ -19,14 +19,12 @@ class Nodes:
     def __init__(self) -> None:
         self._node: Anvil | None = None
         self._blocks = 0
-        self._proxy = ""
 
     def take(self) -> Anvil:
         """Return a node with a new chain, the token and a funded buyer."""
         if self._node is None or not self._is_reset(self._node):
             self.stop()
             self._node, self._blocks = Anvil(), 0
-            self._proxy = self._node.rpc("eth_getCode", PROXY, "latest")
         connect.cache_clear()  # what the service found out about the chain before
         ensure_token(self._node.rpc)
         return self._node
@@ -45,13 +43,16 @@ class Nodes:
             self._blocks += int(node.rpc("eth_blockNumber"), 16)
             if self._blocks > MOST_BLOCKS:
                 return False
+            proxy = node.rpc("eth_getCode", PROXY, "latest")
             first = int(node.rpc("eth_getBlockByNumber", "0x0", False)["timestamp"], 16)
             # anvil also resets its clock to the first block's time.
             now = 0
             while now != int(time.time()):
                 now = int(time.time())
                 node.rpc("anvil_reset")
-            node.rpc("anvil_setCode", PROXY, proxy)  # a reset node has none
+            node.rpc(
+                "anvil_setCode", PROXY, proxy
+            )  # only a new node has the proxy that deploys the factory
             node.rpc("evm_increaseTime", now - first)
             node.rpc("evm_setAutomine", True)
             node.rpc("anvil_removeBlockTimestampInterval")

@@ -13,13 +13,9 @@ from ticketing.db import migrate
 from ticketing.db.connection import write_transaction
 from ticketing.services.door import manifest
 from ticketing.services.notifications import reading
-<<<<<<< HEAD
 from ticketing.services.payments import restored_payouts
-from ticketing.services.wallets import issuing
-=======
 from ticketing.services.wallets import changes, issuing
 from ticketing.services.wallets.issuing import SkippedAddresses
->>>>>>> h-wallet
 
 DEFAULT_SKIP, DEFAULT_SKIP_OF_ADDRESSES = 10_000, 100_000
 MOST_SKIPPED_OF_ADDRESSES = 1_000_000_000

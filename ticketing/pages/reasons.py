@@ -101,7 +101,7 @@ _AT_FIELDS = {
     "address": (
         "This is not a complete address. Copy it from your wallet again: 0x and 40 characters."
     ),
-    "zero_address": "Nobody owns this address. Money sent there is lost.",
+    "zero_address": "Nobody owns this address, so nobody can spend what is sent there.",
     "token_address": "This is the address of the token, not of a wallet.",
     "order_address": "This is where an order is paid. Money sent there would not reach you.",
     "tx_hash": (
