@@ -4,15 +4,15 @@ import json
 
 import pytest
 
-from tests.support.factories import PRICE, cli, new_organizer, worker_once
+from tests.support.factories import CHAIN, PRICE, cli, new_organizer, worker_once
 from tests.support.receivers import BUYER, COIN, OWNER, STRANGER, Chain, gathering
 from tests.support.relayer import held
+from tests.support.wallets import use_address
 from ticketing.chain import receivers
 from ticketing.models.collections import Collection
 from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.models.wallets import Wallet
 from ticketing.services.money import collecting
-from ticketing.services.wallets import owners
 from tools import anvil
 
 DAY = 86_400
@@ -200,8 +200,7 @@ def book_collection(buyer):
 def test_each_owner_gets_what_its_orders_hold(shop, chain, node, token):
     sold(shop, node, 1)
     other = chain.owner()
-    settings = owners.OwnerSettings(other, {31337}, no_code_on={31337})
-    owners.replace(shop.id, settings)
+    use_address(shop.id, other, CHAIN)
     sold(shop, node, 2)
     answer = asked(shop)
     assert [each["owner"] for each in answer["transactions"]] == [chain.accounts[OWNER], other]

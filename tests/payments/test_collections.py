@@ -8,13 +8,13 @@ import pytest
 from tests.support.bad_node import checked_watcher
 from tests.support.factories import CHAIN, PRICE, cli, new_organizer, new_xpub, worker_once
 from tests.support.receivers import COIN, STRANGER, Chain, data_of, gathering, transfers_in
+from tests.support.wallets import use_xpub
 from ticketing.backoff import Backoff
 from ticketing.chain import receivers
 from ticketing.chain.address import checksum
 from ticketing.models.collections import Collection
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.payments import booking, collections
-from ticketing.services.wallets import xpubs
 from ticketing.worker.watcher import Watcher
 from tools import anvil
 from tools.sweep_export import choose, print_skipped, read_export
@@ -258,7 +258,7 @@ def test_exports_say_that_nobody_can_sign_for_a_receiver(app, shop, chain, node,
     ticket = shop.ticket()
     receiver = shop.buyer(ticket)
     receiver.pay(node, PRICE + 1)
-    xpubs.replace(shop.id, new_xpub())
+    use_xpub(shop.id, new_xpub())
     derived = shop.buyer(ticket)
     derived.pay(node)
     worker_once(app)

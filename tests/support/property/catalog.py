@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from peewee import sort_models
 
+from tests.support import wallets
 from ticketing import ids
 from ticketing.constants import Publication
 from ticketing.db.connection import database, is_sqlite
@@ -13,7 +14,6 @@ from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.wallets import Wallet
-from ticketing.services.wallets import owners, xpubs
 
 SLUG = "acme"
 PROTECTED = {"trail": "trail_stays", "scans": "scans_stay"}
@@ -40,10 +40,9 @@ def create_tenant(now: datetime) -> Tenant:
 def set_wallet(tenant: Tenant, to: str, chain_id: int) -> None:
     """Set an extended public key, or an ordinary address without code, as the wallet."""
     if to.startswith("xpub"):
-        xpubs.replace(tenant.id, to)
+        wallets.use_xpub(tenant.id, to)
     else:
-        here = frozenset([chain_id])
-        owners.replace(tenant.id, owners.OwnerSettings(to, here, no_code_on=here))
+        wallets.use_address(tenant.id, to, chain_id)
 
 
 def create_event(tenant: Tenant, now: datetime) -> Event:
