@@ -40,5 +40,4 @@ def write(
             lines.writerow(map(safe_cells.text_of, astuple(row)))
             if count % PROGRESS_ROWS == 0:
                 click.echo(f"{count} {what} so far", err=True)
-        complete.seek(0)
         private_file.write(complete, output)

@@ -11,10 +11,11 @@ import click
 
 
 def write(text: IO[str], output: Path) -> None:
-    """Copy a text to a file, also if it exists with another mode. `-` is standard output.
+    """Copy all of a text to a file, also if that exists with another mode. `-` is standard output.
 
     ClickException if it cannot be written.
     """
+    text.seek(0)
     if output == Path("-"):
         shutil.copyfileobj(text, sys.stdout)
         return
