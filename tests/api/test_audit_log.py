@@ -67,6 +67,9 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     key = me.post(f"{path}/apikeys", {"name": "k", "role": "read"}).json["id"]
     me.post(f"{path}/apikeys/{key}/rotate", {})
     me.post(f"{path}/apikeys/{key}/revoke")
+    exchange = {"address": anvil.BUYER, "chain_ids": [31337], "exchange": True}
+    me.put(f"{path}/wallet", exchange)
+    me.post(f"{path}/wallet/credited")
     me.put(f"{path}/wallet", {"xpub": new_xpub()})
     asked = {"email": "grace@example.org", "role": "read"}
     member = f"{path}/members/{me.post(f'{path}/members', asked).json['id']}"
@@ -111,6 +114,8 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     assert state(dusted, anvil.BUYER).status_code == 200
     assert me.post(f"{path}/payouts", {"chain_id": CHAIN, "payer": anvil.BUYER}).json["sum"] == 1
     me.post(f"{path}/refunds/waive", {"max_amount": 1, "reason": "fees"})
+    me.put(f"{path}/wallet", exchange)  # it waits, because orders were paid
+    me.post(f"{path}/wallet/pending/cancel")
 
     operations = {
         f"{each.surface}_{each.view}" for each in endpoints(app, "/v1/admin/") if not each.reads
