@@ -8,13 +8,16 @@ SLITHER := .tools/slither
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check --require-hashes --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo demo-agent quick test test-long lint format fuzz screenshots bench bench-onsale contracts lock audit
+.PHONY: help run collect demo demo-agent quick test test-long lint format fuzz screenshots bench bench-onsale contracts lock audit
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
 
 run: .venv/demo ## Start everything on this machine, with a demo tenant
 	@$(BIN)/python -m tools.run
+
+collect: .venv/tests ## Send what the demo tenant's orders hold to its address, while `make run` runs
+	@$(BIN)/python -m tools.collect_local
 
 demo: .venv/demo ## Sell one ticket on a new chain and database, step by step
 	@$(BIN)/python -m tools.demo

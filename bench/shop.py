@@ -17,7 +17,7 @@ from tools.json_client import Client
 from tools.stack import Stack, StackFailed
 
 PRICE = 25_000_000
-_CHAIN = 31337
+XPUB_TENANT = "bench-xpub"
 _ROWS_AT_ONCE = 1000
 _FAR = datetime(2099, 6, 1, 18, tzinfo=UTC)
 _NAMES = ("Early bird", "General admission", "Balcony", "Backstage", "Supporter")
@@ -28,7 +28,8 @@ class Shop:
     """The values for the cases. `event_id` has five ticket types on sale.
 
     The intent is confirmed, and `ticket_code` opens its ticket. The waiting one is not paid, and
-    `waiting_etag` is of its poll.
+    `waiting_etag` is of its poll. `xpub_event_id` and `xpub_ticket_id` are of another tenant, whose
+    wallet is an extended public key.
     """
 
     key: str
@@ -46,18 +47,23 @@ class Shop:
     waiting_etag: str
     door_event_id: str
     device_token: str
+    xpub_event_id: str
+    xpub_ticket_id: str
 
 
 def open_shop(stack: Stack, node: anvil.Anvil) -> Shop:
     """Create everything through the API, and sell one ticket on a real chain. StackFailed."""
-    return Organizer(stack, stack.create_tenant(TENANT, "Bench", anvil.SELLER_XPUB)).open(node)
+    stack.flask("worker", "--once")  # It proves receivers on the chain.
+    key = stack.create_tenant(TENANT, "Bench", *anvil.SELLER_WALLET)
+    return Organizer(stack, key).open(node)
 
 
 class Organizer:
     """Sells through the API of a service, with an API key."""
 
-    def __init__(self, stack: Stack, key: str) -> None:
+    def __init__(self, stack: Stack, key: str, tenant: str = TENANT) -> None:
         self._stack, self._client, self._key = stack, Client(stack.url), key
+        self._admin = f"/v1/admin/tenants/{tenant}"
 
     def open(self, node: anvil.Anvil) -> Shop:
         """Create what the cases ask for. StackFailed."""
@@ -93,13 +99,22 @@ class Organizer:
             waiting["client_secret"],
             str(poll.headers["ETag"]),
             *self._door(),
+            *self._other_wallet(),
         )
+
+    def _other_wallet(self) -> tuple[str, str]:
+        """Return an event and its ticket type of a tenant with an extended public key."""
+        wallet = ("--xpub", anvil.SELLER_XPUB)
+        key = self._stack.create_tenant(XPUB_TENANT, "Bench, xpub", *wallet)
+        other = Organizer(self._stack, key, XPUB_TENANT)
+        event_id = other.event("Hot Night")
+        return event_id, other.ticket(event_id, "Unlimited", None)
 
     def _door(self) -> tuple[str, str]:
         """Return an event with its doors open and many admissions, and a device's token."""
         event_id = self.event("Tonight", datetime.now(UTC) + timedelta(hours=1))
         self._fill(self.ticket(event_id, "Seat", None))
-        path = f"/v1/admin/tenants/{TENANT}/events/{event_id}/door-devices"
+        path = f"{self._admin}/events/{event_id}/door-devices"
         code = self.ask("POST", path, {"name": "Phone"}, 201)["pairing_code"]
         paired = self.ask("POST", "/v1/door/pair", {"pairing_code": code}, 200)
         return event_id, str(paired["token"])
@@ -135,19 +150,19 @@ class Organizer:
             "venue": "Town Hall",
             "status": "published",
         }
-        return str(self.ask("POST", f"/v1/admin/tenants/{TENANT}/events", body, 201)["id"])
+        return str(self.ask("POST", f"{self._admin}/events", body, 201)["id"])
 
     def ticket(self, event_id: str, name: str, capacity: int | None) -> str:
         """Put a ticket type on sale, and return its id. StackFailed."""
         body = {
             "name": name,
             "price_amount": PRICE,
-            "chain_id": _CHAIN,
+            "chain_id": anvil.CHAIN_ID,
             "capacity": capacity,
             "sales_end_at": "2099-06-01T12:00:00Z",
             "status": "published",
         }
-        path = f"/v1/admin/tenants/{TENANT}/events/{event_id}/tickets"
+        path = f"{self._admin}/events/{event_id}/tickets"
         return str(self.ask("POST", path, body, 201)["id"])
 
     def _preflight(self, event_id: str, ticket_id: str) -> Any:

@@ -16,6 +16,12 @@ class ChainSchema(BaseSchema):
     confirmations = fields.Integer(
         required=True, metadata=documented(30, "After how many blocks a payment is final.")
     )
+    has_receivers = fields.Boolean(
+        required=True,
+        metadata=documented(
+            True, "Whether a wallet of an ordinary address can be paid on this chain."
+        ),
+    )
 
 
 class ChainListSchema(BaseSchema):

@@ -1,9 +1,10 @@
 """The forms of pages. They check what the API checks, but their values are text."""
 
-from schemas.base import BaseSchema, QueryInt, Text
+from schemas.base import BaseSchema, Items, QueryInt, Text
 from schemas.checks import ADDRESS, NOT_BLANK, Length, Range
 from schemas.people import PersonSchema
-from ticketing.constants import MAX_PER_ORDER
+from schemas.wallets import WalletSetSchema
+from ticketing.constants import MAX_PER_ORDER, MAX_SAFE_INTEGER, MAX_WALLET_CHAINS
 
 
 class OrderForm(PersonSchema):
@@ -40,3 +41,23 @@ class GuestsForm(BaseSchema):
     ticket_id = Text(required=True, validate=Length(1, 80))
     guests = Text(required=True, validate=[Length(1, 16_000), NOT_BLANK])
     reason = Text(validate=[Length(1, 500), NOT_BLANK])
+
+
+class PasswordForm(BaseSchema):
+    """The password of the member who is signed in, written once more."""
+
+    password = Text(required=True, validate=Length(1, 128))
+
+
+class WalletForm(WalletSetSchema):
+    """The wallet that an organizer states, with the password where a change would wait."""
+
+    chain_ids = Items(
+        QueryInt(validate=Range(1, MAX_SAFE_INTEGER)),
+        load_default=None,
+        validate=Length(0, MAX_WALLET_CHAINS, "items"),
+    )
+    password = Text(load_default=None)
+
+    class Meta:
+        exclude = ("recovery",)

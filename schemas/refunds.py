@@ -114,6 +114,34 @@ class RefundSettleSchema(BaseSchema):
     )
 
 
+class RefundsSettleSchema(BaseSchema):
+    """A transaction that paid refunds, of any orders."""
+
+    tx_hash = Text(required=True, validate=TX_HASH, metadata=documented(EXAMPLE_TX_HASH))
+    chain_id = Int(required=True, validate=Range(1, MAX_SAFE_INTEGER), metadata=documented(8453))
+
+
+class SettledOrderSchema(BaseSchema):
+    """What the transaction paid back for one order."""
+
+    intent_id = an_id("pi_")
+    amount = fields.Integer(required=True, metadata=documented(5_000_000))
+
+
+class SettledRefundsSchema(BaseSchema):
+    """What the transaction paid back."""
+
+    settled = fields.List(
+        fields.Nested(SettledOrderSchema),
+        required=True,
+        metadata={"description": "Each order for which it counts, now or by an earlier call."},
+    )
+    left = fields.Integer(
+        required=True,
+        metadata=documented(0, "Due orders that were not tried. Call again."),
+    )
+
+
 class RefundWaiveSchema(BaseSchema):
     """An amount that is written off. It must be what is due now."""
 

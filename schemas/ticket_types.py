@@ -27,6 +27,7 @@ from ticketing.constants import (
     Availability,
     Obstacle,
     Publication,
+    TicketTypeWarning,
 )
 
 PUBLIC_FIELDS: Fields = {
@@ -109,6 +110,15 @@ class TicketTypeSchema(BaseSchema):
         one_of(Obstacle),
         required=True,
         metadata={"description": "Why nobody can buy right now. Empty: on sale."},
+    )
+    warnings = fields.List(
+        one_of(TicketTypeWarning),
+        required=True,
+        metadata=documented(
+            [],
+            "`fee_exceeds_price`: on this network, to collect a payment may cost more than the"
+            " price. It is on sale all the same.",
+        ),
     )
     created_at = Instant(required=True)
     updated_at = Instant(required=True)

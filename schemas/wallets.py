@@ -1,58 +1,232 @@
 """Schemas of wallets."""
 
+from typing import Any
+
 from marshmallow import fields
 
-from schemas.base import EXAMPLE_ADDRESS, BaseSchema, Text, documented
-from schemas.checks import Length
+from schemas.base import (
+    EXAMPLE_ADDRESS,
+    BaseSchema,
+    Bool,
+    Instant,
+    Int,
+    Items,
+    Text,
+    documented,
+    one_of,
+)
+from schemas.checks import Length, Range
+from ticketing.constants import (
+    MAX_PRICE,
+    MAX_SAFE_INTEGER,
+    MAX_WALLET_CHAINS,
+    WalletKind,
+    WalletWarning,
+)
+from ticketing.errors import FieldMessage
 
 _EXAMPLE_XPUB = (
     "xpub6Ce9NcJvTk36xtLSrJLZqE7wtgA5deCeYs7rSQtreh4cj6ByPtrg9sD7V2FNFLPnf8heNP3FGkeV9qwfzvZ"
     "NSd54JoNXVsXFYSYwHsnJxqP"
 )
+_MOST_PASTED = 400
+"""A seed phrase of 24 words has at most 215 characters. It must be recognized, not be too long."""
+
+_FILE = {
+    "kind": "ticketing-recovery",
+    "tenant": "acme",
+    "created_at": "2026-11-21T09:00:00Z",
+    "wallets": [
+        {
+            "contract_version": 1,
+            "owner": EXAMPLE_ADDRESS,
+            "secret": "0x" + "5e" * 32,
+            "chain_ids": [8453],
+            "next_index": 17,
+            "created_at": "2026-11-20T09:00:00Z",
+        }
+    ],
+}
+
+
+class _File(fields.Dict):
+    """A recovery file in a request: a JSON object. The service checks what is in it."""
+
+    default_error_messages = {"invalid": FieldMessage("object", "Must be a JSON object.")}
 
 
 class WalletSetSchema(BaseSchema):
-    """The request to set the account that receives payments."""
+    """The wallet to set: either `address` with `chain_ids`, or `xpub`."""
 
+    address = Text(
+        load_default=None,
+        allow_none=False,
+        validate=Length(1, _MOST_PASTED),
+        metadata=documented(
+            EXAMPLE_ADDRESS,
+            "An ordinary address. In mixed case its EIP-55 checksum must be right. Tokens, payment"
+            " addresses of orders, contracts of this service and addresses that nobody controls are"
+            " refused.",
+        ),
+    )
+    chain_ids = Items(
+        Int(validate=Range(1, MAX_SAFE_INTEGER)),
+        load_default=None,
+        allow_none=False,
+        validate=Length(1, MAX_WALLET_CHAINS, "items"),
+        metadata=documented(
+            [8453],
+            "The networks on which you control the address. A contract, such as a Safe, must exist"
+            " on each.",
+        ),
+    )
+    exchange = Bool(
+        load_default=False, metadata=documented(False, "The address belongs to an exchange.")
+    )
+    minimum_deposit = Int(
+        load_default=None,
+        allow_none=True,
+        validate=Range(0, MAX_PRICE, "amount"),
+        metadata=documented(None, "The exchange's minimum deposit, in micro-units."),
+    )
+    recovery = _File(
+        load_default=None,
+        allow_none=False,
+        metadata=documented(
+            _FILE,
+            "The recovery file of this address from another installation: it is continued here, at"
+            " `next_index` + 1,000,000.",
+        ),
+    )
     xpub = Text(
-        required=True,
-        validate=Length(1, 200),
+        load_default=None,
+        allow_none=False,
+        validate=Length(1, _MOST_PASTED),
         metadata={
             "example": _EXAMPLE_XPUB,
             "description": (
                 "Extended public key (BIP-32) of an account with no other use, for example"
-                " m/44'/60'/7'."
+                " m/44'/60'/7'. It begins with xpub and has 111 characters."
             ),
-            "pattern": "^xpub[1-9A-HJ-NP-Za-km-z]{107}$",
         },
     )
 
+    def example(self) -> dict[str, Any]:
+        """Return a request for one kind of wallet: nobody sends both."""
+        return {"address": EXAMPLE_ADDRESS, "chain_ids": [8453]}
 
-class WalletSchema(BaseSchema):
-    """The account that receives payments."""
 
-    xpub = fields.String(required=True, metadata=documented(_EXAMPLE_XPUB))
+class WantedWalletSchema(BaseSchema):
+    """What a wallet consists of. Fields of the other kind are null."""
+
+    kind = one_of(WalletKind, required=True)
+    address = fields.String(required=True, allow_none=True, metadata=documented(EXAMPLE_ADDRESS))
+    chain_ids = fields.List(
+        fields.Integer(),
+        required=True,
+        allow_none=True,
+        metadata=documented([8453], "The networks on which the organizer controls the address."),
+    )
+    exchange = fields.Boolean(
+        required=True,
+        allow_none=True,
+        metadata=documented(False, "Whether the address belongs to an exchange."),
+    )
+    minimum_deposit = fields.Integer(
+        required=True,
+        allow_none=True,
+        metadata=documented(None, "Of an exchange, in micro-units."),
+    )
+    xpub = fields.String(
+        required=True,
+        allow_none=True,
+        metadata=documented(None, "Of the kind `xpub`, as it was sent."),
+    )
     first_address = fields.String(
         required=True,
+        allow_none=True,
         metadata=documented(
-            EXAMPLE_ADDRESS,
-            "The address at 0/0 of the account. Compare it with your wallet. No order gets it.",
+            None,
+            "Of the kind `xpub`: the address at 0/0 of the account. Compare it with your wallet. No"
+            " order gets it.",
         ),
     )
+
+
+class PendingWalletSchema(BaseSchema):
+    """A change of the wallet that waits. Until then, orders get addresses of the old wallet."""
+
+    wallet = fields.Nested(WantedWalletSchema, required=True)
+    effective_at = Instant(required=True)
+    by = fields.String(
+        required=True,
+        metadata=documented(
+            "mem_01hq3v5m8r2t6w9y1a4c7e0g3j", "The id of the key or member that asked."
+        ),
+    )
+
+
+class WalletSchema(WantedWalletSchema):
+    """Where a tenant's payments go. Fields of the other kind are null."""
+
     next_index = fields.Integer(
         required=True,
         metadata=documented(17, "Index of the next address to issue. The first is 1."),
     )
-
-
-class WalletSetAnswerSchema(WalletSchema):
-    """The account that receives payments from now on."""
-
+    contract_version = fields.Integer(
+        required=True,
+        allow_none=True,
+        metadata=documented(1, "The version of the contracts that pay the address."),
+    )
     unchecked_chains = fields.List(
         fields.Integer(),
         required=True,
+        allow_none=True,
         metadata=documented(
             [],
-            "Enabled chains that could not be read. The account may be in use there.",
+            "Networks that could not be asked about the address. Nothing is sold on them before the"
+            " worker has asked. Of an xpub, only in the answer to setting it: the account may be in"
+            " use there.",
         ),
     )
+    credited_at = Instant(
+        required=True,
+        allow_none=True,
+        metadata=documented(None, "When an exchange's first deposit was said to be credited."),
+    )
+    warnings = fields.List(
+        one_of(WalletWarning),
+        required=True,
+        metadata=documented(["recovery_file_not_saved"], "What should still be done."),
+    )
+    pending = fields.Nested(
+        PendingWalletSchema,
+        required=True,
+        allow_none=True,
+        metadata={"description": "A change that waits, or null."},
+    )
+
+
+class RecoveryWalletSchema(BaseSchema):
+    """One address that a tenant had as its wallet."""
+
+    contract_version = fields.Integer(required=True, metadata=documented(1))
+    owner = fields.String(required=True, metadata=documented(EXAMPLE_ADDRESS))
+    secret = fields.String(
+        required=True,
+        metadata=documented(
+            "0x" + "5e" * 32, "It finds all addresses of orders. It cannot spend anything."
+        ),
+    )
+    chain_ids = fields.List(fields.Integer(), required=True, metadata=documented([8453]))
+    next_index = fields.Integer(required=True, metadata=documented(17))
+    created_at = fields.String(required=True, metadata=documented("2026-11-20T09:00:00Z"))
+
+
+class RecoveryFileSchema(BaseSchema):
+    """The recovery file. With it, `tools.collect` finds all payments without this service."""
+
+    kind = fields.String(required=True, metadata=documented("ticketing-recovery"))
+    tenant = fields.String(required=True, metadata=documented("acme"))
+    created_at = fields.String(required=True, metadata=documented("2026-11-21T09:00:00Z"))
+    wallets = fields.List(fields.Nested(RecoveryWalletSchema), required=True)

@@ -68,7 +68,7 @@ SERVICES = (
     ("checkout",),
     ("admission_views",),
     ("door", "exports", "mail"),
-    ("catalog",),
+    ("catalog", "money"),
     ("payments",),
     ("access", "erasure"),
     ("health", "metrics", "orders", "wallets"),

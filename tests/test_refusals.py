@@ -10,6 +10,7 @@ from ticketing.errors import (
     IntentReversed,
     InThePast,
     NotRedeemed,
+    OwnerNotConfirmed,
     StillRunning,
     TooManyScans,
 )
@@ -23,6 +24,7 @@ PROVED_ELSEWHERE = {
     EventOver: "its clock is moved: tests/api/test_obstacles.py",
     InThePast: "its clock is moved: tests/api/test_erasure.py",
     NotRedeemed: "needs a scan: tests/door/test_stolen_device.py",
+    OwnerNotConfirmed: "needs a wallet of an address: tests/payments/test_collecting.py",
     TooManyScans: "needs many scans: tests/door/test_stolen_device.py",
     X402CallsUsed: "x402 only: tests/x402/test_checks.py",
 }

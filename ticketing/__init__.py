@@ -1,4 +1,4 @@
-"""Sell event tickets for stablecoins, straight to the organizer's own wallet.
+"""Sell event tickets for stablecoins that only the organizer can receive.
 
 docs/architecture.md says what each package is for, and which may import which. `app.py` builds the
 application, `gunicorn.conf.py` chooses the worker class. The files here are below all packages.

@@ -157,6 +157,27 @@ class ScanOutcome(StrEnum):
     CONFLICT = "conflict"
 
 
+class WalletKind(StrEnum):
+    """What a wallet consists of."""
+
+    ADDRESS = "address"
+    XPUB = "xpub"
+
+
+class WalletWarning(StrEnum):
+    """What an organizer should still do for a wallet. Tickets are sold all the same."""
+
+    WALLET_UNTESTED = "wallet_untested"
+    RECOVERY_FILE_NOT_SAVED = "recovery_file_not_saved"
+    RECOVERY_FILE_OUTDATED = "recovery_file_outdated"
+
+
+class TicketTypeWarning(StrEnum):
+    """What an organizer may want to change. The ticket type is on sale all the same."""
+
+    FEE_EXCEEDS_PRICE = "fee_exceeds_price"
+
+
 class Obstacle(StrEnum):
     """Why nobody can buy right now, as the organizer sees it."""
 
@@ -165,6 +186,8 @@ class Obstacle(StrEnum):
     NO_PUBLISHED_TICKET_TYPE = "no_published_ticket_type"
     WALLET_MISSING = "wallet_missing"
     CHAIN_NOT_ENABLED = "chain_not_enabled"
+    WALLET_NOT_ON_CHAIN = "wallet_not_on_chain"
+    RECEIVERS_UNAVAILABLE = "receivers_unavailable"
     SALES_NOT_STARTED = "sales_not_started"
     SALES_ENDED = "sales_ended"
     EVENT_OVER = "event_over"
@@ -323,6 +346,20 @@ INVITATION_LIVES = timedelta(hours=48)
 SESSION_IDLE, SESSION_LIVES = timedelta(hours=12), timedelta(days=7)
 """After how long without a request a session ends, and after how long in any case."""
 
+MAX_WALLET_CHAINS = 64
+"""Networks on which an organizer may say to control one address."""
+
+COLLECTING_GAP = 1_000_000
+"""How many unused indexes in a row end the search of a recovery file for receivers.
+
+Example: a file was saved at index 17, and the installation then issued 40,000 more addresses. The
+search goes on until index 1,000,017, and later if it finds something there. A new installation that
+continues the file starts there, so it never issues an address that the file may find.
+"""
+
+RECOVERY_FILE_TOO_OLD = 200_000
+"""How many addresses a wallet may issue before its recovery file should be saved again."""
+
 WATCH_AFTER_END = timedelta(days=1)
 """For how long the worker still reads the logs of an ended intent's address."""
 
@@ -331,3 +368,16 @@ LOOK_SECONDS = 2.0
 
 LOOKS_AT_ONCE = 2
 """How many requests of one process may wait for a node at the same time: half of its threads."""
+
+
+class CollectionPurpose(StrEnum):
+    """What a transaction of a collection does."""
+
+    DEPLOY = "deploy"
+    COLLECT = "collect"
+
+
+class BlockedReason(StrEnum):
+    """Why an order cannot be collected. FAILS: the token refuses the transfer, as if frozen."""
+
+    FAILS = "transfer_fails"

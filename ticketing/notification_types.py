@@ -29,6 +29,9 @@ class NotificationType(StrEnum):
     ADMISSION_REDEEMED = "admission.redeemed"
     ADMISSION_REDEEM_UNDONE = "admission.redeem_undone"
     MEMBER_INVITED = "member.invited"
+    WALLET_CHANGE_REQUESTED = "wallet.change_requested"
+    WALLET_CHANGED = "wallet.changed"
+    WALLET_CHANGE_CANCELED = "wallet.change_canceled"
     WEBHOOK_FAILING = "webhook.failing"
     WEBHOOK_TEST = "webhook.test"
 
@@ -45,6 +48,9 @@ class MailKind(StrEnum):
     EVENT_CANCELED = "event_canceled"
     EVENT_MOVED = "event_moved"
     MEMBER_INVITED = "member_invited"
+    WALLET_CHANGE_REQUESTED = "wallet_change_requested"
+    WALLET_CHANGED = "wallet_changed"
+    WALLET_CHANGE_CANCELED = "wallet_change_canceled"
     WEBHOOK_FAILING = "webhook_failing"
 
 

@@ -18,7 +18,11 @@ screenshots.py, screenshots_shop.py, screenshots_door.py: `make screenshots` of 
     the scanner
 screenshots_console.py, screenshots_desk.py: of the console
 sweep.py, sweep_export.py, sweep_refunds.py, sweep_keys.py: for organizers, offline: sign transfers
-    from all payment addresses, or of refunds
+    from all payment addresses of an xpub, or of refunds
+collect.py, collect_files.py, collect_sending.py: for organizers and operators: send what receivers
+    of orders hold to their owner
+collect_local.py: `make collect`: the same for the demo tenant of `make run`
+sweep_packages.py: what these and xpub.py use of eth-account, or a sentence if it is missing
 xpub.py, base58.py: for organizers, offline: the xpub of a new account
 limits.py, licenses.py: write the table of limits into README.md; write LICENSES.md
 """

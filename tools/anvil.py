@@ -16,6 +16,7 @@ import urllib3
 from tools import START_SECONDS, Running, ToolMissing, error_line, installer, reaper
 from tools.stack import ROOT
 
+CHAIN_ID = 31337
 TOKEN_ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 BUYER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 BUYER_TOKENS = 10**12
@@ -25,14 +26,21 @@ DEMO_XPUB = (
 )
 """m/44'/60'/0' of anvil's public mnemonic, "test test ... junk"."""
 
+SELLER = "0x976EA74026E726554dB657fA54763abd0C3a0aa9"
+"""The node's account 6: where the money of demos goes. Nothing else uses it."""
+
+SELLER_WALLET = ("--address", SELLER, "--chains", str(CHAIN_ID))
+"""The options of `tenants create` for a wallet of this address."""
+
 SELLER_XPUB = (
     "xpub6Ce9NcJvTk372KjsGfWqbcex5DumjpNquQLApoeQUavSCjEc823BV1tb4rXUuPuht8h2hSxkg2EXUaKUJmniJvR"
     "ZAELxypsCzBFdtosmV76"
 )
-"""m/44'/60'/1' of it. `make run` and `make demo` use it for payments only."""
+"""m/44'/60'/1' of it, for wallets of an xpub. Nothing but orders uses it."""
 
 _MINT = "0x40c10f19"  # mint(address,uint256)
 _TRANSFER = "0xa9059cbb"  # transfer(address,uint256)
+_BALANCE_OF = "0x70a08231"  # balanceOf(address)
 _LISTENING = re.compile(r"Listening on 127\.0\.0\.1:(\d+)")
 
 Rpc = Callable[..., Any]
@@ -60,7 +68,7 @@ class Anvil(Running):
         self,
         *,
         port: int = 0,
-        chain_id: int = 31337,
+        chain_id: int = CHAIN_ID,
         block_time: int | None = None,
         state: Path | None = None,
     ) -> None:
@@ -171,6 +179,12 @@ def mint(rpc: Rpc, token: str, to: str, atomic_amount: int) -> None:
 def transfer(rpc: Rpc, token: str, to: str, atomic_amount: int, sender: int = 1) -> dict[str, Any]:
     """Send tokens from one of the node's accounts (default: the buyer)."""
     return send(rpc, sender, {"to": token, "data": transfer_data(to, atomic_amount)})
+
+
+def balance(rpc: Rpc, token: str, holder: str) -> int:
+    """Return how many tokens an address holds, in atomic units."""
+    call = {"to": token, "data": _BALANCE_OF + _word(holder)}
+    return int(rpc("eth_call", call, "latest"), 16)
 
 
 def transfer_data(to: str, atomic_amount: int) -> str:

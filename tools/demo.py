@@ -1,4 +1,6 @@
-"""`make demo`: sell one ticket on a real chain, step by step, from an empty database.
+"""`make demo`: sell one ticket on a real chain and move the money to its owner, step by step.
+
+It starts with an empty database.
 
 Each step is a request that is printed, and a response that is checked. Exits with 1 if the result
 of a step is not as specified.
@@ -16,6 +18,9 @@ from pathlib import Path
 from queue import Empty
 from typing import Any
 
+from ticketing.chain import receivers
+from ticketing.db.connection import database, open_database
+from ticketing.models.wallets import Wallet
 from tools import ToolMissing, anvil
 from tools.json_client import Answer, Client
 from tools.mail_catcher import MailCatcher
@@ -27,6 +32,8 @@ PRICE = 5_000_000
 JOIN_URL = "https://meet.example.org/launch"
 BUYER = "ada@example.org"
 CONFIRMATIONS = 2
+COLLECTOR = 2
+"""The account of the node that pays for collecting. It is not the organizer's."""
 CONFIRM_SECONDS = 30
 DELIVER_SECONDS = 30
 
@@ -107,7 +114,7 @@ def _short(body: Any) -> str:
 
 
 def main() -> None:
-    """Sell one ticket."""
+    """Sell one ticket, and move its money."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--database-url", help="instead of a new SQLite file; must be empty")
     arguments = parser.parse_args()
@@ -139,13 +146,15 @@ def _sell(running: ExitStack, database_url: str | None) -> None:
     stack = new_stack(running, variables)
     stack.start_web()
     stack.start_worker()
-    key = stack.create_tenant(TENANT, "Demo", anvil.SELLER_XPUB)
+    stack.wait_for_receivers(anvil.CHAIN_ID)
+    key = stack.create_tenant(TENANT, "Demo", *anvil.SELLER_WALLET)
     demo = Demo(stack)
     token = open_shop(demo, key, receiver)
     event_id, ticket_id = publish(demo, token)
     intent_id = buy(demo, node, event_id, ticket_id)
     look_behind(demo, token, event_id, ticket_id)
     _what_was_sent(receiver, mails, intent_id)
+    collect(node, stack.environ["DATABASE_URL"])
 
 
 def _ignore(_: str) -> None:
@@ -378,6 +387,29 @@ def look_behind(demo: Demo, token: str, event_id: str, ticket_id: str) -> None:
     )
     require([each["status"] for each in admissions["data"]] == ["valid"], "not one valid admission")
     require("code" not in admissions["data"][0], "the organizer's list shows a code")
+
+
+def collect(node: anvil.Anvil, database_url: str) -> None:
+    """Move what the orders' addresses hold to the organizer's address, and show it.
+
+    The salts of the orders follow from the wallet's secret. Anybody who knows them may do it: the
+    addresses can pay nobody else. It is the chain's first collection, so the factory is deployed.
+    """
+    open_database(database_url)
+    wallet = Wallet.get(Wallet.owner == anvil.SELLER)
+    database.close()
+    secret = bytes.fromhex(wallet.secret or "")
+    salts = [receivers.order_salt(secret, index) for index in range(1, wallet.next_index)]
+    data = receivers.collect_data(anvil.SELLER, anvil.TOKEN_ADDRESS, salts)
+    anvil.send(node.rpc, COLLECTOR, {"to": receivers.PROXY, "data": receivers.deploy_data()})
+    receipt = anvil.send(node.rpc, COLLECTOR, {"to": receivers.FACTORY, "data": data})
+    held = anvil.balance(node.rpc, anvil.TOKEN_ADDRESS, anvil.SELLER)
+    print(
+        f"\nsomebody else moves the money to the organizer's address\n  > collect of"
+        f" {receivers.FACTORY} for {anvil.SELLER}\n  < mined {receipt['transactionHash']}"
+        f"\n  < the organizer's address holds {held} of the token"
+    )
+    require(held == PRICE, "the organizer's address does not hold the price")
 
 
 if __name__ == "__main__":

@@ -80,7 +80,9 @@ def _open_shop(running: ExitStack) -> tuple[str, str]:
     stack.flask("worker", "--once")
     stack.start_web()
     stack.start_worker()
-    key = stack.create_tenant("demo", "Demo", anvil.SELLER_XPUB)
+    stack.wait_for_receivers(CHAIN)
+    wallet = ("--address", anvil.SELLER, "--chains", str(CHAIN))
+    key = stack.create_tenant("demo", "Demo", *wallet)
     _publish(Client(stack.url), {"X-API-Key": key})
     return stack.url, "demo"
 

@@ -44,6 +44,7 @@ ticketing is running. Press Ctrl-C to stop. The data is in var/, the log in var/
   chain      {rpc_url}   (31337, local; the demo wallet has test USDC)
   tenant     demo
   admin key  {key}
+  wallet     {wallet}   (the organizer's; an account of the local chain)
 
 Mails and webhooks are printed below: nothing leaves this machine.
 Or buy it with curl, in another terminal, from this folder:
@@ -62,6 +63,17 @@ Or buy it with curl, in another terminal, from this folder:
 See the order as its organizer:
 
   curl -s {url}/v1/admin/tenants/demo/intents/$id -H 'X-API-Key: {key}'
+
+Move the money of paid orders to the organizer's wallet:
+
+  make collect
+
+To see the local chain in a browser wallet, add this network to it:
+
+  RPC URL   {rpc_url}
+  chain ID  31337
+  currency  ETH
+  token     {token}   (test USDC, 6 decimals)
 """
 
 
@@ -99,9 +111,12 @@ def _run() -> None:
         demo = _demo(stack)
         _receive(receiver, stack, demo)
         stack.start_worker()
+        # An order of a wallet that is an address needs it.
+        stack.wait_for_receivers(anvil.CHAIN_ID)
         page = f"{stack.url}/{TENANT}/{demo['slug']}"
         console = f"{stack.url}/console" if _is_managed(stack) else _invitation(stack)
         told = {"url": stack.url, "rpc_url": node.url, "page": page, "console": console, **demo}
+        told |= {"wallet": anvil.SELLER, "token": anvil.TOKEN_ADDRESS}
         print(HELP.format(**told), flush=True)
         while not stop.wait(SAVE_SECONDS):
             stack.check()
@@ -241,7 +256,7 @@ def _members(stack: Stack) -> list[str]:
 
 def _admin_key(stack: Stack) -> str:
     try:
-        return stack.create_tenant(TENANT, "Demo", anvil.SELLER_XPUB)
+        return stack.create_tenant(TENANT, "Demo", *anvil.SELLER_WALLET)
     except StackFailed:
         made = stack.flask("keys", "create", TENANT, "--name", "demo", "--role", "admin", "--json")
         return str(json.loads(made)["key"])

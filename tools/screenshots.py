@@ -209,6 +209,7 @@ def open_shop(running: ExitStack) -> Shop:
     stack = new_stack(running, variables)
     stack.start_web()
     stack.start_worker()
+    stack.wait_for_receivers(anvil.CHAIN_ID)
     return Shop(stack, node)
 
 

@@ -87,7 +87,7 @@ class Shop:
 
     def __init__(self, stack: Stack, node: anvil.Anvil) -> None:
         self.stack, self.node, self.client = stack, node, Client(stack.url)
-        key = stack.create_tenant(TENANT, "Northern Lights", anvil.SELLER_XPUB)
+        key = stack.create_tenant(TENANT, "Northern Lights", *anvil.SELLER_WALLET)
         self._headers = {"X-API-Key": key}
         self.admin = f"/v1/admin/tenants/{TENANT}"
         self.checkout = f"/v1/checkout/tenants/{TENANT}"

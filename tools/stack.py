@@ -64,9 +64,12 @@ class Stack(Running):
             raise StackFailed(done.stderr.strip() or f"'flask {arguments[0]}' failed")
         return done.stdout
 
-    def create_tenant(self, slug: str, name: str, xpub: str) -> str:
-        """Create a tenant. Return its first key. StackFailed."""
-        new = ("tenants", "create", slug, "--name", name, "--xpub", xpub, "--json")
+    def create_tenant(self, slug: str, name: str, *wallet: str) -> str:
+        """Create a tenant. Return its first key. StackFailed.
+
+        `wallet`: the options of the command that name it, such as `--xpub` and its value.
+        """
+        new = ("tenants", "create", slug, "--name", name, *wallet, "--json")
         return str(json.loads(self.flask(*new))["key"])
 
     def start_web(self, app: str = SERVICE, *, ready: str = "/readyz") -> None:
@@ -88,6 +91,21 @@ class Stack(Running):
     def start_worker(self, name: str = "worker") -> None:
         """Start a worker as in the Procfile. Each worker needs its own name."""
         self._start(name, [sys.executable, "-m", "flask", "--app", "app", "worker"])
+
+    def wait_for_receivers(self, chain_id: int) -> None:
+        """Wait until the worker has proved receivers on a chain. StackFailed.
+
+        Before that, orders of a tenant whose wallet is an address are refused there.
+        """
+        http = urllib3.PoolManager(retries=False, timeout=START_SECONDS)
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            self.check()
+            chains = http.request("GET", f"{self.url}/v1/chains").json()["data"]
+            if any(each["chain_id"] == chain_id and each["has_receivers"] for each in chains):
+                return
+            time.sleep(0.05)
+        raise StackFailed(f"the worker has not proved receivers on chain {chain_id}")
 
     def pid(self, name: str = "web") -> int:
         """Return the pid of gunicorn's first process, or of a worker."""

@@ -7,7 +7,8 @@ r"""Sign, offline, transfers from all exported addresses to one address of yours
 It reads the file of `flask --app app wallet export` and asks for the wallet's seed phrase. Then it
 signs an EIP-3009 TransferWithAuthorization of the full balance for each address with a balance and
 with `yes` in the column `sweep`. It skips addresses of live orders, of orders that ended less than
-24 hours before the export, and addresses whose balance differs from the recorded payments. `--to`
+24 hours before the export, and addresses whose balance differs from the recorded payments. Nobody
+has a key of a receiver: it is skipped too, and `tools.collect` collects it. `--to`
 must not be the address of an order: money that arrives there belongs to the buyer. The next 100
 addresses of the account are rejected too, because orders since the export may have them.
 
@@ -15,7 +16,8 @@ addresses of the account are rejected too, because orders since the export may h
         --token-name "USD Coin" --token-version 2 --output authorizations.json
 
 With `--refunds` it reads the file of `flask --app app refunds export`, and signs the refunds that
-are due, from the payment addresses to the addresses that the buyers stated. Of two exports with the
+are due, from the payment addresses to the addresses that the buyers stated. It skips those of
+receivers: the organizer pays them from a wallet of his own. Of two exports with the
 same refund, the token accepts only one: the nonce is the same until the refund is settled.
 
 It makes no network connection. Of this repository it needs only tools/sweep*.py, and no server.
@@ -33,10 +35,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eth_account import Account
-from eth_account.signers.local import LocalAccount
-from eth_utils.crypto import keccak
-
 from tools.sweep_export import (
     choose,
     parse_address,
@@ -45,6 +43,7 @@ from tools.sweep_export import (
     read_export,
 )
 from tools.sweep_keys import FIRST_HARDENED_INDEX, Refused, ask_phrase, derive_key
+from tools.sweep_packages import Account, LocalAccount, keccak
 from tools.sweep_refunds import LONGEST_VALID_SECONDS, choose_refunds, read_refunds
 
 DAY = 86400

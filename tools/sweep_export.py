@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from eth_utils.address import to_checksum_address
-
 from tools.sweep_keys import FIRST_HARDENED_INDEX, Refused
+from tools.sweep_packages import to_checksum_address
 
 COLUMNS = (
     "address",
@@ -25,7 +24,10 @@ COLUMNS = (
     "booked",
     "sweep",
 )
-LEFT_OUT = {"live", "ended_recently", "not_as_booked", "not_seen"}
+RECEIVER = "receiver"
+"""The reason of rows whose address has no key. They have no path."""
+
+LEFT_OUT = {"live", "ended_recently", "not_as_booked", "not_seen", RECEIVER}
 SWEPT = "yes"
 NOBODY = "0x" + "0" * 40
 
@@ -38,7 +40,10 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Holding:
-    """An address with its token balance and its path below the account."""
+    """An address with its token balance and its path below the account.
+
+    The index of a receiver is 0, which no order has.
+    """
 
     address: str
     index: int
@@ -73,10 +78,11 @@ def read_rows(path: Path, columns: Sequence[str], parse: Callable[[list[str]], R
     return parsed
 
 
-def print_skipped(reasons: Iterable[str]) -> None:
-    """Print how many rows are skipped, by their reason."""
+def print_skipped(reasons: Iterable[str], *, use: str) -> None:
+    """Print how many rows are skipped, by their reason. `use`: what to use for receivers."""
     for reason, count in sorted(Counter(reasons).items()):
-        print(f"skipped ({reason.replace('_', ' ')}): {count}", file=sys.stderr)
+        advice = f", use {use}" if reason == RECEIVER else ""
+        print(f"skipped ({reason.replace('_', ' ')}{advice}): {count}", file=sys.stderr)
 
 
 def choose(holdings: list[Holding], chain_id: int, to: str) -> list[Holding]:
@@ -89,8 +95,9 @@ def choose(holdings: list[Holding], chain_id: int, to: str) -> list[Holding]:
     if not funded:
         raise Refused(f"no address of the export has a balance on chain {chain_id}")
     if any(holding.token == to for holding in funded):
-        raise Refused("--to is the token's own contract: the money would be lost")
-    print_skipped(holding.sweep for holding in funded if holding.sweep != SWEPT)
+        raise Refused("--to is the token's own contract, which cannot send the money on")
+    left_out = (holding.sweep for holding in funded if holding.sweep != SWEPT)
+    print_skipped(left_out, use="tools.collect")
     chosen = [holding for holding in funded if holding.sweep == SWEPT]
     if not chosen:
         raise Refused(f"all addresses with a balance on chain {chain_id} are skipped")
@@ -104,8 +111,15 @@ def _parse(row: list[str]) -> Holding:
     if sweep not in {SWEPT, *LEFT_OUT}:
         raise ValueError("not a value of the column `sweep`")
     addresses = parse_address(address), parse_address(token)
-    index = parse_path(path)
+    index = parse_path_of(path, sweep)
     return Holding(addresses[0], index, addresses[1], value, parse_number(chain_id), sweep)
+
+
+def parse_path_of(text: str, reason: str) -> int:
+    """Parse a row's path, such as 0/7, and return the index. A receiver has none. ValueError."""
+    if reason == RECEIVER and text == "":
+        return 0
+    return parse_path(text)
 
 
 def parse_path(text: str) -> int:

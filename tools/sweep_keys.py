@@ -3,8 +3,7 @@
 import warnings
 from getpass import GetPassWarning, getpass
 
-from eth_account import Account
-from eth_account.signers.local import LocalAccount
+from tools.sweep_packages import Account, LocalAccount
 
 FIRST_HARDENED_INDEX = 2**31
 

@@ -3,17 +3,17 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from eth_utils.crypto import keccak
-
 from tools.sweep_export import (
+    RECEIVER,
     parse_address,
     parse_number,
-    parse_path,
+    parse_path_of,
     parse_small_number,
     print_skipped,
     read_rows,
 )
 from tools.sweep_keys import Refused
+from tools.sweep_packages import keccak
 
 COLUMNS = (
     "intent_id",
@@ -28,7 +28,7 @@ COLUMNS = (
     "send",
 )
 SENT = "yes"
-LEFT_OUT = {"no_refund_address", "balance_too_low", "not_seen"}
+LEFT_OUT = {"no_refund_address", "balance_too_low", "not_seen", RECEIVER}
 LONGEST_VALID_SECONDS = 72 * 3600
 
 
@@ -70,7 +70,7 @@ def choose_refunds(owed: list[OwedRefund], chain_id: int) -> list[OwedRefund]:
     for each in here:
         if each.to is not None and each.to in {*addresses, each.token}:
             raise Refused(f"the refund address of {each.intent_id} is an order's or the token's")
-    print_skipped(each.send for each in here if each.send != SENT)
+    print_skipped((each.send for each in here if each.send != SENT), use="your own wallet")
     chosen = [each for each in here if each.send == SENT]
     if not chosen:
         raise Refused(f"all refunds on chain {chain_id} are skipped")
@@ -87,7 +87,7 @@ def _parse(row: list[str]) -> OwedRefund:
     return OwedRefund(
         intent_id,
         parse_address(address),
-        parse_path(path),
+        parse_path_of(path, send),
         parse_number(chain_id),
         parse_address(token),
         parse_address(to) if to or send == SENT else None,

@@ -5,8 +5,8 @@ r"""Derive, offline, the extended public key (xpub) of a new account from a seed
 
 Use it for wallets that do not show an xpub, such as MetaMask. It asks for the seed phrase, and
 prints the xpub of m/44'/60'/7' and its first address. It makes no network connection. Run it on a
-machine where you may type your seed phrase. Of this repository it needs only tools/sweep_keys.py
-and tools/base58.py.
+machine where you may type your seed phrase. Of this repository it needs only tools/base58.py,
+tools/sweep_keys.py and tools/sweep_packages.py.
 
 The account must have no other use. MetaMask, Trezor and most others use only account 0
 (m/44'/60'/0'/0/i). Ledger Live numbers its accounts from 0 (m/44'/60'/i'/0/0). Choose a number that
@@ -24,12 +24,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from Crypto.Hash import RIPEMD160
-from eth_account.hdaccount import seed_from_mnemonic
-from eth_keys.datatypes import PrivateKey
-
 from tools.base58 import base58check
 from tools.sweep_keys import FIRST_HARDENED_INDEX, Refused, ask_phrase
+from tools.sweep_packages import RIPEMD160, PrivateKey, seed_from_mnemonic
 
 PURPOSE, ETHER = 44, 60
 DEFAULT_ACCOUNT = 7

@@ -8,7 +8,17 @@ from peewee import DatabaseError
 
 from tests.support.admissions import FREE, admissions_of, given, void
 from tests.support.doors import Door
-from tests.support.factories import cli, event_body, in_days, new_xpub, ticket_body, worker_once
+from tests.support.factories import (
+    CHAIN,
+    cli,
+    event_body,
+    in_days,
+    new_xpub,
+    ticket_body,
+    worker_once,
+)
+from tests.support.payouts import of_an_address
+from tests.support.refunds import give_back, state
 from tests.support.routes import endpoints
 from ticketing.db.connection import database, write_transaction
 from ticketing.models.audit_log import AuditLogEntry
@@ -57,6 +67,9 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     key = me.post(f"{path}/apikeys", {"name": "k", "role": "read"}).json["id"]
     me.post(f"{path}/apikeys/{key}/rotate", {})
     me.post(f"{path}/apikeys/{key}/revoke")
+    exchange = {"address": anvil.BUYER, "chain_ids": [31337], "exchange": True}
+    me.put(f"{path}/wallet", exchange)
+    me.post(f"{path}/wallet/credited")
     me.put(f"{path}/wallet", {"xpub": new_xpub()})
     asked = {"email": "grace@example.org", "role": "read"}
     member = f"{path}/members/{me.post(f'{path}/members', asked).json['id']}"
@@ -71,10 +84,11 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     me.post(f"{path}/admissions/{guest.id}/reissue")
     assert void(acme, guest).status_code == 200
     me.post(f"{tickets}/{ticket['id']}/admissions", {"holders": [{"name": "Ada"}]})
-    buyer, dusted = acme.buyer(ticket), acme.buyer(ticket)
+    buyer, dusted, other = (acme.buyer(ticket) for _ in range(3))
     worker_once(app)
     buyer.pay(node, buyer.intent["amount"] + 9)
     dusted.pay(node, dusted.intent["amount"] + 1)
+    other.pay(node, other.intent["amount"] + 3)
     worker_once(app)
     anvil.mint(node.rpc, anvil.TOKEN_ADDRESS, node.rpc("eth_accounts")[5], 7)
     back = anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, anvil.BUYER, 7, sender=5)
@@ -94,7 +108,14 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     settled = {"tx_hash": back["transactionHash"]}
     me.post(f"{path}/refunds/{buyer.intent['id']}/settle", settled)
     me.post(f"{path}/refunds/{buyer.intent['id']}/waive", {"amount": 2, "reason": "fees"})
+    given_back = {"tx_hash": give_back(node, 3), "chain_id": CHAIN}
+    assert me.post(f"{path}/refunds/settle", given_back).json["left"] == 0
+    of_an_address(dusted)
+    assert state(dusted, anvil.BUYER).status_code == 200
+    assert me.post(f"{path}/payouts", {"chain_id": CHAIN, "payer": anvil.BUYER}).json["sum"] == 1
     me.post(f"{path}/refunds/waive", {"max_amount": 1, "reason": "fees"})
+    me.put(f"{path}/wallet", exchange)  # it waits, because orders were paid
+    me.post(f"{path}/wallet/pending/cancel")
 
     operations = {
         f"{each.surface}_{each.view}" for each in endpoints(app, "/v1/admin/") if not each.reads

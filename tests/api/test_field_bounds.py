@@ -7,11 +7,13 @@ import pytest
 
 from tests.conftest import SECRET_KEY
 from tests.support.field_cases import (
+    ADDRESS,
     CASES,
     DOOR_QUERIES,
     NOWHERE,
     PUBLIC_QUERIES,
     QUERIES,
+    REQUIRED_IN_QUERIES,
     SCAN,
     TX_HASH,
 )
@@ -117,6 +119,14 @@ def door(organizer, schema):
         "RefundSettle": lambda: Door(
             "POST", f"{organizer.path}/refunds/{NOWHERE}/settle", TX_HASH, 404
         ),
+        # No order is due on this chain.
+        "RefundsSettle": lambda: Door(
+            "POST", f"{organizer.path}/refunds/settle", {**TX_HASH, "chain_id": 1}
+        ),
+        # A chain that is not enabled is refused after the fields were accepted.
+        "PayoutCreate": lambda: Door(
+            "POST", f"{organizer.path}/payouts", {"chain_id": 1, "payer": ADDRESS}, 422
+        ),
         "RefundWaive": lambda: Door(
             "POST",
             f"{organizer.path}/refunds/{NOWHERE}/waive",
@@ -220,12 +230,12 @@ def test_every_query_parameter_has_bounds_too(acme):
     surfaces = ((acme.path, QUERIES), (acme.public, PUBLIC_QUERIES), (at_door, DOOR_QUERIES))
     for base, queries in surfaces:
         for path, parameters in queries.items():
-            here = base + path.format(**ids)
+            here, needed = base + path.format(**ids), REQUIRED_IN_QUERIES.get(path, {})
             for name, (inside, outside) in parameters.items():
                 for value in inside:
                     assert admin.get(here, query_string={name: value}).status_code == 200, value
                 for value in outside:
-                    refused = admin.get(here, query_string={name: value})
+                    refused = admin.get(here, query_string={**needed, name: value})
                     assert refused.status_code == 422, (here, name, value)
                     assert refused.json["errors"].keys() == {name}
 

@@ -130,7 +130,13 @@ def test_a_poll_of_an_order_that_did_not_change_is_one_query(acme, ticket):
 
 
 def test_the_public_surface_anew_and_from_memory(api, acme, ticket):
-    in_a_snapshot = ["SELECT events", "SELECT ticket_types", "SELECT tenants", "SELECT chains"]
+    in_a_snapshot = [
+        "SELECT events",
+        "SELECT ticket_types",
+        "SELECT tenants",
+        "SELECT chains",
+        "SELECT wallets",
+    ]
     for path, anew in {
         "/events": ["SELECT tenants", "SELECT events"],
         f"/events/{ticket['event_id']}": ["SELECT tenants", "SELECT events"],
@@ -155,7 +161,7 @@ def test_the_admin_surface(acme, ticket):
     event = f"{acme.path}/events/{ticket['event_id']}"
     with statements() as found:
         assert api.get(event).status_code == 200
-    obstacles = ["SELECT chains", "SELECT ticket_types"]
+    obstacles = ["SELECT chains", "SELECT wallets", "SELECT ticket_types"]
     assert found == ["SELECT api_keys", "SELECT events", *obstacles]
     with statements() as found:
         assert api.patch(event, {"title": "Other"}).status_code == 200

@@ -20,6 +20,9 @@ IN_QUERIES = {"event_id": "event_id", "subject": "event_id", "actor": "key_id"}
 """Where requests contain ids, and of which kind. `chain_id` is not such an id."""
 
 NO_IDS = {
+    "chain_id",
+    "token",
+    "owner_confirmed",
     "since",
     "after",
     "unsynced",
@@ -80,6 +83,7 @@ class World:
                     found[endpoint.rule] = answer.text
                     continue
                 body = answer.json
+                body.pop("request_id", None)  # of a refusal
                 for row in [body, *body.get("data", [])]:
                     row.pop("last_used_at", None)
                 found[endpoint.rule] = body

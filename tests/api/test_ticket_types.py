@@ -16,6 +16,7 @@ CONTRACT_FIELDS = {
     "sold",
     "available",
     "obstacles",
+    "warnings",
     "created_at",
     "updated_at",
 }
@@ -129,7 +130,17 @@ def test_null_empties_what_may_be_empty_and_nothing_else(acme, admin, path, even
 
 
 def test_what_the_service_sets_cannot_be_sent(acme, admin, path, event):
-    given = ("id", "event_id", "status", "held", "sold", "available", "created_at", "obstacles")
+    given = (
+        "id",
+        "event_id",
+        "status",
+        "held",
+        "sold",
+        "available",
+        "created_at",
+        "obstacles",
+        "warnings",
+    )
     here = f"{path}/{acme.ticket(event)['id']}"
     assert errors_of(admin.patch(here, dict.fromkeys(given, 1))) == set(given)
     assert acme.stock(admin.get(here).json) == (0, 0)

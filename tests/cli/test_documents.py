@@ -1,7 +1,6 @@
 """The commands in the documents work as printed, one after the other, in one shell."""
 
 import itertools
-import json
 import os
 import re
 import shlex
@@ -13,7 +12,7 @@ from tests.support.databases import only_once
 from tests.support.processes import service
 from tests.support.receivers import COIN, Chain
 from ticketing.chain import receivers
-from tools.anvil import BUYER, SELLER_XPUB, Anvil, ensure_token
+from tools.anvil import BUYER, SELLER_WALLET, Anvil, ensure_token
 from tools.stack import ROOT, free_port
 
 pytestmark = pytest.mark.long
@@ -96,14 +95,13 @@ def compare(printed, count):
 @pytest.fixture
 def shell(stack, variables, node):
     """Run commands in one shell at the service. Return what they print."""
-    made = json.loads(
-        stack.flask("tenants", "create", "demo", "--name", "Demo", "--xpub", SELLER_XPUB, "--json")
-    )
+    stack.flask("worker", "--once")  # It proves receivers, so that orders have addresses.
+    key = stack.create_tenant("demo", "Demo", *SELLER_WALLET)
 
     def run(text):
         text = text.replace("http://127.0.0.1:8000", stack.url)
         text = text.replace("8545", str(node.port))
-        text = text.replace("KEY=ticketing_...", f"KEY={made['key']}")
+        text = text.replace("KEY=ticketing_...", f"KEY={key}")
         return run_shell(text, **variables)
 
     return run

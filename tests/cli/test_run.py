@@ -75,6 +75,8 @@ def test_it_runs_once_in_a_folder_until_it_is_interrupted(folder, ports):
             assert any(line.startswith("ticketing is running.") for line in lines)
             first_sign_in = f"http://127.0.0.1:{ports[0]}/console/invitation/in_"
             assert any(f"Organize in your browser:       {first_sign_in}" in line for line in lines)
+            assert any(line == "  make collect\n" for line in lines)
+            assert any(f"RPC URL   http://127.0.0.1:{ports[1]}\n" in line for line in lines)
             (folder / ".env").write_text(
                 (folder / ".env").read_text().replace(str(ports[0]), str(free_port()))
             )

@@ -8,6 +8,7 @@ from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.audit_log import AuditLogEntry, AuditLogPeople
 from ticketing.models.chains import ChainBlock, ChainState
+from ticketing.models.collections import Collection
 from ticketing.models.counters import CounterEntry
 from ticketing.models.door import DoorDevice, EventDoor, Scan, TicketKey
 from ticketing.models.events import Event
@@ -22,10 +23,12 @@ from ticketing.models.notifications import (
     WebhookEndpoint,
 )
 from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payouts import Payout, PayoutCursor
 from ticketing.models.rate_counts import RateCount
 from ticketing.models.refunds import Refund, RefundAddress, Waiver
-from ticketing.models.tenants import Tenant, Wallet
+from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import EventStock, TicketType
+from ticketing.models.wallets import PendingWallet, Wallet
 from ticketing.models.x402 import X402Settlement
 
 MODELS = (
@@ -45,6 +48,10 @@ MODELS = (
     TicketType,
     AuditLogEntry,
     Wallet,
+    PendingWallet,
+    Collection,
+    Payout,
+    PayoutCursor,
     AuditLogPeople,
     DoorDevice,
     EventDoor,

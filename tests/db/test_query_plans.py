@@ -20,6 +20,7 @@ from tests.support.factories import (
 )
 from tests.support.mail_server import MailServer
 from tests.support.mails import PUBLIC_URL, SENDER
+from tests.support.payouts import OTHER, PAYER, fund, listed, owed, sign
 from tests.support.query_plans.admissions_drive import AT_IPV6, post_twice
 from tests.support.query_plans.after_sale_drive import AfterSaleDrive
 from tests.support.query_plans.agents_drive import AgentsDrive
@@ -32,6 +33,8 @@ from ticketing.models.api_keys import ApiKey
 from ticketing.models.chains import ChainBlock, ChainState
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.wallets import PendingWallet
+from ticketing.worker.wallet_changes import WalletChanges
 from tools import anvil
 
 pytestmark = pytest.mark.long
@@ -94,6 +97,7 @@ class Drive(AgentsDrive, AfterSaleDrive):
             self.ask_for_every_list()
             self.organize()
             self.sell()
+            self.change_the_wallet_of_a_tenant_that_was_paid()
             self.watch()
             self.buy_by_x402()
             self.give_back()
@@ -108,6 +112,7 @@ class Drive(AgentsDrive, AfterSaleDrive):
             self.organize_in_the_console()
             self.sit_at_the_desk()
             self.call_tools()
+            self.pay_back()
             self.look_at_the_rest()
 
     def _begin(self, sender, **_):
@@ -181,6 +186,12 @@ class Drive(AgentsDrive, AfterSaleDrive):
         assert me.patch(path, {"name": "Acme Nights", "website": None}).status_code == 200
         me.put(f"{path}/wallet", {"xpub": new_xpub()})
         me.get(f"{path}/wallet")
+        owner = {"address": "0x70997970C51812dc3A010C7d01b50e0d17dc79C8", "chain_ids": [31337, 1]}
+        me.put(f"{path}/wallet", owner)
+        file = me.get(f"{path}/wallet/recovery").json
+        me.put(f"{path}/wallet", {**owner, "recovery": file})
+        post_twice(me, f"{path}/wallet/credited", None)
+        me.put(f"{path}/wallet", {"xpub": new_xpub()})
         event = post_twice(me, f"{path}/events", event_body()).json
         here = f"{path}/events/{event['id']}"
         me.get(here)
@@ -217,6 +228,16 @@ class Drive(AgentsDrive, AfterSaleDrive):
             for path in self.sold:
                 assert me.post(f"{path}/status", {"status": "draft"}).status_code == 409
             self.work()
+
+    def change_the_wallet_of_a_tenant_that_was_paid(self):
+        """Let a change wait and cancel it, then let the worker make one."""
+        me, path = self.key_of("acme"), f"{self.acme.path}/wallet"
+        me.put(path, {"xpub": new_xpub()})
+        post_twice(me, f"{path}/pending/cancel", None)
+        me.put(path, {"xpub": new_xpub()})
+        PendingWallet.update(effective_at=PendingWallet.asked_at).execute()
+        WalletChanges(self.app.extensions["ticketing"]).run()
+        assert me.get(path).json["pending"] is None
 
     def buy_by_x402(self):
         """Act as x402 clients: one pays, and the worker goes on with another one's payment."""
@@ -289,6 +310,26 @@ class Drive(AgentsDrive, AfterSaleDrive):
         assert dusted.now()["refund_due"] == 0
         self.work()
 
+    def pay_back(self):
+        """Pay a list back, and settle with one transaction what several orders are due."""
+        venue = new_organizer(self.app, "venue", address=self.node.rpc("eth_accounts")[6])
+        self.work()
+        owed(venue, self.node, 7, 8)
+        fund(self.node, 50)
+        listed(venue, self.node)
+        path = f"{venue.path}/payouts"
+        key = self.key_of("venue")
+        for index in (OTHER, PAYER):
+            body = {"chain_id": 31337, "payer": self.node.rpc("eth_accounts")[index]}
+            assert post_twice(key, path, body).status_code == 200
+        tx_hash = sign(self.node, listed(venue, self.node))[-1]
+        body = {"tx_hash": tx_hash, "chain_id": 31337}
+        assert post_twice(key, f"{venue.path}/refunds/settle", body).status_code == 200
+        self.work()
+        self.node.rpc("anvil_reorg", 1, [])
+        self.node.rpc("anvil_mine", "0x1")
+        self.work()
+
     def look_at_the_rest(self):
         """Request what belongs to no tenant, the files and the reconciliation of a large tenant."""
         for name in ("attendees", "orders", "payments"):
@@ -298,6 +339,8 @@ class Drive(AgentsDrive, AfterSaleDrive):
         assert self.big.get("/v1/admin/tenants/big/reconciliation").json["ok"]
         # Also of all others. No request can do this: it may read everything.
         cli(self.app, "reconcile")
+        path = "/v1/admin/tenants/big/collections?chain_id=31337"
+        assert self.big.get(path).status_code == 200
         rules = [rule for rule in self.app.url_map.iter_rules() if "GET" in rule.methods]
         for path in ["/static/docs.js", *(rule.rule for rule in rules if not rule.arguments)]:
             self.big.get(path).close()

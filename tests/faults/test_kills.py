@@ -10,7 +10,7 @@ import pytest
 import urllib3
 
 from tests.support.factories import PRICE
-from tests.support.remote import PATIENCE_SECONDS, RemoteOrganizer, eventually
+from tests.support.remote import PATIENCE_SECONDS, RemoteOrganizer, eventually, in_process
 from tools import anvil
 
 pytestmark = pytest.mark.long
@@ -36,6 +36,13 @@ def node(starts_processes: None) -> Iterator[anvil.Anvil]:
 @pytest.fixture
 def variables(variables):
     return {**variables, "CONFIRMATIONS_31337": "2"}
+
+
+@pytest.fixture
+def remote(stack):
+    """A tenant whose orders are paid to receivers."""
+    in_process(stack, "worker", "--once")
+    return RemoteOrganizer(stack, "acme", address=anvil.SELLER)
 
 
 class Load(threading.Thread):

@@ -5,15 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.factories import PRICE, cli, new_xpub
+from tests.support.factories import PRICE, cli, new_organizer, new_xpub
 from tests.support.processes import audit, variables_of
 from tests.support.remote import RemoteOrganizer, eventually
+from ticketing import clock
 from ticketing.chain.xpub import derive_address
+from ticketing.models.wallets import PendingWallet
 from tools import anvil
 from tools.postgres import find_binaries
 from tools.stack import Stack
 
 pytestmark = pytest.mark.long
+
+OWNER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+OTHER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
 
 
 @pytest.fixture
@@ -155,6 +160,28 @@ def test_a_wallet_never_passes_over_more_addresses_than_it_has(app, acme, neighb
     assert said == "Error: skip: A wallet has fewer addresses left.\n"
     for each, index in ((acme, 2), (neighbour, 1)):
         assert each.api().get(f"{each.path}/wallet").json["next_index"] == index
+
+
+def test_a_wallet_of_an_address_passes_over_more(app):
+    shop = new_organizer(app, "shop", address=OWNER)
+    assert cli(app, "db", "restored") == f"{OWNER}  skipped 1 to 100000\n"
+    assert cli(app, "db", "restored", "--skip-of-addresses", "5").endswith("100001 to 100005\n")
+    assert shop.api().get(f"{shop.path}/wallet").json["next_index"] == 100_006
+
+
+def test_a_change_of_a_wallet_that_waited_in_the_backup_is_canceled(app):
+    shop = new_organizer(app, "shop", address=OWNER)
+    now = clock.now()
+    PendingWallet.insert(
+        tenant_id=shop.id,
+        owner=OTHER,
+        chain_ids={1},
+        asked_by="key_x",
+        asked_at=now,
+        effective_at=now,
+    ).execute()
+    cli(app, "db", "restored")
+    assert shop.api().get(f"{shop.path}/wallet").json["pending"] is None
 
 
 def test_there_is_nothing_to_pass_over_without_a_wallet(app):

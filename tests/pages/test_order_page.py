@@ -57,6 +57,19 @@ def test_an_unpaid_order_says_how_much_where_and_on_which_network(buyer):
     assert REFRESH.format(link(buyer)) in page
 
 
+@pytest.mark.parametrize(
+    ("contact", "says"),
+    [
+        (None, "may be able to get it back for you. To this"),
+        ("help@example.org", "may be able to get it back for you: help@example.org . To this"),
+    ],
+)
+def test_it_says_who_may_get_back_what_was_sent_wrongly(buyer, contact, says):
+    acme = buyer.organizer
+    acme.api().patch(acme.path, {"contact_email": contact})
+    assert f"does not pay this order. The organizer {says}" in read(buyer)
+
+
 def test_the_code_of_the_payment_request_is_a_picture_of_its_own(buyer, node, api):
     picture = f"{link(buyer)}/request.svg"
     path = re.search(r'src="([^"]+)" loading="lazy"', show(buyer))[1]

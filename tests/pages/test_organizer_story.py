@@ -38,8 +38,9 @@ def test_an_organizer_sells_out_without_a_terminal(console, stack, node, visit):
     page.get_by_role("button", name="Set the password and sign in").click()
 
     next_step(page)
+    page.get_by_text("Another way").click()
     page.get_by_label("Extended public key").fill(new_xpub())
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Go on").last.click()
     expect(page.get_by_role("heading", name="Is this the first address")).to_be_visible()
     page.get_by_role("button", name="Yes, it is the same").click()
 

@@ -1,4 +1,4 @@
-"""`reconcile --chain`: payments and refunds are compared with the node."""
+"""`reconcile --chain`: what was booked is compared with the node."""
 
 import json
 
@@ -40,8 +40,8 @@ def pages(request, monkeypatch):
 
 
 def test_right_books_are_right(acme, refunded, pages, bad_node):
-    assert compare(acme).endswith(", 3 payments and refunds are on their chains\n")
-    assert compare(acme, 0, "--tenant", "acme").startswith("the books are right: 12 rules, 2 ")
+    assert compare(acme).endswith(", 3 booked transfers are on their chains\n")
+    assert compare(acme, 0, "--tenant", "acme").startswith("the books are right: 13 rules, 2 ")
     assert json.loads(compare(acme, 0, "--json")) == {
         "ok": True,
         "breaches": [],
@@ -104,7 +104,7 @@ def test_what_a_node_has_deleted_is_not_called_right(acme, node, refunded, bad_n
     reason = chain_comparison.NO_BLOCK if headers == "null" else chain_comparison.REFUSED
     assert f"not compared  chain 31337: 1: {reason}\n" in said
     assert "right" not in said
-    assert "no breach found: 12 rules, 2 intents, 2 payments and refunds are on" in said
+    assert "no breach found: 13 rules, 2 intents, 2 booked transfers are on" in said
     result = json.loads(compare(acme, 3, "--json"))
     assert (result["ok"], result["breaches"], result["compared"]) == (False, [], 2)
     assert result["not_compared"] == [{"chain_id": 31337, "reason": reason, "count": 1}]
@@ -150,7 +150,7 @@ def test_the_progress_is_shown(acme, refunded, monkeypatch):
     monkeypatch.setattr(chain_comparison, "ROWS_PER_PAGE", 1)
     monkeypatch.setattr("ticketing.cli.reconcile.PROGRESS_EVERY", 2)
     result = acme.app.test_cli_runner().invoke(args=["reconcile", "--chain"])
-    assert result.stderr == "2 of 3 payments and refunds\n"
+    assert result.stderr == "2 of 3 booked transfers\n"
 
 
 def test_a_payment_that_a_purchase_booked_in_a_gap_is_compared(bad_node, acme, node, monkeypatch):

@@ -106,6 +106,21 @@ def test_a_second_payment_in_the_gap_is_owed_when_a_node_has_the_blocks(world):
     assert reconciliation.reconcile(None) == []
 
 
+def test_what_was_paid_and_collected_in_the_gap_is_found(new_world):
+    world = new_world(fake_chain(6), confirmations=2, capacity=6, by_address=True)
+    run(world, LOOK, ORDER, ORDER, LOOK, pay(0), ("collect", [0, 1], False, False))
+    run(world, ("mine", OUTAGE), ("pass_time", 1000, True), pruned(), LOOK, LOOK)
+    assert skipped() > 0
+    for _ in range(3):
+        run(world, ("pass_time", 400, True), LOOK)
+    # Both hold 0, as the books say. But the first one has code: somebody has collected it.
+    assert statuses() == ["awaiting_payment", "expired"]
+    run(world, ("set_node", False, []), ("pass_time", 4000, True), LOOK, LOOK)
+    assert statuses() == ["confirmed", "expired"]
+    world.heal()
+    assert reconciliation.reconcile(None) == []
+
+
 def test_one_wrong_response_skips_nothing(world):
     run(world, LOOK, ORDER, LOOK, pay(0), ("mine", OUTAGE))
     before = cursor()

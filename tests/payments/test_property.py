@@ -37,6 +37,7 @@ class Payments(RuleBasedStateMachine):
         capacity=st.integers(1, 6),
         decimals=st.sampled_from([6, 6, 18]),
         skew=st.sampled_from([0, -1200, 7200]),
+        by_address=st.booleans(),
         orders=st.lists(draw.preflights, max_size=2),
         looked=st.sampled_from([True, True, False]),
     )
@@ -71,6 +72,26 @@ class Payments(RuleBasedStateMachine):
     ) -> None:
         """A sequence that is unlikely by chance: paid, seen, gone, requested again."""
         for event in [payment, *looks, reorganization, *rest]:
+            self.world.do(event)
+
+    @precondition(lambda self: self.world.model.has_intents)
+    @rule(event=draw.collects | draw.collects | draw.wallets, mishap=draw.maybe)
+    def collect(self, event: Any, mishap: Any) -> None:
+        self.world.do(event, mishap)
+
+    @precondition(lambda self: self.world.model.has_intents)
+    @rule(
+        payment=draw.payments,
+        before=st.lists(st.one_of(draw.looks, draw.purchases, draw.cancelations), max_size=2),
+        collect=draw.collects,
+        between=st.lists(st.one_of(draw.mining, draw.reorganizations), max_size=1),
+        look=draw.looks,
+    )
+    def pay_collect_and_pay_again(
+        self, payment: Any, before: Any, collect: Any, between: Any, look: Any
+    ) -> None:
+        """A sequence that is unlikely by chance: afterwards, receivers hold what they held."""
+        for event in [payment, *before, collect, *between, payment, look]:
             self.world.do(event)
 
     @rule()

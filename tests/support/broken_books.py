@@ -11,7 +11,7 @@ TABLES = {
 }
 
 BOOKS = ["events", "ticket_types", "event_stock", "payment_intents"]
-BOOKS += ["admissions", "payments", "refunds"]
+BOOKS += ["admissions", "payments", "refunds", "collections"]
 """The tables with the books, each after those that it refers to."""
 
 
@@ -45,6 +45,15 @@ def one_more_refund(intent, amount):
         "INSERT INTO refunds (id, intent_id, chain_id, tx_hash, log_index, recipient, amount,"
         f" created_at) SELECT 'ref_x', '{{{intent}}}', chain_id, 'x', 0, sender, {amount}, seen_at"
         " FROM payments WHERE id = '{payment}'"
+    )
+
+
+def one_collection(intent):
+    return (
+        "INSERT INTO collections (id, intent_id, chain_id, token_address, tx_hash, log_index,"
+        " block_number, block_hash, block_time, recipient, amount, canonical, seen_at)"
+        f" SELECT 'col_x', '{{{intent}}}', chain_id, 'x', 'x', 0, block_number, block_hash,"
+        " block_time, sender, 1, TRUE, seen_at FROM payments WHERE id = '{payment}'"
     )
 
 
@@ -107,7 +116,7 @@ BROKEN = [
     ({"every_unit_accounted": "live"}, change("live", "refund_due = 1")),
     ({"every_unit_accounted": "paid"}, change("paid", "unit_amount = unit_amount + 9")),
     (
-        {"one_address_one_intent": "paid live"},
+        {"one_address_one_intent": "paid live", "address_of_wallet": "live"},
         change("live", f"address = LOWER(({PAID_ADDRESS}))"),
     ),
     ({"payments_fit_intents": "payment paid"}, change("payment", "chain_id = 1")),
@@ -115,6 +124,9 @@ BROKEN = [
         {"payments_fit_intents": "pay_x free"},
         one_more_payment("free", amount=1, canonical=False),
     ),
+    ({"collections_fit_intents": "col_x paid"}, one_collection("paid")),
+    ({"address_of_wallet": "paid"}, change("paid", "address_index = 7")),
+    ({"address_of_wallet": "paid"}, change("paid", "wallet_id = NULL")),
 ]
 """The rules that must be named, each with the ids, and what is done to the books."""
 

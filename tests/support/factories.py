@@ -157,10 +157,17 @@ class Buyer:
         return anvil.transfer(node.rpc, token, address, atomic_amount)["transactionHash"]
 
 
-def new_organizer(app: Flask, slug: str, *, xpub: str | None = "new") -> Organizer:
-    """Create a tenant through the CLI, by default with a new wallet."""
+def new_organizer(
+    app: Flask, slug: str, *, xpub: str | None = "new", address: str | None = None
+) -> Organizer:
+    """Create a tenant through the CLI, by default with a new wallet of an xpub.
+
+    `address`: a wallet of this address on the local chain instead.
+    """
     arguments = ["tenants", "create", slug, "--name", slug.title(), "--json"]
-    if xpub is not None:
+    if address is not None:
+        arguments += ["--address", address, "--chains", str(CHAIN)]
+    elif xpub is not None:
         arguments += ["--xpub", new_xpub() if xpub == "new" else xpub]
     made = json.loads(cli(app, *arguments))
     return Organizer(app, slug, made["id"], made["key"])

@@ -1,11 +1,13 @@
 """A chain in memory that answers JSON-RPC like a node: thousands of steps a minute."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
+from ticketing.chain import receivers
 from ticketing.chain.endpoint import Call
 from ticketing.chain.errors import RpcError, RpcRefused
 from ticketing.chain.keccak import keccak256
@@ -42,9 +44,22 @@ class Seen:
 
 
 @dataclass(frozen=True)
+class Collect:
+    """What the factory of receivers does in a transaction: see docs/receivers.md."""
+
+    owner: str
+    gathering: str
+    receivers: tuple[str, ...]
+    direct: bool
+
+
+@dataclass(frozen=True)
 class Transaction:
+    """One that collects has other transfers in each block: all that its receivers hold there."""
+
     hash: str
     sends: tuple[Send, ...]
+    collect: Collect | None = None
 
 
 @dataclass(frozen=True)
@@ -93,6 +108,14 @@ class FakeChain:
         self._add(time, tuple(made))
         return [each.hash for each in made]
 
+    def collect(
+        self, owner: str, orders: Sequence[tuple[str, bytes]], time: int, *, direct: bool
+    ) -> None:
+        """Mine a transaction that collects orders: the receivers and salts of one owner."""
+        gathering = receivers.receiver_address(owner, receivers.GATHERING_SALT)
+        done = Collect(owner, gathering, tuple(each for each, _ in orders), direct)
+        self._add(time, (Transaction(self._new_hash("tx"), (), done),))
+
     def reorganize(self, depth: int, places: Sequence[int | None], extra: int) -> int:
         """Replace the last blocks, and add `extra` more. Return how many were replaced.
 
@@ -125,9 +148,17 @@ class FakeChain:
     def _add(self, time: int, transactions: tuple[Transaction, ...]) -> None:
         parent = self._blocks[-1]
         time = max(time, parent.time + 1)
-        self._blocks.append(
-            FakeBlock(parent.number + 1, self._new_hash("block"), time, transactions)
-        )
+        held: Counter[str] = Counter()
+        for seen in _seen(self._blocks) if any(each.collect for each in transactions) else []:
+            _move(held, seen.send)
+        run = []
+        for each in transactions:
+            if each.collect is not None:
+                each = replace(each, sends=_collected(each.collect, held))
+            for send in each.sends:
+                _move(held, send)
+            run.append(each)
+        self._blocks.append(FakeBlock(parent.number + 1, self._new_hash("block"), time, tuple(run)))
 
     def _new_hash(self, kind: str) -> str:
         return "0x" + hashlib.sha256(f"{kind} {next(self._serial)}".encode()).hexdigest()
@@ -171,10 +202,12 @@ class FakeChain:
         first, last = int(asked["fromBlock"], 16), int(asked["toBlock"], 16)
         if last - first >= self.widest_range:
             raise RpcRefused("the range is too wide")
-        topic, anybody, recipients = asked["topics"]
-        assert (topic, anybody, asked["address"].lower()) == (TRANSFER, None, self.token)
+        topic, *parties = asked["topics"]
+        assert (topic, asked["address"].lower()) == (TRANSFER, self.token)
         found = [_log(self.token, each) for each in _seen(blocks[first : last + 1])]
-        return [each for each in found if each["topics"][2] in recipients]
+        for place, some in enumerate(parties, start=1):
+            found = [each for each in found if some is None or each["topics"][place] in some]
+        return found
 
     def _eth_getTransactionReceipt(self, blocks: list[FakeBlock], tx_hash: str) -> Any:
         inside = [each for block in blocks for each in block.transactions]
@@ -184,9 +217,13 @@ class FakeChain:
         return {"status": "0x1", "logs": logs}
 
     def _eth_getCode(self, blocks: list[FakeBlock], of: str, tag: str) -> str:
-        return "0x6000" if of.lower() == self.token else "0x"
+        collects = [each for block in blocks for each in block.transactions if each.collect]
+        created = {send.sender.lower() for each in collects for send in each.sends}
+        return "0x6000" if of.lower() in {self.token, *created} else "0x"
 
     def _eth_call(self, blocks: list[FakeBlock], call: dict[str, str], tag: str) -> str:
+        if call["to"] == receivers.PROXY:
+            return receivers.FACTORY.lower()
         if call["to"].lower() != self.token:
             return "0x"
         if tag != "latest":
@@ -211,6 +248,25 @@ def _seen(blocks: Sequence[FakeBlock]) -> list[Seen]:
         for block in blocks
         for index, transaction, send in block.logs
     ]
+
+
+def _move(held: Counter[str], send: Send) -> None:
+    held[send.sender.lower()] -= send.amount
+    held[send.to.lower()] += send.amount
+
+
+def _collected(collect: Collect, held: Counter[str]) -> tuple[Send, ...]:
+    """Return what a collection sends: all to the gathering receiver, and from there to the owner.
+
+    With `direct`, each receiver pays the owner itself.
+    """
+    to = collect.owner if collect.direct else collect.gathering
+    sent = dict.fromkeys(each for each in collect.receivers if held[each.lower()])
+    sends = [Send(each, to, held[each.lower()]) for each in sent]
+    gathered = held[collect.gathering.lower()] + sum(send.amount for send in sends)
+    if gathered and not collect.direct:
+        sends.append(Send(collect.gathering, collect.owner, gathered))
+    return tuple(sends)
 
 
 def _log(token: str, seen: Seen) -> dict[str, Any]:

@@ -107,6 +107,15 @@ CASES = {
         "tx_hash": text(66, 66, free=False, good=("0x" + "ab" * 32,), bad=("x" * 66,)),
         "recipient": text(42, 42, null=True, free=False, good=(ADDRESS,), bad=("x" * 42,)),
     },
+    "RefundsSettle": {
+        "tx_hash": text(66, 66, free=False, good=("0x" + "ab" * 32,), bad=("x" * 66,)),
+        "chain_id": integer(1, 2**53 - 1),
+    },
+    "PayoutCreate": {
+        "chain_id": integer(1, 2**53 - 1),
+        "token": text(42, 42, null=True, free=False, good=(ADDRESS,), bad=("x" * 42,)),
+        "payer": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,)),
+    },
     "Void": {
         "reason": text(1, 500, bad=(" ", "\n")),
         "refund": BOOLEAN,
@@ -149,7 +158,15 @@ CASES = {
         "since": ([*GOOD_TIMES], [*BAD_TIMES, None]),
         "ids": ([["x"], ["x" * 80] * 100], [[], ["x"] * 101, None, {}, "x", 1, True]),
     },
-    "WalletSet": {"xpub": text(1, 200, free=False, good=(new_xpub(),), bad=("x", "xpub6" * 20))},
+    # An address is only taken with its networks: see tests/api/test_wallet_address.py.
+    "WalletSet": {
+        "address": ([], text(1, 400, free=False)[1]),
+        "chain_ids": ([], [None, [], [1] * 65, {}, "1", 1, True]),
+        "exchange": ([], BOOLEAN[1]),
+        "minimum_deposit": ([], integer(0, 10**15, null=True)[1]),
+        "recovery": ([], [None, [], "x", 1, True]),
+        "xpub": text(1, 400, free=False, good=(new_xpub(),), bad=("x", "xpub6" * 20)),
+    },
 }
 
 
@@ -185,6 +202,15 @@ QUERIES = {
         "q": (["x", "x" * 254], ["", "x" * 255, "a\0b"]),
     },
     "/intents/{intent_id}/payments": PAGE,
+    "/collections": {
+        "chain_id": (
+            [],
+            ["0", "-1", "9007199254740992", "x", "", "1.0", "1e1", "+1", " 1", "٣", "9" * 400],
+        ),
+        "token": ([], ["", "0x", "x", "0x" + "g" * 40, "0x" + "1" * 41, "a\0b"]),
+        "after": ([], ["", "x" * 81, "a\0b"]),
+        "owner_confirmed": ([], ["", "True", "1", "0", "no", "a\0b"]),
+    },
     "/refunds": {
         **PAGE,
         "status": option("due", "waived", "settled"),
@@ -213,6 +239,7 @@ QUERIES = {
         "q": (["x", "x" * 200, FOUR_BYTES, "%_\\'"], ["", "x" * 201, "a\0b"]),
     },
 }
+REQUIRED_IN_QUERIES = {"/collections": {"chain_id": "31337"}}
 PUBLIC_QUERIES = {"/events": PAGE, "/events/{event_id}/tickets": PAGE}
 DOOR_QUERIES = {
     "/manifest": {

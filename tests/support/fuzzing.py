@@ -58,12 +58,16 @@ IN_WORDS = {
     "chain_id": {
         "Required if price_amount is not 0.",
         "This ticket type is not sold on that chain.",
+        "This network is not enabled.",
+        "This network has no receivers.",
     },
     "buyer.email": {"Not a valid email address."},
     "holder.email": {"Not a valid email address."},
     "xpub": {"Not an extended public key: its checksum is wrong."},
     "address": NO_PAYEE,
     "recipient": NO_PAYEE,
+    "token": NO_PAYEE,
+    "payer": NO_PAYEE | {"Must be the address of the account that signs."},
     "email": {
         "Not a valid email address.",
         "Must be an email address.",

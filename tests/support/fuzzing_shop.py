@@ -96,6 +96,8 @@ def open_shop(acme: Organizer, node: anvil.Anvil) -> Shop:
         "body.xpub": [new_xpub(), new_xpub()],
         "body.tx_hash": [refund["transactionHash"]],
         "body.recipient": [node.rpc("eth_accounts")[6]],
+        "body.payer": [node.rpc("eth_accounts")[6]],
+        "body.token": [anvil.TOKEN_ADDRESS],
         "body.address": [node.rpc("eth_accounts")[6], anvil.BUYER],
         "body.amount": [7],
         "body.api_key": keys,

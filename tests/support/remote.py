@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from app import create_app
-from tests.support.factories import cli, event_body, ticket_body
+from tests.support.factories import CHAIN, cli, event_body, ticket_body
 from ticketing.config import load
 from ticketing.db.connection import database
 from tools.json_client import Answer, Client
@@ -33,11 +33,17 @@ def in_process(stack: Stack, *arguments: str) -> str:
 
 
 class RemoteOrganizer:
-    """A tenant that was created through the CLI. It uses HTTP."""
+    """A tenant that was created through the CLI. It uses HTTP.
 
-    def __init__(self, stack: Stack, slug: str, xpub: str) -> None:
-        new = ("tenants", "create", slug, "--name", slug, "--xpub", xpub, "--json")
-        made = in_process(stack, *new)
+    Its wallet is an xpub or, on the local chain, an `address`: then the worker must have proved
+    receivers before the first order.
+    """
+
+    def __init__(
+        self, stack: Stack, slug: str, xpub: str | None = None, *, address: str | None = None
+    ) -> None:
+        wallet = ("--xpub", xpub) if xpub else ("--address", address, "--chains", str(CHAIN))
+        made = in_process(stack, "tenants", "create", slug, "--name", slug, *wallet, "--json")
         self.headers = {"X-API-Key": json.loads(made)["key"]}
         self.client = Client(stack.url)
         self.path = f"/v1/admin/tenants/{slug}"

@@ -7,6 +7,8 @@ from ticketing.constants import Role
 from ticketing.limits import CallClass
 from ticketing.services.access.rate_limits import OneAtATime
 from ticketing.services.payments import reconciliation
+from ticketing.services.payments.address_check import RECENT, AddressCheck
+from ticketing.services.payments.reconciliation import BREACHES_PER_RULE
 from ticketing.web import auth
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller
@@ -27,7 +29,10 @@ _proof = OneAtATime(retry_after=5)
 @blp.get("")
 @blp.response(200, ReconciliationSchema)
 def get_reconciliation(tenant: str) -> dict[str, Any]:
-    """Check the tenant's stock and money. One request at a time."""
+    """Check the tenant's stock and money, and the newest 2,000 addresses. One request at a time."""
+    tenant_id = caller().tenant_id
     with _proof.turn():
-        breaches = reconciliation.reconcile(caller().tenant_id)
+        breaches = reconciliation.reconcile(tenant_id)
+        for wrong in AddressCheck(tenant_id, most=RECENT).run():
+            breaches += wrong[:BREACHES_PER_RULE]
     return {"ok": not breaches, "breaches": breaches}

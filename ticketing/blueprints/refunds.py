@@ -7,8 +7,10 @@ from schemas.refunds import (
     RefundListQuery,
     RefundSchema,
     RefundSettleSchema,
+    RefundsSettleSchema,
     RefundsWaiveSchema,
     RefundWaiveSchema,
+    SettledRefundsSchema,
     WaivedRefundsSchema,
 )
 from ticketing.constants import Role
@@ -22,6 +24,7 @@ from ticketing.errors import (
 )
 from ticketing.services.pagination import Page
 from ticketing.services.payments import refund_settlement, refunds
+from ticketing.services.payments.refund_settlement import SettledOrders
 from ticketing.services.payments.refunds import RefundOwed, Waived
 from ticketing.web import auth
 from ticketing.web.audited import actor
@@ -59,6 +62,22 @@ def settle_refund(body: dict[str, Any], tenant: str, intent_id: str) -> RefundOw
     """
     return refund_settlement.settle(
         caller().tenant_id, intent_id, **body, enabled=config().chains, by=actor()
+    )
+
+
+@blp.post("/settle")
+@idempotent_outside_transaction
+@blp.arguments(RefundsSettleSchema)
+@blp.response(200, SettledRefundsSchema)
+@blp.raises(ChainUnavailable)
+def settle_refunds(body: dict[str, Any], tenant: str) -> SettledOrders:
+    """Count a transaction as refunds of all orders that it paid. It must be final on the chain.
+
+    500 orders and 200 transfers are tried. An order that is due what a transfer sends is first,
+    then the oldest. Call again while `left` is not 0, with another Idempotency-Key.
+    """
+    return refund_settlement.settle_all(
+        caller().tenant_id, **body, enabled=config().chains, by=actor()
     )
 
 

@@ -20,7 +20,11 @@ multicall.py: many balances in one call
 abi.py: selectors, and words of 32 bytes
 receivers.py: addresses of orders that can pay one owner only, and how they are collected; sources
     and bytes of their contracts are in contracts/v1
+refunded_events.py: refunds through the factory: their ids, call data, events and transfers
+payout_calls.py: what a node is asked for payouts: balances, used ids, trials, events
+collecting.py: halves a collection that fails, until the receivers are found that make it fail
 xpub.py: an address at `0/index` of an account's public key; refuses private keys and other depths
+secret_texts.py: recognizes seed phrases and private keys that people paste by mistake
 secp256k1.py, keccak.py, address.py: the curve; the hash; addresses with their checksum (EIP-55)
 eip681.py: payment links for wallets
 eip3009.py: signed transfers of x402: their digest and their signer

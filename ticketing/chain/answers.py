@@ -12,6 +12,9 @@ from ticketing.chain.keccak import keccak256
 TRANSFER_TOPIC = "0x" + keccak256(b"Transfer(address,address,uint256)").hex()
 NOTHING = "0x"
 
+MOST_WORD = 2**256 - 1
+"""The largest number of a contract, and the most of a coin."""
+
 _SUCCESS = "0x1"
 _MOST = 2**63 - 1
 _MOST_LOGS = 2**31 - 1

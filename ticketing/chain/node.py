@@ -6,13 +6,13 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from ticketing.chain import abi, multicall, receivers
+from ticketing.chain import abi, address, multicall, receivers
 from ticketing.chain.answers import (
+    MOST_WORD,
     NOTHING,
     Block,
     Log,
     TokenFacts,
-    Transfer,
     is_contract,
     parse_block,
     parse_bytes,
@@ -27,14 +27,13 @@ from ticketing.chain.block_headers import (
     HEAD_CALL,
     check_link,
     header_call,
-    match_blocks,
-    numbers_of,
     read_header,
 )
 from ticketing.chain.eip3009 import TokenDomain
 from ticketing.chain.endpoint import Call
-from ticketing.chain.errors import ChainMoved, RpcError, RpcRefused
+from ticketing.chain.errors import ChainMoved, RpcError, RpcInvalid, RpcRefused
 from ticketing.chain.keccak import keccak256
+from ticketing.chain.payout_calls import PayoutCalls
 from ticketing.chain.registry import Chain
 from ticketing.chain.rpc import CHAIN_ID_CALL, RpcClient
 from ticketing.chain.transfer_logs import Range, TransferReader, probe_call
@@ -51,6 +50,10 @@ _VERSION_CALL = abi.selector("version()")
 _SEPARATOR_CALL = abi.selector("DOMAIN_SEPARATOR()")
 _STATE_SELECTOR = abi.selector("authorizationState(address,bytes32)")
 _BALANCE_SELECTOR = abi.selector("balanceOf(address)")
+
+
+_DELEGATION = "0xef0100"
+"""The code of an account that delegates to a contract begins with it (EIP-7702)."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,7 @@ class Node:
         self._reader = TransferReader(rpc)
         self._old_reader = TransferReader(rpc)
         self._search: _Search | None = None
+        self.payouts = PayoutCalls(rpc, chain_id)
 
     def head(self) -> Block:
         """Return the newest block. RpcError if the node serves another chain."""
@@ -120,7 +124,8 @@ class Node:
     def blocks_linked(self, known: Block, numbers: Sequence[int]) -> list[Block | None]:
         """Return the blocks with these numbers, from a node that has the block `known`.
 
-        It is asked for in the same batch: see transfers_of. NotLinked, ChainMoved.
+        It is asked for in the same batch: NotLinked if the node is on another fork, ChainMoved if
+        it lacks the block.
         """
         found, *blocks = self.blocks([known.number, *numbers])
         check_link(known, found)
@@ -221,6 +226,19 @@ class Node:
         (code,) = self._rpc.batch([("eth_getCode", [account, "latest"])])
         return is_contract(code)
 
+    def with_code(self, accounts: Sequence[str]) -> list[str]:
+        """Return those of the accounts that are contracts, or delegate to one, in their order."""
+        codes = self._ask_chain([("eth_getCode", [each, "latest"]) for each in accounts])
+        return [each for each, code in zip(accounts, codes, strict=True) if is_contract(code)]
+
+    def is_deployed(self, account: str) -> bool:
+        """Return whether an account is a contract that exists only where it was deployed.
+
+        A delegation (EIP-7702) is not one: its account has a private key, on every chain.
+        """
+        (code,) = self._ask_chain([("eth_getCode", [account, "latest"])])
+        return is_contract(code) and not str(code).startswith(_DELEGATION)
+
     def can_collect(self) -> bool:
         """Return whether receivers have the same addresses on this chain as everywhere.
 
@@ -236,32 +254,42 @@ class Node:
             return False
         return parse_bytes(deployed) == bytes.fromhex(receivers.FACTORY[2:])
 
+    def would_pass(self, target: str, data: str) -> bool:
+        """Return whether a transaction with this call data would succeed now. RpcError.
+
+        It is tried as a call by nobody's account: no sender has a right that another lacks.
+        """
+        call = {"from": address.ZERO, "to": target, "data": data}
+        try:
+            self._rpc.batch([("eth_call", [call, "latest"])])
+        except RpcRefused:
+            return False
+        return True
+
+    def is_token(self, account: str) -> bool:
+        """Return whether an account is a contract that says what an address holds. RpcError."""
+        try:
+            (held,) = self._rpc.batch([_eth_call(account, _balance_data(account))])
+            parse_word(held)
+        except (RpcRefused, RpcInvalid):
+            return False
+        return True
+
+    def holdings(self, token_address: str, addresses: Sequence[str]) -> list[int]:
+        """Return what each address holds of a token, or with the zero address of the chain's coin.
+
+        In atomic units, or in wei. RpcError if the node serves another chain.
+        """
+        self._ask_chain([])
+        if token_address != address.ZERO:
+            return self.balances(token_address, addresses)
+        answers = self._rpc.batch([("eth_getBalance", [each, "latest"]) for each in addresses])
+        return [parse_quantity(answer, MOST_WORD) for answer in answers]
+
     def is_mined(self, tx_hash: str) -> bool:
         """Return whether a block has this transaction."""
         (receipt,) = self._rpc.batch([("eth_getTransactionReceipt", [tx_hash])])
         return receipt is not None
-
-    def transfers_of(
-        self, tx_hash: str, token_address: str, known: Block
-    ) -> tuple[Block, list[Transfer]]:
-        """Return the newest block, and a token's transfers in one transaction.
-
-        No transfers if it failed or is unknown. `known` is a block that was read before. It is
-        asked for in the same batch: NotLinked if the node is on another fork, ChainMoved if it
-        lacks the block, or if the transaction moves meanwhile.
-        """
-        receipt_call = ("eth_getTransactionReceipt", [tx_hash])
-        (receipt,) = self._ask_chain([receipt_call])
-        numbers = numbers_of(parse_receipt(receipt, token_address))
-        asked = [known.number, *numbers]
-        head, receipt, *headers = self._ask_chain(
-            [HEAD_CALL, receipt_call, *map(header_call, asked)]
-        )
-        found, *blocks = map(read_header, asked, headers)
-        check_link(known, found)
-        logs = parse_receipt(receipt, token_address)
-        by_number = match_blocks(logs, blocks)
-        return parse_block(head), [log.in_block(by_number[log.block_number]) for log in logs]
 
     def evidence(
         self, known: Block, asked: Sequence[tuple[int | None, str, str]]
@@ -269,7 +297,7 @@ class Node:
         """Return what the node has of some transactions.
 
         `asked`: the number of the block, if it is known, the transaction's hash, and the token's
-        address. The node must have the block `known`: see transfers_of. NotLinked, ChainMoved.
+        address. The node must have the block `known`: see blocks_linked. NotLinked, ChainMoved.
         """
         numbers = sorted({number for number, _, _ in asked if number is not None})
         calls = [header_call(each) for each in [known.number, *numbers]]
@@ -331,15 +359,24 @@ class Node:
         head: Block,
         *,
         after: Block | None = None,
+        senders: Iterable[str] = (),
     ) -> Iterator[Range]:
         """Read blocks `first`..`head` in ranges: see TransferReader.read."""
-        return self._reader.read(token_address, recipients, first, head, after=after)
+        return self._reader.read(
+            token_address, recipients, first, head, after=after, senders=senders
+        )
 
     def old_transfers(
-        self, token_address: str, recipients: Iterable[str], first: int, last: Block
+        self,
+        token_address: str,
+        recipients: Iterable[str],
+        first: int,
+        last: Block,
+        *,
+        senders: Iterable[str] = (),
     ) -> Iterator[Range]:
         """Read old blocks. Failures there do not narrow the ranges of other reads."""
-        return self._old_reader.read(token_address, recipients, first, last)
+        return self._old_reader.read(token_address, recipients, first, last, senders=senders)
 
     @property
     def range_width(self) -> int:

@@ -24,6 +24,9 @@ class Chain:
 
     `decimals` is None for a chain outside the registry until the worker has read them.
     `confirmations`: a payment is final with so many blocks, its own block included.
+    `has_receivers`: the worker has proved that receivers have their addresses on this chain.
+    `least_sensible_price` is in micro-units: below it, collecting a payment may cost more than it
+    brings. 0 on the local chain, where gas is free.
     """
 
     chain_id: int
@@ -34,6 +37,8 @@ class Chain:
     symbol: str | None = "USDC"
     rpc_urls: tuple[str, ...] = field(default=(), repr=False)
     facilitator: Facilitator | None = None
+    has_receivers: bool = False
+    least_sensible_price: int = 500_000
 
     def enabled(
         self,
@@ -61,14 +66,28 @@ REGISTRY: Mapping[int, Chain] = MappingProxyType(
     {
         chain.chain_id: chain
         for chain in (
-            Chain(1, "Ethereum", "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", 6, 12),
+            Chain(
+                1,
+                "Ethereum",
+                "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",
+                6,
+                12,
+                least_sensible_price=25_000_000,
+            ),
             Chain(10, "OP Mainnet", "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85", 6, 30),
             Chain(137, "Polygon PoS", "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359", 6, 64),
             Chain(8453, "Base", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", 6, 30),
             Chain(42161, "Arbitrum One", "0xaf88d065e77c8cC2239327C5EDb3A432268e5831", 6, 120),
             Chain(84532, "Base Sepolia", "0x036CbD53842c5426634e7929541eC2318f3dCF7e", 6, 3),
             Chain(11155111, "Sepolia", "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238", 6, 3),
-            Chain(LOCAL_CHAIN_ID, "Local", "0x5FbDB2315678afecb367f032d93F642f64180aa3", 6, 1),
+            Chain(
+                LOCAL_CHAIN_ID,
+                "Local",
+                "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                6,
+                1,
+                least_sensible_price=0,
+            ),
         )
     }
 )

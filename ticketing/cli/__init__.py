@@ -7,19 +7,21 @@ db.py: migrations, backup, and what must be skipped after a restore
 tenants.py, members.py: organizers' accounts, and their people
 keys.py: API keys; which keys and webhooks still need SECRET_KEY_PREVIOUS
 wallet.py, refunds.py: export addresses with balances, and owed refunds, for the offline tool
-    tools/sweep.py
+    tools/sweep.py; the recovery file of a tenant's addresses
+collections.py: `wallet collections`: which orders may be collected, as a file
 personal_data.py: erases names and email addresses
 reconcile.py: exits with 1 if stock or money are not consistent
 worker.py: runs the worker
 dev.py: pays, refunds and reorganizes on the local chain; only there
 base.py: shared by all: errors in one sentence with exit code 1, output as text or JSON
-csv_file.py: CSV files that only their owner can read
+csv_file.py, private_file.py: CSV files and others that only their owner can read
 """
 
 from flask import Flask
 
 from ticketing.chain.registry import LOCAL_CHAIN_ID
 from ticketing.cli import (
+    collections,
     db,
     dev,
     keys,
@@ -36,6 +38,7 @@ from ticketing.config import Config
 
 def register(app: Flask) -> None:
     """Register the commands of every service."""
+    wallet.group.add_command(collections.command)
     groups = (db, tenants, keys, members, wallet, refunds, personal_data)
     for command in (*(each.group for each in groups), worker.command, reconcile.command):
         app.cli.add_command(command)

@@ -1,18 +1,15 @@
 """Write rows as a CSV file that only its owner can read."""
 
 import csv
-import os
-import shutil
-import stat
-import sys
 import tempfile
 from collections.abc import Iterable
 from dataclasses import astuple, fields
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import click
 
+from ticketing.cli import private_file
 from ticketing.services.exports import safe_cells
 
 if TYPE_CHECKING:
@@ -43,24 +40,4 @@ def write(
             lines.writerow(map(safe_cells.text_of, astuple(row)))
             if count % PROGRESS_ROWS == 0:
                 click.echo(f"{count} {what} so far", err=True)
-        complete.seek(0)
-        if output == Path("-"):
-            shutil.copyfileobj(complete, sys.stdout)
-            return
-        try:
-            _copy(complete, output)
-        except OSError as error:
-            raise click.ClickException(f"cannot write {output}: {error.strerror}") from None
-
-
-def _copy(text: IO[str], path: Path) -> None:
-    """Write a file that only its owner can read, also if it exists with another mode."""
-    with open(path, "w", encoding="utf-8", opener=_open_private) as file:
-        shutil.copyfileobj(text, file)
-
-
-def _open_private(path: str, flags: int) -> int:
-    descriptor = os.open(path, flags, 0o600)
-    if stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.fchmod(descriptor, 0o600)
-    return descriptor
+        private_file.write(complete, output)

@@ -11,11 +11,14 @@ from ticketing.cli.base import command, record_change
 from ticketing.db import backup as backups
 from ticketing.db import migrate
 from ticketing.db.connection import write_transaction
-from ticketing.services import wallets
 from ticketing.services.door import manifest
 from ticketing.services.notifications import reading
+from ticketing.services.payments import restored_payouts
+from ticketing.services.wallets import changes, issuing
+from ticketing.services.wallets.issuing import SkippedAddresses
 
-DEFAULT_SKIP = 10_000
+DEFAULT_SKIP, DEFAULT_SKIP_OF_ADDRESSES = 10_000, 100_000
+MOST_SKIPPED_OF_ADDRESSES = 1_000_000_000
 
 group = AppGroup("db", help="Migrate and back up the database.")
 
@@ -57,17 +60,25 @@ def backup(file: Path) -> None:
 @group.command("restored")
 @click.option(
     "--skip",
-    type=click.IntRange(1, wallets.INDEXES),
+    type=click.IntRange(1, issuing.XPUB_INDEXES),
     default=DEFAULT_SKIP,
     show_default=True,
-    help="Must be more than the orders of any wallet since the backup.",
+    help="Of each xpub. Must be more than the orders of any wallet since the backup.",
+)
+@click.option(
+    "--skip-of-addresses",
+    type=click.IntRange(1, MOST_SKIPPED_OF_ADDRESSES),
+    default=DEFAULT_SKIP_OF_ADDRESSES,
+    show_default=True,
+    help="The same, of each wallet of an ordinary address.",
 )
 @command
-def restored(skip: int) -> None:
+def restored(skip: int, skip_of_addresses: int) -> None:
     """After a restore, skip addresses in every wallet that were issued since the backup.
 
     Door devices then read a whole manifest, because they may know newer changes. The feed of
-    notifications skips positions, because its readers may know newer ones.
+    notifications skips positions, because its readers may know newer ones. Changes of wallets that
+    waited are canceled, because they may have been canceled since the backup.
 
     Run it once after a restore, or after the promotion of a standby that lagged, before the service
     starts. The database does not know these addresses, and would issue them to other orders.
@@ -75,13 +86,21 @@ def restored(skip: int) -> None:
     with write_transaction():
         manifest.start_over()
         reading.jump_ahead()
-        skipped = wallets.skip(skip)
+        restored_payouts.note()
+        changes.drop_all()
+        skipped = issuing.skip(skip, skip_of_addresses)
         for each in skipped:
-            over = {"passed_over": f"0/{each.first} to 0/{each.next_index - 1}"}
+            over = {"passed_over": _range(each)}
             for tenant_id in each.tenants:
                 record_change(tenant_id, "wallet", before={}, after=over)
     for each in skipped:
-        click.echo(f"{each.xpub}  skipped 0/{each.first} to 0/{each.next_index - 1}")
+        click.echo(f"{each.wallet}  skipped {_range(each)}")
+
+
+def _range(skipped: SkippedAddresses) -> str:
+    """Return the indexes that were skipped, of an xpub as a wallet writes them."""
+    start = "0/" if skipped.is_xpub else ""
+    return f"{start}{skipped.first} to {start}{skipped.next_index - 1}"
 
 
 def _progress_printer() -> Callable[[int, int], None]:

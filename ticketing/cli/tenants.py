@@ -1,5 +1,6 @@
 """`flask --app app tenants`: accounts of organizers."""
 
+import re
 from typing import Any
 
 import click
@@ -8,8 +9,11 @@ from flask.cli import AppGroup
 from ticketing.cli.base import command, config, json_option, record_change, show
 from ticketing.constants import DEFAULT_KEY_TTL, Role
 from ticketing.db.connection import write_transaction
-from ticketing.services import wallets
+from ticketing.errors import Invalid
 from ticketing.services.access import api_keys, invitations, tenants
+from ticketing.services.wallets import changes
+from ticketing.services.wallets.changes import Settings
+from ticketing.services.wallets.xpubs import XpubSettings
 
 group = AppGroup("tenants", help="Create and rename accounts of organizers.")
 
@@ -18,20 +22,39 @@ group = AppGroup("tenants", help="Create and rename accounts of organizers.")
 @click.argument("slug")
 @click.option("--name", required=True, help="The organizer's name.")
 @click.option("--xpub", help="Extended public key of the account that receives payments.")
+@click.option("--address", help="An ordinary address that receives payments, instead of an xpub.")
+@click.option(
+    "--chains",
+    "chain_ids",
+    help="Ids of the networks on which you control the address, for example 8453,10.",
+)
+@click.option("--exchange", is_flag=True, help="The address belongs to an exchange.")
 @click.option("--email", help="Email address of the first member. Default: stated at the link.")
 @json_option
 @command
-def create(slug: str, name: str, xpub: str | None, email: str | None, as_json: bool) -> None:
+def create(
+    slug: str,
+    name: str,
+    xpub: str | None,
+    address: str | None,
+    chain_ids: str | None,
+    exchange: bool,
+    email: str | None,
+    as_json: bool,
+) -> None:
     """Create a tenant, and print its first admin key and a link for its first member, once.
 
     At first_sign_in, the first member sets a password within 48 hours, as an administrator.
 
-    The account of the xpub must have no other use. Chains on which this could not be checked are
-    printed as unchecked_chains.
+    The account of the xpub must have no other use. An address that is a contract must exist on all
+    of its chains. Chains on which this could not be checked are printed as unchecked_chains.
     """
-    unchecked = wallets.ensure_unused(xpub, config().chains) if xpub is not None else []
+    ids_of_chains = None if chain_ids is None else _ids(chain_ids)
+    options = {"xpub": xpub, "address": address, "chain_ids": ids_of_chains, "exchange": exchange}
+    wallet = changes.stated(options, config().chains) if any(options.values()) else None
+    unchecked = [] if wallet is None else _unchecked(wallet)
     with write_transaction():
-        tenant = tenants.create(slug, name, xpub)
+        tenant = tenants.create(slug, name, wallet, by="cli")
         key = api_keys.create(
             tenant.id,
             name="first admin key",
@@ -40,13 +63,27 @@ def create(slug: str, name: str, xpub: str | None, email: str | None, as_json: b
             keyring=config().keyring,
         )
         first = invitations.create(tenant.id, email, Role.ADMIN, config().keyring)
-        made = {"slug": slug, "name": name, "xpub": xpub, "first_key": key.id}
+        made = {"slug": slug, "name": name, "xpub": xpub, "address": address, "first_key": key.id}
         record_change(tenant.id, tenant.id, before=None, after={**made, "first_member": first.id})
     shown: dict[str, Any] = {"id": tenant.id, "slug": slug, "name": name, "key": key.key}
     shown["first_sign_in"] = invitations.url(first.invitation, config())
     if unchecked:
         shown["unchecked_chains"] = unchecked
     show(shown, as_json=as_json)
+
+
+def _ids(text: str) -> list[int]:
+    """Return the ids of chains in a list with commas. Invalid."""
+    if not re.fullmatch(r"[0-9]{1,16}(,[0-9]{1,16}){0,63}", text):
+        raise Invalid({"chains": ["Name the ids of networks, for example --chains 8453,10."]})
+    return [int(each) for each in text.split(",")]
+
+
+def _unchecked(wallet: Settings) -> list[int]:
+    """Return the chains that could not be asked about a wallet."""
+    if isinstance(wallet, XpubSettings):
+        return list(wallet.unchecked_chains)
+    return sorted(set(wallet.chain_ids) - {*wallet.code_on, *wallet.no_code_on})
 
 
 @group.command("rename")

@@ -1,16 +1,19 @@
-"""`flask --app app wallet`: the addresses and balances of a tenant."""
+"""`flask --app app wallet`: the addresses and balances of a tenant, and its recovery file."""
 
+import io
+import json
 from pathlib import Path
 
 import click
 from flask.cli import AppGroup
 
-from ticketing.cli import csv_file
+from ticketing.cli import csv_file, private_file
 from ticketing.cli.base import command, config
 from ticketing.services.access import tenants
 from ticketing.services.payments import wallet_export
+from ticketing.services.wallets import recovery
 
-group = AppGroup("wallet", help="Export addresses and balances.")
+group = AppGroup("wallet", help="Export addresses and balances, and the recovery file.")
 
 
 @group.command("export")
@@ -34,3 +37,17 @@ def export(tenant: str, output: Path) -> None:
     """
     found = wallet_export.addresses(tenants.find(tenant).id, config().chains)
     csv_file.write(wallet_export.ExportedAddress, found, output, "addresses")
+
+
+@group.command("recovery")
+@click.argument("tenant")
+@csv_file.output_option
+@command
+def export_recovery(tenant: str, output: Path) -> None:
+    """Write the recovery file of TENANT (slug or id): it finds all payments without the database.
+
+    It cannot spend anything, but it reveals all addresses of orders: keep it as secret as a backup.
+    It has every ordinary address that was ever a wallet. Wallets of an xpub need none.
+    """
+    text = json.dumps(recovery.file_of(tenants.find(tenant)), indent=2)
+    private_file.write(io.StringIO(f"{text}\n"), output)

@@ -29,8 +29,10 @@ from ticketing.limits import (
     DEFAULT_PERSONAL_DATA_DAYS,
     DEFAULT_RATE_LIMITS,
     DEFAULT_UNPAID_PER_ADDRESS,
+    DEFAULT_WALLET_CHANGE_HOURS,
     MAX_NOTIFICATION_DAYS,
     MAX_PERSONAL_DATA_DAYS,
+    MAX_WALLET_CHANGE_HOURS,
     MIN_NOTIFICATION_DAYS,
     CallClass,
 )
@@ -103,6 +105,7 @@ class Config:
     personal_data_days: int
     notification_days: int
     mails_per_tenant: int | None
+    wallet_change: timedelta
     smtp: Smtp | None
     webhook_allow: tuple[Allowed, ...]
     chains: Mapping[int, Chain]
@@ -146,6 +149,15 @@ def load(environ: Mapping[str, str]) -> Config:
             MAX_NOTIFICATION_DAYS,
         ),
         mails_per_tenant=_mails_per_tenant(environ),
+        wallet_change=timedelta(
+            hours=integer(
+                environ,
+                "WALLET_CHANGE_HOURS",
+                DEFAULT_WALLET_CHANGE_HOURS,
+                0,
+                MAX_WALLET_CHANGE_HOURS,
+            )
+        ),
         smtp=_smtp(environ),
         webhook_allow=webhook_allow(environ),
         chains=MappingProxyType(chains(environ)),

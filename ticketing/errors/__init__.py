@@ -37,6 +37,7 @@ TicketingError
 │   ├── OverMaxAmount              over_max_amount
 │   ├── NotPayable                 not_payable
 │   ├── WalletInUse                wallet_in_use
+│   ├── OwnerNotConfirmed          owner_not_confirmed
 │   ├── IntentCanceled             intent_canceled
 │   ├── IntentReversed             intent_reversed
 │   ├── IntentNotCancelable        intent_not_cancelable

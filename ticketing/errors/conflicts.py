@@ -148,6 +148,13 @@ class WalletInUse(Conflict):
     detail = "This account is already in use. Use a new account for orders only."
 
 
+class OwnerNotConfirmed(Conflict):
+    """The wallet does not name this network: its address may be somebody else's there."""
+
+    code = "owner_not_confirmed"
+    detail = "Confirm that the wallet's address is yours on this network."
+
+
 class IntentCanceled(Conflict):
     """The intent was canceled."""
 

@@ -73,8 +73,9 @@ def order_ticket(arguments: Arguments) -> Result:
     """Order tickets: hold them until expires_at, fix the price, issue a payment address.
 
     This does not pay. Send exactly atomic_amount of the token at token_address, on the chain
-    chain_id, to address: payment_uri has all of it (EIP-681). Then call order_status. Keep
-    client_secret: it opens the order. A free order needs no payment. With max_amount, an order
+    chain_id, to address: payment_uri has all of it (EIP-681). Money on another chain, or in another
+    token, does not pay the order; the organizer may be able to get it back. Then call order_status.
+    Keep client_secret: it opens the order. A free order needs no payment. With max_amount, an order
     that costs more is refused.
     """
     rate_limit.count_also(CallClass.PREFLIGHT)

@@ -128,6 +128,8 @@ def _rules() -> str:
 - `max_amount` in the order refuses it if it costs more than you expect.
 - Pay before `expires_at`. One late payment of the full amount counts within {late} hours if tickets
   are left. Other money is owed to the order: `refund_due`.
+- Money on another chain, or in another token, does not pay the order. The organizer may be able to
+  get it back: ask them.
 - Refunds: the service never sends money. The organizer does, to the address that the buyer states
   with `POST .../intents/$INTENT/refund-address`.
 - Who has `client_secret` or the `code` of a ticket can use it. Keep both secret.

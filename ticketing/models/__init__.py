@@ -9,7 +9,10 @@ payment_intents.py: orders and their payments. AWAITING and UNSETTLED are condit
 ticket_types.py, events.py: what is sold; their stock, `held` and `sold`; an event has stock of its
     own only if it has a capacity
 refunds.py: refunds, the addresses that buyers stated for them, waivers
-tenants.py: tenants and their wallets
+tenants.py: tenants and their settings
+wallets.py: where payments go: addresses and extended public keys; changes that wait
+collections.py: what receivers passed on to their owners
+payouts.py: refunds that were listed for a payer to sign, and what was seen of them on the chain
 members.py, api_keys.py: people with their invitations and sessions; keys. Both store digests only
 chains.py: of each chain, the cursor and the blocks that were read
 notifications.py: notifications, feeds, webhook endpoints, deliveries, mails

@@ -1,6 +1,6 @@
 """The state of each chain, and the blocks that were read."""
 
-from peewee import BigIntegerField, CompositeKey, IntegerField, TextField
+from peewee import BigIntegerField, BooleanField, CompositeKey, IntegerField, TextField
 
 from ticketing.models.base import BaseModel, UtcDateTimeField
 
@@ -10,6 +10,9 @@ class ChainState(BaseModel):
 
     `refusal` is the reason why an enabled chain is not watched. `domain_name` and `domain_version`
     are what messages for the token are signed with (EIP-712). None: not known, or it has none.
+
+    `has_receivers`: whether receivers have their addresses on this chain (chain/receivers.py).
+    None: the worker has not asked yet.
 
     `gap_seen_at`: since when no node has the block after block `gap_after`. `read_from`: no block
     before this one is read any more, because a gap ended there.
@@ -22,6 +25,7 @@ class ChainState(BaseModel):
     refusal = TextField(null=True)
     domain_name = TextField(null=True)
     domain_version = TextField(null=True)
+    has_receivers = BooleanField(null=True)
     block_number = BigIntegerField(null=True)
     block_hash = TextField(null=True)
     block_time = UtcDateTimeField(null=True)

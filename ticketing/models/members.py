@@ -14,7 +14,8 @@ class Member(BaseModel):
     """A person of a tenant, with one role.
 
     A member who was invited has no password until the invitation is accepted. The first one of a
-    tenant may have no email address until then.
+    tenant may have no email address until then. `admin_since`: when an administrator got that role,
+    or accepted the last invitation.
     """
 
     id = TextField(primary_key=True)
@@ -24,6 +25,7 @@ class Member(BaseModel):
     password_hash = TextField(null=True)
     password_set_at = UtcDateTimeField(null=True)
     role = TextField()
+    admin_since = UtcDateTimeField(null=True)
     created_at = UtcDateTimeField()
     disabled_at = UtcDateTimeField(null=True)
 

@@ -9,8 +9,9 @@ from peewee import AnyField, BigIntegerField, BooleanField, ForeignKeyField, Int
 from ticketing.constants import LIVE, Flag, IntentStatus
 from ticketing.models.base import BaseModel, UtcDateTimeField, literal
 from ticketing.models.events import Event
-from ticketing.models.tenants import Tenant, Wallet
+from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
+from ticketing.models.wallets import Wallet
 
 
 def flag_bits(flags: Iterable[Flag]) -> int:
@@ -95,6 +96,7 @@ class PaymentIntent(BaseModel):
     currency = TextField()
     chain_id = BigIntegerField(null=True)
     wallet = ForeignKeyField(Wallet, null=True)
+    wallet_id: str | None
     address_index = BigIntegerField(null=True)
     address = TextField(null=True)
     token_address = TextField(null=True)

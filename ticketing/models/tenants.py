@@ -1,26 +1,9 @@
-"""Tenants and their wallets."""
+"""Tenants: the accounts of organizers."""
 
 from peewee import BigIntegerField, ForeignKeyField, TextField
 
 from ticketing.models.base import BaseModel, UtcDateTimeField
-
-
-class Wallet(BaseModel):
-    """An extended public key and the index of its next unused address.
-
-    Index 0 is the organizer's own address. It is never issued. The row belongs to the key, not to
-    a tenant: if the same key is set again, it continues after the last index. So no address is
-    issued twice.
-    """
-
-    id = TextField(primary_key=True)
-    xpub = TextField()
-    public_key = TextField(unique=True)
-    next_index = BigIntegerField(default=1)
-    created_at = UtcDateTimeField()
-
-    class Meta:
-        table_name = "wallets"
+from ticketing.models.wallets import Wallet
 
 
 class Tenant(BaseModel):

@@ -5,7 +5,13 @@ from typing import NamedTuple
 
 from peewee import BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
 
-from ticketing.constants import CURRENCY, MICRO_UNIT_DECIMALS, Availability, Obstacle
+from ticketing.constants import (
+    CURRENCY,
+    MICRO_UNIT_DECIMALS,
+    Availability,
+    Obstacle,
+    TicketTypeWarning,
+)
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
@@ -59,6 +65,7 @@ class TicketType(BaseModel):
 
     # No columns: services.catalog sets these for responses.
     obstacles: Sequence[Obstacle]
+    warnings: Sequence[TicketTypeWarning]
     availability: Availability
 
     currency = CURRENCY

@@ -18,6 +18,8 @@ _KEY = "idempotency_key"
 CSRF_TOKEN = "csrf_token"
 _PASSWORD = "password"
 _HIDDEN = frozenset({_KEY, CSRF_TOKEN})
+_SECRETS = frozenset({"seed_phrase", "private_key"})
+"""Codes of what people paste by mistake, and must not be shown again."""
 
 
 def _new_key() -> str:
@@ -42,8 +44,14 @@ def refused(error: TicketingError) -> Form:
     """Return the form that was sent, to be shown again with what is wrong."""
     errors = error.extensions["errors"] if isinstance(error, Invalid) else {}
     sentences = {name: at_field(_first(messages)) for name, messages in errors.items()}
-    values = {name: text for name, text in sent().items() if name != _PASSWORD}
+    hidden = {_PASSWORD, *(name for name, messages in errors.items() if _is_secret(messages))}
+    values = {name: text for name, text in sent().items() if name not in hidden}
     return Form(values=values, errors=sentences, refusal=error)
+
+
+def _is_secret(messages: Any) -> bool:
+    """Return whether a field was refused because it has a secret. No page shows that again."""
+    return getattr(_first(messages), "code", None) in _SECRETS
 
 
 def _first(messages: Any) -> str:

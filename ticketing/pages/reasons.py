@@ -56,6 +56,7 @@ _REASONS = {
     "slug_fixed": "The address of a published event cannot change, because people have the link.",
     "capacity_too_low": "More tickets than that are sold or held. Choose a higher capacity.",
     "wallet_in_use": "This account has been used for something else. Create a new account for it.",
+    "owner_not_confirmed": "Confirm that your wallet's address is yours on this network.",
     "intent_not_cancelable": "Money has arrived for this order. It cannot be canceled.",
 }
 
@@ -100,7 +101,7 @@ _AT_FIELDS = {
     "address": (
         "This is not a complete address. Copy it from your wallet again: 0x and 40 characters."
     ),
-    "zero_address": "Nobody owns this address. Money sent there is lost.",
+    "zero_address": "Nobody owns this address, so nobody can spend what is sent there.",
     "token_address": "This is the address of the token, not of a wallet.",
     "order_address": "This is where an order is paid. Money sent there would not reach you.",
     "tx_hash": (
@@ -112,6 +113,24 @@ _AT_FIELDS = {
         " and has 111 characters."
     ),
     "xpub_private": "This is a private key. Keep it secret. Copy the public key: xpub.",
+    "seed_phrase": "This is your secret phrase. Move your money to a new wallet.",
+    "private_key": "This is your private key. Move your money to a new wallet.",
+    "address_is_xpub": "This is an extended public key. Write it at “Another way”, below.",
+    "xpub_is_address": "This is an address. Write it in the first field.",
+    "address_checksum": "A letter or digit of this address is wrong. Copy it again.",
+    "reserved_address": "This address belongs to the network, not to a wallet.",
+    "burn_address": "Nobody can spend from this address.",
+    "factory_address": "This is the contract that collects your money, not your wallet.",
+    "implementation_address": "This is a contract of this service, not your wallet.",
+    "proxy_address": "This is a contract that makes other contracts, not your wallet.",
+    "gathering_address": "This is where payments are gathered, not a wallet.",
+    "chain_ids": "Choose the networks on which you control this address.",
+    "chain_unknown": "This service does not know these networks: %(ids)s.",
+    "not_deployed": "This address is a contract, which does not exist on: %(names)s.",
+    "exchange_only": "Only an address of an exchange has a minimum deposit.",
+    "one_wallet": "Write the address of your wallet.",
+    "address_only": "This does not belong to a public key.",
+    "wrong_password": "This is not your password.",
     "xpub_depth": (
         "This is not the key of an account. Copy the one of an account, such as m/44'/60'/7'."
     ),

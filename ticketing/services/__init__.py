@@ -7,8 +7,7 @@ transaction, and records its facts in it (services/notifications/feed.py).
 checkout.py: what an order must meet: sales window, quantity, credential, maximum amount, payable
     chain. Preflight holds, prices and issues an address in one transaction; purchase reads the
     chain and settles; cancel only what has received nothing
-wallets.py: each order gets the next index of the tenant's xpub, so no address serves two orders; a
-    new account must have no other use
+wallets/: each order gets an address of its own, from the tenant's address or xpub
 account_use.py: asks the chains whether an account is used already
 chains.py: which chains accept payments; the cursor of each; `now_on`: the time for deadlines is
     never before the chain's newest block

@@ -1,13 +1,13 @@
-"""Check on the enabled chains whether an account is used for anything but orders."""
+"""Ask the enabled chains about an account that an organizer wants as a wallet."""
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import Thread
 
 from ticketing.chain import xpub as xpubs
 from ticketing.chain.errors import RpcError
-from ticketing.chain.node import connect
+from ticketing.chain.node import Node, connect
 from ticketing.chain.registry import Chain
 from ticketing.services import node_slots
 
@@ -26,30 +26,36 @@ def used_on(xpub: str, enabled: Mapping[int, Chain]) -> dict[int, bool | None]:
     None: the chain could not be read in time. ChainUnavailable while too many requests wait for
     nodes.
     """
-    with node_slots.slot(xpub):
-        return _query_in_parallel(xpub, enabled)
-
-
-def _query_in_parallel(xpub: str, enabled: Mapping[int, Chain]) -> dict[int, bool | None]:
-    """Query each chain in its own thread. The threads do not use the database."""
     addresses = [xpubs.derive_address(xpub, index) for index in range(FIRST_ADDRESSES)]
+    with node_slots.slot(xpub):
+        return _ask_all(enabled, lambda node, chain: node.is_used(chain.token_address, addresses))
+
+
+def code_on(address: str, enabled: Mapping[int, Chain]) -> dict[int, bool | None]:
+    """Return for each enabled chain whether an address is a contract there. None as in `used_on`.
+
+    ChainUnavailable while too many requests wait for nodes.
+    """
+    with node_slots.slot(address):
+        return _ask_all(enabled, lambda node, chain: node.is_deployed(address))
+
+
+def _ask_all(
+    enabled: Mapping[int, Chain], question: Callable[[Node, Chain], bool]
+) -> dict[int, bool | None]:
+    """Ask each chain in its own thread. The threads do not use the database."""
     found: dict[int, bool | None] = dict.fromkeys(enabled)
-    threads = [
-        Thread(target=_look, args=(chain, addresses, found), daemon=True)
-        for chain in enabled.values()
-    ]
+
+    def ask(chain: Chain) -> None:
+        try:
+            found[chain.chain_id] = question(connect(chain), chain)
+        except RpcError as error:
+            log.warning("chain %s: %s", chain.chain_id, error)
+
+    threads = [Thread(target=ask, args=(chain,), daemon=True) for chain in enabled.values()]
     for thread in threads:
         thread.start()
     deadline = time.monotonic() + LOOK_SECONDS
     for thread in threads:
         thread.join(max(0.0, deadline - time.monotonic()))
     return dict(found)
-
-
-def _look(chain: Chain, addresses: list[str], found: dict[int, bool | None]) -> None:
-    try:
-        used = connect(chain).is_used(chain.token_address, addresses)
-    except RpcError as error:
-        log.warning("chain %s: %s", chain.chain_id, error)
-    else:
-        found[chain.chain_id] = used

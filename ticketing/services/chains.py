@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -53,7 +53,7 @@ def states_of(chain_id: int | None) -> dict[int, ChainState]:
 
 
 def payable(enabled: Mapping[int, Chain], known: Mapping[int, ChainState]) -> dict[int, Chain]:
-    """Return the enabled chains that accept payments, with their token's decimals.
+    """Return the enabled chains that accept payments, with what the worker found out about them.
 
     Chains that the worker rejected are left out. A chain outside the registry is left out until
     the worker has read its token's decimals.
@@ -66,8 +66,37 @@ def _with_facts(chain: Chain, state: ChainState | None) -> Chain | None:
     if state is not None and state.token_address == chain.token_address:
         if state.refusal is not None:
             return None
-        chain = replace(chain, decimals=state.decimals, symbol=state.symbol)
+        chain = replace(
+            chain,
+            decimals=state.decimals,
+            symbol=state.symbol,
+            has_receivers=bool(state.has_receivers),
+        )
     return chain if chain.decimals is not None else None
+
+
+@dataclass(frozen=True)
+class Network:
+    """A chain that an organizer may name. `least_sensible_price` is in micro-units, 0: any."""
+
+    chain_id: int
+    name: str
+    is_enabled: bool
+    least_sensible_price: int
+
+
+def networks(config: Config) -> list[Network]:
+    """Return all chains that are enabled or in the registry, the enabled ones first.
+
+    The local chain is left out if it is not enabled.
+    """
+    known = {**REGISTRY, **config.chains}
+    found = [
+        Network(chain.chain_id, chain.name, chain_id in config.chains, chain.least_sensible_price)
+        for chain_id, chain in sorted(known.items())
+        if chain_id in config.chains or chain_id != LOCAL_CHAIN_ID
+    ]
+    return sorted(found, key=lambda network: not network.is_enabled)
 
 
 def name_of(chain_id: int | None, config: Config) -> str:
@@ -139,6 +168,17 @@ def note_facts(
             .on_conflict(conflict_target=[ChainState.chain_id], update=columns)
             .execute()
         )
+        catalog_version.advance_all()
+
+
+def note_receivers(chain_id: int, *, are_available: bool) -> None:
+    """Store whether receivers have their addresses on a chain, whose facts are stored."""
+    known: ChainState | None = _state.first(chain_id=chain_id)
+    if known is None or known.has_receivers == are_available:
+        return
+    with write_transaction():
+        columns = {ChainState.has_receivers: are_available}
+        ChainState.update(columns).where(ChainState.chain_id == chain_id).execute()
         catalog_version.advance_all()
 
 

@@ -40,11 +40,12 @@ from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import prepared_insert
 from ticketing.models.ticket_types import TicketType
-from ticketing.services import admission_views, chains, node_slots, wallets
+from ticketing.services import admission_views, chains, node_slots
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import client_limits, holds, intents
 from ticketing.services.orders.holds import Held
 from ticketing.services.payments import booking, chain_view, settlement
+from ticketing.services.wallets import issuing
 
 _insert = prepared_insert(PaymentIntent)
 
@@ -314,7 +315,7 @@ def _payment_terms(
         units.to_atomic(unit_amount, chain.decimals)
     except units.NotExact:
         raise NotPayable("The price cannot be paid exactly in this token.") from None
-    issued = wallets.issue_address(tenant_id)
+    issued = issuing.issue_address(tenant_id, chain)
     return {
         "chain_id": chain.chain_id,
         "checked_block": checked_block,

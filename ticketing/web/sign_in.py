@@ -3,13 +3,13 @@
 from typing import Any
 
 from ticketing import clock, credentials
-from ticketing.errors import InvalidCredentials
+from ticketing.errors import FieldMessage, Invalid, InvalidCredentials
 from ticketing.limits import CallClass
 from ticketing.models.members import Member
-from ticketing.services.access import audit_log, invitations, members, tenants
+from ticketing.services.access import audit_log, invitations, members, passwords, tenants
 from ticketing.web import rate_limit
 from ticketing.web.audited import actor_named
-from ticketing.web.context import config
+from ticketing.web.context import caller, config
 
 
 def password(tenant: str, email: str, password: str) -> Member:
@@ -24,6 +24,20 @@ def password(tenant: str, email: str, password: str) -> Member:
     member = members.sign_in(tenant, email, password)
     if member is None:
         raise InvalidCredentials
+    return member
+
+
+def again(password: str) -> Member:
+    """Return the member who is signed in, if this is their password.
+
+    Invalid if not; TooManyRequests, as for signing in.
+    """
+    who = caller()
+    member = members.get(who.tenant_id, who.credential_id)
+    _count(f"{who.tenant_id}\n{member.email}")
+    if not passwords.verify(password, member.password_hash):
+        text = FieldMessage("wrong_password", "This is not your password.")
+        raise Invalid({"password": [text]})
     return member
 
 

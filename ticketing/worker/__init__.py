@@ -21,6 +21,10 @@ balance_sweep.py: an order whose address holds more than is booked does not expi
     are searched; ended orders are compared once a minute
 refund_check.py: compares the block of each refund once more when it is deep, and takes back those
     of another fork
+payout_reader.py: reads in final blocks what payers of lists paid back, and books it as refunds
+receiver_check.py: proves once that receivers have the same addresses on a chain as everywhere
+wallet_checks.py: asks a chain about addresses of wallets that it was not asked about yet
+wallet_changes.py: makes changes of wallets that have waited, after another check
 chain_tasks.py: further tasks for each chain, such as that of x402
 delivering.py: webhooks: lease, polls, saving at most once a second
 delivery_schedule.py: which endpoint is next: slow ones have half of the requests at most, a tenant

@@ -1,7 +1,7 @@
 """Compare balances, because a node's logs may be incomplete: before a hold ends, and later.
 
-Balances are cheap to read. If an address holds more than is recorded, its logs are read again, from
-the block up to which they were complete, some ranges at a time.
+Balances are cheap to read. If an address holds more than is recorded, or a receiver holds less, its
+logs are read again, from the block up to which they were complete, some ranges at a time.
 """
 
 import logging
@@ -14,7 +14,7 @@ from ticketing.chain.errors import RpcError, RpcLimited, RpcSilent
 from ticketing.chain.node import Node
 from ticketing.chain.registry import Chain
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.services.payments import address_search, payments, watched_orders
+from ticketing.services.payments import address_search, collections, payments, watched_orders
 
 SEARCHES_PER_PASS = 1000
 """How many searches one pass looks at. After a gap there is one for each watched order."""
@@ -39,23 +39,28 @@ class BalanceSweep:
         """For each intent: when its last search failed or ended, and how many did in a row."""
 
     def before_expiry(self, intent_ids: list[str], cursor: Block) -> list[str]:
-        """Return which intents may expire. The addresses of the others hold more than is recorded.
+        """Return which intents may expire. The balances of the others are not what is recorded.
 
         Their logs are searched first. RpcError if the balances cannot be read.
         """
         found = address_search.balances(self._node, payments.intents_of(intent_ids), cursor)
-        booked = payments.booked_atomic([intent for intent, _ in found])
-        explained = [(*each, booked[each[0].id]) for each in found if each[1] <= booked[each[0].id]]
+        held = collections.held([intent for intent, _ in found])
+        explained = [
+            (intent, balance, held[intent.id])
+            for intent, balance in found
+            if held[intent.id].may_be(balance)
+        ]
         watched_orders.note_balances(explained, cursor)
         may_expire = [intent.id for intent, _, _ in explained]
         for intent, balance in found:
             if intent.id in may_expire:
                 continue
             if intent.swept_balance == str(balance):
-                log.error("intent %s holds more than its logs show; it expires", intent.id)
+                than = "more" if balance > held[intent.id].atomic else "less"
+                log.error("intent %s holds %s than its logs show; it expires", intent.id, than)
                 may_expire.append(intent.id)
             else:
-                address_search.begin(intent, balance, booked[intent.id], cursor)
+                address_search.begin(intent, balance, held[intent.id], cursor)
         return may_expire
 
     def run(self, cursor: Block) -> None:

@@ -5,6 +5,10 @@ from collections.abc import Callable
 from ticketing.chain.registry import Chain
 from ticketing.config import Config
 from ticketing.services.x402 import continuing
+from ticketing.worker import wallet_checks
 
-CHAIN_TASKS: tuple[tuple[str, Callable[[Chain, Config], None]], ...] = (("x402", continuing.go_on),)
+CHAIN_TASKS: tuple[tuple[str, Callable[[Chain, Config], None]], ...] = (
+    ("x402", continuing.go_on),
+    ("wallets", wallet_checks.ask),
+)
 """The name of each, and its function. It may raise RpcError. Each chain has a thread for each."""

@@ -24,6 +24,7 @@ from ticketing.services.payments.booking import CursorMoved
 from ticketing.worker.chain_tasks import CHAIN_TASKS
 from ticketing.worker.delivering import Delivering
 from ticketing.worker.mailing import Mailer
+from ticketing.worker.wallet_changes import WalletChanges
 from ticketing.worker.watcher import ChainRefused, Watcher
 
 log = logging.getLogger(__name__)
@@ -56,6 +57,9 @@ def look_once(config: Config, *, accept_reorganization: bool = False) -> list[st
     `accept_reorganization`: go back further than the stored blocks, if a node requires it.
     """
     _keep_house(config)
+    wallet_changes = WalletChanges(config)
+    wallet_changes.run()
+    wallet_changes.leave()
     troubles = []
     for chain in config.chains.values():
         watcher = Watcher(chain, accept_reorganization=accept_reorganization)
@@ -97,10 +101,12 @@ class Worker:
         if not watchers:
             log.warning("no chain is enabled: nothing to watch")
         mailer = Mailer(self._config, is_stopped=self._stop.is_set)
+        wallet_changes = WalletChanges(self._config)
         pause = self._config.poll_seconds
         soon = min(_NOTIFYING_SECONDS, pause)
         tasks: list[tuple[str, Callable[[], object], float]] = [
             ("housekeeping", partial(_keep_house, self._config), pause),
+            ("wallet changes", wallet_changes.run, pause),
             ("notifications", numbering.number_all, soon),
             # It returns only at the end, or after an error.
             ("webhooks", partial(Delivering(self._config).run, self._stop.is_set), soon),
@@ -122,6 +128,7 @@ class Worker:
         try:
             for watcher in watchers:
                 watcher.leave()
+            wallet_changes.leave()
             mailer.leave()
         except UNAVAILABLE:
             log.warning(

@@ -26,6 +26,7 @@ from ticketing.services.orders import intents
 from ticketing.services.payments import (
     block_history,
     booking,
+    collections,
     payments,
     settlement,
     watched_orders,
@@ -33,6 +34,8 @@ from ticketing.services.payments import (
 from ticketing.services.payments.booking import CursorMoved, Hashes
 from ticketing.worker.balance_sweep import BalanceSweep
 from ticketing.worker.history_gap import HistoryGap
+from ticketing.worker.payout_reader import PayoutReader
+from ticketing.worker.receiver_check import ReceiverCheck
 from ticketing.worker.refund_check import RefundCheck
 
 QUIET = timedelta(minutes=1)
@@ -62,8 +65,10 @@ class Watcher:
         self._node = connect(chain)
         self._balance_sweep = BalanceSweep(chain, self._node)
         self._refund_check = RefundCheck(chain, self._node)
+        self._payout_reader = PayoutReader(chain, self._node)
         self._gap = HistoryGap(chain, self._node)
         self._checked = False
+        self._receivers = ReceiverCheck(chain, self._node)
         self._looked_at: datetime | None = None
 
     @property
@@ -104,13 +109,16 @@ class Watcher:
             self._balance_sweep.run(cursor)
 
     def check_refunds(self) -> None:
-        """Compare the blocks of some refunds once more. Only the worker with the lease does it.
+        """Compare the blocks of some refunds once more, and book those that lists paid.
+
+        Only the worker with the lease does it.
 
         RpcError if the chain cannot be read, CursorMoved if it was reorganized meanwhile.
         """
         cursor = chains.cursor(self.chain.chain_id)
         if self.is_in_charge and cursor is not None:
             self._refund_check.run(cursor)
+            self._payout_reader.run(cursor)
 
     def leave(self) -> None:
         """Release the lease, so that another worker can continue at once."""
@@ -122,6 +130,7 @@ class Watcher:
             self._checked = True
         if not self._take_lease():
             return
+        self._receivers.run()
         cursor = self._follow(chains.check_head(self.chain.chain_id, self._node.head()))
         chains.note_look(self.chain.chain_id)
         self._settle(cursor)
@@ -197,8 +206,10 @@ class Watcher:
         chain = self.chain
         if head.number <= cursor.number:
             return cursor
-        # Loaded after the head: an address that is issued later is paid in a later block.
-        watched = watched_orders.watched_addresses(chain.chain_id, chain.token_address, cursor)
+        # Loaded after the head: an address that is issued later is paid in a later block. What
+        # receivers sent is read by recipient, so many receivers do not make it slower.
+        orders = watched_orders.watched_addresses(chain.chain_id, chain.token_address, cursor)
+        watched = orders | collections.recipients()
         again = max(cursor.number + 1 - chain.confirmations, chains.read_from(chain.chain_id))
         first = again if watched else cursor.number + 1
         start = cursor
@@ -226,8 +237,8 @@ class Watcher:
         booking.book_range(self.chain, cursor, found.last, found.transfers, hashes)
         if found.left_out:
             log.error(
-                "chain %s: the node refuses the logs of %s addresses in block %s: their balances"
-                " are compared later",
+                "chain %s: the node refuses the logs of %s addresses in block %s: balances are"
+                " compared later",
                 self.chain.chain_id,
                 len(found.left_out),
                 found.last.number,

@@ -6,6 +6,8 @@ pragma solidity 0.8.30;
 /// A token whose oddities anybody switches on. Without them it acts as USDC does: it has a list of
 /// frozen accounts and a pause, and a proxy can stand in front of it.
 contract OddToken {
+    uint8 public constant decimals = 6;
+    string public constant symbol = "USDC";
     mapping(address => uint256) public balanceOf;
     mapping(address => mapping(address => uint256)) public allowance;
     mapping(address => bool) public isFrozen;

@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 from tests.support.fake_chain import FIRST_BLOCKS, TRANSFER, Seen, Send
+from ticketing.chain import receivers
 from ticketing.chain.endpoint import Call
 from ticketing.chain.rpc import RpcClient
 from tools import anvil
@@ -36,6 +37,7 @@ class AnvilChain:
         self.token = anvil.deploy_token(node.rpc, decimals)
         for holder in (ORGANIZER, *BUYERS):
             anvil.mint(node.rpc, self.token, holder, RICH)
+        anvil.send(node.rpc, 0, {"to": receivers.PROXY, "data": receivers.deploy_data()})
         self._rpc("evm_setAutomine", False)
         self._rpc("anvil_setBlockTimestampInterval", 1)
         self._rpc("anvil_mine", hex(FIRST_BLOCKS))
@@ -56,6 +58,17 @@ class AnvilChain:
             made.append(self._rpc("eth_sendTransaction", transaction))
         self.mine(1, time)
         return made
+
+    def collect(
+        self, owner: str, orders: Sequence[tuple[str, bytes]], time: int, *, direct: bool
+    ) -> None:
+        """Mine a transaction that collects orders: the receivers and salts of one owner."""
+        data = receivers.collect_data(
+            owner, self.token, [salt for _, salt in orders], direct=direct
+        )
+        transaction = {"from": FRIEND, "to": receivers.FACTORY, "data": data, "gas": hex(10**6)}
+        self._rpc("eth_sendTransaction", transaction)
+        self.mine(1, time)
 
     def reorganize(self, depth: int, places: Sequence[int | None], extra: int) -> int:
         """Replace the last blocks and return how many. Like FakeChain, as far as nonces allow."""

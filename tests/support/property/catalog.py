@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from peewee import sort_models
 
-from tests.support.factories import new_xpub
+from tests.support import wallets
 from ticketing import ids
 from ticketing.constants import Publication
 from ticketing.db.connection import database, is_sqlite
@@ -13,7 +13,7 @@ from ticketing.models.chains import ChainBlock
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
-from ticketing.services import wallets
+from ticketing.models.wallets import Wallet
 
 SLUG = "acme"
 PROTECTED = {"trail": "trail_stays", "scans": "scans_stay"}
@@ -26,17 +26,23 @@ def empty_database() -> None:
     for table, trigger in PROTECTED.items():
         dropped = f"{trigger}_delete" if is_sqlite() else f"{trigger} ON {table}"
         database.execute_sql(f"DROP TRIGGER IF EXISTS {dropped}")
-    # Only the database knows the reference from ChainBlock.
+    # Only the database knows these references: to tenants, and from ChainBlock.
+    Wallet.update(tenant_id=None).execute()
     for model in [ChainBlock, *reversed(sort_models(BaseModel.__subclasses__()))]:
         model.delete().execute()
 
 
 def create_tenant(now: datetime) -> Tenant:
-    """Create the organizer, with a wallet."""
-    tenant = Tenant.create(id=ids.new(ids.TENANT), slug=SLUG, name="Acme", created_at=now)
-    # Not the demo wallet: a real node has accounts of its own at those addresses.
-    wallets.replace(tenant.id, new_xpub())
-    return tenant
+    """Create the organizer, without a wallet."""
+    return Tenant.create(id=ids.new(ids.TENANT), slug=SLUG, name="Acme", created_at=now)
+
+
+def set_wallet(tenant: Tenant, to: str, chain_id: int) -> None:
+    """Set an extended public key, or an ordinary address without code, as the wallet."""
+    if to.startswith("xpub"):
+        wallets.use_xpub(tenant.id, to)
+    else:
+        wallets.use_address(tenant.id, to, chain_id)
 
 
 def create_event(tenant: Tenant, now: datetime) -> Event:

@@ -11,16 +11,19 @@ from typing import Any
 from peewee import OperationalError
 
 from tests.support import fact_triggers
+from tests.support.factories import new_xpub
 from tests.support.property.catalog import (
     create_event,
     create_tenant,
     create_ticket_type,
     empty_database,
+    set_wallet,
 )
 from tests.support.property.model import Model
 from tests.support.property.node import Fault, Pool
 from tests.support.provider.rules import Provider, answers_of
 from tests.support.tripwire import Killed, Tripwire
+from ticketing.chain.address import checksum
 from ticketing.chain.errors import RpcError
 from ticketing.config import Config
 from ticketing.constants import MICRO_UNIT_DECIMALS
@@ -48,7 +51,9 @@ Mishap = tuple[int, Sequence[Happening]]
 class Core:
     """Each possible event is a method. Afterwards the books are right, or an assertion fails."""
 
-    def __init__(self, config: Config, chain: Any, *, capacity: int, skew: int) -> None:
+    def __init__(
+        self, config: Config, chain: Any, *, capacity: int, skew: int, by_address: bool
+    ) -> None:
         self.config = config
         (self.settings,) = config.chains.values()
         self.chain = chain
@@ -61,6 +66,11 @@ class Core:
         self.refunds_sent: list[str] = []
         self.model = Model(self.settings.confirmations, 10 ** (chain.decimals - 6))
         self._capacity = capacity
+        self._by_address = by_address
+        # Not the demo wallet: a real node has accounts of its own at those addresses.
+        self.wallets = {False: new_xpub(), True: checksum(chain.organizer.lower())}
+        """The organizer's wallets: of an xpub, and of an ordinary address."""
+
         self.whole = True
         """Whether nothing has failed in this world: then it can be healed."""
 
@@ -159,6 +169,7 @@ class Core:
         """Empty the database, and create an organizer with something to sell."""
         empty_database()
         self.tenant = create_tenant(self.now)
+        set_wallet(self.tenant, self.wallets[self._by_address], self.settings.chain_id)
         event = create_event(self.tenant, self.now)
         self.paid, self.free = (
             create_ticket_type(event, price, self.settings.chain_id, self._capacity)

@@ -30,6 +30,16 @@ terms = event("change_terms", prices, st.sampled_from([None, None, 1, 700, 5000]
 ends_of_sale = event("end_sale", st.booleans(), st.sampled_from([None, True, False]))
 sizes = event("set_capacity", st.none() | st.integers(0, 6))
 
+# The wallet.
+
+collects = event(
+    "collect",
+    st.lists(who, min_size=1, max_size=4),
+    st.booleans(),
+    st.sampled_from([False, False, True]),
+)
+wallets = event("change_wallet", st.booleans())
+
 # Admissions.
 
 which = st.sampled_from([0, 0, 0, 1, 2])
@@ -110,6 +120,8 @@ anything = st.one_of(
     payments,
     purchases,
     cancelations,
+    collects,
+    wallets,
     mining,
     reorganizations,
     times,

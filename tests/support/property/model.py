@@ -116,37 +116,32 @@ class Model:
         (state,) = self._books["chains"].values()
         assert (state["block_number"], state["block_hash"]) == chain.head[:2]
         intents = self._books["payment_intents"]
+        transfers = chain.transfers()
         of_address = {
             intent["address"].lower(): intent for intent in intents.values() if intent["address"]
         }
-        there = [
-            Place(
-                seen.tx_hash,
-                seen.log_index,
-                seen.block_number,
-                seen.block_hash,
-                datetime.fromtimestamp(seen.time, UTC),
-                of_address[seen.send.to.lower()]["id"],
-                seen.send.amount,
+        wallets = self._books["wallets"]
+        receivers = {
+            address: intent
+            for address, intent in of_address.items()
+            if wallets[intent["wallet_id"]]["owner"]
+        }
+        there = _places((seen, of_address.get(seen.send.to.lower())) for seen in transfers)
+        sent = _places((seen, receivers.get(seen.send.sender.lower())) for seen in transfers)
+        lost, invented = self._differences(there, "payments")
+        lost_sent, invented_sent = self._differences(sent, "collections")
+        assert (invented, invented_sent) == (Counter(), Counter()), "not on the chain"
+        if self.needs_balances:
+            # Of a payment and its collection that a provider both hid, no balance shows anything.
+            all_lost, unseen = lost, _sums(lost)
+            hidden = {key for key, amount in _sums(lost_sent).items() if unseen[key] == amount}
+            lost, lost_sent = (
+                Counter(each for each in some.elements() if each.intent not in hidden)
+                for some in (lost, lost_sent)
             )
-            for seen in chain.transfers()
-            if seen.send.to.lower() in of_address
-        ]
-        booked = [
-            Place(
-                row["tx_hash"],
-                row["log_index"],
-                row["block_number"],
-                row["block_hash"],
-                moment(row["block_time"]),
-                row["intent_id"],
-                row["amount"] * self._scale + row["dust"],
-            )
-            for row in self._books["payments"].values()
-            if row["canonical"]
-        ]
-        lost, invented = Counter(there) - Counter(booked), Counter(booked) - Counter(there)
-        assert (lost, invented) == (Counter(), Counter()), "the books are not what the chain says"
+            gone = {each for each in all_lost if each.intent in hidden}
+            there = [each for each in there if each not in gone]
+        assert (lost, lost_sent) == (Counter(), Counter()), "the books lack what the chain has"
         arrived: Counter[str] = Counter()
         in_time: Counter[str] = Counter()
         for each in there:
@@ -157,6 +152,23 @@ class Model:
             self._check_end(intent, arrived[intent["id"]], in_time[intent["id"]], chain.head[2])
         self._refunds.check_against(chain, self._books)
         self.feed.check_end()
+
+    def _differences(self, there: list[Place], table: str) -> tuple[Counter[Place], Counter[Place]]:
+        """Return what the books lack of the places on the chain, and what they have beyond them."""
+        booked = Counter(
+            Place(
+                row["tx_hash"],
+                row["log_index"],
+                row["block_number"],
+                row["block_hash"],
+                moment(row["block_time"]),
+                row["intent_id"],
+                row["amount"] * self._scale + row["dust"],
+            )
+            for row in self._books[table].values()
+            if row["canonical"]
+        )
+        return Counter(there) - booked, booked - Counter(there)
 
     def _check_sums(self, intents: dict[str, Row]) -> None:
         """Check the books of each order: section 6 of the contract."""
@@ -256,3 +268,28 @@ class Model:
             assert status == "awaiting_payment" or arrived // self._scale == left
             paid_in_time = in_time >= amount and status != "canceled" and not self.is_blind
             assert not paid_in_time or status == "confirmed", "paid in time, not served"
+
+
+def _places(found: Iterable[tuple[Any, Row | None]]) -> list[Place]:
+    """Return the places of transfers on the chain that concern an order."""
+    return [
+        Place(
+            seen.tx_hash,
+            seen.log_index,
+            seen.block_number,
+            seen.block_hash,
+            datetime.fromtimestamp(seen.time, UTC),
+            intent["id"],
+            seen.send.amount,
+        )
+        for seen, intent in found
+        if intent is not None
+    ]
+
+
+def _sums(places: Counter[Place]) -> Counter[str]:
+    """Return the sum of some places for each order."""
+    sums: Counter[str] = Counter()
+    for each in places.elements():
+        sums[each.intent] += each.amount
+    return sums

@@ -15,12 +15,14 @@ TABLES = (
     "ticket_types",
     "payment_intents",
     "payments",
+    "collections",
     "admissions",
     "transfers",
     "scans",
     "refunds",
     "refund_addresses",
     "waivers",
+    "wallets",
     "chains",
 )
 
@@ -30,7 +32,7 @@ Books = dict[str, dict[str, Row]]
 
 
 class Place(NamedTuple):
-    """One payment, in the books or on the chain."""
+    """One payment or collection, in the books or on the chain."""
 
     tx_hash: str
     log_index: int

@@ -32,11 +32,16 @@ def fake_chain(decimals: int) -> FakeChain:
 
 @contextmanager
 def worlds(database_url: str) -> Iterator[Callable[..., World]]:
-    """Yield a function that creates a world from a chain, confirmations, a capacity and a skew."""
+    """Yield a function that creates a world from a chain and some numbers.
+
+    `by_address`: its first wallet is an ordinary address.
+    """
 
     world: World | None = None
 
-    def new_world(chain: Any, *, confirmations: int, capacity: int, skew: int = 0) -> World:
+    def new_world(
+        chain: Any, *, confirmations: int, capacity: int, skew: int = 0, by_address: bool = False
+    ) -> World:
         nonlocal world
         connect.cache_clear()
         open_database(database_url)
@@ -50,7 +55,7 @@ def worlds(database_url: str) -> Iterator[Callable[..., World]]:
             f"TOKEN_ADDRESS_{chain_id}": TOKEN_ADDRESS,
             f"CONFIRMATIONS_{chain_id}": str(confirmations),
         }
-        world = World(load(environ), chain, capacity=capacity, skew=skew)
+        world = World(load(environ), chain, capacity=capacity, skew=skew, by_address=by_address)
         WorldClient.pool = world.pool
         world.found()
         return world

@@ -19,6 +19,9 @@ ALLOWED = {
     "The conflicts of one event, of which some are settled.": (
         r"(door\.read_stats|pages_console_door\.\w+) searches scans_in_conflict, then looks at .*"
     ),
+    "Changes of wallets that are due, and wallets that a chain was not asked about: few.": (
+        r"worker walks (pending_wallets_due|wallets_unchecked)"
+    ),
     "Old events whose people are not erased yet: few, and the oldest ones first.": (
         r"worker walks events_(to_erase|due|erased)"
     ),
@@ -87,6 +90,16 @@ ALLOWED = {
         r" searches intents_to_refund_by_amount,"
         r" then looks at (chain_id )?(refund_pending )?set_aside_until"
     ),
+    "The orders of one tenant that owe money, of which nearly all are on one chain.": (
+        r"(payouts\.create_payout|refunds\.settle_refunds)"
+        r" searches intents_to_refund(_by_amount)?, then looks at .*refund_pending.*"
+    ),
+    "The few payments of lists that count as no refund; a tenant's chain has one token.": (
+        r"payouts\.create_payout searches payouts_unbooked, then looks at token_address"
+    ),
+    "The lists of one chain that can still be paid, or could until three days ago.": (
+        r"(payouts\.create_payout|worker) (walks|searches) payouts_valid.*"
+    ),
     "Few orders have a refund that was waived or paid: those of at least an amount are searched.": (
         r"((pages_console_)?refunds\.list_refunds|mcp\.answer_message)"
         r" searches intents_(waived|refunded)(_by_amount)?, then looks at .*"
@@ -107,7 +120,11 @@ ALLOWED = {
     ),
     "An audit walks over all that one tenant has; its addresses are sorted to be compared.": (
         r"reconciliation\.get_reconciliation"
-        r" (sorts payment_intents|searches intents_of_tenant, .* address.*)"
+        r" (sorts (payment_intents|collections)|searches intents_of_tenant, .* address.*"
+        r"|searches collections_intent, then looks at chain_id token_address)"
+    ),
+    "The wallets of ordinary addresses, a few of each tenant: the worker reads for all of them.": (
+        r"worker (walks wallets_owner|scans wallets|sorts wallets)"
     ),
     "What is old is deleted some at a time, the oldest first.": (
         r"worker walks (idempotency_keys_by_age|rate_counts_by_minute|mails_by_end|sessions_by_\w+"
@@ -131,6 +148,12 @@ ALLOWED = {
     ),
     "The orders of one tenant, from the index, for the sum of its seats.": (
         r"(worker|pages_console_overview\.\w+) searches sales_of_event, then looks at status"
+    ),
+    "The orders of one tenant, of which most hold money on a chain until they are collected.": (
+        r"collections\.list_collections searches intents_of_tenant, then looks at .*"
+    ),
+    "Postgres chooses by the sizes of both tables. Here there are no collections.": (
+        r"collections\.list_collections walks collections_block"
     ),
     "Tenants with notifications for which no mails are planned yet.": (
         r"worker walks notification_feeds_to_mail"

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from random import Random
 
 from ticketing import ids
+from ticketing.chain import receivers
 from ticketing.chain.xpub import parse
 from ticketing.constants import Flag, IntentStatus
 from tools.anvil import DEMO_XPUB
@@ -50,10 +51,21 @@ OPEN = (
 
 @dataclass
 class Wallet:
-    """The wallet of a tenant, and the index of its next address."""
+    """The wallets of a tenant: an xpub without orders, and before it an ordinary address."""
 
     id: str
+    former_id: str
+    owner: str
+    secret: bytes
     next_index: int = 1
+
+    def take(self) -> tuple[int, str]:
+        """Return the next index of the former one, and its receiver."""
+        index = self.next_index
+        self.next_index += 1
+        return index, receivers.receiver_address(
+            self.owner, receivers.order_salt(self.secret, index)
+        )
 
 
 @dataclass

@@ -19,6 +19,7 @@ from tests.support.query_plans.fiction import (
     YEAR,
     Sold,
     Wallet,
+    address,
     block,
     id_at,
     text,
@@ -26,6 +27,7 @@ from tests.support.query_plans.fiction import (
 )
 from tests.support.query_plans.filling_orders import Orders
 from ticketing import ids
+from ticketing.chain.receivers import CONTRACT_VERSION
 from ticketing.chain.registry import REGISTRY
 from ticketing.services.payments import block_history
 
@@ -73,8 +75,8 @@ class Generator:
         orders.make(self._types, self._weights, self._scale.intents)
         for ticket_type in self._types:
             self._write_ticket_type(ticket_type)
-        for wallet in self._wallets:
-            self._write_wallet(wallet)
+        for tenant, wallet in zip(self._tenants, self._wallets, strict=True):
+            self._write_wallets(tenant, wallet)
         self._make_chains()
         self._make_idempotency_keys()
         self._make_trail()
@@ -88,7 +90,12 @@ class Generator:
             slug = {BIG: "big", FAIR: "fair"}.get(place, f"tenant-{place}")
             tenant, wallet = (
                 id_at(self._random, ids.TENANT, at),
-                Wallet(id_at(self._random, ids.WALLET, at)),
+                Wallet(
+                    id_at(self._random, ids.WALLET, at),
+                    ids.new(ids.WALLET),
+                    address(),
+                    secrets.token_bytes(32),
+                ),
             )
             self._tenants.append(tenant)
             self._wallets.append(wallet)
@@ -172,12 +179,21 @@ class Generator:
             at,
         )
 
-    def _write_wallet(self, wallet: Wallet) -> None:
-        # All wallets share one public key, to save CPU. Their chain codes differ.
+    def _write_wallets(self, tenant: str, wallet: Wallet) -> None:
+        # All xpubs share one public key, to save CPU. Their chain codes differ.
         chain_code = self._random.randbytes(32)
         both = (PUBLIC_KEY + chain_code).hex()
+        nothing = (None,) * 5
+        self._sink.add("wallets", wallet.id, xpub(chain_code), both, *nothing, 1, text(self._now))
+        of_address = (tenant, wallet.owner, wallet.secret.hex(), CONTRACT_VERSION, "")
         self._sink.add(
-            "wallets", wallet.id, xpub(chain_code), both, wallet.next_index, text(self._now)
+            "wallets",
+            wallet.former_id,
+            "",
+            wallet.former_id,
+            *of_address,
+            wallet.next_index,
+            text(self._now),
         )
 
     def _make_chains(self) -> None:

@@ -137,29 +137,35 @@ class Orders:
 
     def _terms(self, ticket_type: Sold) -> tuple[str | int | None, ...]:
         chain, wallet = REGISTRY[ticket_type.chain_id or 0], self._wallets[ticket_type.tenant]
-        wallet.next_index += 1
-        place = (wallet.id, wallet.next_index - 1, address())
+        place = (wallet.former_id, *wallet.take())
         return (*place, chain.token_address, chain.decimals, chain.confirmations)
 
     def _pay(
         self, intent: str, chain_id: int | None, number: int, at: float, amount: int, stays: bool
     ) -> None:
-        self._sink.add(
-            "payments",
-            id_at(self._random, ids.PAYMENT, at),
-            intent,
-            chain_id,
-            "0x" + secrets.token_hex(32),
-            number,
-            block(at),
-            "0x" + secrets.token_hex(32),
-            text(at),
-            address(),
-            amount,
-            0,
-            stays,
-            text(at + 1),
-        )
+        made, token = id_at(self._random, ids.PAYMENT, at), REGISTRY[chain_id or 0].token_address
+        of_it = (intent, chain_id)
+        for table, key, token_columns in (
+            ("payments", made, ()),
+            # All of it was collected, as this order is nobody's on the node.
+            ("collections", made.replace(ids.PAYMENT, ids.COLLECTION), (token,)),
+        ):
+            self._sink.add(
+                table,
+                key,
+                *of_it,
+                *token_columns,
+                "0x" + secrets.token_hex(32),
+                number,
+                block(at),
+                "0x" + secrets.token_hex(32),
+                text(at),
+                address(),
+                amount,
+                0,
+                stays,
+                text(at + 1),
+            )
 
     def _admit(self, intent: str, to: Sold, seats: int, at: float, valid: bool) -> None:
         status = AdmissionStatus.VALID if valid else AdmissionStatus.SUSPENDED

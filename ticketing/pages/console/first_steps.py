@@ -26,7 +26,7 @@ def steps(found: FirstSteps, tenant: Tenant, role: Role) -> list[Step]:
     return [
         Step(
             "Wallet",
-            "Buyers pay to an account of your own wallet. Only an administrator can set it.",
+            "What buyers pay can go to your wallet only. Only an administrator can set it.",
             "Set the wallet",
             found.has_wallet,
             paths.WALLET if role.holds(Role.ADMIN) else None,
@@ -61,7 +61,7 @@ def _of_event(found: FirstSteps, tenant: Tenant) -> list[Step]:
         ),
         Step(
             "Test purchase",
-            "Buy a ticket yourself, as your guests will. The money arrives in your own wallet.",
+            "Buy a ticket yourself, as your guests will. Then move the money to your wallet.",
             "Open the public page",
             False,
             f"/{tenant.slug}/{event.slug}" if event and found.is_published else None,

@@ -27,11 +27,16 @@ _OF_TICKET_TYPES = {
     Obstacle.CHAIN_NOT_ENABLED: Reason(
         "Its network does not accept payments at the moment.", "Choose another network"
     ),
+    Obstacle.RECEIVERS_UNAVAILABLE: Reason(
+        "Its network cannot pay an ordinary address, or was not looked at yet.",
+        "Choose another network",
+    ),
     Obstacle.SALES_NOT_STARTED: Reason("Its sale has not started.", "Change when it starts"),
     Obstacle.SALES_ENDED: Reason("Its sale has ended.", "Change when it ends"),
 }
 _FIELDS = {
     Obstacle.CHAIN_NOT_ENABLED: "chain_id",
+    Obstacle.RECEIVERS_UNAVAILABLE: "chain_id",
     Obstacle.SALES_NOT_STARTED: "sales_start_at",
     Obstacle.SALES_ENDED: "sales_end_at",
 }
@@ -94,6 +99,10 @@ def _of_type(obstacle: Obstacle, ticket_type: TicketType, event: Event) -> Reaso
         )
     if obstacle == Obstacle.WALLET_MISSING:
         return Reason("You have no wallet to receive payments.", "Set your wallet", paths.WALLET)
+    if obstacle == Obstacle.WALLET_NOT_ON_CHAIN:
+        return Reason(
+            "Your wallet does not take money on its network.", "Change your wallet", paths.WALLET
+        )
     if obstacle == Obstacle.EVENT_OVER:
         return _over(event)
     if obstacle == Obstacle.SOLD_OUT:

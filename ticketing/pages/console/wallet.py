@@ -1,75 +1,221 @@
-"""The console's page of the wallet: set it after its first address was compared."""
+"""The console's page of the wallet: set it after its address was compared, and look after it."""
 
+import json
+from contextlib import suppress
+from datetime import timedelta
 from functools import partial
+from typing import Any
 
-from flask import Response
+from flask import Response, redirect, request
 from werkzeug import Response as AnyResponse
 
-from schemas.wallets import WalletSchema, WalletSetSchema
-from ticketing.constants import Role
+from schemas.forms import PasswordForm, WalletForm
+from schemas.wallets import WalletSchema
+from ticketing import formats
+from ticketing.constants import Role, WalletWarning
 from ticketing.errors import NotFound, TicketingError
 from ticketing.pages import forms, typed_forms
 from ticketing.pages.console import paths
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.forms import Form
-from ticketing.services import chains, wallets
+from ticketing.services import chains
+from ticketing.services.access import actors, members
+from ticketing.services.wallets import changes, recovery, refusals, views, xpubs
+from ticketing.services.wallets.changes import Settings
+from ticketing.services.wallets.owners import OwnerSettings
+from ticketing.services.wallets.views import WalletView
+from ticketing.web import sign_in
 from ticketing.web.audited import recorded
 from ticketing.web.context import caller, config
 
 SECTION = "wallet"
+
+WARNINGS = {
+    WalletWarning.WALLET_UNTESTED: (
+        "Not tested yet: move the money of a first order, and look whether your exchange credits"
+        " it. Some exchanges do not credit transfers that a contract makes."
+    ),
+    WalletWarning.RECOVERY_FILE_NOT_SAVED: (
+        "Save the recovery file. With it you find all payments, also if this service is gone."
+    ),
+    WalletWarning.RECOVERY_FILE_OUTDATED: (
+        "Many orders have come since you saved the recovery file. Save it again."
+    ),
+}
 
 blp = ConsoleBlueprint("wallet", __name__, reads=Role.ADMIN, writes=Role.ADMIN)
 
 
 @blp.get(paths.WALLET)
 def show_wallet() -> str:
-    """Show the wallet, and the form to set it."""
+    """Show the wallet, what waits, and the forms to set it."""
     return _page(Form())
 
 
 @blp.post(paths.WALLET)
 def compare_address() -> Response:
-    """Ask whether the wallet shows the account's first address. Nothing is stored."""
+    """Ask whether this is the address of the wallet. Nothing is stored."""
     try:
-        xpub = typed_forms.read(WalletSetSchema)["xpub"]
-        unchecked = wallets.ensure_unused(xpub, config().chains)
+        settings = _stated()
     except TicketingError as error:
         return forms.shown_again(_page(forms.refused(error)), error)
-    asked = page(
-        "wallet_confirm.html",
-        SECTION,
-        xpub=xpub,
-        first_address=wallets.first_address(xpub),
-        unchecked=[chains.name_of(chain_id, config()) for chain_id in unchecked],
-        form=Form(),
-    )
-    return Response(asked)
+    return Response(_compared(settings, Form()))
 
 
 @blp.post(f"{paths.WALLET}/confirm")
 def set_wallet() -> AnyResponse:
-    """Set the account whose first address was compared as the wallet."""
+    """Set the wallet whose address was compared, at once or after the time that it waits."""
+    try:
+        # Before the transaction, because it reads the chains.
+        settings = _stated()
+    except TicketingError as error:
+        return forms.shown_again(_page(forms.refused(error)), error)
 
     def change() -> str:
-        xpub = typed_forms.read(WalletSetSchema)["xpub"]
-        # Before the transaction, because it reads the chains.
-        wallets.ensure_unused(xpub, config().chains)
+        wait = _wait()
         tenant_id = caller().tenant_id
-        recorded(
+        changed: WalletView = recorded(
             WalletSchema,
-            lambda: wallets.replace(tenant_id, xpub),
-            partial(wallets.read, tenant_id),
+            lambda: _set(settings, wait),
+            partial(views.read, tenant_id),
             action="wallets_set_wallet",
         )
-        return f"{paths.WALLET}#saved"
+        return f"{paths.WALLET}#{'saved' if changed.pending is None else 'waits'}"
 
-    return forms.carried_out(change, _page)
+    return forms.carried_out(change, partial(_compared, settings))
+
+
+@blp.post(f"{paths.WALLET}/cancel")
+def cancel_change() -> AnyResponse:
+    """Cancel the change that waits. After a double click, nothing waits any more."""
+    tenant_id = caller().tenant_id
+
+    def cancel() -> WalletView:
+        changes.cancel(tenant_id, caller().credential_id)
+        return views.read(tenant_id)
+
+    with suppress(NotFound):
+        recorded(
+            WalletSchema,
+            cancel,
+            partial(views.read, tenant_id),
+            action="wallets_cancel_wallet_change",
+        )
+    return redirect(f"{paths.WALLET}#canceled", 303)
+
+
+@blp.post(f"{paths.WALLET}/credited")
+def note_credited() -> AnyResponse:
+    """Note that an exchange credited a first collection."""
+    tenant_id = caller().tenant_id
+
+    def note() -> WalletView:
+        changes.note_credited(tenant_id)
+        return views.read(tenant_id)
+
+    before = partial(views.read, tenant_id)
+    recorded(WalletSchema, note, before, action="wallets_note_wallet_credited")
+    return redirect(f"{paths.WALLET}#credited", 303)
+
+
+@blp.post(f"{paths.WALLET}/recovery")
+def download_recovery_file() -> AnyResponse:
+    """Download the recovery file, after the password was written once more."""
+
+    def download() -> AnyResponse:
+        sign_in.again(forms.read(PasswordForm)["password"])
+        tenant = caller().tenant
+        text = json.dumps(recovery.file_of(tenant), indent=2)
+        response = Response(f"{text}\n", content_type="application/json")
+        name = f"{tenant.slug}-recovery.json"
+        response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+    return forms.answered(download, _page)
+
+
+def _stated() -> Settings:
+    """Return the wallet that a form states. Invalid, WalletInUse, ChainUnavailable.
+
+    A secret is recognized before anything else, so that no page shows it again.
+    """
+    for field in ("address", "xpub"):
+        refusals.check_not_secret(forms.sent().get(field, ""), field)
+    read = typed_forms.read(WalletForm, amounts={"minimum_deposit"})
+    return changes.stated(read, config().chains)
+
+
+def _wait() -> timedelta:
+    """Return how long a change waits: not at all with the password of a known administrator."""
+    wait = config().wallet_change
+    password = forms.sent().get("password")
+    if password and members.is_longer_admin(sign_in.again(password), wait):
+        return timedelta(0)
+    return wait
+
+
+def _set(settings: Settings, wait: timedelta) -> WalletView:
+    tenant_id = caller().tenant_id
+    changes.put(tenant_id, settings, by=caller().credential_id, wait=wait)
+    return views.read(tenant_id)
+
+
+def _compared(settings: Settings, form: Form) -> str:
+    """Return the page that asks to compare the address."""
+    tenant_id, wait = caller().tenant_id, config().wallet_change
+    shown: dict[str, Any] = {"unchecked": [], "networks": []}
+    if isinstance(settings, OwnerSettings):
+        shown["address"] = settings.owner
+        shown["minimum_deposit"] = _typed(settings.least_collected)
+        shown["networks"] = [_named(chain_id) for chain_id in sorted(settings.chain_ids)]
+    else:
+        shown["address"] = xpubs.first_address(settings.xpub)
+        shown["unchecked"] = [_named(chain_id) for chain_id in settings.unchecked_chains]
+    return page(
+        "wallet_confirm.html",
+        SECTION,
+        settings=settings,
+        is_xpub=not isinstance(settings, OwnerSettings),
+        waits=changes.would_wait(tenant_id, settings, wait),
+        hours=wait // timedelta(hours=1),
+        form=form,
+        **shown,
+    )
 
 
 def _page(form: Form) -> str:
     try:
-        wallet = wallets.read(caller().tenant_id)
+        wallet = views.read(caller().tenant_id)
     except NotFound:
         wallet = None
-    return page("wallet.html", SECTION, wallet=wallet, form=form)
+    pending = None if wallet is None else wallet.pending
+    asked_by = "" if pending is None else pending.by
+    known = chains.networks(config())
+    chosen = typed_forms.chosen("chain_ids")
+    if wallet is not None and request.method == "GET":
+        chosen = [str(chain_id) for chain_id in wallet.chain_ids or []]
+    return page(
+        "wallet.html",
+        SECTION,
+        wallet=wallet,
+        pending=pending,
+        asked_by=actors.names(caller().tenant_id, [asked_by]).get(asked_by, asked_by),
+        enabled=[each for each in known if each.is_enabled],
+        others=[each for each in known if not each.is_enabled],
+        chosen=chosen,
+        minimum_deposit=_typed(None if wallet is None else wallet.minimum_deposit),
+        named=_named,
+        warnings=WARNINGS,
+        form=form,
+    )
+
+
+def _typed(amount: int | None) -> str:
+    """Return an amount as people write it in a form."""
+    return "" if amount is None else formats.number(amount)
+
+
+def _named(chain_id: int) -> str:
+    return chains.name_of(chain_id, config())

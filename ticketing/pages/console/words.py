@@ -127,6 +127,9 @@ MAILS = {
     MailKind.EVENT_MOVED: "Event moved",
     MailKind.WEBHOOK_FAILING: "Webhook fails",
     MailKind.MEMBER_INVITED: "Invitation",
+    MailKind.WALLET_CHANGE_REQUESTED: "Change of the wallet asked for",
+    MailKind.WALLET_CHANGED: "Wallet changed",
+    MailKind.WALLET_CHANGE_CANCELED: "Change of the wallet canceled",
 }
 
 MAIL_STATUSES = {
@@ -166,6 +169,9 @@ SENT_TYPES = {
     NotificationType.WEBHOOK_FAILING: "Webhook fails",
     NotificationType.WEBHOOK_TEST: "Test",
     NotificationType.MEMBER_INVITED: "Member invited",
+    NotificationType.WALLET_CHANGE_REQUESTED: "Change of the wallet asked for",
+    NotificationType.WALLET_CHANGED: "Wallet changed",
+    NotificationType.WALLET_CHANGE_CANCELED: "Change of the wallet canceled",
 }
 """All types of notifications."""
 

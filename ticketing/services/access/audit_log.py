@@ -21,7 +21,9 @@ _LEFT_OUT = _SHOWN_ONCE | {
     "sold",
     "available",
     "obstacles",
+    "warnings",
     "next_index",
+    "unchecked_chains",
     "delivered",
     "position",
 }

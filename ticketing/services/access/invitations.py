@@ -92,13 +92,16 @@ def accept(invitation: str, password: str, email: str | None, keyring: Keyring) 
         raise Invalid(errors)
     password_hash = passwords.hashed(password)
     with members.changing(member.tenant_id):
-        find(invitation, keyring)  # again, because somebody else may have accepted it meanwhile
+        # Again, because somebody else may have accepted it meanwhile, or changed the role.
+        member = find(invitation, keyring).member
         members.end_invitations(member.id)
         try:
+            now = clock.now()
             Member.update(
                 email=email.lower() if member.email is None and email else Member.email,
                 password_hash=password_hash,
-                password_set_at=clock.now(),
+                password_set_at=now,
+                admin_since=now if member.role == Role.ADMIN else None,
                 disabled_at=None,
             ).where(Member.id == member.id).execute()
         except IntegrityError:

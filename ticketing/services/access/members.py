@@ -7,6 +7,7 @@ disable each other, one stays.
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 
 from peewee import IntegrityError
 
@@ -35,6 +36,7 @@ def add(tenant_id: str, email: str, role: Role, password: str) -> Member:
         role,
         password_hash=passwords.hashed(password),
         password_set_at=now,
+        admin_since=now if role == Role.ADMIN else None,
         created_at=now,
     )
 
@@ -108,8 +110,23 @@ def change_role(tenant_id: str, member_id: str, role: Role) -> Member:
         member = get(tenant_id, member_id)
         if role != Role.ADMIN:
             _refuse_last_admin(member)
-        Member.update(role=role).where(Member.id == member_id).execute()
+        if role != member.role:
+            admin_since = clock.now() if role == Role.ADMIN else None
+            Member.update(role=role, admin_since=admin_since).where(
+                Member.id == member_id
+            ).execute()
         return get(tenant_id, member_id)
+
+
+def is_longer_admin(member: Member, than: timedelta) -> bool:
+    """Return whether a member has been an administrator with the same password for that long.
+
+    A password whose time was not recorded is as old as the member.
+    """
+    if member.admin_since is None:
+        return False
+    since: datetime = max(member.admin_since, member.password_set_at or member.created_at)
+    return since <= clock.now() - than
 
 
 def disable(tenant_id: str, member_id: str, *, even_last_admin: bool = False) -> Member:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import Any
 
 from peewee import IntegrityError, ModelSelect
@@ -13,7 +14,9 @@ from ticketing.db.connection import write_transaction
 from ticketing.errors import Invalid, NotFound, SlugTaken
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
-from ticketing.services import catalog_version, wallets
+from ticketing.services import catalog_version
+from ticketing.services.wallets import changes
+from ticketing.services.wallets.changes import Settings
 
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 MAX_SLUG = 80
@@ -30,10 +33,10 @@ def _by_slug(slug: Any) -> ModelSelect[Tenant]:
     return Tenant.select().where(Tenant.slug == slug)
 
 
-def create(slug: str, name: str, xpub: str | None) -> Tenant:
-    """Create a tenant, with a wallet if `xpub` is given.
+def create(slug: str, name: str, wallet: Settings | None, *, by: str) -> Tenant:
+    """Create a tenant, with a wallet if one is given. `by` names who does it.
 
-    Invalid for the slug, name or xpub; SlugTaken.
+    Invalid for the slug, the name or a recovery file; SlugTaken.
     """
     _check_slug(slug)
     if not name.strip() or len(name) > MAX_NAME or "\0" in name:
@@ -43,8 +46,8 @@ def create(slug: str, name: str, xpub: str | None) -> Tenant:
             tenant = Tenant.create(
                 id=ids.new(ids.TENANT), slug=slug, name=name, created_at=clock.now()
             )
-            if xpub is not None:
-                wallets.replace(tenant.id, xpub)
+            if wallet is not None:
+                changes.put(tenant.id, wallet, by=by, wait=timedelta(0))
             return tenant
     except IntegrityError:
         raise SlugTaken from None

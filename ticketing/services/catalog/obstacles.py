@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,14 +10,24 @@ from typing import Any
 from peewee import ModelSelect
 
 from ticketing import clock
+from ticketing.chain.registry import REGISTRY, Chain
 from ticketing.config import Config
-from ticketing.constants import Availability, EventType, Obstacle, Publication
+from ticketing.constants import (
+    Availability,
+    EventType,
+    Obstacle,
+    Publication,
+    TicketTypeWarning,
+    WalletKind,
+)
 from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
+from ticketing.models.wallets import Wallet
 from ticketing.services import chains
 from ticketing.services.orders import stock
+from ticketing.services.wallets import issuing
 
 _PUBLIC_NAMES = {
     Obstacle.SALES_NOT_STARTED: Availability.NOT_STARTED,
@@ -31,8 +41,8 @@ _PUBLIC_NAMES = {
 class Circumstances:
     """What the obstacles depend on, besides the event and its ticket types."""
 
-    has_wallet: bool
-    payable_chains: Container[int]
+    wallet: Wallet | None
+    payable_chains: Mapping[int, Chain]
     now: datetime
 
 
@@ -49,11 +59,12 @@ def add_to_events(tenant: Tenant, found: Sequence[Event], config: Config) -> Non
 def add_to_ticket_types(
     tenant: Tenant, event: Event, found: Sequence[TicketType], config: Config
 ) -> None:
-    """Set `obstacles` on an event's ticket types."""
+    """Set `obstacles` and `warnings` on an event's ticket types."""
     circumstances = _circumstances(tenant, config)
     left = stock.left_of_event(event)
     for ticket_type in found:
         ticket_type.obstacles = of_ticket_type(ticket_type, event, left, circumstances)
+        ticket_type.warnings = _warnings(ticket_type, config)
 
 
 def of_ticket_type(
@@ -65,13 +76,21 @@ def of_ticket_type(
     """
     now = circumstances.now
     paid = ticket_type.price_amount > 0
+    wallet, chain_id = circumstances.wallet, ticket_type.chain_id
+    chain = circumstances.payable_chains.get(chain_id or 0)
     left = [each for each in (ticket_type.available, left_of_event) if each is not None]
     found = {
         Obstacle.NOT_PUBLISHED: ticket_type.status != Publication.PUBLISHED,
         Obstacle.EVENT_NOT_PUBLISHED: event.status != Publication.PUBLISHED,
-        Obstacle.WALLET_MISSING: paid and not circumstances.has_wallet,
-        Obstacle.CHAIN_NOT_ENABLED: (
-            paid and ticket_type.chain_id not in circumstances.payable_chains
+        Obstacle.WALLET_MISSING: paid and wallet is None,
+        Obstacle.CHAIN_NOT_ENABLED: paid and chain is None,
+        Obstacle.WALLET_NOT_ON_CHAIN: (paid and wallet is not None and not wallet.takes(chain_id)),
+        Obstacle.RECEIVERS_UNAVAILABLE: (
+            paid
+            and wallet is not None
+            and wallet.kind is WalletKind.ADDRESS
+            and chain is not None
+            and not chain.has_receivers
         ),
         Obstacle.SALES_NOT_STARTED: (
             ticket_type.sales_start_at is not None and now < ticket_type.sales_start_at
@@ -112,6 +131,15 @@ def of_event(
     return [obstacle for obstacle in Obstacle if obstacle in found]
 
 
+def _warnings(ticket_type: TicketType, config: Config) -> list[TicketTypeWarning]:
+    """Return what the organizer may want to change, though the ticket type may be on sale."""
+    chain_id = ticket_type.chain_id or 0
+    chain = config.chains.get(chain_id) or REGISTRY.get(chain_id)
+    if chain is not None and 0 < ticket_type.price_amount < chain.least_sensible_price:
+        return [TicketTypeWarning.FEE_EXCEEDS_PRICE]
+    return []
+
+
 def availability(obstacles: Sequence[Obstacle]) -> Availability:
     """Return one word for the public, from the detailed obstacles."""
     if not obstacles:
@@ -137,4 +165,4 @@ def _ticket_types_of(found: Sequence[Event]) -> dict[str, list[TicketType]]:
 
 def _circumstances(tenant: Tenant, config: Config) -> Circumstances:
     payable = chains.payable(config.chains, chains.states())
-    return Circumstances(tenant.wallet_id is not None, payable, clock.now())
+    return Circumstances(issuing.current(tenant), payable, clock.now())

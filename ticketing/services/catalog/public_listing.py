@@ -23,6 +23,7 @@ from ticketing.services.catalog.obstacles import Circumstances
 from ticketing.services.catalog_version import Versioned
 from ticketing.services.orders import stock
 from ticketing.services.pagination import Page, PageRequest, paginate
+from ticketing.services.wallets import issuing
 
 
 def _published_events(tenant_id: Any) -> ModelSelect[Event]:
@@ -136,7 +137,8 @@ def get_listing(
         left = stock.left_of_event(event)
         version = catalog_version.of_event(tenant, event, found.data, now)
         payable = chains.payable(config.chains, chains.states())
-    circumstances = Circumstances(tenant.wallet_id is not None, payable, now)
+        wallet = issuing.current(tenant)
+    circumstances = Circumstances(wallet, payable, now)
     for ticket_type in found.data:
         ticket_type.availability = obstacles.availability(
             obstacles.of_ticket_type(ticket_type, event, left, circumstances)

@@ -7,25 +7,36 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
 from ticketing import formats, ids
 from ticketing.config import Config
-from ticketing.constants import AdmissionStatus, IntentStatus, Publication
+from ticketing.constants import AdmissionStatus, IntentStatus, Publication, WalletKind
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.members import Member
 from ticketing.models.notifications import Mail, Notification, WebhookEndpoint
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.notification_types import MailKind
 from ticketing.services import chains
-from ticketing.services.access import invitations
+from ticketing.services.access import actors, invitations
 from ticketing.services.mail import budgets, recipients, values
 from ticketing.services.mail.plain_text import plain
 from ticketing.services.mail.values import ADDRESS, NAME, TITLE
 from ticketing.services.orders import admissions, transfers
 
 Facts = dict[str, Any]
+
+_TO_THE_ORGANIZER = frozenset(
+    {
+        MailKind.WEBHOOK_FAILING,
+        MailKind.WALLET_CHANGE_REQUESTED,
+        MailKind.WALLET_CHANGED,
+        MailKind.WALLET_CHANGE_CANCELED,
+    }
+)
+"""Mails to administrators. Answers to them would go to the organizer itself."""
 
 
 def of(mail: Mail, config: Config) -> Facts | None:
@@ -48,7 +59,7 @@ def of(mail: Mail, config: Config) -> Facts | None:
 def _contact(mail: Mail) -> Facts:
     """Return where answers go. Nowhere in what the service says to the organizer itself."""
     address = mail.tenant.contact_email
-    if address is None or mail.kind == MailKind.WEBHOOK_FAILING:
+    if address is None or mail.kind in _TO_THE_ORGANIZER:
         return {"contact": None, "reply_to": None}
     return {"contact": plain(address, ADDRESS), "reply_to": recipients.deliverable(address)}
 
@@ -194,6 +205,24 @@ def _webhook_failing(mail: Mail, config: Config) -> Facts | None:
     }
 
 
+def _wallet(mail: Mail, config: Config) -> Facts | None:
+    """Return what a change of the wallet is. The answer is read at once, so it says what was so."""
+    data, member = _data(mail), Member.get_or_none(Member.id == mail.subject)
+    if data is None or member is None or member.disabled_at is not None:
+        return None
+    effective_at = data["effective_at"]
+    by = actors.names(mail.tenant_id, [data["by"]]).get(data["by"], data["by"])
+    networks = [chains.name_of(chain_id, config) for chain_id in data["chain_ids"] or []]
+    return {
+        "is_xpub": data["kind"] == WalletKind.XPUB,
+        "address": data["address"],
+        "former_address": data["former_address"],
+        "networks": ", ".join(plain(each, NAME) for each in networks),
+        "by": plain(by, NAME),
+        "until": effective_at and formats.moment(datetime.fromisoformat(effective_at), "UTC"),
+    }
+
+
 _READERS: Mapping[MailKind, Callable[[Mail, Config], Facts | None]] = {
     MailKind.ORDER_CONFIRMED: _order_confirmed,
     MailKind.TICKET: _ticket,
@@ -205,6 +234,9 @@ _READERS: Mapping[MailKind, Callable[[Mail, Config], Facts | None]] = {
     MailKind.EVENT_MOVED: _event_moved,
     MailKind.MEMBER_INVITED: _member_invited,
     MailKind.WEBHOOK_FAILING: _webhook_failing,
+    MailKind.WALLET_CHANGE_REQUESTED: _wallet,
+    MailKind.WALLET_CHANGED: _wallet,
+    MailKind.WALLET_CHANGE_CANCELED: _wallet,
 }
 
 

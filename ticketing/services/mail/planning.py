@@ -35,10 +35,18 @@ _ABOUT_ONE: dict[str, tuple[MailKind, str]] = {
 }
 """The mail that follows, and the field with its subject."""
 
+_TO_ADMINS: dict[str, MailKind] = {
+    NotificationType.WEBHOOK_FAILING: MailKind.WEBHOOK_FAILING,
+    NotificationType.WALLET_CHANGE_REQUESTED: MailKind.WALLET_CHANGE_REQUESTED,
+    NotificationType.WALLET_CHANGED: MailKind.WALLET_CHANGED,
+    NotificationType.WALLET_CHANGE_CANCELED: MailKind.WALLET_CHANGE_CANCELED,
+}
+"""The mail that follows for each administrator."""
+
 _MOVES = {"start_at", "timezone", "venue"}
 _READ = [
     *_ABOUT_ONE,
-    NotificationType.WEBHOOK_FAILING,
+    *_TO_ADMINS,
     NotificationType.EVENT_CHANGED,
     NotificationType.EVENT_CANCELED,
 ]
@@ -119,9 +127,9 @@ def _wanted(notification: Notification) -> Iterator[Row]:
     data = json.loads(notification.data)
     origin = {"notification_id": notification.id}
     tenant_id = notification.tenant_id
-    if notification.type == NotificationType.WEBHOOK_FAILING:
+    if notification.type in _TO_ADMINS:
         for member_id in recipients.admins(tenant_id):
-            yield mail_queue.new(tenant_id, MailKind.WEBHOOK_FAILING, member_id, **origin)
+            yield mail_queue.new(tenant_id, _TO_ADMINS[notification.type], member_id, **origin)
     elif notification.type in _ABOUT_ONE and not _is_of_an_order(notification, data):
         kind, field = _ABOUT_ONE[notification.type]
         generation = data["generation"] if kind is MailKind.TICKET else None

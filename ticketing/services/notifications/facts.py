@@ -91,14 +91,36 @@ def refund_address_changed(intent: PaymentIntent) -> Fact:
     return NotificationType.REFUND_ADDRESS_CHANGED, data
 
 
-def refund_settled(intent: PaymentIntent, amount: int, tx_hash: str) -> Fact:
-    """A transfer counts as a refund of this amount, in micro-units."""
-    return NotificationType.REFUND_SETTLED, {**_refund(intent, amount), "tx_hash": tx_hash}
+def refund_settled(intent: PaymentIntent, amount: int, tx_hash: str, *, automatic: bool) -> Fact:
+    """A transfer counts as a refund of this amount, in micro-units.
+
+    `automatic`: the worker found it, because it was listed for its payer. Nobody named it.
+    """
+    data = {**_refund(intent, amount), "tx_hash": tx_hash, "automatic": automatic}
+    return NotificationType.REFUND_SETTLED, data
 
 
 def refund_waived(intent: PaymentIntent, amount: int) -> Fact:
     """The organizer wrote off this amount, in micro-units."""
     return NotificationType.REFUND_WAIVED, _refund(intent, amount)
+
+
+def wallet_change_requested(said: Data) -> Fact:
+    """A change of the wallet waits. `said`: the new wallet, the former address, when, and by whom.
+
+    It has the addresses that people see when they are paid, no xpub and no secret.
+    """
+    return NotificationType.WALLET_CHANGE_REQUESTED, said
+
+
+def wallet_changed(said: Data) -> Fact:
+    """New orders are paid to another address or account, or on a further network."""
+    return NotificationType.WALLET_CHANGED, said
+
+
+def wallet_change_canceled(said: Data) -> Fact:
+    """A change of the wallet that waited is not made."""
+    return NotificationType.WALLET_CHANGE_CANCELED, said
 
 
 def admission_issued(admission: Admission) -> Fact:

@@ -27,7 +27,9 @@ event_voids.py: voids all admissions of an event that services/catalog/events.py
 wallet_export.py, refund_export.py: which addresses may be swept; which refunds can be sent from the
     payment address
 reconciliation.py: the rules that must always hold, as SQL
-chain_comparison.py: compares all payments and refunds with the nodes, for `reconcile --chain`
+address_check.py: computes the addresses of orders again, from their wallets, for `reconcile`
+chain_comparison.py: compares all payments, refunds and collections with the nodes, for
+    `reconcile --chain`
 
 And these write or read:
 
@@ -39,14 +41,19 @@ booking.py: one transaction for each range of blocks, with the cursor: only if t
     in the database has moved (`CursorMoved`), nothing is written, and the next look reads again
 payment_sums.py: the sums for balances.py, by the database: an order may have thousands of payments
 payments.py: the rows of payments; removes those whose block has another hash now
+collections.py: what receivers passed on to their owners, so their balance is exactly known: `Held`
 block_history.py: the blocks that were read: 512 back; a worker goes back 256 by itself
 watched_orders.py: for which addresses logs are read, and for which only balances
-address_search.py: compares balances, and searches the logs of addresses that hold more
+address_search.py: compares balances, and searches the logs of addresses whose balance is not right
 chain_view.py: reads at most four ranges for one order while its buyer waits, or one transaction
     for a refund. If the worker goes back meanwhile, nothing of that is booked
 refunds.py, refund_addresses.py: what is owed to whom, and waivers; where buyers want their money
 refund_settlement.py: counts a final transfer on the worker's chain as a refund; the service never
     sends money
+payout_ids.py: which order an id of a listed refund belongs to; a transfer of a list counts for the
+    order of its id only
+payout_events.py: stores the `Refunded` events of payers with a list, and books them as refunds
+restored_payouts.py: after a restored backup, finds payments of lists that the backup does not know
 sale_locks.py: locks a sale with all its orders, and cancels the live ones:
     services/catalog/events.py and services/catalog/ticket_types.py call it
 demo_wallet.py: pays from the local node, on chain 31337 only

@@ -1,4 +1,4 @@
-"""Compare balances of payment addresses, and search the logs of those that hold more."""
+"""Compare balances of payment addresses, and search the logs of those that differ."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,8 @@ from ticketing.chain.answers import Block
 from ticketing.chain.node import Node
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains
-from ticketing.services.payments import booking, payments, watched_orders
+from ticketing.services.payments import booking, collections, watched_orders
+from ticketing.services.payments.collections import Held
 
 log = logging.getLogger(__name__)
 
@@ -29,19 +30,19 @@ def balances(
 
 
 def compare(node: Node, intents: Sequence[PaymentIntent], at: Block) -> list[PaymentIntent]:
-    """Compare the balances of ended intents' addresses with the recorded payments. RpcError.
+    """Compare the balances of ended intents' addresses with the books. RpcError.
 
     Return those with an unexplained balance. Their logs must be searched.
     """
     pairs = balances(node, intents, at)
-    booked = payments.booked_atomic([intent for intent, _ in pairs])
-    checks = [(intent, balance, booked[intent.id]) for intent, balance in pairs]
+    held = collections.held([intent for intent, _ in pairs])
+    checks = [(intent, balance, held[intent.id]) for intent, balance in pairs]
     explained = [check for check in checks if watched_orders.is_explained(*check)]
     watched_orders.note_balances(explained, at)
     explained_ids = {intent.id for intent, _, _ in explained}
     to_search = [check for check in checks if check[0].id not in explained_ids]
-    for intent, balance, booked_sum in to_search:
-        begin(intent, balance, booked_sum, at)
+    for intent, balance, its_held in to_search:
+        begin(intent, balance, its_held, at)
         # A payment that arrived just now is above the cursor. The worker finds it by its log.
         watched_orders.watch_again(intent, at.time)
     return [intent for intent, _, _ in to_search]
@@ -53,30 +54,47 @@ def end_explained(
     """End searches of the newest gap that have nothing to find, as the balance shows. RpcError.
 
     Return all others. One that began because of a balance always goes on: the owner may have taken
-    the money since.
+    the money since. So does that of a receiver that has code, if no collection is recorded: then a
+    payment and its collection are both missing, and the balance is right without them.
+
+    Example: in the gap, 25 were paid to an order's receiver, and a stranger collected them. Before
+    and after, it holds 0. But to collect made its code.
     """
     last_skipped = chains.read_from(chain_id) - 1
     of_gap = [intent for intent in intents if intent.search_to == last_skipped]
     pairs = balances(node, of_gap, at)
-    booked = payments.booked_atomic([intent for intent, _ in pairs])
-    explained = {
-        intent.id
+    held = collections.held([intent for intent, _ in pairs])
+    explained = [
+        intent
         for intent, balance in pairs
-        if watched_orders.is_explained(intent, balance, booked[intent.id])
-    }
-    watched_orders.end_searches(explained, at)
-    return [intent for intent in intents if intent.id not in explained]
+        if watched_orders.is_explained(intent, balance, held[intent.id])
+    ]
+    exact = [intent for intent in explained if held[intent.id].is_exact]
+    ended = {intent.id for intent in explained} - _collected_unseen(node, exact)
+    watched_orders.end_searches(ended, at)
+    return [intent for intent in intents if intent.id not in ended]
 
 
-def begin(intent: PaymentIntent, balance: int, booked: int, at: Block) -> None:
+def _collected_unseen(node: Node, receivers: Sequence[PaymentIntent]) -> set[str]:
+    """Return the ids of intents whose receivers have code, but no recorded collection. RpcError."""
+    recorded = collections.collected_of(receivers)
+    of_address = {each.terms.address: each.id for each in receivers if each.id not in recorded}
+    return {of_address[each] for each in node.with_code(list(of_address))} if of_address else set()
+
+
+def begin(intent: PaymentIntent, balance: int, held: Held, at: Block) -> None:
     """Store that an intent's logs up to a block must be searched."""
     if intent.search_to is None:
-        log.warning("intent %s holds more than its logs showed: reading them again", intent.id)
-    watched_orders.note_unexplained(intent, balance, booked, at)
+        than = "more" if balance > held.atomic else "less"
+        log.warning("intent %s holds %s than its logs showed: reading them again", intent.id, than)
+    watched_orders.note_unexplained(intent, balance, held, at)
 
 
 def go_on(node: Node, intent: PaymentIntent, most_ranges: int | None = None) -> int:
-    """Search some ranges of an intent's logs, record their payments, and store the progress.
+    """Search some ranges of an intent's logs, record what they show, and store the progress.
+
+    Of a receiver, what it sent is read, too: collections. By sender, because its owner may be a
+    busy address, and all its transfers would be read for each order.
 
     `most_ranges` None: search to the end. Return how many ranges were read. RpcError.
     """
@@ -89,7 +107,8 @@ def go_on(node: Node, intent: PaymentIntent, most_ranges: int | None = None) -> 
         booking.book_search(intent, [], to.number)
         return 0
     count = 0
-    ranges = node.old_transfers(terms.token_address, [terms.address], first, to)
+    senders = [terms.address] if collections.receivers_among([intent]) else []
+    ranges = node.old_transfers(terms.token_address, [terms.address], first, to, senders=senders)
     for chunk in islice(ranges, most_ranges):
         if chunk.left_out:
             # The node will not change that. Later the balance shows what is missing.

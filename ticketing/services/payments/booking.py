@@ -18,7 +18,7 @@ from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import Refund
 from ticketing.services import chains, counters
-from ticketing.services.payments import block_history, payments, watched_orders
+from ticketing.services.payments import block_history, collections, payments, watched_orders
 from ticketing.services.payments.chain_view import ChainView, is_outdated
 from ticketing.services.payments.settlement import (
     lock,
@@ -60,6 +60,7 @@ def book_range(
         _lock_at(chain, after)
         current_hashes = {**hashes, **{each.block.number: each.block.hash for each in transfers}}
         touched = payments.record(chain.chain_id, chain.token_address, transfers)
+        collections.record(chain.chain_id, chain.token_address, transfers)
         booked = payments.blocks_after(chain.chain_id, after.number)
         if any(number <= last.number and number not in current_hashes for number in booked):
             raise CursorMoved(f"chain {chain.chain_id}: a purchase has recorded a payment")
@@ -78,6 +79,7 @@ def book_found(chain: Chain, cursor: Block, transfers: Sequence[Transfer]) -> No
     with write_transaction():
         _lock_at(chain, cursor)
         touched = payments.record(chain.chain_id, chain.token_address, transfers)
+        collections.record(chain.chain_id, chain.token_address, transfers)
         for intent in lock(touched):
             settle_or_set_aside(intent, cursor)
 
@@ -91,6 +93,7 @@ def book_search(intent: PaymentIntent, transfers: Sequence[Transfer], searched_t
         if cursor is not None:
             up_to_cursor = [each for each in transfers if each.block.number <= cursor.number]
             payments.record(terms.chain_id, terms.token_address, up_to_cursor, of_one=True)
+            _record_sent(intent, up_to_cursor)
             settle_or_set_aside(intent, cursor)
         watched_orders.note_searched(intent, searched_to)
 
@@ -169,7 +172,7 @@ def book_view(intent: PaymentIntent, view: ChainView, *, to_drop: bool = False) 
     """Record the view of one intent, and settle the intent.
 
     If the worker has gone back since, the view is ignored. ChainUnavailable if the hold would be
-    dropped, now or by the caller (`to_drop`), while the address holds more than is recorded.
+    dropped, now or by the caller (`to_drop`), while the address does not hold what is recorded.
     """
     with write_transaction():
         terms = intent.terms
@@ -183,16 +186,24 @@ def book_view(intent: PaymentIntent, view: ChainView, *, to_drop: bool = False) 
         elif cursor is not None and cursor.number > as_of.number:
             as_of = cursor
         payments.record(terms.chain_id, terms.token_address, view.transfers, of_one=True)
+        _record_sent(intent, view.transfers)
         payments.take_out_replaced(terms.chain_id, view.hashes, only=intent.id)
         (intent,) = lock([intent.id])
         before = intent.status
         settle(intent, as_of)
         drops = intent.status == IntentStatus.EXPIRED != before
         if (drops or to_drop) and (
-            view.balance is None or view.balance > payments.booked_atomic([intent])[intent.id]
+            view.balance is None or not collections.held([intent])[intent.id].may_be(view.balance)
         ):
             raise ChainUnavailable
         return intent
+
+
+def _record_sent(intent: PaymentIntent, transfers: Sequence[Transfer]) -> None:
+    """Record the collections of one intent."""
+    terms = intent.terms
+    sent = [each for each in transfers if each.sender == terms.address]
+    collections.record(terms.chain_id, terms.token_address, sent)
 
 
 def _lock_at(chain: Chain, block: Block) -> None:

@@ -1,4 +1,4 @@
-"""Compare all recorded payments and refunds with the nodes: `reconcile --chain`.
+"""Compare all recorded payments, refunds and collections with the nodes: `reconcile --chain`.
 
 The rules of reconciliation.py show that the rows agree with each other. This shows that they agree
 with the chain: each block has the stored hash, and the transaction's receipt has the transfer. What
@@ -20,6 +20,7 @@ from ticketing.chain.answers import Block, Log
 from ticketing.chain.errors import ChainMoved, RpcError, RpcLimited, RpcRefused
 from ticketing.chain.node import Evidence, Node, connect
 from ticketing.chain.registry import Chain
+from ticketing.models.collections import Collection
 from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.models.refunds import Refund
 from ticketing.services import chains
@@ -39,12 +40,19 @@ NO_BLOCK = "no node has their blocks any more"
 NO_RECEIPT = "no node has the receipts of their transactions any more"
 REFUSED = "the node refuses their blocks or receipts"
 
-Row = Payment | Refund
+Row = Payment | Refund | Collection
+
+RULES: dict[type[Row], str] = {
+    Payment: "payment_on_chain",
+    Refund: "refund_on_chain",
+    Collection: "collection_on_chain",
+}
+"""The name of the rule for each kind of row, in the order in which they are compared."""
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """How many payments and refunds of a chain could not be compared, and why."""
+    """How many rows of a chain could not be compared, and why."""
 
     chain_id: int
     reason: str
@@ -68,7 +76,7 @@ class Comparison:
         self._tenant_id = tenant_id
         self._enabled = enabled
         self._doubts: Counter[tuple[int, str]] = Counter()
-        self.total = sum(self._rows(model).count() for model in (Payment, Refund))
+        self.total = sum(self._rows(model).count() for model in RULES)
         self.done = 0
 
     @property
@@ -83,7 +91,7 @@ class Comparison:
 
     def run(self) -> Iterator[list[Breach]]:
         """Compare all rows. Yield the differences of each page; there may be none."""
-        for model in (Payment, Refund):
+        for model in RULES:
             after = ""
             while page := list(
                 self._rows(model).where(model.id > after).order_by(model.id).limit(ROWS_PER_PAGE)
@@ -109,8 +117,7 @@ class Comparison:
                 if isinstance(verdict, _Doubt):
                     self._doubts[chain_id, verdict.reason] += 1
                 elif verdict is not None and _is_unchanged(row):
-                    rule = "payment_on_chain" if isinstance(row, Payment) else "refund_on_chain"
-                    found.append(Breach(rule, [row.id, row.intent_id], verdict))
+                    found.append(Breach(RULES[type(row)], [row.id, row.intent_id], verdict))
         return found
 
     def _judge(
@@ -180,17 +187,20 @@ def _difference(row: Row, evidence: Evidence) -> str | _Doubt | None:
         return f"there is no transfer of the token in {place}"
     if row.block_hash not in (None, log.block_hash):
         return f"{place} is in block {log.block_number} with the hash {log.block_hash}"
-    faults = _payment_faults(row, log) if isinstance(row, Payment) else _refund_faults(row, log)
+    faults = _refund_faults(row, log) if isinstance(row, Refund) else _payment_faults(row, log)
     return f"{place}: {'; '.join(faults)}" if faults else None
 
 
-def _payment_faults(payment: Payment, log: Log) -> list[str]:
-    terms = payment.intent.terms
+def _payment_faults(row: Payment | Collection, log: Log) -> list[str]:
+    terms = row.intent.terms
+    sender, recipient = (
+        (row.sender, terms.address) if isinstance(row, Payment) else (terms.address, row.recipient)
+    )
     amount, dust = units.from_atomic(log.atomic_amount, terms.decimals)
     return _other(
-        ("sender", log.sender, payment.sender),
-        ("recipient", log.recipient, terms.address),
-        ("amount", f"{amount} and dust {dust}", f"{payment.amount} and dust {payment.dust}"),
+        ("sender", log.sender, sender),
+        ("recipient", log.recipient, recipient),
+        ("amount", f"{amount} and dust {dust}", f"{row.amount} and dust {row.dust}"),
     )
 
 

@@ -12,11 +12,12 @@ from itertools import islice
 from ticketing.chain.answers import Block, Transfer
 from ticketing.chain.errors import NotLinked, RpcError
 from ticketing.chain.node import Node, connect
+from ticketing.chain.refunded_events import PaidRefund
 from ticketing.chain.registry import Chain
 from ticketing.errors import ChainUnavailable
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains, counters
-from ticketing.services.payments import block_history, payments
+from ticketing.services.payments import block_history, collections, payments
 
 RANGES_PER_LOOK = 4
 """How many requests for logs one call may send."""
@@ -28,9 +29,10 @@ log = logging.getLogger(__name__)
 class ChainView:
     """The chain's data for one order: transfers to its address in the newest blocks, up to `as_of`.
 
+    If the hold may be dropped, those from a receiver are there, too: collections explain a balance.
     `after` is the worker's cursor at that time. `hashes` are the current ones of the blocks with
     its recorded payments. `balance` is the balance of its address in atomic units. It is read if
-    the hold may be dropped, and None if nothing could be read.
+    the hold may be dropped, and None if nothing could be read. `paid`: see `look_at`.
     """
 
     after: Block | None
@@ -38,6 +40,7 @@ class ChainView:
     transfers: list[Transfer] = field(default_factory=list)
     hashes: Mapping[int, str] = field(default_factory=dict)
     balance: int | None = None
+    paid: list[PaidRefund] = field(default_factory=list)
 
 
 def look(intent: PaymentIntent, enabled: Mapping[int, Chain], *, to_drop: bool) -> ChainView:
@@ -54,16 +57,17 @@ def look_at(intent: PaymentIntent, tx_hash: str, enabled: Mapping[int, Chain]) -
     """Read all transfers of an order's token in one transaction, to any recipient.
 
     They are of the chain that the worker reads: the node must have its last block. `as_of` is the
-    node's newest block. ChainUnavailable if it is on another fork, lags, or cannot be read, or
-    before the worker's first look.
+    node's newest block. `paid` are the refunds that went through the factory in the transaction.
+    ChainUnavailable if the node is on another fork, lags, or cannot be read, or before the worker's
+    first look.
     """
     terms = intent.terms
     with _reading(intent, enabled) as (node, chain):
         after = chains.cursor(chain.chain_id)
         if after is None:
             raise ChainUnavailable("The worker has not read this chain yet.")
-        head, transfers = node.transfers_of(tx_hash, terms.token_address, after)
-        return ChainView(after, chains.check_head(chain.chain_id, head), transfers)
+        head, transfers, paid = node.payouts.refunds_of(tx_hash, terms.token_address, after)
+        return ChainView(after, chains.check_head(chain.chain_id, head), transfers, paid=paid)
 
 
 def is_outdated(chain_id: int, view: ChainView, cursor: Block | None) -> bool:
@@ -104,8 +108,12 @@ def _look(node: Node, chain: Chain, intent: PaymentIntent, to_drop: bool) -> Cha
         first = max(first, after.number + 1 - chain.confirmations)
     # It cannot be proved that blocks after a gap follow the cursor.
     link = after if after is not None and first <= after.number + 1 else None
+    may_drop = to_drop or head.time > intent.expires_at
+    senders = [terms.address] if may_drop and collections.receivers_among([intent]) else []
     transfers: list[Transfer] = []
-    ranges = node.transfers(terms.token_address, [terms.address], first, head, after=link)
+    ranges = node.transfers(
+        terms.token_address, [terms.address], first, head, after=link, senders=senders
+    )
     try:
         for chunk in islice(ranges, RANGES_PER_LOOK):
             transfers += chunk.transfers

@@ -80,14 +80,21 @@ def countable(debts: Debts, transfer: Transfer) -> int:
     """Return the most that a transfer may count as a refund of an order, whatever its value."""
     position, time, payee = position_of(transfer), transfer.block.time, transfer.recipient
     owed = _room(position, debts.received, debts.reductions, debts.kept)
+    if not is_payee(debts, transfer):
+        return 0
     if payee == debts.recipient or _is_stated(payee, time, debts.stated):
         return owed
-    if payee == address.ZERO or not _payers_count(time, debts.stated):
-        return 0
-    if payee not in debts.sent:
-        return 0
     got_back = [each for each in debts.reductions if each.payee == payee]
     return min(owed, _room(position, debts.sent[payee], got_back, kept=0))
+
+
+def is_payee(debts: Debts, transfer: Transfer) -> bool:
+    """Return whether the recipient of a transfer may get refunds of an order at all."""
+    time, payee = transfer.block.time, transfer.recipient
+    if payee == debts.recipient or _is_stated(payee, time, debts.stated):
+        return True
+    is_payer = payee != address.ZERO and payee in debts.sent
+    return is_payer and _payers_count(time, debts.stated)
 
 
 def _room(

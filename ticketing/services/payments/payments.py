@@ -13,10 +13,11 @@ from peewee import Case, Expression, fn
 from ticketing import clock, ids
 from ticketing.chain import units
 from ticketing.chain.answers import Transfer
+from ticketing.models.collections import Collection as Collected
 from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.models.refunds import Refund
 
-M = TypeVar("M", Payment, Refund)
+M = TypeVar("M", Payment, Refund, Collected)
 
 LARGEST_AMOUNT = 2**62
 """The most micro-units that one intent may receive: the limit of the column."""
@@ -100,11 +101,18 @@ def booked_atomic(intents: Sequence[PaymentIntent]) -> dict[str, int]:
 
 
 def blocks_after(chain_id: int, number: int) -> set[int]:
-    """Return the blocks after `number` with a payment or a recorded refund."""
-    return _blocks(
+    """Return the blocks after `number` with a payment, a recorded refund or a collection."""
+    blocks = _blocks(
         (Payment.chain_id == chain_id) & (Payment.block_number > number),
         (Refund.chain_id == chain_id) & (Refund.block_number > number),
     )
+    collected: Iterable[Any] = (
+        Collected.select(Collected.block_number)
+        .where(Collected.chain_id == chain_id, Collected.block_number > number, Collected.canonical)
+        .distinct()
+        .tuples()
+    )
+    return blocks | {block for (block,) in collected}
 
 
 def blocks_of(intent_ids: Collection[str], after: int) -> set[int]:
@@ -135,7 +143,7 @@ def take_out_replaced(
     """Remove payments and refunds whose block was replaced. Return the intents concerned.
 
     `hashes` are the current hashes of blocks, by number. `only`: change only payments of this
-    intent. None: all.
+    intent. None: all, and collections too. These change no intent.
     """
     payments = _replaced(Payment, chain_id, hashes, only)
     refunds = _replaced(Refund, chain_id, hashes, only)
@@ -143,6 +151,9 @@ def take_out_replaced(
         _take_out(payments)
     if refunds:
         _take_back(refunds)
+    if only is None and (collected := _replaced(Collected, chain_id, hashes, None)):
+        gone = [each.id for each in collected]
+        Collected.update(canonical=False).where(Collected.id.in_(gone)).execute()
     return {each.intent_id for each in payments} | {each.intent_id for each in refunds}
 
 

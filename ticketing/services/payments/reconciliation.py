@@ -6,10 +6,14 @@
     valid while it is confirmed, suspended while it is reversed, or void.
 4.  Each payment is on its order's chain. What an order received is kept, owed, refunded or waived.
 5.  No address serves two orders.
+6.  A collection is of an order with a receiver, on its chain and in its token. That no more was
+    collected than received is no rule: a payment may have been collected before it was found.
 
 Each rule is one SQL statement. It sees one consistent state, so it is correct while buyers order
 and the worker writes. First, one query over the ticket types and one over the orders find the
 rows that may violate a rule. Usually there are none. Then the rules check only these rows.
+
+That an address is its order's own is checked by address_check.py, because SQL cannot compute it.
 
 Example: an order of 2 seats at 5 USDC received 13 USDC and is confirmed. It keeps 10, so its
 `refund_due` must be 3. If the column says 0, the breach is `every_unit_accounted`.
@@ -26,10 +30,12 @@ from peewee import JOIN, Case, Field, ModelSelect, fn
 from ticketing.chain import units
 from ticketing.constants import LIVE, MICRO_UNIT_DECIMALS, SOLD, AdmissionStatus, IntentStatus
 from ticketing.models.admissions import Admission
+from ticketing.models.collections import Collection
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.models.refunds import Refund
 from ticketing.models.ticket_types import EventStock, TicketType
+from ticketing.models.wallets import Wallet
 
 BREACHES_PER_RULE = 100
 """The most breaches per rule. The reader needs examples to find the cause, not every row."""
@@ -386,6 +392,29 @@ def one_address_one_intent(scope: Scope) -> Rows:
         yield ids, f"{address} serves {count} intents"
 
 
+# 6. A collection is what a receiver sent.
+
+
+def collections_fit_intents(scope: Scope) -> Rows:
+    """A collection is on the chain and in the token of its intent, whose address is a receiver."""
+    # An intent is not looked up for its collections: these are fewer.
+    query = (
+        Collection.select(Collection.id, PaymentIntent.id)
+        .join(PaymentIntent)
+        .join(Wallet, JOIN.LEFT_OUTER)
+        .where(
+            (Collection.chain_id != PaymentIntent.chain_id)
+            | (Collection.token_address != PaymentIntent.token_address)
+            | PaymentIntent.token_address.is_null()
+            | Wallet.owner.is_null()
+        )
+    )
+    query = _of_tenant(query, PaymentIntent, scope.tenant_id).order_by(PaymentIntent.id)
+    misfits: Iterable[Any] = query.limit(BREACHES_PER_RULE).tuples()
+    for collection, intent in misfits:
+        yield [collection, intent], "its chain, token or wallet is not that of its intent"
+
+
 RULES: dict[str, Callable[[Scope], Rows]] = {
     rule.__name__: rule
     for rule in (
@@ -401,6 +430,7 @@ RULES: dict[str, Callable[[Scope], Rows]] = {
         refunded_seats_are_void,
         every_unit_accounted,
         one_address_one_intent,
+        collections_fit_intents,
     )
 }
 """The rules by name. Names are stable: the API shows them."""

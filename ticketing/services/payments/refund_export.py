@@ -12,7 +12,7 @@ from ticketing.chain.registry import Chain
 from ticketing.models.payment_intents import TO_REFUND, PaymentIntent
 from ticketing.models.refunds import Refund
 from ticketing.services.orders import intents
-from ticketing.services.payments import wallet_export
+from ticketing.services.payments import collections, wallet_export
 
 PAGE = 500
 
@@ -24,14 +24,17 @@ class Send(StrEnum):
     NO_REFUND_ADDRESS = "no_refund_address"
     BALANCE_TOO_LOW = "balance_too_low"
     NOT_SEEN = "not_seen"
+    RECEIVER = "receiver"
+    """No key can sign for it: the organizer pays the refund from an account of his own."""
 
 
 @dataclass(frozen=True)
 class ExportedRefund:
     """A refund that is due. Its fields, in their order, are the columns of the export.
 
-    `address` is the payment address. `balance` and `amount` are in atomic units of the token.
-    `settled_refunds` is how many refunds of the intent were settled.
+    `address` is the payment address. A receiver has no `derivation_path`. `balance` and `amount`
+    are in atomic units of the token. `settled_refunds` is how many refunds of the intent were
+    settled.
     """
 
     intent_id: str
@@ -60,21 +63,23 @@ def due(
     while page := _page(tenant_id, after, min_amount):
         balances = wallet_export.balances_of(page, enabled)
         refund_counts = _settled_refunds(page)
+        receivers = collections.receivers_among(page)
         for intent in page:
             terms = intent.terms
             amount = units.whole_atomic(intent.refund_due_now, terms.decimals)
             balance = balances.get(terms.address)
+            is_receiver = intent.id in receivers
             yield ExportedRefund(
                 intent.id,
                 terms.address,
-                f"0/{intent.address_index}",
+                "" if is_receiver else f"0/{intent.address_index}",
                 terms.chain_id,
                 terms.token_address,
                 balance,
                 intent.refund_address,
                 amount,
                 refund_counts.get(intent.id, 0),
-                _send(intent, amount, balance),
+                Send.RECEIVER if is_receiver else _send(intent, amount, balance),
             )
         after = page[-1].id
 

@@ -1,7 +1,13 @@
 """Settle refunds: count a transfer on the chain as a refund. The service never sends money."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from peewee import ModelSelect, fn
 
 from ticketing import clock, ids
 from ticketing.chain import units
@@ -9,8 +15,8 @@ from ticketing.chain.answers import Block, Transfer
 from ticketing.chain.registry import Chain
 from ticketing.constants import IntentStatus
 from ticketing.errors import ChainUnavailable, NoRefundDue, RefundNotSeen
-from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.refunds import Refund
+from ticketing.models.payment_intents import TO_REFUND, Payment, PaymentIntent
+from ticketing.models.refunds import Refund, RefundAddress
 from ticketing.services import node_slots
 from ticketing.services.access import audit_log
 from ticketing.services.access.audit_log import Actor
@@ -21,6 +27,7 @@ from ticketing.services.payments import (
     chain_view,
     payees,
     payment_sums,
+    payout_ids,
     refund_addresses,
     refunds,
     settlement,
@@ -30,9 +37,28 @@ from ticketing.services.payments.chain_view import ChainView
 from ticketing.services.payments.payees import Debts, Reduction
 from ticketing.services.payments.refunds import RefundOwed
 
+ORDERS_AT_ONCE, TRANSFERS_AT_ONCE, TOKENS_AT_ONCE = 500, 200, 5
+"""The most due orders, transfers of a token, and tokens that one call tries."""
+
 _BLOCK_UNKNOWN: Position = (-1, 0)
 # A waiver writes off what payments up to its block left owed, so its place is after their logs.
 _AFTER_ALL_LOGS = 2**31
+
+
+@dataclass(frozen=True)
+class SettledOrder:
+    """What one transaction paid back for one order, in micro-units."""
+
+    intent_id: str
+    amount: int
+
+
+@dataclass(frozen=True)
+class SettledOrders:
+    """What one transaction paid back, and how many due orders were not tried."""
+
+    settled: Sequence[SettledOrder]
+    left: int
 
 
 def settle(
@@ -58,27 +84,153 @@ def settle(
         return refunds.owed_for(intent)
     if not intent.refund_due_now:
         raise NoRefundDue
-    view = _final_view(intent, tx_hash, enabled)
+    view = _view(intent, tx_hash, enabled, intent.id)
 
     def book(locked: PaymentIntent, cursor: Block) -> dict[str, int]:
-        if chain_view.is_outdated(locked.terms.chain_id, view, cursor):
-            # The worker may have just removed the blocks of these transfers.
-            raise ChainUnavailable("The chain was reorganized. Retry.")
         if _is_repeat(locked, tx_hash, recipient):
             return {}
         if not locked.refund_due_now:
             raise NoRefundDue
-        settlement.lock_tenant(tenant_id)
-        counted = _count(locked, view.transfers, recipient)
-        feed.record(tenant_id, *facts.refund_settled(locked, counted, tx_hash))
-        before, after = {"refunded": locked.refunded}, {"refunded": locked.refunded + counted}
-        named = {} if recipient is None else {"recipient": recipient}
-        audit_log.record(
-            tenant_id, by, locked.id, before=before, after={**after, "tx_hash": tx_hash, **named}
-        )
-        return after
+        changes = _book(locked, cursor, view, tx_hash, recipient, by)
+        if not changes:
+            raise RefundNotSeen
+        return changes
 
     return refunds.owed_for(settlement.reduce_due(intent, book))
+
+
+def settle_all(
+    tenant_id: str, tx_hash: str, chain_id: int, enabled: Mapping[int, Chain], by: Actor
+) -> SettledOrders:
+    """Count the transfers of a transaction as refunds of all due orders of a tenant on a chain.
+
+    Each counts as in `settle`, without a `recipient`. At most ORDERS_AT_ONCE orders and
+    TRANSFERS_AT_ONCE transfers of each token are tried. An order that is due exactly what a
+    transfer sends comes first, then the oldest. Each order is a transaction of its own, so a call
+    that was interrupted is repeated, and a repeat answers with the same orders. ChainUnavailable.
+
+    Example: one transfer sends Ada 7. Order A owes her 4, and the newer order B owes her 7. It pays
+    B. If B owed 8, it would pay 4 for A, and 3 for B.
+    """
+    left = 0
+    for first in _due_of_each_token(tenant_id, chain_id):
+        view = _view(first, tx_hash, enabled, f"{tenant_id} {tx_hash}")
+        view = replace(view, transfers=view.transfers[:TRANSFERS_AT_ONCE])
+        due = _due_to(first, {each.recipient for each in view.transfers})
+        left += max(0, due.count() - ORDERS_AT_ONCE)
+        _settle_each(list(due.limit(ORDERS_AT_ONCE)), view, tx_hash, by)
+    return SettledOrders(_settled_by(tenant_id, tx_hash, chain_id), left)
+
+
+def _settle_each(due: Sequence[PaymentIntent], view: ChainView, tx_hash: str, by: Actor) -> None:
+    """Settle orders one by one, first those for which a transfer has exactly the amount."""
+    of_value: dict[int, list[Transfer]] = defaultdict(list)
+    for each in view.transfers:
+        of_value[each.atomic_amount].append(each)
+    exact = []
+    for intent in due:
+        amount = units.whole_atomic(intent.refund_due_now, intent.terms.decimals)
+        if amount in of_value:
+            exact.append((intent, replace(view, transfers=of_value[amount])))
+    is_moved = False
+
+    for intent, part in [*exact, *((intent, view) for intent in due)]:
+
+        def book(locked: PaymentIntent, cursor: Block, part: ChainView = part) -> dict[str, int]:
+            nonlocal is_moved
+            if _is_repeat(locked, tx_hash, None) or not locked.refund_due_now:
+                return {}
+            try:
+                return _book(locked, cursor, part, tx_hash, None, by)
+            except ChainUnavailable:
+                # Nothing is wrong with the order.
+                is_moved = True
+                return {}
+
+        settlement.reduce_due_of_each([intent], book)
+    if is_moved:
+        raise ChainUnavailable("The chain was reorganized. Retry.")
+
+
+def _due_of_each_token(tenant_id: str, chain_id: int) -> Sequence[PaymentIntent]:
+    """Return one due order of each token. A chain whose token was changed has a few."""
+    due = intents.few_of_tenant(tenant_id).where(TO_REFUND, PaymentIntent.chain_id == chain_id)
+    found: list[PaymentIntent] = []
+    while len(found) < TOKENS_AT_ONCE:
+        tokens = [intent.token_address for intent in found]
+        first = due.where(PaymentIntent.token_address.not_in(tokens)).first()
+        if first is None:
+            break
+        found.append(first)
+    return found
+
+
+def _due_to(like: PaymentIntent, payees: Collection[str]) -> ModelSelect[PaymentIntent]:
+    """Select the due orders that a transfer to one of the payees may pay, the oldest first.
+
+    They are of the tenant, chain and token of `like`.
+    """
+    stated = RefundAddress.select(RefundAddress.intent).where(
+        RefundAddress.intent == PaymentIntent.id, RefundAddress.address.in_(list(payees))
+    )
+    paid = Payment.select(Payment.intent).where(
+        Payment.intent == PaymentIntent.id, Payment.canonical, Payment.sender.in_(list(payees))
+    )
+    query = intents.few_of_tenant(like.tenant_id).where(
+        TO_REFUND,
+        PaymentIntent.chain_id == like.chain_id,
+        PaymentIntent.token_address == like.token_address,
+        fn.EXISTS(stated) | fn.EXISTS(paid),
+    )
+    return query.order_by(PaymentIntent.id)
+
+
+def _settled_by(tenant_id: str, tx_hash: str, chain_id: int) -> list[SettledOrder]:
+    """Return what counts of a transaction for each order of a tenant."""
+    rows: Iterable[Any] = (
+        Refund.select(Refund.intent, fn.SUM(Refund.amount))
+        .join(PaymentIntent)
+        .where(
+            Refund.chain_id == chain_id,
+            Refund.tx_hash == tx_hash,
+            Refund.canonical,
+            PaymentIntent.tenant == tenant_id,
+        )
+        .group_by(Refund.intent)
+        .order_by(Refund.intent)
+        .tuples()
+    )
+    # Postgres returns a sum as a Decimal.
+    return [SettledOrder(intent_id, int(amount)) for intent_id, amount in rows]
+
+
+def _book(
+    locked: PaymentIntent,
+    cursor: Block,
+    view: ChainView,
+    tx_hash: str,
+    recipient: str | None,
+    by: Actor,
+) -> dict[str, int]:
+    """Record what counts of a view for a locked order. Return its new `refunded`, or nothing."""
+    if chain_view.is_outdated(locked.terms.chain_id, view, cursor):
+        # The worker may have just removed the blocks of these transfers.
+        raise ChainUnavailable("The chain was reorganized. Retry.")
+    settlement.lock_tenant(locked.tenant_id)
+    final_up_to = locked.terms.final_up_to(view.as_of.number)
+    final = [each for each in view.transfers if each.block.number <= final_up_to]
+    owners = payout_ids.owners_of_ids([locked])
+    counted = count(locked, payout_ids.transfers_for(locked, final, view.paid, owners), recipient)
+    if not counted:
+        return {}
+    fact = facts.refund_settled(locked, counted, tx_hash, automatic=False)
+    feed.record(locked.tenant_id, *fact)
+    before, after = {"refunded": locked.refunded}, {"refunded": locked.refunded + counted}
+    named = {} if recipient is None else {"recipient": recipient}
+    audit_log.record(
+        locked.tenant_id, by, locked.id, before=before, after={**after, "tx_hash": tx_hash, **named}
+    )
+    return after
 
 
 def _is_repeat(intent: PaymentIntent, tx_hash: str, recipient: str | None) -> bool:
@@ -91,18 +243,18 @@ def _is_repeat(intent: PaymentIntent, tx_hash: str, recipient: str | None) -> bo
     )
 
 
-def _final_view(intent: PaymentIntent, tx_hash: str, enabled: Mapping[int, Chain]) -> ChainView:
-    """Return the final transfers of the intent's token in a transaction."""
-    with node_slots.slot(intent.id):
-        view = chain_view.look_at(intent, tx_hash, enabled)
-    final_up_to = intent.terms.final_up_to(view.as_of.number)
-    return replace(
-        view, transfers=[each for each in view.transfers if each.block.number <= final_up_to]
-    )
+def _view(
+    intent: PaymentIntent, tx_hash: str, enabled: Mapping[int, Chain], slot: str
+) -> ChainView:
+    """Return the transfers of the intent's token in a transaction. `slot`: see node_slots."""
+    with node_slots.slot(slot):
+        return chain_view.look_at(intent, tx_hash, enabled)
 
 
-def _count(intent: PaymentIntent, transfers: Sequence[Transfer], recipient: str | None) -> int:
-    """Record what counts of the transfers, in micro-units. RefundNotSeen if nothing does.
+def count(intent: PaymentIntent, transfers: Sequence[Transfer], recipient: str | None) -> int:
+    """Record what counts of final transfers for a locked intent, in micro-units. It may be 0.
+
+    The tenant is locked. ChainUnavailable if a transfer is recorded in another block.
 
     Example: Ada is owed 4 for order A and 7 for order B. One transfer sends her 10. For A it counts
     4, and then for B the unused 6. For B, 1 stays due.
@@ -121,9 +273,12 @@ def _count(intent: PaymentIntent, transfers: Sequence[Transfer], recipient: str 
         counted = Reduction(payees.position_of(transfer), amount, transfer.recipient)
         debts = replace(debts, reductions=[*debts.reductions, counted])
         left -= amount
-    if left == due:
-        raise RefundNotSeen
     return due - left
+
+
+def may_receive(intent: PaymentIntent, transfer: Transfer) -> bool:
+    """Return whether the payee of a transfer may get an intent's refunds, if any are due."""
+    return payees.is_payee(_debts_of(intent, None), transfer)
 
 
 def _debts_of(intent: PaymentIntent, recipient: str | None) -> Debts:

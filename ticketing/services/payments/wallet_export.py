@@ -14,7 +14,7 @@ from ticketing.constants import LIVE, WATCH_AFTER_END, IntentStatus
 from ticketing.errors import ChainUnavailable
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains
-from ticketing.services.payments import address_search, payments, watched_orders
+from ticketing.services.payments import address_search, collections, payments, watched_orders
 
 PAGE = 500
 ENDED = (IntentStatus.EXPIRED, IntentStatus.CANCELED)
@@ -28,15 +28,17 @@ class Sweep(StrEnum):
     ENDED_RECENTLY = "ended_recently"
     NOT_AS_BOOKED = "not_as_booked"
     NOT_SEEN = "not_seen"
+    RECEIVER = "receiver"
+    """No key can sign for it: tools.collect collects it."""
 
 
 @dataclass(frozen=True)
 class ExportedAddress:
     """An intent's address. Its fields, in their order, are the columns of the export.
 
-    `derivation_path` starts at the account's key. `balance` and `booked`, the sum of the intent's
-    payments, are in atomic units of the token. `balance` is None if the chain is not enabled.
-    `ended_at` is when the order expired or was canceled, None for other orders.
+    `derivation_path` starts at the account's key. A receiver has none. `balance` and `booked`, the
+    sum of the intent's payments, are in atomic units of the token. `balance` is None if the chain
+    is not enabled. `ended_at` is when the order expired or was canceled, None for other orders.
     """
 
     address: str
@@ -62,14 +64,16 @@ def addresses(tenant_id: str, enabled: Mapping[int, Chain]) -> Iterator[Exported
         balances = balances_of(page, enabled)
         page = _book_found(page, balances, enabled)
         booked = payments.booked_atomic(page)
+        receivers = collections.receivers_among(page)
         chain_states = chains.states()
         for intent in page:
             terms = intent.terms
             balance = balances.get(terms.address)
             now = chains.now_on(terms.chain_id, chain_states)
+            is_receiver = intent.id in receivers
             yield ExportedAddress(
                 terms.address,
-                f"0/{intent.address_index}",
+                "" if is_receiver else f"0/{intent.address_index}",
                 terms.chain_id,
                 terms.token_address,
                 balance,
@@ -77,7 +81,7 @@ def addresses(tenant_id: str, enabled: Mapping[int, Chain]) -> Iterator[Exported
                 intent.status,
                 _ended_at(intent),
                 booked[intent.id],
-                _sweep(intent, balance, booked[intent.id], now),
+                Sweep.RECEIVER if is_receiver else _sweep(intent, balance, booked[intent.id], now),
             )
         after = page[-1].id
 
@@ -114,18 +118,18 @@ def _ended_at(intent: PaymentIntent) -> datetime | None:
 def _book_found(
     page: list[PaymentIntent], balances: Mapping[str, int], enabled: Mapping[int, Chain]
 ) -> list[PaymentIntent]:
-    """Search for payments to ended intents whose balance is too high. Return the updated page.
+    """Search for what the books lack of ended intents' addresses. Return the updated page.
 
     Only blocks up to the worker's cursor are searched. The worker reads newer ones.
     """
     ended: dict[int, list[PaymentIntent]] = defaultdict(list)
-    booked = payments.booked_atomic(page)
+    held = collections.held(page)
     for intent in page:
         balance = balances.get(intent.terms.address)
         is_over = intent.status not in LIVE
         if balance is None or not is_over:
             continue
-        if not watched_orders.is_explained(intent, balance, booked[intent.id]):
+        if not watched_orders.is_explained(intent, balance, held[intent.id]):
             ended[intent.terms.chain_id].append(intent)
     for chain_id, intents in ended.items():
         cursor = chains.cursor(chain_id)

@@ -14,6 +14,7 @@ from ticketing.db.connection import write_transaction
 from ticketing.models.base import literal
 from ticketing.models.payment_intents import AWAITING, UNSETTLED, PaymentIntent
 from ticketing.services.payments import block_history
+from ticketing.services.payments.collections import Held
 
 SWEEP_EVERY = timedelta(minutes=1)
 COLD_ADDRESSES_PER_SWEEP = 1000
@@ -70,17 +71,23 @@ def to_sweep(chain_id: int, now: datetime) -> list[PaymentIntent]:
     return list({each.id: each for each in [*canceled, *cold[:COLD_ADDRESSES_PER_SWEEP]]}.values())
 
 
-def is_explained(intent: PaymentIntent, balance: int, booked: int) -> bool:
-    """Return whether recorded payments explain a balance. Both are in the token's own units.
+def is_explained(intent: PaymentIntent, balance: int, held: Held) -> bool:
+    """Return whether the books explain a balance, in the token's own units.
 
-    A balance above `booked` is never explained: the logs are searched for the rest. A balance below
-    it is explained if the owner took everything, or if nothing else changed since the last check.
+    The balance of a receiver must be what the books say. For any other the logs are searched. Of an
+    xpub, a balance above that is never explained. One below it is explained if the owner took
+    everything, or if nothing else changed since the last check.
 
-    Example: 10 are booked. At the first check, 10 or less are explained, 12 are not. It is 4: the
-    owner took 6. At the next check, 4 are explained, and 0: the owner took the rest. 7 are not: 3
-    arrived that are not booked.
+    Example: 10 are booked to an address of an xpub. At the first check, 10 or less are explained,
+    12 are not. It is 4: the owner took 6. At the next check, 4 are explained, and 0: the owner took
+    the rest. 7 are not: 3 arrived that are not booked.
+
+    Example: 25 were paid to a receiver, collected, and paid again. The collection is booked, so 0
+    are held. The balance of 25 is not explained: the second payment is searched for.
     """
-    surplus = balance - booked
+    surplus = balance - held.atomic
+    if held.is_exact:
+        return surplus == 0
     if surplus > 0 or intent.swept_balance is None:
         return surplus <= 0
     before = int(intent.swept_surplus or 0)
@@ -88,14 +95,14 @@ def is_explained(intent: PaymentIntent, balance: int, booked: int) -> bool:
     return surplus == before or took_all
 
 
-def note_balances(checks: Sequence[tuple[PaymentIntent, int, int]], at: Block) -> None:
+def note_balances(checks: Sequence[tuple[PaymentIntent, int, Held]], at: Block) -> None:
     """Store explained balances. All transfers up to `at` are known, unless a search is running.
 
-    `checks` has for each intent the balance of its address and the sum of its recorded payments.
+    `checks` has for each intent the balance of its address, and what it must hold.
     """
     of_balance: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for intent, balance, booked in checks:
-        of_balance[str(balance), str(balance - booked)].append(intent.id)
+    for intent, balance, held in checks:
+        of_balance[str(balance), str(balance - held.atomic)].append(intent.id)
     checked = Case(None, [(PaymentIntent.search_to.is_null(), at.number)], None)
     with write_transaction():
         for (balance_text, surplus), intent_ids in of_balance.items():
@@ -111,7 +118,7 @@ def note_balances(checks: Sequence[tuple[PaymentIntent, int, int]], at: Block) -
             )
 
 
-def note_unexplained(intent: PaymentIntent, balance: int, booked: int, at: Block) -> None:
+def note_unexplained(intent: PaymentIntent, balance: int, held: Held, at: Block) -> None:
     """Store an unexplained balance, and start a search of the address's logs up to `at`.
 
     The search begins MOST_BLOCKS_BACK before the last block at which the balance was explained: a
@@ -123,7 +130,7 @@ def note_unexplained(intent: PaymentIntent, balance: int, booked: int, at: Block
     was created are searched.
     """
     is_same = intent.swept_balance == str(balance)
-    columns: dict[str, Any] = {"swept_at": at.time, "swept_surplus": str(balance - booked)}
+    columns: dict[str, Any] = {"swept_at": at.time, "swept_surplus": str(balance - held.atomic)}
     if not is_same or intent.search_to is None:
         last_block = None if is_same else intent.checked_block
         back = None if last_block is None else max(-1, last_block - block_history.MOST_BLOCKS_BACK)

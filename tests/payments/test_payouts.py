@@ -1,0 +1,499 @@
+"""Refunds that an organizer signs as a list: each is paid once, and books itself."""
+
+from datetime import timedelta
+from functools import partial
+
+import pytest
+
+from tests.support.factories import CHAIN, Api, cli, new_organizer, worker_once
+from tests.support.feed import News
+from tests.support.payouts import OTHER, OWNER, PAYER, ask, fund, listed, owed, sign, with_address
+from tests.support.races import at_once
+from tests.support.receivers import OddCode
+from tests.support.refunds import (
+    FRIEND_ADDRESS,
+    STRANGER_ADDRESS,
+    account,
+    give_back,
+    overpay,
+    pass_hours,
+    settled,
+    state,
+    waive,
+)
+from tests.support.tripwire import Killed, Tripwire
+from ticketing import clock
+from ticketing.chain import address, receivers
+from ticketing.chain.node import connect
+from ticketing.config import load
+from ticketing.models.chains import ChainBlock, ChainState
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payouts import Payout, PayoutCursor
+from ticketing.models.refunds import Refund, RefundAddress
+from ticketing.services import chains
+from ticketing.services.access.audit_log import Actor
+from ticketing.services.money import payouts
+from ticketing.services.payments import payout_events
+from ticketing.worker.payout_reader import PayoutReader
+from ticketing.worker.watcher import Watcher
+from tools import anvil
+
+REFUSED = r"failed|revert"
+
+pytestmark = pytest.mark.usefixtures("node")
+
+
+@pytest.fixture
+def venue(app, node):
+    """An organizer whose wallet is an ordinary address."""
+    return with_address(app, node)
+
+
+def due(buyers):
+    return [each.now()["refund_due"] for each in buyers]
+
+
+def refund_step(of_list):
+    (step,) = [each for each in of_list["transactions"] if each["purpose"] == "refund"]
+    return step
+
+
+def test_a_list_is_signed_and_books_itself(app, node, venue):
+    buyers = owed(venue, node, 7, 9)
+    fund(node, 20)
+    of_list = listed(venue, node)
+    assert {**of_list, "valid_before": None, "transactions": None, "safe": None} == {
+        "chain_id": CHAIN,
+        "token_address": anvil.TOKEN_ADDRESS,
+        "payer": address.checksum(account(node, PAYER)),
+        "factory": receivers.FACTORY,
+        "valid_before": None,
+        "sum": 16,
+        "balance": 20,
+        "allowance": 0,
+        "transactions": None,
+        "payments": [
+            {
+                "intent_id": buyer.intent["id"],
+                "id": row.payment_id,
+                "to": anvil.BUYER,
+                "amount": amount,
+            }
+            for buyer, amount in zip(buyers, (7, 9), strict=True)
+            for row in Payout.select().where(Payout.intent == buyer.intent["id"])
+        ],
+        "blocked": [],
+        "listed_for_another": [],
+        "unbooked": [],
+        "left": 0,
+        "safe": None,
+    }
+    steps = [(each["purpose"], each["orders"], each["amount"]) for each in of_list["transactions"]]
+    assert steps == [("deploy", 0, 0), ("approve", 2, 16), ("refund", 2, 16)]
+    assert [(each["to"], each["data"]) for each in of_list["safe"]["transactions"]] == [
+        (each["to"], each["data"]) for each in of_list["transactions"]
+    ]
+    news = News(venue)
+    tx_hash = sign(node, of_list)[-1]
+    worker_once(app)
+    assert due(buyers) == [0, 0]
+    (refund,) = buyers[0].now()["refunds"]
+    assert (refund["tx_hash"], refund["amount"], refund["recipient"]) == (tx_hash, 7, anvil.BUYER)
+    facts = [(type, data["amount"], data["automatic"]) for type, data in news.all()]
+    assert sorted(facts) == [("refund.settled", 7, True), ("refund.settled", 9, True)]
+    again = listed(venue, node)
+    assert (again["payments"], again["transactions"], again["unbooked"]) == ([], [], [])
+    assert "right" in cli(app, "reconcile")
+
+
+def test_a_list_that_is_sent_twice_pays_once(app, node, venue):
+    (buyer,) = owed(venue, node, 7)
+    fund(node, 50)
+    first = listed(venue, node)
+    second = listed(venue, node)
+    assert [each["id"] for each in first["payments"]] == [each["id"] for each in second["payments"]]
+    sign(node, first)
+    anvil.send(node.rpc, PAYER, {"to": second["token_address"], "data": approve_of(second)})
+    with pytest.raises(RuntimeError, match=REFUSED):
+        anvil.send(node.rpc, PAYER, refund_of(second))
+    before = listed(venue, node)
+    assert before["payments"] == []
+    (blocked,) = before["blocked"]
+    assert (blocked["reason"], blocked["tx_hash"][:2]) == ("already_paid", "0x")
+    worker_once(app)
+    assert due([buyer]) == [0]
+    buyer.pay(node, 3)
+    worker_once(app)
+    third = listed(venue, node)
+    assert (third["sum"], len(third["payments"])) == (3, 1)
+    assert third["payments"][0]["id"] != first["payments"][0]["id"]
+    sign(node, third)
+    worker_once(app)
+    assert (due([buyer]), len(buyer.now()["refunds"])) == ([0], 2)
+
+
+def approve_of(of_list):
+    return next(each["data"] for each in of_list["transactions"] if each["purpose"] == "approve")
+
+
+def refund_of(of_list):
+    step = refund_step(of_list)
+    return {"to": step["to"], "data": step["data"]}
+
+
+def test_a_list_that_is_too_old_pays_nothing_and_another_payer_may_have_one(app, node, venue):
+    owed(venue, node, 7)
+    fund(node, 50), fund(node, 50, OTHER)
+    of_list = listed(venue, node)
+    (waits,) = listed(venue, node, OTHER)["listed_for_another"]
+    assert (waits["payer"], waits["until"]) == (of_list["payer"], of_list["valid_before"])
+    assert listed(venue, node, OTHER)["payments"] == []
+    pass_hours(node, 73)
+    with pytest.raises(RuntimeError, match=REFUSED):
+        sign(node, of_list)
+    assert listed(venue, node, OTHER)["payments"] == []  # nothing is final after its end yet
+    worker_once(app)
+    other = listed(venue, node, OTHER)
+    assert [each["id"] for each in other["payments"]] == [of_list["payments"][0]["id"]]
+    assert listed(venue, node)["payments"] == []
+    sign(node, other, OTHER)
+    worker_once(app)
+    assert Refund.get().amount == 7
+
+
+def test_a_reorganization_takes_a_booked_refund_back_and_it_books_itself_again(app, node, venue):
+    (buyer,) = owed(venue, node, 7)
+    fund(node, 50)
+    of_list = listed(venue, node)
+    tx_hash = sign(node, of_list)[-1]
+    raw = node.rpc("eth_getRawTransactionByHash", tx_hash)
+    worker_once(app)
+    assert due([buyer]) == [0]
+    node.rpc("anvil_reorg", 1, [])
+    worker_once(app)
+    node.rpc("anvil_mine", "0x1")
+    worker_once(app)
+    assert (due([buyer]), buyer.now()["refunds"]) == ([7], [])
+    same = listed(venue, node)
+    assert [each["id"] for each in same["payments"]] == [each["id"] for each in of_list["payments"]]
+    node.rpc("eth_sendRawTransaction", raw)
+    worker_once(app)
+    assert (due([buyer]), len(buyer.now()["refunds"])) == ([0], 1)
+    assert "right" in cli(app, "reconcile")
+
+
+def test_it_books_itself_as_deep_as_a_payment(three_deep, app, node, venue):
+    ticket = venue.ticket()
+    buyer = venue.buyer(ticket)
+    buyer.pay(node, buyer.intent["amount"] + 7)
+    node.rpc("anvil_mine", "0x2")
+    worker_once(app)
+    state(buyer, anvil.BUYER)
+    fund(node, 50)
+    of_list = listed(venue, node)
+    tx_hash = sign(node, of_list)[-1]
+    node.rpc("anvil_mine", "0x1")
+    worker_once(app)
+    assert due([buyer]) == [7]
+    (blocked,) = listed(venue, node)["blocked"]
+    assert (blocked["reason"], blocked["tx_hash"]) == ("already_paid", tx_hash)
+    node.rpc("anvil_mine", "0x1")
+    worker_once(app)
+    assert due([buyer]) == [0]
+
+
+def test_a_stranger_with_a_true_id_changes_nothing(app, node, venue):
+    (buyer,) = owed(venue, node, 7)
+    fund(node, 50), fund(node, 50, OTHER)
+    of_list = listed(venue, node)
+    sign(node, of_list, OTHER)
+    worker_once(app)
+    assert due([buyer]) == [7]
+    assert Payout.select().where(Payout.tx_hash.is_null(False)).count() == 0
+    sign(node, {"transactions": of_list["transactions"][1:]})
+    worker_once(app)
+    assert due([buyer]) == [0]
+
+
+def test_a_payment_that_was_settled_by_hand_is_booked_once(app, node, venue):
+    (buyer,) = owed(venue, node, 7)
+    fund(node, 50)
+    of_list = listed(venue, node)
+    assert settled(venue, buyer, give_back(node, 7)) == 7
+    sign(node, of_list)
+    worker_once(app)
+    (kept,) = listed(venue, node)["unbooked"]
+    assert (kept["reason"], kept["intent_id"]) == ("nothing_due", buyer.intent["id"])
+    buyer.pay(node, 7)  # later than the second refund, so that one does not pay for it
+    worker_once(app)
+    assert due([buyer]) == [7]
+    assert settled(venue, buyer, kept["tx_hash"]) == 0
+    assert "right" in cli(app, "reconcile")
+
+
+def test_what_is_due_later_for_earlier_money_is_booked_then(app, node, venue):
+    """The organizer pays the price of a seat back first, and voids the admission afterwards."""
+    (buyer,) = owed(venue, node, 7)
+    fund(node, 50)
+    of_list = listed(venue, node)
+    assert waive(venue, buyer, 7).status_code == 200
+    sign(node, of_list)
+    worker_once(app)
+    assert listed(venue, node)["unbooked"][0]["reason"] == "nothing_due"
+    intent = f"{venue.path}/intents/{buyer.intent['id']}"
+    (admission,) = venue.api().get(intent).json["admissions"]
+    body = {"reason": "ill", "refund": True}
+    path = f"{venue.path}/admissions/{admission['id']}/void"
+    assert venue.api().post(path, body).status_code == 200
+    worker_once(app)
+    assert [each["amount"] for each in buyer.now()["refunds"]] == [7]
+    assert listed(venue, node)["unbooked"] == []
+
+
+def test_a_payment_to_an_address_that_was_replaced_long_ago_is_kept(app, node, venue):
+    (buyer,) = owed(venue, node, 7, to=STRANGER_ADDRESS)
+    fund(node, 50)
+    of_list = listed(venue, node)
+    state(buyer, FRIEND_ADDRESS)
+    long_ago = clock.now() - timedelta(hours=73)
+    RefundAddress.update(replaced_at=long_ago).where(
+        RefundAddress.replaced_at.is_null(False)
+    ).execute()
+    sign(node, of_list)
+    worker_once(app)
+    assert due([buyer]) == [7]
+    (kept,) = listed(venue, node)["unbooked"]
+    assert (kept["reason"], kept["to"]) == ("other_payee", STRANGER_ADDRESS)
+
+
+def test_a_frozen_payee_blocks_nobody_else(app, node, venue):
+    buyers = owed(venue, node, 7, 8, 9)
+    assert state(buyers[1], FRIEND_ADDRESS).status_code == 200
+    fund(node, 50)
+    with OddCode(node, anvil.TOKEN_ADDRESS) as token:
+        token.mint(account(node, PAYER), 50)
+        token.freeze(FRIEND_ADDRESS)
+        of_list = listed(venue, node)
+    assert [each["amount"] for each in of_list["payments"]] == [7, 9]
+    assert of_list["blocked"] == [
+        {"intent_id": buyers[1].intent["id"], "reason": "transfer_refused", "tx_hash": None}
+    ]
+    assert of_list["left"] == 0
+
+
+def test_what_exceeds_the_balance_is_left_out(app, node, venue):
+    buyers = owed(venue, node, 7, 8, 2)
+    fund(node, 10)
+    of_list = listed(venue, node)
+    assert [each["intent_id"] for each in of_list["payments"]] == [
+        buyers[0].intent["id"],
+        buyers[2].intent["id"],
+    ]
+    assert (of_list["sum"], of_list["balance"], of_list["left"]) == (9, 10, 1)
+
+
+def test_only_orders_of_address_wallets_with_a_stated_address_are_listed(app, node, venue, acme):
+    owed(venue, node, 7, to=None)
+    overpay(acme, node)
+    fund(node, 50)
+    for organizer in (venue, acme):
+        of_list = listed(organizer, node)
+        assert (of_list["payments"], of_list["left"]) == ([], 0)
+
+
+def test_a_transfer_of_a_list_counts_for_its_order_only(app, node, venue):
+    first, second = owed(venue, node, 7, 9)
+    fund(node, 50)
+    tx_hash = sign(node, listed(venue, node))[-1]
+    assert settled(venue, second, tx_hash) == 9
+    assert settled(venue, first, tx_hash) == 7
+    worker_once(app)
+    assert due([first, second]) == [0, 0]
+    assert Refund.select().count() == 2
+    assert listed(venue, node)["unbooked"] == []
+    assert Payout.select().where(Payout.waits).count() == 0
+
+
+def test_nothing_is_lost_while_the_worker_does_not_run(app, node, venue):
+    buyers = owed(venue, node, 7, 9)
+    fund(node, 50)
+    sign(node, listed(venue, node))
+    node.rpc("anvil_mine", "0x40")
+    worker_once(app)
+    worker_once(app)
+    assert due(buyers) == [0, 0]
+
+
+def test_two_tenants_may_have_one_payer(app, node, venue):
+    other = new_organizer(app, "hall", address=account(node, OWNER))
+    (mine,), (theirs,) = owed(venue, node, 7), owed(other, node, 9)
+    fund(node, 50)
+    for organizer in (venue, other):
+        sign(node, listed(organizer, node))
+    worker_once(app)
+    assert due([mine, theirs]) == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"payer": "0x" + "0" * 40}, "payer"),
+        ({"payer": anvil.TOKEN_ADDRESS}, "payer"),
+        ({"payer": receivers.FACTORY}, "payer"),
+        ({"payer": "0x" + "aB" * 20}, "payer"),
+        ({"chain_id": 1}, "chain_id"),
+        ({"token": "0x" + "aB" * 20}, "token"),
+    ],
+)
+def test_what_cannot_be_listed_is_refused(app, node, venue, fields, field):
+    answer = ask(venue, node, **fields)
+    assert (answer.status_code, list(answer.json["errors"])) == (422, [field])
+
+
+def test_an_order_cannot_be_the_payer(app, node, venue):
+    buyer = venue.buyer(venue.ticket())
+    assert ask(venue, node, payer=buyer.intent["address"]).status_code == 422
+
+
+def test_a_chain_without_receivers_is_refused(app, node):
+    organizer = new_organizer(app, "venue", address=account(node, OWNER))
+    assert ask(organizer, node).status_code == 422
+
+
+def test_only_an_admin_gets_a_list(app, node, venue):
+    assert ask(venue, node, role="write").status_code == 403
+
+
+def test_two_admins_with_two_wallets_at_once_never_share_an_order(app, node, venue):
+    owed(venue, node, 7, 8, 9)
+    fund(node, 50)
+    fund(node, 50, OTHER)
+    api = venue.api()
+
+    def ask_as(index):
+        body = {"chain_id": CHAIN, "payer": account(node, index)}
+        answer = Api(app.test_client(), api.headers).post(f"{venue.path}/payouts", body)
+        assert answer.status_code in (200, 503), answer.json
+        return {each["intent_id"] for each in answer.json.get("payments", ())}
+
+    mine, theirs = at_once(partial(ask_as, PAYER), partial(ask_as, OTHER))
+    assert not mine & theirs
+    assert len(mine | theirs) == Payout.select().count() == 3
+    assert len(listed(venue, node)["payments"]) + len(listed(venue, node, OTHER)["payments"]) == 3
+
+
+def test_a_list_whose_answer_was_lost_is_the_same_again(app, node, venue, monkeypatch):
+    owed(venue, node, 7)
+    fund(node, 50)
+    with monkeypatch.context() as patched:
+        patched.setattr(payouts, "_answer", lambda *_: 1 / 0)
+        assert ask(venue, node).status_code == 500
+    (row,) = Payout.select()
+    assert [each["id"] for each in listed(venue, node)["payments"]] == [row.payment_id]
+    assert Payout.select().count() == 1
+
+
+def test_an_order_that_changes_while_it_is_tried_is_left_out(app, node, venue, monkeypatch):
+    stays, moves, waived = owed(venue, node, 7, 8, 9)
+    fund(node, 50)
+    store = payouts._store
+
+    def change_first(*arguments):
+        assert state(moves, FRIEND_ADDRESS).status_code == 200
+        assert waive(venue, waived, 9).status_code == 200
+        return store(*arguments)
+
+    monkeypatch.setattr(payouts, "_store", change_first)
+    of_list = ask(venue, node).json
+    assert [each["intent_id"] for each in of_list["payments"]] == [stays.intent["id"]]
+    assert (of_list["sum"], of_list["left"]) == (7, 1)
+
+
+def test_a_node_that_does_not_answer_is_said(bad_node, app, venue, node):
+    owed(venue, node, 7)
+    bad_node.go_away()
+    assert ask(venue, node).status_code == 503
+
+
+def test_after_a_restored_backup_only_owners_pay_and_what_they_paid_is_found(app, node, venue):
+    (buyer,) = owed(venue, node, 7)
+    before = ChainState.get()
+    fund(node, 50, OWNER)
+    fund(node, 50)
+    sign(node, listed(venue, node, OWNER), OWNER)
+    worker_once(app)
+    assert due([buyer]) == [0]
+    # What the backup does not know: the list, what was booked of it, and the blocks since.
+    for model in (Payout, PayoutCursor, Refund):
+        model.delete().execute()
+    PaymentIntent.update(refunded=0, refund_due=7).execute()
+    ChainBlock.delete().where(ChainBlock.number > before.block_number).execute()
+    before.save()
+    cli(app, "db", "restored")
+    assert ask(venue, node).json["errors"].keys() == {"payer"}
+    (blocked,) = listed(venue, node, OWNER)["blocked"]
+    assert blocked["reason"] == "already_paid"
+    worker_once(app)
+    assert due([buyer]) == [0]
+    assert Payout.get().tx_hash == blocked["tx_hash"]
+    assert "right" in cli(app, "reconcile")
+
+
+def test_another_payer_does_not_pay_again_what_a_node_left_out(bad_node, app, venue, node):
+    """The node's logs lack the event for longer than the list lives."""
+    (buyer,) = owed(venue, node, 7)
+    fund(node, 50)
+    fund(node, 50, OTHER)
+    sign(node, listed(venue, node))
+    bad_node.rules.append(
+        lambda question, answer: (
+            {**answer, "result": []} if question["method"] == "eth_getLogs" else answer
+        )
+    )
+    worker_once(app)
+    pass_hours(node, 73)
+    worker_once(app)
+    of_list = listed(venue, node, OTHER)
+    assert (of_list["payments"], of_list["blocked"][0]["reason"]) == ([], "already_paid")
+    assert due([buyer]) == [7]
+
+
+@pytest.mark.long
+def test_a_kill_at_any_statement_loses_nothing(app, node, venue, environ, monkeypatch):
+    """While a list is stored, and while what it paid is read and booked."""
+    monkeypatch.setattr(payout_events, "AGAIN", timedelta(0))  # a try that was killed counts as one
+    (buyer,) = owed(venue, node, 7)
+    fund(node, 50)
+    chains_enabled, payer = load(environ).chains, account(node, PAYER)
+    chain, by = chains_enabled[CHAIN], Actor("cli", "payouts_create_payout")
+    tripwire = Tripwire()
+    tripwire.watch_database()
+
+    def until_it_ends(act):
+        """Kill it at its first statement, then at its second one, until none is left."""
+        ended, point = [], 0
+        while not ended:
+            point += 1
+            with tripwire.armed(point, lambda: None, Killed):
+                ended.append(act())
+        return ended[0], point
+
+    of_list, kills = until_it_ends(
+        lambda: payouts.propose(venue.id, CHAIN, None, payer, chains_enabled, by)
+    )
+    assert kills > 10
+    (row,) = Payout.select()
+    assert [each.payment.id for each in of_list.payments] == [row.payment_id]
+    sign(
+        node,
+        {"transactions": [{"to": each.to, "data": each.data} for each in of_list.transactions]},
+    )
+    watcher = Watcher(chain)
+    watcher.look()
+    watcher.leave()
+    at = chains.cursor(CHAIN)
+    _, kills = until_it_ends(lambda: PayoutReader(chain, connect(chain)).run(at))
+    assert kills > 10
+    assert due([buyer]) == [0]
+    assert Refund.select().count() == 1
+    assert "right" in cli(app, "reconcile")

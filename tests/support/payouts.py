@@ -1,0 +1,78 @@
+"""Organizers whose wallet is an ordinary address, and the accounts that sign their refunds."""
+
+from typing import Any
+
+from tests.support.factories import CHAIN, Buyer, Organizer, new_organizer, worker_once
+from tests.support.refunds import account, state
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.wallets import Wallet
+from tools import anvil
+
+OWNER, PAYER, OTHER = 6, 7, 8
+"""The node's accounts: the organizer's wallet, and two that sign."""
+
+
+def with_address(app: Any, node: anvil.Anvil, slug: str = "venue") -> Organizer:
+    """An organizer whose orders are paid to receivers."""
+    organizer = new_organizer(app, slug, address=account(node, OWNER))
+    worker_once(app)  # it proves the receivers of the chain
+    return organizer
+
+
+def of_an_address(buyer: Buyer) -> None:
+    """Let the wallet of an order be one of an address, by hand."""
+    worker_once(buyer.organizer.app)
+    of_order = PaymentIntent.select(PaymentIntent.wallet).where(
+        PaymentIntent.id == buyer.intent["id"]
+    )
+    tenant = buyer.organizer.id
+    Wallet.update(owner=anvil.BUYER, tenant_id=tenant).where(Wallet.id.in_(of_order)).execute()
+
+
+def owed(
+    organizer: Organizer, node: anvil.Anvil, *amounts: int, to: str | None = anvil.BUYER
+) -> list[Buyer]:
+    """Buyers who paid too much, and stated where they want it back."""
+    ticket = organizer.ticket(capacity=1000)
+    buyers = [organizer.buyer(ticket) for _ in amounts]
+    for buyer, amount in zip(buyers, amounts, strict=True):
+        buyer.pay(node, buyer.intent["amount"] + amount)
+    worker_once(organizer.app)
+    for buyer in buyers:
+        if to is not None:
+            assert state(buyer, to).status_code == 200
+    return buyers
+
+
+def fund(node: anvil.Anvil, amount: int, index: int = PAYER) -> None:
+    """Give an account that signs some tokens."""
+    anvil.mint(node.rpc, anvil.TOKEN_ADDRESS, account(node, index), amount)
+
+
+def ask(
+    organizer: Organizer, node: anvil.Anvil, index: int = PAYER, role: str = "admin", **fields: Any
+) -> Any:
+    """Ask for the list of an account, and return the answer."""
+    body = {"chain_id": CHAIN, "payer": account(node, index), **fields}
+    return organizer.api(role).post(f"{organizer.path}/payouts", body)
+
+
+def listed(organizer: Organizer, node: anvil.Anvil, index: int = PAYER) -> Any:
+    """Return the list of an account."""
+    answer = ask(organizer, node, index)
+    assert answer.status_code == 200, answer.json
+    return answer.json
+
+
+def sign(node: anvil.Anvil, of_list: Any, index: int = PAYER) -> list[str]:
+    """Sign all transactions of a list. Return their hashes. RuntimeError if one fails."""
+    return [
+        anvil.send(node.rpc, index, {"to": each["to"], "data": each["data"]})["transactionHash"]
+        for each in of_list["transactions"]
+    ]
+
+
+def settle_all(organizer: Organizer, tx_hash: str, role: str = "admin") -> Any:
+    """Say that a transaction paid refunds of any orders."""
+    body = {"tx_hash": tx_hash, "chain_id": CHAIN}
+    return organizer.api(role).post(f"{organizer.path}/refunds/settle", body)

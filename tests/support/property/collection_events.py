@@ -1,0 +1,39 @@
+"""Events of strangers who collect, and of the organizer's wallet, in the property test's world."""
+
+from collections.abc import Sequence
+
+from tests.support.fake_chain import Send
+from tests.support.property.catalog import set_wallet
+from tests.support.property.core import Core
+from ticketing.chain import receivers
+from ticketing.models.payment_intents import PaymentIntent
+
+
+class Collections(Core):
+    """Anybody may send the money of receivers to their owner, at any moment."""
+
+    def collect(self, whom: Sequence[int], direct: bool, stray: bool) -> None:
+        """Collect some orders in one transaction. `stray`: pay the gathering receiver before."""
+        owner = self.wallets[True]
+        if stray:
+            gathering = receivers.receiver_address(owner, receivers.GATHERING_SALT)
+            self.chain.send([Send(self.chain.buyers[0], gathering, 5)], self.chain_time())
+        chosen = [self.intent(who, paid=True) for who in whom]
+        orders = {
+            intent.terms.address: _salt(intent)
+            for intent in chosen
+            if intent is not None and intent.wallet is not None and intent.wallet.owner
+        }
+        if orders:
+            self.chain.collect(owner, list(orders.items()), self.chain_time(), direct=direct)
+        self.model.see(self.chain)
+
+    def change_wallet(self, to_address: bool) -> None:
+        """Let new orders be paid to the wallet of an xpub, or of an ordinary address."""
+        set_wallet(self.tenant, self.wallets[to_address], self.settings.chain_id)
+
+
+def _salt(intent: PaymentIntent) -> bytes:
+    wallet = intent.wallet
+    assert wallet is not None
+    return receivers.order_salt(bytes.fromhex(wallet.secret), intent.address_index or 0)

@@ -1,0 +1,87 @@
+"""`flask --app app wallet collections`: what tools.collect needs to collect a tenant's money."""
+
+import json
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ticketing import clock
+from ticketing.cli import csv_file, private_file
+from ticketing.cli.base import command as in_context
+from ticketing.cli.base import config
+from ticketing.models.wallets import Wallet
+from ticketing.services import chains
+from ticketing.services.access import tenants
+from ticketing.services.money import collectable
+from ticketing.services.money.collectable import Asked, Order
+
+KIND = "ticketing-collections"
+
+
+@click.command("collections")
+@click.argument("tenant")
+@click.option("--chain-id", required=True, type=int, help="The network (EIP-155).")
+@click.option("--token", help="Default: the token that tickets are paid with there.")
+@click.option(
+    "--all",
+    "with_all",
+    is_flag=True,
+    help="All orders ever, to look for other tokens or on other networks.",
+)
+@csv_file.output_option
+@in_context
+def command(tenant: str, chain_id: int, token: str | None, with_all: bool, output: Path) -> None:
+    """Write which orders of TENANT (slug or id) may be collected, as JSON for tools.collect.
+
+    These are orders by the books; no node is asked. Live orders are left out, those that ended less
+    than 24 hours ago, and those with a payment that is not final. Amounts are in atomic units of
+    the token. The file has the salts of these orders and no secret: it shows which addresses belong
+    together, and cannot spend.
+    """
+    of_tenant = tenants.find(tenant).id
+    chain = config().chains.get(chain_id)
+    if chain is None:
+        raise click.ClickException(f"chain {chain_id} is not enabled: set RPC_URL_{chain_id}")
+    asked = Asked(of_tenant, chain_id, token or chain.token_address)
+    states = chains.states_of(chain_id)
+    cursor = chains.cursor_of(states.get(chain_id))
+    if cursor is None:
+        raise click.ClickException(f"the worker has not read chain {chain_id} yet")
+    if with_all:
+        orders = collectable.issued(asked)
+    else:
+        orders = collectable.booked(asked, cursor, chains.now_on(chain_id, states))
+    file = {
+        "kind": KIND,
+        "tenant": tenant,
+        "created_at": clock.rfc3339(clock.now()),
+        "chain_id": chain_id,
+        "token_address": asked.token_address,
+        "decimals": states[chain_id].decimals,
+        "wallets": _wallets(collectable.wallets(of_tenant), orders),
+    }
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as complete:
+        json.dump(file, complete, indent=1)
+        complete.write("\n")
+        private_file.write(complete, output)
+
+
+def _wallets(wallets: dict[str, Wallet], orders: Iterable[Order]) -> list[dict[str, Any]]:
+    of_wallet: dict[str, list[dict[str, Any]]] = {wallet_id: [] for wallet_id in wallets}
+    for order in orders:
+        salt = "0x" + order.salt(wallets[order.wallet_id]).hex()
+        row = {"intent_id": order.intent_id, "salt": salt, "amount": order.held}
+        of_wallet[order.wallet_id].append(row)
+    return [
+        {
+            "contract_version": wallet.contract_version,
+            "owner": wallet.owner,
+            "chain_ids": sorted(wallet.chain_ids),
+            "least_collected": wallet.least_collected,
+            "orders": of_wallet[wallet_id],
+        }
+        for wallet_id, wallet in wallets.items()
+    ]

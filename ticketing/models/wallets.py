@@ -1,0 +1,114 @@
+"""Wallets: where a tenant's payments go, and changes of them that wait."""
+
+from collections.abc import Iterable
+
+from peewee import AnyField, BigIntegerField, BooleanField, IntegerField, TextField
+
+from ticketing.constants import WalletKind
+from ticketing.models.base import BaseModel, UtcDateTimeField
+
+
+class ChainIdsField(AnyField):
+    """A set of chain ids (EIP-155), stored as text: {8453, 10} is "10,8453", none is ""."""
+
+    field_type = "TEXT"
+
+    def db_value(self, value: Iterable[int] | None) -> str | None:
+        """Convert chain ids to text."""
+        return None if value is None else ",".join(map(str, sorted(value)))
+
+    def python_value(self, value: str | None) -> frozenset[int]:
+        """Convert text to a set of chain ids. NULL is the empty set."""
+        return frozenset(map(int, value.split(","))) if value else frozenset()
+
+
+class Wallet(BaseModel):
+    """Where payments go, and the index of the next unused address.
+
+    There are two kinds. Of an extended public key, addresses are derived from `xpub`. Index 0 is
+    the organizer's own address and never issued. The row belongs to the key, not to a tenant: if
+    the same key is set again, it continues after the last index.
+
+    Of an ordinary address, `owner`, each order's address is a receiver (chain/receivers.py): it
+    follows from `owner`, `secret` (32 bytes in hex) and the index. The row belongs to `tenant_id`
+    and `owner`, and its `secret` is of no other row, so no address is issued twice. `gathering` is
+    the address of the owner's gathering receiver. `xpub` is empty then, and `public_key` is the id
+    of the row, because both columns are required.
+
+    `chain_ids` are the networks on which the organizer says to control the address. The worker
+    asks each of them whether the address has code there: `code_on` and `no_code_on`. The rest of
+    `chain_ids` is in `unchecked_chains`.
+
+    `is_exchange`: the address belongs to an exchange. `least_collected`: its minimum deposit in
+    micro-units. `credited_at`: when the organizer said that a first deposit arrived.
+    `recovery_index`: `next_index` in the recovery file that was downloaded last.
+    """
+
+    id = TextField(primary_key=True)
+    xpub = TextField()
+    public_key = TextField(unique=True)
+    tenant_id = TextField(null=True)
+    owner = TextField(null=True)
+    gathering = TextField(null=True)
+    secret = TextField(null=True)
+    contract_version = IntegerField(null=True)
+    chain_ids = ChainIdsField(null=True)
+    code_on = ChainIdsField(null=True)
+    no_code_on = ChainIdsField(null=True)
+    unchecked_chains = ChainIdsField(null=True)
+    is_exchange = BooleanField(default=False)
+    least_collected = BigIntegerField(null=True)
+    credited_at = UtcDateTimeField(null=True)
+    recovery_index = BigIntegerField(null=True)
+    next_index = BigIntegerField(default=1)
+    created_at = UtcDateTimeField()
+
+    class Meta:
+        table_name = "wallets"
+
+    @property
+    def kind(self) -> WalletKind:
+        """Whether it is an address or an extended public key."""
+        return WalletKind.XPUB if self.owner is None else WalletKind.ADDRESS
+
+    @property
+    def checked_chains(self) -> frozenset[int]:
+        """The chains of `chain_ids` on which tickets may be sold.
+
+        A contract, such as a Safe, is the organizer's only where it was deployed. So as soon as the
+        address has code on one chain, only chains on which it has code remain.
+
+        Example: of 1, 10 and 8453, the address has code on 1, none on 10, and 8453 was not asked
+        yet. Then it is {1}. Without the code on 1, it would be {1, 10}.
+        """
+        checked: frozenset[int] = self.chain_ids & (self.code_on or self.no_code_on)
+        return checked
+
+    def takes(self, chain_id: int | None) -> bool:
+        """Return whether orders on a chain may get addresses of this wallet."""
+        return self.owner is None or chain_id in self.checked_chains
+
+
+class PendingWallet(BaseModel):
+    """A change of a tenant's wallet that was asked for, and is made at `effective_at`.
+
+    The new wallet is either `xpub`, or `owner` with its settings. `secret` and `next_index`
+    continue a recovery file. `asked_by` is the id of the key or member that asked.
+    """
+
+    tenant_id = TextField(primary_key=True)
+    xpub = TextField(null=True)
+    owner = TextField(null=True)
+    chain_ids = ChainIdsField(null=True)
+    code_on = ChainIdsField(null=True)
+    no_code_on = ChainIdsField(null=True)
+    is_exchange = BooleanField(default=False)
+    least_collected = BigIntegerField(null=True)
+    secret = TextField(null=True)
+    next_index = BigIntegerField(null=True)
+    asked_by = TextField()
+    asked_at = UtcDateTimeField()
+    effective_at = UtcDateTimeField()
+
+    class Meta:
+        table_name = "pending_wallets"

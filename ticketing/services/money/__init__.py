@@ -1,0 +1,10 @@
+"""What an organizer signs: collections of what orders hold, and payouts of what is owed.
+
+The service has no key: it answers what to sign. The books are in services/payments.
+
+payouts.py: refunds that one payer signs: which orders, tried on the chain, and stored first
+payout_lists.py: the answer: transactions with their call data, and what is left out
+collectable.py: which orders may be collected, by the books
+collecting.py: the transactions that collect them, each tried on a node; an order that cannot be
+    collected does not stop the others
+"""

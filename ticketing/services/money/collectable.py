@@ -1,0 +1,127 @@
+"""Which orders may be collected, by the books. The chain is not asked here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from peewee import Expression, fn
+
+from ticketing.chain import receivers
+from ticketing.chain.answers import Block
+from ticketing.constants import WATCH_AFTER_END, IntentStatus
+from ticketing.models.base import literal
+from ticketing.models.collections import Collection
+from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.wallets import Wallet
+from ticketing.services.payments import collections
+
+PAGE = 500
+ENDED = (IntentStatus.EXPIRED, IntentStatus.CANCELED)
+
+
+@dataclass(frozen=True)
+class Order:
+    """An order whose address is a receiver.
+
+    `held` is what its address must hold of the order's token, in atomic units.
+    """
+
+    intent_id: str
+    wallet_id: str
+    index: int
+    address: str
+    held: int
+
+    def salt(self, wallet: Wallet) -> bytes:
+        """Return the salt of its receiver. `wallet` is its wallet."""
+        return receivers.order_salt(bytes.fromhex(wallet.secret or ""), self.index)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is collected: a token, or with the zero address the coin, of a tenant on a chain."""
+
+    tenant_id: str
+    chain_id: int
+    token_address: str
+
+
+def wallets(tenant_id: str) -> dict[str, Wallet]:
+    """Return the tenant's wallets of an address by their ids, former ones too, oldest first."""
+    of_tenant = (Wallet.tenant_id == tenant_id) & Wallet.owner.is_null(False)
+    rows = Wallet.select().where(of_tenant).order_by(Wallet.created_at, Wallet.id)
+    return {wallet.id: wallet for wallet in rows}
+
+
+def booked(asked: Asked, cursor: Block, now: datetime) -> Iterator[Order]:
+    """Yield the orders in this token that hold something and may be collected, oldest first.
+
+    Live orders are left out, those that ended less than a day ago, and those with a payment that is
+    not final at the worker's `cursor`: a reorganization may remove it. Reads page by page.
+    """
+    is_over = (PaymentIntent.status == literal(IntentStatus.CONFIRMED)) | (
+        PaymentIntent.status.in_(ENDED) & (PaymentIntent.ended_at <= now - WATCH_AFTER_END)
+    )
+    # Most orders were collected long ago. The database leaves them out, so that they cost little.
+    collected = Collection.select(fn.COALESCE(fn.SUM(Collection.amount), 0)).where(
+        Collection.intent == PaymentIntent.id, Collection.canonical
+    )
+    holds = (PaymentIntent.amount_received > 0) & (PaymentIntent.amount_received > collected)
+    in_token = PaymentIntent.token_address == asked.token_address
+    for page in _pages(asked, in_token & is_over & holds):
+        held, newest = collections.held_atomic(page), _newest_blocks(page)
+        for intent in page:
+            is_final = newest.get(intent.id, 0) <= intent.terms.final_up_to(cursor.number)
+            if is_final and held[intent.id] > 0:
+                yield _order(intent, held[intent.id])
+
+
+def others(asked: Asked, after: str) -> Iterator[Order]:
+    """Yield the chain's orders in other tokens after the id `after`, oldest first.
+
+    No book says what they hold of this token. Reads page by page.
+    """
+    in_others = PaymentIntent.token_address != asked.token_address
+    for page in _pages(asked, in_others, after):
+        yield from (_order(intent, 0) for intent in page)
+
+
+def issued(asked: Asked) -> Iterator[Order]:
+    """Yield all orders of the tenant on all chains, oldest first, with nothing held."""
+    for page in _pages(asked, None):
+        yield from (_order(intent, 0) for intent in page)
+
+
+def _order(intent: PaymentIntent, held: int) -> Order:
+    terms = intent.terms
+    return Order(intent.id, str(intent.wallet_id), intent.address_index or 0, terms.address, held)
+
+
+def _pages(
+    asked: Asked, condition: Expression | None, after: str = ""
+) -> Iterator[list[PaymentIntent]]:
+    """Yield the orders with receivers in pages. Without a condition, those of all chains."""
+    of_receivers = PaymentIntent.wallet.in_(list(wallets(asked.tenant_id)))
+    query = (
+        PaymentIntent.select()
+        .where(PaymentIntent.tenant == asked.tenant_id, of_receivers)
+        .order_by(PaymentIntent.id)
+        .limit(PAGE)
+    )
+    if condition is not None:
+        query = query.where(PaymentIntent.chain_id == asked.chain_id, condition)
+    while page := list(query.where(PaymentIntent.id > after)):
+        yield page
+        after = page[-1].id
+
+
+def _newest_blocks(intents: Sequence[PaymentIntent]) -> dict[str, int]:
+    """Return the block of each intent's newest payment."""
+    newest = Payment.select(Payment.intent, fn.MAX(Payment.block_number)).where(
+        Payment.intent.in_([intent.id for intent in intents]), Payment.canonical
+    )
+    rows: Iterable[Any] = newest.group_by(Payment.intent).tuples()
+    return dict(rows)

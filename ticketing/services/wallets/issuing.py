@@ -1,0 +1,122 @@
+"""Issue an address for each order, from the tenant's wallet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from peewee import ModelSelect, ModelUpdate
+
+from ticketing.chain import receivers
+from ticketing.chain import xpub as xpubs
+from ticketing.chain.registry import Chain
+from ticketing.db.connection import write_transaction
+from ticketing.errors import Invalid, NotPayable
+from ticketing.models.prepared import Prepared
+from ticketing.models.tenants import Tenant
+from ticketing.models.wallets import Wallet
+
+XPUB_INDEXES = 2**31
+"""The number of addresses of an account (BIP-32: higher indexes need the private key)."""
+
+
+@dataclass(frozen=True)
+class IssuedAddress:
+    """A new payment address, with its wallet and index."""
+
+    wallet_id: str
+    index: int
+    address: str
+
+
+@dataclass(frozen=True)
+class SkippedAddresses:
+    """Indexes of a wallet that are not issued: from `first` to before `next_index`.
+
+    `wallet`: its xpub or its address. `tenants`: the tenants that use it.
+    """
+
+    wallet: str
+    is_xpub: bool
+    first: int
+    next_index: int
+    tenants: Sequence[str]
+
+
+@Prepared
+def _take_address(tenant_id: Any) -> ModelUpdate:
+    return (
+        Wallet.update(next_index=Wallet.next_index + 1)
+        .where(Wallet.id == Tenant.select(Tenant.wallet).where(Tenant.id == tenant_id))
+        .returning(Wallet)
+    )
+
+
+@Prepared
+def _by_id(wallet_id: Any) -> ModelSelect[Wallet]:
+    return Wallet.select().where(Wallet.id == wallet_id)
+
+
+def current(tenant: Tenant) -> Wallet | None:
+    """Return the wallet of a tenant. None: it has none."""
+    if tenant.wallet_id is None:
+        return None
+    wallet: Wallet | None = _by_id.first(wallet_id=tenant.wallet_id)
+    return wallet
+
+
+def issue_address(tenant_id: str, chain: Chain) -> IssuedAddress:
+    """Issue the next address of the tenant's wallet, for an order on `chain`.
+
+    Call it in the transaction that stores the intent, so that both happen or neither. NotPayable
+    without a wallet, or if the wallet is not for this chain.
+    """
+    wallet: Wallet | None = _take_address.first(tenant_id=tenant_id)
+    if wallet is None:
+        raise NotPayable("The organizer has not set a wallet yet.")
+    if not wallet.takes(chain.chain_id):
+        raise NotPayable("The organizer does not take payments on this network.")
+    if wallet.owner is not None and not chain.has_receivers:
+        raise NotPayable("This network cannot be used for payments to an ordinary address.")
+    index = wallet.next_index - 1
+    return IssuedAddress(wallet.id, index, address_of(wallet, index))
+
+
+def address_of(wallet: Wallet, index: int) -> str:
+    """Return the address of a wallet's order with this index."""
+    if wallet.owner is None:
+        return xpubs.derive_address(wallet.xpub, index)
+    salt = receivers.order_salt(bytes.fromhex(wallet.secret or ""), index)
+    return receivers.receiver_address(wallet.owner, salt)
+
+
+def gathering_address(owner: str) -> str:
+    """Return the address of an owner's gathering receiver."""
+    return receivers.receiver_address(owner, receivers.GATHERING_SALT)
+
+
+def skip(of_xpub: int, of_address: int) -> list[SkippedAddresses]:
+    """Skip the next addresses of every wallet, and return them.
+
+    `of_xpub`: how many of each xpub. `of_address`: how many of each ordinary address; a recovery
+    file finds what was paid to them. Invalid if a wallet of an xpub has
+    fewer addresses left. Then nothing changes.
+    """
+    is_xpub = Wallet.owner.is_null()
+    with write_transaction():
+        if Wallet.select().where(is_xpub, Wallet.next_index + of_xpub > XPUB_INDEXES).exists():
+            raise Invalid({"skip": ["A wallet has fewer addresses left."]})
+        Wallet.update(next_index=Wallet.next_index + of_xpub).where(is_xpub).execute()
+        skipped = Wallet.next_index + of_address
+        Wallet.update(next_index=skipped).where(~is_xpub).execute()
+        return [
+            SkippedAddresses(
+                wallet.owner or wallet.xpub,
+                wallet.owner is None,
+                wallet.next_index - (of_xpub if wallet.owner is None else of_address),
+                wallet.next_index,
+                [each.id for each in Tenant.select(Tenant.id).where(Tenant.wallet == wallet.id)],
+            )
+            for wallet in Wallet.select().order_by(Wallet.id)
+        ]

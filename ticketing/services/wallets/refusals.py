@@ -1,0 +1,132 @@
+"""Which texts and addresses cannot be a wallet, each with a reason of its own.
+
+What was pasted is in no message: it may be a secret.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import NoReturn
+
+from ticketing.chain import address as addresses
+from ticketing.chain import receivers, secret_texts
+from ticketing.chain.registry import REGISTRY, Chain
+from ticketing.chain.secret_texts import SecretText
+from ticketing.errors import FieldMessage, Invalid
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.wallets import Wallet
+
+_SECRETS = {
+    SecretText.SEED_PHRASE: FieldMessage(
+        "seed_phrase", "This is your secret phrase. Move your money to a new wallet."
+    ),
+    SecretText.PRIVATE_KEY: FieldMessage(
+        "private_key", "This is your private key. Move your money to a new wallet."
+    ),
+}
+
+_XPUB_LIKE = re.compile(r"[a-z]pub[1-9A-HJ-NP-Za-km-z]{20,}", re.ASCII)
+_ADDRESS_LIKE = re.compile(r"0[xX][0-9a-fA-F]{40}", re.ASCII)
+
+_FIRST_USUAL = 0x10000
+"""Addresses below it belong to no wallet: chains have contracts of their own there."""
+
+_BURNING = frozenset(
+    {
+        "0x000000000000000000000000000000000000dead",
+        "0xdead000000000000000000000000000000000000",
+        "0xdead000000000000000042069420694206942069",
+        "0xdeaddeaddeaddeaddeaddeaddeaddeaddeaddead",
+        "0xdeadbeefdeadbeefdeadbeefdeadbeefdeadbeef",
+        *("0x" + digit * 40 for digit in "123456789abcdef"),
+    }
+)
+"""Addresses to which people send what nobody shall have, and that stand for a chain's own coin."""
+
+_CONTRACTS = {
+    receivers.FACTORY: FieldMessage(
+        "factory_address", "This is the contract that collects money, not a wallet."
+    ),
+    receivers.IMPLEMENTATION: FieldMessage(
+        "implementation_address", "This is the contract of receivers, not a wallet."
+    ),
+    receivers.PROXY: FieldMessage(
+        "proxy_address", "This is a contract that deploys others, not a wallet."
+    ),
+}
+
+
+def check_not_secret(text: str, field: str) -> None:
+    """Check that a text is no seed phrase and no private key. Invalid, without the text."""
+    kind = secret_texts.kind_of(text)
+    if kind is not None:
+        _refuse(field, _SECRETS[kind])
+
+
+def check_xpub_text(text: str) -> None:
+    """Check that what was sent as an xpub is neither a secret nor an address. Invalid."""
+    check_not_secret(text, "xpub")
+    if _ADDRESS_LIKE.fullmatch(text.strip()):
+        _refuse(
+            "xpub",
+            FieldMessage("xpub_is_address", "This is an address. Send it in the field address."),
+        )
+
+
+def owner_of(text: str, enabled: Mapping[int, Chain]) -> str:
+    """Return the address that a wallet may have, with its EIP-55 checksum. Invalid.
+
+    `enabled`: the chains whose tokens are refused, besides those of the registry.
+    """
+    check_not_secret(text, "address")
+    if _XPUB_LIKE.match(text.strip()):
+        _refuse(
+            "address",
+            FieldMessage(
+                "address_is_xpub", "This is an extended public key. Send it in the field xpub."
+            ),
+        )
+    if not _ADDRESS_LIKE.fullmatch(text) or text.startswith("0X"):
+        _refuse("address", FieldMessage("address", "Must be 0x and 40 hexadecimal digits."))
+    try:
+        owner = addresses.parse(text)
+    except ValueError:
+        _refuse(
+            "address",
+            FieldMessage("address_checksum", "Its EIP-55 checksum is wrong: a letter was changed."),
+        )
+    check_owner(owner, enabled.values())
+    return owner
+
+
+def check_owner(owner: str, enabled: Iterable[Chain]) -> None:
+    """Check that an address with its checksum may be a wallet. Invalid.
+
+    Each question to the database is one look into an index, however many orders there are.
+    """
+    if owner == addresses.ZERO:
+        _refuse("address", FieldMessage("zero_address", "Must not be the zero address."))
+    if owner.lower() in _BURNING:
+        _refuse("address", FieldMessage("burn_address", "Nobody can spend from this address."))
+    if int(owner, 16) < _FIRST_USUAL:
+        _refuse("address", FieldMessage("reserved_address", "This address belongs to the network."))
+    if owner in _CONTRACTS:
+        _refuse("address", _CONTRACTS[owner])
+    tokens = {each.token_address.lower() for each in (*REGISTRY.values(), *enabled)}
+    if owner.lower() in tokens:
+        _refuse("address", FieldMessage("token_address", "Must not be the address of a token."))
+    if PaymentIntent.select().where(PaymentIntent.address == owner).exists():
+        _refuse(
+            "address",
+            FieldMessage("order_address", "Must not be the payment address of an order."),
+        )
+    if Wallet.select().where(Wallet.gathering == owner).exists():
+        _refuse(
+            "address",
+            FieldMessage("gathering_address", "Payments are gathered here. It is not a wallet."),
+        )
+
+
+def _refuse(field: str, message: FieldMessage) -> NoReturn:
+    raise Invalid({field: [message]})

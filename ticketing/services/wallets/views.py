@@ -1,0 +1,111 @@
+"""A tenant's wallet for its organizer: what it is, what waits, and what is still to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from ticketing.constants import RECOVERY_FILE_TOO_OLD, WalletKind, WalletWarning
+from ticketing.errors import NotFound
+from ticketing.models.tenants import Tenant
+from ticketing.models.wallets import PendingWallet, Wallet
+from ticketing.services.wallets import xpubs
+
+
+@dataclass(frozen=True)
+class WantedView:
+    """What a wallet consists of. Fields of the other kind are None.
+
+    `address` has its EIP-55 checksum. `minimum_deposit` is in micro-units. `first_address`, 0/0, is
+    for comparison and never issued.
+    """
+
+    kind: WalletKind
+    address: str | None = None
+    chain_ids: Sequence[int] | None = None
+    exchange: bool | None = None
+    minimum_deposit: int | None = None
+    xpub: str | None = None
+    first_address: str | None = None
+
+    @property
+    def shown_address(self) -> str:
+        """The address by which people recognize the wallet."""
+        return self.address or self.first_address or ""
+
+
+@dataclass(frozen=True)
+class PendingView:
+    """A change of the wallet that waits. `by` is the id of the key or member that asked."""
+
+    wallet: WantedView
+    effective_at: datetime
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class WalletView(WantedView):
+    """A tenant's wallet. `unchecked_chains` of an xpub: only as the answer to setting it."""
+
+    next_index: int
+    contract_version: int | None = None
+    unchecked_chains: Sequence[int] | None = None
+    credited_at: datetime | None = None
+    warnings: Sequence[WalletWarning] = ()
+    pending: PendingView | None = None
+
+
+def read(tenant_id: str, unchecked_chains: Sequence[int] | None = None) -> WalletView:
+    """Return the tenant's wallet. NotFound if it has none.
+
+    `unchecked_chains`: of an xpub that was just set, the chains that could not be asked.
+    """
+    wallet: Wallet | None = Wallet.select().join(Tenant).where(Tenant.id == tenant_id).first()
+    if wallet is None:
+        raise NotFound("This tenant has no wallet yet.")
+    pending: PendingWallet | None = PendingWallet.get_or_none(PendingWallet.tenant_id == tenant_id)
+    if wallet.owner is not None:
+        unchecked_chains = sorted(wallet.unchecked_chains)
+    return WalletView(
+        **vars(wanted(wallet)),
+        next_index=wallet.next_index,
+        contract_version=wallet.contract_version,
+        unchecked_chains=unchecked_chains,
+        credited_at=wallet.credited_at,
+        warnings=_warnings(wallet),
+        pending=None if pending is None else pending_view(pending),
+    )
+
+
+def pending_view(pending: PendingWallet) -> PendingView:
+    """Return a change that waits."""
+    return PendingView(wanted(pending), pending.effective_at, pending.asked_by)
+
+
+def wanted(wallet: Wallet | PendingWallet) -> WantedView:
+    """Return what a wallet consists of."""
+    if wallet.owner is None:
+        first = xpubs.first_address(wallet.xpub or "")
+        return WantedView(WalletKind.XPUB, xpub=wallet.xpub, first_address=first)
+    return WantedView(
+        WalletKind.ADDRESS,
+        wallet.owner,
+        sorted(wallet.chain_ids),
+        wallet.is_exchange,
+        wallet.least_collected,
+    )
+
+
+def _warnings(wallet: Wallet) -> list[WalletWarning]:
+    if wallet.owner is None:
+        return []
+    saved, next_index = wallet.recovery_index, wallet.next_index
+    found = {
+        WalletWarning.WALLET_UNTESTED: wallet.is_exchange and wallet.credited_at is None,
+        WalletWarning.RECOVERY_FILE_NOT_SAVED: saved is None,
+        WalletWarning.RECOVERY_FILE_OUTDATED: (
+            saved is not None and next_index - saved >= RECOVERY_FILE_TOO_OLD
+        ),
+    }
+    return [warning for warning, applies in found.items() if applies]

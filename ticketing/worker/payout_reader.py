@@ -1,0 +1,123 @@
+"""Read the events of payers, and book what they paid back.
+
+Only blocks that are final are read, some ranges at each call. The last ones are read again, because
+nodes may omit logs of new blocks.
+"""
+
+import logging
+from collections.abc import Sequence
+
+from ticketing.chain.answers import Block
+from ticketing.chain.errors import ChainMoved, RpcError, RpcLimited, RpcRefused, RpcSilent
+from ticketing.chain.node import Node
+from ticketing.chain.refunded_events import PaidRefund, Refunded
+from ticketing.chain.registry import Chain
+from ticketing.chain.transfer_logs import RangeWidth
+from ticketing.services import chains
+from ticketing.services.payments import block_history, payout_events
+
+RANGES_PER_PASS = 20
+"""The most requests for logs of one call. After a long pause, further calls go on."""
+
+log = logging.getLogger(__name__)
+
+
+class PayoutReader:
+    """Reads the events of one chain. Nothing is asked while nobody has a list there."""
+
+    def __init__(self, chain: Chain, node: Node) -> None:
+        self._chain = chain
+        self._node = node
+        self._width = RangeWidth()
+        self._done_at: Block | None = None
+        """The worker's cursor up to which all was read."""
+
+    def run(self, cursor: Block) -> None:
+        """Read events that are final at the cursor, and book them. RpcError, CursorMoved."""
+        try:
+            if cursor != self._done_at:
+                self._done_at = cursor if self._read(cursor) else None
+        finally:
+            # A node that does not respond keeps nothing that is stored from being booked.
+            payout_events.book_waiting(self._chain.chain_id)
+
+    def _read(self, cursor: Block) -> bool:
+        """Read some ranges. Return whether all was read that is final at the cursor."""
+        chain_id = self._chain.chain_id
+        read = payout_events.cursor(chain_id)
+        last = cursor.number + 1 - self._chain.confirmations
+        if read is None or last < read.number:
+            return True
+        payers = payout_events.payers(chain_id, read.time)
+        if not payers:
+            return True
+        read = self._go_back_if_replaced(cursor, read)
+        again = read.number + 1 - self._chain.confirmations
+        first = max(0, again, chains.read_from(chain_id))
+        for _ in range(RANGES_PER_PASS):
+            if first > last:
+                return True
+            read = self._read_range(cursor, read, payers, first, last)
+            first = max(first, read.number + 1)
+        return first > last
+
+    def _read_range(
+        self, cursor: Block, read: Block, payers: Sequence[str], first: int, last: int
+    ) -> Block:
+        """Read one range, as wide as the node accepts. Return the new cursor of events."""
+        end = min(first + self._width.blocks - 1, last)
+        try:
+            block, found = self._node.payouts.refunded(cursor, payers, first, end)
+        except (ChainMoved, RpcLimited, RpcSilent):
+            raise
+        except RpcError:
+            self._width.failed(end - first + 1)
+            if end == first:
+                raise
+            return read
+        if end - first + 1 == self._width.blocks:
+            self._width.passed()
+        payout_events.store(self._chain, cursor, read, block, self._with_transfers(cursor, found))
+        return block if block.number > read.number else read
+
+    def _with_transfers(
+        self, cursor: Block, found: Sequence[tuple[Refunded, Block]]
+    ) -> list[PaidRefund]:
+        """Return the events with known ids, with their transfers."""
+        known = payout_events.known(self._chain.chain_id, [event for event, _ in found])
+        asked = sorted({(each.tx_hash, each.token_address) for each in known})
+        paid: dict[tuple[str, int], PaidRefund] = {}
+        for tx_hash, token_address in asked:
+            _, _, refunds = self._node.payouts.refunds_of(tx_hash, token_address, cursor)
+            paid |= {(tx_hash, each.event.log_index): each for each in refunds}
+        if any(paid.get((each.tx_hash, each.log_index)) is None for each in known):
+            # A node that lags or lies must not make a payment look as if nothing was transferred.
+            raise ChainMoved("the receipt of an event lacks the event")
+        return [paid[each.tx_hash, each.log_index] for each in known]
+
+    def _go_back_if_replaced(self, cursor: Block, read: Block) -> Block:
+        """Return the block after which events must be read, once more if blocks were replaced.
+
+        A reorganization of more blocks than the worker itself goes back is not undone.
+        """
+        try:
+            (now,) = self._node.blocks_linked(cursor, [read.number])
+        except RpcRefused:
+            # Some nodes refuse old headers. What follows is read from a node on the right chain.
+            now = None
+        if now is None or now.hash == read.hash:
+            return read
+        number = max(0, read.number - block_history.MOST_BLOCKS_BACK)
+        seen = payout_events.seen_blocks(self._chain.chain_id, number)
+        below = [each for each in seen if each <= cursor.number]
+        to, *blocks = self._node.blocks_linked(cursor, [number, *below])
+        if to is None:
+            raise ChainMoved(f"the node does not have block {number}")
+        hashes = {each.number: each.hash for each in blocks if each is not None}
+        log.warning(
+            "chain %s: reorganized; refunds of lists are read again after block %s",
+            self._chain.chain_id,
+            number,
+        )
+        payout_events.go_back(self._chain, cursor, read, to, hashes)
+        return to
