@@ -67,8 +67,10 @@ class CollectionTransactionSchema(BaseSchema):
         required=True, allow_none=True, metadata=documented(EXAMPLE_PAYER, "Who gets the money.")
     )
     orders = fields.Integer(required=True, metadata=documented(12, "100 at most."))
-    amount = fields.Integer(
-        required=True, metadata=documented(60_000_000, "What it moves, in the token's own units.")
+    atomic_amount = fields.Integer(
+        required=True,
+        attribute="amount",
+        metadata=documented(60_000_000, "What it moves, in the token's own units."),
     )
     direct = fields.Boolean(
         required=True,
@@ -103,7 +105,9 @@ class LeftToCollectSchema(BaseSchema):
     """
 
     orders = fields.Integer(required=True, metadata=documented(0))
-    amount = fields.Integer(required=True, metadata=documented(0, "In the token's own units."))
+    atomic_amount = fields.Integer(
+        required=True, attribute="amount", metadata=documented(0, "In the token's own units.")
+    )
 
 
 class CollectionsSchema(BaseSchema):

@@ -82,6 +82,7 @@ SERVICES = (
         "node_slots",
         "pagination",
         "sequencing",
+        "stated_addresses",
     ),
 )
 """The packages and modules of `services`. Each may import those of the rows below it."""

@@ -40,15 +40,13 @@ from ticketing.chain.answers import parse_quantity, parse_receipt
 from ticketing.chain.collecting import Holding
 from ticketing.chain.errors import RpcError
 from ticketing.chain.node import Node
-from ticketing.chain.registry import REGISTRY
+from ticketing.chain.registry import REGISTRY, Chain
+from ticketing.constants import MICRO_UNIT_DECIMALS
 from tools import printable
 from tools.collect_files import CollectFile, OwnerWallet, Refused, read_file, read_key
 from tools.collect_sending import GWEI, PatientClient, Sender, TooExpensive
 
 SOMETHING_LEFT = 3
-LEAST_SENSIBLE = Decimal("0.50")
-"""What an order in the usual token must hold by default: less is not worth the gas."""
-
 GAP = 1_000_000
 LOOKED_UP_AT_ONCE = 1_000
 PROGRESS = 50_000
@@ -292,9 +290,9 @@ def run(options: argparse.Namespace) -> bool:
         raise Refused("receivers have other addresses on this network, or none")
     usual = _usual_token(file, chain_id)
     money = Money(node, options.token or usual or _no_token())
-    least = LEAST_SENSIBLE if money.address == usual else Decimal(0)
-    if options.min_amount is not None:
-        least = options.min_amount
+    least = options.min_amount
+    if least is None:
+        least = _least_sensible(chain_id) if money.address == usual else Decimal(0)
     most_fee = None if options.max_fee_gwei is None else int(options.max_fee_gwei * GWEI)
     sender = Sender(rpc, chain_id, key, most_fee)
     # What a killed run has sent changes what is left.
@@ -356,7 +354,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--key-file", required=True, type=Path, help="the private key of the account with gas")
     add("--chain-id", type=int, help="another network than the file's")
     add("--token", type=_token, help="another token; the zero address: the network's coin")
-    add("--min-amount", type=_amount, help=f"leave orders with less, default {LEAST_SENSIBLE}")
+    add("--min-amount", type=_amount, help="leave orders with less, default: what is worth the gas")
     add("--max-fee-gwei", type=_amount, help="stop while gas costs more")
     add("--gap", type=int, default=GAP, help="of a recovery file, default %(default)s")
     add("--yes", action="store_true", help="I control the owner's address on this network")
@@ -368,6 +366,13 @@ def _token(text: str) -> str:
         return address.parse(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _least_sensible(chain_id: int) -> Decimal:
+    """Return what an order must hold, in tokens: of less, the gas may take all."""
+    network = REGISTRY.get(chain_id)
+    least = Chain.least_sensible_price if network is None else network.least_sensible_price
+    return Decimal(least).scaleb(-MICRO_UNIT_DECIMALS)
 
 
 def _amount(text: str) -> Decimal:

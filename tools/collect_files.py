@@ -108,7 +108,9 @@ def read_key(path: Path) -> str:
 
 def _listed(row: Any) -> OwnerWallet:
     orders = [
-        ListedOrder(_get(each, "intent_id", str), _word(each, "salt"), _get(each, "amount", int))
+        ListedOrder(
+            _get(each, "intent_id", str), _word(each, "salt"), _get(each, "atomic_amount", int)
+        )
         for each in _list(row, "orders")
     ]
     least = row.get("least_collected")

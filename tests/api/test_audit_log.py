@@ -18,7 +18,7 @@ from tests.support.factories import (
     worker_once,
 )
 from tests.support.payouts import of_an_address
-from tests.support.refunds import give_back, state
+from tests.support.refunds import account, give_back, state
 from tests.support.routes import endpoints
 from ticketing.db.connection import database, write_transaction
 from ticketing.models.audit_log import AuditLogEntry
@@ -67,7 +67,7 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     key = me.post(f"{path}/apikeys", {"name": "k", "role": "read"}).json["id"]
     me.post(f"{path}/apikeys/{key}/rotate", {})
     me.post(f"{path}/apikeys/{key}/revoke")
-    exchange = {"address": anvil.BUYER, "chain_ids": [31337], "exchange": True}
+    exchange = {"address": account(node, 7), "chain_ids": [31337], "exchange": True}
     me.put(f"{path}/wallet", exchange)
     me.post(f"{path}/wallet/credited")
     me.put(f"{path}/wallet", {"xpub": new_xpub()})

@@ -26,6 +26,8 @@ BODIES = (
     "WalletSet",
     "RefundAddress",
     "RefundSettle",
+    "RefundsSettle",
+    "PayoutCreate",
     "EventStatus",
     "Scan",
     "DoorDeviceCreate",

@@ -71,7 +71,7 @@ def test_the_command_writes_what_the_tool_collects(shop, node, owner, tmp_path, 
     text = file.read_text()
     assert Wallet.get(Wallet.owner == owner).secret not in text
     (wallet,) = json.loads(text)["wallets"]
-    assert [(each["intent_id"], each["amount"]) for each in wallet["orders"]] == [
+    assert [(each["intent_id"], each["atomic_amount"]) for each in wallet["orders"]] == [
         (buyer.intent["id"], PRICE) for buyer in buyers
     ]
     code, told = run(file)

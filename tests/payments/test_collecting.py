@@ -61,7 +61,7 @@ def asked(shop, status=200, **query):
 
 def in_short(answer):
     return [
-        (each["purpose"], each["orders"], each["amount"], each["direct"], each["tried"])
+        (each["purpose"], each["orders"], each["atomic_amount"], each["direct"], each["tried"])
         for each in answer["transactions"]
     ]
 
@@ -93,7 +93,7 @@ def test_a_stranger_signs_and_the_owner_has_it(shop, chain, node, token):
     )
     assert (answer["factory"], answer["token_address"]) == (receivers.FACTORY, token)
     assert (answer["blocked"], answer["looked_up_to"]) == ([], None)
-    assert answer["left"] == {"orders": 0, "amount": 0}
+    assert answer["left"] == {"orders": 0, "atomic_amount": 0}
     sign(chain, answer)
     assert chain.held(token, chain.accounts[OWNER]) == 3 * PRICE
     assert asked(shop)["transactions"] == []
@@ -122,7 +122,7 @@ def test_one_frozen_receiver_blocks_no_other(shop, chain, node, token):
     answer = asked(shop)
     assert in_short(answer) == [("collect", 4, 4 * PRICE, False, True)]
     assert answer["blocked"] == [{"intent_id": frozen["id"], "reason": "transfer_fails"}]
-    assert answer["left"] == {"orders": 0, "amount": 0}
+    assert answer["left"] == {"orders": 0, "atomic_amount": 0}
     sign(chain, answer)
     assert chain.held(token, chain.accounts[OWNER]) == 4 * PRICE
 
@@ -217,7 +217,7 @@ def test_no_more_than_ten_transactions_and_the_rest_is_said(shop, chain, node, t
     sold(shop, node, 4)
     answer = asked(shop)
     assert in_short(answer) == [("collect", 1, PRICE, False, True)] * 2
-    assert answer["left"] == {"orders": 2, "amount": 2 * PRICE}
+    assert answer["left"] == {"orders": 2, "atomic_amount": 2 * PRICE}
 
 
 def test_an_exchange_gets_no_less_than_its_minimum(shop, chain, node, token):
@@ -225,7 +225,7 @@ def test_an_exchange_gets_no_less_than_its_minimum(shop, chain, node, token):
     sold(shop, node, 1)
     answer = asked(shop)
     assert answer["transactions"] == []
-    assert answer["left"] == {"orders": 1, "amount": PRICE}
+    assert answer["left"] == {"orders": 1, "atomic_amount": PRICE}
     sold(shop, node, 1)
     assert in_short(asked(shop)) == [("collect", 2, 2 * PRICE, False, True)]
 

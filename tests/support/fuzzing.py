@@ -64,9 +64,32 @@ IN_WORDS = {
     "buyer.email": {"Not a valid email address."},
     "holder.email": {"Not a valid email address."},
     "xpub": {"Not an extended public key: its checksum is wrong."},
-    "address": NO_PAYEE,
+    "address": NO_PAYEE
+    | {
+        "Send either an address with chain_ids, or an xpub.",
+        "Must be 0x and 40 hexadecimal digits.",
+        "Its EIP-55 checksum is wrong: a letter was changed.",
+        "Nobody can spend from this address.",
+        "This address belongs to the network.",
+        "Must not be the address of a token.",
+    },
+    "chain_ids": {
+        "Name the networks on which you control this address.",
+        "These networks are not known here: #.",
+        "Only a wallet of an address has this field.",
+    },
+    "exchange": {"Only a wallet of an address has this field."},
+    "minimum_deposit": {
+        "Only an address of an exchange has a minimum deposit.",
+        "Only a wallet of an address has this field.",
+    },
+    "recovery": {
+        "This is not a recovery file of this service.",
+        "This file is for another address.",
+        "Only a wallet of an address has this field.",
+    },
     "recipient": NO_PAYEE,
-    "token": NO_PAYEE,
+    "token": NO_PAYEE | {"There is no token at this address."},
     "payer": NO_PAYEE | {"Must be the address of the account that signs."},
     "email": {
         "Not a valid email address.",
@@ -210,20 +233,24 @@ def _is_said_in_words(case: Case, problem: dict[str, Any]) -> bool:
     if problem["code"] == "idempotency_key_reused":
         return True
     return all(
-        _without_ratios(messages)
+        _without_values(messages)
         <= {OUT_OF_RANGE} | IN_WORDS.get(re.sub(r"\.\d+\.", ".#.", name), set())
         or _is_float(case.body, name, messages)
         for name, messages in problem["errors"].items()
     )
 
 
-def _without_ratios(messages: list[str]) -> set[str]:
-    return {re.sub(r"\b\d+\.\d+:1", "#:1", each) for each in messages}
+def _without_values(messages: list[str]) -> set[str]:
+    """Return the messages without what they say about the value: `#` instead."""
+    ratios = [re.sub(r"\b\d+\.\d+:1", "#:1", each) for each in messages]
+    return {re.sub(r"known here: [\d, ]+\.", "known here: #.", each) for each in ratios}
 
 
 def _is_float(body: Any, name: str, messages: list[str]) -> bool:
     """Return whether 1.0 was sent: JSON Schema takes it for an integer, the service does not."""
-    value = body
+    if not isinstance(body, dict):
+        return False
+    value: Any = body
     for part in name.split("."):
         value = value[int(part)] if isinstance(value, list) else value.get(part)
     return messages == ["Not a valid integer."] and isinstance(value, float)

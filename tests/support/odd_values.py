@@ -151,7 +151,8 @@ def fits(schema: dict[str, Any], value: Any) -> bool:
         items = schema.get("items", {})
         of_texts = len(value) >= schema.get("minItems", 0) and "type" in items
         return "array" in types and of_texts and all(fits(items, each) for each in value)
-    return isinstance(value, dict) and "object" in types and not value
+    is_closed = "properties" in schema
+    return isinstance(value, dict) and "object" in types and not (value and is_closed)
 
 
 def _text_fits(schema: dict[str, Any], text: str) -> bool:

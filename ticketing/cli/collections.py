@@ -73,7 +73,7 @@ def _wallets(wallets: dict[str, Wallet], orders: Iterable[Order]) -> list[dict[s
     of_wallet: dict[str, list[dict[str, Any]]] = {wallet_id: [] for wallet_id in wallets}
     for order in orders:
         salt = "0x" + order.salt(wallets[order.wallet_id]).hex()
-        row = {"intent_id": order.intent_id, "salt": salt, "amount": order.held}
+        row = {"intent_id": order.intent_id, "salt": salt, "atomic_amount": order.held}
         of_wallet[order.wallet_id].append(row)
     return [
         {

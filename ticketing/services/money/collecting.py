@@ -18,7 +18,7 @@ from ticketing.constants import BlockedReason, CollectionPurpose
 from ticketing.errors import ChainUnavailable, FieldMessage, Invalid, OwnerNotConfirmed
 from ticketing.models.chains import ChainState
 from ticketing.models.wallets import Wallet
-from ticketing.services import chains, node_slots
+from ticketing.services import chains, node_slots, stated_addresses
 from ticketing.services.money import collectable
 from ticketing.services.money.collectable import Asked, Order
 from ticketing.services.wallets import issuing
@@ -109,7 +109,8 @@ def propose(
     chain = enabled.get(chain_id)
     if chain is None:
         raise Invalid({"chain_id": [FieldMessage("choice", "This network is not enabled.")]})
-    asked = Asked(tenant_id, chain_id, _parse(token) or chain.token_address)
+    token_address = chain.token_address if token is None else stated_addresses.parse(token, "token")
+    asked = Asked(tenant_id, chain_id, token_address)
     states = chains.states_of(chain_id)
     cursor = chains.cursor_of(states.get(chain_id))
     if cursor is None:
@@ -128,13 +129,6 @@ def propose(
         except RpcError as error:
             raise ChainUnavailable(f"chain {chain_id} cannot be read: {error}") from None
     return found
-
-
-def _parse(token: str | None) -> str | None:
-    try:
-        return None if token is None else addresses.parse(token)
-    except ValueError as error:
-        raise Invalid({"token": [FieldMessage("address", str(error))]}) from None
 
 
 def _decimals(state: ChainState, token_address: str) -> int | None:

@@ -36,7 +36,7 @@ from ticketing.errors import ChainUnavailable, FieldMessage, Invalid
 from ticketing.models.payment_intents import TO_REFUND, PaymentIntent
 from ticketing.models.payouts import Payout
 from ticketing.models.wallets import Wallet
-from ticketing.services import chains, counters, node_slots
+from ticketing.services import chains, counters, node_slots, stated_addresses
 from ticketing.services.access import audit_log
 from ticketing.services.access.audit_log import Actor
 from ticketing.services.money import payout_lists
@@ -73,7 +73,6 @@ log = logging.getLogger(__name__)
 
 _NOT_ENABLED = FieldMessage("choice", "This network is not enabled.")
 _NO_RECEIVERS = FieldMessage("choice", "This network has no receivers.")
-_CHECKSUM = FieldMessage("address", "Must be an address with a valid EIP-55 checksum.")
 _NO_OWNER = FieldMessage(
     "address",
     "For 72 hours after a backup was restored, only an address of the wallet can pay.",
@@ -154,8 +153,8 @@ def _parse(
         raise Invalid({"chain_id": [_NOT_ENABLED]})
     if not known.has_receivers:
         raise Invalid({"chain_id": [_NO_RECEIVERS]})
-    token_address = known.token_address if token is None else _address(token, "token")
-    account = _address(payer, "payer")
+    token_address = known.token_address if token is None else stated_addresses.parse(token, "token")
+    account = stated_addresses.parse(payer, "payer")
     never = {addresses.ZERO, addresses.checksum(token_address), receivers.FACTORY, receivers.PROXY}
     is_issued = PaymentIntent.select().where(PaymentIntent.address == account).exists()
     if account in never or is_issued:
@@ -165,13 +164,6 @@ def _parse(
         raise Invalid({"payer": [_NO_OWNER]})
     # The node of a chain is known by its configuration, without what the worker found out.
     return _Wanted(tenant_id, enabled[chain_id], token_address, account)
-
-
-def _address(text: str, field: str) -> str:
-    try:
-        return addresses.parse(text)
-    except ValueError:
-        raise Invalid({field: [_CHECKSUM]}) from None
 
 
 def _try_all(node: Node, wanted: _Wanted) -> _Tried:

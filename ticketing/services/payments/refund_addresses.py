@@ -11,13 +11,13 @@ from ticketing.db.connection import write_transaction
 from ticketing.errors import FieldMessage, Invalid, NothingReceived, TooManyChanges
 from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.models.refunds import RefundAddress
+from ticketing.services import stated_addresses
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import intents
 from ticketing.services.payments import settlement
 
 _DAY = timedelta(days=1)
 
-_CHECKSUM = FieldMessage("address", "Must be an address with a valid EIP-55 checksum.")
 _ZERO = FieldMessage("zero_address", "Must not be the zero address.")
 _OF_THE_TOKEN = FieldMessage("token_address", "Must not be the address of the token.")
 _OF_AN_ORDER = FieldMessage("order_address", "Must not be the payment address of an order.")
@@ -47,10 +47,7 @@ def parse(text: str, intent: PaymentIntent, field: str) -> str:
     Invalid, with the name of the `field`: for a wrong checksum, the zero address, the token's own
     address, and every address that this service issued, because money there belongs to its buyer.
     """
-    try:
-        address = addresses.parse(text)
-    except ValueError:
-        raise Invalid({field: [_CHECKSUM]}) from None
+    address = stated_addresses.parse(text, field)
     if address == addresses.ZERO:
         raise Invalid({field: [_ZERO]})
     if address.lower() == (intent.token_address or "").lower():
