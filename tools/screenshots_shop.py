@@ -108,10 +108,14 @@ class Shop:
         return answer.json
 
     def order(self, quantity: int = 1) -> Order:
-        """Order tickets."""
+        """Order tickets, as a shop does: a buyer alone may not hold so many."""
         body = {"event_id": self.event_id, "ticket_id": self.ticket_ids[0], "quantity": quantity}
         body["buyer"] = {"email": "ada@example.org", "name": "Ada Lovelace"}
-        return Order(self, self.client.send("POST", f"{self.checkout}/preflight", body).json)
+        path = f"{self.checkout}/preflight"
+        answer = self.client.send("POST", path, body, self._headers)
+        if answer.status >= 400:
+            raise StackFailed(f"POST {path}: {answer.json}")
+        return Order(self, answer.json)
 
     def paid(self, quantity: int = 1) -> Order:
         """Order tickets, and pay for them until they are final."""
