@@ -1,18 +1,19 @@
 // Pays from a wallet in this browser: EIP-6963 finds it, EIP-1193 asks it, ERC-20 pays.
 
+import { onWallets, reason } from "./browser_wallets.js";
+
 const SENT_FOR = 300_000; // After that time, a payment that never came can be sent again.
 const order = location.pathname.split("/")[2].split(".")[0];
-const wallets = new Map();
 const box = () => document.getElementById("wallets");
 
+let wallets = new Map();
 let said; // what the page says of the payment, and for which state of the order
 
-addEventListener("eip6963:announceProvider", ({ detail: { info, provider } }) => {
-  wallets.set(info.uuid, { name: info.name, provider });
+document.addEventListener("order-shown", show);
+onWallets((found) => {
+  wallets = found;
   show();
 });
-document.addEventListener("order-shown", show);
-dispatchEvent(new Event("eip6963:requestProvider"));
 
 function show() {
   if (!box() || !wallets.size) return;
@@ -53,12 +54,6 @@ async function pay(provider) {
   }
   say("Sent", true);
   localStorage.setItem("sent", JSON.stringify({ order, marker, at: Date.now() }));
-}
-
-function reason({ code, message }) {
-  if (code === 4001) return "Rejected";
-  if (code === 4902 || code === 4901) return "Network";
-  return /insufficient|exceeds.*balance/i.test(message) ? "Funds" : "Failed";
 }
 
 function say(what, isBusy) {
