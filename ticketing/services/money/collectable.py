@@ -26,10 +26,11 @@ ENDED = (IntentStatus.EXPIRED, IntentStatus.CANCELED)
 class Order:
     """An order whose address is a receiver.
 
-    `held` is what its address must hold of the order's token, in atomic units.
+    `intent_id` None: a backup was restored, and the database does not know the order. `held` is
+    what its address must hold of the order's token, in atomic units.
     """
 
-    intent_id: str
+    intent_id: str | None
     wallet_id: str
     index: int
     address: str
