@@ -32,7 +32,6 @@ from ticketing.chain import units
 from ticketing.chain.registry import REGISTRY, Chain
 from ticketing.models.collections import Collection
 from ticketing.models.payment_intents import HAS_MONEY, IS_LIVE, REST, PaymentIntent
-from ticketing.models.wallets import Wallet
 from ticketing.services import chains
 from ticketing.services.money import collectable, unassigned
 from ticketing.services.money.collectable import Asked, Sum
@@ -181,10 +180,9 @@ def _to_sweep(tenant_id: str) -> dict[tuple[int, str], Sum]:
         PaymentIntent.amount_received,
         PaymentIntent.swept_balance,
     )
-    query = (
-        PaymentIntent.select(*shown)
-        .join(Wallet)
-        .where(PaymentIntent.tenant == tenant_id, HAS_MONEY, ~IS_LIVE, Wallet.owner.is_null())
+    is_xpub = PaymentIntent.wallet.not_in(list(collectable.wallets(tenant_id)))
+    query = PaymentIntent.select(*shown).where(
+        PaymentIntent.tenant == tenant_id, HAS_MONEY, ~IS_LIVE, is_xpub
     )
     rows: Iterable[Any] = query.tuples()
     found: dict[tuple[int, str], Sum] = {}
