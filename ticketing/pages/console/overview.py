@@ -21,7 +21,7 @@ blp = ConsoleBlueprint("overview", __name__, reads=Role.READ, writes=Role.READ)
 
 @blp.get("/console")
 def show_overview() -> str:
-    """Show what is missing before a first sale, and the figures of each event."""
+    """Show the first steps that are left, and the figures of each event."""
     me = caller()
     left = progress.left(me.tenant)
     found = sales_figures.overview(me.tenant_id, list_filters.page_request())

@@ -105,7 +105,7 @@ def cancel_change() -> AnyResponse:
     return redirect(f"{paths.WALLET}#canceled", 303)
 
 
-@blp.post(f"{paths.WALLET}/credited")
+@blp.post(paths.CREDITED)
 def note_credited() -> AnyResponse:
     """Note that an exchange credited a first collection."""
     tenant_id = caller().tenant_id
