@@ -236,7 +236,7 @@ def _page(form: Form) -> str:
         SECTION,
         steps=first_steps.steps(left, tenant, role) if left else [],
         wallet=wallet,
-        file_warnings=[each for each in wallet.warnings if each in _FILE_WARNINGS] if wallet else [],
+        file_warnings=_FILE_WARNINGS.intersection(wallet.warnings if wallet else ()),
         pending=pending,
         asked_by=actors.names(caller().tenant_id, [asked_by]).get(asked_by, asked_by),
         enabled=[each for each in known if each.is_enabled],
