@@ -142,7 +142,7 @@ def test_another_account_replaces_the_wallet(acme, console):
 
 def test_only_administrators_see_the_wallet(acme, writer):
     assert writer.get(WALLET).status_code == 403
-    for path in (WALLET, f"{WALLET}/confirm"):
+    for path in (WALLET, f"{WALLET}/confirm", f"{WALLET}/address"):
         assert writer.send(path, {"xpub": new_xpub()}).status_code == 403
     assert WALLET not in writer.get("/console").text
 

@@ -150,6 +150,7 @@ def test_a_network_that_was_chosen_stays_and_an_unknown_one_is_not_chosen(opened
     [
         ("{ code: 4001, message: 'no' }", "You closed the request in your wallet."),
         ("{ code: -32002, message: 'pending' }", "Your wallet gave no address."),
+        ("'no object'", "Your wallet gave no address."),
     ],
 )
 def test_a_wallet_that_refuses_is_said_in_a_sentence_and_can_be_asked_again(opened, does, said):
@@ -191,6 +192,20 @@ def test_a_wallet_that_hangs_keeps_nobody_from_pasting(opened):
     field(page).fill(OWNER)
     expect(page.get_by_text("Look at your wallet")).to_have_count(0)
     expect(page.get_by_label(SAME)).to_be_visible()
+
+
+def test_what_was_refused_is_compared_on_the_same_page_again(opened, address_of, visit):
+    page = opened()
+    visit.expect("status of 422")
+    field(page).fill(OWNER)
+    page.get_by_label(SAME).check()
+    save(page)
+    expect(page.get_by_text("Choose the networks on which")).to_be_visible()
+    page.get_by_label("Local").check()
+    page.get_by_label(SAME).check()
+    save(page)
+    expect(page.get_by_text(SAVED)).to_be_visible()
+    assert address_of() == OWNER
 
 
 def test_another_address_must_be_compared_again(opened):

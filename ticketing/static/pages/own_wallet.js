@@ -35,7 +35,7 @@ async function fill(provider) {
     [account] = await provider.request({ method: "eth_requestAccounts" });
     chain = await provider.request({ method: "eth_chainId" });
   } catch (error) {
-    return mine === turn && say(reason(error) === "Rejected" ? "Rejected" : "Failed");
+    return mine === turn && say(reason(error ?? {}) === "Rejected" ? "Rejected" : "Failed");
   }
   if (mine !== turn) return;
   if (!ADDRESS.test(account)) return say("Failed");
