@@ -199,9 +199,10 @@ class TestWhoMayChangeItAtOnce:
 
     def test_an_address_that_was_compared_still_asks_for_the_password(self, shop, boss):
         form = {"address": OTHER, "chain_ids": str(CHAIN), "exchange": "", "compared": OTHER}
-        assert "It is made at once if you write your password" in boss.send(
-            "/console/wallet", form
-        ).text
+        assert (
+            "It is made at once if you write your password"
+            in boss.send("/console/wallet", form).text
+        )
         assert (wallet(shop)["address"], wallet(shop)["pending"]) == (OWNER, None)
 
     def test_a_wrong_password_changes_nothing(self, shop, boss, time):
