@@ -144,7 +144,7 @@ def _stated() -> Settings:
     for field in ("address", "xpub"):
         refusals.check_not_secret(forms.sent().get(field, ""), field)
     read = typed_forms.read(WalletForm, amounts={"minimum_deposit"})
-    return changes.stated(read, config().chains)
+    return changes.stated(caller().tenant_id, read, config().chains)
 
 
 def _wait() -> timedelta:
