@@ -44,7 +44,17 @@ from ticketing.chain.registry import REGISTRY, Chain
 from ticketing.constants import MICRO_UNIT_DECIMALS
 from tools import printable
 from tools.collect_files import CollectFile, OwnerWallet, Refused, read_file, read_key
-from tools.collect_sending import GWEI, PatientClient, Sender, TooExpensive
+from tools.collect_sending import (
+    GWEI,
+    MOST_FEE_GWEI,
+    MOST_GAS_PER_ORDER,
+    OTHER_MOST_FEE_GWEI,
+    OTHER_MOST_GAS_PER_ORDER,
+    PatientClient,
+    Sender,
+    TooExpensive,
+    TooMuchGas,
+)
 
 SOMETHING_LEFT = 3
 GAP = 1_000_000
@@ -53,6 +63,12 @@ PROGRESS = 50_000
 COIN_DECIMALS = 18
 LAGGING_SECONDS = 20.0
 """How long a node may take until it shows what a mined transaction changed."""
+
+_OWN_GAS = 4
+"""What a collection may take besides its orders, as a number of orders."""
+
+_DEPLOYMENT_GAS = 10
+"""What it may take to deploy the factory, as a number of orders."""
 
 _PAUSE = 0.5
 _MOST_AMOUNT = 10**30
@@ -93,8 +109,11 @@ class Money:
 class Collector:
     """Collects one token on one chain. `is_complete`: nothing is left. RpcError, Refused."""
 
-    def __init__(self, node: Node, sender: Sender, money: Money, least: int) -> None:
+    def __init__(
+        self, node: Node, sender: Sender, money: Money, *, least: int, gas_per_order: int
+    ) -> None:
         """Leave orders alone that hold less than `least`, in atomic units."""
+        self._gas_per_order = gas_per_order
         self._node = node
         self._sender = sender
         self._money = money
@@ -169,7 +188,11 @@ class Collector:
         if self._node.has_code(receivers.FACTORY):
             return
         print("the factory of receivers, once for this network and for everybody", flush=True)
-        self._sender.send(receivers.PROXY, receivers.deploy_data())
+        most_gas = _DEPLOYMENT_GAS * self._gas_per_order
+        try:
+            self._sender.send(receivers.PROXY, receivers.deploy_data(), most_gas)
+        except TooMuchGas as error:
+            raise Refused(f"the factory of receivers is not deployed: {error}") from None
         deadline = time.monotonic() + LAGGING_SECONDS
         # It fails if somebody else was faster. Only the code shows that the factory is there.
         while not self._node.has_code(receivers.FACTORY):
@@ -189,14 +212,20 @@ class Collector:
             self.leave(f"{self._money.written(total)}, because the exchange wants {said} or more")
             return
         data = self._data(wallet, holdings, is_direct=is_direct)
-        receipt = self._sender.send(receivers.FACTORY, data)
-        if receipt is None:
-            self.leave(f"{self._money.written(total)}: the node says that it would fail")
-            return
         paid = [_receiver(wallet, each.salt) for each in holdings]
         if not is_direct:
             paid.append(_receiver(wallet, receivers.GATHERING_SALT))
-        if remaining := self._remaining(paid, receipt):
+        before = self.held(paid)
+        try:
+            most_gas = (len(holdings) + _OWN_GAS) * self._gas_per_order
+            receipt = self._sender.send(receivers.FACTORY, data, most_gas)
+        except TooMuchGas as error:
+            self.leave(f"{self._money.written(total)}: {error}")
+            return
+        if receipt is None:
+            self.leave(f"{self._money.written(total)}: the node says that it would fail")
+            return
+        if remaining := self._remaining(dict(zip(paid, before, strict=True)), receipt):
             self.leave(f"{self._money.written(remaining)} after a transaction that moved less")
         self.count += len(holdings)
         self.amount += max(0, total - remaining)
@@ -206,17 +235,22 @@ class Collector:
             amount = self._money.written(sum(each.atomic_amount for each in arrived))
             print(f"  arrived: {amount} in {len(arrived)} transfers", flush=True)
 
-    def _remaining(self, addresses: Sequence[str], receipt: dict[str, Any]) -> int:
-        """Return what addresses hold after a transaction. A node may lag behind its own receipts.
+    def _remaining(self, before: dict[str, int], receipt: dict[str, Any]) -> int:
+        """Return what a transaction left where it was. A node may lag behind its own receipts.
 
-        The status alone proves nothing: a call to an address without code succeeds, too.
+        The status alone proves nothing: a call to an address without code succeeds, too. `before`
+        has what each address held. One that holds less now was collected, and paid once more.
         """
         deadline = time.monotonic() + LAGGING_SECONDS
-        while remaining := sum(self.held(addresses)):
+        while remaining := self._unmoved(before):
             if receipt.get("status") != "0x1" or time.monotonic() > deadline:
                 break
             time.sleep(_PAUSE)
         return remaining
+
+    def _unmoved(self, before: dict[str, int]) -> int:
+        amounts = zip(before.values(), self.held(list(before)), strict=True)
+        return sum(now for was, now in amounts if was and now >= was)
 
     def _data(self, wallet: OwnerWallet, holdings: Sequence[Holding], *, is_direct: bool) -> str:
         salts = [each.salt for each in holdings]
@@ -296,11 +330,18 @@ def run(options: argparse.Namespace) -> bool:
     least = options.min_amount
     if least is None:
         least = _least_sensible(chain_id) if money.address == usual else Decimal(0)
-    most_fee = None if options.max_fee_gwei is None else int(options.max_fee_gwei * GWEI)
-    sender = Sender(rpc, chain_id, key, most_fee)
+    most_fee = options.max_fee_gwei
+    if most_fee is None:
+        most_fee = MOST_FEE_GWEI.get(chain_id, OTHER_MOST_FEE_GWEI)
+    gas_per_order = options.max_gas_per_order
+    if gas_per_order is None:
+        gas_per_order = MOST_GAS_PER_ORDER.get(chain_id, OTHER_MOST_GAS_PER_ORDER)
+    sender = Sender(rpc, chain_id, key, int(most_fee * GWEI))
     # What a killed run has sent changes what is left.
     sender.wait_for_earlier()
-    collector = Collector(node, sender, money, money.atomic(least))
+    collector = Collector(
+        node, sender, money, least=money.atomic(least), gas_per_order=gas_per_order
+    )
     for wallet in file.wallets:
         if _is_controlled(wallet, chain_id, is_confirmed=options.yes):
             _collect(wallet, collector, file, options.gap, chain_id)
@@ -358,7 +399,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--chain-id", type=int, help="another network than the file's")
     add("--token", type=_token, help="another token; the zero address: the network's coin")
     add("--min-amount", type=_amount, help="leave orders with less, default: what is worth the gas")
-    add("--max-fee-gwei", type=_amount, help="stop while gas costs more")
+    add("--max-fee-gwei", type=_amount, help="stop while gas costs more, default: by network")
+    add("--max-gas-per-order", type=int, help="leave what takes more gas, default: by network")
     add("--gap", type=int, default=GAP, help="of a recovery file, default %(default)s")
     add("--yes", action="store_true", help="I control the owner's address on this network")
     return parser

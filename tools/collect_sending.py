@@ -27,6 +27,17 @@ GWEI = 10**9
 MINED_SECONDS = 300
 """How long to wait for a transaction. The next run waits for the same one again."""
 
+MOST_FEE_GWEI = {1: 100, 10: 1, 137: 1000, 8453: 1, 42161: 1}
+"""What a unit of gas may cost, by chain: some times the usual. A node may lie about it."""
+
+OTHER_MOST_FEE_GWEI = 100
+
+MOST_GAS_PER_ORDER = {42161: 1_000_000}
+"""How much gas an order may take, by chain. On Arbitrum, gas also pays for the data on Ethereum."""
+
+OTHER_MOST_GAS_PER_ORDER = 150_000
+"""An order takes 57,000, and up to 61,000 among ten: see docs/receivers.md. Tokens differ."""
+
 ATTEMPTS = 5
 SILENT_SECONDS = 6.0
 """A node that did not answer gets no request for 5 seconds: see chain/endpoint.py."""
@@ -36,6 +47,10 @@ _LEAST_PAUSE, _MOST_PAUSE = 0.05, 3.0
 
 class TooExpensive(Exception):
     """The chain's fee is above the most that may be paid."""
+
+
+class TooMuchGas(Exception):
+    """A transaction takes more gas than it may: what it calls burns gas."""
 
 
 class PatientClient(RpcClient):
@@ -56,7 +71,7 @@ class PatientClient(RpcClient):
 class Sender:
     """Sends transactions without value from one account, one at a time. All may raise RpcError."""
 
-    def __init__(self, rpc: RpcClient, chain_id: int, key: str, most_fee: int | None) -> None:
+    def __init__(self, rpc: RpcClient, chain_id: int, key: str, most_fee: int) -> None:
         """Sign with `key`. `most_fee`: what a unit of gas may cost, in wei."""
         self._rpc = rpc
         self._chain_id = chain_id
@@ -85,19 +100,22 @@ class Sender:
             time.sleep(pause)
             pause = min(_MOST_PAUSE, 2 * pause)
 
-    def send(self, to: str, data: str) -> dict[str, Any] | None:
+    def send(self, to: str, data: str, most_gas: int) -> dict[str, Any] | None:
         """Send a transaction, and return its receipt. None if the node says that it would fail.
 
-        TooExpensive; Refused if the account cannot pay, or if the transaction is not mined in time.
+        `most_gas`: how much gas it may take. TooMuchGas; TooExpensive; Refused if the account
+        cannot pay, or if the transaction is not mined in time.
         """
         self.wait_for_earlier()
         try:
             gas = self._ask("eth_estimateGas", {"from": self.address, "to": to, "data": data})
         except RpcRefused:
             return None
+        if gas > most_gas:
+            raise TooMuchGas(f"it takes {gas} gas, more than {most_gas}: see --max-gas-per-order")
         fees = self._fees()
         # What it costs may change until it is mined: an account may get or lose its code.
-        limit = gas * 5 // 4
+        limit = min(gas * 5 // 4, most_gas)
         transaction: dict[str, Any] = {
             "chainId": self._chain_id,
             "nonce": self._nonce("latest"),
@@ -157,16 +175,13 @@ class Sender:
         except RpcRefused:
             tip = GWEI
         self._check_fee(base + tip)
-        most = 2 * base + tip
-        if self._most_fee is not None:
-            most = min(most, self._most_fee)
+        most = min(2 * base + tip, self._most_fee)
         return {"maxFeePerGas": most, "maxPriorityFeePerGas": tip}
 
     def _check_fee(self, fee: int) -> None:
-        if self._most_fee is not None and fee > self._most_fee:
-            raise TooExpensive(
-                f"gas costs {fee / GWEI:.2f} gwei now, more than {self._most_fee / GWEI:.2f}"
-            )
+        if fee > self._most_fee:
+            most = f"{self._most_fee / GWEI:.2f}: see --max-fee-gwei"
+            raise TooExpensive(f"gas costs {fee / GWEI:.2f} gwei now, more than {most}")
 
     def _nonce(self, at: str) -> int:
         return self._ask("eth_getTransactionCount", self.address, at)

@@ -61,6 +61,41 @@ def test_a_key_that_issued_addresses_before_is_taken_up_again(acme, node):
     assert (answer.status_code, answer.json["next_index"]) == (200, 2)
 
 
+@pytest.mark.parametrize(("index", "status"), [(0, 200), (1, 409), (1000, 409), (1001, 200)])
+def test_an_account_that_would_issue_the_owners_address_is_refused(app, node, index, status):
+    xpub = new_xpub()
+    shop = new_organizer(app, "shop", address=xpubs.derive_address(xpub, index))
+    answer = put(shop, xpub)
+    assert answer.status_code == status
+    if status == 409:
+        assert answer.json["code"] == "wallet_in_use"
+        assert xpubs.derive_address(xpub, index) in answer.json["detail"]
+        assert wallet(shop)["kind"] == "address"
+
+
+def test_a_former_address_is_issued_by_no_account_either(app, acme, node):
+    first, second = new_xpub(), new_xpub()
+    own = xpubs.derive_address(first, 1)
+    shop = new_organizer(app, "shop", address=own)
+    assert put(shop, second).status_code == 200
+    assert put(shop, first).json["code"] == "wallet_in_use"
+    # Another organizer's addresses are nobody's business.
+    assert put(acme, first).status_code == 200
+
+
+@pytest.mark.parametrize(("index", "status"), [(0, 200), (2, 422), (1000, 422), (1001, 200)])
+def test_an_address_that_the_account_would_issue_is_refused(app, node, index, status):
+    xpub = new_xpub()
+    shop = new_organizer(app, "shop", xpub=xpub)
+    fields = {"address": xpubs.derive_address(xpub, index), "chain_ids": [31337]}
+    answer = shop.api().put(f"{shop.path}/wallet", fields)
+    assert answer.status_code == status
+    if status == 422:
+        (said,) = answer.json["errors"]["address"]
+        assert "payment address of an order" in said
+        assert wallet(shop)["kind"] == "xpub"
+
+
 def test_the_command_line_refuses_it_too(app, node):
     options = ("tenants", "create", "acme", "--name", "Acme", "--xpub", anvil.DEMO_XPUB)
     assert "already in use on chain 31337" in cli(app, *options, exit_code=1)

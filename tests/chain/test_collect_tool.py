@@ -127,6 +127,58 @@ def test_small_sums_stay_and_expensive_gas_stops_it(chain, token, run, tmp_path,
     assert "1 orders hold only 0.4 USDC" in told
 
 
+def test_an_owner_that_burns_gas_costs_no_more_than_the_limit(
+    chain, token, run, tmp_path, owner, secret
+):
+    burning = chain.owner()
+    # PUSH3 0x0e0000 MLOAD STOP: so much memory takes 1.7 million gas.
+    chain.rpc("anvil_setCode", burning, "0x620e00005100")
+    chain.mint(COIN, (address_at(burning, secret, 1), 5), (address_at(owner, secret, 2), 7))
+    file = recovery_file(tmp_path, (burning, secret, 1), (owner, secret, 1))
+    code, told = run(file, "--token", COIN)
+    assert (code, chain.held(COIN, burning), chain.held(COIN, owner)) == (LEFT, 0, 7)
+    assert "more than 750000: see --max-gas-per-order" in told
+    assert run(file, "--token", COIN, "--max-gas-per-order", "5000000")[0] == 0
+    assert chain.held(COIN, burning) == 5
+
+
+def test_a_node_that_lies_about_the_tip_spends_nothing(
+    chain, token, run, tmp_path, owner, secret, monkeypatch
+):
+    real = collect_sending.PatientClient.batch
+
+    def lying(self, calls):
+        answers = real(self, calls)
+        asked = [method for method, _ in calls]
+        return [hex(10**12)] if asked == ["eth_maxPriorityFeePerGas"] else answers
+
+    monkeypatch.setattr(collect_sending.PatientClient, "batch", lying)
+    pay(chain, token, owner, secret, {1: 5})
+    file = recovery_file(tmp_path, (owner, secret, 1))
+    code, told = run(file)
+    assert (code, chain.held(token, owner)) == (LEFT, 0)
+    assert "more than 100.00: see --max-fee-gwei" in told
+    assert run(file, "--max-fee-gwei", "2000")[0] == 0
+
+
+def test_dust_during_a_run_is_no_failure(chain, token, run, tmp_path, owner, secret, monkeypatch):
+    receivers = [address_at(owner, secret, 1), gathering(owner)]
+    real = collect_sending.Sender.send
+
+    def send_and_pay(*arguments):
+        receipt = real(*arguments)
+        chain.mint(token, *((each, 1) for each in receivers))
+        return receipt
+
+    monkeypatch.setattr(collect_sending.Sender, "send", send_and_pay)
+    monkeypatch.setattr(collect, "LAGGING_SECONDS", 0.0)
+    pay(chain, token, owner, secret, {1: 500_000})
+    file = recovery_file(tmp_path, (owner, secret, 1))
+    code, told = run(file, "--min-amount", "0.5")
+    assert (code, chain.held(token, owner)) == (0, 500_000)
+    assert "collected 0.5 USDC of 1 orders" in told
+
+
 def test_another_network_needs_a_word_about_the_owner(chain, token, run, tmp_path, owner, secret):
     pay(chain, token, owner, secret, {1: 5})
     file = recovery_file(tmp_path, (owner, secret, 1), chain_ids=(8453,))

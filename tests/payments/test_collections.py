@@ -12,6 +12,7 @@ from tests.support.wallets import use_xpub
 from ticketing.backoff import Backoff
 from ticketing.chain import receivers
 from ticketing.chain.address import checksum
+from ticketing.chain.xpub import derive_address
 from ticketing.models.collections import Collection
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.payments import booking, collections
@@ -47,7 +48,7 @@ def collect(chain, *buyers, token=anvil.TOKEN_ADDRESS, direct=False):
         intent = PaymentIntent.get_by_id(buyer.intent["id"])
         secret = bytes.fromhex(intent.wallet.secret)
         salts.append(receivers.order_salt(secret, intent.address_index))
-    return chain.collect(OWNER, token, salts, direct=direct)
+    return chain.collect(intent.wallet.owner, token, salts, direct=direct)
 
 
 def collected(*buyers):
@@ -128,6 +129,33 @@ def test_the_same_amount_while_the_worker_is_down(app, shop, chain, node):
     worker_once(app)
     assert money(buyer) == ("confirmed", 3 * PRICE, 2 * PRICE)
     assert held(buyer) == PRICE
+
+
+@pytest.mark.parametrize("direct", [False, True])
+def test_what_receivers_pay_their_owner_pays_for_no_order(app, chain, node, direct):
+    xpub = new_xpub()
+    owner = derive_address(xpub, 1)
+    shop = new_organizer(app, "shop", address=owner)
+    worker_once(app)
+    ticket = shop.ticket()
+    old = [shop.buyer(ticket) for _ in range(2)]
+    # The wallet's check refuses this account. Here, its next order gets the owner's own address.
+    use_xpub(shop.id, xpub)
+    cheap = shop.buyer(ticket)
+    assert cheap.intent["address"] == owner
+    for buyer in old:
+        buyer.pay(node)
+    collect(chain, *old, direct=direct)
+    assert chain.held(anvil.TOKEN_ADDRESS, owner) == 2 * PRICE
+    assert cheap.purchase().status_code == 402
+    worker_once(app)
+    assert money(cheap) == ("awaiting_payment", 0, 0)
+    assert [money(each) for each in old] == [("confirmed", PRICE, 0)] * 2
+    assert [held(each) for each in old] == [0, 0]
+
+    cheap.pay(node)
+    worker_once(app)
+    assert money(cheap) == ("confirmed", PRICE, 0)
 
 
 @pytest.mark.parametrize("direct", [False, True])

@@ -21,6 +21,7 @@ from ticketing.worker.history_gap import SEEN_FOR, SEEN_FOR_WITH_FAILED_URL, His
 MEMORY, OUTAGE = 140, 300
 LOOK = ("look_after_silence", 0)
 ORDER = ("preflight", False, 1)
+COLLECT = ("collect", [0, 1], False, False)
 KINDS = pytest.mark.parametrize(
     "headers",
     [
@@ -52,6 +53,10 @@ def pruned(headers="null", memory=MEMORY):
 
 def statuses():
     return [each.status for each in PaymentIntent.select().order_by(PaymentIntent.id)]
+
+
+def dues():
+    return [each.refund_due for each in PaymentIntent.select().order_by(PaymentIntent.id)]
 
 
 def skipped(chain_id=31337):
@@ -108,7 +113,7 @@ def test_a_second_payment_in_the_gap_is_owed_when_a_node_has_the_blocks(world):
 
 def test_what_was_paid_and_collected_in_the_gap_is_found(new_world):
     world = new_world(fake_chain(6), confirmations=2, capacity=6, by_address=True)
-    run(world, LOOK, ORDER, ORDER, LOOK, pay(0), ("collect", [0, 1], False, False))
+    run(world, LOOK, ORDER, ORDER, LOOK, pay(0), COLLECT)
     run(world, ("mine", OUTAGE), ("pass_time", 1000, True), pruned(), LOOK, LOOK)
     assert skipped() > 0
     for _ in range(3):
@@ -117,6 +122,41 @@ def test_what_was_paid_and_collected_in_the_gap_is_found(new_world):
     assert statuses() == ["awaiting_payment", "expired"]
     run(world, ("set_node", False, []), ("pass_time", 4000, True), LOOK, LOOK)
     assert statuses() == ["confirmed", "expired"]
+    world.heal()
+    assert reconciliation.reconcile(None) == []
+
+
+def test_the_rest_that_was_paid_and_collected_in_the_gap_is_found(new_world):
+    world = new_world(fake_chain(6), confirmations=2, capacity=6, by_address=True)
+    run(world, LOOK, ORDER, LOOK, ("pay", [(0, "part")], True), COLLECT, LOOK)
+    run(world, ("pay", [(0, "rest")], True), COLLECT)
+    run(world, ("mine", OUTAGE), ("pass_time", 1000, True), pruned(), LOOK, LOOK)
+    assert skipped() > 0
+    for _ in range(3):
+        run(world, ("pass_time", 400, True), LOOK)
+    # It holds 0, as the books say, and a collection explains its code. It may be paid all the same.
+    assert statuses() == ["awaiting_payment"]
+    run(world, ("set_node", False, []), ("pass_time", 4000, True), LOOK, LOOK)
+    assert statuses() == ["confirmed"]
+    world.heal()
+    assert reconciliation.reconcile(None) == []
+
+
+@pytest.mark.parametrize("is_swept", [False, True])
+def test_an_ended_order_that_was_paid_and_collected_in_the_gap_is_found(new_world, is_swept):
+    world = new_world(fake_chain(6), confirmations=2, capacity=6, by_address=True)
+    run(world, LOOK, ORDER, ORDER, LOOK, ("pass_time", 4000, True), LOOK)
+    assert statuses() == ["expired", "expired"]
+    # A day later, their logs are not read any more.
+    run(world, ("pass_time", 100_000, True), *([LOOK] if is_swept else []))
+    run(world, pay(0), COLLECT, ("mine", OUTAGE), pruned(), LOOK, LOOK)
+    assert skipped() > 0
+    run(world, ("pass_time", 400, True), LOOK)
+    assert dues() == [0, 0]
+    run(world, ("set_node", False, []), ("pass_time", 4000, True), LOOK, LOOK)
+    assert dues() == [PRICE, 0]
+    run(world, *[LOOK] * 4)
+    assert not PaymentIntent.select().where(PaymentIntent.search_to.is_null(False)).exists()
     world.heal()
     assert reconciliation.reconcile(None) == []
 

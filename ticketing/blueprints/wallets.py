@@ -45,7 +45,7 @@ def _stated(view: Callable[..., Response]) -> Callable[..., Response]:
 
     @wraps(view)
     def wrapper(body: dict[str, Any], **path: str) -> Response:
-        return view({"settings": changes.stated(body, config().chains)}, **path)
+        return view({"settings": changes.stated(caller().tenant_id, body, config().chains)}, **path)
 
     return wrapper
 
@@ -64,7 +64,8 @@ def set_wallet(body: dict[str, Any], tenant: str) -> WalletView:
     it, and the time starts again. Addresses issued earlier are still watched.
 
     An account of an xpub must have no other use: it is rejected if one of its first five addresses
-    has a nonce or holds the token on an enabled chain.
+    has a nonce or holds the token on an enabled chain, or if one that an order would get is, or
+    was, the tenant's own address.
     """
     settings: Settings = body["settings"]
     tenant_id, by = caller().tenant_id, caller().credential_id

@@ -51,7 +51,7 @@ def create(
     """
     ids_of_chains = None if chain_ids is None else _ids(chain_ids)
     options = {"xpub": xpub, "address": address, "chain_ids": ids_of_chains, "exchange": exchange}
-    wallet = changes.stated(options, config().chains) if any(options.values()) else None
+    wallet = changes.stated(None, options, config().chains) if any(options.values()) else None
     unchecked = [] if wallet is None else _unchecked(wallet)
     with write_transaction():
         tenant = tenants.create(slug, name, wallet, by="cli")

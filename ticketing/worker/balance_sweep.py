@@ -67,8 +67,10 @@ class BalanceSweep:
         """Compare balances of ended intents once a minute, and continue searches. RpcError."""
         if not clock.is_within(watched_orders.SWEEP_EVERY, self._swept_at):
             swept = watched_orders.to_sweep(self._chain.chain_id, cursor.time)
-            unexplained = address_search.compare(self._node, swept, cursor)
-            for intent_id in {each.id for each in swept} - {each.id for each in unexplained}:
+            chain_id = self._chain.chain_id
+            unexplained = address_search.compare(self._node, chain_id, swept, cursor)
+            idle = {each.id for each in swept if each.search_to is None}
+            for intent_id in idle - {each.id for each in unexplained}:
                 self._searched.pop(intent_id, None)
             self._swept_at = clock.now()
         self._search(cursor)
@@ -77,7 +79,8 @@ class BalanceSweep:
         """Continue searches, some ranges in total. A failed search does not stop the others."""
         left = RANGES_PER_PASS
         running = watched_orders.to_search(self._chain.chain_id)
-        due = [each for each in running if self._is_due(each)][:SEARCHES_PER_PASS]
+        # Those that failed most come last: the logs of a gap may never be there again.
+        due = sorted(filter(self._is_due, running), key=self._failures)[:SEARCHES_PER_PASS]
         for intent in address_search.end_explained(self._node, self._chain.chain_id, due, cursor):
             if left == 0:
                 break
@@ -93,6 +96,10 @@ class BalanceSweep:
                 log.warning("the logs of intent %s cannot be read: %s", intent.id, error)
                 self._searched[intent.id] = (clock.now(), searches + 1)
                 left -= 1
+
+    def _failures(self, intent: PaymentIntent) -> int:
+        """Return how many searches of an intent failed, or found nothing, in a row."""
+        return self._searched.get(intent.id, (None, 0))[1]
 
     def _is_due(self, intent: PaymentIntent) -> bool:
         """Return whether an intent's search did not fail a moment ago."""

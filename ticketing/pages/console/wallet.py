@@ -157,7 +157,7 @@ def _stated() -> Settings:
     if not read.get("exchange"):
         # The page shows this field for an exchange only.
         read["minimum_deposit"] = None
-    return changes.stated(read, config().chains)
+    return changes.stated(caller().tenant_id, read, config().chains)
 
 
 def _was_compared(settings: Settings) -> bool:

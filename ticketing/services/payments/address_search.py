@@ -29,15 +29,21 @@ def balances(
     return pairs
 
 
-def compare(node: Node, intents: Sequence[PaymentIntent], at: Block) -> list[PaymentIntent]:
+def compare(
+    node: Node, chain_id: int, intents: Sequence[PaymentIntent], at: Block
+) -> list[PaymentIntent]:
     """Compare the balances of ended intents' addresses with the books. RpcError.
 
-    Return those with an unexplained balance. Their logs must be searched.
+    Return those with an unexplained balance. Their logs must be searched. A search also begins for
+    each receiver that may have been paid and collected in the newest gap: see end_explained.
     """
     pairs = balances(node, intents, at)
     held = collections.held([intent for intent, _ in pairs])
     checks = [(intent, balance, held[intent.id]) for intent, balance in pairs]
     explained = [check for check in checks if watched_orders.is_explained(*check)]
+    _search_skipped(
+        node, chain_id, [intent for intent, _, its_held in explained if its_held.is_exact]
+    )
     watched_orders.note_balances(explained, at)
     explained_ids = {intent.id for intent, _, _ in explained}
     to_search = [check for check in checks if check[0].id not in explained_ids]
@@ -54,8 +60,9 @@ def end_explained(
     """End searches of the newest gap that have nothing to find, as the balance shows. RpcError.
 
     Return all others. One that began because of a balance always goes on: the owner may have taken
-    the money since. So does that of a receiver that has code, if no collection is recorded: then a
-    payment and its collection are both missing, and the balance is right without them.
+    the money since. So does that of a receiver that has code: a payment and its collection may both
+    be missing, and the balance is right without them. A recorded collection proves nothing: the
+    same receiver may have been collected once more.
 
     Example: in the gap, 25 were paid to an order's receiver, and a stranger collected them. Before
     and after, it holds 0. But to collect made its code.
@@ -70,15 +77,31 @@ def end_explained(
         if watched_orders.is_explained(intent, balance, held[intent.id])
     ]
     exact = [intent for intent in explained if held[intent.id].is_exact]
-    ended = {intent.id for intent in explained} - _collected_unseen(node, exact)
+    ended = {intent.id for intent in explained} - _with_code(node, exact)
     watched_orders.end_searches(ended, at)
     return [intent for intent in intents if intent.id not in ended]
 
 
-def _collected_unseen(node: Node, receivers: Sequence[PaymentIntent]) -> set[str]:
-    """Return the ids of intents whose receivers have code, but no recorded collection. RpcError."""
-    recorded = collections.collected_of(receivers)
-    of_address = {each.terms.address: each.id for each in receivers if each.id not in recorded}
+def _search_skipped(node: Node, chain_id: int, receivers: Sequence[PaymentIntent]) -> None:
+    """Search the newest gap for ended receivers that were collected, as their code shows. RpcError.
+
+    Each is asked once after the gap. Not those with a recorded collection: these are most orders
+    that were ever sold, and a search of each would keep the others waiting.
+    """
+    read_from = chains.read_from(chain_id)
+    unasked = [each for each in receivers if watched_orders.was_skipped(each, read_from)]
+    if not unasked:
+        return
+    recorded = collections.collected_of(unasked)
+    with_code = _with_code(node, [each for each in unasked if each.id not in recorded])
+    for intent in unasked:
+        if intent.id in with_code:
+            watched_orders.search_skipped(intent, read_from)
+
+
+def _with_code(node: Node, receivers: Sequence[PaymentIntent]) -> set[str]:
+    """Return the ids of intents whose receivers have code. RpcError."""
+    of_address = {each.terms.address: each.id for each in receivers}
     return {of_address[each] for each in node.with_code(list(of_address))} if of_address else set()
 
 

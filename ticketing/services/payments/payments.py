@@ -16,6 +16,8 @@ from ticketing.chain.answers import Transfer
 from ticketing.models.collections import Collection as Collected
 from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.models.refunds import Refund
+from ticketing.models.wallets import Wallet
+from ticketing.services.wallets import issuing
 
 M = TypeVar("M", Payment, Refund, Collected)
 
@@ -30,9 +32,10 @@ def record(
 ) -> set[str]:
     """Record transfers, or mark them as canonical again. Return the intents concerned.
 
-    Transfers of 0, of another token than the intent's, or to unknown addresses are ignored. After a
-    reorganization, a transfer can have the position of another one. Then it replaces that one,
-    except if the caller settles only `of_one` intent and the other counted for another intent.
+    Transfers of 0, of another token than the intent's, or to unknown addresses are ignored, and so
+    is what receivers pay their owner. After a reorganization, a transfer can have the position of
+    another one. Then it replaces that one, except if the caller settles only `of_one` intent and
+    the other counted for another intent.
     """
     recipients = {transfer.recipient for transfer in transfers}
     paid = {
@@ -46,13 +49,13 @@ def record(
     received = {intent.id: intent.amount_received for intent in paid.values()}
     counted = _canonical_of(chain_id, {transfer.tx_hash for transfer in transfers})
     touched = _take_out_moved(transfers, counted.values(), recipients if of_one else None)
-    for transfer in transfers:
-        intent = paid.get(transfer.recipient)
-        if intent is None:
+    new = [each for each in transfers if each.recipient in paid and not _is_known(each, counted)]
+    collected = _collected_among(new)
+    for transfer in new:
+        if transfer in collected:
             continue
+        intent = paid[transfer.recipient]
         before = counted.get((transfer.tx_hash, transfer.log_index))
-        if before is not None and before.block_hash == transfer.block.hash:
-            continue
         other = before.intent_id if before is not None else intent.id
         if of_one and other != intent.id:
             continue
@@ -220,6 +223,38 @@ def _canonical_of(chain_id: int, tx_hashes: Collection[str]) -> dict[tuple[str, 
         Payment.chain_id == chain_id, Payment.tx_hash.in_(list(tx_hashes)), Payment.canonical
     )
     return {(payment.tx_hash, payment.log_index): payment for payment in rows}
+
+
+def _is_known(transfer: Transfer, counted: Mapping[tuple[str, int], Payment]) -> bool:
+    before = counted.get((transfer.tx_hash, transfer.log_index))
+    return before is not None and before.block_hash == transfer.block.hash
+
+
+def _collected_among(transfers: Sequence[Transfer]) -> set[Transfer]:
+    """Return those transfers that a receiver made to its own owner. No buyer paid them.
+
+    An owner is usually no payment address. But an account can issue it, if the owner is one of the
+    account's own addresses. Anybody can collect, so a buyer could let others' money pay his order.
+
+    A gathering receiver can pay its owner only. So its address shows whose it is, also if the owner
+    is a wallet of another installation.
+    """
+    if not transfers:
+        return set()
+    senders = {transfer.sender for transfer in transfers}
+    rows: Iterable[Any] = (
+        PaymentIntent.select(PaymentIntent.address, Wallet.owner)
+        .join(Wallet)
+        .where(PaymentIntent.address.in_(senders), Wallet.owner.is_null(False))
+        .tuples()
+    )
+    owners = dict(rows)
+    return {
+        each
+        for each in transfers
+        if owners.get(each.sender) == each.recipient
+        or each.sender == issuing.gathering_address(each.recipient)
+    }
 
 
 def _take_out_moved(

@@ -141,7 +141,7 @@ def _book_found(
 def _search(chain: Chain, intents: list[PaymentIntent], cursor: Block) -> None:
     try:
         node = connect(chain)
-        unexplained = address_search.compare(node, intents, cursor)
+        unexplained = address_search.compare(node, chain.chain_id, intents, cursor)
         for intent in payments.intents_of([each.id for each in unexplained]):
             address_search.go_on(node, intent)
     except RpcError as error:

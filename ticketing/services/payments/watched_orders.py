@@ -161,7 +161,7 @@ def search_gap(chain_id: int, cursor: Block, to: Block) -> None:
     For all orders that are watched by logs. The balance ends most searches (address_search.py).
     Until then the orders keep their holds. A search begins MOST_BLOCKS_BACK before the cursor: see
     note_unexplained. It ends at the last skipped block, as no other search does. A running one goes
-    on where it is, up to `to`.
+    on where it is, up to `to`. Orders that are watched by balance are asked later: see was_skipped.
     """
     back = max(-1, cursor.number - block_history.MOST_BLOCKS_BACK)
     is_new = PaymentIntent.search_to.is_null()
@@ -172,6 +172,25 @@ def search_gap(chain_id: int, cursor: Block, to: Block) -> None:
         .where(
             PaymentIntent.chain_id == chain_id, _LIVE | (PaymentIntent.watch_until > cursor.time)
         )
+        .execute()
+    )
+
+
+def was_skipped(intent: PaymentIntent, read_from: int) -> bool:
+    """Return whether the logs of an ended intent lack the newest gap, and are not searched yet.
+
+    `read_from` is the block after the gap, or 0.
+    """
+    return intent.search_to is None and (intent.checked_block or 0) < read_from - 1
+
+
+def search_skipped(intent: PaymentIntent, read_from: int) -> None:
+    """Let an intent's logs be searched up to the end of the newest gap: see search_gap."""
+    last_block = intent.checked_block
+    back = None if last_block is None else max(-1, last_block - block_history.MOST_BLOCKS_BACK)
+    (
+        PaymentIntent.update(search_to=read_from - 1, checked_block=back)
+        .where(PaymentIntent.id == intent.id, PaymentIntent.search_to.is_null())
         .execute()
     )
 

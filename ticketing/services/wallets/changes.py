@@ -43,11 +43,14 @@ _ONE_KIND = FieldMessage("one_wallet", "Send either an address with chain_ids, o
 _ADDRESS_ONLY = FieldMessage("address_only", "Only a wallet of an address has this field.")
 
 
-def stated(fields: Mapping[str, Any], enabled: Mapping[int, Chain]) -> Settings:
+def stated(
+    tenant_id: str | None, fields: Mapping[str, Any], enabled: Mapping[int, Chain]
+) -> Settings:
     """Check what an organizer wants as a wallet, with what the enabled chains say about it.
 
-    `fields` are those of the request. Call it outside of a write transaction, because it may take
-    some seconds. Invalid; WalletInUse; ChainUnavailable while too many requests wait for nodes.
+    `tenant_id` None: a new tenant. `fields` are those of the request. Call it outside of a write
+    transaction, because it may take some seconds. Invalid; WalletInUse; ChainUnavailable while too
+    many requests wait for nodes.
     """
     address, xpub = fields.get("address"), fields.get("xpub")
     # First, so that a secret is named as one, whatever else is wrong.
@@ -60,11 +63,12 @@ def stated(fields: Mapping[str, Any], enabled: Mapping[int, Chain]) -> Settings:
         names = ("chain_ids", "exchange", "minimum_deposit", "recovery")
         if of_address := [name for name in names if fields.get(name) not in (None, False)]:
             raise Invalid({name: [_ADDRESS_ONLY] for name in of_address})
-        return xpubs.stated(xpub, enabled)
+        return xpubs.stated(tenant_id, xpub, enabled)
     if not fields.get("chain_ids"):
         text = "Name the networks on which you control this address."
         raise Invalid({"chain_ids": [FieldMessage("chain_ids", text)]})
     return owners.stated(
+        tenant_id,
         address or "",
         fields["chain_ids"],
         enabled,
@@ -131,8 +135,9 @@ def asked_again(pending: PendingWallet, enabled: Mapping[int, Chain]) -> Setting
     ChainUnavailable as in `stated`.
     """
     if pending.owner is None:
-        return xpubs.stated(pending.xpub or "", enabled)
+        return xpubs.stated(pending.tenant_id, pending.xpub or "", enabled)
     refusals.check_owner(pending.owner, enabled.values())
+    owners.check_not_issued(pending.tenant_id, pending.owner)
     continued = None
     if pending.secret is not None and pending.next_index is not None:
         continued = Continued(pending.secret, pending.next_index)

@@ -14,9 +14,10 @@ from ticketing.chain import receivers
 from ticketing.chain.registry import REGISTRY, Chain
 from ticketing.db.connection import savepoint
 from ticketing.errors import FieldMessage, Invalid
+from ticketing.models.tenants import Tenant
 from ticketing.models.wallets import Wallet
 from ticketing.services import account_use
-from ticketing.services.wallets import issuing, recovery, refusals
+from ticketing.services.wallets import issuing, recovery, refusals, xpubs
 from ticketing.services.wallets.recovery import Continued
 
 _SECRET_TAKEN = FieldMessage("recovery_taken", "Another wallet uses this recovery file already.")
@@ -42,6 +43,7 @@ class OwnerSettings:
 
 
 def stated(
+    tenant_id: str | None,
     address: str,
     chain_ids: Collection[int],
     enabled: Mapping[int, Chain],
@@ -52,11 +54,12 @@ def stated(
 ) -> OwnerSettings:
     """Check an address as a wallet, and ask the enabled chains whether it has code there.
 
-    `least_collected` is an exchange's minimum deposit, in micro-units. `file` is a recovery file.
-    Call it outside of a write transaction, because it may take some seconds. Invalid;
-    ChainUnavailable while too many requests wait for nodes.
+    `tenant_id` None: a new tenant. `least_collected` is an exchange's minimum deposit, in
+    micro-units. `file` is a recovery file. Call it outside of a write transaction, because it may
+    take some seconds. Invalid; ChainUnavailable while too many requests wait for nodes.
     """
     owner = refusals.owner_of(address, enabled)
+    check_not_issued(tenant_id, owner)
     _check_known(chain_ids, enabled)
     if least_collected is not None and not is_exchange:
         text = "Only an address of an exchange has a minimum deposit."
@@ -72,6 +75,17 @@ def stated(
         ),
         enabled,
     )
+
+
+def check_not_issued(tenant_id: str | None, owner: str) -> None:
+    """Check that the tenant's account will not issue an address. Invalid.
+
+    Only the current account is checked: xpubs.stated checks a former one that is set again.
+    """
+    is_current = Wallet.id == Tenant.select(Tenant.wallet).where(Tenant.id == tenant_id)
+    wallet: Wallet | None = Wallet.get_or_none(is_current & Wallet.owner.is_null())
+    if wallet is not None and xpubs.would_issue(wallet.xpub, {owner}) is not None:
+        raise Invalid({"address": [refusals.ORDER_ADDRESS]})
 
 
 def asked(settings: OwnerSettings, enabled: Mapping[int, Chain]) -> OwnerSettings:

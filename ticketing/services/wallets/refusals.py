@@ -26,6 +26,8 @@ _SECRETS = {
     ),
 }
 
+ORDER_ADDRESS = FieldMessage("order_address", "Must not be the payment address of an order.")
+
 _XPUB_LIKE = re.compile(r"[a-z]pub[1-9A-HJ-NP-Za-km-z]{20,}", re.ASCII)
 _ADDRESS_LIKE = re.compile(r"0[xX][0-9a-fA-F]{40}", re.ASCII)
 
@@ -117,10 +119,7 @@ def check_owner(owner: str, enabled: Iterable[Chain]) -> None:
     if owner.lower() in tokens:
         _refuse("address", FieldMessage("token_address", "Must not be the address of a token."))
     if PaymentIntent.select().where(PaymentIntent.address == owner).exists():
-        _refuse(
-            "address",
-            FieldMessage("order_address", "Must not be the payment address of an order."),
-        )
+        _refuse("address", ORDER_ADDRESS)
     if Wallet.select().where(Wallet.gathering == owner).exists():
         _refuse(
             "address",

@@ -70,7 +70,9 @@ contract Receivers {
     /// @notice Sends what receivers hold to their owner.
     /// @dev All or nothing. Each receiver pays the gathering receiver, which then pays the owner:
     /// the owner sees one transfer, always from the same sender. A receiver is created when it
-    /// first pays. Who calls this, in which order and how often, changes nothing for the owner.
+    /// first pays. The caller, the order and the number of calls change nothing about who is paid.
+    /// But a caller can split the money into many transfers, with `direct` or with one salt a call:
+    /// an exchange may not credit transfers below its minimum deposit.
     /// @param owner Whose receivers they are.
     /// @param token An ERC-20 token, or 0 for the chain's own coin.
     /// @param direct Let each receiver pay the owner itself, and leave the gathering receiver out.
