@@ -28,9 +28,21 @@ class SalesOfDaySchema(BaseSchema):
         required=True, metadata=documented("2026-11-21", "In the event's time zone, else in UTC.")
     )
     orders = fields.Integer(required=True, metadata=documented(12))
-    tickets = fields.Integer(required=True, metadata=documented(31))
+    tickets = fields.Integer(
+        required=True, metadata=documented(31, "Valid tickets: without those that were voided.")
+    )
     amount = fields.Integer(
-        required=True, metadata=documented(155_000_000, "What the orders cost, in micro-units.")
+        required=True, metadata=documented(157_000_000, "What the orders cost, in micro-units.")
+    )
+    kept = fields.Integer(
+        required=True,
+        metadata=documented(150_000_000, "What the organizer keeps of it, in micro-units."),
+    )
+    owed = fields.Integer(
+        required=True, metadata=documented(2_000_000, "What is due to the buyers now.")
+    )
+    refunded = fields.Integer(
+        required=True, metadata=documented(5_000_000, "What was paid back to them.")
     )
 
 

@@ -60,9 +60,9 @@ def amount(micro_units: int, currency: str) -> str:
 
 def number(micro_units: int) -> str:
     """Return an amount of micro-units as people type it into a wallet."""
-    whole, rest = divmod(micro_units, 10**MICRO_UNIT_DECIMALS)
+    sign, (whole, rest) = "-" * (micro_units < 0), divmod(abs(micro_units), 10**MICRO_UNIT_DECIMALS)
     decimals = f"{rest:0{MICRO_UNIT_DECIMALS}}".rstrip("0").ljust(_LEAST_DECIMALS, "0")
-    return f"{whole}.{decimals}"
+    return f"{sign}{whole}.{decimals}"
 
 
 def shortened(address: str) -> str:

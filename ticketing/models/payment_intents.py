@@ -172,6 +172,21 @@ class PaymentIntent(BaseModel):
         return max(0, self.amount - counted) if is_open else 0
 
     @property
+    def rest(self) -> int:
+        """What was received, and is neither owed, nor paid back, nor waived. As REST."""
+        return int(self.amount_received - self.refunded - self.waived - self.refund_due)
+
+    @property
+    def open(self) -> int:
+        """The rest of an intent that is live: it is not decided yet."""
+        return self.rest if self.status in LIVE else 0
+
+    @property
+    def kept(self) -> int:
+        """The rest of an intent that is not live: what the organizer keeps."""
+        return self.rest - self.open
+
+    @property
     def refund_due_now(self) -> int:
         """The refund that is due from final payments, in micro-units."""
         return int(self.refund_due - self.refund_pending)
@@ -199,6 +214,18 @@ REFUND_PENDING = PaymentIntent.refund_pending > literal(0)
 TO_REFUND = OWING & (PaymentIntent.refund_due > PaymentIntent.refund_pending)
 """Intents with a refund that can be paid now."""
 
+
+HAS_MONEY = (PaymentIntent.amount_received > literal(0)) | (PaymentIntent.refunded > literal(0))
+"""Intents that were paid, at least in part. They have partial indexes."""
+
+IS_LIVE = PaymentIntent.status.in_([literal(status) for status in LIVE])
+REST = (
+    PaymentIntent.amount_received
+    - PaymentIntent.refunded
+    - PaymentIntent.waived
+    - PaymentIntent.refund_due
+)
+"""What an intent received, and neither owes, nor paid back, nor was waived: `kept` or `open`."""
 
 NOT_OWING = PaymentIntent.refund_due == literal(0)
 WAIVED = NOT_OWING & (PaymentIntent.waived > literal(0))

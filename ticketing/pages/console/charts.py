@@ -41,7 +41,6 @@ class SalesChart:
     last: date
     top: int
     tickets: int
-    amount: int
 
     @property
     def width(self) -> int:
@@ -62,7 +61,6 @@ def sales_chart(sold: Sequence[SalesOfDay], today: date) -> SalesChart | None:
         last=last,
         top=top,
         tickets=sum(each.tickets for each in sold),
-        amount=sum(each.amount for each in sold),
     )
 
 

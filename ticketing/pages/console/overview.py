@@ -11,6 +11,7 @@ from ticketing.pages.console.layout import page
 from ticketing.services.catalog import first_steps as progress
 from ticketing.services.catalog import sales_figures
 from ticketing.services.mail import daily_bound
+from ticketing.services.money import figures
 from ticketing.web.context import caller, config
 
 SECTION = "overview"
@@ -21,17 +22,19 @@ blp = ConsoleBlueprint("overview", __name__, reads=Role.READ, writes=Role.READ)
 
 @blp.get("/console")
 def show_overview() -> str:
-    """Show what is missing before a first sale, and the figures of each event."""
+    """Show what is missing before a first sale, what needs the organizer, and the figures."""
     me = caller()
     left = progress.left(me.tenant)
     found = sales_figures.overview(me.tenant_id, list_filters.page_request())
-    sold = sales_figures.by_day(me.tenant_id, None, last=CHART_DAYS)
+    days = sales_figures.by_day(me.tenant_id, None, last=CHART_DAYS)
     return page(
         "overview.html",
         SECTION,
         steps=first_steps.steps(left, me.tenant, me.role) if left else [],
         figures=found.data,
+        money=figures.read(me.tenant_id, config().chains),
+        sold=sales_figures.tickets_of(me.tenant_id),
         next_page=list_filters.next_page(found, {}),
         mails=daily_bound.today(me.tenant_id, config()) if config().smtp else None,
-        chart=sales_chart(sold, clock.now().astimezone(UTC).date()),
+        chart=sales_chart(days, clock.now().astimezone(UTC).date()),
     )

@@ -1,23 +1,33 @@
-"""What was sold: orders per day, and the figures of each event."""
+"""What was sold: orders per day, and the figures of each event.
+
+    tickets    valid tickets of orders: not those of guests, and none that was voided
+    kept, owed, refunded, open: services/money/figures.py defines them
+
+The figures of an event are the sums of its days, as far as they are of sold orders. Its owed and
+refunded have also what unsold orders received.
+
+Example: an order of 3 tickets costs 15. One is voided with a refund, and not paid back yet: 1
+order, 2 tickets, kept 10, owed 5. `amount` stays 15: it is what the order cost.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from peewee import SQL, ModelSelect, fn
+from peewee import SQL, Case, Expression, ModelSelect, fn
 
 from ticketing import clock
-from ticketing.constants import IntentStatus, Publication
+from ticketing.constants import AdmissionStatus, IntentStatus, Publication
 from ticketing.db.connection import is_sqlite
 from ticketing.errors import NotFound
 from ticketing.models.admissions import Admission
 from ticketing.models.base import literal
 from ticketing.models.events import Event
-from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payment_intents import HAS_MONEY, IS_LIVE, REST, PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.models.ticket_types import TicketType
 from ticketing.services.catalog import events
@@ -28,61 +38,104 @@ _SLOT_SECONDS = 900
 """The offset of every time zone is a whole number of these, so a slot lies in one day of each."""
 
 _IS_SOLD = PaymentIntent.status == literal(IntentStatus.CONFIRMED)
-# Only of columns that the index sales_of_event has.
-_SUMS = (fn.COUNT(SQL("*")), fn.SUM(PaymentIntent.quantity), fn.SUM(PaymentIntent.amount))
+_OPEN = Case(None, [(IS_LIVE, REST)], 0)
+# Each only of columns that an index has: sales_of_event, and money_of_event.
+_COUNTS = (fn.COUNT(SQL("*")), fn.SUM(PaymentIntent.quantity), fn.SUM(PaymentIntent.amount))
+_MONEY = (
+    fn.SUM(REST - _OPEN),
+    fn.SUM(_OPEN),
+    fn.SUM(PaymentIntent.refund_due),
+    fn.SUM(PaymentIntent.refunded),
+)
 
 
 @dataclass(frozen=True)
 class SalesOfDay:
-    """The orders that were confirmed on one day, their tickets and their price in micro-units."""
+    """The orders that were confirmed on one day. Amounts are micro-units.
+
+    `amount` is what they cost. The other figures are as they are now: see the module's docstring.
+    """
 
     day: date
-    orders: int
-    tickets: int
-    amount: int
+    orders: int = 0
+    tickets: int = 0
+    amount: int = 0
+    kept: int = 0
+    owed: int = 0
+    refunded: int = 0
 
 
 @dataclass(frozen=True)
 class EventFigures:
-    """An event with its tickets held, sold and free (None: unlimited), and who entered.
+    """An event with its stock, its tickets, who entered, and its money in micro-units.
 
-    `orders` and `amount`: the confirmed orders, and their price in micro-units.
+    `held`, `sold` and `free` (None: unlimited) are of the stock, with guests. The other figures:
+    see the module's docstring.
     """
 
     event: Event
     held: int
     sold: int
     free: int | None
+    tickets: int
+    guests: int
     redeemed: int
-    orders: int
-    amount: int
+    kept: int
+    open: int
+    owed: int
+    refunded: int
 
 
-def _in_slots(of_events: Any, since: Any) -> ModelSelect[PaymentIntent]:
-    """Select the sums of confirmed orders, by the time of their confirmation in slots."""
+def _slot() -> Any:
     at = PaymentIntent.confirmed_at
-    slot: Any
     if is_sqlite():
         # Without its fraction, which SQLite would round.
-        slot = fn.STRFTIME("%s", fn.SUBSTR(at, 1, 19)).cast("INTEGER") / _SLOT_SECONDS
-    else:
-        slot = fn.FLOOR(fn.DATE_PART("epoch", at) / _SLOT_SECONDS)
+        return fn.STRFTIME("%s", fn.SUBSTR(at, 1, 19)).cast("INTEGER") / _SLOT_SECONDS
+    return fn.FLOOR(fn.DATE_PART("epoch", at) / _SLOT_SECONDS)
+
+
+def _since(query: Any, of_events: Expression, since: Any) -> ModelSelect[Any]:
+    """Group a query by the time of confirmation in slots."""
+    found: ModelSelect[Any] = query.where(of_events, PaymentIntent.confirmed_at >= since)
+    return found.group_by(SQL("slot"))
+
+
+def _counts(of_events: Any, since: Any) -> ModelSelect[Any]:
+    query = PaymentIntent.select(_slot().alias("slot"), *_COUNTS).where(_IS_SOLD)
+    return _since(query, of_events, since)
+
+
+def _money(of_events: Any, since: Any) -> ModelSelect[Any]:
+    query = PaymentIntent.select(_slot().alias("slot"), *_MONEY).where(HAS_MONEY)
+    return _since(query, of_events, since)
+
+
+def _voided(of_events: Any, since: Any) -> ModelSelect[Any]:
+    query = Admission.select(_slot().alias("slot"), fn.COUNT(SQL("*"))).join(PaymentIntent)
+    is_void = Admission.status == literal(AdmissionStatus.VOID)
+    return _since(query.where(_IS_SOLD, is_void), of_events, since)
+
+
+Condition = Callable[[Any], Any]
+
+
+def _prepared(of_orders: Condition, of_tickets: Condition) -> tuple[Prepared[Any], ...]:
+    """Return the queries of counts, money and voided tickets, with parameters `of` and `since`."""
     return (
-        PaymentIntent.select(slot.alias("slot"), *_SUMS)
-        .where(_IS_SOLD, of_events, PaymentIntent.confirmed_at >= since)
-        .group_by(SQL("slot"))
+        Prepared(lambda of, since: _counts(of_orders(of), since)),
+        Prepared(lambda of, since: _money(of_orders(of), since)),
+        Prepared(lambda of, since: _voided(of_tickets(of), since)),
     )
 
 
-@Prepared
-def _sold_of_event(event_id: Any, since: Any) -> ModelSelect[PaymentIntent]:
-    return _in_slots(PaymentIntent.event == event_id, since)
-
-
-@Prepared
-def _sold_of_tenant(tenant_id: Any, since: Any) -> ModelSelect[PaymentIntent]:
+def _own_events(tenant_id: Any) -> Expression:
     own = Event.select(Event.id).where(Event.tenant == tenant_id)
-    return _in_slots(PaymentIntent.event.in_(own), since)
+    found: Expression = PaymentIntent.event.in_(own)
+    return found
+
+
+_OF_EVENT = _prepared(lambda of: PaymentIntent.event == of, lambda of: Admission.event == of)
+_OF_TENANT = _prepared(_own_events, lambda of: Admission.tenant == of)
 
 
 def by_day(tenant_id: str, event_id: str | None, last: int = MOST_DAYS) -> list[SalesOfDay]:
@@ -99,16 +152,25 @@ def by_day(tenant_id: str, event_id: str | None, last: int = MOST_DAYS) -> list[
             return []
     first = clock.now().astimezone(zone).date() - timedelta(days=last - 1)
     since = datetime.combine(first, time(), zone)
-    if event_id is None:
-        slots = _sold_of_tenant.tuples(tenant_id=tenant_id, since=since)
-    else:
-        slots = _sold_of_event.tuples(event_id=event_id, since=since)
-    days: dict[date, tuple[int, int, int]] = {}
-    for slot, *counted in slots:
+    of, queries = (tenant_id, _OF_TENANT) if event_id is None else (event_id, _OF_EVENT)
+    counts, money, voided = (_by_day(query.tuples(of=of, since=since), zone) for query in queries)
+    found = []
+    for day in sorted(counts.keys() | money.keys()):
+        orders, tickets, amount = counts.get(day, (0, 0, 0))
+        (no_more,) = voided.get(day, (0,))
+        kept, _, owed, refunded = money.get(day, (0, 0, 0, 0))
+        found.append(SalesOfDay(day, orders, tickets - no_more, amount, kept, owed, refunded))
+    return found
+
+
+def _by_day(slots: Sequence[Any], zone: tzinfo) -> dict[date, tuple[int, ...]]:
+    """Add up sums by slot to sums by day."""
+    days: dict[date, tuple[int, ...]] = {}
+    for slot, *sums in slots:
         day = datetime.fromtimestamp(int(slot) * _SLOT_SECONDS, zone).date()
-        orders, tickets, amount = days.get(day, (0, 0, 0))
-        days[day] = orders + int(counted[0]), tickets + int(counted[1]), amount + int(counted[2])
-    return [SalesOfDay(day, *days[day]) for day in sorted(days)]
+        before = days.get(day, (0,) * len(sums))
+        days[day] = tuple(one + int(other) for one, other in zip(before, sums, strict=True))
+    return days
 
 
 def overview(tenant_id: str, page: PageRequest) -> Page[EventFigures]:
@@ -123,6 +185,23 @@ def overview(tenant_id: str, page: PageRequest) -> Page[EventFigures]:
     return Page(_of_events(found.data), found.next_cursor)
 
 
+@dataclass(frozen=True)
+class Tickets:
+    """The valid tickets of a tenant: those of orders, and those of guests."""
+
+    tickets: int
+    guests: int
+
+
+def tickets_of(tenant_id: str) -> Tickets:
+    """Return the valid tickets of all events of a tenant."""
+    found = Admission.select(fn.COUNT(Admission.intent), fn.COUNT(SQL("*"))).where(
+        Admission.tenant == tenant_id, Admission.status == literal(AdmissionStatus.VALID)
+    )
+    of_orders, of_all = found.tuples()[0]
+    return Tickets(int(of_orders), int(of_all) - int(of_orders))
+
+
 def of_event(event: Event) -> EventFigures:
     """Return the figures of one event."""
     (figures,) = _of_events([event])
@@ -131,9 +210,9 @@ def of_event(event: Event) -> EventFigures:
 
 def _of_events(found: Sequence[Event]) -> list[EventFigures]:
     event_ids = [event.id for event in found]
-    types, sums, redeemed = _types(event_ids), _sums(event_ids), _redeemed(event_ids)
+    types, money, people = _types(event_ids), _money_of(event_ids), _people(event_ids)
     return [
-        _figures(event, types[event.id], sums.get(event.id, (0, 0)), redeemed.get(event.id, 0))
+        _figures(event, types[event.id], money.get(event.id), people.get(event.id))
         for event in found
     ]
 
@@ -145,35 +224,48 @@ def _types(event_ids: Sequence[str]) -> Mapping[str, list[TicketType]]:
     return found
 
 
-def _sums(event_ids: Sequence[str]) -> Mapping[str, tuple[int, int]]:
-    """Return the number of confirmed orders of each event, and their price."""
+def _money_of(event_ids: Sequence[str]) -> Mapping[str, tuple[int, ...]]:
+    """Return what each event's orders kept, what is open, owed and refunded."""
     query = (
-        PaymentIntent.select(PaymentIntent.event, *_SUMS)
-        .where(_IS_SOLD, PaymentIntent.event.in_(event_ids))
+        PaymentIntent.select(PaymentIntent.event, *_MONEY)
+        .where(HAS_MONEY, PaymentIntent.event.in_(event_ids))
         .group_by(PaymentIntent.event)
     )
     rows: Any = query.tuples()
-    return {event_id: (int(orders), int(amount)) for event_id, orders, _, amount in rows}
+    return {event_id: tuple(map(int, sums)) for event_id, *sums in rows}
 
 
-def _redeemed(event_ids: Sequence[str]) -> Mapping[str, int]:
-    """Return how many admissions of each event were used to enter."""
+def _people(event_ids: Sequence[str]) -> Mapping[str, tuple[int, ...]]:
+    """Return each event's valid tickets of orders, those of guests, and how many entered."""
+
+    def count(condition: Any) -> Any:
+        return fn.SUM(Case(None, [(condition, 1)], 0))
+
+    is_valid = Admission.status == literal(AdmissionStatus.VALID)
     query = (
-        Admission.select(Admission.event, fn.COUNT(Admission.id))
-        .where(Admission.event.in_(event_ids), Admission.redeemed_at.is_null(False))
+        Admission.select(
+            Admission.event,
+            count(is_valid & Admission.intent.is_null(False)),
+            count(is_valid & Admission.intent.is_null()),
+            count(Admission.redeemed_at.is_null(False)),
+        )
+        .where(Admission.event.in_(event_ids))
         .group_by(Admission.event)
     )
     rows: Any = query.tuples()
-    return dict(rows)
+    return {event_id: tuple(map(int, counts)) for event_id, *counts in rows}
 
 
 def _figures(
-    event: Event, types: Sequence[TicketType], sums: tuple[int, int], redeemed: int
+    event: Event,
+    types: Sequence[TicketType],
+    money: tuple[int, ...] | None,
+    people: tuple[int, ...] | None,
 ) -> EventFigures:
     held, sold = sum(each.held for each in types), sum(each.sold for each in types)
     left = [each.available for each in types if each.status == Publication.PUBLISHED]
     limits = [] if None in left else [sum(each for each in left if each is not None)]
     if event.capacity is not None:
         limits.append(event.capacity - held - sold)
-    orders, amount = sums
-    return EventFigures(event, held, sold, min(limits, default=None), redeemed, orders, amount)
+    free = min(limits, default=None)
+    return EventFigures(event, held, sold, free, *(people or (0, 0, 0)), *(money or (0, 0, 0, 0)))

@@ -253,7 +253,7 @@ ORDERS = Table(
         "amount_decimal": _decimal,
         **_same("unit_amount", "amount", "amount_received", "amount_due", "refund_due"),
         **_same("refund_pending", "refunded", "waived", "chain_id", "address", "refund_address"),
-        **_same("buyer_name", "buyer_email", "expires_at", "confirmed_at"),
+        **_same("buyer_name", "buyer_email", "expires_at", "confirmed_at", "kept", "open"),
     },
     _by_id(_orders),
 )

@@ -14,7 +14,7 @@ from ticketing.chain.answers import Block
 from ticketing.constants import WATCH_AFTER_END, IntentStatus
 from ticketing.models.base import literal
 from ticketing.models.collections import Collection
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import HAS_MONEY, Payment, PaymentIntent
 from ticketing.models.wallets import Wallet
 from ticketing.services.payments import collections
 
@@ -41,6 +41,17 @@ class Order:
 
 
 @dataclass(frozen=True)
+class Sum:
+    """So many orders, and what they hold together, in micro-units."""
+
+    orders: int = 0
+    amount: int = 0
+
+    def __add__(self, other: Sum) -> Sum:
+        return Sum(self.orders + other.orders, self.amount + other.amount)
+
+
+@dataclass(frozen=True)
 class Asked:
     """What is collected: a token, or with the zero address the coin, of a tenant on a chain."""
 
@@ -62,21 +73,39 @@ def booked(asked: Asked, cursor: Block, now: datetime) -> Iterator[Order]:
     Live orders are left out, those that ended less than a day ago, and those with a payment that is
     not final at the worker's `cursor`: a reorganization may remove it. Reads page by page.
     """
-    is_over = (PaymentIntent.status == literal(IntentStatus.CONFIRMED)) | (
-        PaymentIntent.status.in_(ENDED) & (PaymentIntent.ended_at <= now - WATCH_AFTER_END)
-    )
     # Most orders were collected long ago. The database leaves them out, so that they cost little.
-    collected = Collection.select(fn.COALESCE(fn.SUM(Collection.amount), 0)).where(
-        Collection.intent == PaymentIntent.id, Collection.canonical
-    )
-    holds = (PaymentIntent.amount_received > 0) & (PaymentIntent.amount_received > collected)
+    holds = PaymentIntent.amount_received > _collected()
     in_token = PaymentIntent.token_address == asked.token_address
-    for page in _pages(asked, in_token & is_over & holds):
+    for page in _pages(asked, in_token & _is_over(now) & HAS_MONEY & holds):
         held, newest = collections.held_atomic(page), _newest_blocks(page)
         for intent in page:
             is_final = newest.get(intent.id, 0) <= intent.terms.final_up_to(cursor.number)
             if is_final and held[intent.id] > 0:
                 yield _order(intent, held[intent.id])
+
+
+def total(asked: Asked, cursor: Block, now: datetime) -> Sum:
+    """Return how many orders `booked` yields, and what they hold, without reading each order."""
+    collected = _collected()
+    held = PaymentIntent.amount_received - collected
+    newest = cursor.number + 1 - PaymentIntent.required_confirmations
+    is_pending = fn.EXISTS(
+        Payment.select(Payment.id).where(
+            Payment.intent == PaymentIntent.id, Payment.canonical, Payment.block_number > newest
+        )
+    )
+    sums = PaymentIntent.select(fn.COUNT(PaymentIntent.id), fn.SUM(held)).where(
+        PaymentIntent.tenant == asked.tenant_id,
+        PaymentIntent.chain_id == asked.chain_id,
+        PaymentIntent.token_address == asked.token_address,
+        PaymentIntent.wallet.in_(list(wallets(asked.tenant_id))),
+        HAS_MONEY,
+        _is_over(now),
+        held > 0,
+        ~is_pending,
+    )
+    orders, amount = sums.tuples()[0]
+    return Sum(int(orders), int(amount or 0))
 
 
 def others(asked: Asked, after: str) -> Iterator[Order]:
@@ -93,6 +122,20 @@ def issued(asked: Asked) -> Iterator[Order]:
     """Yield all orders of the tenant on all chains, oldest first, with nothing held."""
     for page in _pages(asked, None):
         yield from (_order(intent, 0) for intent in page)
+
+
+def _is_over(now: datetime) -> Any:
+    """Select orders that are sold, or that ended long enough ago that no payment may count."""
+    return (PaymentIntent.status == literal(IntentStatus.CONFIRMED)) | (
+        PaymentIntent.status.in_(ENDED) & (PaymentIntent.ended_at <= now - WATCH_AFTER_END)
+    )
+
+
+def _collected() -> Any:
+    """Select what of an order was collected, in micro-units."""
+    return Collection.select(fn.COALESCE(fn.SUM(Collection.amount), 0)).where(
+        Collection.intent == PaymentIntent.id, Collection.canonical
+    )
 
 
 def _order(intent: PaymentIntent, held: int) -> Order:

@@ -1,0 +1,58 @@
+"""Schemas of an organizer's money. Amounts are micro-units."""
+
+from marshmallow import fields
+
+from schemas.base import EXAMPLE_TOKEN, BaseSchema, Instant, documented
+
+
+class OrdersSumSchema(BaseSchema):
+    """So many orders, and what they hold together."""
+
+    orders = fields.Integer(required=True, metadata=documented(12))
+    amount = fields.Integer(required=True, metadata=documented(60_000_000))
+
+
+def _amount(example: int, description: str) -> fields.Integer:
+    return fields.Integer(required=True, metadata=documented(example, description))
+
+
+class ChainMoneySchema(BaseSchema):
+    """The figures of one token on one network.
+
+    received = kept + open + owed + refunded + waived.
+    """
+
+    chain_id = fields.Integer(required=True, metadata=documented(8453))
+    network = fields.String(required=True, metadata=documented("Base"))
+    token_address = fields.String(required=True, metadata=documented(EXAMPLE_TOKEN))
+    as_of = Instant(
+        required=True,
+        allow_none=True,
+        metadata={"description": "The time of the last block in the books. Null: none was read."},
+    )
+    received = _amount(100_000_000, "What all orders received.")
+    kept = _amount(75_000_000, "The price of what was sold.")
+    open = _amount(5_000_000, "What live orders received: it is not decided yet.")
+    owed = _amount(10_000_000, "What is due to buyers. See the refunds.")
+    refunded = _amount(10_000_000, "What was paid back, from the organizer's own wallet.")
+    waived = _amount(0, "What was due, and the organizer wrote off.")
+    collected = _amount(40_000_000, "What was moved to the organizer's address.")
+    to_collect = fields.Nested(
+        OrdersSumSchema,
+        required=True,
+        metadata={"description": "What can be moved there now. See the collections."},
+    )
+    to_sweep = fields.Nested(
+        OrdersSumSchema,
+        required=True,
+        metadata={
+            "description": "What orders of an extended public key held when their balances were"
+            " read last. Sweep it with `python -m tools.sweep`, as docs/payments.md says."
+        },
+    )
+
+
+class MoneySchema(BaseSchema):
+    """The figures by network and token. Those in which no order was paid are left out."""
+
+    data = fields.List(fields.Nested(ChainMoneySchema), required=True, attribute="rows")

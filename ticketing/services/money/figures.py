@@ -1,0 +1,188 @@
+"""What an organizer's money did, by chain and token. Each figure has one definition, here.
+
+    received   canonical payments of all orders
+    open       what live orders received, and do not owe back: it is not decided yet
+    owed       due to buyers
+    refunded   paid back
+    waived     owed, and written off by the organizer
+    kept       what is left of all other orders: the price of what was sold
+
+    received = kept + open + owed + refunded + waived
+
+`collected` was moved from receivers to the organizer's address; `to_collect` can be moved now. A
+refund is paid from the organizer's own wallet, so it changes neither of them.
+
+Example: two tickets of 25 are sold, one buyer paid 5 too much, and an unpaid order of 25 has
+received 10. received 65 = kept 50 + open 10 + owed 5. After the 5 are sent back, owed is 0 and
+refunded 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from peewee import Case, fn
+
+from ticketing.chain import units
+from ticketing.chain.registry import REGISTRY, Chain
+from ticketing.models.collections import Collection
+from ticketing.models.payment_intents import HAS_MONEY, IS_LIVE, REST, PaymentIntent
+from ticketing.models.wallets import Wallet
+from ticketing.services import chains
+from ticketing.services.money import collectable
+from ticketing.services.money.collectable import Asked, Sum
+
+
+@dataclass(frozen=True)
+class ChainMoney:
+    """The figures of one token on one chain, in micro-units. The module's docstring defines them.
+
+    `as_of`: the time of the last block in the books. `to_sweep`: what orders of an extended public
+    key held when their balances were read last.
+    """
+
+    chain_id: int
+    network: str
+    token_address: str
+    is_enabled: bool
+    as_of: datetime | None
+    received: int
+    kept: int
+    open: int
+    owed: int
+    refunded: int
+    waived: int
+    collected: int
+    to_collect: Sum
+    to_sweep: Sum
+
+
+@dataclass(frozen=True)
+class Totals:
+    """The same figures over all chains."""
+
+    received: int
+    kept: int
+    open: int
+    owed: int
+    refunded: int
+    waived: int
+    collected: int
+    to_collect: Sum
+    to_sweep: Sum
+
+
+@dataclass(frozen=True)
+class Money:
+    """The figures of a tenant: one row for each chain and token in which orders were paid."""
+
+    rows: Sequence[ChainMoney]
+
+    @property
+    def totals(self) -> Totals:
+        """The sums over all rows."""
+
+        def total(name: str) -> Any:
+            values = [getattr(row, name) for row in self.rows]
+            return sum(values, Sum() if name.startswith("to_") else 0)
+
+        return Totals(**{name: total(name) for name in Totals.__dataclass_fields__})
+
+
+def read(tenant_id: str, enabled: Mapping[int, Chain]) -> Money:
+    """Return the figures of a tenant from the books. No node is asked."""
+    collected = _collected(tenant_id)
+    to_sweep = _to_sweep(tenant_id)
+    known = chains.states()
+    rows = []
+    for chain_id, token_address, received, owed, refunded, waived, rest, open_ in _sums(tenant_id):
+        place = chain_id, token_address
+        cursor = chains.cursor_of(known.get(chain_id))
+        now = chains.now_on(chain_id, known)
+        asked = Asked(tenant_id, chain_id, token_address)
+        chain = enabled.get(chain_id) or REGISTRY.get(chain_id)
+        rows.append(
+            ChainMoney(
+                chain_id=chain_id,
+                network=f"chain {chain_id}" if chain is None else chain.name,
+                token_address=token_address,
+                is_enabled=chain_id in enabled,
+                as_of=None if cursor is None else cursor.time,
+                received=received,
+                kept=rest - open_,
+                open=open_,
+                owed=owed,
+                refunded=refunded,
+                waived=waived,
+                collected=collected.get(place, 0),
+                to_collect=Sum() if cursor is None else collectable.total(asked, cursor, now),
+                to_sweep=to_sweep.get(place, Sum()),
+            )
+        )
+    return Money(rows)
+
+
+def _sums(tenant_id: str) -> Iterable[Any]:
+    """Yield (chain_id, token, received, owed, refunded, waived, rest, open), as integers."""
+    of_chain = (PaymentIntent.chain_id, PaymentIntent.token_address)
+    open_ = Case(None, [(IS_LIVE, REST)], 0)
+    summed = (
+        PaymentIntent.amount_received,
+        PaymentIntent.refund_due,
+        PaymentIntent.refunded,
+        PaymentIntent.waived,
+        REST,
+        open_,
+    )
+    query = (
+        PaymentIntent.select(*of_chain, *(fn.SUM(each) for each in summed))
+        .where(PaymentIntent.tenant == tenant_id, HAS_MONEY)
+        .group_by(*of_chain)
+        .order_by(*of_chain)
+    )
+    rows: Iterable[Any] = query.tuples()
+    # Postgres sums as Decimal.
+    return ((chain_id, token, *map(int, sums)) for chain_id, token, *sums in rows)
+
+
+def _collected(tenant_id: str) -> dict[tuple[int, str], int]:
+    of_chain = (Collection.chain_id, Collection.token_address)
+    query = (
+        Collection.select(*of_chain, fn.SUM(Collection.amount))
+        .join(PaymentIntent)
+        .where(PaymentIntent.tenant == tenant_id, HAS_MONEY, Collection.canonical)
+        .group_by(*of_chain)
+    )
+    rows: Iterable[Any] = query.tuples()
+    return {(chain_id, token): int(amount) for chain_id, token, amount in rows}
+
+
+def _to_sweep(tenant_id: str) -> dict[tuple[int, str], Sum]:
+    """Return what addresses of an extended public key hold.
+
+    Nobody reports a sweep: the worker reads the balances of orders that have ended from time to
+    time. Until then, what was received counts.
+    """
+    shown = (
+        PaymentIntent.chain_id,
+        PaymentIntent.token_address,
+        PaymentIntent.token_decimals,
+        PaymentIntent.amount_received,
+        PaymentIntent.swept_balance,
+    )
+    query = (
+        PaymentIntent.select(*shown)
+        .join(Wallet)
+        .where(PaymentIntent.tenant == tenant_id, HAS_MONEY, ~IS_LIVE, Wallet.owner.is_null())
+    )
+    rows: Iterable[Any] = query.tuples()
+    found: dict[tuple[int, str], Sum] = {}
+    for chain_id, token_address, decimals, received, balance in rows:
+        held = received if balance is None else units.from_atomic(int(balance), decimals)[0]
+        if held > 0:
+            place = chain_id, token_address
+            found[place] = found.get(place, Sum()) + Sum(1, held)
+    return found
