@@ -301,15 +301,15 @@ async function explain(row, wallet, problem) {
 function waits(row, { transactions, blocked, left, listed_for_another: others, balance }) {
   const values = { network: row.name };
   const refused = blocked.filter(({ reason }) => reason !== "already_paid");
-  const texts = refused.length ? [say("Blocked", { ...values, count: refused.length })] : [];
+  const texts = refused.length ? [counted("Blocked", refused.length)] : [];
   if (isMove && left.orders && !transactions.length) {
     texts.push(say("Left", { amount: number(row.micro(left.atomic_amount)) }));
   }
-  if (!isMove && left) texts.push(say("Balance", { ...values, count: left, amount: number(BigInt(balance)) }));
+  if (!isMove && left) texts.push(counted("Balance", left, { ...values, amount: number(BigInt(balance)) }));
   if (others?.length) {
     const until = others.map((each) => each.until).sort().at(-1);
     const shownTime = new Date(until).toLocaleString(document.documentElement.lang);
-    texts.push(say("Another", { count: others.length, until: shownTime }));
+    texts.push(counted("Another", others.length, { until: shownTime }));
   }
   return texts;
 }
@@ -356,13 +356,15 @@ function showProgress() {
 
 function showResult() {
   const moved = rows.reduce((all, row) => all + row.moved, 0n);
-  if (!moved) return;
+  if (!moved || !rows.every((row) => row.isOver)) return;
   const title = say("Title", { sum: number(moved) });
   announce(title);
   part("what").textContent = title;
+  // The title has the sum. It is not shown twice.
+  part("what").className = "";
+  for (const id of ["sum-line", "progress", "place"]) part(id).hidden = true;
   if (isMove) return;
   const people = rows.flatMap((row) => row.people.map((each) => ({ ...each, network: row.name })));
-  part("result-title").textContent = title;
   part("result-people").textContent = counted("People", people.length);
   part("result").querySelector("ul").replaceChildren(...people.map(({ name, amount, network }) => {
     const item = element("li");

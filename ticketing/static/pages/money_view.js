@@ -7,7 +7,7 @@ export function say(what, values = {}) {
   return (page.dataset[`say${what}`] ?? "").replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
 }
 
-export const counted = (what, count) => say(count === 1 ? `${what}One` : `${what}Many`, { count });
+export const counted = (what, count, values) => say(count === 1 ? `${what}One` : `${what}Many`, { ...values, count });
 export const short = (text) => `${text.slice(0, 8)}…${text.slice(-6)}`;
 
 export function announce(text) {
@@ -40,7 +40,7 @@ export class Row {
     const { chain, name, token, decimals, amount } = item.dataset;
     Object.assign(this, { name, chain: Number(chain), token: token.toLowerCase(), decimals: Number(decimals) });
     this.amount = BigInt(amount);
-    this.text = this.#find(".state").textContent;
+    this.text = this.#find(".move-state").textContent;
   }
 
   micro = (atomic) => {
@@ -52,7 +52,7 @@ export class Row {
   show(mark, text) {
     this.item.className = mark;
     this.item.toggleAttribute("aria-current", mark === "now");
-    this.#find(".state").textContent = text;
+    this.#find(".move-state").textContent = text;
     this.shown([]);
     this.buttons([]);
     if (mark !== "next") announce(`${this.name}: ${text}`);
