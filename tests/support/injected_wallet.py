@@ -26,7 +26,7 @@ NO_BATCH = {"code": 5750, "message": "EIP-7702 is off for this account."}
 
 _SCRIPT = """
 const wallet = {
-  accounts: ACCOUNTS, chain: 1, known: CHAINS, atomic: ATOMIC,
+  accounts: ACCOUNTS, chain: Number(localStorage.chosen_chain ?? 1), known: CHAINS, atomic: ATOMIC,
   asked: [], rejects: {}, hangs: [], drops: [], switches: {}, sent: 0, waiting: [],
 };
 globalThis.wallet ??= wallet;
@@ -36,7 +36,7 @@ const answers = {
   eth_chainId: () => `0x${wallet.chain.toString(16)}`,
   wallet_switchEthereumChain: ([{ chainId }]) => {
     if (!wallet.known.includes(Number(chainId))) throw UNKNOWN_CHAIN;
-    wallet.chain = Number(chainId);
+    wallet.chain = localStorage.chosen_chain = Number(chainId);
     return null;
   },
   wallet_getCapabilities: ([, [chain]]) => {

@@ -17,7 +17,7 @@ const STOP = {}, AGAIN = {};
 
 const { kind, tenant, csrf } = page.dataset;
 const isMove = kind === "collections";
-const owners = (page.dataset.owners ?? "").toLowerCase().split(" ");
+const owners = new Map((page.dataset.owners ?? "").split(" ").map((each) => [each.toLowerCase(), each]));
 const signed = new Signed(tenant, kind);
 const rows = [...page.querySelectorAll("[data-chain]")].map((item) => new Row(item));
 const sum = rows.reduce((all, row) => all + row.amount, 0n);
@@ -267,7 +267,7 @@ async function finish(row, wallet) {
   if (allowed) takeBack(row, wallet, allowed);
 }
 
-const showDone = (row) => row.show("done", say("Done", { address: row.owner ? short(row.owner) : "" }));
+const showDone = (row) => row.show("done", say("Done", { address: row.owner ? short(owners.get(row.owner)) : "" }));
 
 // Offers to take back an allowance that is left over.
 async function takeBack(row, wallet, allowed) {
@@ -320,7 +320,7 @@ function shown(row, wallet, calls, people) {
   for (const call of calls) {
     if (call.what === "deploy") pairs.push([say("Deploy", { network: row.name }), say("DeployValue")]);
     if (call.what === "collect") {
-      pairs.push([say("To"), say("ToValue", { address: short(call.owner) })]);
+      pairs.push([say("To"), say("ToValue", { address: short(owners.get(call.owner)) })]);
       pairs.push([say("From"), counted("Orders", call.parts.length)]);
     }
     if (call.what === "approve") {
@@ -338,7 +338,7 @@ function shown(row, wallet, calls, people) {
 function payees(row, payments) {
   const all = payments.reduce((total, { amount }) => total + row.micro(amount), 0n);
   return [
-    ...payments.map(({ name, amount, to }) => [name, number(row.micro(amount)), to]),
+    ...payments.map(({ name, amount, shown: address }) => [name, number(row.micro(amount)), address]),
     [say("All"), number(all)],
   ];
 }
@@ -386,7 +386,10 @@ async function resume() {
     offer();
     const found = [...wallets.values()].find(({ name }) => name === entry.wallet);
     settle(row, found && new Wallet(found))
-      .then(() => (row.moved ? showDone(row) : row.show("next", row.text)))
+      .then((lost) => {
+        if (lost) return location.reload(); // the books know by now
+        return row.moved ? showDone(row) : row.show("next", row.text);
+      })
       .catch((problem) => row.show("wait", say(problem.say ?? "Failed", { network: row.name })))
       .finally(() => {
         row.isWatched = false;

@@ -31,7 +31,7 @@ export function moves({ transactions }, token, owners) {
   return transactions.map(({ to, data, atomic_amount }) => {
     const call = decoded(to.toLowerCase(), data.toLowerCase());
     check(call.what === "deploy" || call.what === "collect");
-    check(call.what === "deploy" || (call.token === token && owners.includes(call.owner)));
+    check(call.what === "deploy" || (call.token === token && owners.has(call.owner)));
     return { ...call, amount: BigInt(atomic_amount) };
   });
 }
@@ -51,6 +51,7 @@ export function refunds({ transactions, payments, valid_before }, { token, micro
       const asListed = listed.get(each.id);
       check(asListed?.to.toLowerCase() === each.to && BigInt(asListed.amount) === micro(each.amount));
       each.intent = asListed.intent_id;
+      each.shown = asListed.to; // the same address with its checksum
       listed.delete(each.id);
       sum += each.amount;
     }
