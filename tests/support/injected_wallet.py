@@ -25,8 +25,9 @@ UNKNOWN_CHAIN = {"code": 4902, "message": "Unrecognized chain."}
 NO_BATCH = {"code": 5750, "message": "EIP-7702 is off for this account."}
 
 _SCRIPT = """
+const stored = location.protocol === "http:" ? localStorage : {};
 const wallet = {
-  accounts: ACCOUNTS, chain: Number(localStorage.chosen_chain ?? 1), known: CHAINS, atomic: ATOMIC,
+  accounts: ACCOUNTS, chain: Number(stored.chosen_chain ?? 1), known: CHAINS, atomic: ATOMIC,
   asked: [], rejects: {}, hangs: [], drops: [], switches: {}, sent: 0, waiting: [],
 };
 globalThis.wallet ??= wallet;
@@ -36,7 +37,7 @@ const answers = {
   eth_chainId: () => `0x${wallet.chain.toString(16)}`,
   wallet_switchEthereumChain: ([{ chainId }]) => {
     if (!wallet.known.includes(Number(chainId))) throw UNKNOWN_CHAIN;
-    wallet.chain = localStorage.chosen_chain = Number(chainId);
+    wallet.chain = stored.chosen_chain = Number(chainId);
     return null;
   },
   wallet_getCapabilities: ([, [chain]]) => {

@@ -103,21 +103,30 @@ async function run(wallet) {
 
 // One network: asks the server what to sign, lets the wallet sign it, until nothing is left.
 async function work(row, wallet) {
+  let lost = null; // what was signed and did not come
   for (let isConfirmed = false; ;) {
     try {
-      const lost = await settle(row, wallet);
+      lost = (await settle(row, wallet)) ?? lost;
       await prompt(row, say("Connect", { wallet: wallet.name }), () => wallet.use(row.chain));
       row.show("now", say("Look", { network: row.name }));
       const answer = await proposal(row, wallet, isConfirmed);
       const calls = isMove ? moves(answer, row.token, owners) : refunds(answer, row);
       if (await isSeenLater(row, calls)) continue;
       row.notes(waits(row, answer));
-      if (lost) await look(row, lost, calls);
+      if (lost) {
+        const unseen = lost;
+        lost = null;
+        look(row, unseen, calls);
+      }
       if (!calls.length) return await finish(row, wallet);
       await sign(row, wallet, calls, answer);
     } catch (problem) {
       if (problem === STOP) throw STOP;
       if (problem === AGAIN) continue;
+      if (problem.lost) {
+        lost = problem.lost;
+        continue;
+      }
       isConfirmed = await explain(row, wallet, problem);
     }
   }
@@ -138,7 +147,7 @@ async function isSeenLater(row, calls) {
 }
 
 // What was signed and never came: not proposed any more, it has happened. Else a person decides.
-async function look(row, lost, calls) {
+function look(row, lost, calls) {
   const open = new Set(calls.flatMap(({ parts }) => parts));
   if (lost.calls.some(({ parts }) => parts.some((each) => open.has(each)))) throw { say: "Missing" };
   for (const call of lost.calls) count(row, call, call.payments ?? []);
@@ -179,7 +188,8 @@ async function signAndSettle(row, wallet, calls, isBatch, people) {
     post("signed", { chain_id: row.chain }).catch(() => {});
   });
   await prompt(row, say("Sign", { wallet: wallet.name }), asked, shown(row, wallet, calls, people));
-  await settle(row, wallet);
+  const lost = await settle(row, wallet);
+  if (lost) throw { lost };
 }
 
 // Amounts as text, because JSON has no large numbers.
