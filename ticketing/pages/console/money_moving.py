@@ -20,7 +20,7 @@ from ticketing import clock
 from ticketing.constants import Role
 from ticketing.errors import ChainUnavailable, FieldMessage, Invalid, TicketingError
 from ticketing.pages import forms, render, typed_forms
-from ticketing.pages.console import money
+from ticketing.pages.console import list_filters, money
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.forms import Form
@@ -53,9 +53,11 @@ def show_move() -> str:
     )
 
 
-@blp.get(f"{MOVE}/safe/<int:chain_id>.json")
-def download_collections(chain_id: int) -> AnyResponse:
+@blp.get(f"{MOVE}/safe.json")
+def download_collections() -> AnyResponse:
     """Download what to sign on a network, as a file for a Safe."""
+    asked = list_filters.text("chain_id") or ""
+    chain_id = int(asked) if asked.isdecimal() else 0
     proposal = collecting.propose(caller().tenant_id, config().chains, chain_id)
     return _file(f"move-{chain_id}.json", proposal.safe)
 
