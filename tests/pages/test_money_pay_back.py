@@ -51,8 +51,10 @@ def paid(shop, number):
 
 
 def booked(shop, orders):
+    """Wait until the books say that each has its money, once."""
     for each in orders:
-        shop.until(each, lambda it: it["refunded"] == SURPLUS and it["refund_due"] == 0)
+        shop.until(each, lambda it: it["refund_due"] == 0)
+        assert [refund["amount"] for refund in shop.remote.intent(each)["refunds"]] == [SURPLUS]
 
 
 def allow(shop, amount, index=OWNER):
