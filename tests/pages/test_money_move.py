@@ -232,35 +232,33 @@ def test_what_never_arrives_is_offered_again(shop, dropped):
     arrives(shop, page, PRICE)
 
 
-@pytest.mark.parametrize("atomic", [None, "supported"])
-def test_a_page_that_is_closed_after_signing_goes_on_when_it_is_opened_again(
-    shop, node, deployed, atomic
-):
+def test_a_page_that_is_closed_after_signing_goes_on_when_it_is_opened_again(shop, node, deployed):
     shop.orders(2)
-    page = opened(shop, shop.wallet(atomic=atomic))
-    if atomic is None:
-        node.rpc("evm_setAutomine", False)
-    else:
-        page.evaluate("wallet.hangs.push('wallet_getCallsStatus')")
+    page = opened(shop)
+    node.rpc("evm_setAutomine", False)
     press(page)
     says(page, "Signed. Waiting for Local.")
     other = page.context.new_page()
     other.goto(MOVE)
-    if atomic is not None:
-        other.evaluate("wallet.hangs.push('wallet_getCallsStatus')")
-    else:
-        page.reload()
-        says(page, "Signed. Waiting for Local.")
-        expect(page.get_by_role("button", name="Move it with Stub")).to_have_count(0)
-    says(other, "Signed. Waiting for Local.")
-    expect(other.get_by_role("button", name="Move it with Stub")).to_have_count(0)
+    page.reload()
+    for each in (page, other):
+        says(each, "Signed. Waiting for Local.")
+        expect(each.get_by_role("button", name="Move it with Stub")).to_have_count(0)
     page.close()
     node.rpc("evm_setAutomine", True)
     node.rpc("anvil_mine", "0x1")
-    other.reload()
-    if atomic is None:
-        says(other, "Arrived at")
-    assert shop.balance(shop.owner) == 2 * PRICE
+    arrives(shop, other, 2 * PRICE)
+    assert asked(other, SEND) == []
+
+
+def test_a_batch_is_found_again_after_a_reload(shop, deployed):
+    shop.orders(101)
+    page = opened(shop, shop.wallet(atomic="supported"))
+    page.evaluate("wallet.hangs.push('wallet_getCallsStatus')")
+    press(page)
+    says(page, "Signed. Waiting for Local.")
+    page.reload()
+    arrives(shop, page, 101 * PRICE)
 
 
 def test_one_tab_asks_at_a_time(shop, deployed):
@@ -331,15 +329,16 @@ def test_the_keyboard_is_enough(shop, deployed):
     arrives(shop, page, PRICE)
 
 
-def test_a_wallet_that_is_elsewhere_after_a_reload_is_not_needed(shop, deployed):
+def test_a_wallet_that_is_elsewhere_after_a_reload_is_not_needed(shop, node, deployed):
     shop.orders(1)
     page = opened(shop)
-    page.evaluate("wallet.hangs.push('eth_getTransactionReceipt')")
+    node.rpc("evm_setAutomine", False)
     press(page)
     says(page, "Signed. Waiting for Local.")
     page.evaluate("localStorage.removeItem('chosen_chain')")
     page.reload()
     says(page, "Signed. Waiting for Local.")
-    shop.node.rpc("anvil_mine", "0x1")
+    node.rpc("evm_setAutomine", True)
+    node.rpc("anvil_mine", "0x2")
     expect(page.get_by_text("Nothing can be moved at the moment")).to_be_visible()
     assert shop.balance(shop.owner) == PRICE

@@ -39,7 +39,7 @@ class Shop:
 
     def orders(self, number: int, *, surplus: int = 0, names: Any = ()) -> list[Any]:
         """Sell tickets, and wait until they are paid. `surplus`: what each pays too much."""
-        ticket = self.remote.ticket(capacity=100)
+        ticket = self.remote.ticket(capacity=1000)
         made = []
         for at in range(number):
             name = names[at] if at < len(names) else None

@@ -181,7 +181,7 @@ async function signAndSettle(row, wallet, calls, isBatch, people) {
   const head = await wallet.head();
   await wallet.check(row.chain);
   const kept = calls.map(({ what, owner, amount, payments, parts }) => ({ what, owner, amount, payments, parts }));
-  const entry = { account: wallet.account, wallet: wallet.name, head, isBatch, calls: plain(kept) };
+  const entry = { account: wallet.account, wallet: wallet.name, head, at: Date.now(), isBatch, calls: plain(kept) };
   // Stored as soon as the wallet answers, also if nobody waits for its answer any more.
   const asked = () => (isBatch ? wallet.sendAll(row.chain, calls) : wallet.send(row.chain, calls[0])).then((id) => {
     signed.write(row.chain, { ...entry, id });
@@ -213,7 +213,6 @@ async function settle(row, wallet) {
   const entry = signed.read(row.chain);
   if (!entry) return null;
   row.show("now", say("Waiting", { network: row.name }));
-  const began = Date.now();
   for (let asked = 0, asOf = 0; ; await waitOrStop()) {
     const logs = await wallet?.logs(row.chain, entry);
     if (logs) {
@@ -226,7 +225,7 @@ async function settle(row, wallet) {
       asked = Date.now();
       asOf = await post("signed", { chain_id: row.chain }).then((it) => Date.parse(it.as_of) / 1000, () => 0);
     }
-    if (Date.now() - began > PATIENCE_MS && asOf > entry.head) {
+    if (Date.now() - entry.at > PATIENCE_MS && asOf > entry.head) {
       signed.forget(row.chain, entry);
       return entry;
     }
