@@ -254,6 +254,7 @@ def test_a_page_that_is_closed_after_signing_goes_on_when_it_is_opened_again(sho
 def test_a_batch_is_found_again_after_a_reload(shop, deployed):
     shop.orders(101)
     page = opened(shop, shop.wallet(atomic="supported"))
+    shop.stack.kill("worker")
     page.evaluate("wallet.hangs.push('wallet_getCallsStatus')")
     press(page)
     says(page, "Signed. Waiting for Local.")

@@ -12,6 +12,7 @@ from tests.support.injected_wallet import InjectedWallet
 from tests.support.processes import Service
 from tests.support.refunds import account
 from tests.support.remote import RemoteOrganizer, eventually
+from ticketing.chain.address import checksum
 from tools import anvil
 from tools.headless import DESKTOP
 
@@ -30,7 +31,7 @@ class Shop:
 
     def __init__(self, stack: Service, node: anvil.Anvil, visit: Visits) -> None:
         self.stack, self.node, self._visit = stack, node, visit
-        self.owner = account(node, OWNER)
+        self.owner = checksum(account(node, OWNER))
         stack.start_worker()
         self.slug = f"venue-{next(_slugs)}"
         self.remote = RemoteOrganizer(stack, self.slug, address=self.owner)

@@ -383,6 +383,7 @@ def _answer(
     blocked: Sequence[BlockedOrder],
 ) -> PayoutList:
     own = _due(wanted).where(~fn.EXISTS(_of_others(wanted)))
+    count = own.count()  # before `first`, which limits the query itself
     some = listed[0].intent if listed else own.first()
     decimals = 0 if some is None else some.terms.decimals
     payments = [OrderPayment(each.intent.id, each.payment, _amount(each)) for each in listed]
@@ -400,7 +401,7 @@ def _answer(
         blocked=blocked[:SHOWN],
         listed_for_another=_listed_for_another(wanted),
         unbooked=_unbooked(wanted),
-        left=max(0, own.count() - len(listed) - len(blocked)),
+        left=max(0, count - len(listed) - len(blocked)),
     )
 
 
