@@ -8,7 +8,7 @@ SLITHER := .tools/slither
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check --require-hashes --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help run collect demo demo-agent quick test test-long lint format fuzz screenshots bench bench-onsale contracts lock audit
+.PHONY: help run collect payback demo demo-agent quick test test-long lint format fuzz screenshots bench bench-onsale contracts lock audit
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -18,6 +18,9 @@ run: .venv/demo ## Start everything on this machine, with a demo tenant
 
 collect: .venv/tests ## Send what the demo tenant's orders hold to its address, while `make run` runs
 	@$(BIN)/python -m tools.collect_local
+
+payback: .venv/demo ## Pay back what the demo tenant owes, as its wallet, while `make run` runs
+	@$(BIN)/python -m tools.payback_local
 
 demo: .venv/demo ## Sell one ticket on a new chain and database, step by step
 	@$(BIN)/python -m tools.demo

@@ -21,6 +21,7 @@ RFC3339 = (
     r"(\.[0-9]{1,9})?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$"
 )
 
+EXAMPLE_ID = "01hq3v5m8r2t6w9y1a4c7e0g3j"
 EXAMPLE_ADDRESS = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 EXAMPLE_PAYER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 EXAMPLE_TOKEN = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
@@ -96,7 +97,7 @@ def _changed(field: fields.Field[Any], *, required: bool) -> fields.Field[Any]:
 
 def an_id(prefix: str, **options: Any) -> fields.String:
     """Return the field for an id in a response."""
-    example = f"{prefix}01hq3v5m8r2t6w9y1a4c7e0g3j"
+    example = f"{prefix}{EXAMPLE_ID}"
     return fields.String(required=True, metadata={"example": example}, **options)
 
 

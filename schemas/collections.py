@@ -3,13 +3,13 @@
 from marshmallow import fields
 
 from schemas.base import (
+    EXAMPLE_ID,
     EXAMPLE_PAYER,
     EXAMPLE_TOKEN,
     BaseSchema,
     Instant,
     QueryInt,
     Text,
-    an_id,
     documented,
     one_of,
 )
@@ -90,7 +90,13 @@ class CollectionTransactionSchema(BaseSchema):
 class BlockedOrderSchema(BaseSchema):
     """An order that cannot be collected at the moment."""
 
-    intent_id = an_id("pi_")
+    intent_id = fields.String(
+        required=True,
+        allow_none=True,
+        metadata=documented(
+            f"pi_{EXAMPLE_ID}", "Null: an order that is unknown since a backup was restored."
+        ),
+    )
     reason = one_of(
         BlockedReason,
         required=True,

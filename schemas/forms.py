@@ -62,7 +62,10 @@ class PasswordForm(BaseSchema):
 
 
 class WalletForm(WalletSetSchema):
-    """The wallet that an organizer states, with the password where a change would wait."""
+    """The wallet that an organizer states, with the password where a change would wait.
+
+    `compared` is the address that they compared with their wallet on the page.
+    """
 
     chain_ids = Items(
         QueryInt(validate=Range(1, MAX_SAFE_INTEGER)),
@@ -70,6 +73,7 @@ class WalletForm(WalletSetSchema):
         validate=Length(0, MAX_WALLET_CHAINS, "items"),
     )
     password = Text(load_default=None)
+    compared = Text(load_default=None)
 
     class Meta:
         exclude = ("recovery",)

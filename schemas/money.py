@@ -20,6 +20,11 @@ class ChainMoneySchema(BaseSchema):
     """The figures of one token on one network.
 
     received = kept + open + owed + refunded + waived.
+
+    `to_collect`: what can be moved to the organizer's address now; see the collections. `to_sweep`:
+    what orders of an extended public key held when their balances were read last; sweep it with
+    `python -m tools.sweep`, as docs/payments.md says. `unknown_orders`: what addresses held that
+    were skipped after a backup was restored; the collections move it. It is read once an hour.
     """
 
     chain_id = fields.Integer(required=True, metadata=documented(8453))
@@ -37,18 +42,11 @@ class ChainMoneySchema(BaseSchema):
     refunded = _amount(10_000_000, "What was paid back, from the organizer's own wallet.")
     waived = _amount(0, "What was due, and the organizer wrote off.")
     collected = _amount(40_000_000, "What was moved to the organizer's address.")
-    to_collect = fields.Nested(
-        OrdersSumSchema,
-        required=True,
-        metadata={"description": "What can be moved there now. See the collections."},
-    )
-    to_sweep = fields.Nested(
-        OrdersSumSchema,
-        required=True,
-        metadata={
-            "description": "What orders of an extended public key held when their balances were"
-            " read last. Sweep it with `python -m tools.sweep`, as docs/payments.md says."
-        },
+    to_collect = fields.Nested(OrdersSumSchema, required=True)
+    to_sweep = fields.Nested(OrdersSumSchema, required=True)
+    unknown_orders = fields.Nested(OrdersSumSchema, required=True)
+    unassigned_at_gathering = _amount(
+        0, "What somebody sent to the gathering receiver, which no order has. Read once an hour."
     )
 
 

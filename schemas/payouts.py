@@ -88,7 +88,7 @@ class BlockedPayoutSchema(BaseSchema):
         metadata=documented(
             "transfer_refused",
             "`transfer_refused`: the token refuses it; its issuer may have frozen the address."
-            " `already_paid`: this payer has paid it, and it is not final or not read yet.",
+            " `already_paid`: it was paid, and that is not final or not booked yet.",
         ),
     )
     tx_hash = fields.String(
@@ -120,7 +120,8 @@ class UnbookedPayoutSchema(BaseSchema):
         required=True,
         metadata=documented(
             "nothing_due",
-            "`nothing_due`: it counts as soon as something is due. `other_payee`: neither a payer"
+            "`nothing_due`: it counts as soon as something is due. `surplus`: so does the rest of"
+            " it. `other_payee`: neither a payer"
             " nor an address that the buyer stated. `other_token`, `no_transfer`: it never counts.",
         ),
     )

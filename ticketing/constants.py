@@ -360,6 +360,9 @@ continues the file starts there, so it never issues an address that the file may
 RECOVERY_FILE_TOO_OLD = 200_000
 """How many addresses a wallet may issue before its recovery file should be saved again."""
 
+MOST_CONFIRMATIONS = 10_000
+"""How many blocks at most may be required after a payment's block, its own included."""
+
 WATCH_AFTER_END = timedelta(days=1)
 """For how long the worker still reads the logs of an ended intent's address."""
 

@@ -22,6 +22,7 @@ sweep.py, sweep_export.py, sweep_refunds.py, sweep_keys.py: for organizers, offl
 collect.py, collect_files.py, collect_sending.py: for organizers and operators: send what receivers
     of orders hold to their owner
 collect_local.py: `make collect`: the same for the demo tenant of `make run`
+payback_local.py: `make payback`: pays back what the demo tenant owes, as its wallet
 sweep_packages.py: what these and xpub.py use of eth-account, or a sentence if it is missing
 xpub.py, base58.py: for organizers, offline: the xpub of a new account
 limits.py, licenses.py: write the table of limits into README.md; write LICENSES.md

@@ -239,7 +239,10 @@ def listed(wallet: OwnerWallet, collector: Collector, *, are_as_booked: bool) ->
         if holding.amount == booked[holding.name]:
             as_booked.append(holding)
         else:
-            collector.leave(f"{holding.name}, which holds another sum than the file says")
+            collector.leave(
+                f"{holding.name}, which holds another sum than the file says: the worker has not"
+                " read the newest block yet. Wait a minute, write the file again, and repeat this"
+            )
     return as_booked
 
 

@@ -64,12 +64,14 @@ See the order as its organizer:
 
   curl -s {url}/v1/admin/tenants/demo/intents/$id -H 'X-API-Key: {key}'
 
-Move the money of paid orders to the organizer's wallet:
+Move the money of paid orders to the organizer's wallet, and pay back what buyers are owed:
 
   make collect
+  make payback
 
 To see the local chain in a browser wallet, add this network to it:
 
+  name      ticketing, local
   RPC URL   {rpc_url}
   chain ID  31337
   currency  ETH

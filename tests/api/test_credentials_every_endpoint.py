@@ -28,6 +28,7 @@ NEEDED = {
     "apikeys": (Role.ADMIN, Role.ADMIN),
     "members": (Role.ADMIN, Role.ADMIN),
     "sales": (Role.READ, Role.WRITE),
+    "money": (Role.READ, Role.ADMIN),
     "wallet": (Role.ADMIN, Role.ADMIN),
     "collections": (Role.ADMIN, Role.ADMIN),
     "events": (Role.READ, Role.WRITE),

@@ -1,19 +1,29 @@
 """`make run`: once in a folder, only for this machine. It reports what prevents the start."""
 
 import fcntl
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+from functools import partial
 
 import pytest
+from dotenv import dotenv_values
 
-from tests.support.remote import PATIENCE_SECONDS
+from tests.support.remote import PATIENCE_SECONDS, eventually
+from ticketing.chain.address import checksum
+from ticketing.chain.rpc import RpcClient
+from tools import anvil
+from tools.json_client import Client
 from tools.stack import ROOT, free_port
 
 pytestmark = pytest.mark.long
 
+CHECKOUT = "/v1/checkout/tenants/demo"
+PAYBACK = "tools.payback_local"
+PAYEE = checksum("0x" + "1a" * 20)
 FILES = {
     "DEMO_FILE": "demo.json",
     "CHAIN_STATE_FILE": "chain.json",
@@ -22,13 +32,14 @@ FILES = {
 }
 START = f"""
 import sys
+from importlib import import_module
 from pathlib import Path
 from tools import run
 folder = Path(sys.argv[1])
 run.ENV_FILE, run.VAR, run.LOCK_FILE = folder / ".env", folder / "var", folder / "var" / "lock"
 for name, file in {FILES}.items():
     setattr(run, name, run.VAR / file)
-run.main()
+import_module(sys.argv[2]).main()
 """
 
 
@@ -48,10 +59,12 @@ def folder(tmp_path, ports, starts_processes):
     return tmp_path
 
 
-def start(folder):
+def start(folder, program="tools.run"):
     environ = {name: value for name, value in os.environ.items() if name in ("PATH", "ANVIL")}
+    if program != "tools.run":
+        environ |= dotenv_values(folder / ".env")  # for the commands that it runs
     return subprocess.Popen(
-        [sys.executable, "-c", START, str(folder)],
+        [sys.executable, "-c", START, str(folder), program],
         cwd=ROOT,
         env=environ,
         stdout=subprocess.PIPE,
@@ -68,6 +81,89 @@ def refusal(folder):
     return told
 
 
+def ended(folder, program):
+    """Run a sibling of `make run`. Return its exit code, and what it says."""
+    with start(folder, program) as process:
+        out, told = process.communicate(timeout=PATIENCE_SECONDS)
+    return process.returncode, out + told
+
+
+@pytest.fixture
+def running(folder):
+    """`make run`, until the test ends."""
+    with start(folder) as process:
+        try:
+            lines = iter(process.stdout.readline, "")
+            assert any(line.startswith("ticketing is running.") for line in lines)
+            yield process
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=PATIENCE_SECONDS)
+
+
+class Overpaid:
+    """An order of the demo tenant that was paid 1 USDC too much."""
+
+    def __init__(self, folder, ports):
+        demo = json.loads((folder / "var" / "demo.json").read_text())
+        self._client = Client(f"http://127.0.0.1:{ports[0]}")
+        self._key = {"X-API-Key": demo["key"]}
+        asked = {"event_id": demo["event_id"], "ticket_id": demo["ticket_id"]}
+        made = self._client.send("POST", f"{CHECKOUT}/preflight", {**asked, "buyer": {}})
+        self.id, self._secret = made.json["id"], made.json["client_secret"]
+        to, amount = made.json["address"], made.json["amount"] + 1_000_000
+        anvil.transfer(partial(rpc, ports[1]), anvil.TOKEN_ADDRESS, to, amount)
+        eventually(lambda: self.now()["refund_due"] == 1_000_000)
+
+    def now(self):
+        path = f"/v1/admin/tenants/demo/intents/{self.id}"
+        return self._client.send("GET", path, headers=self._key).json
+
+    def state(self, address):
+        path = f"{CHECKOUT}/intents/{self.id}/refund-address"
+        bearer = {"Authorization": f"Bearer {self._secret}"}
+        assert self._client.send("POST", path, {"address": address}, bearer).status == 200
+
+
+def rpc(port, method, *params):
+    (result,) = RpcClient((f"http://127.0.0.1:{port}",)).batch([(method, list(params))])
+    return result
+
+
+def test_payback_pays_what_is_owed_and_the_books_follow(folder, ports, running):
+    assert ended(folder, PAYBACK) == (
+        0,
+        "nothing to pay back: nobody who is owed something has said to which address\n",
+    )
+    order = Overpaid(folder, ports)
+    order.state(PAYEE)
+    code, said = ended(folder, PAYBACK)
+    assert code == 3, said
+    assert f"left: 1 orders. {anvil.SELLER} had 0.00 USDC: run 'make collect' first\n" in said
+    code, said = ended(folder, "tools.collect_local")
+    assert code == 0, said
+
+    code, said = ended(folder, PAYBACK)
+    assert code == 0, said
+    assert f"paid 1.00 USDC to {PAYEE} for {order.id}\n" in said
+    assert said.endswith("the books have it: nothing is due for these orders any more\n")
+    node = partial(rpc, ports[1])
+    assert anvil.balance(node, anvil.TOKEN_ADDRESS, PAYEE) == 1_000_000
+    (refund,) = order.now()["refunds"]
+    assert (refund["amount"], refund["recipient"]) == (1_000_000, PAYEE)
+    assert ended(folder, PAYBACK)[0] == 0
+    assert anvil.balance(node, anvil.TOKEN_ADDRESS, PAYEE) == 1_000_000
+
+
+def test_payback_needs_make_run(folder):
+    told = "make payback: run 'make run' first, in another terminal\n"
+    assert ended(folder, PAYBACK) == (1, told)
+    (folder / "var").mkdir()
+    (folder / "var" / "demo.json").write_text('{"key": "x"}')
+    told = "make payback: nothing answers. Is 'make run' running?\n"
+    assert ended(folder, PAYBACK) == (1, told)
+
+
 def test_it_runs_once_in_a_folder_until_it_is_interrupted(folder, ports):
     with start(folder) as process:
         try:
@@ -76,6 +172,7 @@ def test_it_runs_once_in_a_folder_until_it_is_interrupted(folder, ports):
             first_sign_in = f"http://127.0.0.1:{ports[0]}/console/invitation/in_"
             assert any(f"Organize in your browser:       {first_sign_in}" in line for line in lines)
             assert any(line == "  make collect\n" for line in lines)
+            assert any(line == "  make payback\n" for line in lines)
             assert any(f"RPC URL   http://127.0.0.1:{ports[1]}\n" in line for line in lines)
             (folder / ".env").write_text(
                 (folder / ".env").read_text().replace(str(ports[0]), str(free_port()))

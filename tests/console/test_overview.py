@@ -6,9 +6,12 @@ from datetime import timedelta
 import pytest
 
 from tests.support.console import sign_in
-from tests.support.factories import in_days, new_organizer
+from tests.support.factories import in_days, new_organizer, worker_once
+from tests.support.receivers import Chain
 from ticketing import clock
+from ticketing.chain import receivers
 from ticketing.models.payment_intents import PaymentIntent
+from tools import anvil
 
 OVERVIEW = "/console"
 
@@ -16,7 +19,7 @@ OVERVIEW = "/console"
 def _steps(page):
     """Return the title of each step, whether it is done, and the path of its link."""
     found = re.findall(r"<li( class=\"done\")?><div>\s*<b>(.*?)</b>(.*?)</li>", page, re.DOTALL)
-    paths = (re.search(r'href="([^"]+)"', rest) for _, _, rest in found)
+    paths = (re.search(r'(?:href|action)="([^"]+)"', rest) for _, _, rest in found)
     return [
         (title, bool(done), path and path[1])
         for (done, title, _), path in zip(found, paths, strict=True)
@@ -52,6 +55,8 @@ def test_an_empty_console_leads_to_the_first_sale_step_by_step(app):
         ("Ticket type", False, None),
         ("Publish", False, None),
         ("Test purchase", False, None),
+        ("Move the money", False, None),
+        ("Spend it", False, None),
     ]
     event = bare.event(status="draft")
     here = f"/console/events/{event['id']}"
@@ -71,11 +76,73 @@ def test_an_empty_console_leads_to_the_first_sale_step_by_step(app):
     ]
     assert boss.get("/bare/launch-night").status_code == 200
     bare.buyer(ticket).purchase()
-    assert "first sale" not in boss.get(OVERVIEW).text
+    assert _steps(boss.get(OVERVIEW).text) == []
 
 
 def test_a_wallet_is_a_step_that_is_done(console):
     assert _steps(console.get(OVERVIEW).text)[0] == ("Wallet", True, None)
+
+
+def test_free_events_need_no_wallet_and_end_with_the_purchase(app):
+    bare = new_organizer(app, "bare", xpub=None)
+    boss = sign_in(bare)
+    ticket = bare.ticket(price_amount=0, chain_id=None)
+    page = boss.get(OVERVIEW).text
+    assert [title for title, _, _ in _steps(page)][-1] == "Test purchase"
+    assert '<b>Wallet</b> <span class="optional">optional</span>' in page
+    bare.buyer(ticket).purchase()
+    assert _steps(boss.get(OVERVIEW).text) == []
+    # As soon as a ticket has a price, its money has to arrive somewhere.
+    bare.ticket()
+    assert _steps(boss.get(OVERVIEW).text)[0] == ("Wallet", False, "/console/wallet")
+
+
+def test_an_extended_public_key_ends_them_with_the_purchase(acme, node, console):
+    ticket = acme.ticket()
+    assert "tools.sweep" in console.get(OVERVIEW).text
+    assert _steps(console.get(OVERVIEW).text)[-1][0] == "Test purchase"
+    buyer = acme.buyer(ticket)
+    buyer.pay(node)
+    buyer.purchase()
+    assert _steps(console.get(OVERVIEW).text) == []
+
+
+def test_the_steps_end_when_the_money_can_be_spent(app, node):
+    chain = Chain(node)
+    shop = new_organizer(app, "shop", address=anvil.SELLER)
+    worker_once(app)
+    boss, writer = sign_in(shop), sign_in(shop, "write", "writer@example.org")
+    event = shop.event()
+    ticket = shop.ticket(event)
+    # A ticket that costs nothing proves nothing.
+    shop.buyer(shop.ticket(event, price_amount=0, chain_id=None)).purchase()
+    assert _steps(boss.get(OVERVIEW).text)[4:] == [
+        ("Test purchase", False, "/shop/launch-night"),
+        ("Move the money", False, None),
+        ("Spend it", False, None),
+    ]
+    buyer = shop.buyer(ticket)
+    buyer.pay(node)
+    assert buyer.purchase().status_code == 200
+    shop.event(title="Another one", status="draft")
+    steps = _steps(boss.get(OVERVIEW).text)
+    assert all(is_done for _, is_done, _ in steps[:5])
+    assert steps[5:] == [("Move the money", False, "/console/money"), ("Spend it", False, None)]
+    assert _steps(writer.get(OVERVIEW).text)[5:] == [
+        ("Move the money", False, None),
+        ("Spend it", False, None),
+    ]
+    intent = PaymentIntent.get_by_id(buyer.intent["id"])
+    salt = receivers.order_salt(bytes.fromhex(intent.wallet.secret), intent.address_index)
+    chain.collect(anvil.SELLER, anvil.TOKEN_ADDRESS, [salt])
+    worker_once(app)
+    assert _steps(boss.get(OVERVIEW).text)[5:] == [
+        ("Move the money", True, None),
+        ("Spend it", False, "/console/wallet/credited"),
+    ]
+    answer = boss.send("/console/wallet/credited")
+    assert answer.headers["Location"] == "/console/wallet#credited"
+    assert _steps(boss.get(OVERVIEW).text) == []
 
 
 def test_a_member_gets_links_only_to_what_their_role_opens(acme, reader, writer):

@@ -2,11 +2,13 @@
 
 import pytest
 
-from tests.support.console import hidden_fields, sign_in
+from tests.support.console import PASSWORD, hidden_fields, sign_in
 from tests.support.factories import new_organizer, new_xpub
 from ticketing.chain.xpub import derive_address
 
 WALLET = "/console/wallet"
+OWNER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+STATED = {"address": OWNER.lower(), "chain_ids": "31337", "exchange": ""}
 
 
 @pytest.fixture
@@ -25,6 +27,11 @@ def _groups(address):
     return "".join(f"<span>{address[at : at + 4]}</span>" for at in range(0, 42, 4))
 
 
+def _address(organizer):
+    answer = organizer.api().get(f"{organizer.path}/wallet")
+    return answer.json.get("address")
+
+
 def _xpub(organizer):
     answer = organizer.api().get(f"{organizer.path}/wallet")
     return answer.json.get("xpub")
@@ -32,7 +39,7 @@ def _xpub(organizer):
 
 def test_nothing_is_stored_before_the_first_address_was_compared(bare, boss):
     xpub = new_xpub()
-    assert "Set your wallet" in boss.get(WALLET).text
+    assert "as soon as your wallet is saved" in boss.get(WALLET).text
     asked = boss.send(WALLET, {"xpub": f" {xpub}\n"})
     assert asked.status_code == 200
     assert "Is this the first address that your wallet shows?" in asked.text
@@ -45,6 +52,66 @@ def test_nothing_is_stored_before_the_first_address_was_compared(bare, boss):
     assert xpub in page and _groups(derive_address(xpub, 0)) in page
     entry = bare.api().get(f"{bare.path}/audit-log").json["data"][0]
     assert (entry["action"], entry["subject"]) == ("wallets_set_wallet", "wallet")
+
+
+def test_an_address_that_was_compared_on_the_page_is_saved_at_once(bare, boss):
+    part = boss.send(f"{WALLET}/address", {"address": OWNER.lower()}).text
+    assert _groups(OWNER) in part
+    assert f'name="compared" value="{OWNER}"' in part
+    for compared in ("", OWNER.lower(), "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"):
+        asked = boss.send(WALLET, {**STATED, "compared": compared})
+        assert "Is this your address?" in asked.text
+    assert _address(bare) is None
+    answer = boss.send(WALLET, {**STATED, "compared": OWNER})
+    assert answer.headers["Location"] == f"{WALLET}#saved"
+    assert _address(bare) == OWNER
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (OWNER.replace("C", "c", 1), "A letter or digit of this address is wrong."),
+        ("0x" + "0" * 39, "0x"),
+        ("test " * 11 + "junk", "This is your secret phrase."),
+    ],
+)
+def test_an_address_that_cannot_be_a_wallet_is_said_before_it_is_compared(boss, wrong, said):
+    answer = boss.send(f"{WALLET}/address", {"address": wrong})
+    assert answer.status_code == 200
+    assert said in answer.text
+    assert wrong not in answer.text
+    assert "checkbox" not in answer.text
+
+
+def test_a_wallet_of_ones_own_has_no_minimum_deposit(bare, boss):
+    stated = {**STATED, "compared": OWNER, "minimum_deposit": "10"}
+    assert boss.send(WALLET, stated).status_code == 303
+    assert boss.send(f"{WALLET}/confirm", {**stated, "exchange": "on"}).status_code == 303
+    assert bare.api().get(f"{bare.path}/wallet").json["minimum_deposit"] == 10_000_000
+
+
+def test_the_page_asks_for_the_recovery_file_until_it_was_saved(bare, boss):
+    assert "/recovery" not in boss.get(WALLET).text
+    boss.send(WALLET, {**STATED, "compared": OWNER})
+    assert '<h2 id="recovery-file">Recovery file</h2>' in boss.get(WALLET).text
+    boss.send(f"{WALLET}/recovery", {"password": PASSWORD})
+    assert '<h2 id="recovery-file">3. Recovery file</h2>' in boss.get(WALLET).text
+
+
+def test_a_wrong_password_for_the_recovery_file_takes_off_no_network(bare, boss):
+    boss.send(WALLET, {**STATED, "compared": OWNER})
+    answer = boss.send(f"{WALLET}/recovery", {"password": "wrong"})
+    assert answer.status_code >= 400
+    assert 'value="31337" checked' in answer.text
+
+
+def test_the_page_says_how_far_the_first_steps_are(bare, boss):
+    assert "0 of 7 done" in boss.get(WALLET).text
+    boss.send(WALLET, {**STATED, "compared": OWNER})
+    assert "1 of 7 done" in boss.get(WALLET).text
+    ticket = bare.ticket(price_amount=0, chain_id=None)
+    bare.buyer(ticket).purchase()
+    assert "First steps" not in boss.get(WALLET).text
 
 
 def test_a_chain_that_cannot_be_read_is_named_before_it_is_stored(boss):
@@ -75,7 +142,7 @@ def test_another_account_replaces_the_wallet(acme, console):
 
 def test_only_administrators_see_the_wallet(acme, writer):
     assert writer.get(WALLET).status_code == 403
-    for path in (WALLET, f"{WALLET}/confirm"):
+    for path in (WALLET, f"{WALLET}/confirm", f"{WALLET}/address"):
         assert writer.send(path, {"xpub": new_xpub()}).status_code == 403
     assert WALLET not in writer.get("/console").text
 

@@ -17,7 +17,8 @@ LOOKS = {
 EXPECTED = {"not-found": "404", "door-offline": "ERR_INTERNET_DISCONNECTED"}
 EVENT_BYTES, EVENT_REQUESTS = 30 * 1024, 4
 ORDER_BYTES = 60 * 1024
-CONSOLE_BYTES, CONSOLE_REQUESTS = 100 * 1024, 6
+CONSOLE_BYTES, CONSOLE_REQUESTS = 100 * 1024, 7
+"""With a page's own module, and the one that finds wallets."""
 MOVING_REQUESTS = 12
 """Of the pages that move money: their script has six files."""
 

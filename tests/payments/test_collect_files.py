@@ -88,6 +88,7 @@ def test_an_order_that_was_paid_since_stays_until_it_is_booked(shop, node, owner
     code, told = run(file)
     assert (code, held(node, owner)) == (LEFT, PRICE)
     assert f"left: {second.intent['id']}, which holds another sum" in told
+    assert "Wait a minute, write the file again, and repeat this" in told
     worker_once(shop.app)
     assert run(written(shop, tmp_path))[0] == 0
     assert held(node, owner) == 2 * PRICE + 1_000_000

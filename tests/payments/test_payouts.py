@@ -26,9 +26,7 @@ from ticketing import clock
 from ticketing.chain import address, receivers
 from ticketing.chain.node import connect
 from ticketing.config import load
-from ticketing.models.chains import ChainBlock, ChainState
-from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.payouts import Payout, PayoutCursor
+from ticketing.models.payouts import Payout
 from ticketing.models.refunds import Refund, RefundAddress
 from ticketing.services import chains
 from ticketing.services.access.audit_log import Actor
@@ -413,30 +411,6 @@ def test_a_node_that_does_not_answer_is_said(bad_node, app, venue, node):
     owed(venue, node, 7)
     bad_node.go_away()
     assert ask(venue, node).status_code == 503
-
-
-def test_after_a_restored_backup_only_owners_pay_and_what_they_paid_is_found(app, node, venue):
-    (buyer,) = owed(venue, node, 7)
-    before = ChainState.get()
-    fund(node, 50, OWNER)
-    fund(node, 50)
-    sign(node, listed(venue, node, OWNER), OWNER)
-    worker_once(app)
-    assert due([buyer]) == [0]
-    # What the backup does not know: the list, what was booked of it, and the blocks since.
-    for model in (Payout, PayoutCursor, Refund):
-        model.delete().execute()
-    PaymentIntent.update(refunded=0, refund_due=7).execute()
-    ChainBlock.delete().where(ChainBlock.number > before.block_number).execute()
-    before.save()
-    cli(app, "db", "restored")
-    assert ask(venue, node).json["errors"].keys() == {"payer"}
-    (blocked,) = listed(venue, node, OWNER)["blocked"]
-    assert blocked["reason"] == "already_paid"
-    worker_once(app)
-    assert due([buyer]) == [0]
-    assert Payout.get().tx_hash == blocked["tx_hash"]
-    assert "right" in cli(app, "reconcile")
 
 
 def test_another_payer_does_not_pay_again_what_a_node_left_out(bad_node, app, venue, node):

@@ -197,6 +197,14 @@ class TestWhoMayChangeItAtOnce:
     def fresh(self, shop, boss):
         return signed_in(shop, boss.email)
 
+    def test_an_address_that_was_compared_still_asks_for_the_password(self, shop, boss):
+        form = {"address": OTHER, "chain_ids": str(CHAIN), "exchange": "", "compared": OTHER}
+        assert (
+            "It is made at once if you write your password"
+            in boss.send("/console/wallet", form).text
+        )
+        assert (wallet(shop)["address"], wallet(shop)["pending"]) == (OWNER, None)
+
     def test_a_wrong_password_changes_nothing(self, shop, boss, time):
         time.forward(days=1)
         status, address = self.change(self.fresh(shop, boss), shop, "not the password")

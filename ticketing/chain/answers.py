@@ -95,9 +95,14 @@ def parse_logs(answer: Any) -> list[Log]:
     return [_parse_log(raw) for raw in answer if _field(raw, "removed", default=False) is not True]
 
 
+def is_successful(receipt: Any) -> bool:
+    """Return whether a transaction is mined and did not fail. RpcInvalid."""
+    return receipt is not None and _field(receipt, "status") == _SUCCESS
+
+
 def parse_receipt(receipt: Any, token_address: str) -> list[Log]:
     """Parse a token's transfers in a receipt. Empty if the transaction failed or is not mined."""
-    if receipt is None or _field(receipt, "status") != _SUCCESS:
+    if not is_successful(receipt):
         return []
     raw_logs = _field(receipt, "logs")
     if not isinstance(raw_logs, list):

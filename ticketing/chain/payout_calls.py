@@ -7,8 +7,10 @@ from typing import Any
 from ticketing.chain import abi, receivers, refunded_events
 from ticketing.chain.answers import (
     Block,
+    Log,
     Transfer,
     is_contract,
+    is_successful,
     parse_block,
     parse_bytes,
     parse_quantity,
@@ -20,7 +22,6 @@ from ticketing.chain.block_headers import (
     check_link,
     header_call,
     match_blocks,
-    numbers_of,
     read_header,
 )
 from ticketing.chain.endpoint import Call
@@ -119,10 +120,11 @@ class PayoutCalls:
         return [each for each in events if each.payer == payer and each.id in ids]
 
     def refunded(
-        self, known: Block, payers: Sequence[str], first: int, last: int
+        self, known: Block, payers: Sequence[str] | None, first: int, last: int
     ) -> tuple[Block, list[tuple[Refunded, Block]]]:
         """Return block `last`, and the events of some payers in the blocks `first` to `last`.
 
+        `payers` None: of everybody.
         Each event has its block. `known` is a block that was read before, not below `last`. It is
         asked for in the same batch: NotLinked if the node is on another fork, ChainMoved if it
         lacks the block, or if the chain changes meanwhile.
@@ -139,7 +141,7 @@ class PayoutCalls:
         if end is None:
             raise ChainMoved(f"the node does not have block {last}")
         events = [each for answer in answers for each in refunded_events.parse_events(answer)]
-        wanted = set(payers)
+        wanted = {each.payer for each in events} if payers is None else set(payers)
         if any(
             each.payer not in wanted or not first <= each.block_number <= last for each in events
         ):
@@ -157,23 +159,16 @@ class PayoutCalls:
         """
         receipt_call: Call = ("eth_getTransactionReceipt", [tx_hash])
         (receipt,) = self._ask([receipt_call])
-        asked = [known.number, *numbers_of(parse_receipt(receipt, token_address))]
+        asked = [known.number, *_numbers(receipt, token_address)]
         head, receipt, *headers = self._ask([HEAD_CALL, receipt_call, *map(header_call, asked)])
         found, *blocks = map(read_header, asked, headers)
         check_link(known, found)
-        newest, logs = parse_block(head), parse_receipt(receipt, token_address)
-        if not logs:
-            return newest, [], []
+        logs, events = _of_token(receipt, token_address)
         by_number = match_blocks(logs, blocks)
         transfers = [each.in_block(by_number[each.block_number]) for each in logs]
-        events = [
-            each
-            for each in refunded_events.parse_events(receipt["logs"])
-            if each.token_address.lower() == token_address.lower()
-        ]
         own = refunded_events.own_transfers(events, transfers)
         return (
-            newest,
+            parse_block(head),
             transfers,
             [
                 PaidRefund(each, _block_of(each, by_number), own.get(each.log_index))
@@ -196,6 +191,23 @@ class PayoutCalls:
         if self._chain_id is not None and parse_quantity(chain_id) != self._chain_id:
             raise RpcError(f"the node serves chain {parse_quantity(chain_id)}")
         return answers
+
+
+def _of_token(receipt: Any, token_address: str) -> tuple[list[Log], list[Refunded]]:
+    """Return a token's transfers and refunds in a receipt, which may be None.
+
+    A token may write no Transfer at all.
+    """
+    if not is_successful(receipt):
+        return [], []
+    events = refunded_events.parse_events(receipt["logs"])
+    of_token = [each for each in events if each.token_address.lower() == token_address.lower()]
+    return parse_receipt(receipt, token_address), of_token
+
+
+def _numbers(receipt: Any, token_address: str) -> list[int]:
+    logs, events = _of_token(receipt, token_address)
+    return sorted({each.block_number for each in logs} | {each.block_number for each in events})
 
 
 def _block_of(event: Refunded, blocks: dict[int, Block]) -> Block:

@@ -103,26 +103,32 @@ def approve_data(atomic_amount: int) -> str:
     return _APPROVE + (abi.address_word(receivers.FACTORY) + abi.word(atomic_amount)).hex()
 
 
-def log_calls(payers: Sequence[str], first: int, last: int, ids: Sequence[str] = ()) -> list[Call]:
+def log_calls(
+    payers: Sequence[str] | None, first: int, last: int, ids: Sequence[str] = ()
+) -> list[Call]:
     """Return the calls for the events of some payers in the blocks `first` to `last`.
 
-    `ids`: only events with one of these ids, at most PAYERS_PER_FILTER.
+    `payers` None: of everybody. `ids`: only events with one of these ids, at most
+    PAYERS_PER_FILTER.
     """
     of_ids = [list(ids)] if ids else []
+    of_payers: list[list[str] | None] = [None]
+    if payers is not None:
+        starts = range(0, len(payers), PAYERS_PER_FILTER)
+        of_payers = [list(map(_topic, payers[at : at + PAYERS_PER_FILTER])) for at in starts]
     return [
         (
             "eth_getLogs",
             [
                 {
                     "address": receivers.FACTORY,
-                    "topics": [REFUNDED_TOPIC, [_topic(each) for each in some], *of_ids],
+                    "topics": [REFUNDED_TOPIC, some, *of_ids],
                     "fromBlock": hex(first),
                     "toBlock": hex(last),
                 }
             ],
         )
-        for start in range(0, len(payers), PAYERS_PER_FILTER)
-        if (some := payers[start : start + PAYERS_PER_FILTER])
+        for some in of_payers
     ]
 
 

@@ -7,7 +7,7 @@ from ticketing.chain import address, registry
 from ticketing.chain.registry import Chain
 from ticketing.config import x402
 from ticketing.config.variables import ConfigError, integer, is_http, listed
-from ticketing.constants import MAX_SAFE_INTEGER
+from ticketing.constants import MAX_SAFE_INTEGER, MOST_CONFIRMATIONS
 
 _VARIABLE = re.compile(rf"(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS|{'|'.join(x402.VARIABLES)})_(.*)")
 _CHAIN_ID = re.compile(r"[1-9][0-9]{0,15}")
@@ -36,7 +36,7 @@ def _chain(environ: Mapping[str, str], chain_id: int) -> Chain:
     token_address = _token_address(environ, f"TOKEN_ADDRESS_{chain_id}")
     confirmations = None
     if f"CONFIRMATIONS_{chain_id}" in environ:
-        confirmations = integer(environ, f"CONFIRMATIONS_{chain_id}", 1, 1, 10_000)
+        confirmations = integer(environ, f"CONFIRMATIONS_{chain_id}", 1, 1, MOST_CONFIRMATIONS)
     chain = registry.REGISTRY.get(chain_id)
     if chain is None:
         if token_address is None:

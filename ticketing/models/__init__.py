@@ -12,6 +12,7 @@ refunds.py: refunds, the addresses that buyers stated for them, waivers
 tenants.py: tenants and their settings
 wallets.py: where payments go: addresses and extended public keys; changes that wait
 collections.py: what receivers passed on to their owners
+unassigned_money.py: money at addresses of a wallet that belong to no order
 payouts.py: refunds that were listed for a payer to sign, and what was seen of them on the chain
 members.py, api_keys.py: people with their invitations and sessions; keys. Both store digests only
 chains.py: of each chain, the cursor and the blocks that were read

@@ -18,10 +18,12 @@ from ticketing.models.payment_intents import PaymentIntent
 class Unbooked(StrEnum):
     """Why a payment that was seen counts as no refund: at the moment, or for ever.
 
-    The last two never change, and an order whose payment is one of them stays due.
+    A surplus is a part of one: more was paid than was due. The last two never change, and an order
+    whose payment is one of them stays due.
     """
 
     NOTHING_DUE = "nothing_due"
+    SURPLUS = "surplus"
     OTHER_PAYEE = "other_payee"
     OTHER_TOKEN = "other_token"
     NO_TRANSFER = "no_transfer"

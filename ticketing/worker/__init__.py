@@ -22,6 +22,7 @@ balance_sweep.py: an order whose address holds more than is booked does not expi
 refund_check.py: compares the block of each refund once more when it is deep, and takes back those
     of another fork
 payout_reader.py: reads in final blocks what payers of lists paid back, and books it as refunds
+unassigned_sweep.py: reads what receivers hold that belong to no order
 receiver_check.py: proves once that receivers have the same addresses on a chain as everywhere
 wallet_checks.py: asks a chain about addresses of wallets that it was not asked about yet
 wallet_changes.py: makes changes of wallets that have waited, after another check

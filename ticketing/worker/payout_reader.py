@@ -5,7 +5,7 @@ nodes may omit logs of new blocks.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ticketing.chain.answers import Block
 from ticketing.chain.errors import ChainMoved, RpcError, RpcLimited, RpcRefused, RpcSilent
@@ -15,6 +15,7 @@ from ticketing.chain.registry import Chain
 from ticketing.chain.transfer_logs import RangeWidth
 from ticketing.services import chains
 from ticketing.services.payments import block_history, payout_events
+from ticketing.services.payments.payout_events import Known
 
 RANGES_PER_PASS = 20
 """The most requests for logs of one call. After a long pause, further calls go on."""
@@ -49,11 +50,18 @@ class PayoutReader:
         if read is None or last < read.number:
             return True
         payers = payout_events.payers(chain_id, read.time)
-        if not payers:
+        if payers is not None and not payers:
             return True
         read = self._go_back_if_replaced(cursor, read)
         again = read.number + 1 - self._chain.confirmations
         first = max(0, again, chains.read_from(chain_id))
+        if first > read.number + 1:
+            log.error(
+                "chain %s: no node has blocks %s to %s: what lists paid in them is not booked",
+                chain_id,
+                read.number + 1,
+                first - 1,
+            )
         for _ in range(RANGES_PER_PASS):
             if first > last:
                 return True
@@ -62,7 +70,7 @@ class PayoutReader:
         return first > last
 
     def _read_range(
-        self, cursor: Block, read: Block, payers: Sequence[str], first: int, last: int
+        self, cursor: Block, read: Block, payers: Sequence[str] | None, first: int, last: int
     ) -> Block:
         """Read one range, as wide as the node accepts. Return the new cursor of events."""
         end = min(first + self._width.blocks - 1, last)
@@ -77,23 +85,37 @@ class PayoutReader:
             return read
         if end - first + 1 == self._width.blocks:
             self._width.passed()
-        payout_events.store(self._chain, cursor, read, block, self._with_transfers(cursor, found))
+        blocks = dict(found)
+        known = payout_events.known(self._chain.chain_id, blocks.keys())
+        paid = self._with_transfers(cursor, known, blocks)
+        unlisted = {each.event.id: each.unlisted for each in known if each.unlisted is not None}
+        payout_events.store(self._chain, cursor, read, block, paid, unlisted)
         return block if block.number > read.number else read
 
     def _with_transfers(
-        self, cursor: Block, found: Sequence[tuple[Refunded, Block]]
+        self, cursor: Block, known: Sequence[Known], blocks: Mapping[Refunded, Block]
     ) -> list[PaidRefund]:
-        """Return the events with known ids, with their transfers."""
-        known = payout_events.known(self._chain.chain_id, [event for event, _ in found])
-        asked = sorted({(each.tx_hash, each.token_address) for each in known})
+        """Return known events with their transfers.
+
+        An event of another token than was listed has none. That contract is not asked: its logs
+        could be anything, and must not keep the events of others from being read.
+        """
+        asked = sorted(
+            {(each.event.tx_hash, each.token_address) for each in known if each.is_token}
+        )
         paid: dict[tuple[str, int], PaidRefund] = {}
         for tx_hash, token_address in asked:
             _, _, refunds = self._node.payouts.refunds_of(tx_hash, token_address, cursor)
             paid |= {(tx_hash, each.event.log_index): each for each in refunds}
-        if any(paid.get((each.tx_hash, each.log_index)) is None for each in known):
-            # A node that lags or lies must not make a payment look as if nothing was transferred.
-            raise ChainMoved("the receipt of an event lacks the event")
-        return [paid[each.tx_hash, each.log_index] for each in known]
+        found = []
+        for each in known:
+            event = each.event
+            of_token = paid.get((event.tx_hash, event.log_index))
+            if each.is_token and of_token is None:
+                # A node that lags or lies must not make a payment look as if nothing was paid.
+                raise ChainMoved("the receipt of an event lacks the event")
+            found.append(of_token or PaidRefund(event, blocks[event], None))
+        return found
 
     def _go_back_if_replaced(self, cursor: Block, read: Block) -> Block:
         """Return the block after which events must be read, once more if blocks were replaced.

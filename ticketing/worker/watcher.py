@@ -37,6 +37,7 @@ from ticketing.worker.history_gap import HistoryGap
 from ticketing.worker.payout_reader import PayoutReader
 from ticketing.worker.receiver_check import ReceiverCheck
 from ticketing.worker.refund_check import RefundCheck
+from ticketing.worker.unassigned_sweep import UnassignedSweep
 
 QUIET = timedelta(minutes=1)
 """How often a chain is read on which nobody waits."""
@@ -64,6 +65,7 @@ class Watcher:
         self._lease = LeaseHolder(f"chain {chain.chain_id}")
         self._node = connect(chain)
         self._balance_sweep = BalanceSweep(chain, self._node)
+        self._unassigned_sweep = UnassignedSweep(chain, self._node)
         self._refund_check = RefundCheck(chain, self._node)
         self._payout_reader = PayoutReader(chain, self._node)
         self._gap = HistoryGap(chain, self._node)
@@ -113,6 +115,7 @@ class Watcher:
         cursor = chains.cursor(self.chain.chain_id)
         if self.is_in_charge and cursor is not None:
             self._balance_sweep.run(cursor)
+            self._unassigned_sweep.run()
 
     def check_refunds(self) -> None:
         """Compare the blocks of some refunds once more, and book those that lists paid.

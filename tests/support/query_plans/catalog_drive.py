@@ -118,6 +118,7 @@ class CatalogDrive(PeopleDrive):
         member.press("/console/wallet", {"xpub": new_xpub()})
         member.press("/console/wallet/confirm", {"xpub": new_xpub()})
         address = {"address": "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC", "chain_ids": "31337"}
+        member.press("/console/wallet/address", address)
         member.press("/console/wallet/confirm", address)
         member.open("/console/wallet")
         member.press("/console/wallet/credited", {})

@@ -8,8 +8,8 @@ _SUMMED = "status, amount_received, refunded, waived, refund_due"
 _HAS_MONEY = "WHERE amount_received > 0 OR refunded > 0"
 INDEXES = (
     f"money_of_event ON payment_intents (event_id, confirmed_at, {_SUMMED}) {_HAS_MONEY}",
-    f"money_of_tenant ON payment_intents (tenant_id, chain_id, token_address, {_SUMMED})"
-    f" {_HAS_MONEY}",
+    "money_of_tenant ON payment_intents (tenant_id, chain_id, token_address, wallet_id, ended_at,"
+    f" {_SUMMED}) {_HAS_MONEY}",
 )
 
 

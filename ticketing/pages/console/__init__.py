@@ -9,7 +9,8 @@ session_cookie.py: the cookie (the server decides when a session ends), and the 
 layout.py: the frame of each page: which sections a role opens
 sign_in.py, account.py: sign in by password or invitation; the browsers in which a member is signed
     in
-overview.py, first_steps.py: the first page; what is missing before a first sale, in sentences
+overview.py, first_steps.py: the first page; what is missing before a first sale, and before its
+    money can be spent, in sentences
 charts.py: bars of sales as SVG
 events.py, event_forms.py: the list and one event; its forms: create, change, cancel
 ticket_types.py: the ticket types of an event

@@ -40,7 +40,7 @@ ACTIONS = {
     "ticket_types_set_ticket_type_status": "Ticket type published or canceled",
     "tokens_accept_invitation": "Invitation accepted",
     "wallets_cancel_wallet_change": "Change of the wallet canceled",
-    "wallets_note_wallet_credited": "Exchange credited a first deposit",
+    "wallets_note_wallet_credited": "First money moved, and can be spent",
     "wallets_set_wallet": "Wallet set",
     "webhooks_change_webhook": "Webhook changed",
     "webhooks_create_webhook": "Webhook created",

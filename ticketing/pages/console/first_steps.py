@@ -1,4 +1,4 @@
-"""The steps from an empty console to a first sale, a sentence each, with a link."""
+"""The steps from an empty console to money that can be spent: a sentence each, with a link."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,8 @@ from ticketing.services.catalog.first_steps import FirstSteps
 class Step(NamedTuple):
     """A step. `title`, `text` and `label`, the text of the link, are translated where shown.
 
-    `path` None: there is nothing to do, or another member has to do it.
+    `path` None: there is nothing to do, or another member has to do it. `is_press`: a button sends
+    a form to the path, because there is nothing else to fill in.
     """
 
     title: str
@@ -19,20 +20,30 @@ class Step(NamedTuple):
     label: str
     is_done: bool
     path: str | None
+    is_optional: bool = False
+    is_press: bool = False
 
 
 def steps(found: FirstSteps, tenant: Tenant, role: Role) -> list[Step]:
     """Return the steps for a member with this role."""
-    return [
-        Step(
-            "Wallet",
-            "What buyers pay can go to your wallet only. Only an administrator can set it.",
-            "Set the wallet",
-            found.has_wallet,
-            paths.WALLET if role.holds(Role.ADMIN) else None,
-        ),
-        *(_permitted(step, role) for step in _of_event(found, tenant)),
+    # Who has sold something has done all of these once, also if the newest event is a draft.
+    of_event = [
+        _permitted(step._replace(is_done=step.is_done or found.has_sold), role, Role.WRITE)
+        for step in _of_event(found, tenant)
     ]
+    of_money = [_permitted(step, role, Role.ADMIN) for step in _of_money(found)]
+    return [_permitted(_wallet(found), role, Role.ADMIN), *of_event, *of_money]
+
+
+def _wallet(found: FirstSteps) -> Step:
+    return Step(
+        "Wallet",
+        "What buyers pay can go to your wallet only. Only an administrator can set it.",
+        "Set the wallet",
+        found.wallet is not None,
+        paths.WALLET,
+        is_optional=found.is_free,
+    )
 
 
 def _of_event(found: FirstSteps, tenant: Tenant) -> list[Step]:
@@ -61,12 +72,44 @@ def _of_event(found: FirstSteps, tenant: Tenant) -> list[Step]:
         ),
         Step(
             "Test purchase",
-            "Buy a ticket yourself, as your guests will. Then move the money to your wallet.",
+            _purchase(found),
             "Open the public page",
-            False,
+            found.has_sold,
             f"/{tenant.slug}/{event.slug}" if event and found.is_published else None,
         ),
     ]
+
+
+def _of_money(found: FirstSteps) -> list[Step]:
+    if not found.is_collected:
+        return []
+    return [
+        Step(
+            "Move the money",
+            "What was paid is at the addresses of your orders. One press moves it to your wallet.",
+            "Move the money",
+            found.has_collected,
+            paths.MONEY if found.has_sold else None,
+        ),
+        Step(
+            "Spend it",
+            "Look into your wallet, or at your exchange: has the money arrived, and can you send"
+            " some of it on? Then everything works.",
+            "I can spend it",
+            False,
+            paths.CREDITED if found.has_collected else None,
+            is_press=True,
+        ),
+    ]
+
+
+def _purchase(found: FirstSteps) -> str:
+    if found.is_free or found.is_collected:
+        return "Buy a ticket yourself, as your guests will."
+    return (
+        "Buy a ticket yourself, as your guests will. Then move the money with “python -m"
+        " tools.sweep”, on a computer of yours, and see that you can spend it."
+    )
 
 
 def _to_publish(found: FirstSteps) -> str | None:
@@ -78,5 +121,5 @@ def _to_publish(found: FirstSteps) -> str | None:
     return f"{paths.event(event.id)}#status"
 
 
-def _permitted(step: Step, role: Role) -> Step:
-    return step if role.holds(Role.WRITE) else step._replace(path=None)
+def _permitted(step: Step, role: Role, needed: Role) -> Step:
+    return step if role.holds(needed) else step._replace(path=None)

@@ -22,7 +22,7 @@ blp = ConsoleBlueprint("overview", __name__, reads=Role.READ, writes=Role.READ)
 
 @blp.get("/console")
 def show_overview() -> str:
-    """Show what is missing before a first sale, what needs the organizer, and the figures."""
+    """Show the first steps that are left, what needs the organizer, and the figures."""
     me = caller()
     left = progress.left(me.tenant)
     found = sales_figures.overview(me.tenant_id, list_filters.page_request())

@@ -1,8 +1,10 @@
-"""The paths of the console's pages of events and of the wallet."""
+"""The paths of the console's pages of events, of the wallet and of money."""
 
 EVENTS = "/console/events"
 NEW_EVENT = f"{EVENTS}/new"
 WALLET = "/console/wallet"
+CREDITED = f"{WALLET}/credited"
+MONEY = "/console/money"
 
 
 def event(event_id: str, page: str = "") -> str:

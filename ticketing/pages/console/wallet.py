@@ -14,13 +14,14 @@ from schemas.wallets import WalletSchema
 from ticketing import formats
 from ticketing.constants import Role, WalletWarning
 from ticketing.errors import NotFound, TicketingError
-from ticketing.pages import forms, typed_forms
-from ticketing.pages.console import paths
+from ticketing.pages import forms, render, typed_forms
+from ticketing.pages.console import first_steps, paths
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.forms import Form
 from ticketing.services import chains
 from ticketing.services.access import actors, members
+from ticketing.services.catalog import first_steps as progress
 from ticketing.services.wallets import changes, recovery, refusals, views, xpubs
 from ticketing.services.wallets.changes import Settings
 from ticketing.services.wallets.owners import OwnerSettings
@@ -44,6 +45,10 @@ WARNINGS = {
     ),
 }
 
+_FILE_WARNINGS = frozenset(
+    {WalletWarning.RECOVERY_FILE_NOT_SAVED, WalletWarning.RECOVERY_FILE_OUTDATED}
+)
+
 blp = ConsoleBlueprint("wallet", __name__, reads=Role.ADMIN, writes=Role.ADMIN)
 
 
@@ -53,14 +58,31 @@ def show_wallet() -> str:
     return _page(Form())
 
 
+@blp.post(f"{paths.WALLET}/address")
+def show_address() -> str:
+    """Show an address in groups to compare, or why it cannot be a wallet. Nothing is stored."""
+    owner, form = "", Form()
+    try:
+        owner = refusals.owner_of(forms.sent().get("address", ""), config().chains)
+    except TicketingError as error:
+        form = forms.refused(error)
+    return render.template("wallet_address.html", folder="console", owner=owner, form=form)
+
+
 @blp.post(paths.WALLET)
-def compare_address() -> Response:
-    """Ask whether this is the address of the wallet. Nothing is stored."""
+def state_wallet() -> AnyResponse:
+    """Set the wallet if its address was compared on the page, else ask to compare it.
+
+    A change that would wait is asked about too: with the password, it may not have to.
+    """
     try:
         settings = _stated()
     except TicketingError as error:
         return forms.shown_again(_page(forms.refused(error)), error)
-    return Response(_compared(settings, Form()))
+    waits = changes.would_wait(caller().tenant_id, settings, config().wallet_change)
+    if waits or not _was_compared(settings):
+        return Response(_compared(settings, Form()))
+    return _change(settings)
 
 
 @blp.post(f"{paths.WALLET}/confirm")
@@ -71,19 +93,7 @@ def set_wallet() -> AnyResponse:
         settings = _stated()
     except TicketingError as error:
         return forms.shown_again(_page(forms.refused(error)), error)
-
-    def change() -> str:
-        wait = _wait()
-        tenant_id = caller().tenant_id
-        changed: WalletView = recorded(
-            WalletSchema,
-            lambda: _set(settings, wait),
-            partial(views.read, tenant_id),
-            action="wallets_set_wallet",
-        )
-        return f"{paths.WALLET}#{'saved' if changed.pending is None else 'waits'}"
-
-    return forms.carried_out(change, partial(_compared, settings))
+    return _change(settings)
 
 
 @blp.post(f"{paths.WALLET}/cancel")
@@ -105,9 +115,9 @@ def cancel_change() -> AnyResponse:
     return redirect(f"{paths.WALLET}#canceled", 303)
 
 
-@blp.post(f"{paths.WALLET}/credited")
+@blp.post(paths.CREDITED)
 def note_credited() -> AnyResponse:
-    """Note that an exchange credited a first collection."""
+    """Note that the money of a first collection arrived, and can be spent."""
     tenant_id = caller().tenant_id
 
     def note() -> WalletView:
@@ -144,7 +154,29 @@ def _stated() -> Settings:
     for field in ("address", "xpub"):
         refusals.check_not_secret(forms.sent().get(field, ""), field)
     read = typed_forms.read(WalletForm, amounts={"minimum_deposit"})
+    if not read.get("exchange"):
+        # The page shows this field for an exchange only.
+        read["minimum_deposit"] = None
     return changes.stated(read, config().chains)
+
+
+def _was_compared(settings: Settings) -> bool:
+    return isinstance(settings, OwnerSettings) and forms.sent().get("compared") == settings.owner
+
+
+def _change(settings: Settings) -> AnyResponse:
+    def change() -> str:
+        wait = _wait()
+        tenant_id = caller().tenant_id
+        changed: WalletView = recorded(
+            WalletSchema,
+            lambda: _set(settings, wait),
+            partial(views.read, tenant_id),
+            action="wallets_set_wallet",
+        )
+        return f"{paths.WALLET}#{'saved' if changed.pending is None else 'waits'}"
+
+    return forms.carried_out(change, partial(_compared, settings))
 
 
 def _wait() -> timedelta:
@@ -190,16 +222,21 @@ def _page(form: Form) -> str:
         wallet = views.read(caller().tenant_id)
     except NotFound:
         wallet = None
+    tenant, role = caller().tenant, caller().role
+    left = progress.left(tenant)
     pending = None if wallet is None else wallet.pending
     asked_by = "" if pending is None else pending.by
     known = chains.networks(config())
     chosen = typed_forms.chosen("chain_ids")
-    if wallet is not None and request.method == "GET":
+    if wallet is not None and "chain_ids" not in request.form:
+        # Another form of the page was sent, or none.
         chosen = [str(chain_id) for chain_id in wallet.chain_ids or []]
     return page(
         "wallet.html",
         SECTION,
+        steps=first_steps.steps(left, tenant, role) if left else [],
         wallet=wallet,
+        file_warnings=_FILE_WARNINGS.intersection(wallet.warnings if wallet else ()),
         pending=pending,
         asked_by=actors.names(caller().tenant_id, [asked_by]).get(asked_by, asked_by),
         enabled=[each for each in known if each.is_enabled],

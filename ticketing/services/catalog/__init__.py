@@ -9,7 +9,7 @@ ticket_types.py: create, change, publish, cancel. Open orders keep their price a
 obstacles.py: the rule of what can be bought now: every reason why not, and the one word for the
     public
 public_listing.py: published events with their published ticket types
-first_steps.py: how far a tenant is from its first sale
+first_steps.py: how far a tenant is from money that it can spend
 sales_figures.py: orders per day; the figures of each event
 titles.py: titles and names for lists of orders and admissions
 calendars.py: an event as an iCalendar file, without its join URL

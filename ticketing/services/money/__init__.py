@@ -2,6 +2,8 @@
 
 The service has no key: it answers what to sign. The books are in services/payments.
 
+figures.py: what was received, kept, owed, paid back and moved. Each figure has one definition
+unassigned.py: what addresses hold that belong to no order
 payouts.py: refunds that one payer signs: which orders, tried on the chain, and stored first
 payout_lists.py: the answer: transactions with their call data, and what is left out
 safe_files.py: transactions as a file for a Safe

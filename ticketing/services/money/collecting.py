@@ -20,7 +20,7 @@ from ticketing.errors import ChainUnavailable, FieldMessage, Invalid, OwnerNotCo
 from ticketing.models.chains import ChainState
 from ticketing.models.wallets import Wallet
 from ticketing.services import chains, node_slots, stated_addresses
-from ticketing.services.money import collectable, safe_files
+from ticketing.services.money import collectable, safe_files, unassigned
 from ticketing.services.money.collectable import Asked, Order
 from ticketing.services.wallets import issuing
 
@@ -54,9 +54,9 @@ class Transaction:
 
 @dataclass(frozen=True)
 class Blocked:
-    """An order that cannot be collected at the moment."""
+    """An order that cannot be collected at the moment. `intent_id`: see collectable.Order."""
 
-    intent_id: str
+    intent_id: str | None
     reason: BlockedReason
 
 
@@ -131,6 +131,7 @@ def propose(
             search = _Search(connect(chain), found, wallets, decimals)
             search.check_token()
             search.add_booked(collectable.booked(asked, cursor, chains.now_on(chain_id, states)))
+            search.add_unknown(unassigned.unknown_orders(asked))
             search.add_others(collectable.others(asked, after))
             search.check_owners(chain, is_confirmed=is_owner_confirmed)
             search.fill()
@@ -206,6 +207,13 @@ class _Search:
                     self._add(order, held)
         self._found.left.add(order.held for order in orders)
 
+    def add_unknown(self, orders: Iterator[Order]) -> None:
+        """Add orders that the database does not know, since a backup was restored."""
+        while not self._is_full and (some := list(islice(orders, collectable.PAGE))):
+            for order, held in zip(some, self._held(some), strict=True):
+                if held:
+                    self._add(order, held)
+
     def add_others(self, orders: Iterator[Order]) -> None:
         """Add orders in other tokens that hold this one: a buyer sent the wrong token."""
         looked_up = 0
@@ -261,7 +269,7 @@ class _Search:
 
     def _add(self, order: Order, held: int) -> None:
         wallet = self._wallets[order.wallet_id]
-        holding = Holding(order.intent_id, order.salt(wallet), held)
+        holding = Holding(order.intent_id or "", order.salt(wallet), held)
         self._holdings[wallet.id].append(holding)
         self._count += 1
 
@@ -273,12 +281,12 @@ class _Search:
         wallets = [self._wallets[wallet_id] for wallet_id in self._holdings]
         gathering = [issuing.gathering_address(str(wallet.owner)) for wallet in wallets]
         held = self._node.holdings(self._found.token_address, gathering) if wallets else []
-        for wallet, unassigned in zip(wallets, held, strict=True):
+        for wallet, gathered in zip(wallets, held, strict=True):
             holdings = self._holdings[wallet.id]
             for batch in collecting.in_batches(holdings):
                 yield _of(wallet, batch)
-            if unassigned and not holdings:
-                yield _Draft(wallet, (), unassigned)
+            if gathered and not holdings:
+                yield _Draft(wallet, (), gathered)
 
     def _is_enough(self, draft: _Draft) -> bool:
         """Return whether an exchange credits the transfer: it may have a minimum deposit.
@@ -343,7 +351,9 @@ class _Search:
         except _OutOfTime:
             self._leave(draft)
             return
-        self._found.blocked += [Blocked(each.name, BlockedReason.FAILS) for each in found.refused]
+        self._found.blocked += [
+            Blocked(each.name or None, BlockedReason.FAILS) for each in found.refused
+        ]
         for holdings, is_direct in ((found.gathered, False), (found.direct, True)):
             part = _of(draft.wallet, holdings, is_direct=is_direct)
             # All parts passed alone. Together they fail only if the chain has changed since.

@@ -9,6 +9,8 @@
 
     received = kept + open + owed + refunded + waived
 
+`unknown_orders` and `unassigned_at_gathering` are in none of these: services/money/unassigned.py.
+
 `collected` was moved from receivers to the organizer's address; `to_collect` can be moved now. A
 refund is paid from the organizer's own wallet, so it changes neither of them.
 
@@ -30,10 +32,10 @@ from ticketing.chain import units
 from ticketing.chain.registry import REGISTRY, Chain
 from ticketing.models.collections import Collection
 from ticketing.models.payment_intents import HAS_MONEY, IS_LIVE, REST, PaymentIntent
-from ticketing.models.wallets import Wallet
 from ticketing.services import chains
-from ticketing.services.money import collectable
+from ticketing.services.money import collectable, unassigned
 from ticketing.services.money.collectable import Asked, Sum
+from ticketing.services.money.unassigned import Unassigned
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ class ChainMoney:
     collected: int
     to_collect: Sum
     to_sweep: Sum
+    unknown_orders: Sum
+    unassigned_at_gathering: int
 
 
 @dataclass(frozen=True)
@@ -94,16 +98,18 @@ class Money:
 
 def read(tenant_id: str, enabled: Mapping[int, Chain]) -> Money:
     """Return the figures of a tenant from the books. No node is asked."""
-    collected = _collected(tenant_id)
-    to_sweep = _to_sweep(tenant_id)
+    sums, collected, to_sweep = _sums(tenant_id), _collected(tenant_id), _to_sweep(tenant_id)
+    unknown = unassigned.of_tenant(tenant_id)
     known = chains.states()
     rows = []
-    for chain_id, token_address, received, owed, refunded, waived, rest, open_ in _sums(tenant_id):
-        place = chain_id, token_address
+    for place in sorted(sums.keys() | unknown.keys()):
+        chain_id, token_address = place
+        received, owed, refunded, waived, rest, open_ = sums.get(place, (0,) * 6)
         cursor = chains.cursor_of(known.get(chain_id))
         now = chains.now_on(chain_id, known)
         asked = Asked(tenant_id, chain_id, token_address)
         chain = enabled.get(chain_id) or REGISTRY.get(chain_id)
+        apart = unknown.get(place, Unassigned())
         rows.append(
             ChainMoney(
                 chain_id=chain_id,
@@ -120,13 +126,15 @@ def read(tenant_id: str, enabled: Mapping[int, Chain]) -> Money:
                 collected=collected.get(place, 0),
                 to_collect=Sum() if cursor is None else collectable.total(asked, cursor, now),
                 to_sweep=to_sweep.get(place, Sum()),
+                unknown_orders=apart.unknown_orders,
+                unassigned_at_gathering=apart.at_gathering,
             )
         )
     return Money(rows)
 
 
-def _sums(tenant_id: str) -> Iterable[Any]:
-    """Yield (chain_id, token, received, owed, refunded, waived, rest, open), as integers."""
+def _sums(tenant_id: str) -> dict[tuple[int, str], tuple[int, ...]]:
+    """Return (received, owed, refunded, waived, rest, open) by chain and token."""
     of_chain = (PaymentIntent.chain_id, PaymentIntent.token_address)
     open_ = Case(None, [(IS_LIVE, REST)], 0)
     summed = (
@@ -141,11 +149,10 @@ def _sums(tenant_id: str) -> Iterable[Any]:
         PaymentIntent.select(*of_chain, *(fn.SUM(each) for each in summed))
         .where(PaymentIntent.tenant == tenant_id, HAS_MONEY)
         .group_by(*of_chain)
-        .order_by(*of_chain)
     )
     rows: Iterable[Any] = query.tuples()
     # Postgres sums as Decimal.
-    return ((chain_id, token, *map(int, sums)) for chain_id, token, *sums in rows)
+    return {(chain_id, token): tuple(map(int, sums)) for chain_id, token, *sums in rows}
 
 
 def _collected(tenant_id: str) -> dict[tuple[int, str], int]:
@@ -173,10 +180,9 @@ def _to_sweep(tenant_id: str) -> dict[tuple[int, str], Sum]:
         PaymentIntent.amount_received,
         PaymentIntent.swept_balance,
     )
-    query = (
-        PaymentIntent.select(*shown)
-        .join(Wallet)
-        .where(PaymentIntent.tenant == tenant_id, HAS_MONEY, ~IS_LIVE, Wallet.owner.is_null())
+    is_xpub = PaymentIntent.wallet.not_in(list(collectable.wallets(tenant_id)))
+    query = PaymentIntent.select(*shown).where(
+        PaymentIntent.tenant == tenant_id, HAS_MONEY, ~IS_LIVE, is_xpub
     )
     rows: Iterable[Any] = query.tuples()
     found: dict[tuple[int, str], Sum] = {}

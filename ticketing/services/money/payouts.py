@@ -33,7 +33,7 @@ from ticketing.chain.registry import Chain
 from ticketing.constants import EPOCH, MAX_SAFE_INTEGER
 from ticketing.db.connection import write_transaction
 from ticketing.errors import ChainUnavailable, FieldMessage, Invalid
-from ticketing.models.payment_intents import TO_REFUND, PaymentIntent
+from ticketing.models.payment_intents import SET_ASIDE, TO_REFUND, PaymentIntent
 from ticketing.models.payouts import Payout
 from ticketing.models.wallets import Wallet
 from ticketing.services import chains, counters, node_slots, stated_addresses
@@ -108,6 +108,8 @@ class _Tried:
     refused: list[str]
     used: dict[str, str]
     """Orders whose id the payer has used, with that id."""
+    undecided: dict[str, str]
+    """Orders with a payment that was seen and is not settled, with its transaction."""
 
 
 def propose(
@@ -141,6 +143,10 @@ def propose(
             BlockedOrder(intent_id, "already_paid", paid_in.get(id_))
             for intent_id, id_ in tried.used.items()
         ),
+        *(
+            BlockedOrder(intent_id, "already_paid", tx_hash)
+            for intent_id, tx_hash in tried.undecided.items()
+        ),
     ]
     return _answer(wanted, tried.state, valid_before, listed, blocked)
 
@@ -159,6 +165,10 @@ def _parse(
     is_issued = PaymentIntent.select().where(PaymentIntent.address == account).exists()
     if account in never or is_issued:
         raise Invalid({"payer": [_NO_ACCOUNT]})
+    if restored_payouts.is_catching_up(chain_id):
+        raise ChainUnavailable(
+            "A backup was restored. The worker reads what was paid since then. Retry in a minute."
+        )
     is_unsure = restored_payouts.is_restored(chain_id)
     if is_unsure and not restored_payouts.is_owner(tenant_id, account):
         raise Invalid({"payer": [_NO_OWNER]})
@@ -178,8 +188,8 @@ def _try_all(node: Node, wanted: _Wanted) -> _Tried:
         return time.monotonic() > deadline
 
     state = node.payouts.payer_state(wanted.token_address, wanted.payer)
-    tried, unspent = _Tried(state, [], [], {}), state.balance
-    for page in _pages(wanted):
+    tried, unspent = _Tried(state, [], [], {}, {}), state.balance
+    for page in _pages(wanted, tried.undecided):
         # What the payer has paid already exceeds his balance, perhaps, and is not left over.
         used = _used_ids(node, wanted, page) if state.has_factory and page else {}
         tried.used |= used
@@ -230,14 +240,19 @@ def _used_ids(node: Node, wanted: _Wanted, page: Sequence[_Due]) -> dict[str, st
     return {order_of[each]: each[1] for each in node.payouts.used(order_of.keys())}
 
 
-def _pages(wanted: _Wanted) -> Iterator[Sequence[_Due]]:
-    """Yield the due orders that are on no list of another payer, the oldest first."""
+def _pages(wanted: _Wanted, undecided: dict[str, str]) -> Iterator[Sequence[_Due]]:
+    """Yield the due orders that are on no list of another payer, the oldest first.
+
+    Those with a payment that is not settled are left out, and noted in `undecided`.
+    """
     after = ""
-    query = _due(wanted).where(~fn.EXISTS(_of_others(wanted))).order_by(PaymentIntent.id)
+    query = _due(wanted).where(~fn.EXISTS(_of_others(wanted)), ~SET_ASIDE)
+    query = query.order_by(PaymentIntent.id)
     while page := list(query.where(PaymentIntent.id > after).limit(ORDERS_PER_TRANSACTION)):
         after = page[-1].id
-        seen = payout_ids.seen_payments(page)
-        found = [_due_of(intent, seen[intent.id]) for intent in page]
+        seen, paid = payout_ids.seen_payments(page), payout_events.undecided(page)
+        undecided |= paid
+        found = [_due_of(each, seen[each.id]) for each in page if each.id not in paid]
         # What an old order is owed below one atomic unit cannot be sent.
         yield [each for each in found if each.payment.atomic_amount]
 
@@ -327,7 +342,7 @@ def _still_due(wanted: _Wanted, chosen: Sequence[_Due]) -> list[_Due]:
     locked = {intent.id: intent for intent in settlement.lock(ids)}
     seen = payout_ids.seen_payments(list(locked.values()))
     free = _due(wanted).where(PaymentIntent.id.in_(ids), ~fn.EXISTS(_of_others(wanted)))
-    is_free = {intent.id for intent in free}
+    is_free = {each.id for each in free} - payout_events.undecided(list(locked.values())).keys()
     return [
         each
         for each in chosen

@@ -9,14 +9,16 @@ An event changes nothing if its payer has no list with its id: strangers cannot 
 """
 
 import logging
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from peewee import Case, Expression, fn
+from peewee import Expression, fn
 
 from ticketing import clock
+from ticketing.chain import units
 from ticketing.chain.answers import Block, Transfer
 from ticketing.chain.refunded_events import PaidRefund, Refunded
 from ticketing.chain.registry import Chain
@@ -29,14 +31,12 @@ from ticketing.services import chains
 from ticketing.services.notifications import facts, feed
 from ticketing.services.payments import (
     block_history,
+    payout_ids,
     refund_settlement,
     restored_payouts,
     settlement,
 )
 from ticketing.services.payments.booking import CursorMoved, Hashes
-
-READ_AFTER_END = timedelta(hours=72)
-"""For how long a payer's events are read after the end of its last list."""
 
 AGAIN = timedelta(minutes=1)
 """How often a payment that waits is tried while something is due."""
@@ -66,16 +66,14 @@ def cursor(chain_id: int) -> Block | None:
     return None if row is None else Block(row.block_number, row.block_hash, row.block_time)
 
 
-def payers(chain_id: int, time: datetime) -> list[str]:
-    """Return the payers whose events must be read in blocks since `time`.
+def payers(chain_id: int, time: datetime) -> list[str] | None:
+    """Return the payers whose events must be read in blocks since `time`. None: of everybody.
 
-    After a restored backup, owners of wallets too: see restored_payouts.py.
+    After a restored backup, that is so for a while: see restored_payouts.py.
     """
-    valid = Payout.select(Payout.payer).where(
-        Payout.chain_id == chain_id, Payout.valid_before > time - READ_AFTER_END
-    )
-    rows: Iterable[Any] = valid.distinct().tuples()
-    return sorted({payer for (payer,) in rows} | {*restored_payouts.owners(chain_id)})
+    if restored_payouts.is_restored(chain_id):
+        return None
+    return payout_ids.listed_payers(chain_id, time)
 
 
 def begin(chain_id: int, block: Block) -> None:
@@ -84,29 +82,56 @@ def begin(chain_id: int, block: Block) -> None:
     While another payer's events are read, nothing changes: the new one's are read with them.
     """
     read = cursor(chain_id)
-    if read is None or not payers(chain_id, read.time):
+    if read is None or payers(chain_id, read.time) == []:
         _move_cursor(chain_id, block)
 
 
-def known(chain_id: int, events: Collection[Refunded]) -> list[Refunded]:
+@dataclass(frozen=True)
+class Known:
+    """An event with an id of this service. `token_address`: the one that was listed.
+
+    `unlisted`: a backup was restored, so the list is not known here, but this order of the id.
+    """
+
+    event: Refunded
+    token_address: str
+    unlisted: PaymentIntent | None = None
+
+    @property
+    def is_token(self) -> bool:
+        """Whether the event has the token that was listed. Others may say anything."""
+        return self.event.token_address.lower() == self.token_address.lower()
+
+
+def known(chain_id: int, events: Collection[Refunded]) -> list[Known]:
     """Return those events whose payer had a list with their id on this service.
 
-    After a restored backup, it may not know the list, but its order.
+    After a restored backup, those too whose id is one of an order.
     """
+    tokens: dict[tuple[str, str], str] = {}
     keys = [(each.payer, each.id) for each in events]
-    found: set[tuple[str, str]] = set()
     for start in range(0, len(keys), 500):
         some = keys[start : start + 500]
-        listed = Payout.select(Payout.payer, Payout.payment_id).where(
+        listed = Payout.select(Payout.payer, Payout.payment_id, Payout.token_address).where(
             Payout.payer.in_({payer for payer, _ in some}),
             Payout.payment_id.in_([id_ for _, id_ in some]),
         )
         rows: Iterable[Any] = listed.tuples()
-        found |= set(rows)
+        tokens |= {(payer, id_): token for payer, id_, token in rows}
+    found = [
+        Known(each, tokens[each.payer, each.id])
+        for each in events
+        if (each.payer, each.id) in tokens
+    ]
     if restored_payouts.is_restored(chain_id):
-        others = [each for each in events if (each.payer, each.id) not in found]
-        found |= restored_payouts.intents_of(chain_id, others).keys()
-    return [each for each in events if (each.payer, each.id) in found]
+        others = [each for each in events if (each.payer, each.id) not in tokens]
+        intents = restored_payouts.intents_of(chain_id, {each.id for each in others})
+        found += [
+            Known(each, intents[each.id].terms.token_address, intents[each.id])
+            for each in others
+            if each.id in intents
+        ]
+    return found
 
 
 def seen_blocks(chain_id: int, after: int) -> list[int]:
@@ -133,18 +158,23 @@ def go_back(chain: Chain, at: Block, read: Block, to: Block, hashes: Hashes) -> 
         _move_cursor(chain.chain_id, to)
 
 
-def store(chain: Chain, at: Block, read: Block, last: Block, paid: Sequence[PaidRefund]) -> None:
+def store(
+    chain: Chain,
+    at: Block,
+    read: Block,
+    last: Block,
+    paid: Sequence[PaidRefund],
+    unlisted: Mapping[str, PaymentIntent],
+) -> None:
     """Store events in blocks up to `last`, and move the cursor of events there from `read`.
 
-    `at` is the worker's cursor. CursorMoved if the worker has gone back before that block, or if
-    another worker has moved the cursor of events.
+    `at` is the worker's cursor. `unlisted`: see Known, by id. CursorMoved if the worker has gone
+    back before that block, or if another worker has moved the cursor of events.
     """
     with write_transaction():
         _lock(chain, at, read)
-        if restored_payouts.is_restored(chain.chain_id):
-            restored_payouts.add_lists(chain.chain_id, paid)
-        for each in paid:
-            _store(chain.chain_id, each)
+        restored_payouts.add_lists(paid, unlisted)
+        payout_ids.note_seen(chain.chain_id, paid)
         if last.number > read.number:
             _move_cursor(chain.chain_id, last)
 
@@ -163,33 +193,6 @@ def _move_cursor(chain_id: int, block: Block) -> None:
         .on_conflict(conflict_target=[PayoutCursor.chain_id], update=columns)
         .execute()
     )
-
-
-def _store(chain_id: int, paid: PaidRefund) -> None:
-    """Store one event, unless it is stored already."""
-    event, transfer = paid.event, paid.transfer
-    is_token = fn.LOWER(Payout.token_address) == event.token_address.lower()
-    reason = Unbooked.NO_TRANSFER if transfer is None else Unbooked.NOTHING_DUE
-    columns = {
-        Payout.tx_hash: event.tx_hash,
-        Payout.log_index: event.log_index,
-        Payout.transfer_log: None if transfer is None else transfer.log_index,
-        Payout.block_number: paid.block.number,
-        Payout.block_hash: paid.block.hash,
-        Payout.block_time: paid.block.time,
-        Payout.paid_to: event.to,
-        Payout.paid_amount: str(event.atomic_amount),
-        Payout.waits: Case(None, [(is_token, transfer is not None)], False),
-        Payout.unbooked: Case(None, [(is_token, str(reason))], str(Unbooked.OTHER_TOKEN)),
-        Payout.tried_at: None,
-    }
-    is_new = Payout.tx_hash.is_null() | (Payout.block_hash != paid.block.hash)
-    Payout.update(columns).where(
-        Payout.payer == event.payer,
-        Payout.payment_id == event.id,
-        Payout.chain_id == chain_id,
-        is_new,
-    ).execute()
 
 
 def book_waiting(chain_id: int) -> None:
@@ -216,14 +219,62 @@ def _waiting(chain_id: int) -> Sequence[Payout]:
     return list(query.order_by(Payout.payment_id).limit(BOOKED_PER_PASS))
 
 
+def undecided(intents: Sequence[PaymentIntent]) -> dict[str, str]:
+    """Return the orders with a payment that was seen and is not settled, and its transaction.
+
+    Such an order must be on no list: its next payment would have another id, and pay it again. The
+    payment is not booked yet, or it was taken back by a reorganization and may return.
+
+    Example: a list of 150 orders was paid, and the worker has booked 100. The other 50 are here.
+    """
+    refund = fn.EXISTS(Refund.select(Refund.id).where(_of_payment(), Refund.canonical))
+    is_taken_back = Payout.unbooked.is_null() & ~refund
+    by_id = {intent.id: intent for intent in intents}
+    rows = Payout.select().where(Payout.intent.in_(list(by_id)), SEEN, Payout.waits | is_taken_back)
+    return {
+        row.intent_id: str(row.tx_hash)
+        for row in rows
+        if not row.waits or _may_count(by_id[row.intent_id], row)
+    }
+
+
+def _may_count(intent: PaymentIntent, row: Payout) -> bool:
+    try:
+        return refund_settlement.would_count(intent, _transfer(row)) > 0
+    except ChainUnavailable:
+        return True  # it is recorded in another block
+
+
 def _note_booked(chain_id: int) -> None:
-    """Note which payments are booked: by the worker, or because somebody named the transaction."""
+    """Note which payments are booked because somebody named the transaction."""
     refund = Refund.select(Refund.id).where(_of_payment(), Refund.canonical)
-    (
-        Payout.update(waits=False, unbooked=None)
-        .where(Payout.chain_id == chain_id, Payout.waits, fn.EXISTS(refund))
-        .execute()
+    rows = (
+        Payout.select(Payout, PaymentIntent)
+        .join(PaymentIntent)
+        .where(
+            Payout.chain_id == chain_id,
+            Payout.waits,
+            Payout.unbooked != str(Unbooked.SURPLUS),
+            fn.EXISTS(refund),
+        )
     )
+    for row in rows:
+        _note_counted(row, row.intent)
+
+
+def _note_counted(row: Payout, intent: PaymentIntent) -> None:
+    """Note that a payment counts. A surplus waits: more may be due later."""
+    booked = Refund.select(fn.SUM(Refund.amount)).where(
+        Refund.intent == row.intent_id,
+        Refund.chain_id == row.chain_id,
+        Refund.tx_hash == row.tx_hash,
+        Refund.log_index == row.transfer_log,
+        Refund.canonical,
+    )
+    value = units.from_atomic(int(row.paid_amount or 0), intent.terms.decimals)[0]
+    has_surplus = int(booked.scalar() or 0) < value
+    reason = str(Unbooked.SURPLUS) if has_surplus else None
+    Payout.update(waits=has_surplus, unbooked=reason).where(_is(row)).execute()
 
 
 def _of_payment() -> Expression:
@@ -255,14 +306,14 @@ def _book(row: Payout, intent: PaymentIntent, as_of: Block) -> dict[str, int]:
     transfer = _transfer(row)
     settlement.lock_tenant(intent.tenant_id)
     try:
-        counted = refund_settlement.count(intent, [transfer], None)
+        counted = refund_settlement.count(intent, [transfer], None, may_grow=True)
     except ChainUnavailable:
         # It is recorded in a block that was replaced, which the worker has not taken back yet.
         return {}
     if not counted:
         _note_unbooked(row, intent)
         return {}
-    Payout.update(waits=False, unbooked=None).where(_is(row)).execute()
+    _note_counted(row, intent)
     fact = facts.refund_settled(intent, counted, transfer.tx_hash, automatic=True)
     feed.record(intent.tenant_id, *fact)
     return {"refunded": intent.refunded + counted}
@@ -281,6 +332,8 @@ def _transfer(row: Payout) -> Transfer:
 
 def _note_unbooked(row: Payout, intent: PaymentIntent) -> None:
     """Note why a payment does not count now. The buyer may still state its address."""
+    if row.unbooked == Unbooked.SURPLUS:
+        return
     may_receive = refund_settlement.may_receive(intent, _transfer(row))
     reason = Unbooked.NOTHING_DUE if may_receive else Unbooked.OTHER_PAYEE
     if row.unbooked != reason:

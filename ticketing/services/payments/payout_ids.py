@@ -1,15 +1,19 @@
-"""Which order an id of a payout belongs to, and which id an order's next payment has."""
+"""Which order an id of a payout belongs to, which id is an order's next one, which were seen."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
-from peewee import fn
+from peewee import Case, fn
 
 from ticketing.chain import refunded_events
 from ticketing.chain.answers import Transfer
 from ticketing.chain.refunded_events import PaidRefund
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.payouts import SEEN, Payout
+from ticketing.models.payouts import SEEN, Payout, Unbooked
+
+READ_AFTER_END = timedelta(hours=72)
+"""For how long a payer's events are read after the end of its last list."""
 
 _IDS_AHEAD = 8
 """How many ids after an order's next one are recognised. A restored backup may know too few."""
@@ -44,6 +48,50 @@ def owners_of_ids(intents: Sequence[PaymentIntent]) -> dict[str, str]:
         for intent in intents
         for n in range(seen[intent.id] + 1 + _IDS_AHEAD)
     }
+
+
+def listed_payers(chain_id: int, time: datetime) -> list[str]:
+    """Return the payers of lists that may still be paid in blocks since `time`, or were not read.
+
+    Their events must be read.
+    """
+    valid = Payout.select(Payout.payer).where(
+        Payout.chain_id == chain_id, Payout.valid_before > time - READ_AFTER_END
+    )
+    rows: Iterable[Any] = valid.distinct().tuples()
+    return sorted(payer for (payer,) in rows)
+
+
+def note_seen(chain_id: int, paid: Iterable[PaidRefund]) -> None:
+    """Store the events of listed payments that are final. One that is stored changes nothing."""
+    for each in paid:
+        _note_seen(chain_id, each)
+
+
+def _note_seen(chain_id: int, paid: PaidRefund) -> None:
+    event, transfer = paid.event, paid.transfer
+    is_token = fn.LOWER(Payout.token_address) == event.token_address.lower()
+    reason = Unbooked.NO_TRANSFER if transfer is None else Unbooked.NOTHING_DUE
+    columns = {
+        Payout.tx_hash: event.tx_hash,
+        Payout.log_index: event.log_index,
+        Payout.transfer_log: None if transfer is None else transfer.log_index,
+        Payout.block_number: paid.block.number,
+        Payout.block_hash: paid.block.hash,
+        Payout.block_time: paid.block.time,
+        Payout.paid_to: event.to,
+        Payout.paid_amount: str(event.atomic_amount),
+        Payout.waits: Case(None, [(is_token, transfer is not None)], False),
+        Payout.unbooked: Case(None, [(is_token, str(reason))], str(Unbooked.OTHER_TOKEN)),
+        Payout.tried_at: None,
+    }
+    is_new = Payout.tx_hash.is_null() | (Payout.block_hash != paid.block.hash)
+    Payout.update(columns).where(
+        Payout.payer == event.payer,
+        Payout.payment_id == event.id,
+        Payout.chain_id == chain_id,
+        is_new,
+    ).execute()
 
 
 def transfers_for(

@@ -218,6 +218,9 @@ def _book(
         raise ChainUnavailable("The chain was reorganized. Retry.")
     settlement.lock_tenant(locked.tenant_id)
     final_up_to = locked.terms.final_up_to(view.as_of.number)
+    # A node may have left out an event: then the worker has not seen that it was paid.
+    seen = [each for each in view.paid if each.block.number <= final_up_to]
+    payout_ids.note_seen(locked.terms.chain_id, seen)
     final = [each for each in view.transfers if each.block.number <= final_up_to]
     owners = payout_ids.owners_of_ids([locked])
     counted = count(locked, payout_ids.transfers_for(locked, final, view.paid, owners), recipient)
@@ -251,29 +254,65 @@ def _view(
         return chain_view.look_at(intent, tx_hash, enabled)
 
 
-def count(intent: PaymentIntent, transfers: Sequence[Transfer], recipient: str | None) -> int:
+def count(
+    intent: PaymentIntent,
+    transfers: Sequence[Transfer],
+    recipient: str | None,
+    *,
+    may_grow: bool = False,
+) -> int:
     """Record what counts of final transfers for a locked intent, in micro-units. It may be 0.
 
-    The tenant is locked. ChainUnavailable if a transfer is recorded in another block.
+    The tenant is locked. `may_grow`: of a transfer that counts already, more may count.
+    ChainUnavailable if a transfer is recorded in another block.
 
     Example: Ada is owed 4 for order A and 7 for order B. One transfer sends her 10. For A it counts
     4, and then for B the unused 6. For B, 1 stays due.
     """
+    shares = _shares(intent, transfers, recipient, may_grow=may_grow)
+    for each in shares:
+        _write(intent, each)
+    return sum(each.amount for each in shares)
+
+
+def would_count(intent: PaymentIntent, transfer: Transfer) -> int:
+    """Return what `count` would record of a transfer that may grow. ChainUnavailable."""
+    return sum(each.amount for each in _shares(intent, [transfer], None, may_grow=True))
+
+
+@dataclass(frozen=True)
+class _Share:
+    """What counts of a transfer for an intent. `counted`: the refund that has a part of it."""
+
+    transfer: Transfer
+    amount: int
+    counted: Refund | None
+
+
+def _shares(
+    intent: PaymentIntent,
+    transfers: Sequence[Transfer],
+    recipient: str | None,
+    *,
+    may_grow: bool,
+) -> list[_Share]:
     debts, decimals = _debts_of(intent, recipient), intent.terms.decimals
-    due = left = intent.refund_due_now
+    left = intent.refund_due_now
     recorded = _recorded(intent, transfers)
+    found = []
     for transfer in transfers:
         value = units.from_atomic(transfer.atomic_amount, decimals)[0]
-        shares = [each for each in recorded if each.log_index == transfer.log_index]
-        unused = value - sum(each.amount for each in shares)
+        of_transfer = [each for each in recorded if each.log_index == transfer.log_index]
+        unused = value - sum(each.amount for each in of_transfer)
         amount = min(left, unused, payees.countable(debts, transfer))
-        if amount <= 0 or any(each.intent_id == intent.id for each in shares):
+        own = next((each for each in of_transfer if each.intent_id == intent.id), None)
+        if amount <= 0 or (own is not None and not may_grow):
             continue
-        _write(intent, transfer, amount)
+        found.append(_Share(transfer, amount, own))
         counted = Reduction(payees.position_of(transfer), amount, transfer.recipient)
         debts = replace(debts, reductions=[*debts.reductions, counted])
         left -= amount
-    return due - left
+    return found
 
 
 def may_receive(intent: PaymentIntent, transfer: Transfer) -> bool:
@@ -330,11 +369,16 @@ def _recorded(intent: PaymentIntent, transfers: Sequence[Transfer]) -> Sequence[
     return recorded
 
 
-def _write(intent: PaymentIntent, transfer: Transfer, amount: int) -> None:
-    """Record a refund, or mark one as canonical again after a reorganization."""
+def _write(intent: PaymentIntent, share: _Share) -> None:
+    """Record a refund, or more of it, or mark one as canonical again after a reorganization."""
+    transfer = share.transfer
+    if share.counted is not None:
+        grown = {Refund.amount: Refund.amount + share.amount}
+        Refund.update(grown).where(Refund.id == share.counted.id).execute()
+        return
     columns = {
         Refund.recipient: transfer.recipient,
-        Refund.amount: amount,
+        Refund.amount: share.amount,
         Refund.block_number: transfer.block.number,
         Refund.block_hash: transfer.block.hash,
         Refund.canonical: True,

@@ -8,6 +8,7 @@ from typing import Any
 
 from peewee import ModelSelect, ModelUpdate
 
+from ticketing import clock
 from ticketing.chain import receivers
 from ticketing.chain import xpub as xpubs
 from ticketing.chain.registry import Chain
@@ -15,6 +16,7 @@ from ticketing.db.connection import write_transaction
 from ticketing.errors import Invalid, NotPayable
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
+from ticketing.models.unassigned_money import SkippedIndexes
 from ticketing.models.wallets import Wallet
 
 XPUB_INDEXES = 2**31
@@ -108,6 +110,7 @@ def skip(of_xpub: int, of_address: int) -> list[SkippedAddresses]:
         if Wallet.select().where(is_xpub, Wallet.next_index + of_xpub > XPUB_INDEXES).exists():
             raise Invalid({"skip": ["A wallet has fewer addresses left."]})
         Wallet.update(next_index=Wallet.next_index + of_xpub).where(is_xpub).execute()
+        _note_skipped(of_address)
         skipped = Wallet.next_index + of_address
         Wallet.update(next_index=skipped).where(~is_xpub).execute()
         return [
@@ -120,3 +123,19 @@ def skip(of_xpub: int, of_address: int) -> list[SkippedAddresses]:
             )
             for wallet in Wallet.select().order_by(Wallet.id)
         ]
+
+
+def _note_skipped(count: int) -> None:
+    """Store that the next indexes of each wallet of an address are skipped."""
+    now = clock.now()
+    rows = [
+        {
+            SkippedIndexes.wallet: wallet.id,
+            SkippedIndexes.first: wallet.next_index,
+            SkippedIndexes.next: wallet.next_index + count,
+            SkippedIndexes.skipped_at: now,
+        }
+        for wallet in Wallet.select().where(Wallet.owner.is_null(False))
+    ]
+    if rows:
+        SkippedIndexes.insert_many(rows).execute()

@@ -5,7 +5,7 @@ document.addEventListener("submit", (event) => {
   const form = event.target;
   if (!form.dataset.busy) return;
   form.setAttribute("aria-busy", "true");
-  for (const button of form.querySelectorAll("button")) {
+  for (const button of [...form.elements].filter((each) => each.type === "submit")) {
     button.setAttribute("aria-disabled", "true");
     button.textContent = form.dataset.busy;
   }

@@ -1,0 +1,157 @@
+"""Money that belongs to no order, at addresses that only its organizer can empty.
+
+There are two kinds. After a backup was restored, orders that came after it are not known: buyers
+may have paid receivers whose indexes `db restored` skipped. And somebody may have paid a gathering
+receiver, which no order has. The worker reads the balances of both from time to time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from itertools import islice
+from typing import Any
+
+from peewee import EXCLUDED
+
+from ticketing import clock
+from ticketing.chain import units
+from ticketing.db.connection import write_transaction
+from ticketing.models.unassigned_money import GATHERING, SkippedIndexes, UnassignedMoney
+from ticketing.models.wallets import Wallet
+from ticketing.services.money import collectable
+from ticketing.services.money.collectable import PAGE, Asked, Order, Sum
+from ticketing.services.wallets import issuing
+
+WATCHED_FOR = timedelta(days=30)
+"""For how long after a restore all skipped receivers are read. Later, those with money only."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A receiver without an order: its wallet and index, GATHERING for the gathering receiver."""
+
+    wallet: Wallet = field(repr=False)
+    index: int
+    address: str
+
+
+@dataclass
+class Unassigned:
+    """What such receivers of a tenant hold on one chain, in micro-units."""
+
+    unknown_orders: Sum = field(default_factory=Sum)
+    at_gathering: int = 0
+
+
+def places(chain_id: int) -> Iterator[Sequence[Place]]:
+    """Yield the receivers whose balances are read on a chain, in pages. It may take hours."""
+    found = _places(chain_id)
+    while page := list(islice(found, PAGE)):
+        yield page
+
+
+def _places(chain_id: int) -> Iterator[Place]:
+    wallets = list(Wallet.select().where(Wallet.owner.is_null(False)))
+    for wallet in wallets:
+        yield Place(wallet, GATHERING, issuing.gathering_address(str(wallet.owner)))
+    is_new = SkippedIndexes.skipped_at > clock.now() - WATCHED_FOR
+    for wallet in wallets:
+        of_wallet = SkippedIndexes.select().where(SkippedIndexes.wallet == wallet.id, is_new)
+        ranges = [range(each.first, each.next) for each in of_wallet]
+        for indexes in ranges:
+            yield from (_place(wallet, index) for index in indexes)
+        for index in _indexes_with_money(wallet.id, chain_id):
+            if not any(index in each for each in ranges):
+                yield _place(wallet, index)
+
+
+def _place(wallet: Wallet, index: int) -> Place:
+    return Place(wallet, index, issuing.address_of(wallet, index))
+
+
+def _indexes_with_money(wallet_id: str, chain_id: int) -> list[int]:
+    rows = UnassignedMoney.select(UnassignedMoney.address_index).where(
+        UnassignedMoney.wallet == wallet_id,
+        UnassignedMoney.chain_id == chain_id,
+        UnassignedMoney.address_index != GATHERING,
+    )
+    return [row.address_index for row in rows]
+
+
+def note(
+    chain_id: int, token_address: str, decimals: int, page: Sequence[Place], held: Sequence[int]
+) -> None:
+    """Store what some receivers hold of a token, in atomic units each."""
+    now = clock.now()
+    amounts = [units.from_atomic(each, decimals)[0] for each in held]
+    found = [(place, amount) for place, amount in zip(page, amounts, strict=True) if amount]
+    rows = [
+        {
+            UnassignedMoney.wallet: place.wallet.id,
+            UnassignedMoney.chain_id: chain_id,
+            UnassignedMoney.token_address: token_address,
+            UnassignedMoney.address_index: place.index,
+            UnassignedMoney.amount: amount,
+            UnassignedMoney.seen_at: now,
+        }
+        for place, amount in found
+    ]
+    with write_transaction():
+        for wallet_id in {place.wallet.id for place in page}:
+            empty = [
+                place.index
+                for place, amount in zip(page, amounts, strict=True)
+                if place.wallet.id == wallet_id and not amount
+            ]
+            UnassignedMoney.delete().where(
+                UnassignedMoney.wallet == wallet_id,
+                UnassignedMoney.chain_id == chain_id,
+                UnassignedMoney.token_address == token_address,
+                UnassignedMoney.address_index.in_(empty),
+            ).execute()
+        if rows:
+            UnassignedMoney.insert_many(rows).on_conflict(
+                conflict_target=[
+                    UnassignedMoney.wallet,
+                    UnassignedMoney.chain_id,
+                    UnassignedMoney.token_address,
+                    UnassignedMoney.address_index,
+                ],
+                update={
+                    UnassignedMoney.amount: EXCLUDED.amount,
+                    UnassignedMoney.seen_at: EXCLUDED.seen_at,
+                },
+            ).execute()
+
+
+def of_tenant(tenant_id: str) -> dict[tuple[int, str], Unassigned]:
+    """Return what a tenant's receivers without an order held, by chain and token."""
+    found: dict[tuple[int, str], Unassigned] = {}
+    for row in _rows(tenant_id):
+        here = found.setdefault((row.chain_id, row.token_address), Unassigned())
+        if row.address_index == GATHERING:
+            here.at_gathering += row.amount
+        else:
+            here.unknown_orders += Sum(1, row.amount)
+    return found
+
+
+def unknown_orders(asked: Asked) -> Iterator[Order]:
+    """Yield the receivers of orders that are not known and held something, the oldest first."""
+    wallets = collectable.wallets(asked.tenant_id)
+    rows = _rows(asked.tenant_id).where(
+        UnassignedMoney.chain_id == asked.chain_id,
+        UnassignedMoney.token_address == asked.token_address,
+        UnassignedMoney.address_index != GATHERING,
+    )
+    for row in rows:
+        place = _place(wallets[row.wallet_id], row.address_index)
+        yield Order(None, row.wallet_id, place.index, place.address, 0)
+
+
+def _rows(tenant_id: str) -> Any:
+    own = Wallet.select(Wallet.id).where(Wallet.tenant_id == tenant_id)
+    of_tenant = UnassignedMoney.select().where(UnassignedMoney.wallet.in_(own))
+    return of_tenant.order_by(UnassignedMoney.wallet, UnassignedMoney.address_index)

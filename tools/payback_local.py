@@ -1,0 +1,130 @@
+"""`make payback`: on the chain of `make run` only, pay back what the demo tenant owes to buyers.
+
+It does what the organizer's browser does: it asks the service for the list of the wallet's owner,
+and that account signs it. The local node has the keys of its accounts.
+
+Exit code 0: nothing of what can be paid is left. 3: something is left, and the output says why.
+1: an error.
+"""
+
+import json
+import os
+import sys
+import time
+from typing import Any
+
+import urllib3
+from dotenv import dotenv_values
+
+from ticketing import formats
+from ticketing.chain.errors import RpcError, RpcSilent
+from ticketing.chain.registry import LOCAL_CHAIN_ID
+from ticketing.chain.rpc import RpcClient
+from ticketing.constants import CURRENCY
+from tools import anvil
+from tools.json_client import Client
+from tools.run import DEMO_FILE, ENV_FILE, TENANT
+
+SOMETHING_LEFT = 3
+BOOKED_SECONDS = 60
+_ADMIN = f"/v1/admin/tenants/{TENANT}"
+
+
+class Refused(Exception):
+    """It cannot be done. The message says why."""
+
+
+class Demo:
+    """The demo tenant, its running service and the local chain."""
+
+    def __init__(self) -> None:
+        """Find them. Refused if `make run` was never started."""
+        settings = {**dotenv_values(ENV_FILE), **os.environ}
+        rpc_url, port = settings.get("RPC_URL_31337"), settings.get("PORT")
+        if rpc_url is None or port is None or not DEMO_FILE.exists():
+            raise Refused("run 'make run' first, in another terminal")
+        self._headers = {"X-API-Key": json.loads(DEMO_FILE.read_text())["key"]}
+        self._client = Client(f"http://127.0.0.1:{port}")
+        self._node = RpcClient((rpc_url,))
+
+    def rpc(self, method: str, *params: Any) -> Any:
+        """Call a method of the node. RpcError."""
+        (result,) = self._node.batch([(method, list(params))])
+        return result
+
+    def send(self, method: str, path: str, body: Any = None) -> Any:
+        """Send a request of the tenant's administrator. Refused if the service does not."""
+        answer = self._client.send(method, _ADMIN + path, body, self._headers)
+        if answer.status != 200:
+            raise Refused(f"the service answers: {answer.json['detail']}")
+        return answer.json
+
+    def owner(self) -> tuple[str, int]:
+        """Return the address of the wallet, and its place among the node's accounts. Refused."""
+        address = self.send("GET", "/wallet").get("address")
+        if address is None:
+            raise Refused("the wallet is an extended public key: see tools.sweep")
+        accounts = [account.lower() for account in self.rpc("eth_accounts")]
+        if address.lower() not in accounts:
+            raise Refused(f"{address} is not an account of the local chain: pay in the console")
+        return address, accounts.index(address.lower())
+
+
+def pay_back(demo: Demo) -> bool:
+    """Pay what is owed, and wait until it is booked. Return whether nothing is left.
+
+    Refused; RpcError; RuntimeError if a transaction fails.
+    """
+    served = int(demo.rpc("eth_chainId"), 16)
+    if served != LOCAL_CHAIN_ID:
+        raise Refused(f"this is chain {served}, not the local one")
+    owner, account = demo.owner()
+    due = demo.send("POST", "/payouts", {"chain_id": LOCAL_CHAIN_ID, "payer": owner})
+    for each in due["transactions"]:
+        print(f"{each['purpose']}: signed by {owner}", flush=True)
+        anvil.send(demo.rpc, account, {"to": each["to"], "data": each["data"]})
+    for each in due["payments"]:
+        amount = formats.amount(each["amount"], CURRENCY)
+        print(f"paid {amount} to {each['to']} for {each['intent_id']}")
+    if due["payments"]:
+        _wait_for_the_books(demo, [each["intent_id"] for each in due["payments"]])
+    elif not (due["blocked"] or due["left"] or due["listed_for_another"]):
+        print("nothing to pay back: nobody who is owed something has said to which address")
+    return _say_what_is_left(due)
+
+
+def _wait_for_the_books(demo: Demo, intent_ids: list[str]) -> None:
+    deadline = time.monotonic() + BOOKED_SECONDS
+    for intent_id in intent_ids:
+        while demo.send("GET", f"/intents/{intent_id}")["refund_due"]:
+            if time.monotonic() > deadline:
+                raise Refused("paid, but the worker has not booked it yet: see var/log")
+            time.sleep(0.5)
+    print("the books have it: nothing is due for these orders any more")
+
+
+def _say_what_is_left(due: Any) -> bool:
+    for each in due["blocked"]:
+        print(f"left: {each['intent_id']}, {each['reason']}")
+    for each in due["listed_for_another"]:
+        print(f"left: {each['intent_id']}, on the list of {each['payer']} until {each['until']}")
+    if due["left"]:
+        has = formats.amount(due["balance"], CURRENCY)
+        print(f"left: {due['left']} orders. {due['payer']} had {has}: run 'make collect' first")
+    return not (due["blocked"] or due["listed_for_another"] or due["left"])
+
+
+def main() -> None:
+    """Pay back, or exit with the reason."""
+    try:
+        is_complete = pay_back(Demo())
+    except (urllib3.exceptions.HTTPError, RpcSilent):
+        sys.exit("make payback: nothing answers. Is 'make run' running?")
+    except (Refused, RpcError, RuntimeError) as error:
+        sys.exit(f"make payback: {error}")
+    if not is_complete:
+        sys.exit(SOMETHING_LEFT)
+
+
+if __name__ == "__main__":
+    main()
