@@ -9,7 +9,7 @@ from tests.support.browser import axe, until
 from tests.support.databases import only_once
 from tests.support.factories import CHAIN, PRICE
 from tests.support.injected_wallet import NO_BATCH, NO_METHOD, REJECTED, asked, until_asked
-from tests.support.money import OTHER, Shop
+from tests.support.money import OTHER, Shop, grow
 from tests.support.refunds import account
 from ticketing.chain import receivers
 from tools import anvil
@@ -226,7 +226,7 @@ def test_what_never_arrives_is_offered_again(shop, dropped):
     press(page)
     until_asked(page, SEND, dropped)
     says(page, "Signed. Waiting for Local.")
-    shop.node.rpc("anvil_mine", "0x2")
+    grow(shop.node)
     says(page, "It has not arrived on Local yet.")
     page.get_by_role("button", name=AGAIN).click()
     arrives(shop, page, PRICE)
@@ -340,6 +340,6 @@ def test_a_wallet_that_is_elsewhere_after_a_reload_is_not_needed(shop, node, dep
     page.reload()
     says(page, "Signed. Waiting for Local.")
     node.rpc("evm_setAutomine", True)
-    node.rpc("anvil_mine", "0x2")
+    grow(node)
     expect(page.get_by_text("Nothing can be moved at the moment")).to_be_visible()
     assert shop.balance(shop.owner) == PRICE

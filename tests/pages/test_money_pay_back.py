@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from tests.support.browser import axe
 from tests.support.databases import only_once
 from tests.support.injected_wallet import asked, until_asked
-from tests.support.money import FRIENDS, OTHER, OWNER, Shop
+from tests.support.money import FRIENDS, OTHER, OWNER, Shop, grow
 from tests.support.receivers import data_of
 from tests.support.refunds import STRANGER_ADDRESS, account, give_back
 from ticketing.chain import receivers
@@ -257,7 +257,7 @@ def test_a_transaction_of_which_the_wallet_lost_the_hash_is_found_by_its_effect(
     page.evaluate("wallet.rejects.eth_getTransactionReceipt = { code: -32000, message: 'no' }")
     press(page)
     says(page, "Signed. Waiting for Local.")
-    node.rpc("anvil_mine", "0x2")
+    grow(node)
     expect(page.locator("#what")).to_have_text("20.00 USDC paid back")
     assert len(asked(page, SEND)) == 1
     booked(shop, orders)
@@ -272,7 +272,7 @@ def test_the_second_transaction_is_dropped(shop, node):
     press(page)
     says(page, "Signed. Waiting for Local.")
     until_asked(page, SEND, 2)
-    node.rpc("anvil_mine", "0x2")
+    grow(node)
     says(page, "It has not arrived on Local yet.")
     assert not paid(shop, 1)
     page.get_by_role("button", name=AGAIN).click()

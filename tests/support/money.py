@@ -26,6 +26,12 @@ FRIENDS = (
 _slugs = count(1)
 
 
+def grow(node: anvil.Anvil) -> None:
+    """Let the chain grow by a block that is later than all before."""
+    node.rpc("evm_increaseTime", 2)
+    node.rpc("anvil_mine", "0x1")
+
+
 class Shop:
     """An organizer whose orders can be collected and paid back. The worker runs."""
 
