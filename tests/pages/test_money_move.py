@@ -134,8 +134,6 @@ def test_what_is_signed_after_stopping_is_found(shop, deployed):
     page.get_by_role("button", name="Stop here").click()
     expect(page.locator("#lead")).to_have_text("Stopped. What is done is done.")
     page.evaluate("wallet.hangs = []; wallet.waiting.forEach(go => go())")
-    until(page, "localStorage.length === 2")
-    page.reload()
     arrives(shop, page, PRICE)
 
 

@@ -186,6 +186,7 @@ async function signAndSettle(row, wallet, calls, isBatch, people) {
   const asked = () => (isBatch ? wallet.sendAll(row.chain, calls) : wallet.send(row.chain, calls[0])).then((id) => {
     signed.write(row.chain, { ...entry, id });
     post("signed", { chain_id: row.chain }).catch(() => {});
+    resume(); // if a person has stopped meanwhile
   });
   await prompt(row, say("Sign", { wallet: wallet.name }), asked, shown(row, wallet, calls, people));
   const lost = await settle(row, wallet);
