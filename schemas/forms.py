@@ -1,6 +1,6 @@
 """The forms of pages. They check what the API checks, but their values are text."""
 
-from schemas.base import BaseSchema, Items, QueryInt, Text
+from schemas.base import BaseSchema, Bool, Items, QueryInt, Text
 from schemas.checks import ADDRESS, NOT_BLANK, Length, Range
 from schemas.people import PersonSchema
 from schemas.wallets import WalletSetSchema
@@ -41,6 +41,18 @@ class GuestsForm(BaseSchema):
     ticket_id = Text(required=True, validate=Length(1, 80))
     guests = Text(required=True, validate=[Length(1, 16_000), NOT_BLANK])
     reason = Text(validate=[Length(1, 500), NOT_BLANK])
+
+
+class ChainForm(BaseSchema):
+    """One network."""
+
+    chain_id = QueryInt(required=True, validate=Range(1, MAX_SAFE_INTEGER))
+
+
+class CollectForm(ChainForm):
+    """What to collect. `owner_confirmed`: the owner's address is the organizer's there."""
+
+    owner_confirmed = Bool(load_default=False)
 
 
 class PasswordForm(BaseSchema):

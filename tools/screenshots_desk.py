@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
+from tools import anvil
 from tools.json_client import Client
 from tools.screenshots_shop import CONFIRMATIONS, PRICE, TENANT, Shop, Shot
 
@@ -45,6 +46,14 @@ def _overpaid(shop: Shop) -> str:
     order = shop.order(2)
     order.pay(2 * PRICE + 4_990_000, blocks=CONFIRMATIONS)
     return order.wait(lambda it: it["refund_due"] and not it["refund_pending"]).id
+
+
+def _owed_to_an_address(shop: Shop) -> str:
+    order = shop.order(2)
+    order.pay(2 * PRICE + 4_990_000, blocks=CONFIRMATIONS)
+    order.wait(lambda it: it["refund_due"] and not it["refund_pending"])
+    order.send("refund-address", {"address": anvil.BUYER})
+    return "/money/pay-back"
 
 
 def _small_refunds(shop: Shop) -> str:
@@ -103,6 +112,9 @@ DESK_SHOTS = (
     _shot("attendees", _attendees),
     _shot("attendee", _attendee),
     _shot("guests", lambda shop: _event(shop, "guests")),
+    _shot("money", lambda shop: "/money"),
+    _shot("money-pay-back", _owed_to_an_address),
+    _shot("money-move", lambda shop: "/money/move"),
     _shot("refunds", lambda shop: "/refunds"),
     _shot("refund", lambda shop: f"/refunds/{_overpaid(shop)}"),
     _shot("refunds-waive", _small_refunds),

@@ -471,3 +471,12 @@ def test_a_kill_at_any_statement_loses_nothing(app, node, venue, environ, monkey
     assert due([buyer]) == [0]
     assert Refund.select().count() == 1
     assert "right" in cli(app, "reconcile")
+
+
+def test_what_exceeds_the_balance_is_left_and_what_was_paid_is_not(venue, node):
+    owed(venue, node, 5, 5)
+    assert listed(venue, node)["left"] == 2
+    fund(node, 12)
+    sign(node, listed(venue, node))
+    found = listed(venue, node)
+    assert (found["balance"], found["left"], len(found["blocked"])) == (2, 0, 2)

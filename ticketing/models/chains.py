@@ -15,7 +15,8 @@ class ChainState(BaseModel):
     None: the worker has not asked yet.
 
     `gap_seen_at`: since when no node has the block after block `gap_after`. `read_from`: no block
-    before this one is read any more, because a gap ended there.
+    before this one is read any more, because a gap ended there. `awaited_until`: until then it is
+    read at full speed, because somebody has just signed something.
     """
 
     chain_id = BigIntegerField(primary_key=True)
@@ -33,6 +34,7 @@ class ChainState(BaseModel):
     gap_after = BigIntegerField(null=True)
     gap_seen_at = UtcDateTimeField(null=True)
     read_from = BigIntegerField(null=True)
+    awaited_until = UtcDateTimeField(null=True)
 
     class Meta:
         table_name = "chains"

@@ -26,6 +26,9 @@ CLOCK_SKEW = timedelta(hours=1)
 LOOKED_JUST_NOW = timedelta(minutes=3)
 """After a look so recent, the newest block that was read shows whether our clock is right."""
 
+AWAITED_FOR = timedelta(minutes=10)
+"""How long a chain is read at full speed after somebody has signed something on it."""
+
 LONGEST_BLOCK_TIME = timedelta(minutes=5)
 """How much later than its newest block it may be on a chain, if our clock is far ahead."""
 
@@ -185,6 +188,23 @@ def note_receivers(chain_id: int, *, are_available: bool) -> None:
 def note_look(chain_id: int) -> None:
     """Store that the worker has read the chain just now."""
     ChainState.update(looked_at=clock.now()).where(ChainState.chain_id == chain_id).execute()
+
+
+def await_blocks(chain_id: int) -> Block | None:
+    """Let the worker read a chain at full speed for AWAITED_FOR. Return its cursor.
+
+    Somebody has signed something there, and waits until the books show it.
+    """
+    until = {ChainState.awaited_until: clock.now() + AWAITED_FOR}
+    ChainState.update(until).where(ChainState.chain_id == chain_id).execute()
+    return cursor(chain_id)
+
+
+def is_awaited(chain_id: int) -> bool:
+    """Return whether somebody waits for what was signed on this chain."""
+    state = _state.first(chain_id=chain_id)
+    until = None if state is None else state.awaited_until
+    return until is not None and clock.now() < until
 
 
 def note_gap(chain_id: int, cursor: Block) -> datetime:

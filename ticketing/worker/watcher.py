@@ -40,7 +40,7 @@ from ticketing.worker.refund_check import RefundCheck
 from ticketing.worker.unassigned_sweep import UnassignedSweep
 
 QUIET = timedelta(minutes=1)
-"""How often a chain without open orders is read."""
+"""How often a chain is read on which nobody waits."""
 
 _FIRST_HEADERS, _HEADERS_AT_ONCE = 4, 32
 
@@ -79,15 +79,21 @@ class Watcher:
         return bool(self._lease.is_held)
 
     def look_if_due(self) -> None:
-        """Look if the chain has an open order, or if the last look was at least QUIET ago.
+        """Look if somebody waits for the chain, or if the last look was at least QUIET ago.
+
+        A buyer waits with an open order, an organizer after a signature.
 
         In both cases the lease is renewed. Errors: see `look`.
         """
         if clock.is_within(QUIET, self._looked_at) and not (
-            self._take_lease() and watched_orders.has_open_orders(self.chain.chain_id)
+            self._take_lease() and self._is_awaited()
         ):
             return
         self.look()
+
+    def _is_awaited(self) -> bool:
+        chain_id = self.chain.chain_id
+        return chains.is_awaited(chain_id) or watched_orders.has_open_orders(chain_id)
 
     def look(self) -> None:
         """Read the chain once, unless another worker holds its lease.

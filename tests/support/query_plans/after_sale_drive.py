@@ -72,6 +72,8 @@ class AfterSaleDrive(CatalogDrive):
             self._open(f"refunds/waive?{urlencode(query)}")
         for name in ("attendees", "orders", "payments"):
             self._open(f"events/{event}/{name}.csv")
+        for name in ("money", "money/move", "money/pay-back"):
+            self._open(name)
         self._press(f"attendees/{self.inside}/undo", {})
         stolen = f"events/{event}/door/devices/{self.stolen}"
         self._press(f"{stolen}/revoke", {"undo_since": "2020-01-01T00:00"})

@@ -23,6 +23,7 @@ SECTIONS = (
     Section("events", "/console/events", "Events"),
     Section("orders", "/console/orders", "Orders"),
     Section("attendees", "/console/attendees", "Attendees"),
+    Section("money", "/console/money", "Your money"),
     Section("refunds", "/console/refunds", "Refunds"),
     Section("wallet", "/console/wallet", "Wallet", Role.ADMIN),
     Section("webhooks", "/console/webhooks", "Webhooks", Role.ADMIN),

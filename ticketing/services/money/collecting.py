@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
+from typing import Any
 
 from ticketing.chain import address as addresses
 from ticketing.chain import collecting, receivers, units
@@ -19,7 +20,7 @@ from ticketing.errors import ChainUnavailable, FieldMessage, Invalid, OwnerNotCo
 from ticketing.models.chains import ChainState
 from ticketing.models.wallets import Wallet
 from ticketing.services import chains, node_slots, stated_addresses
-from ticketing.services.money import collectable, unassigned
+from ticketing.services.money import collectable, safe_files, unassigned
 from ticketing.services.money.collectable import Asked, Order
 from ticketing.services.wallets import issuing
 
@@ -88,6 +89,13 @@ class Proposal:
     blocked: list[Blocked] = field(default_factory=list)
     left: Left = field(default_factory=Left)
     looked_up_to: str | None = None
+
+    @property
+    def safe(self) -> dict[str, Any]:
+        """The transactions as a file for Safe's Transaction Builder."""
+        orders = sum(each.orders for each in self.transactions)
+        calls = ((each.to, each.data) for each in self.transactions)
+        return safe_files.file_of(self.chain_id, f"Money of {orders} orders", calls)
 
 
 def propose(

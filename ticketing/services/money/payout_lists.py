@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ticketing import clock
 from ticketing.chain import receivers, refunded_events
 from ticketing.chain.payout_calls import PayerState
 from ticketing.chain.refunded_events import ListedPayment
+from ticketing.services.money import safe_files
 
 ORDERS_PER_TRANSACTION = 100
 """53,000 gas each: a transaction may have 16.7 million (EIP-7825)."""
@@ -94,15 +94,8 @@ class PayoutList:
     @property
     def safe(self) -> dict[str, Any]:
         """The transactions as a file for Safe's Transaction Builder."""
-        return {
-            "version": "1.0",
-            "chainId": str(self.chain_id),
-            "createdAt": int(clock.now().timestamp() * 1000),
-            "meta": {"name": f"Refunds of {len(self.payments)} orders"},
-            "transactions": [
-                {"to": each.to, "value": "0", "data": each.data} for each in self.transactions
-            ],
-        }
+        calls = ((each.to, each.data) for each in self.transactions)
+        return safe_files.file_of(self.chain_id, f"Refunds of {len(self.payments)} orders", calls)
 
 
 def steps(

@@ -190,12 +190,14 @@ def _try_all(node: Node, wanted: _Wanted) -> _Tried:
     state = node.payouts.payer_state(wanted.token_address, wanted.payer)
     tried, unspent = _Tried(state, [], [], {}, {}), state.balance
     for page in _pages(wanted, tried.undecided):
+        # What the payer has paid already exceeds his balance, perhaps, and is not left over.
+        used = _used_ids(node, wanted, page) if state.has_factory and page else {}
+        tried.used |= used
         some: list[_Due] = []
         rest = unspent
         for each in page:
-            if each.payment.atomic_amount <= rest and len(tried.chosen) + len(some) < (
-                ORDERS_AT_ONCE
-            ):
+            has_room = len(tried.chosen) + len(some) < ORDERS_AT_ONCE
+            if each.intent.id not in used and each.payment.atomic_amount <= rest and has_room:
                 some.append(each)
                 rest -= each.payment.atomic_amount
         _try_page(node, wanted, some, tried, is_over)
@@ -214,13 +216,10 @@ def _try_page(
 ) -> None:
     if not page:
         return
-    used = _used_ids(node, wanted, page) if tried.state.has_factory else {}
-    new = [each.payment for each in page if each.intent.id not in used]
-    passes = node.payouts.payable(wanted.token_address, wanted.payer, new, is_over)
+    payments = [each.payment for each in page]
+    passes = node.payouts.payable(wanted.token_address, wanted.payer, payments, is_over)
     for each in page:
-        if each.intent.id in used:
-            tried.used[each.intent.id] = used[each.intent.id]
-        elif passes.get(each.payment.id):
+        if passes.get(each.payment.id):
             tried.chosen.append(each)
         elif each.payment.id in passes:
             tried.refused.append(each.intent.id)
@@ -399,6 +398,7 @@ def _answer(
     blocked: Sequence[BlockedOrder],
 ) -> PayoutList:
     own = _due(wanted).where(~fn.EXISTS(_of_others(wanted)))
+    count = own.count()  # before `first`, which limits the query itself
     some = listed[0].intent if listed else own.first()
     decimals = 0 if some is None else some.terms.decimals
     payments = [OrderPayment(each.intent.id, each.payment, _amount(each)) for each in listed]
@@ -416,7 +416,7 @@ def _answer(
         blocked=blocked[:SHOWN],
         listed_for_another=_listed_for_another(wanted),
         unbooked=_unbooked(wanted),
-        left=max(0, own.count() - len(listed) - len(blocked)),
+        left=max(0, count - len(listed) - len(blocked)),
     )
 
 

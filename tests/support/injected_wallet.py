@@ -1,0 +1,142 @@
+"""A wallet that a browser announces (EIP-6963), in front of real nodes. It signs all it is asked.
+
+    wallet = InjectedWallet([account], {CHAIN: node}, atomic="supported")
+    page = visit(stack.url, script=wallet.script)
+    wallet.connect(page)
+
+In a page, `wallet` (the first one) says how it misbehaves: `rejects` and `hangs` have methods,
+`drops` numbers of transactions that it answers and never sends, `switches` what changes after a
+method was asked.
+"""
+
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from playwright.sync_api import Page
+
+from tests.support.remote import eventually
+from tools import anvil
+
+REJECTED = {"code": 4001, "message": "User rejected the request."}
+NO_METHOD = {"code": -32601, "message": "The method does not exist."}
+UNKNOWN_CHAIN = {"code": 4902, "message": "Unrecognized chain."}
+NO_BATCH = {"code": 5750, "message": "EIP-7702 is off for this account."}
+
+_SCRIPT = """
+const stored = location.protocol === "http:" ? localStorage : {};
+const wallet = {
+  accounts: ACCOUNTS, chain: Number(stored.chosen_chain ?? 1), known: CHAINS, atomic: ATOMIC,
+  asked: [], rejects: {}, hangs: [], drops: [], switches: {}, sent: 0, waiting: [],
+};
+globalThis.wallet ??= wallet;
+const answers = {
+  eth_requestAccounts: () => wallet.accounts.slice(0, 1),
+  eth_accounts: () => wallet.accounts.slice(0, 1),
+  eth_chainId: () => `0x${wallet.chain.toString(16)}`,
+  wallet_switchEthereumChain: ([{ chainId }]) => {
+    if (!wallet.known.includes(Number(chainId))) throw UNKNOWN_CHAIN;
+    wallet.chain = stored.chosen_chain = Number(chainId);
+    return null;
+  },
+  wallet_getCapabilities: ([, [chain]]) => {
+    if (!wallet.atomic) throw NO_METHOD;
+    return { [chain]: { atomic: { status: wallet.atomic } } };
+  },
+  wallet_sendCalls: ([all]) => {
+    if (!all.atomicRequired || all.version !== "2.0.0") throw { code: -32602, message: "bad" };
+    return ask_UUID(Number(all.chainId), "batch", [all]);
+  },
+  wallet_getCallsStatus: ([id]) => ask_UUID(wallet.chain, "status", [id]),
+};
+async function request({ method, params }) {
+  wallet.asked.push({ method, params: structuredClone(params ?? []) });
+  if (wallet.hangs.includes(method)) await new Promise((go) => wallet.waiting.push(go));
+  const refusal = wallet.rejects[method];
+  if (refusal) throw refusal;
+  const drops = method === "eth_sendTransaction" && wallet.drops.includes(++wallet.sent);
+  const own = answers[method] ?? ((all) => ask_UUID(wallet.chain, drops ? "drop" : method, all));
+  const answer = await own(params ?? []);
+  Object.assign(wallet, wallet.switches[method] ?? {});
+  delete wallet.switches[method];
+  return answer;
+}
+const info = { uuid: "UUID", name: "NAME", rdns: "org.stub", icon: "data:," };
+const detail = Object.freeze({ info, provider: { request } });
+addEventListener("eip6963:requestProvider", () => dispatchEvent(
+  new CustomEvent("eip6963:announceProvider", { detail })));
+"""
+
+
+class InjectedWallet:
+    """A wallet with unlocked accounts of nodes, by their chain ids.
+
+    `atomic`: its capability for several calls at once (EIP-5792). None: it has never heard of it.
+    Its batches are transactions one after another, all of which are undone if one fails.
+    """
+
+    def __init__(
+        self,
+        accounts: Sequence[str],
+        nodes: Mapping[int, anvil.Anvil],
+        *,
+        atomic: str | None = None,
+        name: str = "Stub",
+    ) -> None:
+        self._nodes = nodes
+        self._batches: dict[str, list[Any]] = {}
+        self._uuid = secrets.token_hex(8)
+        values = {
+            "ACCOUNTS": json.dumps(list(accounts)),
+            "CHAINS": json.dumps(list(nodes)),
+            "ATOMIC": json.dumps(atomic),
+            "NO_METHOD": json.dumps(NO_METHOD),
+            "UNKNOWN_CHAIN": json.dumps(UNKNOWN_CHAIN),
+            "UUID": self._uuid,
+            "NAME": name,
+        }
+        script = _SCRIPT
+        for key, value in values.items():
+            script = script.replace(key, value)
+        self.script = script
+
+    def connect(self, page: Page) -> None:
+        """Let all tabs of this page's browser use the nodes. Call it before the first page."""
+        page.context.expose_function(f"ask_{self._uuid}", self._ask)
+
+    def _ask(self, chain_id: int, method: str, params: list[Any]) -> Any:
+        rpc = self._nodes[chain_id].rpc
+        if method == "batch":
+            return self._batch(rpc, params[0])
+        if method == "status":
+            receipts = self._batches.get(params[0])
+            return {"status": 100} if receipts is None else {"status": 200, "receipts": receipts}
+        if method == "drop":
+            return "0x" + secrets.token_hex(32)
+        return rpc(method, *params)
+
+    def _batch(self, rpc: anvil.Rpc, asked: Any) -> Any:
+        snapshot = rpc("evm_snapshot")
+        receipts = []
+        for call in asked["calls"]:
+            sent = {"from": asked["from"], "to": call["to"], "data": call["data"]}
+            try:
+                receipts.append(anvil.mined(rpc, rpc("eth_sendTransaction", sent)))
+            except RuntimeError:
+                rpc("evm_revert", snapshot)
+                raise
+        batch = "0x" + secrets.token_hex(16)
+        self._batches[batch] = receipts
+        return {"id": batch}
+
+
+def asked(page: Page, method: str) -> list[Any]:
+    """Return the parameters of each call of a method since this page was opened."""
+    found = page.evaluate("wallet.asked")
+    return [each["params"] for each in found if each["method"] == method]
+
+
+def until_asked(page: Page, method: str, times: int = 1) -> None:
+    """Wait until the wallet was asked so often. AssertionError."""
+    eventually(lambda: len(asked(page, method)) >= times)

@@ -1,0 +1,203 @@
+"""The console's pages that move money: what the wallet in the browser signs, or a Safe's file.
+
+The service has no key. The script money.js asks these views what to sign, with the session and the
+token of the console's forms.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from flask import Response
+from werkzeug import Response as AnyResponse
+
+from schemas.collections import CollectionsSchema
+from schemas.forms import ChainForm, CollectForm
+from schemas.payouts import PayoutCreateSchema, PayoutListSchema
+from ticketing import clock
+from ticketing.constants import Role
+from ticketing.errors import ChainUnavailable, FieldMessage, Invalid, TicketingError
+from ticketing.pages import forms, render, typed_forms
+from ticketing.pages.console import list_filters, money
+from ticketing.pages.console.blueprint import ConsoleBlueprint
+from ticketing.pages.console.layout import page
+from ticketing.pages.forms import Form
+from ticketing.services import chains
+from ticketing.services.money import collectable, collecting, figures, owed, payouts
+from ticketing.services.money.payout_lists import PayoutList
+from ticketing.web.audited import actor
+from ticketing.web.context import caller, config
+from ticketing.web.problems import headers_of
+
+MOVE = f"{money.PATH}/move"
+PAY_BACK = f"{money.PATH}/pay-back"
+
+blp = ConsoleBlueprint("money_moving", __name__, reads=Role.ADMIN, writes=Role.ADMIN)
+
+
+@blp.get(MOVE)
+def show_move() -> str:
+    """Show what can be moved to the organizer's wallet, one row for each network."""
+    found = figures.read(caller().tenant_id, config().chains)
+    rows = [row for row in found.rows if _is_payable(row) and row.to_collect.amount]
+    return page(
+        "money_move.html",
+        money.SECTION,
+        rows=rows,
+        amount=sum(row.to_collect.amount for row in rows),
+        owners=_owners(),
+        wallet=money.wallet_of(caller().tenant_id),
+        decimals=_decimals,
+    )
+
+
+@blp.get(f"{MOVE}/safe.json")
+def download_collections() -> AnyResponse:
+    """Download what to sign on a network, as a file for a Safe."""
+    asked = list_filters.text("chain_id") or ""
+    chain_id = int(asked) if asked.isdecimal() else 0
+    proposal = collecting.propose(caller().tenant_id, config().chains, chain_id)
+    return _file(f"move-{chain_id}.json", proposal.safe)
+
+
+@blp.post(f"{money.PATH}/collections")
+def propose_collections() -> Response:
+    """Return what to sign on a network to move money, as JSON."""
+
+    def propose() -> Any:
+        asked = typed_forms.read(CollectForm)
+        return CollectionsSchema().dump(
+            collecting.propose(
+                caller().tenant_id,
+                config().chains,
+                asked["chain_id"],
+                is_owner_confirmed=asked["owner_confirmed"],
+            )
+        )
+
+    return _json(propose)
+
+
+@blp.get(PAY_BACK)
+def show_pay_back() -> str:
+    """Show what is owed, one row for each network."""
+    return _pay_back_page(Form())
+
+
+@blp.post(PAY_BACK)
+def show_list() -> Response:
+    """Show the list of the account that will sign, for those without a wallet in the browser."""
+    try:
+        found = _propose_payouts()
+    except TicketingError as error:
+        return forms.shown_again(_pay_back_page(forms.refused(error)), error)
+    return Response(_pay_back_page(Form(), found))
+
+
+@blp.post(f"{PAY_BACK}/safe")
+def download_payouts() -> AnyResponse:
+    """Download the list of the account that will sign, as a file for a Safe."""
+
+    def download() -> AnyResponse:
+        found = _propose_payouts()
+        return _file(f"pay-back-{found.chain_id}.json", found.safe)
+
+    return forms.answered(download, _pay_back_page)
+
+
+@blp.post(f"{money.PATH}/payouts")
+def propose_payouts() -> Response:
+    """Return what an account signs to pay refunds back, with the names of the buyers, as JSON."""
+
+    def propose() -> Any:
+        found = _propose_payouts()
+        return {**PayoutListSchema().dump(found), "names": _names(found)}
+
+    return _json(propose)
+
+
+@blp.post(f"{money.PATH}/signed")
+def note_signed() -> Response:
+    """Let the worker read a network at once. Return the time of the last block in the books."""
+
+    def note() -> Any:
+        chain_id = typed_forms.read(ChainForm)["chain_id"]
+        if chain_id not in config().chains:
+            raise Invalid({"chain_id": [FieldMessage("choice", "This network is not enabled.")]})
+        cursor = chains.await_blocks(chain_id)
+        if cursor is None:
+            raise ChainUnavailable("The worker has not read this network yet. Retry.")
+        return {"as_of": clock.rfc3339(cursor.time)}
+
+    return _json(note)
+
+
+def _propose_payouts() -> PayoutList:
+    """List the refunds that the account in the form pays. Invalid, ChainUnavailable."""
+    return payouts.propose(
+        caller().tenant_id,
+        **typed_forms.read(PayoutCreateSchema),
+        enabled=config().chains,
+        by=actor("payouts_create_payout"),
+    )
+
+
+def _names(found: PayoutList) -> dict[str, str]:
+    ids = {each.intent_id for each in found.payments}
+    ids |= {each.intent_id for each in found.blocked}
+    return dict(owed.names(caller().tenant_id, ids))
+
+
+def _pay_back_page(form: Form, listed: PayoutList | None = None) -> str:
+    wallet = money.wallet_of(caller().tenant_id)
+    networks = owed.read(caller().tenant_id).networks
+    rows = [each for each in networks if _is_payable(each) and each.listed.amount]
+    return page(
+        "money_pay_back.html",
+        money.SECTION,
+        rows=rows,
+        amount=sum(each.listed.amount for each in rows),
+        unstated=sum(each.unstated.amount for each in networks),
+        by_hand=sum(each.by_hand.amount for each in networks),
+        wallet=wallet,
+        decimals=_decimals,
+        named=lambda chain_id: chains.name_of(chain_id, config()),
+        form=form,
+        listed=listed,
+        names={} if listed is None else _names(listed),
+    )
+
+
+def _is_payable(row: Any) -> bool:
+    """Return whether a row is of the token that orders are paid in now, on an enabled network."""
+    chain = config().chains.get(row.chain_id)
+    return chain is not None and chain.token_address == row.token_address
+
+
+def _decimals(chain_id: int) -> int:
+    """Return the decimals of a network's token."""
+    known = chains.payable(config().chains, chains.states_of(chain_id)).get(chain_id)
+    return (known and known.decimals) or 0
+
+
+def _owners() -> list[str]:
+    """Return the addresses to which orders are collected: the wallet's, and former ones."""
+    return [str(each.owner) for each in collectable.wallets(caller().tenant_id).values()]
+
+
+def _json(act: Callable[[], Any]) -> Response:
+    """Return what `act` returns as JSON. If it is refused: the code, and a sentence."""
+    try:
+        return Response(json.dumps(act()), content_type="application/json")
+    except TicketingError as error:
+        sentence = render.template("refusal.txt", folder="console", error=error)
+        said = json.dumps({"code": error.code, "sentence": sentence})
+        return Response(said, error.status, headers_of(error), content_type="application/json")
+
+
+def _file(name: str, content: Any) -> Response:
+    response = Response(f"{json.dumps(content, indent=2)}\n", content_type="application/json")
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response

@@ -1,0 +1,94 @@
+// What the pages that move money show. All texts are in the page.
+
+export const page = document.getElementById("money");
+export const part = (id) => document.getElementById(id);
+
+export function say(what, values = {}) {
+  return (page.dataset[`say${what}`] ?? "").replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
+}
+
+export const counted = (what, count, values) => say(count === 1 ? `${what}One` : `${what}Many`, { ...values, count });
+export const short = (text) => `${text.slice(0, 8)}…${text.slice(-6)}`;
+
+export function announce(text) {
+  part("status").textContent = text;
+}
+
+export function element(name, text = "", className = "") {
+  const made = document.createElement(name);
+  made.textContent = text;
+  if (className) made.className = className;
+  return made;
+}
+
+// Micro-units as people read them.
+export function number(micro) {
+  const text = micro.toString().padStart(7, "0");
+  const rest = text.slice(-6).replace(/0+$/, "").padEnd(2, "0");
+  return `${text.slice(0, -6)}.${rest}`;
+}
+
+// The row of one network.
+export class Row {
+  moved = 0n; // micro-units
+  people = []; // who was paid: { name, amount }
+  finished = new Map(); // when a part was seen on the network
+  isSingle = false; // the wallet signs one call at a time
+
+  constructor(item) {
+    this.item = item;
+    const { chain, name, token, decimals, amount } = item.dataset;
+    Object.assign(this, { name, chain: Number(chain), token: token.toLowerCase(), decimals: Number(decimals) });
+    this.amount = BigInt(amount);
+    this.text = this.#find(".move-state").textContent;
+  }
+
+  micro = (atomic) => {
+    const more = BigInt(Math.abs(this.decimals - 6));
+    return this.decimals < 6 ? BigInt(atomic) * 10n ** more : BigInt(atomic) / 10n ** more;
+  };
+
+  // `mark`: next, now, done or wait.
+  show(mark, text) {
+    this.item.className = mark;
+    this.item.toggleAttribute("aria-current", mark === "now");
+    this.#find(".move-state").textContent = text;
+    this.shown([]);
+    this.buttons([]);
+    if (mark !== "next") announce(`${this.name}: ${text}`);
+  }
+
+  // What the wallet shows: pairs of texts, the second one with an address below it or without.
+  shown(pairs) {
+    this.#find(".shown").replaceChildren(...pairs.map(([what, value, below]) => {
+      const pair = element("div");
+      pair.append(element("dt", what), element("dd", value));
+      if (below) pair.firstChild.append(element("code", below, "choice-note hash"));
+      return pair;
+    }));
+    this.#find(".shown").hidden = !pairs.length;
+  }
+
+  notes(texts) {
+    this.#find(".notes").replaceChildren(...texts.map((text) => element("li", text, "small")));
+    this.#find(".notes").hidden = !texts.length;
+  }
+
+  // Shows buttons. Returns a promise of the first press.
+  buttons(labels) {
+    const box = this.#find(".actions");
+    box.hidden = !labels.length;
+    return new Promise((resolve) => {
+      box.replaceChildren(...labels.map((label) => {
+        const button = element("button", label, "small-button");
+        button.type = "button";
+        button.addEventListener("click", () => resolve(label));
+        return button;
+      }));
+    });
+  }
+
+  #find(selector) {
+    return this.item.querySelector(selector);
+  }
+}

@@ -1,0 +1,106 @@
+// One wallet of this browser, asked by EIP-1193 and, for several calls at once, by EIP-5792.
+
+import { reason } from "./browser_wallets.js";
+import { allowanceOf, approve, FACTORY } from "./money_calls.js";
+
+// Unknown method, and the codes with which wallets refuse to sign several calls at once.
+const NO_BATCH = [-32601, -32602, 4200, 5700, 5710, 5740, 5750, 5760];
+const CONFIRMED = 200;
+const hex = (number) => `0x${BigInt(number).toString(16)}`;
+
+export class Wallet {
+  constructor({ name, provider }) {
+    this.name = name;
+    this.provider = provider;
+  }
+
+  ask(method, ...params) {
+    return this.provider.request({ method, params });
+  }
+
+  // Changes to a network, and reads the account.
+  async use(chain) {
+    [this.account] = (await this.#told("eth_requestAccounts")).map((each) => each.toLowerCase());
+    if (!this.account) throw { say: "Rejected" };
+    if (await this.isOn(chain)) return;
+    await this.#told("wallet_switchEthereumChain", { chainId: hex(chain) });
+    if (!(await this.isOn(chain))) throw { say: "Network" };
+  }
+
+  async isOn(chain) {
+    return Number(await this.ask("eth_chainId")) === chain;
+  }
+
+  // Just before a signature: still the same account and network.
+  async check(chain) {
+    const [account] = await this.ask("eth_accounts");
+    if (account?.toLowerCase() !== this.account || !(await this.isOn(chain))) throw { say: "Switched" };
+  }
+
+  // The time of the newest block, in seconds.
+  async head() {
+    return Number((await this.ask("eth_getBlockByNumber", "latest", false)).timestamp);
+  }
+
+  async hasFactory() {
+    return (await this.ask("eth_getCode", FACTORY, "latest")) !== "0x";
+  }
+
+  async allowance(token) {
+    return BigInt(await this.ask("eth_call", { to: token, data: allowanceOf(this.account) }, "latest"));
+  }
+
+  // The calls that allow what a call allows. Some tokens change an allowance from 0 only.
+  async allowing(call) {
+    const now = await this.allowance(call.to);
+    if (now >= call.amount) return [];
+    if (now === 0n) return [call];
+    const { to, data } = call;
+    const isChanged = await this.ask("eth_estimateGas", { from: this.account, to, data }).then(() => true, () => false);
+    return isChanged ? [call] : [approve(to, 0n), call];
+  }
+
+  // Whether all calls can be one signature. The wallet may still refuse.
+  async isAtomic(chain) {
+    try {
+      const all = await this.ask("wallet_getCapabilities", this.account, [hex(chain)]);
+      const own = Object.entries(all).find(([id]) => Number(id) === chain)?.[1];
+      return ["supported", "ready"].includes(own?.atomic?.status);
+    } catch {
+      return false;
+    }
+  }
+
+  send(chain, { to, data }) {
+    return this.#told("eth_sendTransaction", { from: this.account, to, data, value: "0x0", chainId: hex(chain) });
+  }
+
+  // Returns the id of the calls. Throws { isSingle: true } if the wallet signs one at a time only.
+  async sendAll(chain, calls) {
+    const sent = calls.map(({ to, data }) => ({ to, data, value: "0x0" }));
+    const all = { version: "2.0.0", chainId: hex(chain), from: this.account, atomicRequired: true, calls: sent };
+    return (await this.#told("wallet_sendCalls", all)).id;
+  }
+
+  // Returns the logs of what was signed. Null: it is not there, or the wallet is elsewhere.
+  async logs(chain, { id, isBatch }) {
+    try {
+      if (isBatch) {
+        const { status, receipts } = await this.ask("wallet_getCallsStatus", id);
+        return status >= CONFIRMED ? (receipts ?? []).flatMap((each) => each.logs) : null;
+      }
+      if (!(await this.isOn(chain))) return null;
+      return (await this.ask("eth_getTransactionReceipt", id))?.logs ?? null;
+    } catch {
+      return null;
+    }
+  }
+
+  async #told(method, ...params) {
+    try {
+      return await this.ask(method, ...params);
+    } catch (error) {
+      throw { say: reason(error), isSingle: method === "wallet_sendCalls" && NO_BATCH.includes(error.code) };
+    }
+  }
+}
