@@ -191,6 +191,8 @@ def test_money_without_an_order_is_shown_and_can_be_moved(app, node):
     (row,) = money(venue)
     assert row["unknown_orders"] == {"orders": 1, "amount": 3 * USDC}
     assert (row["unassigned_at_gathering"], row["received"]) == (3 * USDC, 5 * USDC)
+    page = sign_in(venue).get("/console/money").text
+    assert "<b>11.00</b>" in page and page.count("3.00 USDC of what can be moved") == 2
     owner = balance(node, wallet.owner)
     collect(venue, node)
     assert balance(node, wallet.owner) - owner == 11 * USDC

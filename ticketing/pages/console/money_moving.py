@@ -41,12 +41,12 @@ blp = ConsoleBlueprint("money_moving", __name__, reads=Role.ADMIN, writes=Role.A
 def show_move() -> str:
     """Show what can be moved to the organizer's wallet, one row for each network."""
     found = figures.read(caller().tenant_id, config().chains)
-    rows = [row for row in found.rows if _is_payable(row) and row.to_collect.amount]
+    rows = [row for row in found.rows if _is_payable(row) and row.ready.amount]
     return page(
         "money_move.html",
         money.SECTION,
         rows=rows,
-        amount=sum(row.to_collect.amount for row in rows),
+        amount=sum(row.ready.amount for row in rows),
         owners=_owners(),
         wallet=money.wallet_of(caller().tenant_id),
         decimals=_decimals,

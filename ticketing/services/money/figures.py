@@ -38,45 +38,40 @@ from ticketing.services.money.collectable import Asked, Sum
 from ticketing.services.money.unassigned import Unassigned
 
 
-@dataclass(frozen=True)
-class ChainMoney:
-    """The figures of one token on one chain, in micro-units. The module's docstring defines them.
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """The figures in micro-units. The module's docstring defines them.
 
-    `as_of`: the time of the last block in the books. `to_sweep`: what orders of an extended public
-    key held when their balances were read last.
+    `to_sweep`: what orders of an extended public key held when their balances were read last.
     """
+
+    received: int = 0
+    kept: int = 0
+    open: int = 0
+    owed: int = 0
+    refunded: int = 0
+    waived: int = 0
+    collected: int = 0
+    to_collect: Sum = Sum()  # noqa: RUF009
+    to_sweep: Sum = Sum()  # noqa: RUF009
+    unknown_orders: Sum = Sum()  # noqa: RUF009
+    unassigned_at_gathering: int = 0
+
+    @property
+    def ready(self) -> Sum:
+        """All that the next collections move."""
+        return self.to_collect + self.unknown_orders + Sum(0, self.unassigned_at_gathering)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChainMoney(Figures):
+    """The figures of one token on one chain. `as_of`: the time of the last block in the books."""
 
     chain_id: int
     network: str
     token_address: str
     is_enabled: bool
     as_of: datetime | None
-    received: int
-    kept: int
-    open: int
-    owed: int
-    refunded: int
-    waived: int
-    collected: int
-    to_collect: Sum
-    to_sweep: Sum
-    unknown_orders: Sum
-    unassigned_at_gathering: int
-
-
-@dataclass(frozen=True)
-class Totals:
-    """The same figures over all chains."""
-
-    received: int
-    kept: int
-    open: int
-    owed: int
-    refunded: int
-    waived: int
-    collected: int
-    to_collect: Sum
-    to_sweep: Sum
 
 
 @dataclass(frozen=True)
@@ -86,14 +81,12 @@ class Money:
     rows: Sequence[ChainMoney]
 
     @property
-    def totals(self) -> Totals:
+    def totals(self) -> Figures:
         """The sums over all rows."""
-
-        def total(name: str) -> Any:
-            values = [getattr(row, name) for row in self.rows]
-            return sum(values, Sum() if name.startswith("to_") else 0)
-
-        return Totals(**{name: total(name) for name in Totals.__dataclass_fields__})
+        none = vars(Figures())
+        return Figures(
+            **{name: sum((getattr(row, name) for row in self.rows), none[name]) for name in none}
+        )
 
 
 def read(tenant_id: str, enabled: Mapping[int, Chain]) -> Money:
