@@ -24,6 +24,7 @@ from tests.support.payouts import OTHER, PAYER, fund, listed, owed, sign
 from tests.support.query_plans.admissions_drive import AT_IPV6, post_twice
 from tests.support.query_plans.after_sale_drive import AfterSaleDrive
 from tests.support.query_plans.agents_drive import AgentsDrive
+from tests.support.query_plans.catalog_drive import MemberBrowser
 from tests.support.query_plans.filling import Scale, fill
 from tests.support.query_plans.recorder import Explainer, Recorder, faults_of
 from tests.support.refunds import dust
@@ -322,6 +323,7 @@ class Drive(AgentsDrive, AfterSaleDrive):
         for index in (OTHER, PAYER):
             body = {"chain_id": 31337, "payer": self.node.rpc("eth_accounts")[index]}
             assert post_twice(key, path, body).status_code == 200
+        self._look_at_money(body)
         tx_hash = sign(self.node, listed(venue, self.node))[-1]
         body = {"tx_hash": tx_hash, "chain_id": 31337}
         assert post_twice(key, f"{venue.path}/refunds/settle", body).status_code == 200
@@ -329,6 +331,14 @@ class Drive(AgentsDrive, AfterSaleDrive):
         self.node.rpc("anvil_reorg", 1, [])
         self.node.rpc("anvil_mine", "0x1")
         self.work()
+
+    def _look_at_money(self, payer):
+        member = MemberBrowser(self.app, "venue", "venue@example.org")
+        for name in ("collections", "payouts", "pay-back", "pay-back/safe", "signed"):
+            form = payer if name.startswith("pay") else {"chain_id": 31337}
+            member.press(f"/console/money/{name}", form)
+        for name in ("", "/move", "/pay-back", "/move/safe.json?chain_id=31337"):
+            member.open(f"/console/money{name}")
 
     def look_at_the_rest(self):
         """Request what belongs to no tenant, the files and the reconciliation of a large tenant."""

@@ -2,6 +2,8 @@
 
 import json
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -128,7 +130,9 @@ def test_two_tabs_that_both_sign_pay_nobody_twice(shop, visit):
         press(page)
     for page in pages:
         until_asked(page, SEND)
-    for page, text in zip(pages, ("Paid back.", "Stub did not send it."), strict=True):
+    # Some wallets try it first, and do not send what would fail.
+    nothing = re.compile("Stub did not send it|moved nothing")
+    for page, text in zip(pages, ("Paid back.", nothing), strict=True):
         page.evaluate("wallet.hangs = []; wallet.waiting.forEach(go => go())")
         says(page, text)
     booked(shop, orders)

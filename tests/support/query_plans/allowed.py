@@ -2,6 +2,8 @@
 
 _ORDERS = r"(intents\.list_intents|pages_console_orders\.list_orders)"
 _TICKETS = r"(admissions\.list_admissions|pages_console_attendees\.list_attendees)"
+_PAYOUTS = r"(payouts\.create_payout|pages_console_money_moving\.(propose_payouts|show_list|download_payouts))"
+_COLLECTIONS = r"(collections\.list|pages_console_money_moving\.(propose|download))_collections"
 _KEYS = r"(api_keys\.list_api_keys|pages_console_keys\.\w+)"
 _LOG = r"(audit_log\.list_audit_log|pages_console_audit_log\.list_changes)"
 """What the API and the console read in the same way."""
@@ -91,14 +93,14 @@ ALLOWED = {
         r" then looks at (chain_id )?(refund_pending )?set_aside_until"
     ),
     "The orders of one tenant that owe money, of which nearly all are on one chain.": (
-        r"(payouts\.create_payout|refunds\.settle_refunds)"
+        rf"({_PAYOUTS}|refunds\.settle_refunds|pages_console_money(_moving)?\.show_\w+)"
         r" searches intents_to_refund(_by_amount)?, then looks at .*refund_pending.*"
     ),
     "The few payments of lists that count as no refund; a tenant's chain has one token.": (
-        r"payouts\.create_payout searches payouts_unbooked, then looks at token_address"
+        rf"{_PAYOUTS} searches payouts_unbooked, then looks at token_address"
     ),
     "The lists of one chain that can still be paid, or could until three days ago.": (
-        r"(payouts\.create_payout|worker) (walks|searches) payouts_valid.*"
+        rf"({_PAYOUTS}|worker) (walks|searches) payouts_valid.*"
     ),
     "Few orders have a refund that was waived or paid: those of at least an amount are searched.": (
         r"((pages_console_)?refunds\.list_refunds|mcp\.answer_message)"
@@ -150,10 +152,15 @@ ALLOWED = {
         r"(worker|pages_console_overview\.\w+) searches sales_of_event, then looks at status"
     ),
     "The orders of one tenant, of which most hold money on a chain until they are collected.": (
-        r"collections\.list_collections searches intents_of_tenant, then looks at .*"
+        rf"{_COLLECTIONS} searches intents_of_tenant, then looks at .*"
     ),
     "Postgres chooses by the sizes of both tables. Here there are no collections.": (
-        r"collections\.list_collections walks collections_block"
+        rf"{_COLLECTIONS} walks collections_block"
+    ),
+    "The figures of one tenant are sums over its orders, and over what was collected of them.": (
+        r"(money\.read_money|pages_console_(money(_moving)?|overview)\.show_\w+)"
+        r" (searches (collections_intent|money_of_tenant), then looks at .*"
+        r"|sorts (payment_intents|collections))"
     ),
     "Tenants with notifications for which no mails are planned yet.": (
         r"worker walks notification_feeds_to_mail"

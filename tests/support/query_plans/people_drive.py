@@ -40,6 +40,7 @@ class PeopleDrive(PagesDrive):
 
     def look_at_sales(self) -> None:
         """Read the sales of one event and of all, and the overview of a large tenant."""
+        self.big.get("/v1/admin/tenants/big/money")
         path = "/v1/admin/tenants/big/sales"
         for query in ({}, {"event_id": self.hit.id}):
             assert self.big.get(path, query_string=query).status_code == 200

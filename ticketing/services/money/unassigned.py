@@ -152,6 +152,6 @@ def unknown_orders(asked: Asked) -> Iterator[Order]:
 
 
 def _rows(tenant_id: str) -> Any:
-    own = Wallet.select(Wallet.id).where(Wallet.tenant_id == tenant_id)
+    own = list(collectable.wallets(tenant_id))
     of_tenant = UnassignedMoney.select().where(UnassignedMoney.wallet.in_(own))
     return of_tenant.order_by(UnassignedMoney.wallet, UnassignedMoney.address_index)
