@@ -1,7 +1,6 @@
 """What is owed is paid back by wallets in a real browser, on a real node, and nobody twice."""
 
 import json
-
 import re
 
 import pytest

@@ -1,5 +1,7 @@
 """The errors with status 409: the request conflicts with the current state. One class a code."""
 
+from collections.abc import Sequence
+
 from ticketing.errors.base import Conflict
 from ticketing.notification_types import MAX_WEBHOOKS
 
@@ -149,10 +151,12 @@ class WalletInUse(Conflict):
 
 
 class OwnerNotConfirmed(Conflict):
-    """The wallet does not name this network: its address may be somebody else's there."""
+    """Wallets do not name this network: their addresses may be somebody else's there."""
 
     code = "owner_not_confirmed"
     detail = "Confirm that the wallet's address is yours on this network."
+    owners: Sequence[str] = ()
+    """All addresses that are to be confirmed."""
 
 
 class IntentCanceled(Conflict):

@@ -2,7 +2,10 @@
 
 _ORDERS = r"(intents\.list_intents|pages_console_orders\.list_orders)"
 _TICKETS = r"(admissions\.list_admissions|pages_console_attendees\.list_attendees)"
-_PAYOUTS = r"(payouts\.create_payout|pages_console_money_moving\.(propose_payouts|show_list|download_payouts))"
+_PAYOUTS = (
+    r"(payouts\.create_payout"
+    r"|pages_console_money_moving\.(propose_payouts|show_list|download_payouts))"
+)
 _COLLECTIONS = r"(collections\.list|pages_console_money_moving\.(propose|download))_collections"
 _KEYS = r"(api_keys\.list_api_keys|pages_console_keys\.\w+)"
 _LOG = r"(audit_log\.list_audit_log|pages_console_audit_log\.list_changes)"

@@ -6,7 +6,7 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.services import chains
-from ticketing.services.money import figures, moved, owed
+from ticketing.services.money import collectable, figures, moved, owed
 from ticketing.services.wallets import views
 from ticketing.services.wallets.views import WalletView
 from ticketing.web.context import caller, config
@@ -32,7 +32,7 @@ def show_money() -> str:
         as_of=min(times) if times else None,
         owed=owed.read(tenant_id),
         moved=moved.newest(tenant_id, MOVED_SHOWN),
-        wallet=wallet_of(tenant_id),
+        owners=owners_of(tenant_id),
         why=_why,
         named=lambda chain_id: chains.name_of(chain_id, config()),
     )
@@ -44,6 +44,11 @@ def wallet_of(tenant_id: str) -> WalletView | None:
         return views.read(tenant_id)
     except NotFound:
         return None
+
+
+def owners_of(tenant_id: str) -> list[str]:
+    """Return the addresses to which orders are collected: the wallet's, and former ones."""
+    return [str(each.owner) for each in collectable.wallets(tenant_id).values()]
 
 
 def _why(intent: PaymentIntent) -> str:

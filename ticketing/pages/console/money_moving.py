@@ -6,6 +6,7 @@ token of the console's forms.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +26,7 @@ from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.forms import Form
 from ticketing.services import chains
-from ticketing.services.money import collectable, collecting, figures, owed, payouts
+from ticketing.services.money import collecting, figures, owed, payouts
 from ticketing.services.money.payout_lists import PayoutList
 from ticketing.web.audited import actor
 from ticketing.web.context import caller, config
@@ -41,13 +42,13 @@ blp = ConsoleBlueprint("money_moving", __name__, reads=Role.ADMIN, writes=Role.A
 def show_move() -> str:
     """Show what can be moved to the organizer's wallet, one row for each network."""
     found = figures.read(caller().tenant_id, config().chains)
-    rows = [row for row in found.rows if _is_payable(row) and row.ready.amount]
+    rows = [row for row in found.rows if row.ready.amount]
     return page(
         "money_move.html",
         money.SECTION,
         rows=rows,
         amount=sum(row.ready.amount for row in rows),
-        owners=_owners(),
+        owners=money.owners_of(caller().tenant_id),
         wallet=money.wallet_of(caller().tenant_id),
         decimals=_decimals,
     )
@@ -102,6 +103,9 @@ def download_payouts() -> AnyResponse:
 
     def download() -> AnyResponse:
         found = _propose_payouts()
+        if forms.sent().get("shown") != _digest(found):
+            # Other people or sums: they are shown before anybody signs them.
+            return Response(_pay_back_page(Form(), found, has_changed=True))
         return _file(f"pay-back-{found.chain_id}.json", found.safe)
 
     return forms.answered(download, _pay_back_page)
@@ -144,13 +148,21 @@ def _propose_payouts() -> PayoutList:
     )
 
 
+def _digest(found: PayoutList) -> str:
+    """Return a digest of who gets how much."""
+    payments = [(each.payment.id, each.payment.to, each.amount) for each in found.payments]
+    return hashlib.sha256(json.dumps(payments).encode()).hexdigest()
+
+
 def _names(found: PayoutList) -> dict[str, str]:
     ids = {each.intent_id for each in found.payments}
     ids |= {each.intent_id for each in found.blocked}
     return dict(owed.names(caller().tenant_id, ids))
 
 
-def _pay_back_page(form: Form, listed: PayoutList | None = None) -> str:
+def _pay_back_page(
+    form: Form, listed: PayoutList | None = None, *, has_changed: bool = False
+) -> str:
     wallet = money.wallet_of(caller().tenant_id)
     networks = owed.read(caller().tenant_id).networks
     rows = [each for each in networks if _is_payable(each) and each.listed.amount]
@@ -166,6 +178,8 @@ def _pay_back_page(form: Form, listed: PayoutList | None = None) -> str:
         named=lambda chain_id: chains.name_of(chain_id, config()),
         form=form,
         listed=listed,
+        shown="" if listed is None else _digest(listed),
+        has_changed=has_changed,
         names={} if listed is None else _names(listed),
     )
 
@@ -180,11 +194,6 @@ def _decimals(chain_id: int) -> int:
     """Return the decimals of a network's token."""
     known = chains.payable(config().chains, chains.states_of(chain_id)).get(chain_id)
     return (known and known.decimals) or 0
-
-
-def _owners() -> list[str]:
-    """Return the addresses to which orders are collected: the wallet's, and former ones."""
-    return [str(each.owner) for each in collectable.wallets(caller().tenant_id).values()]
 
 
 def _json(act: Callable[[], Any]) -> Response:

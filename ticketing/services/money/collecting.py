@@ -232,14 +232,19 @@ class _Search:
 
         OwnerNotConfirmed. A wallet without holdings is left out instead.
         """
+        owners = []
         for wallet in list(self._wallets.values()):
             if is_confirmed or chain.chain_id in wallet.chain_ids:
                 continue
             if self._holdings.pop(wallet.id):
-                raise OwnerNotConfirmed(
-                    f"Money would go to {wallet.owner} on {chain.name}. Confirm that this address"
-                    " is yours on that network."
-                )
+                owners.append(str(wallet.owner))
+        if owners:
+            error = OwnerNotConfirmed(
+                f"Money would go to {', '.join(owners)} on {chain.name}. Confirm that this is yours"
+                " on that network."
+            )
+            error.owners = owners
+            raise error
 
     def fill(self) -> None:
         """Write the transactions."""

@@ -43,6 +43,7 @@ class Figures:
     """The figures in micro-units. The module's docstring defines them.
 
     `to_sweep`: what orders of an extended public key held when their balances were read last.
+    `ready`: all that the next collections move, of tokens that orders are paid in now.
     """
 
     received: int = 0
@@ -56,21 +57,20 @@ class Figures:
     to_sweep: Sum = Sum()  # noqa: RUF009
     unknown_orders: Sum = Sum()  # noqa: RUF009
     unassigned_at_gathering: int = 0
-
-    @property
-    def ready(self) -> Sum:
-        """All that the next collections move."""
-        return self.to_collect + self.unknown_orders + Sum(0, self.unassigned_at_gathering)
+    ready: Sum = Sum()  # noqa: RUF009
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChainMoney(Figures):
-    """The figures of one token on one chain. `as_of`: the time of the last block in the books."""
+    """The figures of one token on one chain. `as_of`: the time of the last block in the books.
+
+    `is_payable`: orders are paid in this token now. Otherwise the pages cannot move or pay it back.
+    """
 
     chain_id: int
     network: str
     token_address: str
-    is_enabled: bool
+    is_payable: bool
     as_of: datetime | None
 
 
@@ -103,12 +103,15 @@ def read(tenant_id: str, enabled: Mapping[int, Chain]) -> Money:
         asked = Asked(tenant_id, chain_id, token_address)
         chain = enabled.get(chain_id) or REGISTRY.get(chain_id)
         apart = unknown.get(place, Unassigned())
+        to_collect = Sum() if cursor is None else collectable.total(asked, cursor, now)
+        all_of_it = to_collect + apart.unknown_orders + Sum(0, apart.at_gathering)
+        is_payable = chain_id in enabled and enabled[chain_id].token_address == token_address
         rows.append(
             ChainMoney(
                 chain_id=chain_id,
                 network=f"chain {chain_id}" if chain is None else chain.name,
                 token_address=token_address,
-                is_enabled=chain_id in enabled,
+                is_payable=is_payable,
                 as_of=None if cursor is None else cursor.time,
                 received=received,
                 kept=rest - open_,
@@ -117,10 +120,11 @@ def read(tenant_id: str, enabled: Mapping[int, Chain]) -> Money:
                 refunded=refunded,
                 waived=waived,
                 collected=collected.get(place, 0),
-                to_collect=Sum() if cursor is None else collectable.total(asked, cursor, now),
+                to_collect=to_collect,
                 to_sweep=to_sweep.get(place, Sum()),
                 unknown_orders=apart.unknown_orders,
                 unassigned_at_gathering=apart.at_gathering,
+                ready=all_of_it if is_payable else Sum(),
             )
         )
     return Money(rows)
@@ -166,22 +170,25 @@ def _to_sweep(tenant_id: str) -> dict[tuple[int, str], Sum]:
     Nobody reports a sweep: the worker reads the balances of orders that have ended from time to
     time. Until then, what was received counts.
     """
-    shown = (
-        PaymentIntent.chain_id,
-        PaymentIntent.token_address,
-        PaymentIntent.token_decimals,
-        PaymentIntent.amount_received,
-        PaymentIntent.swept_balance,
-    )
     is_xpub = PaymentIntent.wallet.not_in(list(collectable.wallets(tenant_id)))
-    query = PaymentIntent.select(*shown).where(
-        PaymentIntent.tenant == tenant_id, HAS_MONEY, ~IS_LIVE, is_xpub
+    of_tenant = (PaymentIntent.tenant == tenant_id) & HAS_MONEY & ~IS_LIVE & is_xpub
+    of_chain = PaymentIntent.chain_id, PaymentIntent.token_address
+    unread = (
+        PaymentIntent.select(
+            *of_chain, fn.COUNT(PaymentIntent.id), fn.SUM(PaymentIntent.amount_received)
+        )
+        .where(of_tenant, PaymentIntent.swept_balance.is_null())
+        .group_by(*of_chain)
     )
-    rows: Iterable[Any] = query.tuples()
-    found: dict[tuple[int, str], Sum] = {}
-    for chain_id, token_address, decimals, received, balance in rows:
-        held = received if balance is None else units.from_atomic(int(balance), decimals)[0]
-        if held > 0:
-            place = chain_id, token_address
-            found[place] = found.get(place, Sum()) + Sum(1, held)
+    sums: Iterable[Any] = unread.tuples()
+    found = {(chain, token): Sum(int(count), int(amount)) for chain, token, count, amount in sums}
+    held = PaymentIntent.select(
+        *of_chain, PaymentIntent.token_decimals, PaymentIntent.swept_balance
+    ).where(of_tenant, PaymentIntent.swept_balance != "0")
+    # Atomic units of some tokens are more than a BIGINT.
+    rows: Iterable[Any] = held.tuples()
+    for chain_id, token_address, decimals, balance in rows:
+        place = chain_id, token_address
+        amount = units.from_atomic(int(balance), decimals)[0]
+        found[place] = found.get(place, Sum()) + Sum(1, amount)
     return found

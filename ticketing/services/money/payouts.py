@@ -88,6 +88,7 @@ class _Wanted:
     chain: Chain
     token_address: str
     payer: str
+    decimals: int
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ def _parse(
     if is_unsure and not restored_payouts.is_owner(tenant_id, account):
         raise Invalid({"payer": [_NO_OWNER]})
     # The node of a chain is known by its configuration, without what the worker found out.
-    return _Wanted(tenant_id, enabled[chain_id], token_address, account)
+    return _Wanted(tenant_id, enabled[chain_id], token_address, account, known.decimals or 0)
 
 
 def _try_all(node: Node, wanted: _Wanted) -> _Tried:
@@ -400,7 +401,7 @@ def _answer(
     own = _due(wanted).where(~fn.EXISTS(_of_others(wanted)))
     count = own.count()  # before `first`, which limits the query itself
     some = listed[0].intent if listed else own.first()
-    decimals = 0 if some is None else some.terms.decimals
+    decimals = wanted.decimals if some is None else some.terms.decimals
     payments = [OrderPayment(each.intent.id, each.payment, _amount(each)) for each in listed]
     return PayoutList(
         chain_id=wanted.chain.chain_id,

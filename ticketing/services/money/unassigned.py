@@ -52,10 +52,17 @@ def places(chain_id: int) -> Iterator[Sequence[Place]]:
         yield page
 
 
+def with_money(chain_id: int) -> Sequence[Place]:
+    """Return the receivers that held something when they were read last, at most PAGE."""
+    wallets = {wallet.id: wallet for wallet in Wallet.select().where(Wallet.owner.is_null(False))}
+    rows = UnassignedMoney.select().where(UnassignedMoney.chain_id == chain_id).limit(PAGE)
+    return [_place(wallets[row.wallet_id], row.address_index) for row in rows]
+
+
 def _places(chain_id: int) -> Iterator[Place]:
     wallets = list(Wallet.select().where(Wallet.owner.is_null(False)))
     for wallet in wallets:
-        yield Place(wallet, GATHERING, issuing.gathering_address(str(wallet.owner)))
+        yield _place(wallet, GATHERING)
     is_new = SkippedIndexes.skipped_at > clock.now() - WATCHED_FOR
     for wallet in wallets:
         of_wallet = SkippedIndexes.select().where(SkippedIndexes.wallet == wallet.id, is_new)
@@ -68,6 +75,8 @@ def _places(chain_id: int) -> Iterator[Place]:
 
 
 def _place(wallet: Wallet, index: int) -> Place:
+    if index == GATHERING:
+        return Place(wallet, index, issuing.gathering_address(str(wallet.owner)))
     return Place(wallet, index, issuing.address_of(wallet, index))
 
 
