@@ -6,6 +6,7 @@ _PAYOUTS = (
     r"(payouts\.create_payout"
     r"|pages_console_money_moving\.(propose_payouts|show_list|download_payouts))"
 )
+_FIGURES = r"(money\.read_money|pages_console_(money(_moving)?|overview)\.show_\w+)"
 _COLLECTIONS = r"(collections\.list|pages_console_money_moving\.(propose|download))_collections"
 _KEYS = r"(api_keys\.list_api_keys|pages_console_keys\.\w+)"
 _LOG = r"(audit_log\.list_audit_log|pages_console_audit_log\.list_changes)"
@@ -158,12 +159,18 @@ ALLOWED = {
         rf"{_COLLECTIONS} searches intents_of_tenant, then looks at .*"
     ),
     "Postgres chooses by the sizes of both tables. Here there are no collections.": (
-        rf"{_COLLECTIONS} walks collections_block"
+        rf"({_COLLECTIONS}|{_FIGURES}) walks collections_block"
     ),
     "The figures of one tenant are sums over its orders, and over what was collected of them.": (
-        r"(money\.read_money|pages_console_(money(_moving)?|overview)\.show_\w+)"
-        r" (searches (collections_intent|money_of_tenant), then looks at .*"
+        rf"{_FIGURES} (searches (collections_intent|money_of_tenant), then looks at .*"
         r"|sorts (payment_intents|collections))"
+    ),
+    "Few tickets are void: where these are fewer than an event's, Postgres reads all of them.": (
+        r"(sales\.read_sales|mcp\.answer_message|pages_console_\w+\.show_\w+)"
+        r" walks admissions_void"
+    ),
+    "The few receivers without an order that hold something: the worker reads them all.": (
+        r"worker scans unassigned_money"
     ),
     "Tenants with notifications for which no mails are planned yet.": (
         r"worker walks notification_feeds_to_mail"
