@@ -405,6 +405,13 @@ def refund_of_a_free_order(shop: Shop) -> None:
     shop.both(path, path, tx_hash="0x" + "12" * 32)
 
 
+@refuses(errors.RefundListed, ON_CHAIN)
+def mark_of_a_refund_of_an_extended_public_key(shop: Shop, node: anvil.Anvil) -> None:
+    path = f"refunds/{overpay(shop.organizer, node).intent['id']}/by-hand"
+    shop.api(path, {"by_hand": True})
+    shop.form(path, by_hand="on")
+
+
 @refuses(errors.AmountChanged)
 def waiver_of_another_amount(shop: Shop) -> None:
     path = f"refunds/{given(shop.organizer, shop.organizer.ticket(**FREE)).intent['id']}/waive"

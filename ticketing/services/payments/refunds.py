@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from peewee import ModelSelect, fn
@@ -85,6 +86,12 @@ class RefundOwed:
     def amount(self) -> int:
         """The amount that can be refunded now, in micro-units, without pending payments."""
         return self.intent.refund_due_now
+
+    @property
+    def by_hand_since(self) -> datetime | None:
+        """Since when the organizer pays it by hand. None: not so, or nothing is due."""
+        at: datetime | None = self.intent.refund_by_hand_at
+        return at if self.intent.refund_due else None
 
     @property
     def status(self) -> RefundStatus:
