@@ -12,9 +12,7 @@ from schemas.refunds import (
     RefundWaiveSchema,
 )
 from ticketing import formats
-from ticketing.chain import eip681, units
 from ticketing.constants import CURRENCY, RefundStatus, Role
-from ticketing.models.payment_intents import PaymentIntent
 from ticketing.pages import forms, typed_forms
 from ticketing.pages.console import list_filters, words
 from ticketing.pages.console.blueprint import ConsoleBlueprint
@@ -182,15 +180,5 @@ def _page(
         settling=settling or Form(),
         waiving=waiving or Form(),
         marking=marking or Form(),
-        uri=_uri(order),
         words=words,
     )
-
-
-def _uri(order: PaymentIntent) -> str | None:
-    """Return a link to pay what is due to the stated address. None: there is none, or no debt."""
-    if order.refund_address is None or not order.refund_due_now:
-        return None
-    terms = order.terms
-    amount = units.whole_atomic(order.refund_due_now, terms.decimals)
-    return eip681.payment_uri(terms.chain_id, terms.token_address, order.refund_address, amount)
