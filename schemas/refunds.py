@@ -7,6 +7,7 @@ from schemas.base import (
     EXAMPLE_TOKEN,
     EXAMPLE_TX_HASH,
     BaseSchema,
+    Bool,
     Instant,
     Int,
     PageQuery,
@@ -73,6 +74,14 @@ class RefundSchema(BaseSchema):
         allow_none=True,
         attribute="intent.refund_address",
         metadata=documented(EXAMPLE_PAYER, "Where the buyer wants the money. Null: ask the buyer."),
+    )
+    by_hand_since = Instant(
+        required=True,
+        allow_none=True,
+        metadata={
+            "description": "Since when you pay it by hand: it is on no list of payouts. Null: you"
+            " do not, or nothing is due."
+        },
     )
 
 
@@ -154,6 +163,17 @@ class RefundWaiveSchema(BaseSchema):
         required=True,
         validate=[Length(1, 500), NOT_BLANK],
         metadata=documented("Less than the network fee"),
+    )
+
+
+class RefundByHandSchema(BaseSchema):
+    """Whether a refund is paid by hand."""
+
+    by_hand = Bool(
+        required=True,
+        metadata=documented(
+            True, "True: you pay it by hand, so it is on no list of payouts. False: you do not."
+        ),
     )
 
 

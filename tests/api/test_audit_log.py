@@ -17,7 +17,7 @@ from tests.support.factories import (
     ticket_body,
     worker_once,
 )
-from tests.support.payouts import of_an_address
+from tests.support.payouts import mark, of_an_address
 from tests.support.refunds import account, give_back, state
 from tests.support.routes import endpoints
 from ticketing.db.connection import database, write_transaction
@@ -112,6 +112,8 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     assert me.post(f"{path}/refunds/settle", given_back).json["left"] == 0
     of_an_address(dusted)
     assert state(dusted, anvil.BUYER).status_code == 200
+    for by_hand in (True, False):
+        assert mark(acme, dusted, by_hand).status_code == 200
     assert me.post(f"{path}/payouts", {"chain_id": CHAIN, "payer": anvil.BUYER}).json["sum"] == 1
     me.post(f"{path}/refunds/waive", {"max_amount": 1, "reason": "fees"})
     me.put(f"{path}/wallet", exchange)  # it waits, because orders were paid

@@ -133,6 +133,9 @@ def door(organizer, schema):
             {"amount": 1, "reason": "x"},
             404,
         ),
+        "RefundByHand": lambda: Door(
+            "POST", f"{organizer.path}/refunds/{NOWHERE}/by-hand", {"by_hand": True}, 404
+        ),
         "RefundsWaive": lambda: Door(
             "POST", f"{organizer.path}/refunds/waive", {"max_amount": 1, "reason": "x"}
         ),

@@ -8,6 +8,8 @@ from app import build
 from tests.support.admissions import FREE, admissions_of, change, given, invite
 from tests.support.doors import Door, redeem
 from tests.support.holders import ADA
+from tests.support.payouts import mark as mark_by_hand
+from tests.support.payouts import of_an_address
 from tests.support.refunds import give_back, overpay, settle, waive
 from tests.support.translations import mark, not_translated
 from ticketing import clock, ids
@@ -15,6 +17,7 @@ from ticketing.models.api_keys import ApiKey
 from ticketing.models.members import Member
 from ticketing.models.notifications import Mail, WebhookDelivery, WebhookEndpoint
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.wallets import Wallet
 from ticketing.notification_types import MailKind, NotificationType
 from ticketing.services.notifications import mail_queue
 
@@ -72,6 +75,12 @@ def test_orders_and_their_refunds(acme, node, console):
     check(console, *lists, f"orders/{order}", f"orders/{owing}", f"refunds/{owing}")
     check_refused(console, f"refunds/{owing}/settle", {"tx_hash": "0x12"})
     check_refused(console, f"refunds/{owing}/waive", {"amount": "1", "reason": "x"})
+    of_an_address(overpaid)
+    for is_exchange in (True, False):
+        Wallet.update(is_exchange=is_exchange).execute()
+        check(console, f"refunds/{owing}")
+    assert mark_by_hand(acme, overpaid).status_code == 200
+    check(console, "refunds", f"refunds/{owing}", "money/pay-back")
     check(console, "refunds/waive", "refunds/waive?most=0.000007", "refunds/waive?most=0.000006")
     check_refused(console, "refunds/waive", {"max_amount": "0.000007"})
     assert settle(acme, overpaid, give_back(node, 3)).status_code == 200

@@ -3,8 +3,12 @@
 import pytest
 
 from tests.support.admissions import FREE, given
+from tests.support.console import sign_in
+from tests.support.payouts import OTHER, fund, listed, with_address
+from tests.support.payouts import owed as owed_by
 from tests.support.refunds import FRIEND_ADDRESS, STRANGER_ADDRESS, give_back, overpay, state
 from ticketing import formats
+from ticketing.models.wallets import Wallet
 from tools.anvil import BUYER
 
 REFUNDS = "/console/refunds"
@@ -92,3 +96,93 @@ def test_refunds_of_a_neighbour_are_not_found(neighbour, node, console):
         fields = {"settle": ("tx_hash",), "waive": ("amount", "reason")}[action]
         sent = {name: form[name] for name in fields}
         assert console.send(f"{path_of(theirs)}/{action}", sent).status_code == 404
+
+
+WAITS = "Paid by hand, waiting for the transaction"
+PRESS = "I pay it by hand"
+TAKE_BACK = "I did not pay it"
+
+
+@pytest.fixture
+def venue(app, node):
+    """An organizer whose wallet is an ordinary address."""
+    return with_address(app, node)
+
+
+@pytest.fixture
+def boss(venue):
+    """An administrator of venue."""
+    return sign_in(venue, email="boss@example.org")
+
+
+def mark(member, buyer, by_hand, key):
+    """Press one of the two buttons, of a page that was opened just now."""
+    form = {"by_hand": "on" if by_hand else "", "idempotency_key": key * 32}
+    return member.send(f"{path_of(buyer)}/by-hand", form)
+
+
+@pytest.mark.parametrize("is_exchange", [True, False])
+def test_a_refund_that_is_paid_by_hand_waits_for_its_transaction(node, venue, boss, is_exchange):
+    (buyer,) = owed_by(venue, node, SURPLUS)
+    Wallet.update(is_exchange=is_exchange).execute()
+    page = boss.get(path_of(buyer)).text
+    assert PRESS in page and WAITS not in page
+    assert ("Another way: pay it by hand" not in page) is is_exchange
+    for _ in range(2):
+        answer = mark(boss, buyer, True, "a")
+        assert answer.headers["Location"] == f"{path_of(buyer)}#by-hand"
+    page = boss.get(path_of(buyer)).text
+    assert WAITS in page and TAKE_BACK in page and PRESS not in page
+    terms = buyer.intent
+    link = f"ethereum:{terms['token_address']}@{terms['chain_id']}/transfer?address={BUYER}"
+    assert f'href="{link}&amp;uint256={SURPLUS}"' in page
+    assert 'data-copy="0.99"' in page and f'data-copy="{BUYER}"' in page
+    assert "I have sent it" in page
+    assert "Paid by hand" in boss.get(REFUNDS).text
+    assert "You pay 0.99 USDC by hand" in boss.get("/console/money/pay-back").text
+    log = boss.get("/console/audit-log").text
+    assert "Refund marked as paid by hand, or not" in log
+    assert mark(boss, buyer, False, "b").status_code == 303
+    page = boss.get(path_of(buyer)).text
+    assert PRESS in page and WAITS not in page
+    assert "Paid by hand" not in boss.get(REFUNDS).text
+
+
+def test_the_transaction_of_a_refund_by_hand_ends_the_waiting(node, venue, boss):
+    (buyer,) = owed_by(venue, node, SURPLUS)
+    mark(boss, buyer, True, "a")
+    sent = {"tx_hash": give_back(node, SURPLUS), "recipient": ""}
+    assert boss.send(f"{path_of(buyer)}/settle", sent).status_code == 303
+    page = boss.get(path_of(buyer)).text
+    assert WAITS not in page and PRESS not in page and "Paid back" in page
+
+
+def test_a_refund_on_a_list_is_not_marked_and_the_page_says_why(node, venue, boss):
+    (buyer,) = owed_by(venue, node, SURPLUS)
+    fund(node, SURPLUS, OTHER)
+    assert len(listed(venue, node, OTHER)["payments"]) == 1
+    refused = mark(boss, buyer, True, "a")
+    assert refused.status_code == 409 and "on a list that can still be paid" in refused.text
+    assert WAITS not in boss.get(path_of(buyer)).text
+
+
+def test_a_refund_without_an_address_has_no_link(node, venue, boss):
+    (buyer,) = owed_by(venue, node, SURPLUS, to=None)
+    mark(boss, buyer, True, "a")
+    page = boss.get(path_of(buyer)).text
+    assert WAITS in page and "ethereum:" not in page
+
+
+def test_a_refund_of_an_extended_public_key_has_no_way_by_hand(owed, console):
+    assert PRESS not in console.get(path_of(owed)).text
+    refused = mark(console, owed, True, "a")
+    assert refused.status_code == 409 and WAITS not in console.get(path_of(owed)).text
+
+
+def test_a_reader_sees_that_a_refund_is_paid_by_hand(node, venue, boss):
+    (buyer,) = owed_by(venue, node, SURPLUS)
+    mark(boss, buyer, True, "a")
+    reader = sign_in(venue, "read", "eve@example.org")
+    page = reader.get(path_of(buyer)).text
+    assert "Paid by hand" in page and TAKE_BACK not in page
+    assert mark(reader, buyer, False, "b").status_code == 403

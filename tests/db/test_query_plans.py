@@ -315,8 +315,11 @@ class Drive(AgentsDrive, AfterSaleDrive):
         """Pay a list back, and settle with one transaction what several orders are due."""
         venue = new_organizer(self.app, "venue", address=self.node.rpc("eth_accounts")[6])
         self.work()
-        owed(venue, self.node, 7, 8)
+        marked, _ = owed(venue, self.node, 7, 8)
         fund(self.node, 50)
+        for by_hand in (True, False):
+            path = f"{venue.path}/refunds/{marked.intent['id']}/by-hand"
+            assert post_twice(venue.api(), path, {"by_hand": by_hand}).status_code == 200
         listed(venue, self.node)
         path = f"{venue.path}/payouts"
         key = self.key_of("venue")

@@ -34,6 +34,7 @@ def test_it_lists_what_is_due_to_whom_for_which_intent(acme, node, overpaid):
         "payers": [{"sender": anvil.BUYER, "amount": PRICE + 7}],
         "payer_count": 1,
         "refund_address": FRIEND_ADDRESS,
+        "by_hand_since": None,
     }
 
 

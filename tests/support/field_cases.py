@@ -130,6 +130,7 @@ CASES = {
         ),
         "reason": text(1, 500, bad=(" ", "\n"), null=True),
     },
+    "RefundByHand": {"by_hand": BOOLEAN},
     "RefundWaive": {"amount": integer(1, 2**53 - 1), "reason": text(1, 500)},
     "RefundsWaive": {
         "max_amount": integer(1, 2**53 - 1),

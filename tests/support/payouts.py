@@ -76,3 +76,11 @@ def settle_all(organizer: Organizer, tx_hash: str, role: str = "admin") -> Any:
     """Say that a transaction paid refunds of any orders."""
     body = {"tx_hash": tx_hash, "chain_id": CHAIN}
     return organizer.api(role).post(f"{organizer.path}/refunds/settle", body)
+
+
+def mark(
+    organizer: Organizer, buyer: Buyer, by_hand: bool = True, role: str = "admin", **fields: Any
+) -> Any:
+    """Say that a refund is paid by hand, or is not, and return the answer."""
+    path = f"{organizer.path}/refunds/{buyer.intent['id']}/by-hand"
+    return organizer.api(role).post(path, {"by_hand": by_hand, **fields})

@@ -22,7 +22,8 @@ from tests.support.factories import (
 )
 from tests.support.holders import Held, bought, write
 from tests.support.order_pages import link
-from tests.support.refunds import overpay
+from tests.support.payouts import of_an_address
+from tests.support.refunds import overpay, state
 from ticketing import clock, errors
 from ticketing.chain.xpub import derive_address
 from ticketing.errors import TicketingError
@@ -403,6 +404,17 @@ def address_for_the_refund_of_an_unpaid_order(shop: Shop) -> None:
 def refund_of_a_free_order(shop: Shop) -> None:
     path = f"refunds/{given(shop.organizer, shop.organizer.ticket(**FREE)).intent['id']}/settle"
     shop.both(path, path, tx_hash="0x" + "12" * 32)
+
+
+@refuses(errors.RefundListed, ON_CHAIN)
+def mark_of_a_refund_on_a_list(shop: Shop, node: anvil.Anvil) -> None:
+    buyer = overpay(shop.organizer, node)
+    of_an_address(buyer)
+    assert state(buyer, anvil.BUYER).status_code == 200
+    shop.has("payouts", {"chain_id": CHAIN, "payer": anvil.BUYER})
+    path = f"refunds/{buyer.intent['id']}/by-hand"
+    shop.api(path, {"by_hand": True})
+    shop.form(path, by_hand="on")
 
 
 @refuses(errors.AmountChanged)

@@ -4,6 +4,7 @@ from typing import Any
 
 from schemas.base import page_of
 from schemas.refunds import (
+    RefundByHandSchema,
     RefundListQuery,
     RefundSchema,
     RefundSettleSchema,
@@ -20,10 +21,11 @@ from ticketing.errors import (
     Invalid,
     NoRefundDue,
     NotFound,
+    RefundListed,
     RefundNotSeen,
 )
 from ticketing.services.pagination import Page
-from ticketing.services.payments import refund_settlement, refunds
+from ticketing.services.payments import refund_settlement, refunds, refunds_by_hand
 from ticketing.services.payments.refund_settlement import SettledOrders
 from ticketing.services.payments.refunds import RefundOwed, Waived
 from ticketing.web import auth
@@ -89,6 +91,20 @@ def settle_refunds(body: dict[str, Any], tenant: str) -> SettledOrders:
 def waive_refund(body: dict[str, Any], tenant: str, intent_id: str) -> RefundOwed:
     """Write off a refund that cannot or need not be sent back."""
     return refunds.waive(caller().tenant_id, intent_id, **body, by=actor())
+
+
+@blp.post("/<intent_id>/by-hand")
+@idempotent
+@blp.arguments(RefundByHandSchema)
+@blp.response(200, RefundSchema)
+@blp.raises(NotFound, NoRefundDue, RefundListed, ChainUnavailable)
+def mark_refund(body: dict[str, Any], tenant: str, intent_id: str) -> RefundOwed:
+    """Mark a refund that you pay by hand, as from an exchange, or remove the mark.
+
+    A marked refund is on no list of payouts. A refund on a list that can still be paid cannot be
+    marked: 409 `refund_listed`. The mark ends when a refund of the order is counted or waived.
+    """
+    return refunds_by_hand.mark(caller().tenant_id, intent_id, **body, by=actor())
 
 
 @blp.post("/waive")

@@ -49,6 +49,7 @@ TicketingError
 │   ├── NoRefundDue                no_refund_due
 │   ├── NothingReceived            nothing_received
 │   ├── RefundNotSeen              refund_not_seen
+│   ├── RefundListed               refund_listed
 │   ├── AmountChanged              amount_changed
 │   ├── WasTransferred             was_transferred
 │   ├── NotRedeemed                not_redeemed

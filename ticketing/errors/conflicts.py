@@ -239,6 +239,16 @@ class RefundNotSeen(Conflict):
     )
 
 
+class RefundListed(Conflict):
+    """The refund is on a list that can still be paid, or that was paid and is not booked yet."""
+
+    code = "refund_listed"
+    detail = (
+        "This refund is on a list that can still be paid, or that was paid and is not booked yet."
+        " Wait until the list has ended."
+    )
+
+
 class AmountChanged(Conflict):
     """The amount that is due now is not the one that the caller waives."""
 

@@ -61,8 +61,9 @@ class PaymentIntent(BaseModel):
     `refund_pending` is the part of `refund_due` in blocks that are not final yet, and
     `pending_block` the first of them. None: not known. `waived` is what
     the organizer wrote off. `seats_refunded` counts the seats that were voided with a refund.
-    `refund_address` is the last one that the buyer stated. `x402`: an x402 client made the order,
-    with an Idempotency-Key if there is an `idempotency_digest`.
+    `refund_address` is the last one that the buyer stated. `refund_by_hand_at`: since when the
+    organizer pays the refund by hand. Such an order is on no list of payouts. `x402`: an x402
+    client made the order, with an Idempotency-Key if there is an `idempotency_digest`.
 
     The worker reads the address's logs until `watch_until`. After that, it compares the balance:
     `swept_balance` is the balance at `swept_at`, in atomic units. `swept_surplus` is the balance
@@ -93,6 +94,7 @@ class PaymentIntent(BaseModel):
     waived = BigIntegerField(default=0)
     seats_refunded = IntegerField(default=0)
     refund_address = TextField(null=True)
+    refund_by_hand_at = UtcDateTimeField(null=True)
     currency = TextField()
     chain_id = BigIntegerField(null=True)
     wallet = ForeignKeyField(Wallet, null=True)

@@ -46,6 +46,10 @@ _REASONS = {
     "nothing_received": "Nothing was received for this order, so nothing can be sent back.",
     "too_many_changes": "This address was changed too often today. Try again tomorrow.",
     "no_refund_due": "Nothing is due for this order now.",
+    "refund_listed": (
+        "This refund is on a list that can still be paid, or that was paid a moment ago. Wait until"
+        " the list has ended, 72 hours after it was made. Do not pay it by hand before."
+    ),
     "amount_changed": "The amount has changed since you opened this page. See what is due now.",
     "key_not_active": "This key has expired or was revoked. Create a new one.",
     "too_many_webhooks": "This is the largest number of webhooks. Delete one first.",

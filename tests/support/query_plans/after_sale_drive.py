@@ -110,6 +110,7 @@ class AfterSaleDrive(CatalogDrive):
         anvil.mint(self.node.rpc, anvil.TOKEN_ADDRESS, self.node.rpc("eth_accounts")[5], 7)
         sent = anvil.transfer(self.node.rpc, anvil.TOKEN_ADDRESS, anvil.BUYER, 7, sender=5)
         self._press(f"{path}/settle", {"tx_hash": sent["transactionHash"]})
+        self._press(f"{path}/by-hand", {"by_hand": ""})
         self._press(f"{path}/waive", {"amount": "2", "reason": "Less than the fee."})
         self._press("refunds/waive", {"max_amount": "0.000001", "reason": "Less than the fee."})
 

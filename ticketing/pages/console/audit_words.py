@@ -29,6 +29,7 @@ ACTIONS = {
     "members_disable_member": "Person disabled",
     "members_invite_member": "Person invited",
     "members_invite_member_again": "Person invited again",
+    "refunds_mark_refund": "Refund marked as paid by hand, or not",
     "refunds_settle_refund": "Refund counted",
     "refunds_settle_refunds": "Refund counted with others of a transaction",
     "payouts_create_payout": "Refunds listed to be paid",

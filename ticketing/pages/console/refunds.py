@@ -4,7 +4,13 @@ from urllib.parse import urlencode
 
 from werkzeug import Response
 
-from schemas.refunds import SORTS, RefundSettleSchema, RefundsWaiveSchema, RefundWaiveSchema
+from schemas.refunds import (
+    SORTS,
+    RefundByHandSchema,
+    RefundSettleSchema,
+    RefundsWaiveSchema,
+    RefundWaiveSchema,
+)
 from ticketing import formats
 from ticketing.constants import CURRENCY, RefundStatus, Role
 from ticketing.pages import forms, typed_forms
@@ -15,7 +21,7 @@ from ticketing.pages.forms import Form
 from ticketing.services import chains
 from ticketing.services.catalog import titles
 from ticketing.services.orders import intents
-from ticketing.services.payments import refund_settlement, refunds
+from ticketing.services.payments import refund_settlement, refunds, refunds_by_hand
 from ticketing.web.audited import actor
 from ticketing.web.context import caller, config
 from ticketing.web.idempotency import once
@@ -122,6 +128,24 @@ def waive_refund(intent_id: str) -> Response:
     return forms.carried_out(waive, lambda form: _page(intent_id, waiving=form))
 
 
+@blp.post(f"{_REFUND}/by-hand")
+def mark_refund(intent_id: str) -> Response:
+    """Mark a refund that is paid by hand, or remove the mark."""
+
+    def mark() -> str:
+        fields = typed_forms.read(RefundByHandSchema)
+        by = actor("refunds_mark_refund")
+
+        def act() -> str:
+            refunds_by_hand.mark(caller().tenant_id, intent_id, **fields, by=by)
+            return ""
+
+        once(forms.key(), act)
+        return f"{PATH}/{intent_id}#by-hand"
+
+    return forms.carried_out(mark, lambda form: _page(intent_id, marking=form))
+
+
 def _small_page(most: int | None, chosen: str | None, form: Form) -> str:
     networks = {str(each): chains.name_of(each, config()) for each in config().chains}
     chain_id = chosen if chosen in networks else ""
@@ -139,7 +163,12 @@ def _small_page(most: int | None, chosen: str | None, form: Form) -> str:
     )
 
 
-def _page(intent_id: str, settling: Form | None = None, waiving: Form | None = None) -> str:
+def _page(
+    intent_id: str,
+    settling: Form | None = None,
+    waiving: Form | None = None,
+    marking: Form | None = None,
+) -> str:
     order = intents.read(caller().tenant_id, intent_id)
     return page(
         "refund.html",
@@ -150,5 +179,6 @@ def _page(intent_id: str, settling: Form | None = None, waiving: Form | None = N
         network=chains.name_of(order.chain_id, config()),
         settling=settling or Form(),
         waiving=waiving or Form(),
+        marking=marking or Form(),
         words=words,
     )

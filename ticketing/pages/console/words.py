@@ -110,6 +110,8 @@ class Used(StrEnum):
 
 USED_OR_NOT = {Used.YES: "Used", Used.NO: "Not used yet"}
 
+BY_HAND = Word("Paid by hand")
+
 REFUND_STATUSES = {
     RefundStatus.DUE: Word("Due", "bad"),
     RefundStatus.SETTLED: Word("Paid back", "good"),

@@ -22,7 +22,8 @@ class OwedOn:
     """What is due in one token on one chain, from final payments. Amounts are micro-units.
 
     `listed`: an account can sign a list of these. `unstated`: the buyer has not said where to.
-    `by_hand`: orders of an extended public key, which are on no list.
+    `by_hand`: orders of an extended public key, which are on no list. `marked`: those that the
+    organizer marked as paid by hand.
     """
 
     chain_id: int
@@ -30,6 +31,7 @@ class OwedOn:
     listed: Sum
     unstated: Sum
     by_hand: Sum
+    marked: Sum
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,8 @@ def read(tenant_id: str) -> Owed:
     oldest = list(due.order_by(PaymentIntent.id).limit(OLDEST))
     networks = _networks(tenant_id) if oldest else []
     orders = sum(
-        each.listed.orders + each.unstated.orders + each.by_hand.orders for each in networks
+        each.listed.orders + each.unstated.orders + each.by_hand.orders + each.marked.orders
+        for each in networks
     )
     return Owed(networks, orders, oldest)
 
@@ -66,7 +69,11 @@ def names(tenant_id: str, intent_ids: Collection[str]) -> Mapping[str, str]:
 
 def _networks(tenant_id: str) -> Sequence[OwedOn]:
     of_chain = PaymentIntent.chain_id, PaymentIntent.token_address
-    ways = Wallet.owner.is_null(), PaymentIntent.refund_address.is_null()
+    ways = (
+        Wallet.owner.is_null(),
+        PaymentIntent.refund_by_hand_at.is_null(False),
+        PaymentIntent.refund_address.is_null(),
+    )
     due = fn.SUM(PaymentIntent.refund_due - PaymentIntent.refund_pending)
     query = (
         intents.few_of_tenant(tenant_id)
@@ -76,14 +83,15 @@ def _networks(tenant_id: str) -> Sequence[OwedOn]:
         .group_by(*of_chain, *ways)
     )
     sums: dict[tuple[int, str], dict[str, Sum]] = {}
-    none = dict.fromkeys(("listed", "unstated", "by_hand"), Sum())
+    none = dict.fromkeys(("listed", "unstated", "by_hand", "marked"), Sum())
     rows: Iterable[Any] = query.tuples()
-    for chain_id, token_address, is_xpub, is_unstated, orders, amount in rows:
-        way = "by_hand" if is_xpub else "unstated" if is_unstated else "listed"
+    for chain_id, token_address, is_xpub, is_marked, is_unstated, orders, amount in rows:
+        way = "unstated" if is_unstated else "listed"
+        way = "by_hand" if is_xpub else "marked" if is_marked else way
         of_place = sums.setdefault((chain_id, token_address), {**none})
         # Postgres sums as Decimal.
         of_place[way] += Sum(int(orders), int(amount))
     return [
-        OwedOn(*place, found["listed"], found["unstated"], found["by_hand"])
+        OwedOn(*place, found["listed"], found["unstated"], found["by_hand"], found["marked"])
         for place, found in sorted(sums.items())
     ]

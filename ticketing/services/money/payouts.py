@@ -30,7 +30,7 @@ from ticketing.chain.node import Node, connect
 from ticketing.chain.payout_calls import PayerState
 from ticketing.chain.refunded_events import ListedPayment
 from ticketing.chain.registry import Chain
-from ticketing.constants import EPOCH, MAX_SAFE_INTEGER
+from ticketing.constants import MAX_SAFE_INTEGER
 from ticketing.db.connection import write_transaction
 from ticketing.errors import ChainUnavailable, FieldMessage, Invalid
 from ticketing.models.payment_intents import SET_ASIDE, TO_REFUND, PaymentIntent
@@ -265,7 +265,10 @@ def _due_of(intent: PaymentIntent, seen: int) -> _Due:
 
 
 def _due(wanted: _Wanted) -> ModelSelect[PaymentIntent]:
-    """Select the orders of address wallets that can be paid back: to a stated address, finally."""
+    """Select the orders of address wallets that can be paid back: to a stated address, finally.
+
+    Those that the organizer pays by hand are left out.
+    """
     of_address = Wallet.select(Wallet.id).where(
         Wallet.tenant_id == wanted.tenant_id, Wallet.owner.is_null(False)
     )
@@ -274,22 +277,17 @@ def _due(wanted: _Wanted) -> ModelSelect[PaymentIntent]:
         PaymentIntent.chain_id == wanted.chain.chain_id,
         PaymentIntent.token_address == wanted.token_address,
         PaymentIntent.refund_address.is_null(False),
+        PaymentIntent.refund_by_hand_at.is_null(),
         PaymentIntent.wallet.in_(of_address),
     )
 
 
 def _of_others(wanted: _Wanted) -> ModelSelect[Payout]:
-    """Select the payments of an order that are on a list of another payer which can be paid.
-
-    A list has ended when a block that is final, up to which its events were read, is later.
-    """
-    read = payout_events.cursor(wanted.chain.chain_id)
-    ended = EPOCH if read is None else read.time
+    """Select the payments of an order that are on a list of another payer which can be paid."""
     return Payout.select(Payout.intent).where(
         Payout.intent == PaymentIntent.id,
         Payout.payer != wanted.payer,
-        Payout.tx_hash.is_null(),
-        Payout.valid_before >= ended,
+        payout_events.can_be_paid(wanted.chain.chain_id),
     )
 
 

@@ -50,6 +50,7 @@ chain_view.py: reads at most four ranges for one order while its buyer waits, or
 refunds.py, refund_addresses.py: what is owed to whom, and waivers; where buyers want their money
 refund_settlement.py: counts a final transfer on the worker's chain as a refund; the service never
     sends money
+refunds_by_hand.py: marks what the organizer pays by hand, so that no list pays it too
 payout_ids.py: which order an id of a listed refund belongs to; a transfer of a list counts for the
     order of its id only
 payout_events.py: stores the `Refunded` events of payers with a list, and books them as refunds

@@ -22,6 +22,7 @@ from ticketing.chain import units
 from ticketing.chain.answers import Block, Transfer
 from ticketing.chain.refunded_events import PaidRefund, Refunded
 from ticketing.chain.registry import Chain
+from ticketing.constants import EPOCH
 from ticketing.db.connection import write_transaction
 from ticketing.errors import ChainUnavailable
 from ticketing.models.payment_intents import TO_REFUND, PaymentIntent
@@ -64,6 +65,16 @@ def cursor(chain_id: int) -> Block | None:
     """Return the last block up to which events were read. None before the first list."""
     row: PayoutCursor | None = PayoutCursor.get_or_none(PayoutCursor.chain_id == chain_id)
     return None if row is None else Block(row.block_number, row.block_hash, row.block_time)
+
+
+def can_be_paid(chain_id: int) -> Expression:
+    """Return the condition that a payment was not seen, and is on a list that can be paid.
+
+    A list has ended when a block that is final, up to which its events were read, is later.
+    """
+    read = cursor(chain_id)
+    ended = EPOCH if read is None else read.time
+    return Payout.tx_hash.is_null() & (Payout.valid_before >= ended)
 
 
 def payers(chain_id: int, time: datetime) -> list[str] | None:

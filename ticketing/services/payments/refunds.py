@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from peewee import ModelSelect, fn
 
 from ticketing import clock, ids
-from ticketing.chain import address, units
+from ticketing.chain import address, eip681, units
 from ticketing.chain.answers import Block
 from ticketing.constants import MAX_PAYERS_SHOWN, RefundStatus
 from ticketing.errors import AmountChanged
@@ -85,6 +86,25 @@ class RefundOwed:
     def amount(self) -> int:
         """The amount that can be refunded now, in micro-units, without pending payments."""
         return self.intent.refund_due_now
+
+    @property
+    def payment_uri(self) -> str | None:
+        """A link to pay what is due to the stated address. None: no address, or nothing is due."""
+        if self.intent.refund_address is None or not self.amount:
+            return None
+        terms = self.intent.terms
+        return eip681.payment_uri(
+            terms.chain_id,
+            terms.token_address,
+            self.intent.refund_address,
+            units.whole_atomic(self.amount, terms.decimals),
+        )
+
+    @property
+    def by_hand_since(self) -> datetime | None:
+        """Since when the organizer pays it by hand. None: not so, or nothing is due."""
+        at: datetime | None = self.intent.refund_by_hand_at
+        return at if self.intent.refund_due else None
 
     @property
     def status(self) -> RefundStatus:

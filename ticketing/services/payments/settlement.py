@@ -117,12 +117,15 @@ def _reduce_due(
     cursor: Block,
     book: Callable[[PaymentIntent, Block], dict[str, int]],
 ) -> bool:
-    """Settle a locked intent, record what reduces its refund due, and settle it again."""
+    """Settle a locked intent, record what reduces its refund due, and settle it again.
+
+    The mark that the refund is paid by hand ends with that.
+    """
     # This also takes all other locks, because `book` may lock the tenant, which is the last.
     settle(intent, cursor, may_expire=False)
     changes = book(intent, cursor)
     if changes:
-        _write_changes(intent, changes)
+        _write_changes(intent, {**changes, "refund_by_hand_at": None})
         settle(intent, cursor, may_expire=False)
     return bool(changes)
 

@@ -1,0 +1,64 @@
+"""Mark a refund that the organizer pays by hand, as from an exchange: it is on no list then.
+
+A list and a transfer by hand must not both pay. So an order on a list that can still be paid cannot
+be marked, and services/money/payouts.py leaves out a marked order. Both decide under the order's
+lock. settlement.py removes the mark when a refund of the order is counted or waived.
+"""
+
+from ticketing import clock
+from ticketing.db.connection import write_transaction
+from ticketing.errors import ChainUnavailable, NoRefundDue, RefundListed
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payouts import Payout
+from ticketing.models.wallets import Wallet
+from ticketing.services.access import audit_log
+from ticketing.services.access.audit_log import Actor
+from ticketing.services.orders import intents
+from ticketing.services.payments import payout_events, refunds, restored_payouts, settlement
+from ticketing.services.payments.refunds import RefundOwed
+
+_OF_XPUB = "Refunds of an extended public key are sent by tools.sweep. They cannot be marked."
+_NOT_READ = "A backup was restored. The worker reads what was paid since then. Retry in a minute."
+
+
+def mark(tenant_id: str, intent_id: str, *, by_hand: bool, by: Actor) -> RefundOwed:
+    """Mark the refund of an intent as paid by hand, or remove the mark. A repeat changes nothing.
+
+    The mark can always be removed. NotFound, NoRefundDue, RefundListed, ChainUnavailable.
+    """
+    intent = intents.get(tenant_id, intent_id)
+    with write_transaction():
+        if by_hand and intent.chain_id is None:
+            raise NoRefundDue
+        if by_hand:
+            # The cursor of events stays in place, by which a list has ended.
+            settlement.lock_chain(intent.terms.chain_id, shared=True)
+        (locked,) = settlement.lock([intent_id])
+        if by_hand:
+            _check(locked)
+        before = locked.refund_by_hand_at
+        after = (before or clock.now()) if by_hand else None
+        if after != before:
+            changed = {PaymentIntent.refund_by_hand_at: after}
+            PaymentIntent.update(changed).where(PaymentIntent.id == intent_id).execute()
+            was, now = {"by_hand": not by_hand}, {"by_hand": by_hand}
+            audit_log.record(tenant_id, by, intent_id, before=was, after=now)
+    intent.refund_by_hand_at = after
+    return refunds.owed_for(intent)
+
+
+def _check(locked: PaymentIntent) -> None:
+    """Check that a locked order can be marked. NoRefundDue, RefundListed, ChainUnavailable."""
+    if not locked.refund_due_now:
+        raise NoRefundDue
+    is_address = Wallet.owner.is_null(False)
+    if not Wallet.select().where(Wallet.id == locked.wallet_id, is_address).exists():
+        raise RefundListed(_OF_XPUB)
+    chain_id = locked.terms.chain_id
+    if restored_payouts.is_catching_up(chain_id):
+        raise ChainUnavailable(_NOT_READ)
+    of_order = Payout.select().where(Payout.intent == locked.id)
+    is_payable = of_order.where(payout_events.can_be_paid(chain_id)).exists()
+    # Of a payment that was seen, the debt is not reduced yet, or it may return to the chain.
+    if is_payable or payout_events.undecided([locked]):
+        raise RefundListed
