@@ -28,11 +28,14 @@ from ticketing.models.rate_counts import RateCount
 from ticketing.models.refunds import Refund, RefundAddress, Waiver
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import EventStock, TicketType
+from ticketing.models.unassigned_money import SkippedIndexes, UnassignedMoney
 from ticketing.models.wallets import PendingWallet, Wallet
 from ticketing.models.x402 import X402Settlement
 
 MODELS = (
     Admission,
+    SkippedIndexes,
+    UnassignedMoney,
     ApiKey,
     ChainState,
     Event,
