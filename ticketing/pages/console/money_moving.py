@@ -161,6 +161,7 @@ def _pay_back_page(form: Form, listed: PayoutList | None = None) -> str:
         amount=sum(each.listed.amount for each in rows),
         unstated=sum(each.unstated.amount for each in networks),
         by_hand=sum(each.by_hand.amount for each in networks),
+        owners=_owners(),
         wallet=wallet,
         decimals=_decimals,
         named=lambda chain_id: chains.name_of(chain_id, config()),
