@@ -267,8 +267,7 @@ def test_one_tab_asks_at_a_time(shop, deployed):
     press(page)
     until_asked(page, SEND)
     other = page.context.new_page()
-    other.goto(f"{MOVE}#start")
-    expect(other.locator("#lead")).to_contain_text("in another tab")
+    other.goto(MOVE)
     press(other)
     expect(other.locator("#lead")).to_contain_text("in another tab")
     assert asked(other, "eth_requestAccounts") == []
@@ -277,11 +276,14 @@ def test_one_tab_asks_at_a_time(shop, deployed):
     arrives(shop, other, PRICE)
 
 
-def test_a_reload_does_not_start_again(shop, deployed):
+def test_a_link_from_elsewhere_and_a_reload_do_not_start(shop, deployed):
     shop.orders(1)
     page = shop.console(shop.wallet())
-    page.evaluate("sessionStorage.hang = 1")
     page.goto(f"{MOVE}#start")
+    expect(page.get_by_role("button", name="Move it with Stub")).to_be_visible()
+    assert asked(page, "eth_requestAccounts") == [] and "#" not in page.url
+    page.goto("/console/money")
+    page.get_by_role("link", name="Move it to my wallet").click()
     says(page, "Arrived at")
     page.reload()
     expect(page.locator("h1")).to_be_visible()

@@ -104,6 +104,9 @@ def test_two_administrators_with_two_wallets_pay_nobody_twice(shop):
         page = opened(shop, shop.wallet(index))
         page.evaluate("wallet.hangs.push('eth_sendTransaction')")
         press(page)
+        if index == OTHER:
+            says(page, "It is not the wallet that your money goes to.")
+            page.get_by_role("button", name="Pay from 0x").click()
         pages.append(page)
     first, second = pages
     until_asked(first, SEND)
@@ -264,6 +267,67 @@ def test_a_transaction_of_which_the_wallet_lost_the_hash_is_found_by_its_effect(
     expect(page.locator("#what")).to_have_text("20.00 USDC paid back")
     assert len(asked(page, SEND)) == 1
     booked(shop, orders)
+    assert paid(shop, 1)
+
+
+def test_what_nobody_has_seen_is_never_called_paid(shop, node):
+    shop.owed(1, SURPLUS)
+    shop.fund(SURPLUS)
+    allow(shop, SURPLUS)
+    page = opened(shop)
+    page.evaluate("wallet.drops = [1]")
+    press(page)
+    says(page, "Signed. Waiting for Local.")
+    # Now it is not proposed: the account has too little.
+    data = anvil.transfer_data(FRIENDS[0], SURPLUS)
+    anvil.send(node.rpc, OWNER, {"to": anvil.TOKEN_ADDRESS, "data": data})
+    grow(node)
+    says(page, "It is not clear whether it arrived on Local")
+    row = page.locator(".moves > li")
+    expect(row.get_by_role("link", name="Your money")).to_be_visible()
+    expect(row.locator(".move-state")).not_to_contain_text("Paid back")
+    assert axe(page) == []
+    row.get_by_role("button", name=f"{AGAIN}: Local").click()
+    says(page, "Nothing can be paid back on Local now.")
+    says(page, "1 order waits: your account has only 0.00 USDC on Local.")
+    assert len(asked(page, SEND)) == 1
+
+
+def test_another_account_pays_only_after_a_press(shop):
+    shop.owed(1, SURPLUS)
+    shop.fund(SURPLUS, OTHER)
+    page = opened(shop, shop.wallet(OTHER))
+    asked_for = []
+    page.on("request", lambda it: asked_for.append(it.url))
+    press(page)
+    says(page, "For 72 hours nobody else can pay these.")
+    assert axe(page) == []
+    assert not [each for each in asked_for if each.endswith("/payouts")]
+    page.get_by_role("button", name="Pay from 0x").click()
+    expect(page.locator("#what")).to_have_text("20.00 USDC paid back")
+    assert paid(shop, 1)
+
+
+def test_a_silent_wallet_after_a_reload_can_be_given_up(shop, node):
+    shop.owed(1, SURPLUS)
+    shop.fund(SURPLUS)
+    allow(shop, SURPLUS)
+    page = opened(shop)
+    page.evaluate("wallet.drops = [1]")
+    press(page)
+    says(page, "Signed. Waiting for Local.")
+    shop.stack.kill("worker")
+    page.add_init_script("setTimeout(() => wallet.hangs.push('eth_chainId'))")
+    page.add_init_script(
+        "for (const [key, it] of Object.entries(localStorage)) if (key.startsWith('signed '))"
+        " localStorage.setItem(key, JSON.stringify({ ...JSON.parse(it), at: 0, head: 2 ** 40 }))"
+    )
+    page.reload()
+    page.get_by_role("button", name="Stop waiting").click()
+    says(page, "It is not clear whether it arrived on Local")
+    page.evaluate("wallet.hangs = []; wallet.waiting.forEach(go => go())")
+    press(page)
+    expect(page.locator("#what")).to_have_text("20.00 USDC paid back")
     assert paid(shop, 1)
 
 

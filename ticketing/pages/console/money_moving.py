@@ -174,6 +174,7 @@ def _pay_back_page(
         unstated=sum(each.unstated.amount for each in networks),
         by_hand=sum(each.by_hand.amount for each in networks),
         marked=sum(each.marked.amount for each in networks),
+        owners=money.owners_of(caller().tenant_id),
         wallet=wallet,
         decimals=_decimals,
         named=lambda chain_id: chains.name_of(chain_id, config()),

@@ -16,6 +16,11 @@ document.addEventListener("click", (event) => {
 // A page from the back button's memory is not busy any more.
 addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 
+// Money is moved after a press here only, never because a link from elsewhere leads there.
+document.addEventListener("click", ({ target }) => {
+  if (target.closest('a[href$="#start"]')) sessionStorage.setItem("start", Date.now());
+});
+
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.hidden = !navigator.clipboard;
   button.addEventListener("click", async () => {

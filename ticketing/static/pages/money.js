@@ -3,15 +3,16 @@
 // Whatever ends in between, the next look at the chain shows what is left.
 
 import { onWallets } from "./browser_wallets.js";
-import { arrived, approve, moves, paid, refunds } from "./money_calls.js";
+import { approve, arrived, moves, paid, refunds } from "./money_calls.js";
 import { Signed } from "./money_signed.js";
 import { announce, counted, element, number, page, part, Row, say, short } from "./money_view.js";
-import { Wallet } from "./money_wallet.js";
+import { soon, Wallet } from "./money_wallet.js";
 
 const FIND_MS = 300; // for wallets to announce themselves
 const LOOK_MS = 1_000;
 const BOOKS_MS = 5_000;
-const PATIENCE_MS = 30_000; // then the server is asked whether it arrived
+const PATIENCE_MS = 30_000; // then the server is asked whether it arrived, and a person may stop waiting
+const PRESSED_MS = 30_000; // from a press on "Your money" until this page is there
 const MOVING_AT_ONCE = 2; // calls of 100 orders in one batch. A transaction has 16.7 million gas (EIP-7825).
 const STOP = {}, AGAIN = {};
 
@@ -25,12 +26,30 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 let wallets = new Map();
 let isRunning = false;
+let isWatching = false;
 let isFound = false;
-let stopped = null; // while it runs: a promise that fails when a person stops
-let isStopped = false;
+const payers = new Set(); // other accounts that a person wants to pay from
 
-const startsNow = location.hash === "#start";
-if (startsNow) history.replaceState(null, "", location.pathname);
+// One press of "Start". What was stopped asks the wallet nothing any more, wherever it was.
+class Run {
+  isStopped = false;
+
+  constructor(wallet) {
+    this.wallet = wallet;
+    this.stopped = new Promise((_, reject) => {
+      this.stop = () => {
+        this.isStopped = true;
+        reject(STOP);
+      };
+    });
+    this.stopped.catch(() => {});
+  }
+
+  until = (answer) => Promise.race([this.stopped, answer]);
+}
+
+const startsNow = location.hash === "#start" && isPressed();
+if (location.hash === "#start") history.replaceState(null, "", location.pathname);
 onWallets((found) => {
   wallets = found;
   offer();
@@ -43,6 +62,17 @@ setTimeout(() => {
   else offer();
 }, FIND_MS);
 
+// Whether a link of "Your money" was pressed just now: see console.js. A link from elsewhere starts nothing.
+function isPressed() {
+  try {
+    const at = Number(sessionStorage.getItem("start"));
+    sessionStorage.removeItem("start");
+    return Date.now() - at < PRESSED_MS;
+  } catch {
+    return false;
+  }
+}
+
 const isPending = () => rows.some((row) => signed.read(row.chain));
 
 // Shows a button for each wallet, while nothing that was signed is unseen.
@@ -52,7 +82,10 @@ function offer(text) {
   part("wallets").replaceChildren(...(isOff ? [] : [...wallets.values()]).map((found, at) => {
     const button = element("button", say("Start", { wallet: found.name }), at ? "" : "primary");
     button.type = "button";
-    button.addEventListener("click", () => start(found));
+    button.addEventListener("click", () => {
+      rows.find((row) => !row.isOver).focus();
+      start(found);
+    });
     return button;
   }));
   if (wallets.size) part("other-ways").open = false;
@@ -61,30 +94,28 @@ function offer(text) {
 }
 
 async function start(found) {
-  const isAlone = await signed.alone(() => run(new Wallet(found)));
-  if (!isAlone) offer(say("OtherTab"));
+  const run = new Run(new Wallet(found));
+  const isAlone = await signed.alone(() => go(run));
+  if (!isAlone) return offer(say("OtherTab"));
+  for (const row of rows) if (row.allowed) offerBack(row, run.wallet);
 }
 
-async function run(wallet) {
+async function go(run) {
   isRunning = true;
   part("wallets").replaceChildren();
   part("lead").textContent = "";
   part("what").textContent = say("What");
-  isStopped = false;
-  stopped = new Promise((_, reject) => {
-    part("stop").querySelector("button").onclick = () => {
-      isStopped = true;
-      reject(STOP);
-    };
-  });
-  stopped.catch(() => {});
+  part("stop").querySelector("button").onclick = () => {
+    part("lead").focus();
+    run.stop();
+  };
   part("stop").hidden = false;
   for (const row of rows) if (!row.isOver) row.show("next", say("Next"));
   let text;
   try {
     for (const row of rows) {
       showProgress();
-      if (!row.isOver) await Promise.race([work(row, wallet), stopped]);
+      if (!row.isOver) await run.until(work(row, run));
     }
   } catch (error) {
     if (error !== STOP) throw error;
@@ -92,7 +123,6 @@ async function run(wallet) {
     for (const row of rows) if (!row.isOver) row.show("wait", text);
   } finally {
     isRunning = false;
-    stopped = null;
     part("stop").hidden = true;
     showProgress();
     offer(text);
@@ -102,24 +132,28 @@ async function run(wallet) {
 }
 
 // One network: asks the server what to sign, lets the wallet sign it, until nothing is left.
-async function work(row, wallet) {
+async function work(row, run) {
+  const { wallet } = run;
   let lost = null; // what was signed and did not come
   for (let isConfirmed = false; ;) {
     try {
-      lost = (await settle(row, wallet)) ?? lost;
-      await prompt(row, say("Connect", { wallet: wallet.name }), () => wallet.use(row.chain));
+      lost = (await settle(row, run)) ?? lost;
+      await prompt(row, run, say("Connect", { wallet: wallet.name }), () => wallet.use(row.chain));
+      const isKnown = isMove || owners.has(wallet.account) || payers.has(wallet.account);
+      if (!isKnown) throw { say: "OtherPayer", account: wallet.account };
       row.show("now", say("Look", { network: row.name }));
-      const answer = await proposal(row, wallet, isConfirmed);
+      const answer = await run.until(proposal(row, wallet, isConfirmed));
       const calls = isMove ? moves(answer, row.token, owners) : refunds(answer, row);
-      if (await isSeenLater(row, calls)) continue;
-      row.notes(waits(row, answer));
+      if (await isSeenLater(row, run, calls)) continue;
+      row.reasons = waits(row, answer);
+      row.notes(row.reasons);
       if (lost) {
         const unseen = lost;
         lost = null;
-        look(row, unseen, calls);
+        await look(row, run, unseen, calls);
       }
-      if (!calls.length) return await finish(row, wallet);
-      await sign(row, wallet, calls, answer);
+      if (!calls.length) return await finish(row, run);
+      await sign(row, run, calls, answer);
     } catch (problem) {
       if (problem === STOP) throw STOP;
       if (problem === AGAIN) continue;
@@ -127,7 +161,7 @@ async function work(row, wallet) {
         lost = problem.lost;
         continue;
       }
-      isConfirmed = await explain(row, wallet, problem);
+      isConfirmed = await explain(row, run, problem);
     }
   }
 }
@@ -139,122 +173,156 @@ function proposal(row, wallet, isConfirmed) {
 }
 
 // The server's node may be behind the wallet's: it proposes what was just seen. Then it is asked again.
-async function isSeenLater(row, calls) {
+async function isSeenLater(row, run, calls) {
   const isRecent = (each) => Date.now() - (row.finished.get(each) ?? 0) < PATIENCE_MS;
   const isSeen = calls.some(({ parts }) => parts.some(isRecent));
-  if (isSeen) await waitOrStop();
+  if (isSeen) await run.until(pause(LOOK_MS));
   return isSeen;
 }
 
-// What was signed and never came: not proposed any more, it has happened. Else a person decides.
-function look(row, lost, calls) {
+// What was signed and was not seen. That it is not proposed any more proves nothing: the account may
+// have too little now, or the token may be paused. Only what the chain says is counted.
+async function look(row, run, lost, calls) {
+  const unproven = new Set();
+  for (const call of lost.calls) {
+    const isPaid = ({ id }) => Promise.all(lost.sent.map(({ account }) => run.wallet.hasPaid(account, id)));
+    const found = await run.until(Promise.all((call.payments ?? []).map(isPaid)));
+    const payments = (call.payments ?? []).filter((_, at) => found[at].includes(true));
+    const parts = payments.map(({ id }) => id);
+    if (parts.length) count(row, { ...call, parts }, payments);
+    for (const each of call.parts) if (!parts.includes(each)) unproven.add(each);
+  }
   const open = new Set(calls.flatMap(({ parts }) => parts));
-  if (lost.calls.some(({ parts }) => parts.some((each) => open.has(each)))) throw { say: "Missing" };
-  for (const call of lost.calls) count(row, call, call.payments ?? []);
+  if ([...unproven].some((each) => open.has(each))) throw { say: "Missing" };
+  // An allowance and a deployment are not asked for again: they are there.
+  if (lost.calls.some(({ what, parts }) => isMoving(what) && parts.some((each) => unproven.has(each)))) {
+    throw { say: "Unclear" };
+  }
 }
 
-async function sign(row, wallet, calls, { names }) {
+const isMoving = (what) => what === "collect" || what === "refund";
+
+async function sign(row, run, calls, { names }) {
+  const { wallet } = run;
   for (const call of calls) {
     for (const each of call.payments ?? []) each.name = names[each.intent] ?? say("Person");
   }
   const people = calls.flatMap((call) => call.payments ?? []);
-  const now = (call) => (call.what === "approve" ? wallet.allowing(call) : [call]);
-  if (calls.length > 1 && !row.isSingle && (await wallet.isAtomic(row.chain))) {
-    const moving = calls.filter(({ what }) => what === "collect" || what === "refund");
-    const last = moving.slice(0, MOVING_AT_ONCE).at(-1);
+  const now = (call) => (call.what === "approve" ? run.until(wallet.allowing(call)) : [call]);
+  if (calls.length > 1 && !row.isSingle && (await run.until(wallet.isAtomic(row.chain)))) {
+    const last = calls.filter(({ what }) => isMoving(what)).slice(0, MOVING_AT_ONCE).at(-1);
     const batch = (await Promise.all(calls.slice(0, calls.indexOf(last) + 1).map(now))).flat();
     try {
-      return await signAndSettle(row, wallet, batch, true, people);
+      return await signAndSettle(row, run, batch, true, people);
     } catch (problem) {
       if (!problem.isSingle) throw problem;
       row.isSingle = true;
     }
   }
   for (const call of calls) {
-    for (const each of await now(call)) await signAndSettle(row, wallet, [each], false, people);
+    for (const each of await now(call)) await signAndSettle(row, run, [each], false, people);
     // What comes after it was not tried by any node.
     if (call.what === "deploy") return;
   }
 }
 
-async function signAndSettle(row, wallet, calls, isBatch, people) {
-  const head = await wallet.head();
-  await wallet.check(row.chain);
+async function signAndSettle(row, run, calls, isBatch, people) {
+  const { wallet } = run, { account, name } = wallet;
+  const head = await run.until(wallet.head());
+  await run.until(wallet.check(row.chain));
   const kept = calls.map(({ what, owner, amount, payments, parts }) => ({ what, owner, amount, payments, parts }));
-  const entry = { account: wallet.account, wallet: wallet.name, head, at: Date.now(), isBatch, calls: plain(kept) };
+  const turn = (row.turn = {});
   // Stored as soon as the wallet answers, also if nobody waits for its answer any more.
   const asked = () => (isBatch ? wallet.sendAll(row.chain, calls) : wallet.send(row.chain, calls[0])).then((id) => {
-    signed.write(row.chain, { ...entry, id });
+    const sent = [{ id, isBatch, account }];
+    signed.add(row.chain, plain({ wallet: name, head, at: Date.now(), sent, calls: kept }));
     post("signed", { chain_id: row.chain }).catch(() => {});
+    if (row.turn !== turn) row.wake(); // an earlier request was signed, not the one that is shown
     resume(); // if a person has stopped meanwhile
   });
-  await prompt(row, say("Sign", { wallet: wallet.name }), asked, shown(row, wallet, calls, people));
-  const lost = await settle(row, wallet);
+  await prompt(row, run, say("Sign", { wallet: name }), asked, shown(row, wallet, calls, people));
+  const lost = await settle(row, run);
   if (lost) throw { lost };
 }
 
 // Amounts as text, because JSON has no large numbers.
-const plain = (calls) => JSON.parse(JSON.stringify(calls, (_, value) => (typeof value === "bigint" ? value.toString() : value)));
+const plain = (entry) => JSON.parse(JSON.stringify(entry, (_, value) => (typeof value === "bigint" ? value.toString() : value)));
 
 // Asks the wallet something that a person answers there, or never.
-async function prompt(row, text, ask, pairs = []) {
-  if (isStopped) throw STOP;
+async function prompt(row, run, text, ask, pairs = []) {
+  if (run.isStopped) throw STOP;
   row.show("now", text);
   row.shown(pairs);
-  const again = row.buttons([say("Again")]).then(() => Promise.reject(AGAIN));
+  const again = new Promise((_, reject) => {
+    row.wake = () => reject(AGAIN);
+  });
+  row.buttons([say("Again")]).then(row.wake);
   const answer = ask();
   for (const each of [again, answer]) each.catch(() => {});
-  const found = await Promise.race([answer, again, stopped]);
+  const found = await run.until(Promise.race([answer, again]));
   row.buttons([]);
   return found;
 }
 
-// Waits for what was signed. Returns it if it did not come, and null otherwise.
-async function settle(row, wallet) {
-  const entry = signed.read(row.chain);
+// Waits for what was signed. Returns it if it did not come, and null otherwise. The wallet may be
+// silent, and the server may stand still: then a person may stop waiting.
+async function settle(row, run) {
+  let entry = signed.read(row.chain);
   if (!entry) return null;
   row.show("now", say("Waiting", { network: row.name }));
-  for (let asked = 0, asOf = 0; ; await waitOrStop()) {
-    const logs = await wallet?.logs(row.chain, entry);
-    if (logs) {
+  let isLeft = false, left = null;
+  for (let asked = 0, asOf = 0; ; await run.until(Promise.race([pause(LOOK_MS), ...(left ? [left] : [])]))) {
+    const found = await run.until(Promise.all(entry.sent.map((each) => soon(run.wallet?.logs(row.chain, each)))));
+    const logs = found.flatMap((each) => each ?? []);
+    const isWanted = entry.calls.some(({ what }) => isMoving(what));
+    const isSeen = isWanted ? hasMoved(row, entry, logs) : found.some(Boolean);
+    if (isSeen || found.every(Boolean)) {
       signed.forget(row.chain, entry);
       judge(row, entry, logs);
       return null;
     }
-    if (!signed.read(row.chain)) return null; // another tab has seen it
+    entry = signed.read(row.chain); // another request may have been signed
+    if (!entry) throw { say: "Unclear" }; // a tab without Web Locks has decided
     if (Date.now() - asked > BOOKS_MS) {
       asked = Date.now();
-      asOf = await post("signed", { chain_id: row.chain }).then((it) => Date.parse(it.as_of) / 1000, () => 0);
+      const answer = await run.until(soon(post("signed", { chain_id: row.chain })));
+      asOf = Date.parse(answer?.as_of) / 1000 || asOf;
     }
-    if (Date.now() - entry.at > PATIENCE_MS && asOf > entry.head) {
+    const isLate = Date.now() - entry.at > PATIENCE_MS;
+    if (isLeft || (isLate && asOf > entry.head)) {
       signed.forget(row.chain, entry);
-      return entry;
+      return { ...entry, isLeft };
     }
+    if (isLate) left ??= row.buttons([say("StopWaiting")]).then(() => {
+      isLeft = true;
+    });
   }
 }
 
-const waitOrStop = () => Promise.race([pause(LOOK_MS), ...(stopped ? [stopped] : [])]);
+const idsOf = ({ sent }, logs) => paid(logs, sent.map(({ account }) => account));
+
+const hasMoved = (row, entry, logs) => entry.calls.some(({ what, owner, payments }) => {
+  if (what === "refund") return payments.some(({ id }) => idsOf(entry, logs).has(id));
+  return what === "collect" && arrived(logs, row.token, owner) > 0n;
+});
 
 // Counts what the logs show. What moves nothing has failed, whatever its status says.
-function judge(row, { calls, account }, logs) {
-  const ids = paid(logs, account);
+function judge(row, entry, logs) {
+  const isNews = entry.calls.some(({ what, parts }) => isMoving(what) && parts.some((each) => !row.finished.has(each)));
+  const ids = idsOf(entry, logs);
   const seen = new Set();
-  let isWanted = false, isSeen = false;
-  for (const call of calls) {
-    if (call.what !== "collect" && call.what !== "refund") continue;
-    isWanted = true;
+  for (const call of entry.calls) {
     if (call.what === "refund") {
-      const some = call.payments.filter(({ id }) => ids.has(id));
+      const some = call.payments.filter(({ id }) => ids.delete(id));
       if (some.length) count(row, { ...call, parts: some.map(({ id }) => id) }, some);
-      isSeen ||= some.length > 0;
-      continue;
     }
-    const amount = seen.has(call.owner) ? 0n : arrived(logs, row.token, call.owner);
-    isSeen ||= seen.has(call.owner) || amount > 0n;
-    if (amount || seen.has(call.owner)) count(row, { ...call, amount }, []);
-    seen.add(call.owner);
+    if (call.what === "collect") {
+      const amount = arrived(logs, row.token, call.owner);
+      if (amount) count(row, { ...call, amount: seen.has(call.owner) ? 0n : amount }, []);
+      seen.add(call.owner);
+    }
   }
-  if (isWanted && !isSeen) throw { say: "Reverted" };
+  if (isNews && !hasMoved(row, entry, logs)) throw { say: "Reverted" };
 }
 
 function count(row, call, payments) {
@@ -269,42 +337,67 @@ function count(row, call, payments) {
   showProgress();
 }
 
-async function finish(row, wallet) {
+async function finish(row, run) {
   row.isOver = true;
   if (!row.moved) return row.show("wait", say("Nothing", { network: row.name }));
   showDone(row);
-  const allowed = isMove ? 0n : await wallet.allowance(row.token).catch(() => 0n);
-  if (allowed) takeBack(row, wallet, allowed);
+  row.payer = run.wallet.account;
+  row.allowed = isMove ? 0n : (await run.until(soon(run.wallet.allowance(row.token)))) ?? 0n;
 }
 
 const showDone = (row) => row.show("done", say("Done", { address: row.owner ? short(owners.get(row.owner)) : "" }));
 
-// Offers to take back an allowance that is left over.
-async function takeBack(row, wallet, allowed) {
-  row.notes([say("Allowance", { amount: number(row.micro(allowed)) })]);
-  await row.buttons([say("TakeBack")]);
-  await signed.alone(async () => {
-    try {
-      await wallet.use(row.chain);
-      await wallet.check(row.chain);
-      const entry = { id: await wallet.send(row.chain, approve(row.token, 0n)), isBatch: false };
-      while (!(await wallet.logs(row.chain, entry))) await pause(LOOK_MS);
-      row.notes([]);
-      row.buttons([]);
-    } catch {
-      takeBack(row, wallet, allowed);
-    }
-  });
+// Offers to take back an allowance that is left over, until it is 0.
+async function offerBack(row, wallet) {
+  for (let text = ""; row.allowed; ) {
+    const all = say("Allowance", { amount: number(row.micro(row.allowed)) });
+    row.notes([...row.reasons, all, ...(text ? [text] : [])]);
+    await row.buttons([say("TakeBack")]);
+    row.buttons([]);
+    row.notes([...row.reasons, say("Connect", { wallet: wallet.name })]);
+    text = "";
+    const isAlone = await signed.alone(async () => {
+      const run = new Run(wallet);
+      setTimeout(run.stop, PATIENCE_MS); // other tabs do not wait for ever
+      try {
+        await takeBack(row, run);
+      } catch (problem) {
+        if (problem !== STOP) text = say(problem.say ?? "Failed", { wallet: wallet.name, network: row.name });
+      }
+    });
+    if (!isAlone) text = say("OtherTab");
+  }
+  row.notes(row.reasons);
+  row.buttons([]);
+}
+
+async function takeBack(row, { until, wallet }) {
+  await until(wallet.use(row.chain));
+  if (wallet.account !== row.payer) throw { say: "Switched" };
+  await until(wallet.check(row.chain));
+  await until(wallet.send(row.chain, approve(row.token, 0n)));
+  while (row.allowed) {
+    await until(pause(LOOK_MS));
+    row.allowed = (await until(soon(wallet.allowance(row.token)))) ?? row.allowed;
+  }
 }
 
 // Says what went wrong, and waits for a press. Returns whether it confirms the owner's address.
-async function explain(row, wallet, problem) {
+async function explain(row, run, problem) {
   if (problem instanceof Error) console.warn(problem);
-  const values = { wallet: wallet.name, network: row.name };
-  row.show("wait", problem.sentence ?? say(problem.say ?? "Failed", values));
+  const { account } = problem;
+  const values = { wallet: run.wallet.name, network: row.name, address: account && short(account) };
+  tell(row, problem, values);
   const isAsked = problem.code === "owner_not_confirmed";
-  await Promise.race([row.buttons([say(isAsked ? "Confirm" : "Again", values)]), stopped]);
+  const again = say("Again"), confirm = say("Confirm", values), payFrom = say("PayFrom", values);
+  const pressed = await run.until(row.buttons(isAsked ? [confirm] : account ? [payFrom, again] : [again]));
+  if (account && pressed === payFrom) payers.add(account);
   return isAsked;
+}
+
+function tell(row, problem, values) {
+  row.show("wait", problem.sentence ?? say(problem.say ?? "Failed", values));
+  if (problem.say === "Unclear") row.link();
 }
 
 // Why something is left after it was signed.
@@ -313,9 +406,13 @@ function waits(row, { transactions, blocked, left, listed_for_another: others, b
   const refused = blocked.filter(({ reason }) => reason !== "already_paid");
   const texts = refused.length ? [counted("Blocked", refused.length)] : [];
   if (isMove && left.orders && !transactions.length) {
-    texts.push(say("Left", { amount: number(row.micro(left.atomic_amount)) }));
+    const isLess = "minimum" in page.dataset;
+    texts.push(isLess ? say("Left", { amount: number(row.micro(left.atomic_amount)) }) : counted("Later", left.orders));
   }
-  if (!isMove && left) texts.push(counted("Balance", left, { ...values, amount: number(BigInt(balance)) }));
+  if (!isMove && left) {
+    const isEnough = BigInt(balance) >= row.amount - row.moved;
+    texts.push(counted(isEnough ? "Later" : "Balance", left, { ...values, amount: number(BigInt(balance)) }));
+  }
   if (others?.length) {
     const until = others.map((each) => each.until).sort().at(-1);
     const shownTime = new Date(until).toLocaleString(document.documentElement.lang);
@@ -387,25 +484,33 @@ function showResult() {
   part("result").hidden = false;
 }
 
-// After a reload, or for another tab: shows what was signed, until it is seen or given up.
+// After a reload, or for another tab: shows what was signed, until it is seen or given up. The tab
+// that signs decides that. When it is over, another one does.
 async function resume() {
-  for (const row of rows) {
-    const entry = signed.read(row.chain);
-    if (!entry || isRunning || row.isWatched) continue;
-    row.isWatched = true;
-    offer();
-    const found = [...wallets.values()].find(({ name }) => name === entry.wallet);
-    settle(row, found && new Wallet(found))
-      .then((lost) => {
-        if (lost) return location.reload(); // the books know by now
-        return row.moved ? showDone(row) : row.show("next", row.text);
-      })
-      .catch((problem) => row.show("wait", say(problem.say ?? "Failed", { network: row.name })))
-      .finally(() => {
-        row.isWatched = false;
-        showResult();
-        offer();
-      });
+  if (isRunning || isWatching || !isPending()) return;
+  isWatching = true;
+  const watched = rows.filter((row) => signed.read(row.chain));
+  for (const row of watched) row.show("now", say("Waiting", { network: row.name }));
+  offer();
+  await signed.inTurn(() => Promise.all(watched.map(watch)));
+  isWatching = false;
+  showResult();
+  offer();
+  resume();
+}
+
+async function watch(row) {
+  const entry = signed.read(row.chain);
+  const found = [...wallets.values()].find(({ name }) => name === entry?.wallet);
+  try {
+    if (!entry) throw { say: "Unclear" }; // another tab has decided
+    const lost = await settle(row, new Run(found && new Wallet(found)));
+    if (lost?.isLeft) throw { say: "Unclear" };
+    if (lost) return location.reload(); // the books know by now
+    if (row.moved) showDone(row);
+    else row.show("next", row.text);
+  } catch (problem) {
+    tell(row, problem, { wallet: entry?.wallet, network: row.name });
   }
 }
 

@@ -17,9 +17,10 @@ const address = (word) => {
 };
 
 export const approve = (token, amount) => ({
-  what: "approve", to: token, data: `${APPROVE}${padded(FACTORY)}${padded(amount)}`, amount, parts: [],
+  what: "approve", to: token, data: `${APPROVE}${padded(FACTORY)}${padded(amount)}`, amount, parts: ["approve"],
 });
 export const allowanceOf = (account) => `0xdd62ed3e${padded(account)}${padded(FACTORY)}`;
+export const refundedOf = (account, id) => `0xd3b581bd${padded(account)}${id.slice(2)}`;
 
 function check(holds) {
   if (!holds) throw { say: "Unknown" };
@@ -73,7 +74,7 @@ function decoded(to, data) {
   const selector = data.slice(0, 10);
   if (selector === APPROVE) {
     check(words.length === 2 && address(words[0]) === FACTORY);
-    return { what: "approve", to, data, token: to, amount: number(1), parts: [] };
+    return { what: "approve", to, data, token: to, amount: number(1), parts: ["approve"] };
   }
   check(to === FACTORY);
   if (selector === COLLECT) {
@@ -101,8 +102,9 @@ export function arrived(logs, token, owner) {
     .reduce((sum, log) => sum + BigInt(log.data), 0n);
 }
 
-// The ids that an account has paid.
-export function paid(logs, account) {
-  const own = logs.filter((log) => isOf(log, FACTORY, REFUNDED) && log.topics[1] === topicOf(account));
+// The ids that some accounts have paid.
+export function paid(logs, accounts) {
+  const payers = accounts.map(topicOf);
+  const own = logs.filter((log) => isOf(log, FACTORY, REFUNDED) && payers.includes(log.topics[1]));
   return new Set(own.map((log) => log.topics[2]));
 }

@@ -34,6 +34,8 @@ export class Row {
   people = []; // who was paid: { name, amount }
   finished = new Map(); // when a part was seen on the network
   isSingle = false; // the wallet signs one call at a time
+  allowed = 0n; // what the contract may still take of `payer`, atomic
+  reasons = []; // why something is left
 
   constructor(item) {
     this.item = item;
@@ -51,7 +53,8 @@ export class Row {
   // `mark`: next, now, done or wait.
   show(mark, text) {
     this.item.className = mark;
-    this.item.toggleAttribute("aria-current", mark === "now");
+    if (mark === "now") this.item.setAttribute("aria-current", "step");
+    else this.item.removeAttribute("aria-current");
     this.#find(".move-state").textContent = text;
     this.shown([]);
     this.buttons([]);
@@ -74,7 +77,16 @@ export class Row {
     this.#find(".notes").hidden = !texts.length;
   }
 
-  // Shows buttons. Returns a promise of the first press.
+  focus() {
+    this.#find(".move-state").focus();
+  }
+
+  // Adds the link to "Your money" to what is shown.
+  link() {
+    this.#find(".move-state").append(" ", document.querySelector(".crumbs a").cloneNode(true));
+  }
+
+  // Shows buttons. Returns a promise of the first press. The focus does not vanish with a button.
   buttons(labels) {
     const box = this.#find(".actions");
     box.hidden = !labels.length;
@@ -82,7 +94,11 @@ export class Row {
       box.replaceChildren(...labels.map((label) => {
         const button = element("button", label, "small-button");
         button.type = "button";
-        button.addEventListener("click", () => resolve(label));
+        button.setAttribute("aria-label", `${label}: ${this.name}`);
+        button.addEventListener("click", () => {
+          this.focus();
+          resolve(label);
+        });
         return button;
       }));
     });

@@ -1,12 +1,17 @@
 // One wallet of this browser, asked by EIP-1193 and, for several calls at once, by EIP-5792.
 
 import { reason } from "./browser_wallets.js";
-import { allowanceOf, approve, FACTORY } from "./money_calls.js";
+import { allowanceOf, approve, FACTORY, refundedOf } from "./money_calls.js";
 
 // Unknown method, and the codes with which wallets refuse to sign several calls at once.
 const NO_BATCH = [-32601, -32602, 4200, 5700, 5710, 5740, 5750, 5760];
-const CONFIRMED = 200;
+const CONFIRMED = 200, FAILED = 400;
+const ANSWER_MS = 3_000;
 const hex = (number) => `0x${BigInt(number).toString(16)}`;
+
+// What is answered soon. Undefined: nothing was, or it failed. Some wallets never answer.
+export const soon = (answer) =>
+  Promise.race([answer, new Promise((resolve) => setTimeout(resolve, ANSWER_MS))]).catch(() => undefined);
 
 export class Wallet {
   constructor({ name, provider }) {
@@ -37,9 +42,10 @@ export class Wallet {
     if (account?.toLowerCase() !== this.account || !(await this.isOn(chain))) throw { say: "Switched" };
   }
 
-  // The time of the newest block, in seconds.
+  // The time of the newest block, in seconds. If the wallet does not say it: of the clock.
   async head() {
-    return Number((await this.ask("eth_getBlockByNumber", "latest", false)).timestamp);
+    const found = Number((await soon(this.ask("eth_getBlockByNumber", "latest", false)))?.timestamp);
+    return Number.isFinite(found) ? found : Date.now() / 1000;
   }
 
   async hasFactory() {
@@ -48,6 +54,12 @@ export class Wallet {
 
   async allowance(token) {
     return BigInt(await this.ask("eth_call", { to: token, data: allowanceOf(this.account) }, "latest"));
+  }
+
+  // Whether an account has paid an id. Only what is seen is true.
+  async hasPaid(account, id) {
+    const found = await soon(this.ask("eth_call", { to: FACTORY, data: refundedOf(account, id) }, "latest"));
+    return /^0x0*1$/.test(found);
   }
 
   // The calls that allow what a call allows. Some tokens change an allowance from 0 only.
@@ -87,7 +99,8 @@ export class Wallet {
     try {
       if (isBatch) {
         const { status, receipts } = await this.ask("wallet_getCallsStatus", id);
-        return status >= CONFIRMED ? (receipts ?? []).flatMap((each) => each.logs) : null;
+        const isOver = status >= FAILED || (status >= CONFIRMED && receipts?.length);
+        return isOver ? (receipts ?? []).flatMap((each) => each.logs ?? []) : null;
       }
       if (!(await this.isOn(chain))) return null;
       return (await this.ask("eth_getTransactionReceipt", id))?.logs ?? null;
