@@ -170,7 +170,7 @@ ALLOWED = {
         r" walks admissions_void"
     ),
     "The few receivers without an order that hold something: the worker reads them all.": (
-        r"worker scans unassigned_money"
+        r"worker (scans unassigned_money|walks unassigned_money_pkey)"
     ),
     "Tenants with notifications for which no mails are planned yet.": (
         r"worker walks notification_feeds_to_mail"

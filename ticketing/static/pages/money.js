@@ -7,6 +7,7 @@ import { approve, arrived, moves, paid, refunds } from "./money_calls.js";
 import { Signed } from "./money_signed.js";
 import { announce, counted, element, number, page, part, Row, say, short } from "./money_view.js";
 import { soon, Wallet } from "./money_wallet.js";
+import { shown, waits } from "./money_words.js";
 
 const FIND_MS = 300; // for wallets to announce themselves
 const LOOK_MS = 1_000;
@@ -145,7 +146,7 @@ async function work(row, run) {
       const answer = await run.until(proposal(row, wallet, isConfirmed));
       const calls = isMove ? moves(answer, row.token, owners) : refunds(answer, row);
       if (await isSeenLater(row, run, calls)) continue;
-      row.reasons = waits(row, answer);
+      row.reasons = waits(row, answer, isMove);
       row.notes(row.reasons);
       if (lost) {
         const unseen = lost;
@@ -240,7 +241,7 @@ async function signAndSettle(row, run, calls, isBatch, people) {
     if (row.turn !== turn) row.wake(); // an earlier request was signed, not the one that is shown
     resume(); // if a person has stopped meanwhile
   });
-  await prompt(row, run, say("Sign", { wallet: name }), asked, shown(row, wallet, calls, people));
+  await prompt(row, run, say("Sign", { wallet: name }), asked, shown(row, wallet, calls, people, owners));
   const lost = await settle(row, run);
   if (lost) throw { lost };
 }
@@ -398,56 +399,6 @@ async function explain(row, run, problem) {
 function tell(row, problem, values) {
   row.show("wait", problem.sentence ?? say(problem.say ?? "Failed", values));
   if (problem.say === "Unclear") row.link();
-}
-
-// Why something is left after it was signed.
-function waits(row, { transactions, blocked, left, listed_for_another: others, balance }) {
-  const values = { network: row.name };
-  const refused = blocked.filter(({ reason }) => reason !== "already_paid");
-  const texts = refused.length ? [counted("Blocked", refused.length)] : [];
-  if (isMove && left.orders && !transactions.length) {
-    const isLess = "minimum" in page.dataset;
-    texts.push(isLess ? say("Left", { amount: number(row.micro(left.atomic_amount)) }) : counted("Later", left.orders));
-  }
-  if (!isMove && left) {
-    const isEnough = BigInt(balance) >= row.amount - row.moved;
-    texts.push(counted(isEnough ? "Later" : "Balance", left, { ...values, amount: number(BigInt(balance)) }));
-  }
-  if (others?.length) {
-    const until = others.map((each) => each.until).sort().at(-1);
-    const shownTime = new Date(until).toLocaleString(document.documentElement.lang);
-    texts.push(counted("Another", others.length, { until: shownTime }));
-  }
-  return texts;
-}
-
-// What the wallet will show, in words.
-function shown(row, wallet, calls, people) {
-  const pairs = [];
-  for (const call of calls) {
-    if (call.what === "deploy") pairs.push([say("Deploy", { network: row.name }), say("DeployValue")]);
-    if (call.what === "collect") {
-      pairs.push([say("To"), say("ToValue", { address: short(owners.get(call.owner)) })]);
-      pairs.push([say("From"), counted("Orders", call.parts.length)]);
-    }
-    if (call.what === "approve") {
-      pairs.push([say("Allow"), say("AllowValue", { amount: number(row.micro(call.amount)) })]);
-      if (calls.length === 1 && call.amount) pairs.push([say("AllowNote"), ""], ...payees(row, people));
-    }
-    if (call.what === "refund") {
-      pairs.push([say("From"), say("FromValue", { address: short(wallet.account) })]);
-      pairs.push(...payees(row, call.payments));
-    }
-  }
-  return pairs;
-}
-
-function payees(row, payments) {
-  const all = payments.reduce((total, { amount }) => total + row.micro(amount), 0n);
-  return [
-    ...payments.map(({ name, amount, shown: address }) => [name, number(row.micro(amount)), address]),
-    [say("All"), number(all)],
-  ];
 }
 
 function showProgress() {
