@@ -14,7 +14,7 @@ from ticketing.constants import Role
 
 pytestmark = pytest.mark.long
 
-SECONDS = int(os.environ.get("FUZZ_SECONDS", "40"))
+SECONDS = int(os.environ.get("FUZZ_SECONDS", "30"))
 """How long the long fuzz runs in all."""
 
 CREDENTIALS = [*(role.value for role in Role), "client secret", "none"]

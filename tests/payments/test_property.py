@@ -256,9 +256,9 @@ def test_the_books_hold_on_a_fake_chain(new_world):
 
 @pytest.mark.long
 def test_the_books_hold_on_a_fake_chain_for_long(new_world):
-    run(on_fake_chain(new_world), examples=30, is_long=True)
+    run(on_fake_chain(new_world), examples=20, is_long=True)
 
 
 @pytest.mark.long
 def test_the_books_hold_on_a_real_node(new_world, starts_processes):
-    run(on_real_node(new_world), examples=8, is_long=True)
+    run(on_real_node(new_world), examples=6, is_long=True)
