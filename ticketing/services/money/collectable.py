@@ -53,6 +53,9 @@ class Sum:
         return Sum(self.orders + other.orders, self.amount + other.amount)
 
 
+NOTHING = Sum()
+
+
 @dataclass(frozen=True)
 class Asked:
     """What is collected: a token, or with the zero address the coin, of a tenant on a chain."""

@@ -34,7 +34,7 @@ from ticketing.models.collections import Collection
 from ticketing.models.payment_intents import HAS_MONEY, IS_LIVE, REST, PaymentIntent
 from ticketing.services import chains
 from ticketing.services.money import collectable, unassigned
-from ticketing.services.money.collectable import Asked, Sum
+from ticketing.services.money.collectable import NOTHING, Asked, Sum
 from ticketing.services.money.unassigned import Unassigned
 
 
@@ -53,11 +53,11 @@ class Figures:
     refunded: int = 0
     waived: int = 0
     collected: int = 0
-    to_collect: Sum = Sum()  # noqa: RUF009
-    to_sweep: Sum = Sum()  # noqa: RUF009
-    unknown_orders: Sum = Sum()  # noqa: RUF009
+    to_collect: Sum = NOTHING
+    to_sweep: Sum = NOTHING
+    unknown_orders: Sum = NOTHING
     unassigned_at_gathering: int = 0
-    ready: Sum = Sum()  # noqa: RUF009
+    ready: Sum = NOTHING
 
 
 @dataclass(frozen=True, kw_only=True)

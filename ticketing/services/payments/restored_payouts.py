@@ -83,7 +83,7 @@ def is_owner(tenant_id: str, payer: str) -> bool:
 
 
 def intents_of(chain_id: int, ids: Collection[str]) -> dict[str, PaymentIntent]:
-    """Return the order of each id that is one of an order, whoever paid it.
+    """Return the order that each id belongs to, for ids of any payer. Other ids are left out.
 
     Every order that was ever paid is asked for: what is owed may be newer than the backup, too. It
     takes about 0.15 ms an order.
