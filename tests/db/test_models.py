@@ -13,6 +13,7 @@ from ticketing.models.counters import CounterEntry
 from ticketing.models.door import DoorDevice, EventDoor, Scan, TicketKey
 from ticketing.models.events import Event
 from ticketing.models.idempotency import IdempotencyKey
+from ticketing.models.items import IntentItem
 from ticketing.models.members import Invitation, Member, Session
 from ticketing.models.notifications import (
     Lease,
@@ -24,11 +25,13 @@ from ticketing.models.notifications import (
 )
 from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.models.payouts import Payout, PayoutCursor
+from ticketing.models.questions import Answer, Question, QuestionOption
 from ticketing.models.rate_counts import RateCount
 from ticketing.models.refunds import Refund, RefundAddress, Waiver
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.models.unassigned_money import SkippedIndexes, UnassignedMoney
+from ticketing.models.vouchers import Voucher
 from ticketing.models.wallets import PendingWallet, Wallet
 from ticketing.models.x402 import X402Settlement
 
@@ -40,6 +43,11 @@ MODELS = (
     ChainState,
     Event,
     IdempotencyKey,
+    Answer,
+    IntentItem,
+    Question,
+    QuestionOption,
+    Voucher,
     Member,
     Payment,
     PaymentIntent,

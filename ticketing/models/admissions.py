@@ -19,7 +19,9 @@ class Admission(BaseModel):
 
     `named_at`: when the holder was last named by a holder's call. `transferred_at`: when the
     current holder accepted it. `redeemed_by` is the scan that let the holder in. `void_refund`:
-    its unit price became owed when it was voided.
+    what it cost became owed when it was voided. `amount` is what it cost, in micro-units; None: the
+    unit amount of its order (of a guest: 0). `released` is how much of it its order keeps no more.
+    It never falls.
 
     `change_number` orders the changes of one event for the manifest. Each change that a door must
     know sets it to None. services.door numbers the committed rows.
@@ -47,6 +49,8 @@ class Admission(BaseModel):
     voided_at = UtcDateTimeField(null=True)
     void_reason = TextField(null=True)
     void_refund = BooleanField(default=False)
+    amount = BigIntegerField(null=True)
+    released = BigIntegerField(default=0)
     qr = TextField(null=True)
     change_number = BigIntegerField(null=True)
     created_at = UtcDateTimeField()

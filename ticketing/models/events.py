@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from peewee import BigIntegerField, BooleanField, ForeignKeyField, ModelSelect, TextField
+from peewee import (
+    BigIntegerField,
+    BooleanField,
+    ForeignKeyField,
+    IntegerField,
+    ModelSelect,
+    TextField,
+)
 
 from ticketing.constants import DOORS_BEFORE_START, EPOCH, OVER_AFTER_START, Obstacle
 from ticketing.models.base import BaseModel, UtcDateTimeField
@@ -18,7 +25,9 @@ class Event(BaseModel):
     """An event of a tenant.
 
     `capacity` limits all its ticket types together (None: no limit). EventStock counts them.
-    `was_published`: whether it was published when it was canceled. If so, its page stays.
+    `carts`: one order may have several ticket types. `order_questions` counts the questions that
+    are asked before an order. `was_published`: whether it was published when it was canceled. If
+    so, its page stays.
     `erasure_due_at`: since when it was due for erasure at each look. None: it is not.
     `erased_at`: when the personal data of all its people was erased. `erasure_tried_at`: the last
     try, which leaves out orders that owe a refund.
@@ -37,6 +46,8 @@ class Event(BaseModel):
     timezone = TextField()
     online_join_url = TextField(null=True)
     capacity = BigIntegerField(null=True)
+    carts = BooleanField(default=False)
+    order_questions = IntegerField(default=0)
     doors_open_at = UtcDateTimeField(null=True)
     transfers_end_at = UtcDateTimeField(null=True)
     status = TextField()

@@ -11,6 +11,7 @@ from ticketing.models.base import BaseModel, UtcDateTimeField, literal
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
+from ticketing.models.vouchers import Voucher
 from ticketing.models.wallets import Wallet
 
 
@@ -61,6 +62,9 @@ class PaymentIntent(BaseModel):
     `refund_pending` is the part of `refund_due` in blocks that are not final yet, and
     `pending_block` the first of them. None: not known. `waived` is what
     the organizer wrote off. `seats_refunded` counts the seats that were voided with a refund.
+    `released` is the sum of what its admissions released. `has_items`: its items are in IntentItem.
+    Otherwise its one item is in its own columns. `free_seats`: how many of its seats count as
+    free (None: all, if it costs nothing).
     `refund_address` is the last one that the buyer stated. `refund_by_hand_at`: since when the
     organizer pays the refund by hand. Such an order is on no list of payouts. `x402`: an x402
     client made the order, with an Idempotency-Key if there is an `idempotency_digest`.
@@ -93,6 +97,11 @@ class PaymentIntent(BaseModel):
     refunded = BigIntegerField(default=0)
     waived = BigIntegerField(default=0)
     seats_refunded = IntegerField(default=0)
+    released = BigIntegerField(default=0)
+    has_items = BooleanField(default=False)
+    free_seats = IntegerField(null=True)
+    voucher = ForeignKeyField(Voucher, null=True)
+    voucher_id: str | None
     refund_address = TextField(null=True)
     refund_by_hand_at = UtcDateTimeField(null=True)
     currency = TextField()

@@ -37,6 +37,14 @@ class StockCount(NamedTuple):
 class TicketType(BaseModel):
     """A class of admission: a price in micro-units, a chain, and a capacity (None: unlimited).
 
+    Ticket types are shown by `position`. Those with the same `group_heading` are shown together.
+
+    `free_price`: the buyer may pay more than `price_amount`, up to `max_price_amount` (None: as
+    much as any price). `admission`: it lets somebody in. Otherwise it is handed out (a shirt, a
+    meal), and does not count in the event's capacity. `requires_ticket`: an order of it needs at
+    least one seat of admission. `require_voucher`: only a voucher that names it opens it.
+    `hide_without_voucher`: it is not even shown without one.
+
     `event_changes` counts the times at which its event was taken off sale, or got or lost a
     capacity. A lock of this row therefore shows whether the event is still as it was read.
     """
@@ -47,7 +55,16 @@ class TicketType(BaseModel):
     event = ForeignKeyField(Event)
     event_id: str
     name = TextField()
+    description = TextField(null=True)
+    group_heading = TextField(null=True)
+    position = IntegerField(default=0)
     price_amount = BigIntegerField()
+    free_price = BooleanField(default=False)
+    max_price_amount = BigIntegerField(null=True)
+    admission = BooleanField(default=True)
+    requires_ticket = BooleanField(default=False)
+    require_voucher = BooleanField(default=False)
+    hide_without_voucher = BooleanField(default=False)
     chain_id = BigIntegerField(null=True)
     transferable = BooleanField()
     requires_key = BooleanField(default=False)

@@ -1,0 +1,39 @@
+"""Vouchers: codes that lower a price, or open a ticket type."""
+
+from peewee import BigIntegerField, ForeignKeyField, IntegerField, TextField
+
+from ticketing.models.base import BaseModel, UtcDateTimeField
+from ticketing.models.events import Event
+from ticketing.models.tenants import Tenant
+
+
+class Voucher(BaseModel):
+    """A code for seats of one event. `held` and `redeemed` count its usages, one per seat.
+
+    `value` is in micro-units, or whole percent, as `price_mode` says. `ticket_ids` are the ids of
+    ticket types with spaces between them. None: all types that do not require a voucher.
+    """
+
+    id = TextField(primary_key=True)
+    tenant = ForeignKeyField(Tenant)
+    tenant_id: str
+    event = ForeignKeyField(Event)
+    event_id: str
+    code = TextField()
+    max_usages = IntegerField()
+    held = IntegerField(default=0)
+    redeemed = IntegerField(default=0)
+    min_usages = IntegerField(default=1)
+    valid_until = UtcDateTimeField(null=True)
+    price_mode = TextField()
+    value = BigIntegerField(null=True)
+    ticket_ids = TextField(null=True)
+    tag = TextField(null=True)
+    comment = TextField(null=True)
+    disabled_at = UtcDateTimeField(null=True)
+    created_at = UtcDateTimeField()
+    updated_at = UtcDateTimeField()
+
+    class Meta:
+        table_name = "vouchers"
+        indexes = ((("event", "code"), True),)
