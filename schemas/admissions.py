@@ -76,7 +76,17 @@ class AdmissionSchema(BaseSchema):
     void_reason = fields.String(required=True, allow_none=True)
     void_refund = fields.Boolean(
         required=True,
-        metadata=documented(False, "Whether its price became owed to the order with the void."),
+        metadata=documented(False, "Whether all it cost became owed to the order with the void."),
+    )
+    amount = fields.Integer(
+        required=True,
+        attribute="cost",
+        metadata=documented(25_000_000, "What it cost, in micro-units. 0 for a guest."),
+    )
+    released = fields.Integer(
+        required=True,
+        attribute="released_amount",
+        metadata=documented(0, "How much of that its order keeps no more. It never falls."),
     )
     created_at = Instant(required=True)
 

@@ -83,11 +83,11 @@ BROKEN = [
         change("limited", "sold = 0"),
     ),
     (
-        {"sold_is_admitted": "ticket", "admissions_match": "paid"},
+        {"sold_is_admitted": "ticket", "admissions_match": "paid", "seats_add_up": "paid"},
         "DELETE FROM admissions WHERE id = '{admission}'",
     ),
     (
-        {"sold_is_admitted": "ticket", "admissions_match": "paid"},
+        {"sold_is_admitted": "ticket", "admissions_match": "paid", "seats_add_up": "paid"},
         one_more_admission("paid", "valid"),
     ),
     (
@@ -106,15 +106,28 @@ BROKEN = [
     ({"refunded_is_refunds": "paid"}, one_more_refund("paid", 1)),
     ({"refunded_is_refunds": "paid"}, change("paid", "refunded = 1, refund_due = refund_due - 1")),
     ({"refunded_seats_are_void": "paid"}, change("void", "void_refund = FALSE")),
-    ({"refunded_seats_are_void": "paid"}, change("admission", "void_refund = TRUE")),
     (
-        {"refunded_seats_are_void": "paid", "every_unit_accounted": "paid"},
-        change("paid", "seats_refunded = 0"),
+        {"refunded_seats_are_void": "paid", "seats_add_up": "paid"},
+        change("admission", "void_refund = TRUE"),
+    ),
+    ({"refunded_seats_are_void": "paid"}, change("paid", "seats_refunded = 0")),
+    (
+        {
+            "refunded_seats_are_void": "paid",
+            "seats_add_up": "paid",
+            "every_unit_accounted": "paid",
+        },
+        change("paid", "released = 0, seats_refunded = 0"),
     ),
     ({"every_unit_accounted": "paid"}, change("paid", "refund_due = 0")),
     ({"every_unit_accounted": "expired"}, change("expired", "refund_due = 0")),
     ({"every_unit_accounted": "live"}, change("live", "refund_due = 1")),
-    ({"every_unit_accounted": "paid"}, change("paid", "unit_amount = unit_amount + 9")),
+    (
+        {"seats_add_up": "paid", "every_unit_accounted": "paid"},
+        change("paid", "amount = amount + 9"),
+    ),
+    ({"seats_add_up": "paid"}, change("admission", "amount = amount + 1")),
+    ({"seats_add_up": "paid"}, change("admission", "released = amount")),
     (
         {"one_address_one_intent": "paid live", "address_of_wallet": "live"},
         change("live", f"address = LOWER(({PAID_ADDRESS}))"),

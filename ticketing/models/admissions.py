@@ -1,6 +1,14 @@
 """Admissions, one per seat, and the offers to transfer them."""
 
-from peewee import BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
+from peewee import (
+    BigIntegerField,
+    BooleanField,
+    Case,
+    ForeignKeyField,
+    IntegerField,
+    TextField,
+    fn,
+)
 
 from ticketing.constants import RefundRecipient
 from ticketing.models.base import BaseModel, UtcDateTimeField
@@ -71,9 +79,28 @@ class Admission(BaseModel):
         return {"name": self.holder_name, "email": self.holder_email}
 
     @property
+    def cost(self) -> int:
+        """What the seat cost in its order, in micro-units. As COST. It may read the order."""
+        if self.amount is not None:
+            return int(self.amount)
+        return 0 if self.intent is None else int(self.intent.unit_amount)
+
+    @property
+    def released_amount(self) -> int:
+        """How much of its cost the order does not keep any more. As SEAT_RELEASED."""
+        return self.cost if self.void_refund else int(self.released)
+
+    @property
     def transferred(self) -> bool:
         """Whether a transfer was ever accepted."""
         return self.transferred_at is not None
+
+
+COST = fn.COALESCE(Admission.amount, PaymentIntent.unit_amount, 0)
+"""What a seat cost, in a query with the admission's intent (an outer join: guests have none)."""
+
+SEAT_RELEASED = Case(None, [(Admission.void_refund, COST)], Admission.released)
+"""How much of that its order keeps no more. The version before writes only `void_refund`."""
 
 
 class Transfer(BaseModel):

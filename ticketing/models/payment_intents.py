@@ -4,7 +4,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from peewee import AnyField, BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
+from peewee import (
+    AnyField,
+    BigIntegerField,
+    BooleanField,
+    Case,
+    ForeignKeyField,
+    IntegerField,
+    TextField,
+)
 
 from ticketing.constants import LIVE, Flag, IntentStatus
 from ticketing.models.base import BaseModel, UtcDateTimeField, literal
@@ -183,6 +191,11 @@ class PaymentIntent(BaseModel):
         return max(0, self.amount - counted) if is_open else 0
 
     @property
+    def released_amount(self) -> int:
+        """What the order does not keep any more of its amount. As RELEASED."""
+        return max(self.released, self.unit_amount * self.seats_refunded)
+
+    @property
     def rest(self) -> int:
         """What was received, and is neither owed, nor paid back, nor waived. As REST."""
         return int(self.amount_received - self.refunded - self.waived - self.refund_due)
@@ -225,6 +238,17 @@ REFUND_PENDING = PaymentIntent.refund_pending > literal(0)
 TO_REFUND = OWING & (PaymentIntent.refund_due > PaymentIntent.refund_pending)
 """Intents with a refund that can be paid now."""
 
+
+_SEATS_REFUNDED = PaymentIntent.unit_amount * PaymentIntent.seats_refunded
+RELEASED = Case(
+    None, [(PaymentIntent.released > _SEATS_REFUNDED, PaymentIntent.released)], _SEATS_REFUNDED
+)
+"""What intents do not keep any more of their amount.
+
+The version before counted refunded seats only, and may still run during a deploy: the greater one
+of both is right. Example: it voids 1 of 3 seats at 5, so `released` is 0 and `seats_refunded` 1:
+5 are released. Then this version voids the next seat: both say 10.
+"""
 
 HAS_MONEY = (PaymentIntent.amount_received > literal(0)) | (PaymentIntent.refunded > literal(0))
 """Intents that were paid, at least in part. They have partial indexes."""

@@ -2,7 +2,15 @@
 
 from collections import Counter
 
-from tests.support.property.model_rows import LIVE, SOLD, Books, Row, of_intent, seats_refunded
+from tests.support.property.model_rows import (
+    LIVE,
+    SOLD,
+    Books,
+    Row,
+    of_intent,
+    released,
+    seats_refunded,
+)
 
 
 class AdmissionRules:
@@ -31,8 +39,11 @@ class AdmissionRules:
         if intent["status"] in SOLD and intent["id"] not in self._issued:
             self._issued[intent["id"]] = now
             assert len(now) == intent["quantity"]
+            costs = [books["admissions"][each]["amount"] for each in now]
+            assert sum(costs) == intent["amount"]
         assert now == self._issued.get(intent["id"], set())
         assert intent["seats_refunded"] == seats_refunded(books, intent["id"])
+        assert intent["released"] == released(books, intent["id"])
 
     def _check_code(self, admission: Row) -> None:
         """Each generation has one code, and no two generations share one."""
@@ -87,7 +98,8 @@ def _check_transfers(admission: Row, books: Books) -> None:
 def _check_change(was: Row, now: Row, books: Books) -> None:
     """Check that void is final, and that nobody inside is voided or gets a new generation."""
     is_over = books["events"][now["event_id"]]["status"] == "canceled"
-    fixed = ("id", "tenant_id", "event_id", "ticket_type_id", "intent_id", "created_at")
+    fixed = ("id", "tenant_id", "event_id", "ticket_type_id", "intent_id", "amount", "created_at")
+    assert was["released"] <= now["released"] <= now["amount"]
     assert [was[each] for each in fixed] == [now[each] for each in fixed]
     assert now["generation"] >= was["generation"]
     if was["status"] == "void":

@@ -63,14 +63,19 @@ def seats_refunded(books: Books, intent_id: str) -> int:
     return sum(bool(row["void_refund"]) for row in of_intent(books["admissions"], intent_id))
 
 
+def released(books: Books, intent_id: str) -> int:
+    """Return what an order keeps no more: what its seats cost that were voided with a refund."""
+    seats = of_intent(books["admissions"], intent_id)
+    return sum(row["amount"] for row in seats if row["void_refund"])
+
+
 def kept(books: Books, intent: Row) -> int:
     """Return what an order keeps, in micro-units (contract, section 6)."""
     if intent["status"] in ENDED:
         return 0
     if intent["status"] in LIVE:
         return int(intent["amount"])
-    seats = intent["quantity"] - seats_refunded(books, intent["id"])
-    return int(intent["unit_amount"] * seats)
+    return int(intent["amount"]) - released(books, intent["id"])
 
 
 def received(payments: Iterable[Row], scale: int) -> int:

@@ -45,6 +45,7 @@ def issue(intent: PaymentIntent) -> list[Admission]:
             intent=intent.id,
             code=credentials.new_admission_code(),
             status=AdmissionStatus.VALID,
+            amount=intent.unit_amount,
             holder_name=intent.buyer_name,
             holder_email=intent.buyer_email,
             created_at=now,
@@ -147,4 +148,16 @@ def list_page(
             holds_text(Admission.holder_name, q) | holds_text(Admission.holder_email, q)
         )
     scope = f"admissions {tenant_id} {event_id} {status} {redeemed} {q!r}"
-    return paginate(query, [Admission.id], page, scope=scope, descending=newest_first)
+    admission_page = paginate(query, [Admission.id], page, scope=scope, descending=newest_first)
+    _read_orders_of_old(admission_page.data)
+    return admission_page
+
+
+def _read_orders_of_old(found: Sequence[Admission]) -> None:
+    """Read the orders of admissions that do not say what they cost, all in one query."""
+    old = [each for each in found if each.amount is None and each.intent_id is not None]
+    if old:
+        wanted = PaymentIntent.id.in_({each.intent_id for each in old})
+        orders = {each.id: each for each in PaymentIntent.select().where(wanted)}
+        for each in old:
+            each.intent = orders[str(each.intent_id)]

@@ -44,6 +44,7 @@ def add(
                 intent=None,
                 code=credentials.new_admission_code(),
                 status=AdmissionStatus.VALID,
+                amount=0,
                 holder_name=holder.get("name"),
                 holder_email=holder.get("email"),
                 created_at=now,

@@ -3,8 +3,8 @@
     received   its canonical payments
     waived     what the organizer wrote off, while the payments of that time are on the chain
     counted    received - refunded - waived
-    kept       0 once the order has ended; its amount while it is live; once it is sold, the price
-               of the seats that were not voided with a refund
+    kept       0 once the order has ended; its amount while it is live; once it is sold, its amount
+               less what its seats released: a seat that is voided with a refund releases its cost
     due        max(0, counted - kept), owed to the buyer
     pending    the part of due in blocks that are not final yet
 
@@ -142,7 +142,7 @@ def kept(intent: PaymentIntent, status: IntentStatus) -> int:
     if status in LIVE:
         return int(intent.amount)
     if status in SOLD:
-        return int(intent.unit_amount * (intent.quantity - intent.seats_refunded))
+        return int(intent.amount - intent.released_amount)
     return 0
 
 

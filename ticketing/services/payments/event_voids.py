@@ -12,9 +12,9 @@ from ticketing import clock
 from ticketing.chain.answers import Block
 from ticketing.constants import EVENT_CANCELED_REASON, SOLD, AdmissionStatus, IntentStatus
 from ticketing.db.connection import locked
-from ticketing.models.admissions import Admission
+from ticketing.models.admissions import COST, SEAT_RELEASED, Admission
 from ticketing.models.chains import ChainState
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import RELEASED, Payment, PaymentIntent
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import admissions
@@ -46,7 +46,7 @@ def outlook(event_id: str) -> Outlook:
     """
     unrefunded = (Admission.void_reason == EVENT_CANCELED_REASON) & ~Admission.void_refund
     affected = (
-        Admission.select(fn.COUNT(Admission.id), fn.SUM(PaymentIntent.unit_amount))
+        Admission.select(fn.COUNT(Admission.id), fn.SUM(COST - SEAT_RELEASED))
         .join(PaymentIntent, JOIN.LEFT_OUTER)
         .where(
             Admission.event == event_id,
@@ -60,16 +60,18 @@ def outlook(event_id: str) -> Outlook:
 def void_all(event_id: str, cursors: Mapping[int, Block | None], *, refund: bool) -> int:
     """Void the admissions of an event, those of people inside included. Return how many.
 
-    `refund`: their prices become owed to their orders, also for those that an earlier call voided
-    without a refund. A repeat changes nothing. Call it after sale_locks.cancel_sale, which returns
-    the `cursors`, in the same transaction: until that ends, no order of the event is settled, and
-    no guest is added.
+    `refund`: what they cost becomes owed to their orders, also for those that an earlier call
+    voided without a refund. Seats that were void before the cancelation keep what they released. A
+    repeat changes nothing. Call it after sale_locks.cancel_sale, which returns the `cursors`, in
+    the same transaction: until that ends, no order of the event is settled, and no guest is added.
     """
     of_event = Admission.event == event_id
     orders = (PaymentIntent.event == event_id) & PaymentIntent.status.in_(SOLD)
     _lock_rows(PaymentIntent.select(PaymentIntent.id).where(orders).order_by(PaymentIntent.id))
     _lock_rows(Admission.select(Admission.id).where(of_event).order_by(Admission.id))
+    released = {"released": _cost()} if refund else {}
     voided = Admission.update(
+        **released,
         status=AdmissionStatus.VOID,
         voided_at=clock.now(),
         void_reason=EVENT_CANCELED_REASON,
@@ -79,14 +81,14 @@ def void_all(event_id: str, cursors: Mapping[int, Block | None], *, refund: bool
     changed = count = voided.execute()
     admissions.end_transfers(of_event)
     if refund:
-        made_up = Admission.update(void_refund=True).where(
+        made_up = Admission.update(void_refund=True, released=_cost()).where(
             of_event,
             Admission.void_reason == EVENT_CANCELED_REASON,
             ~Admission.void_refund,
         )
         changed += made_up.execute()
         if changed:
-            _owe_seats(orders)
+            _release_seats(orders)
             _owe(orders & (PaymentIntent.status == IntentStatus.CONFIRMED))
             _settle_reversed(orders, cursors)
     EventStock.update(sold=0).where(EventStock.event == event_id).execute()
@@ -100,17 +102,26 @@ def _lock_rows(ids: ModelSelect[Any]) -> None:
     ids.model.select(fn.COUNT(rows.c.id)).from_(rows).scalar()
 
 
-def _owe_seats(orders: Expression) -> None:
-    """Count the seats of these orders that were voided with a refund."""
-    seats = Admission.select(fn.COUNT(Admission.id)).where(
-        Admission.intent == PaymentIntent.id,
-        Admission.void_refund,
+def _cost() -> Any:
+    """Return the SQL expression of what an admission cost, without a join. See COST."""
+    of_order = PaymentIntent.select(PaymentIntent.unit_amount).where(
+        PaymentIntent.id == Admission.intent
     )
-    PaymentIntent.update(seats_refunded=seats).where(orders).execute()
+    return fn.COALESCE(Admission.amount, of_order, 0)
+
+
+def _release_seats(orders: Expression) -> None:
+    """Add up what the seats of these orders released, and count those voided with a refund."""
+    seats = Admission.intent == PaymentIntent.id
+    count = Admission.select(fn.COUNT(Admission.id)).where(seats, Admission.void_refund)
+    released = Admission.select(fn.SUM(SEAT_RELEASED).cast("BIGINT")).where(seats)
+    PaymentIntent.update(seats_refunded=count, released=fn.COALESCE(released, 0)).where(
+        orders
+    ).execute()
 
 
 def _owe(orders: Expression) -> None:
-    """Make the prices of their voided seats owed to these confirmed orders.
+    """Make what their voided seats cost owed to these confirmed orders.
 
     Example: an order of 2 seats at 5 received 12. Before, it owed 2. After both seats were voided,
     it keeps 0 and owes 12.
@@ -119,7 +130,7 @@ def _owe(orders: Expression) -> None:
     owed = orders & (PaymentIntent.refund_due - PaymentIntent.refund_pending > 0)
     before = {intent.id for intent in PaymentIntent.select(PaymentIntent.id).where(owed)}
     counted = PaymentIntent.amount_received - PaymentIntent.refunded - PaymentIntent.waived
-    kept = PaymentIntent.unit_amount * (PaymentIntent.quantity - PaymentIntent.seats_refunded)
+    kept = PaymentIntent.amount - RELEASED
     due = Case(None, [(counted > kept, counted - kept)], 0)
     # If any payment is not final, all of it is pending. The worker corrects that when it settles.
     pending = Case(None, [(_has_pending_payment(), due)], 0)

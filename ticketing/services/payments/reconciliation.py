@@ -5,6 +5,7 @@
 3.  An order has as many admissions as its quantity once it was confirmed, else none. They are
     valid while it is confirmed, suspended while it is reversed, or void.
 4.  Each payment is on its order's chain. What an order received is kept, owed, refunded or waived.
+    Its amount is what its seats cost, and what it released is what they released.
 5.  No address serves two orders.
 6.  A collection is of an order with a receiver, on its chain and in its token. That no more was
     collected than received is no rule: a payment may have been collected before it was found.
@@ -29,10 +30,10 @@ from peewee import JOIN, Case, Field, ModelSelect, fn
 
 from ticketing.chain import units
 from ticketing.constants import LIVE, MICRO_UNIT_DECIMALS, SOLD, AdmissionStatus, IntentStatus
-from ticketing.models.admissions import Admission
+from ticketing.models.admissions import COST, SEAT_RELEASED, Admission
 from ticketing.models.collections import Collection
 from ticketing.models.events import Event
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import RELEASED, Payment, PaymentIntent
 from ticketing.models.refunds import Refund
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.models.wallets import Wallet
@@ -103,6 +104,7 @@ def _is_doubtful_intent() -> Any:
         _UNMARKED
         | (Admission.select(seats).where(Admission.intent == intent) != _SEATS_DUE)
         | (_voided_with_refund() != PaymentIntent.seats_refunded)
+        | _seats_differ()
         | _UNACCOUNTED
         | (Payment.select(received).where(Payment.intent == intent) != _AMOUNT_RECEIVED)
         | (Refund.select(_refunded()).where(Refund.intent == intent) != PaymentIntent.refunded)
@@ -267,7 +269,7 @@ _DUST_PER_MICRO_UNIT = Case(
 )
 _ENDED = PaymentIntent.status.in_([IntentStatus.EXPIRED, IntentStatus.CANCELED])
 _COUNTED = _AMOUNT_RECEIVED - PaymentIntent.refunded - PaymentIntent.waived
-_SOLD_FOR = PaymentIntent.unit_amount * (PaymentIntent.quantity - PaymentIntent.seats_refunded)
+_SOLD_FOR = PaymentIntent.amount - RELEASED
 _KEPT = Case(None, [(_ENDED, 0), (PaymentIntent.status.in_(SOLD), _SOLD_FOR)], PaymentIntent.amount)
 _BEYOND = _COUNTED - _KEPT
 # Negative if a reorganization removed payments, refunded ones too. Then no refund is due.
@@ -327,6 +329,22 @@ def refunded_seats_are_void(scope: Scope) -> Rows:
         yield [intent], f"seats_refunded is {seats}, but {count} were voided with a refund"
 
 
+def seats_add_up(scope: Scope) -> Rows:
+    """An intent's amount is what its seats cost, and what they released adds up.
+
+    No seat releases more than it cost.
+    """
+    cost, released = _sum_of_seats(COST), _sum_of_seats(SEAT_RELEASED)
+    query = PaymentIntent.select(
+        PaymentIntent.id, PaymentIntent.amount, cost, RELEASED, released
+    ).where(_seats_differ())
+    for intent, *numbers in _first(query, PaymentIntent, scope):
+        yield (
+            [intent],
+            "an intent of {} has seats of {}, has released {}, and its seats {}".format(*numbers),
+        )
+
+
 def every_unit_accounted(scope: Scope) -> Rows:
     """What was received is kept, owed, refunded or waived."""
     query = PaymentIntent.select(
@@ -365,6 +383,21 @@ def _voided_with_refund() -> Any:
         Admission.intent == PaymentIntent.id,
         Admission.void_refund,
     )
+
+
+def _seats_differ() -> Any:
+    """Return the SQL condition that an intent's amounts are not those of its admissions."""
+    bad = (Admission.released < 0) | (SEAT_RELEASED > COST)
+    released = Case(None, [(fn.SUM(Case(None, [(bad, 1)], 0)) > 0, -1)], _total(SEAT_RELEASED))
+    was_sold = PaymentIntent.confirmed_at.is_null(False)
+    return (was_sold & (_sum_of_seats(COST) != PaymentIntent.amount)) | (
+        Admission.select(released).where(Admission.intent == PaymentIntent.id) != RELEASED
+    )
+
+
+def _sum_of_seats(column: Any) -> Any:
+    """Return the SQL sum of a column over an intent's admissions."""
+    return Admission.select(_total(column)).where(Admission.intent == PaymentIntent.id)
 
 
 def _total(column: Any) -> Any:
@@ -428,6 +461,7 @@ RULES: dict[str, Callable[[Scope], Rows]] = {
         received_is_payments,
         refunded_is_refunds,
         refunded_seats_are_void,
+        seats_add_up,
         every_unit_accounted,
         one_address_one_intent,
         collections_fit_intents,

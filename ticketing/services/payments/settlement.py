@@ -25,6 +25,7 @@ from ticketing.models.events import Event
 from ticketing.models.payment_intents import (
     AWAITING,
     REFUND_PENDING,
+    RELEASED,
     SET_ASIDE,
     UNSETTLED,
     PaymentIntent,
@@ -198,7 +199,7 @@ def deep_enough(chain_id: int, cursor: Block) -> list[str]:
     """
     depth = PaymentIntent.required_confirmations - 1
     counted = PaymentIntent.amount_received - PaymentIntent.refunded - PaymentIntent.waived
-    kept = PaymentIntent.unit_amount * (PaymentIntent.quantity - PaymentIntent.seats_refunded)
+    kept = PaymentIntent.amount - RELEASED
     paid = _ids(
         chain_id,
         UNSETTLED & (counted >= kept) & (PaymentIntent.paid_block + depth <= cursor.number),

@@ -1,4 +1,4 @@
-"""Void one admission. Its price may become owed to the order.
+"""Void one admission. What it cost may become owed to the order.
 
 A void admission stays void: a payment that returns after a reorganization restores only suspended
 ones. The order of locks is that of settlement.
@@ -32,7 +32,7 @@ def void(
 ) -> Admission:
     """Take back one admission. Its seat is on sale again. A repeat changes nothing.
 
-    `refund`: its unit price becomes owed to the order; a guest or a free order is owed nothing.
+    `refund`: what it cost becomes owed to the order; a guest or a free order is owed nothing.
     `transferred` allows it for an admission with a new holder. `force` ignores door devices.
 
     NotFound. AdmissionVoid if it is void for another reason, or differs in `refund`.
@@ -49,10 +49,12 @@ def void(
                 raise AdmissionVoid
             return admission
         _check(admission, event, refund=refund, transferred=transferred, force=force)
-        _write(admission, reason=reason, refund=refund)
+        # What was released before is not released twice.
+        released = admission.cost - admission.released_amount if refund else 0
+        _write(admission, reason=reason, refund=refund, released=released)
         admissions.end_transfers(Admission.id == admission.id)
         if order is not None and refund:
-            _owe_seat(*order)
+            _owe_seat(*order, released)
         capped_event = event.id if event.capacity is not None else None
         count = stock.take_back(admission.ticket_type_id, 1, capped_event)
         available = facts.stock_changed(event.id, admission.ticket_type_id, count.before(-1), count)
@@ -118,12 +120,13 @@ def _has_device(event: Event, condition: Expression) -> bool:
     return exists
 
 
-def _write(admission: Admission, *, reason: str, refund: bool) -> None:
+def _write(admission: Admission, *, reason: str, refund: bool, released: int) -> None:
     changes = {
         "status": AdmissionStatus.VOID,
         "voided_at": clock.now(),
         "void_reason": reason,
         "void_refund": refund,
+        "released": admission.released + released,
         "change_number": None,
     }
     written = (
@@ -141,9 +144,10 @@ def _write(admission: Admission, *, reason: str, refund: bool) -> None:
         setattr(admission, name, value)
 
 
-def _owe_seat(intent: PaymentIntent, as_of: Block | None) -> None:
-    """Make the price of one more seat owed to a locked order."""
+def _owe_seat(intent: PaymentIntent, as_of: Block | None, released: int) -> None:
+    """Make what one more seat released owed to a locked order."""
+    intent.released = intent.released_amount + released
     intent.seats_refunded += 1
-    intent.save(only=[PaymentIntent.seats_refunded])
+    intent.save(only=[PaymentIntent.released, PaymentIntent.seats_refunded])
     if as_of is not None:
         settlement.settle(intent, as_of)
