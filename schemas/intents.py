@@ -1,6 +1,8 @@
 """Schemas of payment intents and payments. Amounts are micro-units."""
 
-from marshmallow import fields
+from typing import Any
+
+from marshmallow import ValidationError, fields, post_load, validates_schema
 
 from schemas.admissions import AdmissionSchema, BoughtAdmissionSchema
 from schemas.base import (
@@ -17,36 +19,111 @@ from schemas.base import (
     documented,
     one_of,
 )
-from schemas.checks import Length, Range
+from schemas.checks import ALWAYS, Length, Range
 from schemas.people import PersonSchema
 from schemas.refunds import PaidRefundSchema
 from ticketing.constants import (
     CURRENCY,
+    MAX_ITEMS,
     MAX_PAYMENTS_SHOWN,
     MAX_PER_ORDER,
     MAX_SAFE_INTEGER,
     Flag,
     IntentStatus,
 )
+from ticketing.errors import FieldMessage
 
 _ID = "01hq3v5m8r2t6w9y1a4c7e0g3j"
+
+NOT_WITH_ITEMS = FieldMessage("not_with_items", "Must not be used together with items.")
+DISTINCT = FieldMessage("distinct", "Must have distinct ticket types.")
+TOO_MANY_SEATS = FieldMessage(
+    "seats", f"Must have at most {MAX_PER_ORDER} seats in all.", max=MAX_PER_ORDER
+)
 
 
 class BuyerSchema(PersonSchema):
     """What the buyer says about themselves. All fields are optional."""
 
 
-class PreflightSchema(BaseSchema):
+class WantedItemSchema(BaseSchema):
+    """Seats of one ticket type that a buyer wants."""
+
+    ticket_id = Text(required=True, validate=Length(1, 80), metadata=documented(f"tkt_{_ID}"))
+    quantity = Int(load_default=1, validate=Range(1, MAX_PER_ORDER), metadata=documented(2))
+    price_amount = Int(
+        load_default=None,
+        validate=Range(0, MAX_SAFE_INTEGER),
+        metadata=documented(
+            30_000_000,
+            "What you choose to pay for each, in micro-units, if the ticket type has `free_price`.",
+        ),
+    )
+
+
+class WantedSchema(BaseSchema):
+    """What a buyer wants: either `items`, or `ticket_id` and `quantity` for one ticket type."""
+
+    ticket_id = Text(validate=Length(1, 80), metadata=documented(f"tkt_{_ID}"))
+    quantity = Int(validate=Range(1, MAX_PER_ORDER), metadata={**documented(2), "default": 1})
+    items = fields.List(
+        fields.Nested(WantedItemSchema),
+        validate=Length(1, MAX_ITEMS, "items"),
+        metadata=documented(
+            [{"ticket_id": f"tkt_{_ID}", "quantity": 2}],
+            "Distinct ticket types of one event, instead of `ticket_id` and `quantity`.",
+        ),
+    )
+
+    @validates_schema
+    def check_form(self, data: dict[str, Any], **_: Any) -> None:
+        """Check that exactly one of both forms is used, and what several items have together."""
+        items = data.get("items")
+        if items is None:
+            if "ticket_id" not in data:
+                raise ValidationError(ALWAYS["required"], "ticket_id")
+            return
+        for name in ("ticket_id", "quantity"):
+            if name in data:
+                raise ValidationError(NOT_WITH_ITEMS, name)
+        if len({item["ticket_id"] for item in items}) < len(items):
+            raise ValidationError(DISTINCT, "items")
+        if sum(item["quantity"] for item in items) > MAX_PER_ORDER:
+            raise ValidationError(TOO_MANY_SEATS, "items")
+
+    @post_load
+    def join_forms(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Return both forms as `items`."""
+        ticket_id, quantity = data.pop("ticket_id", None), data.pop("quantity", 1)
+        one = {"ticket_id": ticket_id, "quantity": quantity, "price_amount": None}
+        return {**data, "items": data.get("items", [one])}
+
+
+class ItemSchema(BaseSchema):
+    """The seats of one ticket type in an order."""
+
+    ticket_id = an_id("tkt_", attribute="ticket_type_id")
+    name = fields.String(required=True, metadata=documented("Standard"))
+    quantity = fields.Integer(required=True, metadata=documented(2))
+    list_amount = fields.Integer(
+        required=True,
+        metadata=documented(25_000_000, "The price of one without a voucher, or the lowest one."),
+    )
+    unit_amount = fields.Integer(
+        required=True, metadata=documented(25_000_000, "What one costs in this order.")
+    )
+    amount = fields.Integer(required=True, metadata=documented(50_000_000))
+
+
+class PreflightSchema(WantedSchema):
     """The order of a buyer."""
 
     event_id = Text(required=True, validate=Length(1, 80), metadata=documented(f"evt_{_ID}"))
-    ticket_id = Text(required=True, validate=Length(1, 80), metadata=documented(f"tkt_{_ID}"))
     chain_id = Int(
         load_default=None,
         validate=Range(1, MAX_SAFE_INTEGER),
         metadata=documented(8453, "Reject the order if the ticket type is on another chain."),
     )
-    quantity = Int(load_default=1, validate=Range(1, MAX_PER_ORDER), metadata=documented(2))
     buyer = fields.Nested(BuyerSchema, load_default=dict)
     max_amount = Int(
         load_default=None,
@@ -64,9 +141,30 @@ class IntentSchema(BaseSchema):
         one_of(Flag), required=True, attribute="flags_in_order", metadata=documented([])
     )
     event_id = an_id("evt_")
-    ticket_id = an_id("tkt_", attribute="ticket_type_id")
-    quantity = fields.Integer(required=True, metadata=documented(2))
-    unit_amount = fields.Integer(required=True, metadata=documented(25_000_000))
+    ticket_id = fields.String(
+        required=True,
+        allow_none=True,
+        attribute="only_ticket_id",
+        metadata=documented(f"tkt_{_ID}", "Null for several items."),
+    )
+    quantity = fields.Integer(
+        required=True, metadata=documented(2, "The number of seats of all items.")
+    )
+    unit_amount = fields.Integer(
+        required=True,
+        allow_none=True,
+        attribute="only_unit_amount",
+        metadata=documented(25_000_000, "Null for several items."),
+    )
+    items = fields.List(
+        fields.Nested(ItemSchema),
+        required=True,
+        attribute="shown_items",
+        metadata=documented([], "The seats by ticket type, in the order of the buyer."),
+    )
+    discount_amount = fields.Integer(
+        required=True, metadata=documented(0, "How much less than the list prices it costs.")
+    )
     amount = fields.Integer(required=True, metadata=documented(50_000_000))
     amount_received = fields.Integer(required=True, metadata=documented(0))
     amount_due = fields.Integer(required=True, metadata=documented(50_000_000))

@@ -14,7 +14,7 @@ from schemas.base import (
     one_of,
 )
 from schemas.checks import UUID, VISIBLE, Length, Range
-from schemas.intents import PreflightSchema
+from schemas.intents import ItemSchema, PreflightSchema
 from schemas.scans import MAX_QR
 from ticketing.constants import CURRENCY, MAX_SAFE_INTEGER, MICRO_UNIT_DECIMALS, RefundStatus
 
@@ -149,13 +149,20 @@ class CheckInSchema(GetEventSchema):
 class QuoteSchema(BaseSchema):
     """What an order would cost now. Nothing is held."""
 
-    event_id = fields.String(required=True, attribute="ticket_type.event_id")
-    event_title = fields.String(required=True, attribute="ticket_type.event.title")
-    ticket_id = fields.String(required=True, attribute="ticket_type.id")
-    ticket_name = fields.String(required=True, attribute="ticket_type.name")
+    event_id = fields.String(required=True, attribute="event.id")
+    event_title = fields.String(required=True, attribute="event.title")
+    ticket_id = fields.String(
+        required=True, allow_none=True, attribute="only_line.ticket_type.id", dump_default=None
+    )
+    ticket_name = fields.String(
+        required=True, allow_none=True, attribute="only_line.ticket_type.name", dump_default=None
+    )
     quantity = fields.Integer(required=True)
-    unit_amount = fields.Integer(required=True, attribute="ticket_type.price_amount")
+    unit_amount = fields.Integer(
+        required=True, allow_none=True, attribute="only_line.unit_amount", dump_default=None
+    )
+    items = fields.List(fields.Nested(ItemSchema), required=True, attribute="shown_items")
     amount = fields.Integer(required=True)
     currency = fields.Constant(CURRENCY)
     decimals = fields.Constant(MICRO_UNIT_DECIMALS)
-    chain_id = fields.Integer(required=True, allow_none=True, attribute="ticket_type.chain_id")
+    chain_id = fields.Integer(required=True, allow_none=True)

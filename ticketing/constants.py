@@ -210,6 +210,9 @@ MICRO_UNIT_DECIMALS = 6
 
 MAX_SAFE_INTEGER = 2**53 - 1
 MAX_PRICE = 10**15
+MAX_ITEMS = 10
+"""The most ticket types in one order: its seats are locked one type after the other."""
+
 MAX_PER_ORDER = 100
 DEFAULT_MAX_PER_ORDER = 10
 

@@ -18,6 +18,8 @@ INTENT_FIELDS = {
     "ticket_id",
     "quantity",
     "unit_amount",
+    "items",
+    "discount_amount",
     "amount",
     "amount_received",
     "amount_due",
@@ -57,6 +59,17 @@ def test_it_holds_the_stock_fixes_the_price_and_issues_an_address(acme):
         "ticket_id": ticket["id"],
         "quantity": 2,
         "unit_amount": PRICE,
+        "items": [
+            {
+                "ticket_id": ticket["id"],
+                "name": ticket["name"],
+                "quantity": 2,
+                "list_amount": PRICE,
+                "unit_amount": PRICE,
+                "amount": 2 * PRICE,
+            }
+        ],
+        "discount_amount": 0,
         "amount": 2 * PRICE,
         "amount_received": 0,
         "amount_due": 2 * PRICE,

@@ -20,9 +20,12 @@ from ticketing.errors import (
     IntentReversed,
     Invalid,
     KeyRequired,
+    NeedsTicket,
+    NoCommonNetwork,
     NotFound,
     NothingReceived,
     NotPayable,
+    OneTypeOnly,
     OverMaxAmount,
     PaymentRequired,
     SalesEnded,
@@ -37,6 +40,7 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import checkout
 from ticketing.services.checkout import Order
 from ticketing.services.orders import intent_versions, intents
+from ticketing.services.orders.lines import all_wanted
 from ticketing.services.payments import refund_addresses
 from ticketing.web import cors, secret_guards
 from ticketing.web.blueprint import ApiBlueprint
@@ -88,6 +92,9 @@ def _client_secret_again(stored: dict[str, Any]) -> dict[str, Any]:
     AboveMaximum,
     OverMaxAmount,
     NotPayable,
+    OneTypeOnly,
+    NeedsTicket,
+    NoCommonNetwork,
     KeyRequired,
     TooMuchUnpaid,
     TooManyOrders,
@@ -99,6 +106,7 @@ def preflight(body: dict[str, Any], tenant: str) -> PaymentIntent:
     """Hold the tickets, fix the price, and issue a payment address."""
     buyer = body.pop("buyer")
     order = Order(
+        wanted=all_wanted(body.pop("items")),
         **body,
         client=limited_client(),
         buyer_email=buyer.get("email"),

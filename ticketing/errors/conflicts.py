@@ -94,6 +94,27 @@ class SoldOut(Conflict):
     detail = "There are not enough tickets left for this order."
 
 
+class OneTypeOnly(Conflict):
+    """The order has several ticket types, and its event sells one in an order."""
+
+    code = "one_type_only"
+    detail = "This event sells one ticket type in an order. Order the others separately."
+
+
+class NeedsTicket(Conflict):
+    """The order has something that is only sold together with a ticket."""
+
+    code = "needs_ticket"
+    detail = "This is only sold together with a ticket. Add one to the order."
+
+
+class NoCommonNetwork(Conflict):
+    """No network can pay all that the order has."""
+
+    code = "no_common_network"
+    detail = "These tickets are not sold on one network. Order them separately."
+
+
 class SalesNotStarted(Conflict):
     """The sales window has not started."""
 

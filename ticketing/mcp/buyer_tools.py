@@ -23,6 +23,7 @@ from ticketing.services.access import tenants
 from ticketing.services.catalog import public_listing
 from ticketing.services.checkout import Order
 from ticketing.services.orders import holders, intents
+from ticketing.services.orders.lines import all_wanted
 from ticketing.services.x402 import for_agents
 from ticketing.web import idempotency, origin, rate_limit
 from ticketing.web.context import client, config, limited_client, page_request
@@ -65,7 +66,8 @@ def list_tickets(arguments: Arguments) -> Result:
 def quote(arguments: Arguments) -> Result:
     """Read what an order would cost now, or why it is not possible. Nothing is held."""
     tenant = tenants.find(arguments.pop("tenant"))
-    found = checkout.quote(tenant.id, Order(**arguments, client=client()))
+    wanted = all_wanted(arguments.pop("items"))
+    found = checkout.quote(tenant.id, Order(wanted=wanted, **arguments, client=client()))
     return _dumped(QuoteSchema, found)
 
 
@@ -82,7 +84,7 @@ def order_ticket(arguments: Arguments) -> Result:
     tenant = tenants.find(arguments.pop("tenant"))
     key = arguments.pop("idempotency_key")
     content = json.dumps([tenant.id, arguments], sort_keys=True)
-    order = Order(**arguments, client=client())
+    order = Order(wanted=all_wanted(arguments.pop("items")), **arguments, client=client())
 
     def place() -> str:
         made: str = checkout.preflight(tenant.id, order, config()).id

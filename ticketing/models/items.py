@@ -3,18 +3,14 @@
 from peewee import BigIntegerField, BooleanField, CompositeKey, ForeignKeyField, IntegerField
 
 from ticketing.models.base import BaseModel
-from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payment_intents import Item, PaymentIntent
 from ticketing.models.ticket_types import TicketType
 
 
 class IntentItem(BaseModel):
-    """A ticket type in an order: `quantity` seats, each at `unit_amount` micro-units.
+    """An item of an order. See Item. An order has rows here exactly if it `has_items`."""
 
-    `list_amount` was the price without voucher at order time. `vouchered`: its seats use the
-    voucher of the order. An order has rows here only if `PaymentIntent.has_items`.
-    """
-
-    intent = ForeignKeyField(PaymentIntent)
+    intent = ForeignKeyField(PaymentIntent, backref="item_rows")
     intent_id: str
     position = IntegerField()
     ticket_type = ForeignKeyField(TicketType)
@@ -22,8 +18,21 @@ class IntentItem(BaseModel):
     quantity = IntegerField()
     list_amount = BigIntegerField()
     unit_amount = BigIntegerField()
-    vouchered = BooleanField(default=False)
+    admission = BooleanField()
+    vouchered = BooleanField()
 
     class Meta:
         table_name = "intent_items"
         primary_key = CompositeKey("intent", "position")
+
+    @property
+    def item(self) -> Item:
+        """The item without its order."""
+        return Item(
+            self.ticket_type_id,
+            self.quantity,
+            self.list_amount,
+            self.unit_amount,
+            self.admission,
+            self.vouchered,
+        )

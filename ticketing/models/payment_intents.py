@@ -1,8 +1,9 @@
 """Payment intents and their payments."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from peewee import (
     AnyField,
@@ -57,8 +58,37 @@ class PaymentTerms:
         return head - self.required_confirmations + 1
 
 
+class Item(NamedTuple):
+    """The seats of one ticket type in an order. Amounts are micro-units for one seat.
+
+    `list_amount`: the price, or the lowest price, of that time without a voucher. `admission`: the
+    seats count in the event's capacity. `vouchered`: each uses the voucher of the order once.
+    """
+
+    ticket_type_id: str
+    quantity: int
+    list_amount: int
+    unit_amount: int
+    admission: bool
+    vouchered: bool
+
+    @property
+    def amount(self) -> int:
+        """What all seats cost."""
+        return self.unit_amount * self.quantity
+
+    @property
+    def discount(self) -> int:
+        """How much less than the list price all seats cost."""
+        return max(0, self.list_amount - self.unit_amount) * self.quantity
+
+
 class PaymentIntent(BaseModel):
-    """One buyer's attempt to buy `quantity` of one ticket type on one chain.
+    """One buyer's attempt to buy `quantity` seats of one event on one chain.
+
+    Its seats are `items`. If they are of one ticket type without more, `ticket_type` and
+    `unit_amount` say it all. Otherwise `has_items`: each item has a row of its own (IntentItem),
+    and of several ticket types `ticket_type` is the first, and `unit_amount` is 0.
 
     Amounts are micro-units. The chain's fields (from `chain_id` to `required_confirmations`) are
     None for a free order. `paid_block` is the block in which the payments reached the amount.
@@ -70,9 +100,8 @@ class PaymentIntent(BaseModel):
     `refund_pending` is the part of `refund_due` in blocks that are not final yet, and
     `pending_block` the first of them. None: not known. `waived` is what
     the organizer wrote off. `seats_refunded` counts the seats that were voided with a refund.
-    `released` is the sum of what its admissions released. `has_items`: its items are in IntentItem.
-    Otherwise its one item is in its own columns. `free_seats`: how many of its seats count as
-    free (None: all, if it costs nothing).
+    `released` is the sum of what its admissions released. `free_seats`: how many of its seats count
+    as free (None: all, if it costs nothing).
     `refund_address` is the last one that the buyer stated. `refund_by_hand_at`: since when the
     organizer pays the refund by hand. Such an order is on no list of payouts. `x402`: an x402
     client made the order, with an Idempotency-Key if there is an `idempotency_digest`.
@@ -143,7 +172,10 @@ class PaymentIntent(BaseModel):
     x402 = BooleanField(default=False)
     idempotency_digest = TextField(null=True)
 
+    item_rows: Iterable[Any]  # of IntentItem
+
     # No columns: services set these on an instance for its response.
+    item_names: Mapping[str, str]  # of its ticket types
     atomic_amount: int | None
     payment_uri: str | None
     confirmations: int
@@ -158,6 +190,43 @@ class PaymentIntent(BaseModel):
 
     class Meta:
         table_name = "payment_intents"
+
+    @cached_property
+    def items(self) -> Sequence[Item]:
+        """Its seats by ticket type, in the order of the buyer. It may read them."""
+        if not self.has_items:
+            price = self.unit_amount
+            return (Item(self.ticket_type_id, self.quantity, price, price, True, False),)
+        rows = sorted(self.item_rows, key=lambda row: int(row.position))
+        return tuple(row.item for row in rows)
+
+    @property
+    def only_item(self) -> Item | None:
+        """Its only item. None if it has several."""
+        return self.items[0] if len(self.items) == 1 else None
+
+    @property
+    def shown_items(self) -> list[dict[str, Any]]:
+        """Its items with their names, for responses."""
+        return [
+            {**item._asdict(), "name": self.item_names[item.ticket_type_id], "amount": item.amount}
+            for item in self.items
+        ]
+
+    @property
+    def only_ticket_id(self) -> str | None:
+        """The ticket type of its only item. None if it has several."""
+        return None if self.only_item is None else self.only_item.ticket_type_id
+
+    @property
+    def only_unit_amount(self) -> int | None:
+        """What each of its seats costs, if it has only one item. None if it has several."""
+        return None if self.only_item is None else self.only_item.unit_amount
+
+    @property
+    def discount_amount(self) -> int:
+        """How much less than their list prices its seats cost."""
+        return sum(item.discount for item in self.items)
 
     @property
     def terms(self) -> PaymentTerms:

@@ -19,6 +19,7 @@ from ticketing.services import chains, checkout
 from ticketing.services.catalog import public_listing
 from ticketing.services.catalog.public_listing import Listing
 from ticketing.services.checkout import Order
+from ticketing.services.orders.lines import Wanted
 from ticketing.services.pagination import PageRequest
 from ticketing.web import origin, response_cache
 from ticketing.web.context import client, config, tenant_of_path
@@ -70,8 +71,7 @@ def _once(tenant: str, wanted: Order) -> str:
 def _wanted(event: str, form: dict[str, Any]) -> Order:
     return Order(
         event_id=event,
-        ticket_id=form["ticket_id"],
-        quantity=form["quantity"],
+        wanted=(Wanted(form["ticket_id"], form["quantity"]),),
         client=client(),
         buyer_email=form.get("email"),
         buyer_name=form.get("name"),

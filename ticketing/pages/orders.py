@@ -19,6 +19,7 @@ from ticketing.errors import (
     TicketingError,
 )
 from ticketing.limits import CallClass
+from ticketing.models.payment_intents import Item
 from ticketing.pages import forms, order_view, qr, render
 from ticketing.pages.blueprint import PageBlueprint
 from ticketing.pages.forms import Form
@@ -26,6 +27,7 @@ from ticketing.pages.guards import OrderLink
 from ticketing.services import checkout
 from ticketing.services.checkout import Order
 from ticketing.services.orders import intents
+from ticketing.services.orders.lines import Wanted
 from ticketing.services.payments import demo_wallet, refund_addresses
 from ticketing.web import rate_limit
 from ticketing.web.context import address, client, config
@@ -133,8 +135,7 @@ def _order_again() -> str:
     before = intents.find(g.order)
     wanted = Order(
         event_id=before.event_id,
-        ticket_id=before.ticket_type_id,
-        quantity=before.quantity,
+        wanted=[_again(item) for item in before.items],
         client=client(),
         buyer_email=before.buyer_email,
         buyer_name=before.buyer_name,
@@ -143,6 +144,12 @@ def _order_again() -> str:
         return checkout.preflight(before.tenant_id, wanted, config()).id
     except NotFound:
         raise SalesEnded from None  # it was sold once
+
+
+def _again(item: Item) -> Wanted:
+    """Return what is wanted of an item again. A price above the list price was chosen freely."""
+    chosen = item.unit_amount if item.unit_amount > item.list_amount else None
+    return Wanted(item.ticket_type_id, item.quantity, chosen)
 
 
 def _page(form: Form) -> str:

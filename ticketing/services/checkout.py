@@ -15,35 +15,25 @@ from ticketing.constants import (
     CURRENCY,
     HOLD_UNDER_PRESSURE,
     IntentStatus,
-    Publication,
 )
 from ticketing.db.connection import write_transaction
 from ticketing.errors import (
-    AboveMaximum,
-    BelowMinimum,
-    EventOver,
     IntentCanceled,
     IntentExpired,
     IntentReversed,
-    Invalid,
-    KeyRequired,
     LookedJustNow,
-    NotFound,
     NotPayable,
-    OverMaxAmount,
     PaymentRequired,
-    SalesEnded,
-    SalesNotStarted,
     TicketingError,
 )
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import prepared_insert
-from ticketing.models.ticket_types import TicketType
 from ticketing.services import admission_views, chains, node_slots
 from ticketing.services.notifications import facts, feed
-from ticketing.services.orders import client_limits, holds, intents
+from ticketing.services.orders import client_limits, holds, intents, items, lines, order_rules
 from ticketing.services.orders.holds import Held
+from ticketing.services.orders.lines import Line, Wanted
 from ticketing.services.payments import booking, chain_view, settlement
 from ticketing.services.wallets import issuing
 
@@ -63,13 +53,12 @@ _SETTLED = (IntentStatus.CONFIRMED, IntentStatus.CANCELED, IntentStatus.EXPIRED)
 class Channel:
     """Where orders come from, if that makes a difference. The caller says which.
 
-    No order is held longer than `longest_hold`. `check` gets what an order would hold and its
-    quantity, with the ticket type's row locked, and raises an error if that is too much. `marks`
-    are columns of the intent.
+    No order is held longer than `longest_hold`. `check` gets what an order would hold, with its
+    ticket types locked, and raises an error if that is too much. `marks` are columns of the intent.
     """
 
     longest_hold: timedelta
-    check: Callable[[Held, int], None]
+    check: Callable[[Held], None]
     marks: Mapping[str, Any]
 
 
@@ -77,13 +66,13 @@ class Channel:
 class Order:
     """The order of a buyer. `max_amount` is the highest total they accept, in micro-units.
 
-    `client`: digests of the client's networks, from narrow to wide, for order limits. Empty if the
-    request has a credential: then no order limits apply. `channel` is None for a person's order.
+    `wanted`: distinct ticket types of one event. `client`: digests of the client's networks, from
+    narrow to wide, for order limits. Empty if the request has a credential: then no order limits
+    apply. `channel` is None for a person's order.
     """
 
     event_id: str
-    ticket_id: str
-    quantity: int = 1
+    wanted: Sequence[Wanted]
     chain_id: int | None = None
     max_amount: int | None = None
     client: Sequence[str] = ()
@@ -96,61 +85,105 @@ class Order:
 class Quote:
     """What an order would cost now, in micro-units."""
 
-    ticket_type: TicketType
-    quantity: int
+    lines: Sequence[Line]
+
+    @property
+    def event(self) -> Event:
+        """The event of all lines."""
+        event: Event = self.lines[0].ticket_type.event
+        return event
+
+    @property
+    def only_line(self) -> Line | None:
+        """The only line. None if there are several."""
+        return self.lines[0] if len(self.lines) == 1 else None
+
+    @property
+    def shown_items(self) -> list[dict[str, Any]]:
+        """The lines as the items of an order, with the names of their ticket types."""
+        return [
+            {**line.item._asdict(), "name": line.ticket_type.name, "amount": line.amount}
+            for line in self.lines
+        ]
+
+    @property
+    def quantity(self) -> int:
+        """The number of seats."""
+        return lines.seats(self.lines)
 
     @property
     def amount(self) -> int:
         """The total."""
-        total: int = self.ticket_type.price_amount * self.quantity
-        return total
+        return lines.amount(self.lines)
+
+    @property
+    def chain_id(self) -> int | None:
+        """The chain on which the order is paid."""
+        return order_rules.chain_of(self.lines)
 
 
 def quote(tenant_reference: str, order: Order) -> Quote:
     """Return what an order would cost now. Nothing is held. The errors are those of `preflight`."""
-    ticket_type = holds.on_sale(tenant_reference, order.event_id, order.ticket_id)
-    _check_order(ticket_type, ticket_type.event, order)
-    holds.check_left(ticket_type, order.quantity)
-    return Quote(ticket_type, order.quantity)
+    wanted = _checked(tenant_reference, order)
+    return Quote(wanted)
 
 
 def is_sold_out(tenant_reference: str, order: Order) -> bool:
-    """Return whether not even the smallest order of a ticket type can be held now. NotFound."""
-    ticket_type = holds.on_sale(tenant_reference, order.event_id, order.ticket_id)
+    """Return whether an order wants one ticket type, and not even the fewest of it can be held now.
+
+    NotFound.
+    """
+    if len(order.wanted) > 1:
+        return False
+    ticket_type = holds.on_sale(tenant_reference, order.event_id, order.wanted[0].ticket_id)
     most = holds.left(ticket_type)
     return most is not None and most < ticket_type.min_per_order
 
 
 def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentIntent:
-    """Hold the stock, fix the price, and issue the address, in one transaction.
+    """Hold the stock, fix the prices, and issue the address, in one transaction.
 
-    NotFound if the event or ticket type is not public. Invalid if the ticket type is on another
-    chain. SoldOut, SalesNotStarted, SalesEnded, EventOver, BelowMinimum, AboveMaximum,
-    OverMaxAmount, NotPayable. KeyRequired. TooMuchUnpaid, TooManyOrders, TooManyFree. What the
-    channel raises.
+    NotFound if the event or a ticket type is not public. Invalid if the ticket type is on another
+    chain, or has no such price. OneTypeOnly, NeedsTicket, NoCommonNetwork. SoldOut,
+    SalesNotStarted, SalesEnded, EventOver, BelowMinimum, AboveMaximum, OverMaxAmount, NotPayable.
+    KeyRequired. TooMuchUnpaid, TooManyOrders, TooManyFree. What the channel raises.
     """
-    ticket_type = holds.on_sale(tenant_reference, order.event_id, order.ticket_id)
-    _check_order(ticket_type, ticket_type.event, order)
-    holds.check_left(ticket_type, order.quantity)
+    wanted = _checked(tenant_reference, order)
     # Before the transaction, because in it other orders wait for this one.
-    known = chains.states_of(ticket_type.chain_id)
+    known = chains.states_of(order_rules.chain_of(wanted))
     with write_transaction():
         uses: Sequence[client_limits.Use] = ()
         if order.client:
-            is_free = ticket_type.price_amount == 0
-            uses = client_limits.check(
-                order.client, ticket_type.event_id, order.quantity, config, is_free=is_free
-            )
-        held = holds.hold(ticket_type, known, order.quantity)
-        # Price, chain or sales may have changed in the meantime. Check the locked row again.
-        _check_order(held.ticket_type, ticket_type.event, order)
-        client_limits.check_share(uses, held, order.quantity)
+            event_id, seats = wanted[0].ticket_type.event_id, lines.seats(wanted)
+            free_seats = lines.free_seats(wanted)
+            uses = client_limits.check(order.client, event_id, seats, free_seats, config)
+        held = holds.hold(wanted, known)
+        # Prices, chain or sales may have changed in the meantime. Check the locked rows again.
+        _check(held.lines, order)
+        client_limits.check_share(uses, held)
         if order.channel is not None:
-            order.channel.check(held, order.quantity)
+            order.channel.check(held)
         intent = _issue(held, order, config)
     intents.add_payment_details([intent])
     intent.client_secret = credentials.client_secret(config.keyring.current, intent.id)
     return intent
+
+
+def _checked(tenant_reference: str, order: Order) -> Sequence[Line]:
+    """Return an order's lines, after all checks that need no lock."""
+    wanted = holds.lines_on_sale(tenant_reference, order.event_id, order.wanted)
+    _check(wanted, order)
+    holds.check_left(wanted)
+    return wanted
+
+
+def _check(wanted: Sequence[Line], order: Order) -> None:
+    order_rules.check(
+        wanted,
+        chain_id=order.chain_id,
+        max_amount=order.max_amount,
+        has_key=not order.client,
+    )
 
 
 def purchase(
@@ -167,6 +200,7 @@ def purchase(
     found = intents.get(tenant_reference, intent_id)
     before = found.status
     intent = _looked_for(found, config, client)
+    intents.keep_names(found, intent)
     intent.has_changed = intent.status != before
     intents.add_payment_details([intent])
     refusal = _REFUSALS.get(IntentStatus(intent.status))
@@ -192,14 +226,14 @@ def cancel(
     IntentNotCancelable if the intent has received money; ChainUnavailable if the chain cannot be
     read; NodesBusy.
     """
-    intent = intents.get(tenant_reference, intent_id)
-    before = intent.status
-    if before == IntentStatus.AWAITING_PAYMENT and intent.chain_id is not None:
-        with node_slots.slot(intent.id, _widest(client)):
-            view = chain_view.look(intent, config.chains, to_drop=True)
-        booking.book_view(intent, view, to_drop=True)
-    intent = settlement.cancel(intent.id)
-    intent.has_changed = intent.status != before
+    found = intents.get(tenant_reference, intent_id)
+    if found.status == IntentStatus.AWAITING_PAYMENT and found.chain_id is not None:
+        with node_slots.slot(found.id, _widest(client)):
+            view = chain_view.look(found, config.chains, to_drop=True)
+        booking.book_view(found, view, to_drop=True)
+    intent = settlement.cancel(found.id)
+    intent.has_changed = intent.status != found.status
+    intents.keep_names(found, intent)
     intents.add_payment_details([intent])
     return intent
 
@@ -230,51 +264,31 @@ def settle_now(intent: PaymentIntent, config: Config, client: Sequence[str] = ()
     return booking.book_view(intent, view)
 
 
-def _check_order(ticket_type: TicketType, event: Event, order: Order) -> None:
-    if ticket_type.status != Publication.PUBLISHED:
-        raise NotFound("This ticket type does not exist.")
-    if ticket_type.requires_key and order.client:
-        raise KeyRequired
-    if order.chain_id is not None and order.chain_id != ticket_type.chain_id:
-        raise Invalid({"chain_id": ["This ticket type is not sold on that chain."]})
-    now = clock.now()
-    if ticket_type.sales_start_at is not None and now < ticket_type.sales_start_at:
-        raise SalesNotStarted
-    if ticket_type.sales_end_at is not None and now >= ticket_type.sales_end_at:
-        raise SalesEnded
-    if now >= event.over_at:
-        raise EventOver
-    if order.quantity < ticket_type.min_per_order:
-        raise BelowMinimum
-    if order.quantity > ticket_type.max_per_order:
-        raise AboveMaximum
-    amount = ticket_type.price_amount * order.quantity
-    if order.max_amount is not None and amount > order.max_amount:
-        raise OverMaxAmount
-
-
 def _issue(held: Held, order: Order, config: Config) -> PaymentIntent:
-    ticket_type, known = held.ticket_type, held.chains
-    amount = ticket_type.price_amount * order.quantity
+    wanted, known = held.lines, held.chains
+    first, amount = wanted[0].ticket_type, lines.amount(wanted)
     if amount == 0:
         now, payment = clock.now(), {}
     else:
-        chain_id = ticket_type.chain_id or 0
+        chain_id = order_rules.chain_of(wanted) or 0
         chain = chains.payable(config.chains, known).get(chain_id)
         # Blocks that were read before this moment cannot contain a payment to the new address.
         read_to = known[chain_id].block_number if chain_id in known else None
-        payment = _payment_terms(ticket_type.tenant_id, ticket_type.price_amount, chain, read_to)
+        payment = _payment_terms(first.tenant_id, wanted, chain, read_to)
         now = chains.now_on(chain_id, known)
     deadline = now + _hold_of(held, order, config)
+    has_items = lines.needs_items(wanted)
     intent = PaymentIntent(
         id=ids.new(ids.INTENT),
-        tenant=ticket_type.tenant_id,
-        event=ticket_type.event_id,
-        ticket_type=ticket_type,
+        tenant=first.tenant_id,
+        event=first.event_id,
+        ticket_type=first,
         status=IntentStatus.AWAITING_PAYMENT,
-        quantity=order.quantity,
-        unit_amount=ticket_type.price_amount,
+        quantity=lines.seats(wanted),
+        unit_amount=wanted[0].unit_amount if len(wanted) == 1 else 0,
         amount=amount,
+        has_items=has_items,
+        free_seats=lines.free_seats(wanted) if has_items else None,
         currency=CURRENCY,
         held_by=order.client[0] if order.client else None,
         held_by_site=order.client[1] if len(order.client) > 1 else None,
@@ -286,7 +300,11 @@ def _issue(held: Held, order: Order, config: Config) -> PaymentIntent:
         **payment,
         **(order.channel.marks if order.channel else {}),
     )
+    intent.items = tuple(line.item for line in wanted)
+    intent.item_names = {line.ticket_type.id: line.ticket_type.name for line in wanted}
     _insert(intent)
+    if has_items:
+        items.write(intent)
     feed.record(intent.tenant_id, *facts.intent_created(intent))
     return intent
 
@@ -295,24 +313,26 @@ def _hold_of(held: Held, order: Order, config: Config) -> timedelta:
     """Return for how long an order is held.
 
     The hold is shorter for a client without a credential while orders hold more than half of the
-    unsold tickets, of the ticket type or of the event.
+    unsold tickets, of a ticket type or of the event.
     """
-    is_short = bool(order.client) and held.is_under_pressure(order.quantity)
+    is_scarce = any(held.is_under_pressure(line) for line in held.lines)
+    is_short = bool(order.client) and is_scarce
     hold = min(config.hold, HOLD_UNDER_PRESSURE) if is_short else config.hold
     return hold if order.channel is None else min(hold, order.channel.longest_hold)
 
 
 def _payment_terms(
-    tenant_id: str, unit_amount: int, chain: Chain | None, checked_block: int | None
+    tenant_id: str, wanted: Sequence[Line], chain: Chain | None, checked_block: int | None
 ) -> dict[str, Any]:
-    """Return where and with which token an order of seats at `unit_amount` must be paid.
+    """Return where and with which token an order must be paid.
 
-    One seat's price must be exact in the token, not only the total: it may have to be refunded.
+    Each seat's price must be exact in the token, not only the total: it may have to be refunded.
     """
     if chain is None or chain.decimals is None:
         raise NotPayable("The chain of this ticket type is not enabled.")
     try:
-        units.to_atomic(unit_amount, chain.decimals)
+        for line in wanted:
+            units.to_atomic(line.unit_amount, chain.decimals)
     except units.NotExact:
         raise NotPayable("The price cannot be paid exactly in this token.") from None
     issued = issuing.issue_address(tenant_id, chain)

@@ -1,7 +1,7 @@
 """The OpenAPI document, flask-smorest's registry for it, and the page that shows it."""
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -82,12 +82,26 @@ def register(app: Flask, blueprints: Iterable[ApiBlueprint]) -> None:
 
 
 def json_schema(schema: type[BaseSchema]) -> dict[str, Any]:
-    """Return the JSON Schema of a request, as the document would have it."""
-    converter = _api_of_schemas().ma_plugin.converter
+    """Return the JSON Schema of a request, as the document would have it, without references."""
+    api = _api_of_schemas()
+    converter = api.ma_plugin.converter
     assert converter is not None
     found: dict[str, Any] = converter.schema2jsonschema(schema())
     _drop_null_defaults(found)
-    return {**found, "additionalProperties": False}
+    whole: dict[str, Any] = _without_references(found, api.spec.components.schemas)
+    return {**whole, "additionalProperties": False}
+
+
+def _without_references(node: Any, schemas: Mapping[str, Any]) -> Any:
+    """Return a part of a JSON Schema with what it refers to in it. None refers to itself."""
+    if isinstance(node, list):
+        return [_without_references(each, schemas) for each in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        schema = schemas[node["$ref"].rpartition("/")[2]]
+        return {**_without_references(schema, schemas), "additionalProperties": False}
+    return {name: _without_references(each, schemas) for name, each in node.items()}
 
 
 @cache

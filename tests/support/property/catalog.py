@@ -57,13 +57,16 @@ def create_event(tenant: Tenant, now: datetime) -> Event:
         doors_open_at=now,
         transfers_end_at=now + EVENT_STARTS_IN,
         timezone="Europe/Berlin",
+        carts=True,
         status=Publication.PUBLISHED,
         created_at=now,
         updated_at=now,
     )
 
 
-def create_ticket_type(event: Event, price: int, chain_id: int, capacity: int) -> TicketType:
+def create_ticket_type(
+    event: Event, price: int, chain_id: int, capacity: int, *, admission: bool = True
+) -> TicketType:
     """Create a published ticket type. It is paid on `chain_id`, unless its price is 0."""
     return TicketType.create(
         id=ids.new(ids.TICKET_TYPE),
@@ -73,6 +76,7 @@ def create_ticket_type(event: Event, price: int, chain_id: int, capacity: int) -
         price_amount=price,
         chain_id=chain_id if price else None,
         transferable=True,
+        admission=admission,
         status=Publication.PUBLISHED,
         capacity=capacity,
         min_per_order=1,

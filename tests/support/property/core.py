@@ -38,6 +38,7 @@ from ticketing.services.payments.booking import CursorMoved
 from ticketing.worker.watcher import ChainRefused, Watcher
 
 PRICE = 900
+SHIRT = 350
 TICK = timedelta(seconds=3)
 ENDS = {"kill": Killed, "lose_connection": OperationalError}
 
@@ -174,6 +175,9 @@ class Core:
         self.paid, self.free = (
             create_ticket_type(event, price, self.settings.chain_id, self._capacity)
             for price in (PRICE, 0)
+        )
+        self.shirt = create_ticket_type(
+            event, SHIRT, self.settings.chain_id, self._capacity, admission=False
         )
         fact_triggers.install()
         self.tripwire.watch_database()

@@ -21,7 +21,9 @@ def event(name: str, *arguments: Any) -> Any:
 
 # Orders.
 
-preflights = event("preflight", st.sampled_from([False, False, False, True]), seats)
+plain = event("preflight", st.sampled_from([False, False, False, True]), seats)
+carts = event("order_cart", st.tuples(*[st.integers(0, 2)] * 3))
+preflights = plain | plain | carts
 payments = event("pay", st.lists(st.tuples(who, amounts), min_size=1, max_size=3), st.booleans())
 purchases = event("purchase", who)
 cancelations = event("cancel", who)

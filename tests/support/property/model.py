@@ -15,6 +15,7 @@ from tests.support.property.model_rows import (
     Books,
     Place,
     Row,
+    items,
     kept,
     moment,
     of_intent,
@@ -215,12 +216,14 @@ class Model:
         assert kept_by["amount"] >= intent["amount"]
         late = moment(kept_by["block_time"]) - moment(intent["ended_at"])
         assert late <= timedelta(hours=24)
-        kind = intent["ticket_type_id"]
         assert any(
-            row["price_amount"] <= intent["unit_amount"]
-            and (ends is None or kept_by["block_time"] < ends)
-            for row in (before["ticket_types"][kind], self._books["ticket_types"][kind])
-            for ends in [row["sales_end_at"]]
+            all(
+                row["price_amount"] <= item["list_amount"]
+                and (row["sales_end_at"] is None or kept_by["block_time"] < row["sales_end_at"])
+                for item in items(books, intent)
+                for row in [books["ticket_types"][item["ticket_type_id"]]]
+            )
+            for books in (before, self._books)
         )
 
     def _check_move(self, intent: Row, was: Row | None, books_before: Books) -> None:
@@ -232,8 +235,11 @@ class Model:
             self._check_late(intent, books_before)
         if books_before["ticket_types"] and after != "canceled" and before != "reversed":
             event = books_before["events"][intent["event_id"]]
-            kind = books_before["ticket_types"][intent["ticket_type_id"]]
-            gone = "canceled" in (event["status"], kind["status"])
+            kinds = [
+                books_before["ticket_types"][item["ticket_type_id"]]["status"]
+                for item in items(self._books, intent)
+            ]
+            gone = "canceled" in (event["status"], *kinds)
             assert not gone or after in ("expired", "reversed"), "sold after the end of the sale"
         if after == "confirmed":
             needed = kept(self._books, intent) + intent["refunded"] + intent["waived"]

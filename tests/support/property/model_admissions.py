@@ -7,6 +7,7 @@ from tests.support.property.model_rows import (
     SOLD,
     Books,
     Row,
+    items,
     of_intent,
     released,
     seats_refunded,
@@ -39,8 +40,16 @@ class AdmissionRules:
         if intent["status"] in SOLD and intent["id"] not in self._issued:
             self._issued[intent["id"]] = now
             assert len(now) == intent["quantity"]
-            costs = [books["admissions"][each]["amount"] for each in now]
-            assert sum(costs) == intent["amount"]
+            issued = Counter(
+                (seat["ticket_type_id"], seat["amount"])
+                for seat in (books["admissions"][each] for each in now)
+            )
+            of_items = items(books, intent)
+            assert issued == {
+                (item["ticket_type_id"], item["unit_amount"]): item["quantity"] for item in of_items
+            }
+            cost = sum(item["quantity"] * item["unit_amount"] for item in of_items)
+            assert cost == intent["amount"]
         assert now == self._issued.get(intent["id"], set())
         assert intent["seats_refunded"] == seats_refunded(books, intent["id"])
         assert intent["released"] == released(books, intent["id"])
@@ -56,7 +65,8 @@ def _check_stock(books: Books) -> None:
     held: Counter[str] = Counter()
     sold: Counter[str] = Counter()
     for intent in books["payment_intents"].values():
-        held[intent["ticket_type_id"]] += intent["quantity"] * (intent["status"] in LIVE)
+        for item in items(books, intent):
+            held[item["ticket_type_id"]] += item["quantity"] * (intent["status"] in LIVE)
     for admission in books["admissions"].values():
         sold[admission["ticket_type_id"]] += admission["status"] in ("valid", "suspended")
     for key, kind in books["ticket_types"].items():
@@ -66,7 +76,11 @@ def _check_stock(books: Books) -> None:
         stock = books["event_stock"].get(key)
         assert (stock and stock["capacity"]) == event["capacity"]
         if stock:
-            of_event = [k for k, row in books["ticket_types"].items() if row["event_id"] == key]
+            of_event = [
+                k
+                for k, row in books["ticket_types"].items()
+                if row["event_id"] == key and row["admission"]
+            ]
             held_here, sold_here = (sum(count[k] for k in of_event) for count in (held, sold))
             assert (stock["held"], stock["sold"]) == (held_here, sold_here)
             assert held_here + sold_here <= stock["capacity"]

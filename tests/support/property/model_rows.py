@@ -14,6 +14,7 @@ TABLES = (
     "event_stock",
     "ticket_types",
     "payment_intents",
+    "intent_items",
     "payments",
     "collections",
     "admissions",
@@ -58,6 +59,16 @@ def of_intent(rows: dict[str, Row], intent_id: str) -> list[Row]:
     return [row for row in rows.values() if row["intent_id"] == intent_id]
 
 
+def items(books: Books, intent: Row) -> list[Row]:
+    """Return the items of an order: their rows, or one with what the order itself says."""
+    if not intent["has_items"]:
+        own = {name: intent[name] for name in ("ticket_type_id", "quantity", "unit_amount")}
+        return [{**own, "list_amount": intent["unit_amount"], "admission": True}]
+    found = of_intent(books["intent_items"], intent["id"])
+    assert len(found) > 1 or not found[0]["admission"], "it needs no rows"
+    return found
+
+
 def seats_refunded(books: Books, intent_id: str) -> int:
     """Count the seats of an order that were voided with a refund."""
     return sum(bool(row["void_refund"]) for row in of_intent(books["admissions"], intent_id))
@@ -98,4 +109,9 @@ def waived(books: Books, intent_id: str, scale: int) -> int:
 def _rows(table: str) -> dict[str, Row]:
     cursor = database.execute_sql(f"SELECT * FROM {table}")
     names = [column[0] for column in cursor.description]
-    return {row[0]: dict(zip(names, row, strict=True)) for row in cursor.fetchall()}
+    # The rows of items have a key of two columns.
+    keys = 2 if table == "intent_items" else 1
+    return {
+        "/".join(str(each) for each in row[:keys]): dict(zip(names, row, strict=True))
+        for row in cursor.fetchall()
+    }

@@ -9,6 +9,7 @@ from tests.support.property.core import Core, refused
 from ticketing.constants import Publication
 from ticketing.services import checkout
 from ticketing.services.catalog import events, ticket_types
+from ticketing.services.orders.lines import Wanted
 
 NOT_PAID = ("payment_required", "intent_expired", "intent_canceled", "intent_reversed")
 """The codes with which a purchase may be refused."""
@@ -20,7 +21,21 @@ class Sales(Core):
     def preflight(self, free: bool, quantity: int) -> None:
         """Order some seats."""
         wanted = self.free if free else self.paid
-        order = checkout.Order(wanted.event_id, wanted.id, quantity)
+        order = checkout.Order(wanted.event_id, [Wanted(wanted.id, quantity)])
+        self._order(order)
+
+    def order_cart(self, seats: Sequence[int]) -> None:
+        """Order some of each ticket type: for money, for nothing, and shirts."""
+        types = (self.shirt, self.free, self.paid)
+        wanted = [
+            Wanted(each.id, quantity)
+            for each, quantity in zip(types, seats, strict=True)
+            if quantity
+        ]
+        if wanted:
+            self._order(checkout.Order(self.paid.event_id, wanted))
+
+    def _order(self, order: checkout.Order) -> None:
         with refused("sold_out", "not_payable", "sales_ended", "event_over", "not_found"):
             checkout.preflight(self.tenant.id, order, self.config)
 

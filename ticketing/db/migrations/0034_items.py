@@ -28,7 +28,8 @@ ITEMS = """
         quantity INTEGER NOT NULL CHECK (quantity > 0),
         list_amount BIGINT NOT NULL CHECK (list_amount >= 0),
         unit_amount BIGINT NOT NULL CHECK (unit_amount >= 0),
-        vouchered BOOLEAN NOT NULL DEFAULT FALSE,
+        admission BOOLEAN NOT NULL,
+        vouchered BOOLEAN NOT NULL,
         PRIMARY KEY (intent_id, position)
     )
 """

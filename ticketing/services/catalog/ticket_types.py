@@ -21,6 +21,7 @@ from ticketing.errors import (
     NotFound,
 )
 from ticketing.models.events import Event
+from ticketing.models.items import IntentItem
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
@@ -137,12 +138,18 @@ def set_status(
             return _with_obstacles(tenant, ticket_type, config)
         if status not in PUBLICATION_MOVES[Publication(ticket_type.status)]:
             raise InvalidTransition
-        intents = PaymentIntent.select().where(PaymentIntent.ticket_type == ticket_type)
-        if status == Publication.DRAFT and intents.exists():
+        if status == Publication.DRAFT and _has_intents(ticket_type):
             raise HasIntents
         ticket_type.status = status
         _save(ticket_type)
     return _with_obstacles(tenant, ticket_type, config)
+
+
+def _has_intents(ticket_type: TicketType) -> bool:
+    """Return whether there are orders of a ticket type."""
+    orders = PaymentIntent.select().where(PaymentIntent.ticket_type == ticket_type)
+    carts = IntentItem.select().where(IntentItem.ticket_type == ticket_type)
+    return bool(orders.exists() or carts.exists())
 
 
 def _end_sale(ticket_type: TicketType) -> None:

@@ -174,7 +174,10 @@ def _intent(intent: PaymentIntent) -> Data:
     return {
         "intent_id": intent.id,
         "event_id": intent.event_id,
-        "ticket_id": intent.ticket_type_id,
+        "ticket_id": intent.only_ticket_id,
+        "items": [
+            {"ticket_id": item.ticket_type_id, "quantity": item.quantity} for item in intent.items
+        ],
         "status": intent.status,
         "flags": intent.flags_in_order,
         "quantity": intent.quantity,

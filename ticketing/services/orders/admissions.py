@@ -41,16 +41,17 @@ def issue(intent: PaymentIntent) -> list[Admission]:
             id=ids.new(ids.ADMISSION),
             tenant=intent.tenant_id,
             event=intent.event_id,
-            ticket_type=intent.ticket_type_id,
+            ticket_type=item.ticket_type_id,
             intent=intent.id,
             code=credentials.new_admission_code(),
             status=AdmissionStatus.VALID,
-            amount=intent.unit_amount,
+            amount=item.unit_amount,
             holder_name=intent.buyer_name,
             holder_email=intent.buyer_email,
             created_at=now,
         )
-        for _ in range(intent.quantity)
+        for item in intent.items
+        for _ in range(item.quantity)
     ]
     for admission in new_admissions:
         _insert(admission)

@@ -20,6 +20,7 @@ from ticketing.models.base import UtcDateTimeField
 from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.services.orders.holds import Held
+from ticketing.services.orders.lines import Line
 
 DAY = timedelta(days=1)
 
@@ -29,10 +30,10 @@ _instant: Callable[[Any], Any] = UtcDateTimeField().python_value
 
 
 def _used(event_id: Any) -> ModelSelect[PaymentIntent]:
-    free = (
-        (PaymentIntent.event == event_id)
-        & (PaymentIntent.amount == 0)
-        & PaymentIntent.status.in_([IntentStatus.AWAITING_PAYMENT, IntentStatus.CONFIRMED])
+    if_free = Case(None, [(PaymentIntent.amount == 0, PaymentIntent.quantity)], 0)
+    free_seats = fn.COALESCE(PaymentIntent.free_seats, if_free)
+    counts = (PaymentIntent.event == event_id) & PaymentIntent.status.in_(
+        [IntentStatus.AWAITING_PAYMENT, IntentStatus.CONFIRMED]
     )
     here = PaymentIntent.event == event_id
     unpaid_here = here & AWAITING
@@ -45,7 +46,7 @@ def _used(event_id: Any) -> ModelSelect[PaymentIntent]:
         fn.MIN(PaymentIntent.created_at).alias("first_at"),
         fn.SUM(Case(None, [(AWAITING, PaymentIntent.quantity)], 0)).alias("unpaid"),
         fn.MIN(Case(None, [(AWAITING, PaymentIntent.hold_until)], None)).alias("next_end"),
-        fn.SUM(Case(None, [(free, PaymentIntent.quantity)], 0)).alias("free"),
+        fn.SUM(Case(None, [(counts, free_seats)], 0)).alias("free"),
         fn.SUM(Case(None, [(unpaid_here, PaymentIntent.quantity)], 0)).alias("unpaid_here"),
         fn.MIN(Case(None, [(unpaid_here, PaymentIntent.hold_until)], None)).alias("next_here"),
         fn.SUM(Case(None, [(ended, 1)], 0)).alias("ended_unpaid"),
@@ -85,9 +86,11 @@ class Use:
 
 
 def check(
-    client: Sequence[str], event_id: str, quantity: int, config: Config, *, is_free: bool
+    client: Sequence[str], event_id: str, quantity: int, free_seats: int, config: Config
 ) -> Sequence[Use]:
     """Check a client's limits, with this order of `quantity` seats included.
+
+    `free_seats` is how many of them cost nothing.
 
     `client`: digests of its networks, from narrow to wide. The wider one has WIDE_FACTOR times the
     limits. A single order may exceed the limit of unpaid seats. Call it in the transaction of the
@@ -114,15 +117,15 @@ def check(
             raise TooMuchUnpaid(retry_after=_seconds(_instant(next_end) - now))
         if orders >= orders_most:
             raise TooManyOrders(retry_after=_seconds(day_ends - now))
-        if is_free and (free or 0) + quantity > free_most:
+        if free_seats and (free or 0) + free_seats > free_most:
             raise TooManyFree(retry_after=_seconds(day_ends - now))
     return uses
 
 
-def check_share(uses: Sequence[Use], held: Held, quantity: int) -> None:
-    """Check a client's share of an event's unsold seats, with this order of `quantity` included.
+def check_share(uses: Sequence[Use], held: Held) -> None:
+    """Check a client's share of an event's unsold seats, with what this order holds now.
 
-    `held`: what the order holds now. The share is `max_per_order` or UNPAID_SHARE_PERCENT of what
+    Each ticket type has a share of its own. It is `max_per_order` or UNPAID_SHARE_PERCENT of what
     is unsold, if that is more. While more than half of that is held by others, each order of the
     client that ended unpaid halves it, unless the client has paid for an order of this event. A
     client that holds nothing may always make one order. TooMuchUnpaid.
@@ -130,15 +133,21 @@ def check_share(uses: Sequence[Use], held: Held, quantity: int) -> None:
     Example: of 1,000 seats, a client holds 50 unpaid. Two of its orders expired. While 501 seats
     are held, its share is 12: it may make one order of 10, and then none until that one ends.
     """
-    if held.unsold is None:
+    for line in held.lines:
+        _check_share_of(line, uses, held)
+
+
+def _check_share_of(line: Line, uses: Sequence[Use], held: Held) -> None:
+    unsold = held.unsold(line)
+    if unsold is None:
         return
-    share = max(held.ticket_type.max_per_order, held.unsold * UNPAID_SHARE_PERCENT // 100)
-    is_scarce = held.is_under_pressure(quantity)
+    share = max(line.ticket_type.max_per_order, unsold * UNPAID_SHARE_PERCENT // 100)
+    is_scarce = held.is_under_pressure(line)
     for use in uses:
         most = use.factor * share
         if is_scarce and not use.has_paid:
             most >>= use.ended_unpaid
-        if use.unpaid and use.unpaid + quantity > most:
+        if use.unpaid and use.unpaid + line.quantity > most:
             next_end = use.next_end or clock.now()
             raise TooMuchUnpaid(retry_after=_seconds(next_end - clock.now()))
 

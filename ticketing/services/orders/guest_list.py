@@ -30,7 +30,8 @@ def add(
             raise NotFound("This ticket type does not exist.")
         if Publication.CANCELED in (event.status, ticket_type.status):
             raise SaleCanceled
-        capped_event = event_id if event.capacity is not None else None
+        is_counted = ticket_type.admission and event.capacity is not None
+        capped_event = event_id if is_counted else None
         count = stock.admit(ticket_id, len(holders), capped_event)
         if count is None:
             raise SoldOut

@@ -1,9 +1,9 @@
-"""The seats that orders hold: find a ticket type on sale, hold its seats and its event's."""
+"""The seats that orders hold: find ticket types on sale, hold their seats and their event's."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from peewee import ModelSelect
@@ -16,16 +16,17 @@ from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.services import chains
-from ticketing.services.orders import stock
+from ticketing.services.orders import lines, stock
+from ticketing.services.orders.lines import Line, Wanted
 
 
-def _on_sale(tenant: Any, ticket_id: Any) -> ModelSelect[TicketType]:
+def _on_sale(tenant: Any, of_ticket_type: Any) -> ModelSelect[TicketType]:
     return (
         TicketType.select(TicketType, Event)
         .join_from(TicketType, Event)
         .join_from(TicketType, Tenant)
         .where(
-            TicketType.id == ticket_id,
+            of_ticket_type,
             TicketType.status == Publication.PUBLISHED,
             Event.status == Publication.PUBLISHED,
             (Tenant.id == tenant) | (Tenant.slug == tenant),
@@ -35,48 +36,69 @@ def _on_sale(tenant: Any, ticket_id: Any) -> ModelSelect[TicketType]:
 
 @Prepared
 def _of_event(tenant: Any, event: Any, ticket_id: Any) -> ModelSelect[TicketType]:
-    return _on_sale(tenant, ticket_id).where((Event.id == event) | (Event.slug == event))
+    of_event = (Event.id == event) | (Event.slug == event)
+    return _on_sale(tenant, TicketType.id == ticket_id).where(of_event)
 
 
 @Prepared
 def _of_any_event(tenant: Any, ticket_id: Any) -> ModelSelect[TicketType]:
-    return _on_sale(tenant, ticket_id)
+    return _on_sale(tenant, TicketType.id == ticket_id)
 
 
 @dataclass(frozen=True)
 class Held:
-    """Seats that are held: the ticket type, its event if that has a capacity, and its chain.
+    """Seats that are held: the lines of an order, its event if that has a capacity, and its chain.
 
-    `chains` has the state of the ticket type's chain, if the worker has read it.
+    The lines are as the locked ticket types say, with the event as it was read before. `chains` has
+    the state of the chain on which the order is paid, if the worker has read it.
     """
 
-    ticket_type: TicketType
+    lines: Sequence[Line]
     event_stock: EventStock | None
     chains: Mapping[int, ChainState]
 
-    @property
-    def unsold(self) -> int | None:
-        """How many seats are not sold, held ones included. None: unlimited."""
-        left = [
-            each.capacity - each.sold
-            for each in (self.ticket_type, self.event_stock)
-            if each is not None and each.capacity is not None
-        ]
-        return min(left, default=None)
+    def unsold(self, line: Line) -> int | None:
+        """Return how many seats of a line are not sold, held ones included. None: unlimited."""
+        return _least(
+            *(
+                None if each.capacity is None else each.capacity - each.sold
+                for each, _ in self._stocks(line)
+            )
+        )
 
-    def is_under_pressure(self, quantity: int) -> bool:
-        """Return whether more than half of the unsold seats are held, without these `quantity`.
+    def is_under_pressure(self, line: Line) -> bool:
+        """Return whether more than half of the unsold seats are held, without those of this order.
 
         Example: of 10 seats, 4 are sold and 6 unsold. With 6 held, 2 of them for this order, 4 are
         held for others: True. With 5 held, it is 3 of 6: False.
         """
-        stocks: list[TicketType | EventStock] = [self.ticket_type]
-        if self.event_stock is not None:
-            stocks.append(self.event_stock)
         return any(
-            each.capacity is not None and 2 * (each.held - quantity) > each.capacity - each.sold
-            for each in stocks
+            each.capacity is not None and 2 * (each.held - own) > each.capacity - each.sold
+            for each, own in self._stocks(line)
         )
+
+    def capacities(self, line: Line) -> Sequence[int]:
+        """Return the limits of a line's seats, those of its event included."""
+        return [each.capacity for each, _ in self._stocks(line) if each.capacity is not None]
+
+    def _stocks(self, line: Line) -> Sequence[tuple[TicketType | EventStock, int]]:
+        """Return each stock that a line's seats count in, and what this order holds of it."""
+        stocks: list[tuple[TicketType | EventStock, int]] = [(line.ticket_type, line.quantity)]
+        if self.event_stock is not None and line.ticket_type.admission:
+            stocks.append((self.event_stock, lines.admission_seats(self.lines)))
+        return stocks
+
+
+def lines_on_sale(
+    tenant_reference: str, event_reference: str, wanted: Sequence[Wanted]
+) -> list[Line]:
+    """Return what a buyer wants with its ticket types, all published and of one event. NotFound."""
+    if len(wanted) == 1:
+        return [Line(wanted[0], on_sale(tenant_reference, event_reference, wanted[0].ticket_id))]
+    of_them = TicketType.id.in_([each.ticket_id for each in wanted])
+    of_event = (Event.id == event_reference) | (Event.slug == event_reference)
+    found = {each.id: each for each in _on_sale(tenant_reference, of_them).where(of_event)}
+    return [Line(each, _existing(found.get(each.ticket_id))) for each in wanted]
 
 
 def on_sale(tenant_reference: str, event_reference: str, ticket_id: str) -> TicketType:
@@ -97,48 +119,80 @@ def on_sale_by_id(tenant_id: str, ticket_id: str) -> TicketType:
 
 def left(ticket_type: TicketType) -> int | None:
     """Return how many tickets can still be held, without a transaction. None: unlimited."""
-    of_event = stock.left_of_event(ticket_type.event)
-    return min(
-        (most for most in (ticket_type.available, of_event) if most is not None), default=None
-    )
+    return _least(ticket_type.available, _left_of_event(ticket_type))
 
 
-def check_left(ticket_type: TicketType, quantity: int) -> None:
+def check_left(wanted: Sequence[Line]) -> None:
     """Refuse an order for more than is left, without a transaction. SoldOut."""
-    most = left(ticket_type)
-    if most is not None and most < quantity:
+    for line in wanted:
+        most = line.ticket_type.available
+        if most is not None and most < line.quantity:
+            raise sold_out(wanted, line)
+    of_event = stock.left_of_event(wanted[0].ticket_type.event)
+    if of_event is not None and of_event < lines.admission_seats(wanted):
         raise SoldOut
 
 
-def hold(ticket_type: TicketType, chain_states: Mapping[int, ChainState], quantity: int) -> Held:
-    """Hold seats of a ticket type. `chain_states` has the state of its chain.
+def sold_out(wanted: Sequence[Line], line: Line) -> SoldOut:
+    """Return the error that too few of a line's seats are left. Of several, it names the line."""
+    if len(wanted) == 1:
+        return SoldOut()
+    place = f"items.{wanted.index(line)}"
+    return SoldOut(errors={place: [f"There are not enough left of {line.ticket_type.name}."]})
 
-    SoldOut. NotFound if its event is not published any more.
-    CapacityChanged, very rarely: the event got a capacity since the ticket type was read.
 
-    If it fails, roll the transaction back. The ticket type is locked afterwards, so until the
-    commit its event stays published, and nobody adds or removes a capacity of the event.
+def hold(wanted: Sequence[Line], chain_states: Mapping[int, ChainState]) -> Held:
+    """Hold the seats of all lines, or none. `chain_states` has the state of their chain.
+
+    SoldOut. NotFound if their event is not published any more.
+    CapacityChanged, very rarely: the event got a capacity since the ticket types were read, or one
+    of these became, or stopped to be, one of admission.
+
+    If it fails, roll the transaction back. The ticket types are locked afterwards, so until the
+    commit their event stays published, and nobody adds or removes a capacity of the event.
     """
-    is_capped = ticket_type.event.capacity is not None
-    event_stock = stock.hold_of_event(ticket_type.event_id, quantity) if is_capped else None
-    if is_capped and event_stock is None and _again(ticket_type).event.capacity is not None:
+    event, seats = wanted[0].ticket_type.event, lines.admission_seats(wanted)
+    is_capped = event.capacity is not None and seats > 0
+    event_stock = stock.hold_of_event(event.id, seats) if is_capped else None
+    if is_capped and event_stock is None and _again(wanted[0]).event.capacity is not None:
         raise SoldOut
-    held = stock.hold(ticket_type.id, quantity)
-    if held is None:
-        raise SoldOut
-    if held.event_changes != ticket_type.event_changes:
-        now = _again(ticket_type).event
-        if now.capacity is not None and event_stock is None:
+    locked: dict[str, TicketType] = {}
+    for line in sorted(wanted, key=lambda line: str(line.ticket_type.id)):
+        held = stock.hold(line.ticket_type.id, line.quantity)
+        if held is None:
+            raise sold_out(wanted, line)
+        _check_unchanged(line, held, is_counted=event_stock is not None)
+        held.event = event
+        locked[held.id] = held
+        if held.chain_id != line.ticket_type.chain_id:
+            chain_states = chains.states_of(held.chain_id)
+    now = [replace(line, ticket_type=locked[line.ticket_type.id]) for line in wanted]
+    return Held(now, event_stock, chain_states)
+
+
+def _check_unchanged(line: Line, held: TicketType, *, is_counted: bool) -> None:
+    """Check that the event's stock counts the seats of a line whose ticket type is locked now."""
+    if held.admission != line.ticket_type.admission:
+        raise CapacityChanged
+    if held.event_changes != line.ticket_type.event_changes:
+        now = _again(line).event
+        if now.capacity is not None and held.admission and not is_counted:
             # It was added since the first read. To lock its stock now, after the ticket type,
             # could deadlock with other orders of the event.
             raise CapacityChanged
-    if held.chain_id != ticket_type.chain_id:
-        chain_states = chains.states_of(held.chain_id)
-    return Held(held, event_stock, chain_states)
 
 
-def _again(ticket_type: TicketType) -> TicketType:
+def _again(line: Line) -> TicketType:
+    ticket_type = line.ticket_type
     return on_sale(ticket_type.tenant_id, ticket_type.event_id, ticket_type.id)
+
+
+def _left_of_event(ticket_type: TicketType) -> int | None:
+    return stock.left_of_event(ticket_type.event) if ticket_type.admission else None
+
+
+def _least(*limits: int | None) -> int | None:
+    return min((each for each in limits if each is not None), default=None)
 
 
 def _existing(ticket_type: TicketType | None) -> TicketType:

@@ -25,15 +25,16 @@ from ticketing.models.refunds import Refund
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains
-from ticketing.services.orders import admissions
+from ticketing.services.orders import admissions, items
 from ticketing.services.pagination import Page, PageRequest, paginate
 
 
 @Prepared
 def _of_tenant(tenant: Any, intent_id: Any) -> ModelSelect[PaymentIntent]:
     return (
-        PaymentIntent.select(PaymentIntent, Event)
+        PaymentIntent.select(PaymentIntent, Event, TicketType.id, TicketType.name)
         .join_from(PaymentIntent, Event)
+        .join_from(PaymentIntent, TicketType)
         .join_from(PaymentIntent, Tenant)
         .where(PaymentIntent.id == intent_id, (Tenant.id == tenant) | (Tenant.slug == tenant))
     )
@@ -100,7 +101,7 @@ def get(tenant_reference: str, intent_id: str) -> PaymentIntent:
     intent: PaymentIntent | None = _of_tenant.first(tenant=tenant_reference, intent_id=intent_id)
     if intent is None:
         raise NotFound("This intent does not exist.")
-    return intent
+    return _named(intent)
 
 
 def find(intent_id: str) -> PaymentIntent:
@@ -111,7 +112,20 @@ def find(intent_id: str) -> PaymentIntent:
     intent = _of_any_tenant.first(intent_id=intent_id)
     if intent is None:
         raise NotFound("This intent does not exist.")
+    return _named(intent)
+
+
+def _named(intent: PaymentIntent) -> PaymentIntent:
+    """Set the name of the ticket type that was read with an intent, if it has no other."""
+    if not intent.has_items:
+        intent.item_names = {intent.ticket_type_id: intent.ticket_type.name}
     return intent
+
+
+def keep_names(found: PaymentIntent, now: PaymentIntent) -> None:
+    """Set the names of an intent's ticket types that were read with it before."""
+    items.add_names([found])
+    now.item_names = found.item_names
 
 
 def read(tenant_reference: str, intent_id: str) -> PaymentIntent:
@@ -170,7 +184,9 @@ def count_payments(intent: PaymentIntent, shown: Sequence[Payment]) -> int:
 
 
 def add_payment_details(intents: Sequence[PaymentIntent]) -> None:
-    """Set the payment details, confirmations and refunds of each intent."""
+    """Set the items, payment details, confirmations and refunds of each intent."""
+    items.read(intents)
+    items.add_names(intents)
     paid = any(intent.paid_block is not None for intent in intents)
     heads = {each.chain_id: each.block_number for each in chains.states().values()} if paid else {}
     refunds = _refunds_of([intent.id for intent in intents if intent.refunded])

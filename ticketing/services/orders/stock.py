@@ -1,7 +1,8 @@
 """The stock of ticket types and events. Each change is one conditional UPDATE with a row count.
 
 An event with a capacity of its own has a row in `event_stock`. It changes before the ticket type.
-The parameter `capped_event` is the id of such an event. None: the event has no capacity.
+The parameter `capped_event` is the id of such an event, if the ticket type counts in its capacity.
+seats.py moves all seats of an order.
 
 Example: of 10 seats, 2 are held and 7 sold. Two buyers want 1 each. The first UPDATE makes it 3 and
 7. The second one finds 3 + 7 + 1 > 10, changes no row, and its buyer gets SoldOut. When the first
@@ -91,23 +92,24 @@ def note_change_of_event(event_id: str) -> None:
     TicketType.update(changed).where(TicketType.event == event_id).execute()
 
 
-def release(ticket_type_id: str, quantity: int, capped_event: str | None) -> None:
-    """Release held tickets. StockMoved."""
-    if capped_event is not None:
-        release_of_event(capped_event, quantity)
+def release(ticket_type_id: str, quantity: int) -> None:
+    """Release held tickets of a ticket type. StockMoved."""
     _move(_ticket_type.release, ticket_type_id, quantity)
 
 
 def release_of_event(event_id: str, quantity: int) -> None:
-    """Release what is held of an event's capacity only. StockMoved."""
+    """Release what is held of an event's capacity. StockMoved."""
     _move(_event.release, event_id, quantity)
 
 
-def sell(ticket_type_id: str, quantity: int, capped_event: str | None) -> StockCount:
-    """Turn held tickets into sold ones. Return what is sold now. StockMoved."""
-    if capped_event is not None:
-        _sold(_event.sell, capped_event, quantity)
+def sell(ticket_type_id: str, quantity: int) -> StockCount:
+    """Turn held tickets of a ticket type into sold ones. Return what is sold now. StockMoved."""
     return StockCount(*_sold(_ticket_type.sell, ticket_type_id, quantity))
+
+
+def sell_of_event(event_id: str, quantity: int) -> None:
+    """Turn what is held of an event's capacity into sold. StockMoved."""
+    _sold(_event.sell, event_id, quantity)
 
 
 def admit(ticket_type_id: str, quantity: int, capped_event: str | None) -> StockCount | None:
@@ -138,9 +140,9 @@ def left_of_event(event: Event) -> int | None:
 
 
 def totals(event_id: str) -> tuple[int, int]:
-    """Return how many tickets of an event are held and sold, over all its ticket types."""
+    """Return how many seats of an event are held and sold, over all ticket types of admission."""
     sums = TicketType.select(fn.SUM(TicketType.held), fn.SUM(TicketType.sold))
-    held, sold = sums.where(TicketType.event == event_id).tuples()[0]
+    held, sold = sums.where(TicketType.event == event_id, TicketType.admission).tuples()[0]
     return int(held or 0), int(sold or 0)
 
 

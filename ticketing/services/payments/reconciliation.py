@@ -3,7 +3,7 @@
 1.  No more seats are held and sold than the capacity, of a ticket type and of an event.
 2.  `held` is what live orders hold. `sold` is the admissions that are not void, guests included.
 3.  An order has as many admissions as its quantity once it was confirmed, else none. They are
-    valid while it is confirmed, suspended while it is reversed, or void.
+    valid while it is confirmed, suspended while it is reversed, or void. Items add up to it.
 4.  Each payment is on its order's chain. What an order received is kept, owed, refunded or waived.
     Its amount is what its seats cost, and what it released is what they released.
 5.  No address serves two orders.
@@ -33,6 +33,7 @@ from ticketing.constants import LIVE, MICRO_UNIT_DECIMALS, SOLD, AdmissionStatus
 from ticketing.models.admissions import COST, SEAT_RELEASED, Admission
 from ticketing.models.collections import Collection
 from ticketing.models.events import Event
+from ticketing.models.items import IntentItem
 from ticketing.models.payment_intents import RELEASED, Payment, PaymentIntent
 from ticketing.models.refunds import Refund
 from ticketing.models.ticket_types import EventStock, TicketType
@@ -105,6 +106,7 @@ def _is_doubtful_intent() -> Any:
         | (Admission.select(seats).where(Admission.intent == intent) != _SEATS_DUE)
         | (_voided_with_refund() != PaymentIntent.seats_refunded)
         | _seats_differ()
+        | _items_differ()
         | _UNACCOUNTED
         | (Payment.select(received).where(Payment.intent == intent) != _AMOUNT_RECEIVED)
         | (Refund.select(_refunded()).where(Refund.intent == intent) != PaymentIntent.refunded)
@@ -204,11 +206,16 @@ def _stock_differs(column: Field[Any], expected: Any, scope: Scope) -> Iterable[
 
 def _ordered() -> Any:
     """Return the SQL sum of a ticket type's seats in live intents."""
-    of_it = PaymentIntent.ticket_type == TicketType.id
-    quantities = PaymentIntent.select(fn.SUM(PaymentIntent.quantity)).where(
-        of_it, PaymentIntent.status.in_(LIVE)
+    of_it, is_live = PaymentIntent.ticket_type == TicketType.id, PaymentIntent.status.in_(LIVE)
+    plain = PaymentIntent.select(fn.SUM(PaymentIntent.quantity)).where(
+        of_it, is_live, ~PaymentIntent.has_items
     )
-    return fn.COALESCE(quantities, 0)
+    of_items = (
+        IntentItem.select(fn.SUM(IntentItem.quantity))
+        .join(PaymentIntent)
+        .where(IntentItem.ticket_type == TicketType.id, is_live)
+    )
+    return fn.COALESCE(plain, 0) + fn.COALESCE(of_items, 0)
 
 
 def _admitted() -> Any:
@@ -220,10 +227,9 @@ def _admitted() -> Any:
 
 
 def _sum(column: Field[Any]) -> Any:
-    """Return the SQL sum of a column over the ticket types of an event."""
-    return fn.COALESCE(
-        TicketType.select(fn.SUM(column).cast("BIGINT")).where(TicketType.event == Event.id), 0
-    )
+    """Return the SQL sum of a column over the ticket types of admission of an event."""
+    of_event = (TicketType.event == Event.id) & TicketType.admission
+    return fn.COALESCE(TicketType.select(fn.SUM(column).cast("BIGINT")).where(of_event), 0)
 
 
 # 3. An order has admissions once it was confirmed, and they are valid while it is.
@@ -233,6 +239,52 @@ _SEATS_DUE = Case(None, [(PaymentIntent.confirmed_at.is_null(), 0)], PaymentInte
 _UNMARKED = PaymentIntent.status.in_(SOLD) & PaymentIntent.confirmed_at.is_null()
 _ADMISSION_STATUS = Case(None, [(_CONFIRMED, AdmissionStatus.VALID)], AdmissionStatus.SUSPENDED)
 _FITS = (Admission.status == _ADMISSION_STATUS) | (Admission.status == AdmissionStatus.VOID)
+
+
+_PRICE = IntentItem.unit_amount * IntentItem.quantity
+_SEATS = Admission.select(fn.COUNT(Admission.id)).where(
+    Admission.intent == IntentItem.intent,
+    Admission.ticket_type == IntentItem.ticket_type,
+    Admission.amount == IntentItem.unit_amount,
+)
+_MISFIT = Case(
+    None, [(PaymentIntent.confirmed_at.is_null() | (IntentItem.quantity == _SEATS), 0)], 1
+)
+"""1 for an item of a sold intent whose admissions are not as many, or not at its price."""
+
+
+def items_add_up(scope: Scope) -> Rows:
+    """An intent with items has their quantities and prices, and admissions of each once sold."""
+    quantity, amount = _total(IntentItem.quantity), _total(_PRICE)
+    query = (
+        PaymentIntent.select(
+            PaymentIntent.id, PaymentIntent.quantity, PaymentIntent.amount, quantity, amount
+        )
+        .join(IntentItem, JOIN.LEFT_OUTER, on=(IntentItem.intent == PaymentIntent.id))
+        .where(PaymentIntent.has_items)
+        .group_by(PaymentIntent.id)
+        .having(
+            (quantity != PaymentIntent.quantity)
+            | (amount != PaymentIntent.amount)
+            | (_total(_MISFIT) > 0)
+        )
+    )
+    for intent, *numbers in _first(query, PaymentIntent, scope):
+        yield (
+            [intent],
+            "an intent of {} seats for {} has items of {} for {},"
+            " or not the admissions of each".format(*numbers),
+        )
+
+
+def _items_differ() -> Any:
+    """Return the SQL condition that an intent's items are not what the intent says."""
+    of_it = IntentItem.intent == PaymentIntent.id
+    differs = (_total(IntentItem.quantity) != PaymentIntent.quantity) | (
+        _total(_PRICE) != PaymentIntent.amount
+    )
+    wrong = IntentItem.select(Case(None, [(differs | (_total(_MISFIT) > 0), 1)], 0)).where(of_it)
+    return PaymentIntent.has_items & (wrong == 1)
 
 
 def admissions_match(scope: Scope) -> Rows:
@@ -456,6 +508,7 @@ RULES: dict[str, Callable[[Scope], Rows]] = {
         sold_is_admitted,
         event_stock_agrees,
         admissions_match,
+        items_add_up,
         admissions_valid_while_confirmed,
         payments_fit_intents,
         received_is_payments,

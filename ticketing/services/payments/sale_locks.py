@@ -11,9 +11,11 @@ from ticketing.constants import LIVE, IntentStatus
 from ticketing.db.connection import locked
 from ticketing.models.chains import ChainState
 from ticketing.models.events import Event
+from ticketing.models.items import IntentItem
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.services import chains
+from ticketing.services.orders import items
 from ticketing.services.payments import payment_sums, settlement
 
 
@@ -36,27 +38,34 @@ def lock_sale(of: Expression) -> dict[int, Block | None]:
     states = locked(ChainState.select().order_by(ChainState.chain_id))
     cursors = {state.chain_id: chains.cursor_of(state) for state in states}
     settlement.lock_where(_live(of))
-    list(locked(EventStock.select().where(EventStock.event.in_(of_sale))))
-    list(locked(TicketType.select().where(of).order_by(TicketType.id)))
+    of_events = EventStock.select().where(EventStock.event.in_(of_sale))
+    list(locked(of_events.order_by(EventStock.event)))
+    # An order may have other ticket types of the event, too.
+    types = TicketType.select().where(TicketType.event.in_(of_sale))
+    list(locked(types.order_by(TicketType.id)))
     return cursors
 
 
 def cancel_sale(of: Expression) -> EndedSale:
-    """Cancel the live intents of ticket types that are no longer sold. Received money is due back.
+    """Cancel the live intents with ticket types that are sold no more. Received money is due back.
 
     `of` selects the ticket types. Call it first in the transaction that ends the sale.
     """
     cursors = lock_sale(of)
     # An order that was being created at the time of the first lock is visible now.
     live = settlement.lock_where(_live(of))
+    items.read(live)
     for intent in live:
         _cancel(intent, cursors.get(intent.chain_id or 0))
     return EndedSale(cursors, len(live))
 
 
 def _live(of: Expression) -> Expression:
-    ticket_types = TicketType.select(TicketType.id).where(of)
-    return PaymentIntent.ticket_type.in_(ticket_types) & PaymentIntent.status.in_(LIVE)
+    """Return the condition that an intent is live, and has one of these ticket types."""
+    types = TicketType.select(TicketType.id).where(of)
+    carts = IntentItem.select(IntentItem.intent).where(IntentItem.ticket_type.in_(types))
+    is_of_them = PaymentIntent.ticket_type.in_(types) | PaymentIntent.id.in_(carts)
+    return PaymentIntent.status.in_(LIVE) & is_of_them
 
 
 def _cancel(intent: PaymentIntent, cursor: Block | None) -> None:

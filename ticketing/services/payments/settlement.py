@@ -2,8 +2,8 @@
 
 `settle` computes an order's amounts, status and flags from its payments, under a lock. The worker,
 purchase and cancel all use it. To settle again changes nothing. The order of locks is fixed: the
-event, the chain, intents by id, admissions, the event's stock, ticket types, wallets, tenants.
-Of several events, the stock and ticket types of one are locked before those of the next, by id.
+event, the chain, intents by id, admissions, the event's stock, ticket types by id, wallets,
+tenants. What moves several ticket types locks all their stock first: see orders/seats.py.
 """
 
 import logging
@@ -35,7 +35,7 @@ from ticketing.models.ticket_types import EventStock
 from ticketing.services import chains, counters
 from ticketing.services.notifications import facts, feed
 from ticketing.services.notifications.facts import Fact
-from ticketing.services.orders import admissions, stock
+from ticketing.services.orders import admissions, seats
 from ticketing.services.payments import balances, late_orders, payment_sums, payments
 
 INTENTS_PER_TRANSACTION = 100
@@ -302,7 +302,7 @@ def enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns:
             IntentStatus.AWAITING_PAYMENT | IntentStatus.PROCESSING,
             IntentStatus.EXPIRED | IntentStatus.CANCELED,
         ):
-            stock.release(intent.ticket_type_id, intent.quantity, intent.capped_event)
+            seats.release(intent)
         case IntentStatus.CONFIRMED, IntentStatus.REVERSED:
             admissions.suspend(intent)
         case IntentStatus.REVERSED, IntentStatus.CONFIRMED:
@@ -312,11 +312,16 @@ def enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns:
 
 def _issue(intent: PaymentIntent) -> list[Fact]:
     """Sell the held seats of an intent, and issue its admissions. Return the facts."""
-    count = stock.sell(intent.ticket_type_id, intent.quantity, intent.capped_event)
-    was = count.before(intent.quantity)
+    sold = list(seats.sell(intent))
     return [
         *(facts.admission_issued(each) for each in admissions.issue(intent)),
-        *facts.stock_changed(intent.event_id, intent.ticket_type_id, was, count),
+        *(
+            fact
+            for item, count in sold
+            for fact in facts.stock_changed(
+                intent.event_id, item.ticket_type_id, count.before(item.quantity), count
+            )
+        ),
     ]
 
 
@@ -353,19 +358,22 @@ def _write_changes(intent: PaymentIntent, columns: dict[str, Any]) -> None:
 
 
 def lock(intent_ids: Iterable[str]) -> Sequence[PaymentIntent]:
-    """Lock intents in the order of their ids, until the transaction ends. See `lock_where`."""
+    """Lock intents, and the stock that they can move, until the transaction ends.
+
+    They are returned in the order of their events, then of their ids.
+    """
+    intents = lock_rows(intent_ids)
+    seats.lock(intents)
+    return intents
+
+
+def lock_rows(intent_ids: Iterable[str]) -> Sequence[PaymentIntent]:
+    """Lock intents only, in the order of their ids: what follows moves at most one ticket type."""
     return lock_where(PaymentIntent.id.in_(list(intent_ids)))
 
 
 def lock_where(condition: Expression) -> Sequence[PaymentIntent]:
-    """Lock the intents that meet a condition, in the order of their ids.
-
-    They are returned in the order of their events, then of their ticket types. Whatever settles
-    them in this order locks the stock in one order: without that, the workers of two chains
-    deadlock.
-
-    Example: each of two chains has an order of the types A and B, and all four expire. If one
-    worker releases A first and the other one B, each then waits for the other.
+    """Lock the intents that meet a condition, in the order of their ids, and nothing else.
 
     `capped_event` is read with them. It stays as it is until the transaction ends, because a lock
     of the event or of the chain was taken before.
@@ -374,7 +382,7 @@ def lock_where(condition: Expression) -> Sequence[PaymentIntent]:
     columns = (PaymentIntent, of_event.alias("capped_event"))
     query = PaymentIntent.select(*columns).where(condition)
     rows = locked(query.order_by(PaymentIntent.id))
-    return sorted(rows, key=lambda intent: (intent.event_id, intent.ticket_type_id))
+    return sorted(rows, key=lambda intent: (intent.event_id, intent.id))
 
 
 def lock_chain(chain_id: int, *, shared: bool = False) -> ChainState | None:

@@ -55,7 +55,8 @@ def void(
         admissions.end_transfers(Admission.id == admission.id)
         if order is not None and refund:
             _owe_seat(*order, released)
-        capped_event = event.id if event.capacity is not None else None
+        is_counted = admission.ticket_type.admission and event.capacity is not None
+        capped_event = event.id if is_counted else None
         count = stock.take_back(admission.ticket_type_id, 1, capped_event)
         available = facts.stock_changed(event.id, admission.ticket_type_id, count.before(-1), count)
         feed.record_all(tenant_id, [facts.admission_voided(admission), *available])
@@ -68,7 +69,7 @@ def _lock_order(admission: Admission) -> tuple[PaymentIntent, Block | None] | No
         return None
     chain_id = PaymentIntent.get_by_id(admission.intent_id).chain_id
     as_of = None if chain_id is None else settlement.final_as_of(chain_id)
-    (intent,) = settlement.lock([admission.intent_id])
+    (intent,) = settlement.lock_rows([admission.intent_id])
     return intent, as_of
 
 

@@ -16,6 +16,7 @@ from ticketing.models.ticket_types import TicketType
 from ticketing.services import checkout
 from ticketing.services.checkout import Order
 from ticketing.services.orders import holds
+from ticketing.services.orders.lines import Wanted
 from ticketing.services.x402 import requirements, sales, share
 from ticketing.services.x402.errors import X402NotEnabled
 from ticketing.services.x402.requirements import Market
@@ -72,15 +73,15 @@ def order(
 ) -> Sale:
     """Make an order, and raise SignatureRequired for its payment. A free one is sold at once.
 
-    `wanted`: the further fields of a checkout Order. `digests` are of the Idempotency-Key, one for
-    each SECRET_KEY, the current one first. A repeat returns or raises the order's present state.
+    `wanted`: `quantity`, and further fields of a checkout Order. `digests`: of the Idempotency-Key,
+    one for each SECRET_KEY, the current one first. A repeat returns or raises the present state.
 
     NotFound, X402NotEnabled, KeyReused, OrderEnded, IntentReversed, and the errors of a preflight.
     """
     known = sales.order_of_key(tenant, digests)
     if known is None:
         known = _new(tenant, ticket_id, wanted, digests, config)
-    if (known.ticket_type_id, known.quantity) != (ticket_id, wanted["quantity"]):
+    if (known.only_ticket_id, known.quantity) != (ticket_id, wanted["quantity"]):
         raise KeyReused
     return _present(known, config)
 
@@ -102,11 +103,12 @@ def _new(
         known = sales.order_of_key(tenant, digests)
         if known is not None:
             return known
+        further = {name: value for name, value in wanted.items() if name != "quantity"}
         made = Order(
             event_id=found.event_id,
-            ticket_id=ticket_id,
+            wanted=(Wanted(ticket_id, wanted["quantity"]),),
             channel=share.channel(digest),
-            **wanted,
+            **further,
         )
         intent = checkout.preflight(tenant.id, made, config)
     return sales.order(intent.id)

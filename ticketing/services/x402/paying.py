@@ -55,7 +55,7 @@ def _order_of(tenant: Tenant, ticket_id: str, payment: Payment, config: Config) 
     intent = sales.order_at(tenant, payment.authorization.recipient)
     intent_id = _NO_INTENT if intent is None else intent.id
     is_claimed = order_claim.is_claim(config.keyring, intent_id, payment.claim)
-    if intent is None or intent.ticket_type_id != ticket_id or not is_claimed:
+    if intent is None or intent.only_ticket_id != ticket_id or not is_claimed:
         raise InvalidPayment
     return intent
 

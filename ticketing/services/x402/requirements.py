@@ -101,7 +101,8 @@ def public(intent: PaymentIntent, market: Market, atomic_amount: int) -> dict[st
 
 def resource_of(intent: PaymentIntent, public_url: str) -> dict[str, str]:
     """Return what is sold, and its URL. The event and the ticket type come with the intent."""
-    price = formats.amount(intent.unit_amount, intent.currency)
+    item = intent.items[0]
+    price = formats.amount(item.unit_amount, intent.currency)
     names = f"{intent.event.title}, {intent.ticket_type.name}"
     return {
         "url": public_url + path(intent.tenant, intent.ticket_type_id),

@@ -7,6 +7,7 @@ from typing import Any
 
 from peewee import SQL, ModelSelect, fn
 
+from ticketing.models.items import IntentItem
 from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.services.checkout import Channel
@@ -25,27 +26,29 @@ _BY_X402 = PaymentIntent.x402 == SQL("TRUE")
 
 @Prepared
 def _unpaid(ticket_type_id: Any) -> ModelSelect[PaymentIntent]:
-    return PaymentIntent.select(fn.SUM(PaymentIntent.quantity)).where(
-        PaymentIntent.ticket_type == ticket_type_id, _BY_X402, AWAITING
+    of_carts = (
+        IntentItem.select(fn.SUM(IntentItem.quantity))
+        .join(PaymentIntent)
+        .where(IntentItem.ticket_type == ticket_type_id, _BY_X402, AWAITING)
+    )
+    return PaymentIntent.select(fn.SUM(PaymentIntent.quantity), of_carts).where(
+        PaymentIntent.ticket_type == ticket_type_id, _BY_X402, AWAITING, ~PaymentIntent.has_items
     )
 
 
-def check(held: Held, quantity: int) -> None:
-    """Check the share of a ticket type, whose row is locked, with these `quantity`. X402ShareHeld.
+def check(held: Held) -> None:
+    """Check the share of each ticket type, whose row is locked, with this order. X402ShareHeld.
 
     At least one seat is allowed. Without a capacity, of the ticket type or the event, all are.
 
     Example: a ticket type has 200 seats, its event 100. Unpaid x402 orders may hold 10 of them.
     """
-    capacities = [held.ticket_type.capacity]
-    if held.event_stock is not None:
-        capacities.append(held.event_stock.capacity)
-    limits = [each for each in capacities if each is not None]
-    if not limits:
-        return
-    ((unpaid,),) = _unpaid.tuples(ticket_type_id=held.ticket_type.id)
-    if (unpaid or 0) + quantity > max(1, min(limits) // SHARE):
-        raise X402ShareHeld
+    for line in held.lines:
+        limits = held.capacities(line)
+        if limits:
+            (unpaid,) = _unpaid.tuples(ticket_type_id=line.ticket_type.id)
+            if sum(each or 0 for each in unpaid) + line.quantity > max(1, min(limits) // SHARE):
+                raise X402ShareHeld
 
 
 def channel(idempotency_digest: str | None) -> Channel:

@@ -1,0 +1,56 @@
+"""The items of orders: write them, and read those of many orders at once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from ticketing.models.items import IntentItem
+from ticketing.models.payment_intents import Item, PaymentIntent
+from ticketing.models.ticket_types import TicketType
+
+
+def write(intent: PaymentIntent) -> None:
+    """Write the items of a new order that `has_items`."""
+    IntentItem.insert_many(
+        [
+            {
+                "intent": intent.id,
+                "position": position,
+                "ticket_type": item.ticket_type_id,
+                "quantity": item.quantity,
+                "list_amount": item.list_amount,
+                "unit_amount": item.unit_amount,
+                "admission": item.admission,
+                "vouchered": item.vouchered,
+            }
+            for position, item in enumerate(intent.items)
+        ]
+    ).execute()
+
+
+def read(intents: Sequence[PaymentIntent]) -> None:
+    """Read the items of several orders in one query. None if no order has any of its own."""
+    carts = {intent.id: intent for intent in intents if intent.has_items}
+    if not carts:
+        return
+    of_each: dict[str, list[Item]] = defaultdict(list)
+    rows = IntentItem.select().where(IntentItem.intent.in_(list(carts)))
+    for row in rows.order_by(IntentItem.intent, IntentItem.position):
+        of_each[row.intent_id].append(row.item)
+    for intent_id, intent in carts.items():
+        intent.items = tuple(of_each[intent_id])
+
+
+def add_names(intents: Sequence[PaymentIntent]) -> None:
+    """Set the names of the ticket types of each order that has none yet, in one query."""
+    nameless = [intent for intent in intents if "item_names" not in vars(intent)]
+    if not nameless:
+        return
+    wanted = {item.ticket_type_id for intent in nameless for item in intent.items}
+    types = TicketType.select(TicketType.id, TicketType.name).where(TicketType.id.in_(wanted))
+    names = {each.id: str(each.name) for each in types}
+    for intent in nameless:
+        intent.item_names = {
+            item.ticket_type_id: names[item.ticket_type_id] for item in intent.items
+        }

@@ -1,0 +1,113 @@
+"""What one order may contain: the rules of its ticket types, and of an order of several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from ticketing import clock
+from ticketing.constants import Publication
+from ticketing.errors import (
+    AboveMaximum,
+    BelowMinimum,
+    Conflict,
+    EventOver,
+    Invalid,
+    KeyRequired,
+    NeedsTicket,
+    NoCommonNetwork,
+    NotFound,
+    OneTypeOnly,
+    OverMaxAmount,
+    SalesEnded,
+    SalesNotStarted,
+)
+from ticketing.services.orders import lines
+from ticketing.services.orders.lines import Line
+
+
+def check(
+    wanted: Sequence[Line], *, chain_id: int | None, max_amount: int | None, has_key: bool
+) -> None:
+    """Check an order's lines, which have their event.
+
+    `chain_id` and `max_amount` (micro-units) are what the buyer accepts, None: anything. `has_key`:
+    the request has a credential.
+
+    NotFound. KeyRequired. Invalid. OneTypeOnly, NeedsTicket, NoCommonNetwork, OverMaxAmount.
+    SalesNotStarted, SalesEnded, EventOver, BelowMinimum, AboveMaximum: with several lines, `errors`
+    names the line.
+    """
+    for place, line in enumerate(wanted):
+        with _naming(place, wanted):
+            _check_line(line, has_key=has_key)
+        _check_price(place, line)
+    if len(wanted) > 1 and not wanted[0].ticket_type.event.carts:
+        raise OneTypeOnly
+    if any(line.ticket_type.requires_ticket for line in wanted) and not _has_ticket(wanted):
+        raise NeedsTicket
+    chain = chain_of(wanted)
+    possible = {line.ticket_type.chain_id for line in wanted} if chain is None else {chain}
+    if chain_id is not None and chain_id not in possible:
+        raise Invalid({"chain_id": ["This ticket type is not sold on that chain."]})
+    if max_amount is not None and lines.amount(wanted) > max_amount:
+        raise OverMaxAmount
+
+
+def chain_of(wanted: Sequence[Line]) -> int | None:
+    """Return the chain that all lines that cost something are paid on. NoCommonNetwork.
+
+    None if all are free.
+    """
+    chains = {line.ticket_type.chain_id for line in wanted if line.unit_amount}
+    if len(chains) > 1:
+        raise NoCommonNetwork
+    return next(iter(chains), None)
+
+
+def _check_line(line: Line, *, has_key: bool) -> None:
+    ticket_type = line.ticket_type
+    if ticket_type.status != Publication.PUBLISHED:
+        raise NotFound("This ticket type does not exist.")
+    if ticket_type.requires_key and not has_key:
+        raise KeyRequired
+    now = clock.now()
+    if ticket_type.sales_start_at is not None and now < ticket_type.sales_start_at:
+        raise SalesNotStarted
+    if ticket_type.sales_end_at is not None and now >= ticket_type.sales_end_at:
+        raise SalesEnded
+    if now >= ticket_type.event.over_at:
+        raise EventOver
+    if line.quantity < ticket_type.min_per_order:
+        raise BelowMinimum
+    if line.quantity > ticket_type.max_per_order:
+        raise AboveMaximum
+
+
+def _check_price(place: int, line: Line) -> None:
+    """Check the price that a buyer chose."""
+    chosen, most = line.wanted.price_amount, line.ticket_type.max_price_amount
+    if chosen is None:
+        return
+    is_allowed = line.ticket_type.free_price and line.list_amount <= chosen
+    if not is_allowed or (most is not None and chosen > most):
+        field = f"items.{place}.price_amount"
+        raise Invalid({field: ["This price is not possible for this ticket type."]})
+
+
+@contextmanager
+def _naming(place: int, wanted: Sequence[Line]) -> Iterator[None]:
+    """Let a refusal name the line that it is about, if there are several."""
+    try:
+        yield
+    except Conflict as error:
+        if len(wanted) == 1:
+            raise
+        raise type(error)(errors={f"items.{place}": [error.detail]}) from None
+
+
+def _has_ticket(wanted: Sequence[Line]) -> bool:
+    """Return whether a seat of admission is among them that needs no other ticket itself."""
+    return any(
+        line.ticket_type.admission and not line.ticket_type.requires_ticket for line in wanted
+    )
