@@ -202,6 +202,7 @@ class Availability(StrEnum):
     NOT_STARTED = "not_started"
     ENDED = "ended"
     SOLD_OUT = "sold_out"
+    HELD = "held"
     UNAVAILABLE = "unavailable"
 
 
@@ -210,6 +211,15 @@ MICRO_UNIT_DECIMALS = 6
 
 MAX_SAFE_INTEGER = 2**53 - 1
 MAX_PRICE = 10**15
+LEAST_FREE_PRICE = 10_000
+"""What a buyer pays at least where they choose the price, unless they pay nothing."""
+
+MAX_POSITION = 1_000_000
+FEW_LEFT = 10
+"""The public sees how many are left from here on: less than most orders may have."""
+
+FEW_LEFT_PERCENT = 20
+"""And only if these are so few of all. Otherwise a room with 12 seats would begin with it."""
 MAX_PER_ORDER = 100
 DEFAULT_MAX_PER_ORDER = 10
 
