@@ -216,7 +216,7 @@ def test_it_moves_up_and_down_and_to_any_place(acme, writer, event, here):
         assert order_of(acme, event) == wanted
     log = acme.api().get(f"{acme.path}/audit-log").json["data"]
     assert log[3]["action"] == "ticket_types_change_ticket_type"
-    assert (log[3]["before"]["position"], log[3]["after"]["position"]) == (1, 2)
+    assert (log[3]["before"]["position"], log[3]["after"]["position"]) == (0, 1)
     assert acme.ticket(event, name="E")["position"] == 4 and order_of(acme, event) == "ABCDE"
 
 
