@@ -32,6 +32,7 @@ from ticketing.errors import (
     TooManyFree,
     TooManyOrders,
     TooMuchUnpaid,
+    VoucherRequired,
 )
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import checkout
@@ -89,6 +90,7 @@ def _client_secret_again(stored: dict[str, Any]) -> dict[str, Any]:
     OverMaxAmount,
     NotPayable,
     KeyRequired,
+    VoucherRequired,
     TooMuchUnpaid,
     TooManyOrders,
     TooManyFree,

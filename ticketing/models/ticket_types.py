@@ -34,6 +34,12 @@ class StockCount(NamedTuple):
         return self._replace(sold=self.sold - sold)
 
 
+class VoucherPrice(NamedTuple):
+    """What a seat costs with a voucher, in micro-units."""
+
+    price_amount: int
+
+
 class TicketType(BaseModel):
     """A class of admission: a price in micro-units, a chain, and a capacity (None: unlimited).
 
@@ -84,6 +90,7 @@ class TicketType(BaseModel):
     obstacles: Sequence[Obstacle]
     warnings: Sequence[TicketTypeWarning]
     availability: Availability
+    voucher: VoucherPrice | None = None
 
     currency = CURRENCY
     decimals = MICRO_UNIT_DECIMALS

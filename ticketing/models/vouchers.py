@@ -38,9 +38,17 @@ class Voucher(BaseModel):
     created_at = UtcDateTimeField()
     updated_at = UtcDateTimeField()
 
+    # No column: services.catalog sets it for those who may not use the code.
+    hides_code = False
+
     class Meta:
         table_name = "vouchers"
         indexes = ((("event", "code"), True),)
+
+    @property
+    def shown_code(self) -> str | None:
+        """The code. None for those who may not use it."""
+        return None if self.hides_code else self.code
 
     @property
     def usages_left(self) -> int:

@@ -42,7 +42,7 @@ from ticketing.models.prepared import prepared_insert
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import admission_views, chains, node_slots
 from ticketing.services.notifications import facts, feed
-from ticketing.services.orders import client_limits, holds, intents
+from ticketing.services.orders import client_limits, holds, intents, vouchers
 from ticketing.services.orders.holds import Held
 from ticketing.services.payments import booking, chain_view, settlement
 from ticketing.services.wallets import issuing
@@ -126,8 +126,8 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
 
     NotFound if the event or ticket type is not public. Invalid if the ticket type is on another
     chain. SoldOut, SalesNotStarted, SalesEnded, EventOver, BelowMinimum, AboveMaximum,
-    OverMaxAmount, NotPayable. KeyRequired. TooMuchUnpaid, TooManyOrders, TooManyFree. What the
-    channel raises.
+    OverMaxAmount, NotPayable. KeyRequired. VoucherRequired. TooMuchUnpaid, TooManyOrders,
+    TooManyFree. What the channel raises.
     """
     ticket_type = holds.on_sale(tenant_reference, order.event_id, order.ticket_id)
     _check_order(ticket_type, ticket_type.event, order)
@@ -235,6 +235,7 @@ def _check_order(ticket_type: TicketType, event: Event, order: Order) -> None:
         raise NotFound("This ticket type does not exist.")
     if ticket_type.requires_key and order.client:
         raise KeyRequired
+    vouchers.check_seats(None, [(ticket_type, order.quantity)])
     if order.chain_id is not None and order.chain_id != ticket_type.chain_id:
         raise Invalid({"chain_id": ["This ticket type is not sold on that chain."]})
     now = clock.now()

@@ -28,7 +28,7 @@ SECTION = "events"
 _AMOUNTS = ("price_amount",)
 _NUMBERS = ("chain_id", "capacity", "min_per_order", "max_per_order")
 _TIMES = ("sales_start_at", "sales_end_at")
-_BOXES = ("transferable", "requires_key")
+_BOXES = ("transferable", "requires_key", "require_voucher", "hide_without_voucher")
 _OF_NEW = {
     "min_per_order": "1",
     "max_per_order": str(DEFAULT_MAX_PER_ORDER),

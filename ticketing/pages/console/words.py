@@ -11,10 +11,12 @@ from ticketing.constants import (
     IntentStatus,
     KeyStatus,
     MemberStatus,
+    PriceMode,
     Publication,
     RefundStatus,
     Role,
     ScanOutcome,
+    VoucherStatus,
 )
 from ticketing.notification_types import (
     DeliveryStatus,
@@ -72,6 +74,20 @@ EVENT_TYPES = {
     EventType.IN_PERSON: "At a place",
     EventType.ONLINE: "Online",
     EventType.HYBRID: "At a place and online",
+}
+
+VOUCHERS = {
+    VoucherStatus.ACTIVE: Word("Active", "good"),
+    VoucherStatus.USED_UP: Word("Used up", "quiet"),
+    VoucherStatus.EXPIRED: Word("Expired", "quiet"),
+    VoucherStatus.DISABLED: Word("Disabled", "quiet"),
+}
+
+PRICE_MODES = {
+    PriceMode.NONE: "The price stays",
+    PriceMode.PERCENT: "So many percent less",
+    PriceMode.SUBTRACT: "So much less",
+    PriceMode.SET: "This price",
 }
 
 ORDER_STATUSES = {

@@ -9,19 +9,20 @@ from peewee import ModelSelect
 
 from ticketing import clock, ids
 from ticketing.config import Config
-from ticketing.constants import OVER_AFTER_START, Publication
+from ticketing.constants import OVER_AFTER_START, Obstacle, Publication
 from ticketing.db.connection import snapshot
 from ticketing.errors import NotFound
 from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
-from ticketing.models.ticket_types import TicketType
+from ticketing.models.ticket_types import TicketType, VoucherPrice
+from ticketing.models.vouchers import Voucher
 from ticketing.services import catalog_version, chains
 from ticketing.services.access import tenants
 from ticketing.services.catalog import obstacles
 from ticketing.services.catalog.obstacles import Circumstances
 from ticketing.services.catalog_version import Versioned
-from ticketing.services.orders import stock
+from ticketing.services.orders import stock, vouchers
 from ticketing.services.pagination import Page, PageRequest, paginate
 from ticketing.services.wallets import issuing
 
@@ -115,6 +116,18 @@ def get_canceled_event(tenant: Tenant, slug: str) -> Versioned[Event]:
     return Versioned(_existing(event), version)
 
 
+def list_with_code(
+    tenant: Tenant, event_reference: str, page: PageRequest, config: Config, code: str
+) -> Page[TicketType]:
+    """Return the same as `list_ticket_types` for somebody who has a voucher's code.
+
+    Each ticket type that the voucher is for has the `voucher` with its price.
+    VoucherInvalid: count it (web/guesses.py). NotFound.
+    """
+    voucher = vouchers.find(tenant.id, event_reference, code)
+    return get_listing(tenant, event_reference, page, config, voucher).value.ticket_types
+
+
 def list_ticket_types(
     tenant: Tenant, event_reference: str, page: PageRequest, config: Config
 ) -> Versioned[Page[TicketType]]:
@@ -124,23 +137,37 @@ def list_ticket_types(
 
 
 def get_listing(
-    tenant: Tenant, event_reference: str, page: PageRequest, config: Config
+    tenant: Tenant,
+    event_reference: str,
+    page: PageRequest,
+    config: Config,
+    voucher: Voucher | None = None,
 ) -> Versioned[Listing]:
-    """Return a published event with a page of its published ticket types. NotFound."""
+    """Return a published event with a page of its published ticket types. NotFound.
+
+    With a voucher of this event, ticket types that it opens are there too, and can be bought; the
+    others are as without it. Do not cache what is made from that.
+    """
     now = clock.now()
     with snapshot():
         event = find_event(tenant, event_reference)
         published = TicketType.select().where(
-            TicketType.event == event, TicketType.status == Publication.PUBLISHED
+            TicketType.event == event,
+            TicketType.status == Publication.PUBLISHED,
+            vouchers.shown(voucher),
         )
-        found = paginate(published, [TicketType.id], page, scope=f"public tickets {event.id}")
+        scope = f"public tickets {event.id} {voucher.id if voucher else ''}".rstrip()
+        found = paginate(published, [TicketType.id], page, scope=scope)
         left = stock.left_of_event(event)
         version = catalog_version.of_event(tenant, event, found.data, now)
         payable = chains.payable(config.chains, chains.states())
         wallet = issuing.current(tenant)
     circumstances = Circumstances(wallet, payable, now)
     for ticket_type in found.data:
-        ticket_type.availability = obstacles.availability(
-            obstacles.of_ticket_type(ticket_type, event, left, circumstances)
-        )
+        why_not = obstacles.of_ticket_type(ticket_type, event, left, circumstances)
+        if voucher is not None and vouchers.applies_to(voucher, ticket_type):
+            why_not = [each for each in why_not if each is not Obstacle.VOUCHER_ONLY]
+            price = vouchers.price(voucher, ticket_type.price_amount)
+            ticket_type.voucher = VoucherPrice(price)
+        ticket_type.availability = obstacles.availability(why_not)
     return Versioned(Listing(event, now >= event.over_at, found), version)

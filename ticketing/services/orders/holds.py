@@ -15,8 +15,9 @@ from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import EventStock, TicketType
+from ticketing.models.vouchers import Voucher
 from ticketing.services import chains
-from ticketing.services.orders import stock
+from ticketing.services.orders import stock, vouchers
 
 
 def _on_sale(tenant: Any, ticket_id: Any) -> ModelSelect[TicketType]:
@@ -79,20 +80,25 @@ class Held:
         )
 
 
-def on_sale(tenant_reference: str, event_reference: str, ticket_id: str) -> TicketType:
+def on_sale(
+    tenant_reference: str, event_reference: str, ticket_id: str, voucher: Voucher | None = None
+) -> TicketType:
     """Return a published ticket type with its event. NotFound.
 
-    The references are ids or slugs.
+    The references are ids or slugs. A hidden ticket type does not exist without a voucher for it.
     """
     ticket_type: TicketType | None = _of_event.first(
         tenant=tenant_reference, event=event_reference, ticket_id=ticket_id
     )
-    return _existing(ticket_type)
+    return _existing(ticket_type, voucher)
 
 
-def on_sale_by_id(tenant_id: str, ticket_id: str) -> TicketType:
-    """Return a published ticket type of any published event, with the event. NotFound."""
-    return _existing(_of_any_event.first(tenant=tenant_id, ticket_id=ticket_id))
+def on_sale_by_id(tenant_id: str, ticket_id: str, voucher: Voucher | None = None) -> TicketType:
+    """Return a published ticket type of any published event, with the event. NotFound.
+
+    A hidden ticket type does not exist without a voucher for it.
+    """
+    return _existing(_of_any_event.first(tenant=tenant_id, ticket_id=ticket_id), voucher)
 
 
 def left(ticket_type: TicketType) -> int | None:
@@ -138,10 +144,16 @@ def hold(ticket_type: TicketType, chain_states: Mapping[int, ChainState], quanti
 
 
 def _again(ticket_type: TicketType) -> TicketType:
-    return on_sale(ticket_type.tenant_id, ticket_type.event_id, ticket_type.id)
+    # A hidden one was opened by a voucher before.
+    found: TicketType | None = _of_any_event.first(
+        tenant=ticket_type.tenant_id, ticket_id=ticket_type.id
+    )
+    if found is None:
+        raise NotFound("This ticket type does not exist.")
+    return found
 
 
-def _existing(ticket_type: TicketType | None) -> TicketType:
-    if ticket_type is None:
+def _existing(ticket_type: TicketType | None, voucher: Voucher | None) -> TicketType:
+    if ticket_type is None or not vouchers.is_shown(ticket_type, voucher):
         raise NotFound("This ticket type does not exist.")
     return ticket_type

@@ -48,9 +48,7 @@ def find(
     The references are ids or slugs. `now`: the current time, unless it is given. Look a code up
     before anything else of an order: then a wrong code never tells what else exists.
     """
-    found = _of_event.first(
-        tenant=tenant_reference, event=event_reference, code=_searchable(code)
-    )
+    found = _of_event.first(tenant=tenant_reference, event=event_reference, code=_searchable(code))
     return _usable(found, now)
 
 
@@ -269,7 +267,5 @@ def _of_ticket(tenant_id: Any, ticket_id: Any, code: Any) -> ModelSelect[Voucher
     return (
         Voucher.select()
         .join(TicketType, on=(TicketType.event == Voucher.event))
-        .where(
-            Voucher.code == code, TicketType.tenant == tenant_id, TicketType.id == ticket_id
-        )
+        .where(Voucher.code == code, TicketType.tenant == tenant_id, TicketType.id == ticket_id)
     )
