@@ -131,6 +131,18 @@ FIELDS: Fields = {
         load_default=False,
         metadata={"description": "Preflight requires a credential with role `paywall` or higher."},
     ),
+    "require_voucher": Bool(
+        load_default=False,
+        metadata=documented(False, "It is only sold with a voucher that names it."),
+    ),
+    "hide_without_voucher": Bool(
+        load_default=False,
+        metadata=documented(
+            False,
+            "Without a voucher that names it, nobody sees that it exists."
+            " This also sets `require_voucher`.",
+        ),
+    ),
 }
 """All fields that organizers set."""
 

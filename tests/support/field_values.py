@@ -189,5 +189,7 @@ TICKET_TYPE = {
     **PUBLIC_TICKET_TYPE,
     "capacity": integer(0, 2**53 - 1, null=True),
     "requires_key": BOOLEAN,
+    "require_voucher": BOOLEAN,
+    "hide_without_voucher": BOOLEAN,
 }
 """All fields of a ticket type."""

@@ -26,6 +26,7 @@ from ticketing.errors import (
     TooManyFree,
     TooManyOrders,
     TooMuchUnpaid,
+    VoucherRequired,
 )
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.x402 import ordering, paying, payment_header
@@ -118,6 +119,7 @@ def get_x402_offer(tenant: str, ticket_id: str) -> Product:
     X402CallsUsed,
     OrderEnded,
     KeyRequired,
+    VoucherRequired,
     TooMuchUnpaid,
     TooManyOrders,
     TooManyFree,

@@ -28,6 +28,7 @@ from ticketing.errors import (
     TooManyOrders,
     TooManyRequests,
     TooMuchUnpaid,
+    VoucherRequired,
 )
 from ticketing.mcp.versions import VERSIONS
 from ticketing.services.idempotency import KEPT_FOR
@@ -45,6 +46,7 @@ ERRORS: tuple[type[TicketingError], ...] = (
     AboveMaximum,
     OverMaxAmount,
     NotPayable,
+    VoucherRequired,
     TooMuchUnpaid,
     TooManyOrders,
     TooManyFree,

@@ -35,6 +35,12 @@ class StockCount(NamedTuple):
         return self._replace(sold=self.sold - sold)
 
 
+class VoucherPrice(NamedTuple):
+    """What a seat costs with a voucher, in micro-units."""
+
+    price_amount: int
+
+
 class TicketType(BaseModel):
     """A class of admission: a price in micro-units, a chain, and a capacity (None: unlimited).
 
@@ -87,6 +93,7 @@ class TicketType(BaseModel):
     availability: Availability
     held_until: datetime | None  # if it is held: when the first unpaid order ends
     few_left: int | None  # how many can be bought, if they are few
+    voucher: VoucherPrice | None = None
 
     currency = CURRENCY
     decimals = MICRO_UNIT_DECIMALS

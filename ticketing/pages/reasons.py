@@ -64,6 +64,11 @@ _REASONS = {
     "capacity_too_low": "More tickets than that are sold or held. Choose a higher capacity.",
     "wallet_in_use": "This account has been used for something else. Create a new account for it.",
     "owner_not_confirmed": "Confirm that your wallet's address is yours on this network.",
+    "code_taken": "Another voucher of this event has this code. Choose another one.",
+    "max_usages_too_low": "More tickets than that are ordered with it. Write a higher number.",
+    "voucher_invalid": "This code is not valid for this event.",
+    "voucher_required": "This ticket is only sold with a code for it.",
+    "too_many_guesses": "Too many wrong codes came from your network. Wait a minute.",
     "intent_not_cancelable": "Money has arrived for this order. It cannot be canceled.",
 }
 
@@ -101,6 +106,11 @@ _AT_FIELDS = {
     "least_free_price": "Where the buyer may pay more, this is 0, or at least 0.01.",
     "below_price": "This is below the price.",
     "above_order": "This is more than one order can have.",
+    "voucher_code": "Write 5 to 40 letters a to z, digits and hyphens.",
+    "voucher_prefix": "Write 1 to 20 letters a to z, digits and hyphens.",
+    "voucher_value": "Write what fits the choice: an amount, whole percent, or nothing.",
+    "above_usages": "This is more than the voucher is good for.",
+    "other_event": "Choose ticket types of this event.",
     "sale_end": "The sale would end before it starts.",
     "color": "Write # and six digits or letters a to f, as in #1f4e79.",
     "contrast": "White text on this color is hard to read. Choose a darker color.",

@@ -34,7 +34,15 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared, prepared_insert
 from ticketing.services import admission_views, chains, node_slots
 from ticketing.services.notifications import facts, feed
-from ticketing.services.orders import client_limits, holds, intents, items, lines, order_rules
+from ticketing.services.orders import (
+    client_limits,
+    holds,
+    intents,
+    items,
+    lines,
+    order_rules,
+    vouchers,
+)
 from ticketing.services.orders.holds import Held
 from ticketing.services.orders.lines import Line, Wanted
 from ticketing.services.payments import booking, chain_view, settlement
@@ -75,17 +83,18 @@ class Channel:
 class Order:
     """The order of a buyer. `max_amount` is the highest total they accept, in micro-units.
 
-    `wanted`: distinct ticket types of one event. `client`: digests of the client's networks, from
-    narrow to wide, for order limits. Empty if the request has a credential: then no order limits
-    apply. `channel` is None for a person's order. `form`: digests of the hidden key of the form
-    that was sent, one for each SECRET_KEY, the current one first. What the same form ordered
-    before, and is not paid, is replaced.
+    `wanted`: distinct ticket types of one event. `voucher`: a code, as typed. `client`: digests of
+    the client's networks, from narrow to wide, for order limits. Empty if the request has a
+    credential: then no order limits apply. `channel` is None for a person's order. `form`: digests
+    of the hidden key of the form that was sent, one for each SECRET_KEY, the current one first.
+    What the same form ordered before, and is not paid, is replaced.
     """
 
     event_id: str
     wanted: Sequence[Wanted]
     chain_id: int | None = None
     max_amount: int | None = None
+    voucher: str | None = None
     client: Sequence[str] = ()
     buyer_email: str | None = None
     buyer_name: str | None = None
@@ -143,9 +152,11 @@ def quote(tenant_reference: str, order: Order) -> Quote:
 def is_sold_out(tenant_reference: str, order: Order) -> bool:
     """Return whether an order wants one ticket type, and not even the fewest of it can be held now.
 
+    With a voucher it is not asked.
+
     NotFound.
     """
-    if len(order.wanted) > 1:
+    if len(order.wanted) > 1 or order.voucher is not None:
         return False
     ticket_type = holds.on_sale(tenant_reference, order.event_id, order.wanted[0].ticket_id)
     most = holds.left(ticket_type)
@@ -158,7 +169,8 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     NotFound if the event or a ticket type is not public. Invalid if the ticket type is on another
     chain, or has no such price. OneTypeOnly, NeedsTicket, NoCommonNetwork. SoldOut,
     SalesNotStarted, SalesEnded, EventOver, BelowMinimum, AboveMaximum, OverMaxAmount, NotPayable.
-    KeyRequired. TooMuchUnpaid, TooManyOrders, TooManyFree. What the channel raises.
+    KeyRequired. VoucherInvalid (count it: web/guesses.py), VoucherNotApplicable, VoucherRequired.
+    TooMuchUnpaid, TooManyOrders, TooManyFree. What the channel raises.
     """
     wanted = _checked(tenant_reference, order)
     # Before the transaction, because in it other orders wait for this one.
@@ -222,7 +234,12 @@ def _is_unpaid(intent: PaymentIntent) -> bool:
 
 def _checked(tenant_reference: str, order: Order) -> Sequence[Line]:
     """Return an order's lines, after all checks that need no lock."""
-    wanted = holds.lines_on_sale(tenant_reference, order.event_id, order.wanted)
+    voucher = None
+    if order.voucher is not None:
+        # First of all: a wrong code must not tell what else is wrong with the order.
+        voucher = vouchers.find(tenant_reference, order.event_id, order.voucher)
+    wanted = holds.lines_on_sale(tenant_reference, order.event_id, order.wanted, voucher)
+    vouchers.check_seats(voucher, [(line.ticket_type, line.quantity) for line in wanted])
     _check(wanted, order)
     try:
         holds.check_left(wanted)
@@ -343,6 +360,7 @@ def _issue(held: Held, order: Order, form: str | None, config: Config) -> Paymen
         unit_amount=wanted[0].unit_amount if len(wanted) == 1 else 0,
         amount=amount,
         has_items=has_items,
+        voucher=wanted[0].voucher,
         free_seats=lines.free_seats(wanted) if has_items else None,
         currency=CURRENCY,
         held_by=order.client[0] if order.client else None,

@@ -34,7 +34,10 @@ _TEXTS = ("name", "description", "group_heading")
 _AMOUNTS = ("price_amount", "max_price_amount")
 _NUMBERS = ("chain_id", "capacity", "min_per_order", "max_per_order")
 _TIMES = ("sales_start_at", "sales_end_at")
-_BOXES = ("transferable", "requires_key", "free_price", "admission", "requires_ticket")
+_BOXES = (
+    *("transferable", "requires_key", "free_price", "admission", "requires_ticket"),
+    *("require_voucher", "hide_without_voucher"),
+)
 _OF_NEW = {
     "min_per_order": "1",
     "max_per_order": str(DEFAULT_MAX_PER_ORDER),

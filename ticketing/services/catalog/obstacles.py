@@ -103,6 +103,8 @@ def of_ticket_type(
         ),
         Obstacle.EVENT_OVER: now >= event.over_at,
         Obstacle.SOLD_OUT: any(each < ticket_type.min_per_order for each in left),
+        # The last one, and for information: those who have a voucher can buy.
+        Obstacle.VOUCHER_ONLY: ticket_type.require_voucher,
     }
     return [obstacle for obstacle, applies in found.items() if applies]
 
@@ -112,7 +114,8 @@ def of_event(
 ) -> list[Obstacle]:
     """Return why nobody can buy any ticket of this event.
 
-    If one published ticket type is on sale, the obstacles of the others are ignored.
+    If one published ticket type is on sale, the obstacles of the others are ignored. If some are on
+    sale with a voucher only, that is the one obstacle.
     """
     found: set[Obstacle] = set()
     if event.status != Publication.PUBLISHED:
@@ -130,7 +133,8 @@ def of_event(
     if not of_types:
         found.add(Obstacle.NO_PUBLISHED_TICKET_TYPE)
     elif all(of_types):
-        found.update(*of_types)
+        only = {Obstacle.VOUCHER_ONLY}
+        found.update(*([only] if only in of_types else of_types))
     return [obstacle for obstacle in Obstacle if obstacle in found]
 
 

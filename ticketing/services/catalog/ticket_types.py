@@ -76,6 +76,7 @@ def create(tenant: Tenant, event_id: str, fields: dict[str, Any], config: Config
         updated_at=now,
         **fields,
     )
+    _imply(ticket_type)
     _check(ticket_type)
     with write_transaction():
         # The stock of all its ticket types is counted while an event gets a capacity.
@@ -129,6 +130,7 @@ def change(
             raise HasIntents
         for name, value in fields.items():
             setattr(ticket_type, name, value)
+        _imply(ticket_type)
         _check(ticket_type)
         if ticket_type.available is not None and ticket_type.available < 0:
             raise CapacityTooLow
@@ -220,6 +222,12 @@ def _one(ticket_type: TicketType | None) -> TicketType:
     if ticket_type is None:
         raise NotFound("This ticket type does not exist.")
     return ticket_type
+
+
+def _imply(ticket_type: TicketType) -> None:
+    """Set what follows from the other fields: what is hidden without a voucher requires one."""
+    if ticket_type.hide_without_voucher and not ticket_type.require_voucher:
+        ticket_type.require_voucher = True
 
 
 def _check(ticket_type: TicketType) -> None:

@@ -2,8 +2,8 @@
 
 `settle` computes an order's amounts, status and flags from its payments, under a lock. The worker,
 purchase and cancel all use it. To settle again changes nothing. The order of locks is fixed: the
-event, the chain, intents by id, admissions, the event's stock, ticket types by id, wallets,
-tenants. What moves several ticket types locks all their stock first: see orders/seats.py.
+event, the chain, intents by id, admissions, the event's stock, vouchers by id, ticket types by id,
+wallets, tenants. What moves several ticket types locks all their stock first: see orders/seats.py.
 """
 
 import logging
@@ -327,8 +327,9 @@ def enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns:
 
 def _issue(intent: PaymentIntent) -> list[Fact]:
     """Sell the held seats of an intent, and issue its admissions. Return the facts."""
-    sold = list(seats.sell(intent))
+    sold, voucher = seats.sell(intent)
     return [
+        *(facts.voucher_used_up(voucher) if voucher is not None else ()),
         *(facts.admission_issued(each) for each in admissions.issue(intent)),
         *(
             fact
