@@ -72,7 +72,7 @@ def surfaces(acme, event, closed, hidden):
 
 
 def test_it_is_on_no_surface(acme, shop):
-    event, _, hidden = shop
+    hidden = shop[-1]
     for _ in range(2):
         for answer in surfaces(acme, *shop):
             assert answer.status_code < 500
@@ -117,7 +117,7 @@ def test_a_page_that_was_made_with_a_code_is_for_its_visitor_only(acme, shop):
 
 
 def test_a_page_with_a_code_shows_both_prices_and_keeps_the_code(acme, shop):
-    event, closed, _ = shop
+    event, _, _ = shop
     plain, opened = page(acme, event).text, page(acme, event, f"?voucher={CODE.lower()}").text
     assert "Only with a code" in plain
     assert "<summary>I have a code</summary>" in plain
