@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from tests.support.factories import Api, in_days
+from tests.support.mails import PUBLIC_URL
 from tests.support.query_plans.admissions_drive import post_twice
 from tests.support.query_plans.catalog_drive import MemberBrowser
 from ticketing import clock, ids
@@ -97,5 +98,6 @@ class VouchersDrive:
             f"/{self.acme.slug}/{slug}",
         ):
             for query, status in ((code, 200), ({"voucher": "GUESS"}, 409)):
-                assert anybody.get(path_with_code, query_string=query).status_code == status
+                answer = anybody.get(path_with_code, query_string=query, base_url=PUBLIC_URL)
+                assert answer.status_code == status, answer.text
         post_twice(me, f"{path}/disable", None)
