@@ -25,6 +25,7 @@ _COUNTED = {
     CallClass.PREFLIGHT: "address | preflight without a credential",
     CallClass.TOKEN: "address | sign-in, key exchange, every invalid credential",
     CallClass.LOGIN: "member or invitation, from all addresses | sign-in",
+    CallClass.GUESS: "address | wrong codes of vouchers",
     CallClass.ADMIN: "credential | requests on any surface",
     CallClass.RECONCILIATION: "credential | reconciliations",
 }

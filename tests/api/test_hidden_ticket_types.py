@@ -72,7 +72,7 @@ def surfaces(acme, event, closed, hidden):
 
 
 def test_it_is_on_no_surface(acme, shop):
-    _, _, hidden = shop
+    hidden = shop[-1]
     for _ in range(2):
         for answer in surfaces(acme, *shop):
             assert answer.status_code < 500

@@ -60,6 +60,7 @@ def test_pages_of_events_have_no_text_that_cannot_be_translated(acme, console):
         {"status": "draft", "sales_start_at": in_days(1), "sales_end_at": in_days(2)},
         {"capacity": 0, "chain_id": 8453, "sales_end_at": in_days(-1)},
         {"price_amount": 0, "chain_id": None, "transferable": False, "requires_key": True},
+        {"price_amount": 0, "chain_id": None, "hide_without_voucher": True},
     ],
 )
 def test_pages_of_ticket_types_have_no_text_that_cannot_be_translated(acme, console, fields):
@@ -70,6 +71,29 @@ def test_pages_of_ticket_types_have_no_text_that_cannot_be_translated(acme, cons
         assert not_translated(page) == []
     console.send(f"{here}/status", {"status": "canceled"})
     for page in _pages(console, here):
+        assert not_translated(page) == []
+
+
+def test_pages_of_vouchers_have_no_text_that_cannot_be_translated(acme, console):
+    event = acme.event()
+    acme.ticket(event, hide_without_voucher=True)
+    acme.ticket(event, name="Closed", require_voucher=True)
+    here = f"/console/events/{event['id']}/vouchers"
+    path = f"{acme.path}/events/{event['id']}/vouchers"
+    (empty,) = _pages(console, here)
+    for mode in ("set", "subtract", "percent"):
+        acme.api().post(path, {"code": f"EARLY-{mode}", "price_mode": mode, "value": 5})
+    voucher = acme.api().post(path, {"code": "FIRST"})
+    acme.api().post(path, {"tag": "press", "valid_until": in_days(-1)})
+    shown = _pages(console, here, f"{here}/new", f"{here}/batch", f"{here}/{voucher.json['id']}")
+    wrong = {"code": "x", "max_usages": "x", "valid_until": "x", "price_mode": "set"}
+    refused = [console.send(f"{here}/{name}", wrong).text for name in ("new", "batch")]
+    public = f"/{acme.slug}/{event['slug']}"
+    bought = [
+        acme.app.test_client().get(f"{public}{query}").text
+        for query in ("", "?voucher=FIRST", "?voucher=EARLY-SET", "?voucher=WRONG-ONE")
+    ]
+    for page in (empty, *shown, *refused, *bought):
         assert not_translated(page) == []
 
 

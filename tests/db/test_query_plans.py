@@ -27,6 +27,7 @@ from tests.support.query_plans.agents_drive import AgentsDrive
 from tests.support.query_plans.catalog_drive import MemberBrowser
 from tests.support.query_plans.filling import Scale, fill
 from tests.support.query_plans.recorder import Explainer, Recorder, faults_of
+from tests.support.query_plans.vouchers_drive import OPEN, TAG, VouchersDrive, fill_vouchers
 from tests.support.refunds import dust
 from tests.support.x402 import Facilitator, Wallet, required
 from ticketing.db.connection import database
@@ -69,7 +70,7 @@ ONE_PAGE = {"/v1/admin/tenants/{tenant}/intents": ("q",)}
 """Parameters of lists with which there is no second page. AfterSaleDrive sends them."""
 
 
-class Drive(AgentsDrive, AfterSaleDrive):
+class Drive(AgentsDrive, AfterSaleDrive, VouchersDrive):
     """Sends every kind of request, on a database of some size."""
 
     def __init__(self, app, node, facilitator):
@@ -84,6 +85,7 @@ class Drive(AgentsDrive, AfterSaleDrive):
         self.webhook = self.with_deliveries("big")
         self.with_people()
         self.hit, self.crowded = Event.select().order_by(Event.id).limit(2)
+        fill_vouchers(self.crowded)
         self.key = ApiKey.select().order_by(ApiKey.id).first()
         self.recorder = Recorder()
         self.exercised = set()
@@ -111,6 +113,7 @@ class Drive(AgentsDrive, AfterSaleDrive):
             self.meet()
             self.look_at_sales()
             self.organize_in_the_console()
+            self.use_vouchers()
             self.sit_at_the_desk()
             self.call_tools()
             self.pay_back()
@@ -142,10 +145,10 @@ class Drive(AgentsDrive, AfterSaleDrive):
             if "{event_id}" in path:
                 api, here = self.fair, path.format(tenant="fair", event_id=self.crowded.id)
             known = {"event_id": [self.hit.id], "q": ["night"]}
-            known |= {"min_amount": ["1"]}
+            known |= {"min_amount": ["1"], "tag": [TAG], "voucher": [OPEN]}
             known |= {"actor": ["cli"], "subject": [self.key.id], "redeemed": ["true", "false"]}
             filters = {
-                name: [None, *(schema.get("enum") or known[name])]
+                name: [None, *(schema.get("enum") or known[name])][name == "voucher" :]
                 for name, schema in query.items()
                 if name not in ("limit", "cursor", *ONE_PAGE.get(path, ()))
             }

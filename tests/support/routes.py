@@ -25,6 +25,7 @@ UNKNOWN = {
     "device_id": f"{ids.DOOR_DEVICE}{'0' * 26}",
     "member_id": f"{ids.MEMBER}{'0' * 26}",
     "webhook_id": f"{ids.WEBHOOK_ENDPOINT}{'0' * 26}",
+    "voucher_id": f"{ids.VOUCHER}{'0' * 26}",
 }
 """An unused id for each kind that a path may have."""
 
