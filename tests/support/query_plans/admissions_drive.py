@@ -108,6 +108,7 @@ class AdmissionsDrive:
         )
         for capacity in (60, None, 50):
             assert me.patch(path, {"capacity": capacity}).status_code == 200
+        self._hold_all_that_is_left(event)
         first, second = admissions_of(buyer)
         here = f"{self.acme.path}/admissions"
         assert post_twice(me, f"{here}/{first.id}/reissue", {}).status_code == 200
@@ -118,6 +119,20 @@ class AdmissionsDrive:
         assert post_twice(me, f"{here}/{second.id}/erase", None).status_code == 200
         path = f"{self.acme.path}/intents/{buyer.intent['id']}/erase"
         assert post_twice(me, path, None).status_code == 200
+
+    def _hold_all_that_is_left(self, event: dict[str, Any]) -> None:
+        """Read when something comes back: of a ticket type, and of a full event."""
+        last = self.acme.ticket(event, **FREE, capacity=1)
+        many = self.acme.ticket(event, **FREE, capacity=99, max_per_order=100)
+        self.acme.buyer(last)
+        listed = f"{self.acme.public}/events/{event['id']}/tickets"
+        anybody = Api(self.app.test_client())
+        assert [each["availability"] for each in anybody.get(listed).json["data"]].count(
+            "held"
+        ) == 1
+        now = self.key_of("acme").get(f"{self.acme.path}/events/{event['id']}").json
+        self.acme.buyer(many, quantity=now["available"])
+        assert {each["availability"] for each in anybody.get(listed).json["data"]} == {"held"}
 
 
 AT_IPV6 = {"REMOTE_ADDR": "2001:db8::1"}

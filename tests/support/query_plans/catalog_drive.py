@@ -111,6 +111,7 @@ class CatalogDrive(PeopleDrive):
             for status in ("published", "draft", "published"):
                 member.press(f"{path}/status", {"status": status})
             member.open(path)
+        member.press(f"{ticket_type}/move", {"place": "0"})
         member.open(f"{ticket_type}/cancel")
         member.press(f"{ticket_type}/status", {"status": "canceled"})
         for refund in ("", "on"):

@@ -5,6 +5,7 @@ from playhouse.migrate import SchemaMigrator
 
 INDEXES = (
     "ticket_types_in_order ON ticket_types (event_id, position, id)",
+    "ticket_types_shown ON ticket_types (event_id, status, position, id)",
     "ticket_types_handed_out ON ticket_types (tenant_id) WHERE NOT admission",
     "intents_unpaid_of_event ON payment_intents (event_id, expires_at)"
     " WHERE status = 'awaiting_payment'",
