@@ -19,6 +19,7 @@ from schemas.base import (
 )
 from schemas.checks import Length, Range
 from schemas.people import PersonSchema
+from schemas.questions import Answers
 from schemas.refunds import PaidRefundSchema
 from ticketing.constants import (
     CURRENCY,
@@ -53,6 +54,7 @@ class PreflightSchema(BaseSchema):
         validate=Range(0, MAX_SAFE_INTEGER),
         metadata=documented(50_000_000, "Reject the order if its total is higher."),
     )
+    answers = Answers(load_default=dict)
 
 
 class IntentSchema(BaseSchema):
@@ -170,6 +172,10 @@ class AdminIntentDetailSchema(AdminIntentSchema):
         required=True, metadata=documented(1, "How many payments there are.")
     )
     admissions = fields.List(fields.Nested(AdmissionSchema), required=True)
+    answers = fields.Dict(
+        required=True,
+        metadata=documented({"diet": "Vegetarian"}, "What the buyer answered, by identifier."),
+    )
 
 
 class IntentListQuery(PageQuery):

@@ -28,6 +28,8 @@ blp = ApiBlueprint(
 def _csv(table: Table) -> Callable[[Any], Any]:
     columns = ",".join(table.columns)
     documented = "Columns: " + ", ".join(f"`{name}`" for name in table.columns)
+    if table.ask is not None:
+        documented += f", and `answer_` with the `identifier` of each `{table.ask}` question"
     return blp.text(files.CONTENT_TYPE, example=f"{columns}\r\n", description=documented)
 
 

@@ -56,7 +56,10 @@ TicketingError
 │   ├── TooManyScans               too_many_scans
 │   ├── DoorsUnsynced              doors_unsynced
 │   ├── MailNotConfigured          mail_not_configured
-│   └── SaleCanceled               sale_canceled
+│   ├── SaleCanceled               sale_canceled
+│   ├── QuestionAnswered           question_answered
+│   ├── TooManyQuestions           too_many_questions
+│   └── AnswersClosed              answers_closed
 ├── Gone                      410
 │   ├── IntentExpired              intent_expired
 │   ├── OfferEnded                 offer_ended

@@ -1,6 +1,6 @@
 """Payment intents and their payments."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -147,6 +147,7 @@ class PaymentIntent(BaseModel):
     payments: Sequence["Payment"]  # the largest ones
     payment_count: int
     admissions: Sequence[Any]
+    answers: Mapping[str, Any]
 
     class Meta:
         table_name = "payment_intents"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -42,7 +42,7 @@ from ticketing.models.prepared import prepared_insert
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import admission_views, chains, node_slots
 from ticketing.services.notifications import facts, feed
-from ticketing.services.orders import client_limits, holds, intents
+from ticketing.services.orders import answers, client_limits, holds, intents
 from ticketing.services.orders.holds import Held
 from ticketing.services.payments import booking, chain_view, settlement
 from ticketing.services.wallets import issuing
@@ -79,6 +79,7 @@ class Order:
 
     `client`: digests of the client's networks, from narrow to wide, for order limits. Empty if the
     request has a credential: then no order limits apply. `channel` is None for a person's order.
+    `answers` are those of the event's questions, by id or identifier.
     """
 
     event_id: str
@@ -90,6 +91,7 @@ class Order:
     buyer_email: str | None = None
     buyer_name: str | None = None
     channel: Channel | None = None
+    answers: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -125,13 +127,16 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     """Hold the stock, fix the price, and issue the address, in one transaction.
 
     NotFound if the event or ticket type is not public. Invalid if the ticket type is on another
-    chain. SoldOut, SalesNotStarted, SalesEnded, EventOver, BelowMinimum, AboveMaximum,
-    OverMaxAmount, NotPayable. KeyRequired. TooMuchUnpaid, TooManyOrders, TooManyFree. What the
-    channel raises.
+    chain, or if an answer is wrong or missing. SoldOut, SalesNotStarted, SalesEnded, EventOver,
+    BelowMinimum, AboveMaximum, OverMaxAmount, NotPayable. KeyRequired. TooMuchUnpaid,
+    TooManyOrders, TooManyFree. What the channel raises.
     """
     ticket_type = holds.on_sale(tenant_reference, order.event_id, order.ticket_id)
     _check_order(ticket_type, ticket_type.event, order)
     holds.check_left(ticket_type, order.quantity)
+    asked = None
+    if ticket_type.event.order_questions or order.answers:
+        asked = answers.check(ticket_type.event, [order.ticket_id], order.answers)
     # Before the transaction, because in it other orders wait for this one.
     known = chains.states_of(ticket_type.chain_id)
     with write_transaction():
@@ -148,6 +153,8 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
         if order.channel is not None:
             order.channel.check(held, order.quantity)
         intent = _issue(held, order, config)
+        if asked is not None:
+            answers.write(intent, asked)
     intents.add_payment_details([intent])
     intent.client_secret = credentials.client_secret(config.keyring.current, intent.id)
     return intent

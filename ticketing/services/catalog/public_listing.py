@@ -21,7 +21,7 @@ from ticketing.services.access import tenants
 from ticketing.services.catalog import obstacles
 from ticketing.services.catalog.obstacles import Circumstances
 from ticketing.services.catalog_version import Versioned
-from ticketing.services.orders import stock
+from ticketing.services.orders import questions, stock
 from ticketing.services.pagination import Page, PageRequest, paginate
 from ticketing.services.wallets import issuing
 
@@ -32,7 +32,7 @@ def _published_events(tenant_id: Any) -> ModelSelect[Event]:
 
 @dataclass(frozen=True)
 class Listing:
-    """A published event, and its published ticket types."""
+    """A published event with its questions, and its published ticket types."""
 
     event: Event
     is_over: bool
@@ -86,9 +86,11 @@ def page_of(event: Event, config: Config) -> str | None:
 
 
 def get_event(tenant: Tenant, event_reference: str) -> Versioned[Event]:
-    """Return one published event by id or slug. NotFound."""
+    """Return one published event by id or slug, with its questions. NotFound."""
     version = catalog_version.of_tenant(tenant, clock.now())
-    return Versioned(find_event(tenant, event_reference), version)
+    event = find_event(tenant, event_reference)
+    event.questions = questions.for_public(event)
+    return Versioned(event, version)
 
 
 def find_event(tenant: Tenant, event_reference: str) -> Event:
@@ -138,6 +140,7 @@ def get_listing(
         version = catalog_version.of_event(tenant, event, found.data, now)
         payable = chains.payable(config.chains, chains.states())
         wallet = issuing.current(tenant)
+        event.questions = questions.for_public(event)
     circumstances = Circumstances(wallet, payable, now)
     for ticket_type in found.data:
         ticket_type.availability = obstacles.availability(
