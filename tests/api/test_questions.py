@@ -206,11 +206,11 @@ def test_changes_are_in_the_audit_log(acme, admin, path, event):
     ]
 
 
-def test_questions_of_another_event_or_tenant_are_unknown(acme, globex, admin, path, event):
+def test_questions_of_another_event_or_tenant_are_unknown(acme, neighbour, admin, path, event):
     made = ask(acme, event["id"])
     other = acme.event()
-    for base in (f"{acme.path}/events/{other['id']}", f"{globex.path}/events/{event['id']}"):
-        caller = admin if base.startswith(acme.path) else globex.api()
+    for base in (f"{acme.path}/events/{other['id']}", f"{neighbour.path}/events/{event['id']}"):
+        caller = admin if base.startswith(acme.path) else neighbour.api()
         there = f"{base}/questions/{made['id']}"
         refused(caller.get(there), 404, "not_found")
         refused(caller.patch(there, {"question": "B?"}), 404, "not_found")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ticketing.constants import Ask
-from ticketing.models.questions import Answer
+from ticketing.models.questions import Answer, Question
 from ticketing.services.orders import answer_values, questions
 
 
@@ -28,9 +28,8 @@ class AnswerColumns:
         if not self._questions:
             return [()] * len(rows)
         given = self._given([self._id_of(row) for row in rows])
-        return [
-            [self._value(each, given[self._id_of(row)]) for each in self._questions] for row in rows
-        ]
+        answers = [given.get(self._id_of(row), {}) for row in rows]
+        return [[_value(each, of_row) for each in self._questions] for of_row in answers]
 
     def _given(self, owner_ids: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
         found: dict[str, dict[str, str]] = defaultdict(dict)
@@ -39,7 +38,7 @@ class AnswerColumns:
             found[owner_id][question_id] = text
         return found
 
-    @staticmethod
-    def _value(question: Any, given: Mapping[str, str]) -> Any:
-        text = given.get(question.id)
-        return None if text is None else answer_values.to_cell(question, text)
+
+def _value(question: Question, given: Mapping[str, str]) -> Any:
+    text = given.get(question.id)
+    return None if text is None else answer_values.to_cell(question, text)
