@@ -127,6 +127,7 @@ MAILS = {
     MailKind.REFUND_SETTLED: "Refund paid",
     MailKind.EVENT_CANCELED: "Event canceled",
     MailKind.EVENT_MOVED: "Event moved",
+    MailKind.ANSWERS_MISSING: "Answers missing",
     MailKind.WEBHOOK_FAILING: "Webhook fails",
     MailKind.MEMBER_INVITED: "Invitation",
     MailKind.WALLET_CHANGE_REQUESTED: "Change of the wallet asked for",

@@ -218,6 +218,15 @@ def _for_organizer(admission: Admission) -> Admission:
     return admission
 
 
+def again(intent: PaymentIntent) -> dict[str, Any]:
+    """Return the answers of an order, read with its event, for another order of the same."""
+    if not intent.event.order_questions:
+        return {}
+    found = questions.asked(intent.event_id, Ask.ORDER)
+    given: list[Answer] = _of_intent.rows(intent_id=intent.id)
+    return _shown([each for each in found if each.is_for([intent.ticket_type_id])], given)
+
+
 def incomplete(event: Event, found: Sequence[Admission]) -> set[str]:
     """Return the ids of those of an event's admissions that lack a required answer."""
     if not event.attendee_questions or not found:
