@@ -147,6 +147,7 @@ class PaymentIntent(BaseModel):
     payments: Sequence["Payment"]  # the largest ones
     payment_count: int
     admissions: Sequence[Any]
+    questions: Sequence[Any]
     answers: Mapping[str, Any]
 
     class Meta:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from ticketing.constants import (
     AdmissionStatus,
+    Ask,
     DeviceStatus,
     EventType,
     Flag,
@@ -12,6 +13,7 @@ from ticketing.constants import (
     KeyStatus,
     MemberStatus,
     Publication,
+    QuestionType,
     RefundStatus,
     Role,
     ScanOutcome,
@@ -72,6 +74,21 @@ EVENT_TYPES = {
     EventType.IN_PERSON: "At a place",
     EventType.ONLINE: "Online",
     EventType.HYBRID: "At a place and online",
+}
+
+QUESTION_TYPES = {
+    QuestionType.TEXT: "A short text",
+    QuestionType.LONG_TEXT: "A long text",
+    QuestionType.BOOLEAN: "Yes or no",
+    QuestionType.CHOICE: "One of some options",
+    QuestionType.MULTIPLE_CHOICE: "Some of some options",
+    QuestionType.NUMBER: "A number",
+    QuestionType.DATE: "A date",
+}
+
+ASKS = {
+    Ask.ORDER: "Once, before the order",
+    Ask.ATTENDEE: "For each ticket, until the doors open",
 }
 
 ORDER_STATUSES = {

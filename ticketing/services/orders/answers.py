@@ -192,12 +192,13 @@ def missing(admission: Admission) -> bool:
     )
 
 
-def of_order(intent: PaymentIntent) -> dict[str, Any]:
-    """Return the answers of an order by identifier, archived questions included."""
+def add_to_order(intent: PaymentIntent) -> None:
+    """Set the questions that an order has answered, archived ones included, and its answers."""
     given: list[Answer] = _of_intent.rows(intent_id=intent.id)
-    if not given:
-        return {}
-    return _shown(questions.of_event(intent.event_id, Ask.ORDER), given)
+    answered = {each.question_id for each in given}
+    found = questions.of_event(intent.event_id, Ask.ORDER) if given else []
+    intent.questions = [each for each in found if each.id in answered]
+    intent.answers = _shown(found, given)
 
 
 def _given_by(admission: Admission) -> list[Answer]:

@@ -130,7 +130,7 @@ def read_all(tenant_id: str, intent_id: str) -> PaymentIntent:
     intent.payments = largest_payments_of(intent)
     intent.payment_count = count_payments(intent, intent.payments)
     intent.admissions = admissions.of_intent(intent)
-    intent.answers = answers.of_order(intent)
+    answers.add_to_order(intent)
     return intent
 
 
