@@ -29,7 +29,7 @@ def _csv(table: Table) -> Callable[[Any], Any]:
     columns = ",".join(table.columns)
     documented = "Columns: " + ", ".join(f"`{name}`" for name in table.columns)
     if table.ask is not None:
-        documented += f", and `answer_` with the `identifier` of each `{table.ask}` question"
+        documented += f". Then `answer_{{identifier}}` of each question of the kind `{table.ask}`."
     return blp.text(files.CONTENT_TYPE, example=f"{columns}\r\n", description=documented)
 
 
