@@ -1,6 +1,8 @@
 """Schemas of admissions and their holders."""
 
-from marshmallow import fields, validate
+from typing import Any
+
+from marshmallow import ValidationError, fields, validate, validates_schema
 
 from schemas.base import (
     BaseSchema,
@@ -13,9 +15,10 @@ from schemas.base import (
     documented,
     one_of,
 )
-from schemas.checks import NOT_BLANK, Length
+from schemas.checks import ALWAYS, NOT_BLANK, Length
 from schemas.events import PublicEventSchema
 from schemas.people import PersonSchema
+from schemas.questions import Answers, PublicQuestionSchema
 from ticketing.constants import (
     EVENT_CANCELED_REASON,
     MAX_GUESTS,
@@ -89,6 +92,19 @@ class AdmissionSchema(BaseSchema):
         metadata=documented(0, "How much of that its order keeps no more. It never falls."),
     )
     created_at = Instant(required=True)
+
+
+def _answers() -> fields.Dict:
+    return fields.Dict(
+        required=True,
+        metadata=documented({"diet": "Vegetarian"}, "The holder's answers, by identifier."),
+    )
+
+
+class AnsweredAdmissionSchema(AdmissionSchema):
+    """An admission as its organizer sees it, with its holder's answers."""
+
+    answers = _answers()
 
 
 class VoidSchema(BaseSchema):
@@ -248,12 +264,25 @@ class HeldAdmissionSchema(BaseSchema):
         allow_none=True,
         metadata={"description": "The open offer. Null if there is none."},
     )
+    questions = fields.List(
+        fields.Nested(PublicQuestionSchema),
+        required=True,
+        metadata={"description": "What its holder is asked."},
+    )
+    answers = _answers()
 
 
 class HolderChangeSchema(BaseSchema):
-    """The holder's fields to change. Missing fields do not change."""
+    """The holder's fields and the answers to change. Missing ones do not change."""
 
-    holder = fields.Nested(HolderSchema, required=True)
+    holder = fields.Nested(HolderSchema)
+    answers = Answers()
+
+    @validates_schema
+    def has_something(self, data: dict[str, Any], **_: Any) -> None:
+        """Require one of the two. ValidationError."""
+        if not data:
+            raise ValidationError(ALWAYS["required"], "holder")
 
 
 class AdmissionListQuery(PageQuery):

@@ -22,6 +22,7 @@ from schemas.base import (
     shown,
 )
 from schemas.checks import NOT_BLANK, SLUG, Length, Range, Rule
+from schemas.questions import PublicQuestionSchema
 from ticketing.constants import MAX_SAFE_INTEGER, EventType, Obstacle, Publication
 
 SORTS = ("created_at", "-created_at", "start_at", "-start_at")
@@ -152,6 +153,12 @@ class PublicEventSchema(BaseSchema):
 
     class Meta:
         include = shown(PUBLIC_FIELDS) | EFFECTIVE_TIMES
+
+
+class PublicEventDetailSchema(PublicEventSchema):
+    """A published event, with what it asks buyers and attendees."""
+
+    questions = fields.List(fields.Nested(PublicQuestionSchema), required=True)
 
 
 class EventSchema(BaseSchema):

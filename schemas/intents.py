@@ -21,6 +21,7 @@ from schemas.base import (
 )
 from schemas.checks import ALWAYS, Length, Range
 from schemas.people import PersonSchema
+from schemas.questions import Answers
 from schemas.refunds import PaidRefundSchema
 from ticketing.constants import (
     CURRENCY,
@@ -149,6 +150,7 @@ class PreflightSchema(WantedSchema):
         validate=Range(0, MAX_SAFE_INTEGER),
         metadata=documented(50_000_000, "Reject the order if its total is higher."),
     )
+    answers = Answers(load_default=dict)
 
 
 class IntentSchema(BaseSchema):
@@ -288,6 +290,10 @@ class AdminIntentDetailSchema(AdminIntentSchema):
         required=True, metadata=documented(1, "How many payments there are.")
     )
     admissions = fields.List(fields.Nested(AdmissionSchema), required=True)
+    answers = fields.Dict(
+        required=True,
+        metadata=documented({"diet": "Vegetarian"}, "What the buyer answered, by identifier."),
+    )
 
 
 class IntentListQuery(PageQuery):

@@ -4,6 +4,7 @@ from marshmallow import fields
 
 from schemas.base import BaseSchema, Instant, QueryInt, Text, an_id, documented, one_of
 from schemas.checks import CURSOR, Length
+from schemas.questions import ShownOptionSchema
 from schemas.scans import unsynced
 from schemas.ticket_keys import TicketKeySchema
 from ticketing.constants import AdmissionStatus, Publication
@@ -31,6 +32,14 @@ class ManifestTicketTypeSchema(BaseSchema):
     )
 
 
+class ManifestQuestionSchema(BaseSchema):
+    """A question whose answers the door shows."""
+
+    id = an_id("que_")
+    question = fields.String(required=True, metadata=documented("What do you eat?"))
+    options = fields.List(fields.Nested(ShownOptionSchema), required=True)
+
+
 class ManifestEventSchema(BaseSchema):
     """The event, with the salt of its code digests."""
 
@@ -44,6 +53,11 @@ class ManifestEventSchema(BaseSchema):
     status = one_of(Publication, required=True)
     code_salt = fields.String(required=True, metadata=documented("5e" * 16))
     ticket_types = fields.List(fields.Nested(ManifestTicketTypeSchema), required=True)
+    questions = fields.List(
+        fields.Nested(ManifestQuestionSchema),
+        required=True,
+        metadata={"description": "Only for a device that may see names."},
+    )
 
 
 class ManifestAdmissionSchema(BaseSchema):
@@ -70,6 +84,12 @@ class ManifestAdmissionSchema(BaseSchema):
     )
     holder_name = fields.String(
         allow_none=True, metadata=documented("Ada", "Only for a device that may see names.")
+    )
+    answers = fields.Dict(
+        metadata=documented(
+            {"que_01hq3v5m8r2t6w9y1a4c7e0g3j": "true"},
+            "By question: the id of an option, or `true` or `false`. Only for such a device.",
+        )
     )
 
 

@@ -58,7 +58,7 @@ class QuoteArgumentsSchema(TenantSchema, PreflightSchema):
     """What to quote."""
 
     class Meta:
-        exclude = ("buyer", "max_amount", "chain_id")
+        exclude = ("buyer", "max_amount", "chain_id", "answers")
 
 
 class OrderTicketSchema(TenantSchema, PreflightSchema):

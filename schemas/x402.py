@@ -5,6 +5,7 @@ from marshmallow import fields
 from schemas.base import EXAMPLE_TOKEN, BaseSchema, Int, an_id, documented
 from schemas.checks import Range
 from schemas.intents import BuyerSchema, PurchaseSchema
+from schemas.questions import Answers
 from ticketing.constants import CURRENCY, MAX_PER_ORDER, MAX_SAFE_INTEGER
 
 _TICKET = "tkt_01hq3v5m8r2t6w9y1a4c7e0g3j"
@@ -22,6 +23,7 @@ class X402OrderSchema(BaseSchema):
         validate=Range(0, MAX_SAFE_INTEGER),
         metadata=documented(50_000_000, "Reject the order if its total is higher."),
     )
+    answers = Answers(load_default=dict)
 
 
 class X402SaleSchema(PurchaseSchema):

@@ -35,6 +35,39 @@ class MemberStatus(StrEnum):
     DISABLED = "disabled"
 
 
+class QuestionType(StrEnum):
+    """What the answer to a question is."""
+
+    TEXT = "text"
+    LONG_TEXT = "long_text"
+    BOOLEAN = "boolean"
+    CHOICE = "choice"
+    MULTIPLE_CHOICE = "multiple_choice"
+    NUMBER = "number"
+    DATE = "date"
+
+
+class Ask(StrEnum):
+    """When a question is asked: once before the order, or of each ticket until the doors open."""
+
+    ORDER = "order"
+    ATTENDEE = "attendee"
+
+
+MAX_QUESTIONS = 20
+"""Questions of one event that are not archived."""
+
+MAX_ARCHIVED_QUESTIONS = 80
+MAX_OPTIONS = 50
+MAX_OPTION = 100
+MAX_TEXT_ANSWER, MAX_LONG_ANSWER = 200, 1000
+MAX_ANSWER_BYTES = 16 * 1024
+"""All answers of one order, or of one ticket."""
+
+MAX_ANSWER_NUMBER = 10**12
+ANSWER_DECIMALS = 6
+
+
 class EventType(StrEnum):
     """The form of an event."""
 

@@ -31,6 +31,9 @@ NOTIFICATION = "ntf_"
 WEBHOOK_ENDPOINT = "whk_"
 WEBHOOK_DELIVERY = "whd_"
 MAIL = "mal_"
+QUESTION = "que_"
+QUESTION_OPTION = "opt_"
+ANSWER = "ans_"
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 RANDOM_BITS = 74

@@ -48,6 +48,7 @@ class MailKind(StrEnum):
     REFUND_SETTLED = "refund_settled"
     EVENT_CANCELED = "event_canceled"
     EVENT_MOVED = "event_moved"
+    ANSWERS_MISSING = "answers_missing"
     MEMBER_INVITED = "member_invited"
     WALLET_CHANGE_REQUESTED = "wallet_change_requested"
     WALLET_CHANGED = "wallet_changed"

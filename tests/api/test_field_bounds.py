@@ -61,6 +61,8 @@ def door(organizer, schema):
     events, here = f"{organizer.path}/events", f"{organizer.path}/events/{of['id']}"
     tickets = f"{here}/tickets"
     nothing = {"event_id": "evt_" + "0" * 26, "ticket_id": "tkt_" + "0" * 26}
+    nowhere = f"{organizer.path}/events/{nothing['event_id']}/questions"
+    asked = {"question": "Q", "type": "text"}
     hooks = f"{organizer.path}/webhooks"
     hook = {"url": "https://a.example/", "types": ["*"]}
 
@@ -104,6 +106,12 @@ def door(organizer, schema):
         ),
         "Preflight": lambda: Door("POST", f"{organizer.checkout}/preflight", nothing, 404),
         "HolderChange": lambda: Door("PATCH", held(), {"holder": {}}),
+        "AnswersChange": lambda: Door(
+            "PATCH", f"{organizer.path}/admissions/{ids.ADMISSION}{'0' * 26}", {}, 404
+        ),
+        # Of an unknown event, because one event has at most 20 questions.
+        "QuestionCreate": lambda: Door("POST", nowhere, asked, 404),
+        "QuestionChange": lambda: Door("PATCH", f"{nowhere}/{ids.QUESTION}{'0' * 26}", {}, 404),
         "TransferCreate": lambda: Door("POST", f"{held(False)}/transfer", {}, 409),
         "TransferAccept": lambda: Door(
             "POST", f"{organizer.checkout}/transfers/accept", {"offer": "x"}, 404

@@ -9,6 +9,7 @@ from tests.support.doors import Door
 from tests.support.factories import Api
 from tests.support.holders import accept, bought
 from tests.support.order_pages import link
+from tests.support.questions import ask
 from ticketing import clock
 from ticketing.db.connection import database
 from ticketing.models.api_keys import ApiKey
@@ -72,6 +73,19 @@ PREFLIGHT = [
     "INSERT INTO notifications",
     "COMMIT",
 ]
+
+
+def test_only_an_event_that_asks_before_an_order_reads_questions(acme, ticket):
+    ask(acme, ticket["event_id"], ask="attendee")
+    with statements() as found:
+        assert acme.preflight(ticket).status_code == 201
+    assert found == ["SELECT ticket_types", *PREFLIGHT]
+    ask(acme, ticket["event_id"], identifier="diet")
+    with statements() as found:
+        assert acme.preflight(ticket, answers={"diet": "Cake"}).status_code == 201
+    *held, committed = PREFLIGHT
+    written = ["SELECT questions", "INSERT INTO answers", committed]
+    assert found == ["SELECT ticket_types", "SELECT questions", *held, *written]
 
 
 def test_preflight(acme, ticket):
@@ -178,7 +192,8 @@ def test_a_csv_file_is_read_in_one_snapshot_and_one_query_for_a_batch(acme, tick
     with statements() as found:
         assert api.get(f"{acme.path}/events/{ticket['event_id']}/orders.csv").status_code == 200
     batches = ["SELECT payment_intents"] * 2
-    assert found == ["SELECT api_keys", "SELECT events", "BEGIN", *batches, "COMMIT"]
+    read = ["SELECT questions", *batches]
+    assert found == ["SELECT api_keys", "SELECT events", "BEGIN", *read, "COMMIT"]
 
 
 def test_a_holders_calls(acme):
@@ -195,8 +210,9 @@ def test_a_holders_calls(acme):
     with statements() as found:
         assert accept(acme, offer).status_code == 200
     assert found[:3] == ["SELECT tenants", "BEGIN", "SELECT transfers"]
-    accepted = ["SELECT admissions", "SELECT transfers", "UPDATE admissions", "UPDATE transfers"]
-    assert found[3:9] == [*accepted, "INSERT INTO notifications", "COMMIT"]
+    accepted = ["SELECT admissions", "SELECT transfers", "UPDATE admissions"]
+    accepted += ["DELETE FROM answers", "UPDATE transfers"]
+    assert found[3:10] == [*accepted, "INSERT INTO notifications", "COMMIT"]
 
 
 def test_a_purchase_that_is_confirmed(acme):

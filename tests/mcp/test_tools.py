@@ -7,6 +7,8 @@ import pytest
 from tests.support import mcp
 from tests.support.factories import Api, in_days
 from tests.support.mcp import call, message, refused
+from tests.support.questions import ask
+from tests.support.stored_rows import rows
 from ticketing.constants import Role
 
 FOR_EVERYBODY = 8
@@ -118,7 +120,7 @@ def test_texts_of_events_are_data_in_fields(api, acme):
     assert result["structuredContent"]["title"] == title
     assert [each["type"] for each in result["content"]] == ["text"]
     (listed,) = call(api, "list_events", tenant="acme")["data"]
-    assert listed == result["structuredContent"]
+    assert {**listed, "questions": []} == result["structuredContent"]
 
 
 def test_lists_have_pages(api, acme):
@@ -191,3 +193,19 @@ def test_a_bad_credential_is_refused_before_any_tool(app):
         answer = Api(app.test_client(), headers).post("/mcp", message("tools/list"))
         assert (answer.status_code, answer.json["code"]) == (401, "unauthenticated")
         assert "WWW-Authenticate" in answer.headers
+
+
+def test_an_agent_reads_the_questions_and_answers_them(api, acme):
+    ticket = acme.ticket(price_amount=0)
+    ask(acme, ticket["event_id"], identifier="diet", required=True)
+    shown = call(api, "get_event", tenant="acme", event_id=ticket["event_id"])
+    assert [each["identifier"] for each in shown["questions"]] == ["diet"]
+    assert list(refused(api, "order_ticket", **wanted(ticket))["errors"]) == ["answers.diet"]
+    key = "k" * 40
+    answered = wanted(ticket, answers={"diet": "coeliac-7319"}, idempotency_key=key)
+    order, again = (call(api, "order_ticket", **answered) for _ in range(2))
+    assert order["id"] == again["id"]
+    call(api, "order_status", **opened(order))
+    seen = call(acme.api("read"), "list_attendees", tenant="acme")
+    assert "coeliac" not in str((order, seen))
+    assert [table for table, row in rows() if "coeliac" in row] == ["answers"]

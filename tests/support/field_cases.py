@@ -19,6 +19,7 @@ from tests.support.field_values import (
     text,
 )
 from ticketing import ids
+from ticketing.constants import QuestionType
 from ticketing.notification_types import NotificationType
 
 ADDRESS = "0x" + "ab" * 20
@@ -57,6 +58,25 @@ VOUCHER = {
 ROLE = choice("read", "paywall", "write", "admin")
 NEEDED_EMAIL = text(3, 254, free=False, good=("a@b.io",), bad=("ada", "a@b@c.io", "a b@c.io"))
 NEW_STATUS = choice("draft", "published")
+ANSWERS_GIVEN = (
+    [{}, {"diet": "x" * 1000}, {"a": None, "b": True, "c": -1.5, "d": ["x"] * 50}],
+    [None, [], "x", 1, True, dict.fromkeys(map(str, range(21)), "x")],
+)
+QUESTION = {
+    "identifier": text(1, 50, free=False, good=("a", "a-1"), bad=("A", "a_b", "-a", "a--b")),
+    "question": text(1, 200, bad=(" ", "\n")),
+    "help_text": text(0, 500, null=True),
+    "type": choice(*QuestionType),
+    "required": BOOLEAN,
+    "ask": choice("order", "attendee"),
+    "position": integer(1, 20),
+    "ticket_ids": ([["x"], ["x" * 80] * 100, None], [[], ["x"] * 101, {}, "x", 1, True]),
+    "options": (
+        [[], [{"label": "x" * 100}], [{"id": "x", "label": "x"}] * 50],
+        [None, {}, "x", 1, True, [{"label": "x"}] * 51],
+    ),
+    "show_at_door": BOOLEAN,
+}
 CASES = {
     "TenantChange": TENANT,
     "EventCreate": {**EVENT, "status": NEW_STATUS},
@@ -71,6 +91,7 @@ CASES = {
         "buyer.email": EMAIL,
         "buyer.name": NAME,
         "max_amount": integer(0, 2**53 - 1, null=True),
+        "answers": ANSWERS_GIVEN,
     },
     "Preflight": {
         "event_id": text(1, 80),
@@ -81,8 +102,17 @@ CASES = {
         "buyer.email": EMAIL,
         "buyer.name": NAME,
         "max_amount": integer(0, 2**53 - 1, null=True),
+        "answers": ANSWERS_GIVEN,
     },
-    "HolderChange": {"holder": HOLDER, "holder.email": EMAIL, "holder.name": NAME},
+    "HolderChange": {
+        "holder": HOLDER,
+        "holder.email": EMAIL,
+        "holder.name": NAME,
+        "answers": ([{}], ANSWERS_GIVEN[1]),
+    },
+    "AnswersChange": {"answers": ANSWERS_GIVEN},
+    "QuestionCreate": QUESTION,
+    "QuestionChange": QUESTION,
     "TransferCreate": {"holder": HOLDER, "holder.email": EMAIL, "holder.name": NAME},
     "TransferAccept": {
         "offer": text(1, 200),
@@ -213,6 +243,8 @@ QUERIES = {
         "sort": option("created_at", "-created_at", "start_at", "-start_at"),
     },
     "/events/{event_id}/tickets": PAGE,
+    "/events/{event_id}/questions": PAGE,
+    "/events/{event_id}/answers": {"question_id": ([], ["", "x" * 81, "a\0b"])},
     "/apikeys": {**PAGE, "status": option("active", "expired", "revoked")},
     "/intents": {
         **PAGE,

@@ -26,6 +26,7 @@ from tests.support.payouts import of_an_address
 from tests.support.refunds import overpay, state
 from ticketing import clock, errors
 from ticketing.chain.xpub import derive_address
+from ticketing.constants import MAX_QUESTIONS
 from ticketing.errors import TicketingError
 from ticketing.models.admissions import Admission
 from ticketing.models.door import DoorDevice
@@ -466,3 +467,34 @@ def wallet_that_holds_tokens(shop: Shop, node: anvil.Anvil) -> None:
     anvil.mint(node.rpc, anvil.TOKEN_ADDRESS, derive_address(xpub, 2), 1)
     shop.both("wallet", "wallet", "PUT", xpub=xpub)
     shop.form("wallet/confirm", xpub=xpub)
+
+
+@refuses(errors.QuestionAnswered)
+def change_of_an_answered_question(shop: Shop) -> None:
+    ticket = shop.organizer.ticket(**FREE)
+    path = f"events/{ticket['event_id']}/questions"
+    asked = {"question": "Why?", "type": "text", "ask": "order", "identifier": "why"}
+    path = f"{path}/{shop.has(path, asked)['id']}"
+    given(shop.organizer, ticket, answers={"why": "x"})
+    shop.api(path, {"type": "number"}, method="PATCH")
+    shop.form(f"{path}/edit", question="Why?", type="number", ask="order")
+
+
+@refuses(errors.TooManyQuestions)
+def one_question_too_many(shop: Shop) -> None:
+    path = f"events/{shop.organizer.event()['id']}/questions"
+    asked = {"question": "Why?", "type": "text", "ask": "order"}
+    for _ in range(MAX_QUESTIONS):
+        shop.has(path, asked)
+    shop.both(path, f"{path}/new", **asked)
+
+
+@refuses(errors.AnswersClosed)
+def answer_after_the_doors_opened(shop: Shop) -> None:
+    ticket = shop.organizer.ticket(**FREE)
+    here = f"events/{ticket['event_id']}"
+    shop.has(f"{here}/questions", {"question": "Why?", "type": "text"})
+    held, _ = held_of(shop, ticket)
+    shop.has(here, {"doors_open_at": in_days(-1)}, "patch")
+    shop.api(held.path, {"answers": {}}, held.api, "PATCH")
+    shop.form(f"/t/{held.code}/answers")

@@ -24,6 +24,7 @@ UNKNOWN = {
     "key_id": f"{ids.API_KEY}{'0' * 26}",
     "device_id": f"{ids.DOOR_DEVICE}{'0' * 26}",
     "member_id": f"{ids.MEMBER}{'0' * 26}",
+    "question_id": f"{ids.QUESTION}{'0' * 26}",
     "webhook_id": f"{ids.WEBHOOK_ENDPOINT}{'0' * 26}",
     "voucher_id": f"{ids.VOUCHER}{'0' * 26}",
 }

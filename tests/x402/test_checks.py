@@ -6,6 +6,7 @@ import json
 import pytest
 
 from tests.support.factories import PRICE
+from tests.support.questions import ask
 from tests.support.x402 import TOKEN, Wallet, encoded, required
 from tools import anvil
 
@@ -230,3 +231,14 @@ def test_no_secret_is_logged(api, path, wallet, facilitator, caplog):
     for secret in (asked["accepts"][0]["extra"]["claim"], answer.json["client_secret"], TOKEN):
         assert secret not in caplog.text
     assert facilitator.url not in caplog.text
+
+
+def test_a_missing_answer_is_refused_before_a_price_is_named(api, path, acme, ticket):
+    ask(acme, ticket["event_id"], identifier="diet", required=True)
+    refused = api.post(path)
+    assert (refused.status_code, list(refused.json["errors"])) == (422, ["answers.diet"])
+    assert "PAYMENT-REQUIRED" not in refused.headers and acme.stock(ticket) == (0, 0)
+    order = api.post(path, {"answers": {"diet": "Cake"}})
+    assert order.status_code == 402
+    made = acme.api().get(f"{acme.path}/intents/{order.json['intent']['id']}").json
+    assert made["answers"] == {"diet": "Cake"}

@@ -1,11 +1,13 @@
 """The surface on which organizers read admissions, issue them to guests, and take them back."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from schemas.admissions import (
     AdmissionListQuery,
     AdmissionSchema,
+    AnsweredAdmissionSchema,
     GuestListSchema,
     GuestsSchema,
     ReissuedAdmissionSchema,
@@ -13,6 +15,7 @@ from schemas.admissions import (
     VoidSchema,
 )
 from schemas.base import page_of
+from schemas.questions import AnswersChangeSchema
 from ticketing.constants import Role
 from ticketing.errors import (
     AdmissionVoid,
@@ -27,11 +30,11 @@ from ticketing.errors import (
 )
 from ticketing.models.admissions import Admission
 from ticketing.services.door import undoing
-from ticketing.services.orders import admissions, guest_list, reissues
+from ticketing.services.orders import admissions, answers, guest_list, reissues
 from ticketing.services.pagination import Page
 from ticketing.services.payments import voids
 from ticketing.web import auth
-from ticketing.web.audited import audited
+from ticketing.web.audited import audited, recorded
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller, config, page_request
 from ticketing.web.idempotency import idempotent, never_stored
@@ -51,6 +54,30 @@ blp = ApiBlueprint(
 def list_admissions(query: dict[str, Any], tenant: str) -> Page[Admission]:
     """List the tenant's admissions, without their codes."""
     return admissions.list_page(caller().tenant_id, page_request(query), **query)
+
+
+@blp.get("/admissions/<admission_id>")
+@blp.response(200, AnsweredAdmissionSchema)
+@blp.raises(NotFound)
+def get_admission(tenant: str, admission_id: str) -> Admission:
+    """Read one admission with its holder's answers, without its code."""
+    return answers.read(caller().tenant_id, admission_id)
+
+
+@blp.patch("/admissions/<admission_id>")
+@blp.arguments(AnswersChangeSchema)
+@blp.response(200, AnsweredAdmissionSchema)
+@blp.raises(NotFound, AdmissionVoid)
+def change_answers(body: dict[str, Any], tenant: str, admission_id: str) -> Admission:
+    """Change some of the holder's answers, at any time. The audit log has no answers."""
+    tenant_id, given = caller().tenant_id, body["answers"]
+    changed: Admission = recorded(
+        AdmissionSchema,
+        partial(answers.change_by_organizer, tenant_id, admission_id, given),
+        partial(admissions.get, tenant_id, admission_id),
+        details={"answered": sorted(given)},
+    )
+    return changed
 
 
 @blp.post("/admissions/<admission_id>/void")

@@ -28,6 +28,8 @@ blp = ApiBlueprint(
 def _csv(table: Table) -> Callable[[Any], Any]:
     columns = ",".join(table.columns)
     documented = "Columns: " + ", ".join(f"`{name}`" for name in table.columns)
+    if table.ask is not None:
+        documented += f". Then `answer_{{identifier}}` of each question of the kind `{table.ask}`."
     return blp.text(files.CONTENT_TYPE, example=f"{columns}\r\n", description=documented)
 
 

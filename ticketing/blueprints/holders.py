@@ -8,6 +8,7 @@ from ticketing.errors import (
     AdmissionSuspended,
     AdmissionVoid,
     AlreadyRedeemed,
+    AnswersClosed,
     NotFound,
     NotTransferable,
     TooManyTransfers,
@@ -15,7 +16,7 @@ from ticketing.errors import (
 )
 from ticketing.models.admissions import Admission
 from ticketing.services import admission_views
-from ticketing.services.orders import holders, transfers
+from ticketing.services.orders import answers, holders, transfers
 from ticketing.services.orders.transfers import Offer
 from ticketing.web import cors, secret_guards
 from ticketing.web.blueprint import ApiBlueprint
@@ -53,10 +54,13 @@ def get_held_admission(tenant: str, admission_id: str) -> Admission:
 @blp.patch("")
 @blp.arguments(HolderChangeSchema)
 @blp.response(200, HeldAdmissionSchema)
-@blp.raises(NotFound, AdmissionVoid, AlreadyRedeemed, NotTransferable)
+@blp.raises(NotFound, AdmissionVoid, AlreadyRedeemed, NotTransferable, AnswersClosed)
 def name_holder(body: dict[str, Any], tenant: str, admission_id: str) -> Admission:
-    """Name the holder. If the ticket type is not transferable, this is possible once."""
-    return _shown(holders.name(tenant, admission_id, admission_code(), body["holder"]))
+    """Name the holder, or answer questions until the doors open.
+
+    If the ticket type is not transferable, the holder can be named once.
+    """
+    return _shown(answers.change_held(tenant, admission_id, admission_code(), **body))
 
 
 @blp.post("/transfer")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from schemas.base import PageQuery, page_of
-from schemas.events import PublicEventSchema
+from schemas.events import PublicEventDetailSchema, PublicEventSchema
 from schemas.ticket_keys import TicketKeysSchema
 from schemas.ticket_types import PublicTicketTypeSchema
 from ticketing.errors import NotFound
@@ -43,7 +43,7 @@ def list_public_events(query: dict[str, Any], tenant: str) -> Versioned[Page[Eve
 
 
 @blp.get("/events/<event_id>")
-@blp.cached(PublicEventSchema)
+@blp.cached(PublicEventDetailSchema)
 @blp.raises(NotFound)
 def get_public_event(tenant: str, event_id: str) -> Versioned[Event]:
     """Read one published event by its id or slug."""

@@ -154,6 +154,7 @@ def _wanted(body: dict[str, Any]) -> dict[str, Any]:
     return {
         "quantity": body["quantity"],
         "max_amount": body["max_amount"],
+        "answers": body["answers"],
         "buyer_email": buyer.get("email"),
         "buyer_name": buyer.get("name"),
         "client": () if caller_or_none() else client(),

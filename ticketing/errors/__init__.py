@@ -61,7 +61,10 @@ TicketingError
 │   ├── MaxUsagesTooLow            max_usages_too_low
 │   ├── VoucherInvalid             voucher_invalid
 │   ├── VoucherNotApplicable       voucher_not_applicable
-│   └── VoucherRequired            voucher_required
+│   ├── VoucherRequired            voucher_required
+│   ├── QuestionAnswered           question_answered
+│   ├── TooManyQuestions           too_many_questions
+│   └── AnswersClosed              answers_closed
 ├── Gone                      410
 │   ├── IntentExpired              intent_expired
 │   ├── OfferEnded                 offer_ended

@@ -321,6 +321,30 @@ class MailNotConfigured(Conflict):
     detail = "This service cannot send mail. Leave out the email address to get the code here."
 
 
+class QuestionAnswered(Conflict):
+    """The change would spoil answers that were given."""
+
+    code = "question_answered"
+    detail = (
+        "Somebody has answered this question. Its type, when it is asked, and options that were"
+        " chosen cannot change. Archive it, and create another one."
+    )
+
+
+class TooManyQuestions(Conflict):
+    """The event has the largest number of questions."""
+
+    code = "too_many_questions"
+    detail = "This is the largest number of questions of one event. Archive one first."
+
+
+class AnswersClosed(Conflict):
+    """The doors have opened."""
+
+    code = "answers_closed"
+    detail = "Answers can be changed until the doors open. Ask the organizer."
+
+
 class SaleCanceled(Conflict):
     """The event or the ticket type was canceled."""
 

@@ -128,6 +128,8 @@ def _rules() -> str:
   answer, send the same request with the same key: for {kept} hours it gets the first answer, and no
   second order.
 - `max_amount` in the order refuses it if it costs more than you expect.
+- An order has answers to the `questions` of the event with `ask` order, at least to the required
+  ones: `"answers": {{"identifier": value}}`. The others are asked on the page of each ticket.
 - Pay before `expires_at`. One late payment of the full amount counts within {late} hours if tickets
   are left. Other money is owed to the order: `refund_due`.
 - Money on another chain, or in another token, does not pay the order. The organizer may be able to

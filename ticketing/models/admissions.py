@@ -1,5 +1,8 @@
 """Admissions, one per seat, and the offers to transfer them."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from peewee import (
     BigIntegerField,
     BooleanField,
@@ -69,6 +72,8 @@ class Admission(BaseModel):
     online_join_url: str | None
     refund_recipient: RefundRecipient | None
     transfer: "Transfer | None"
+    questions: Sequence[Any]
+    answers: Mapping[str, Any]
 
     class Meta:
         table_name = "admissions"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from peewee import (
     BigIntegerField,
@@ -26,8 +27,9 @@ class Event(BaseModel):
 
     `capacity` limits all its ticket types together (None: no limit). EventStock counts them.
     `carts`: one order may have several ticket types. `order_questions` counts the questions that
-    are asked before an order. `was_published`: whether it was published when it was canceled. If
-    so, its page stays.
+    are asked before an order, `attendee_questions` those that each ticket is asked. Archived ones
+    do not count. `questions_reminded_at`: when mails were planned to those who had not answered.
+    `was_published`: whether it was published when it was canceled. If so, its page stays.
     `erasure_due_at`: since when it was due for erasure at each look. None: it is not.
     `erased_at`: when the personal data of all its people was erased. `erasure_tried_at`: the last
     try, which leaves out orders that owe a refund.
@@ -48,6 +50,8 @@ class Event(BaseModel):
     capacity = BigIntegerField(null=True)
     carts = BooleanField(default=False)
     order_questions = IntegerField(default=0)
+    attendee_questions = IntegerField(default=0)
+    questions_reminded_at = UtcDateTimeField(null=True)
     doors_open_at = UtcDateTimeField(null=True)
     transfers_end_at = UtcDateTimeField(null=True)
     status = TextField()
@@ -62,6 +66,7 @@ class Event(BaseModel):
     obstacles: Sequence[Obstacle]
     held: int
     sold: int
+    questions: Sequence[Any]
 
     class Meta:
         table_name = "events"

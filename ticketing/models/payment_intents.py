@@ -77,6 +77,17 @@ class Item(NamedTuple):
         """What all seats cost."""
         return self.unit_amount * self.quantity
 
+    def shown(self, name: str) -> dict[str, Any]:
+        """Return it for a response, with the name of its ticket type."""
+        return {
+            "ticket_type_id": self.ticket_type_id,
+            "name": name,
+            "quantity": self.quantity,
+            "list_amount": self.list_amount,
+            "unit_amount": self.unit_amount,
+            "amount": self.amount,
+        }
+
     @property
     def discount(self) -> int:
         """How much less than the list price all seats cost."""
@@ -187,6 +198,8 @@ class PaymentIntent(BaseModel):
     payments: Sequence["Payment"]  # the largest ones
     payment_count: int
     admissions: Sequence[Any]
+    questions: Sequence[Any]
+    answers: Mapping[str, Any]
 
     class Meta:
         table_name = "payment_intents"
@@ -208,10 +221,7 @@ class PaymentIntent(BaseModel):
     @property
     def shown_items(self) -> list[dict[str, Any]]:
         """Its items with their names, for responses."""
-        return [
-            {**item._asdict(), "name": self.item_names[item.ticket_type_id], "amount": item.amount}
-            for item in self.items
-        ]
+        return [item.shown(self.item_names[item.ticket_type_id]) for item in self.items]
 
     @property
     def only_ticket_id(self) -> str | None:

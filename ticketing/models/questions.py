@@ -1,5 +1,9 @@
 """Questions to buyers and attendees, and their answers."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 from peewee import BooleanField, ForeignKeyField, IntegerField, TextField
 
 from ticketing.models.admissions import Admission
@@ -33,9 +37,27 @@ class Question(BaseModel):
     created_at = UtcDateTimeField()
     updated_at = UtcDateTimeField()
 
+    # No column: services.orders.questions sets it.
+    options: Sequence[QuestionOption]
+
     class Meta:
         table_name = "questions"
         indexes = ((("event", "identifier"), True),)
+
+    @property
+    def archived(self) -> bool:
+        """Whether it is not asked any more."""
+        return self.archived_at is not None
+
+    @property
+    def ticket_id_list(self) -> list[str] | None:
+        """The ids of the ticket types that it is asked for. None: all."""
+        return None if self.ticket_ids is None else self.ticket_ids.split()
+
+    def is_for(self, ticket_ids: Sequence[str]) -> bool:
+        """Return whether it is asked for one of these ticket types."""
+        wanted = self.ticket_id_list
+        return wanted is None or not set(wanted).isdisjoint(ticket_ids)
 
 
 class QuestionOption(BaseModel):

@@ -15,6 +15,7 @@ blueprint.py: the checks of every page (origin, then web/gate.py), and its heade
 guards.py: who may open a page: everybody, or who has the secret in the path
 surfaces.py: the list of all pages, with those of the console; the slugs in their paths
 forms.py: a form that is refused is shown again with what was typed; its key makes a repeat harmless
+answers.py: the fields of questions, in the forms of orders, tickets and attendees
 typed_forms.py: text of forms becomes what JSON would have, so that the API's schema checks both
 render.py: the templates, and how they show values; what people wrote cannot change the page
 problems.py: which paths get errors as pages; such a page

@@ -7,12 +7,13 @@ from werkzeug import Response as AnyResponse
 
 from schemas.forms import OrderForm
 from ticketing import links
-from ticketing.constants import MAX_CODE_TYPED, MAX_PAGE
+from ticketing.constants import MAX_CODE_TYPED, MAX_PAGE, Ask
 from ticketing.errors import NotFound, SoldOut, TicketingError, TooManyGuesses, VoucherInvalid
 from ticketing.limits import CallClass
+from ticketing.models.questions import Question
 from ticketing.models.tenants import Tenant
 from ticketing.models.vouchers import Voucher
-from ticketing.pages import forms, json_ld, render
+from ticketing.pages import answers, forms, json_ld, render
 from ticketing.pages.blueprint import HEADERS, PageBlueprint
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import Visitor
@@ -60,7 +61,7 @@ def order(tenant: str, event: str) -> AnyResponse:
     nothing that could be changed, and that page costs little.
     """
     try:
-        wanted = _wanted(event, forms.read(OrderForm))
+        wanted = _wanted(event, forms.read(OrderForm, besides=answers.PREFIX))
         if _may_order(tenant, wanted):
             return redirect(links.order(_once(tenant, wanted), config().keyring), 303)
     except NotFound:
@@ -109,7 +110,20 @@ def _wanted(event: str, form: dict[str, Any]) -> Order:
         form=form_digests(forms.key()),
         buyer_email=form.get("email"),
         buyer_name=form.get("name"),
+        answers=_answers(event, form["ticket_id"]),
     )
+
+
+def _answers(event: str, ticket_id: str) -> dict[str, Any]:
+    """Return the answers to the questions that are asked for the chosen ticket. NotFound."""
+    if not answers.were_sent():
+        return {}
+    asked = public_listing.get_event(tenant_of_path(), event).value.questions
+    return answers.read([each for each in asked if _is_before(each) and each.is_for([ticket_id])])
+
+
+def _is_before(question: Question) -> bool:
+    return bool(question.ask == Ask.ORDER)
 
 
 def _canceled(tenant: Tenant, slug: str) -> Response:
@@ -141,6 +155,7 @@ def _page(tenant: Tenant, listing: Listing, form: Form, voucher: Voucher | None 
         is_over=listing.is_over,
         ticket_types=ticket_types,
         networks={each.id: chains.name_of(each.chain_id, settings) for each in ticket_types},
+        questions=[each for each in event.questions if _is_before(each)],
         json_ld=json_ld.event(event, public, tenant, origin.origin()),
         hold_minutes=int(settings.hold.total_seconds()) // 60,
         writes_mail=settings.smtp is not None,

@@ -87,17 +87,19 @@ def answered(act: Callable[[], AnyResponse], page: Callable[[Form], str]) -> Any
         return shown_again(page(refused(error)), error)
 
 
-def read(schema: type[BaseSchema]) -> dict[str, Any]:
+def read(schema: type[BaseSchema], *, besides: str | None = None) -> dict[str, Any]:
     """Return the checked fields of the form that was sent. Invalid.
 
-    An empty field was not filled in. Spaces around a value are removed, because people paste; those
+    Fields whose names begin with `besides` are left out: somebody else reads them. An empty field
+    was not filled in. Spaces around a value are removed, because people paste; those
     of a password belong to it.
     """
     request.get_data()  # keeps the body: `once` compares it
     try:
-        loaded: dict[str, Any] = schema().load(
-            {name: text for name, text in sent().items() if text}
-        )
+        filled = {name: text for name, text in sent().items() if text}
+        if besides is not None:
+            filled = {name: filled[name] for name in filled if not name.startswith(besides)}
+        loaded: dict[str, Any] = schema().load(filled)
     except ValidationError as error:
         raise Invalid(error.normalized_messages()) from None
     return loaded

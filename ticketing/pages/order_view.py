@@ -8,12 +8,13 @@ from enum import StrEnum
 from ticketing import clock
 from ticketing.config import Config
 from ticketing.constants import LIVE, Flag, IntentStatus, Publication
+from ticketing.models.admissions import Admission
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import admission_views, chains
-from ticketing.services.orders import intents
+from ticketing.services.orders import answers, intents
 from ticketing.services.payments import demo_wallet
 
 _UNSEEN_AFTER = timedelta(seconds=90)
@@ -46,6 +47,7 @@ _ASKED_SELDOM = 30
 class OrderView:
     """An order as its page shows it. `is_unseen`: its chain cannot be read at the moment.
 
+    Of `asked` tickets that the page shows, `unanswered` lack answers to the organizer's questions.
     `payments` are the largest ones. `has_more_payments`: there are others, which are not shown.
     """
 
@@ -59,6 +61,8 @@ class OrderView:
     is_unseen: bool
     writes_mail: bool
     now: datetime
+    asked: int = 0
+    unanswered: int = 0
 
     @property
     def state(self) -> State:
@@ -150,6 +154,7 @@ def read(intent_id: str, config: Config) -> OrderView:
     intents.add_payment_details([intent])
     admission_views.add_to_order(intent, intent.event.online_join_url, config.keyring)
     now, payments = clock.now(), intents.largest_payments_of(intent)
+    asked = _still_asked(intent, now)
     return OrderView(
         intent=intent,
         event=intent.event,
@@ -161,7 +166,16 @@ def read(intent_id: str, config: Config) -> OrderView:
         is_unseen=_waits_for_chain(intent) and _is_unseen(intent, config, now),
         writes_mail=config.smtp is not None and intent.buyer_email is not None,
         now=now,
+        asked=len(asked),
+        unanswered=len(answers.incomplete(intent.event, asked)),
     )
+
+
+def _still_asked(intent: PaymentIntent, now: datetime) -> Sequence[Admission]:
+    """Return the tickets that are the buyer's still, until the doors open."""
+    if now >= intent.event.doors_open:
+        return []
+    return [each for each in intent.admissions if each.shown_code and not each.redeemed_at]
 
 
 def _waits_for_chain(intent: PaymentIntent) -> bool:

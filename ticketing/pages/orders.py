@@ -12,6 +12,7 @@ from ticketing.errors import (
     IntentCanceled,
     IntentExpired,
     IntentReversed,
+    Invalid,
     LookedJustNow,
     NotFound,
     PaymentRequired,
@@ -26,12 +27,17 @@ from ticketing.pages.forms import Form
 from ticketing.pages.guards import OrderLink
 from ticketing.services import checkout
 from ticketing.services.checkout import Order
-from ticketing.services.orders import intents
+from ticketing.services.orders import answers, intents
 from ticketing.services.orders.lines import Wanted
 from ticketing.services.payments import demo_wallet, refund_addresses
 from ticketing.web import rate_limit
 from ticketing.web.context import address, client, config
 from ticketing.web.idempotency import once
+
+
+class _Asked(Exception):
+    """The event asks something that the earlier order did not answer."""
+
 
 blp = PageBlueprint("orders", __name__, guard=OrderLink(), is_secret=True)
 
@@ -82,14 +88,21 @@ def state_refund_address(link: str) -> AnyResponse:
 
 @blp.post("/o/<link>/again")
 def order_again(link: str) -> AnyResponse:
-    """Order the same tickets again, and go to the page of the new order."""
+    """Order the same tickets again, and go to the page of the new order.
+
+    If the event asks something new, go to its page: the form is there.
+    """
 
     def order() -> str:
         # The new link has requests of its own, so count the order by address, as all orders.
         rate_limit.count_also(CallClass.PREFLIGHT, address())
         return _once(_order_again)
 
-    return _carried_out(order)
+    try:
+        return _carried_out(order)
+    except _Asked:
+        event = intents.find(g.order).event
+        return redirect(f"/{event.tenant.slug}/{event.slug}", 303)
 
 
 @blp.post("/o/<link>/demo-payment")
@@ -139,11 +152,14 @@ def _order_again() -> str:
         client=client(),
         buyer_email=before.buyer_email,
         buyer_name=before.buyer_name,
+        answers=answers.again(before),
     )
     try:
         return checkout.preflight(before.tenant_id, wanted, config()).id
     except NotFound:
         raise SalesEnded from None  # it was sold once
+    except Invalid:
+        raise _Asked from None
 
 
 def _again(item: Item) -> Wanted:

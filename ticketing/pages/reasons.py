@@ -69,6 +69,12 @@ _REASONS = {
     "voucher_invalid": "This code is not valid for this event.",
     "voucher_required": "This ticket is only sold with a code for it.",
     "too_many_guesses": "Too many wrong codes came from your network. Wait a minute.",
+    "question_answered": (
+        "Somebody has answered this question. Its type and the options that were chosen cannot"
+        " change. Archive it, and create another one."
+    ),
+    "too_many_questions": "An event has at most 20 questions. Archive one first.",
+    "answers_closed": "Answers can be changed until the doors open. Ask the organizer.",
     "intent_not_cancelable": "Money has arrived for this order. It cannot be canceled.",
 }
 
@@ -117,6 +123,23 @@ _AT_FIELDS = {
     "guests": "These guests have a wrong name or email address: %(places)s.",
     "too_many_guests": "At most %(max)s guests at once.",
     "reserved": "Write another reason. This one is used when an event is canceled.",
+    # Of questions and answers.
+    "longest": "Write at most %(max)s characters.",
+    "number": "Please write a number.",
+    "decimals": "Write at most %(max)s digits after the point.",
+    "date": "Please write a date.",
+    "option": "Choose one of the list.",
+    "not_asked": "This is not asked any more. Open the page again.",
+    "twice": "This is answered twice.",
+    "answer": "This cannot be an answer.",
+    "answers": "These cannot be answers.",
+    "answers_size": "All answers together are too long. Write less.",
+    "identifier_taken": "Another question of this event has this short name.",
+    "options": "Write the options of a choice. Other questions have none.",
+    "same_options": "Two options are the same.",
+    "option_unknown": "This option is gone. Open the page again.",
+    "at_door": "Only a yes-or-no question or a choice can be shown at the door.",
+    "ticket_ids": "This ticket type is gone. Open the page again.",
     # Of wallets and refunds.
     "address": (
         "This is not a complete address. Copy it from your wallet again: 0x and 40 characters."

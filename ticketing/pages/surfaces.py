@@ -20,6 +20,7 @@ from ticketing.pages.console import (
     money_moving,
     overview,
     people,
+    questions,
     refunds,
     settings,
     sign_in,
@@ -53,6 +54,8 @@ SURFACES = (
     ticket_types.form_blp,
     vouchers.blp,
     vouchers.form_blp,
+    questions.blp,
+    questions.form_blp,
     wallet.blp,
     # The console, after a sale, and access to the tenant.
     console_orders.blp,

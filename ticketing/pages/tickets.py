@@ -9,18 +9,20 @@ from schemas.forms import EmptyForm, HolderForm
 from ticketing import links
 from ticketing.constants import Publication
 from ticketing.models.admissions import Admission
+from ticketing.pages import answers as answer_fields
 from ticketing.pages import forms, qr, render
 from ticketing.pages.blueprint import PageBlueprint
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import TicketLink
 from ticketing.services import admission_views
-from ticketing.services.orders import holders, transfers
+from ticketing.services.orders import answers, holders, transfers
 from ticketing.services.orders.holders import Holder
 from ticketing.web import origin
 from ticketing.web.context import config
 from ticketing.web.idempotency import once
 
 _PASS_ON = "#pass-on"
+_ANSWERED = "#answered"
 
 blp = PageBlueprint("tickets", __name__, guard=TicketLink(), is_secret=True)
 
@@ -40,6 +42,18 @@ def name_holder(code: str) -> AnyResponse:
         holders.name(found.tenant_id, found.id, code, _holder())
 
     return _carried_out(code, name, links.ticket(code), form="naming")
+
+
+@blp.post("/t/<code>/answers")
+def answer(code: str) -> AnyResponse:
+    """Save the answers to what the organizer asks the holder."""
+    found: Admission = g.admission
+
+    def save() -> None:
+        asked = answers.add_to(found).questions
+        answers.change_by_holder(found.tenant_id, found.id, code, answer_fields.read(asked))
+
+    return _carried_out(code, save, links.ticket(code) + _ANSWERED, form="answering")
 
 
 @blp.post("/t/<code>/offer")
@@ -85,7 +99,12 @@ def _carried_out(code: str, act: Callable[[], None], then: str, *, form: str) ->
     return forms.carried_out(do, lambda sent: _page(holders.find(code), **{form: sent}))
 
 
-def _page(of: Admission, naming: Form | None = None, passing_on: Form | None = None) -> str:
+def _page(
+    of: Admission,
+    naming: Form | None = None,
+    passing_on: Form | None = None,
+    answering: Form | None = None,
+) -> str:
     settings = config()
     admission = admission_views.for_holder(of, settings.keyring, shows_code=True)
     is_canceled = admission.event.status == Publication.CANCELED
@@ -102,8 +121,16 @@ def _page(of: Admission, naming: Form | None = None, passing_on: Form | None = N
         naming_obstacle=holders.naming_obstacle(admission),
         naming=naming or Form(),
         passing_on=passing_on or Form(),
+        answering=answering or _answered(admission),
+        answers_obstacle=answers.obstacle(admission),
+        lacks_answers=answers.missing(admission),
         writes_mail=settings.smtp is not None,
     )
+
+
+def _answered(admission: Admission) -> Form:
+    """Return the form with the answers that the holder gave."""
+    return Form(values=answer_fields.typed(admission.questions, admission.answers))
 
 
 def _offer_url(admission: Admission) -> str | None:

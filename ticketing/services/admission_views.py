@@ -7,7 +7,7 @@ from ticketing.credentials import Keyring
 from ticketing.models.admissions import Admission
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.door import ticket_signing
-from ticketing.services.orders import admissions, transfers
+from ticketing.services.orders import admissions, answers, transfers
 
 
 def add_to_order(intent: PaymentIntent, join_url: str | None, keyring: Keyring) -> None:
@@ -38,4 +38,4 @@ def for_holder(admission: Admission, keyring: Keyring, *, shows_code: bool) -> A
     admission.online_join_url = admission.event.online_join_url if is_valid else None
     admission.transfer = transfers.pending(admission)
     admission.refund_recipient = RefundRecipient.ORDER_BUYER if admission.intent_id else None
-    return admission
+    return answers.add_to(admission)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -35,6 +35,7 @@ from ticketing.models.prepared import Prepared, prepared_insert
 from ticketing.services import admission_views, chains, node_slots
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import (
+    answers,
     client_limits,
     holds,
     intents,
@@ -88,6 +89,7 @@ class Order:
     credential: then no order limits apply. `channel` is None for a person's order. `form`: digests
     of the hidden key of the form that was sent, one for each SECRET_KEY, the current one first.
     What the same form ordered before, and is not paid, is replaced.
+    `answers` are those of the event's questions, by id or identifier.
     """
 
     event_id: str
@@ -100,6 +102,7 @@ class Order:
     buyer_name: str | None = None
     channel: Channel | None = None
     form: Sequence[str] = ()
+    answers: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -122,10 +125,7 @@ class Quote:
     @property
     def shown_items(self) -> list[dict[str, Any]]:
         """The lines as the items of an order, with the names of their ticket types."""
-        return [
-            {**line.item._asdict(), "name": line.ticket_type.name, "amount": line.amount}
-            for line in self.lines
-        ]
+        return [line.item.shown(line.ticket_type.name) for line in self.lines]
 
     @property
     def quantity(self) -> int:
@@ -167,12 +167,18 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     """Hold the stock, fix the prices, and issue the address, in one transaction.
 
     NotFound if the event or a ticket type is not public. Invalid if the ticket type is on another
-    chain, or has no such price. OneTypeOnly, NeedsTicket, NoCommonNetwork. SoldOut,
-    SalesNotStarted, SalesEnded, EventOver, BelowMinimum, AboveMaximum, OverMaxAmount, NotPayable.
-    KeyRequired. VoucherInvalid (count it: web/guesses.py), VoucherNotApplicable, VoucherRequired.
-    TooMuchUnpaid, TooManyOrders, TooManyFree. What the channel raises.
+    chain or has no such price, or if an answer is wrong or missing. OneTypeOnly, NeedsTicket,
+    NoCommonNetwork. SoldOut, SalesNotStarted, SalesEnded, EventOver, BelowMinimum, AboveMaximum,
+    OverMaxAmount, NotPayable. KeyRequired. VoucherInvalid (count it: web/guesses.py),
+    VoucherNotApplicable, VoucherRequired. TooMuchUnpaid, TooManyOrders, TooManyFree. What the
+    channel raises.
     """
     wanted = _checked(tenant_reference, order)
+    asked = None
+    event = wanted[0].ticket_type.event
+    if event.order_questions or order.answers:
+        type_ids = [line.ticket_type.id for line in wanted]
+        asked = answers.check(event, type_ids, order.answers)
     # Before the transaction, because in it other orders wait for this one.
     known = chains.states_of(order_rules.chain_of(wanted))
     with write_transaction():
@@ -191,6 +197,8 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
         if order.channel is not None:
             order.channel.check(held)
         intent = _issue(held, order, form, config)
+        if asked is not None:
+            answers.write(intent, asked)
     intents.add_payment_details([intent])
     intent.client_secret = credentials.client_secret(config.keyring.current, intent.id)
     return intent

@@ -1,6 +1,6 @@
 """Erase personal data: names and email addresses of buyers, holders, and recipients of offers.
 
-Their waiting mails are dropped.
+Their answers to questions are deleted, and their waiting mails are dropped.
 
 Amounts, chain addresses and transactions stay. Names in the audit log are in a table beside it, so
 the log itself stays append-only.
@@ -20,6 +20,7 @@ from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.audit_log import AuditLogPeople
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.questions import Answer, Question
 from ticketing.services.notifications import mail_queue
 from ticketing.services.orders import admissions
 
@@ -38,7 +39,9 @@ log = logging.getLogger(__name__)
 
 
 def erase_intent(tenant_id: str, intent_id: str) -> None:
-    """Erase an order's buyer, its holders and their offers. A repeat changes nothing. NotFound.
+    """Erase an order's buyer, its holders, their offers and answers. A repeat changes nothing.
+
+    NotFound.
 
     An admission that was transferred belongs to somebody else, and keeps its holder.
     """
@@ -122,7 +125,8 @@ def _has_people(event_id: str) -> bool:
     offers = Transfer.select().join(Admission).where(of_event, offered_to)
     buyers = PaymentIntent.select().where(PaymentIntent.event == event_id, _HAS_BUYER)
     holders = Admission.select().where(of_event, _HAS_HOLDER)
-    return any(query.exists() for query in (buyers, holders, offers))
+    answers = Answer.select().join(Question).where(Question.event == event_id)
+    return any(query.exists() for query in (buyers, holders, offers, answers))
 
 
 def _erase_event(event_id: str, is_over: Expression) -> None:
@@ -146,6 +150,8 @@ def _erase_buyers(of: Expression) -> None:
     nobody = {"buyer_name": None, "buyer_email": None}
     mail_queue.erase(PaymentIntent.select(PaymentIntent.id).where(of))
     PaymentIntent.update(nobody).where(of, _HAS_BUYER).execute()
+    orders = PaymentIntent.select(PaymentIntent.id).where(of)
+    Answer.delete().where(Answer.intent.in_(orders)).execute()
 
 
 def _erase_holders(of: Expression) -> None:
@@ -155,6 +161,7 @@ def _erase_holders(of: Expression) -> None:
     of_them = Admission.select(Admission.id).where(of)
     Admission.update({**_NOBODY, "change_number": None}).where(of, _HAS_HOLDER).execute()
     Transfer.update(_NOBODY).where(Transfer.admission.in_(of_them)).execute()
+    Answer.delete().where(Answer.admission.in_(of_them)).execute()
     AuditLogPeople.delete().where(AuditLogPeople.subject.in_(of_them)).execute()
     mail_queue.erase(of_them)
     mail_queue.erase(Transfer.select(Transfer.id).where(Transfer.admission.in_(of_them)))

@@ -30,7 +30,7 @@ from ticketing.config import Config, Smtp
 from ticketing.db.connection import UNAVAILABLE
 from ticketing.models.notifications import Mail
 from ticketing.services.leases import LeaseHolder
-from ticketing.services.mail import budgets, daily_bound, planning, recipients, texts
+from ticketing.services.mail import budgets, daily_bound, planning, recipients, reminders, texts
 from ticketing.services.mail.budgets import Budget
 from ticketing.services.mail.daily_bound import Today
 from ticketing.services.mail.plain_text import plain
@@ -94,6 +94,7 @@ class Mailer:
             return None
         try:
             mail_queue.drop_old()
+            reminders.plan()
             while not self._is_stopped() and self._lease.keep() and self._round(smtp):
                 pass
         except Unusable as error:

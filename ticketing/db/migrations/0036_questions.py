@@ -52,16 +52,31 @@ INDEXES = (
     "CREATE INDEX answers_to_question ON answers (question_id)",
 )
 
+COLUMNS = (
+    "order_questions INTEGER NOT NULL DEFAULT 0",
+    "attendee_questions INTEGER NOT NULL DEFAULT 0",
+    "questions_reminded_at TIMESTAMPTZ",
+)
+
+OF_EVENTS = """
+    CREATE INDEX events_with_questions ON events (start_at)
+    WHERE attendee_questions > 0 AND questions_reminded_at IS NULL
+"""
+
 
 def up(migrator: SchemaMigrator, db: Database) -> None:
     for table, definition in TABLES.items():
         db.execute_sql(f"CREATE TABLE {table} ({definition})")
     for index in INDEXES:
         db.execute_sql(index)
-    db.execute_sql("ALTER TABLE events ADD COLUMN order_questions INTEGER NOT NULL DEFAULT 0")
+    for column in COLUMNS:
+        db.execute_sql(f"ALTER TABLE events ADD COLUMN {column}")
+    db.execute_sql(OF_EVENTS)
 
 
 def down(migrator: SchemaMigrator, db: Database) -> None:
-    db.execute_sql("ALTER TABLE events DROP COLUMN order_questions")
+    db.execute_sql("DROP INDEX events_with_questions")
+    for column in reversed(COLUMNS):
+        db.execute_sql(f"ALTER TABLE events DROP COLUMN {column.split()[0]}")
     for table in reversed(TABLES):
         db.execute_sql(f"DROP TABLE {table}")

@@ -9,6 +9,7 @@ from schemas.admissions import AdmissionSchema, ReissuedAdmissionSchema, Reissue
 from ticketing import links
 from ticketing.constants import AdmissionStatus, Role
 from ticketing.models.admissions import Admission
+from ticketing.pages import answers as answer_fields
 from ticketing.pages import forms, typed_forms
 from ticketing.pages.console import list_filters, one_time, words
 from ticketing.pages.console.blueprint import ConsoleBlueprint
@@ -19,7 +20,7 @@ from ticketing.services import erasure
 from ticketing.services.catalog import titles
 from ticketing.services.door import undoing
 from ticketing.services.notifications import mail_queue
-from ticketing.services.orders import admissions, reissues
+from ticketing.services.orders import admissions, answers, reissues
 from ticketing.services.payments import voids
 from ticketing.web import origin
 from ticketing.web.audited import erased, recorded
@@ -136,6 +137,33 @@ def reissue_ticket(admission_id: str) -> Response:
     return forms.answered(reissue, lambda form: _page(admission_id, reissuing=form))
 
 
+@blp.post(f"{_TICKET}/answers")
+def change_answers(admission_id: str) -> Response:
+    """Change the answers of a ticket's holder."""
+    tenant_id = caller().tenant_id
+
+    def change() -> str:
+        before = answers.read(tenant_id, admission_id)
+        asked = [each for each in before.questions if not each.archived]
+        sent = answer_fields.read(asked)
+        # What the holder has not answered may stay so, also if it is required.
+        given = {
+            name: sent[name]
+            for name in sent
+            if sent[name] not in (None, []) or name in before.answers
+        }
+        recorded(
+            AdmissionSchema,
+            partial(answers.change_by_organizer, tenant_id, admission_id, given),
+            partial(admissions.get, tenant_id, admission_id),
+            action="admissions_change_answers",
+            details={"answered": sorted(given)},
+        )
+        return f"{PATH}/{admission_id}#answered"
+
+    return forms.carried_out(change, lambda form: _page(admission_id, answering=form))
+
+
 @erasing.post(f"{_TICKET}/erase")
 def erase_holder(admission_id: str) -> Response:
     """Erase the name and email address of a ticket's holder."""
@@ -147,9 +175,15 @@ def _link(admission: Admission) -> str:
     return origin.origin() + links.ticket(admission.code)
 
 
-def _page(admission_id: str, voiding: Form | None = None, reissuing: Form | None = None) -> str:
+def _page(
+    admission_id: str,
+    voiding: Form | None = None,
+    reissuing: Form | None = None,
+    answering: Form | None = None,
+) -> str:
     tenant_id = caller().tenant_id
-    admission = admissions.get(tenant_id, admission_id)
+    admission = answers.read(tenant_id, admission_id)
+    given = answer_fields.typed(admission.questions, admission.answers)
     return page(
         "attendee.html",
         "attendees",
@@ -159,6 +193,7 @@ def _page(admission_id: str, voiding: Form | None = None, reissuing: Form | None
         mails=mail_queue.about(tenant_id, [admission_id]),
         voiding=voiding or Form(),
         reissuing=reissuing or Form(),
+        answering=answering or Form(values=given),
         writes_mail=config().smtp is not None,
         words=words,
     )

@@ -30,3 +30,8 @@ def voucher(event_id: str, page: str) -> str:
 def new_ticket_type(event_id: str) -> str:
     """Return the path of the form for a new ticket type."""
     return ticket_type(event_id, "new")
+
+
+def questions(event_id: str, question_id: str = "", page: str = "") -> str:
+    """Return the path of the questions of an event, of one of them, or of a page of it."""
+    return "/".join(filter(None, (event(event_id, "questions"), question_id, page)))

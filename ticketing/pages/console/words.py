@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from ticketing.constants import (
     AdmissionStatus,
+    Ask,
     DeviceStatus,
     EventType,
     Flag,
@@ -13,6 +14,7 @@ from ticketing.constants import (
     MemberStatus,
     PriceMode,
     Publication,
+    QuestionType,
     RefundStatus,
     Role,
     ScanOutcome,
@@ -90,6 +92,21 @@ PRICE_MODES = {
     PriceMode.SET: "This price",
 }
 
+QUESTION_TYPES = {
+    QuestionType.TEXT: "A short text",
+    QuestionType.LONG_TEXT: "A long text",
+    QuestionType.BOOLEAN: "Yes or no",
+    QuestionType.CHOICE: "One of some options",
+    QuestionType.MULTIPLE_CHOICE: "Some of some options",
+    QuestionType.NUMBER: "A number",
+    QuestionType.DATE: "A date",
+}
+
+ASKS = {
+    Ask.ORDER: "Once, before the order",
+    Ask.ATTENDEE: "For each ticket, until the doors open",
+}
+
 ORDER_STATUSES = {
     IntentStatus.AWAITING_PAYMENT: Word("Waiting for payment"),
     IntentStatus.PROCESSING: Word("Payment seen"),
@@ -143,6 +160,7 @@ MAILS = {
     MailKind.REFUND_SETTLED: "Refund paid",
     MailKind.EVENT_CANCELED: "Event canceled",
     MailKind.EVENT_MOVED: "Event moved",
+    MailKind.ANSWERS_MISSING: "Answers missing",
     MailKind.WEBHOOK_FAILING: "Webhook fails",
     MailKind.MEMBER_INVITED: "Invitation",
     MailKind.WALLET_CHANGE_REQUESTED: "Change of the wallet asked for",

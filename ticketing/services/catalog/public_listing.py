@@ -23,7 +23,7 @@ from ticketing.services.access import tenants
 from ticketing.services.catalog import obstacles, scarcity, ticket_types
 from ticketing.services.catalog.obstacles import Circumstances
 from ticketing.services.catalog_version import Versioned
-from ticketing.services.orders import stock, vouchers
+from ticketing.services.orders import questions, stock, vouchers
 from ticketing.services.pagination import Page, PageRequest, paginate
 from ticketing.services.wallets import issuing
 
@@ -34,7 +34,7 @@ def _published_events(tenant_id: Any) -> ModelSelect[Event]:
 
 @dataclass(frozen=True)
 class Listing:
-    """A published event, and its published ticket types."""
+    """A published event with its questions, and its published ticket types."""
 
     event: Event
     is_over: bool
@@ -88,9 +88,11 @@ def page_of(event: Event, config: Config) -> str | None:
 
 
 def get_event(tenant: Tenant, event_reference: str) -> Versioned[Event]:
-    """Return one published event by id or slug. NotFound."""
+    """Return one published event by id or slug, with its questions. NotFound."""
     version = catalog_version.of_tenant(tenant, clock.now())
-    return Versioned(find_event(tenant, event_reference), version)
+    event = find_event(tenant, event_reference)
+    event.questions = questions.for_public(event)
+    return Versioned(event, version)
 
 
 def find_event(tenant: Tenant, event_reference: str) -> Event:
@@ -165,6 +167,7 @@ def get_listing(
         wallet = issuing.current(tenant)
         circumstances = Circumstances(wallet, payable, now)
         _add_availability(found.data, event, event_stock, voucher, circumstances)
+        event.questions = questions.for_public(event)
     if any(each.availability is Availability.HELD for each in found.data):
         ends = [each.held_until for each in found.data if each.held_until is not None]
         version = version.at_most_until(min([*ends, now + scarcity.LOOK_AGAIN]))

@@ -51,6 +51,8 @@ EVENT_COLUMNS = (
     Event.end_at,
     Event.timezone,
     Event.doors_open_at,
+    Event.order_questions,
+    Event.attendee_questions,
     Event.status,
     Event.created_at,
 )

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -20,9 +20,11 @@ from ticketing.errors import Invalid
 from ticketing.models.admissions import Admission
 from ticketing.models.door import EventDoor, new_salt
 from ticketing.models.prepared import Prepared
+from ticketing.models.questions import Question
 from ticketing.services.catalog import ticket_types
 from ticketing.services.door import ticket_signing
 from ticketing.services.door.devices import DoorCaller
+from ticketing.services.orders import answers, questions
 from ticketing.services.pagination import seal, unseal
 from ticketing.services.sequencing import Sequencer
 
@@ -80,6 +82,7 @@ class Manifest:
     """A manifest whose admissions are not read yet.
 
     `tag` changes with the content. None: another transaction is changing admissions right now.
+    `at_door` are the questions whose answers are shown.
     """
 
     tag: str | None
@@ -87,6 +90,7 @@ class Manifest:
     read: Callable[[], Sequence[Any]]
     salt: bytes
     shows_names: bool
+    at_door: Sequence[Question] = ()
 
     def body(self, *, compressed: bool) -> bytes:
         """Read the admissions, and return the manifest as JSON, or as JSON in gzip format."""
@@ -98,14 +102,18 @@ class Manifest:
 
     def _pieces(self) -> Iterator[bytes]:
         yield _json(self.head)[:-1] + b',"admissions":['
+        event_id = self.head["event"]["id"]
+        given = answers.at_door(event_id, self.at_door) if self.at_door else {}
         rows = self.read()
         for start in range(0, len(rows), _ROWS_AT_ONCE):
-            admissions = [self._admission(*row) for row in rows[start : start + _ROWS_AT_ONCE]]
+            few = rows[start : start + _ROWS_AT_ONCE]
+            admissions = [self._admission(given.get(row[0], {}), *row) for row in few]
             yield (b"," if start else b"") + _json(admissions)[1:-1]
         yield b"]}"
 
     def _admission(
         self,
+        given: Mapping[str, str],
         admission_id: str,
         generation: int,
         status: str,
@@ -124,7 +132,9 @@ class Manifest:
             "code_digest": self._digest(code),
             "qr_digest": qr and self._digest(qr),
         }
-        return {**admission, "holder_name": holder_name} if self.shows_names else admission
+        if not self.shows_names:
+            return admission
+        return {**admission, "holder_name": holder_name, "answers": given}
 
     def _digest(self, text: str) -> str:
         digest = hashlib.sha256(self.salt + text.encode()).digest()[:_DIGEST_BYTES]
@@ -142,10 +152,11 @@ def of(caller: DoorCaller, since: str | None, config: Config) -> Manifest:
     # The version ends cursors of devices whose copy has no digests of QR codes.
     scope = f"manifest 2 {event.id} {door.salt}"
     after = None if since is None else _after(since, scope, door.last_change, config)
+    at_door = questions.at_door(event) if caller.sees_names else []
     head = {
         "cursor": seal([door.last_change], scope, config.keyring.current),
         "keys": ticket_signing.jwks(keys),
-        "event": _event(caller, door.salt),
+        "event": _event(caller, door.salt, at_door),
     }
     tag = None
     if is_complete:
@@ -159,7 +170,7 @@ def of(caller: DoorCaller, since: str | None, config: Config) -> Manifest:
         # What could not be numbered yet is shown now and again later: better twice than too late.
         return rows if is_complete else rows + _unnumbered.tuples(event_id=event.id)
 
-    return Manifest(tag, head, read, door.salt.encode(), caller.sees_names)
+    return Manifest(tag, head, read, door.salt.encode(), caller.sees_names, at_door)
 
 
 def start_over() -> None:
@@ -188,7 +199,7 @@ def _after(since: str, scope: str, last: int, config: Config) -> int:
     return int(values[0])
 
 
-def _event(caller: DoorCaller, salt: str) -> dict[str, Any]:
+def _event(caller: DoorCaller, salt: str, at_door: Sequence[Question]) -> dict[str, Any]:
     event = caller.event
     return {
         "id": event.id,
@@ -203,6 +214,14 @@ def _event(caller: DoorCaller, salt: str) -> dict[str, Any]:
         "ticket_types": [
             {"id": type.id, "name": type.name, "admission": type.admission}
             for type in ticket_types.names(event.id)
+        ],
+        "questions": [
+            {
+                "id": each.id,
+                "question": each.question,
+                "options": [{"id": one.id, "label": one.label} for one in each.options],
+            }
+            for each in at_door
         ],
     }
 

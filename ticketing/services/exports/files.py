@@ -3,9 +3,10 @@
 import codecs
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 
@@ -13,6 +14,7 @@ from ticketing.db.connection import snapshot
 from ticketing.services.access.rate_limits import OneAtATime
 from ticketing.services.catalog import events
 from ticketing.services.exports import safe_cells, tables
+from ticketing.services.exports.answer_columns import AnswerColumns
 from ticketing.services.exports.tables import Table
 
 CONTENT_TYPE = "text/csv; charset=utf-8; header=present"
@@ -68,17 +70,23 @@ def _write(table: Table, tenant_id: str, event_id: str) -> CsvFile:
     with ExitStack() as on_error:
         content = on_error.enter_context(SpooledTemporaryFile(MAX_MEMORY_BYTES))
         with _turn.turn(), snapshot():
-            content.write(codecs.BOM_UTF8 + _lines([table.columns]))
+            answered = None
+            if table.ask is not None:
+                answered = AnswerColumns(event.id, table.ask, table.id_of)
+            names = [*table.columns, *(answered.names if answered else ())]
+            content.write(codecs.BOM_UTF8 + _lines([names]))
             for rows in table.batches(event.id):
-                content.write(_lines(_cells(table, row) for row in rows))
+                more = answered.values(rows) if answered else [()] * len(rows)
+                content.write(_lines(map(partial(_cells, table), rows, more)))
         size = content.tell()
         content.seek(0)
         on_error.pop_all()
     return CsvFile(f"{event.slug}-{table.name}.csv", size, content)
 
 
-def _cells(table: Table, row: Any) -> list[str]:
-    return [safe_cells.text_of(value(row)) for value in table.columns.values()]
+def _cells(table: Table, row: Any, more: Sequence[Any]) -> list[str]:
+    values = [*(value(row) for value in table.columns.values()), *more]
+    return [safe_cells.text_of(value) for value in values]
 
 
 def _lines(rows: Iterable[Iterable[str]]) -> bytes:

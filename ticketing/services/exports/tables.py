@@ -16,7 +16,7 @@ from typing import Any
 
 from peewee import Field, ModelSelect
 
-from ticketing.constants import MICRO_UNIT_DECIMALS
+from ticketing.constants import MICRO_UNIT_DECIMALS, Ask
 from ticketing.models.admissions import Admission
 from ticketing.models.base import UtcDateTimeField
 from ticketing.models.payment_intents import Payment, PaymentIntent
@@ -31,11 +31,16 @@ BATCH = 1000
 
 @dataclass(frozen=True)
 class Table:
-    """A file: its columns in their order, and `batches` of the rows of one event."""
+    """A file: its columns in their order, and `batches` of the rows of one event.
+
+    Columns with the answers to questions of the kind `ask` follow. `id_of` a row is whose they are.
+    """
 
     name: str
     columns: Mapping[str, Callable[[Any], Any]]
     batches: Callable[[str], Iterator[Sequence[Any]]]
+    ask: Ask | None = None
+    id_of: Callable[[Any], str] = attrgetter("id")
 
 
 @dataclass(frozen=True)
@@ -251,6 +256,8 @@ ATTENDEES = Table(
     "attendees",
     {name: _at(place, field) for place, (name, field) in enumerate(_OF_ADMISSION.items())},
     _attendees,
+    Ask.ATTENDEE,
+    itemgetter(0),
 )
 ORDERS = Table(
     "orders",
@@ -267,6 +274,7 @@ ORDERS = Table(
         **_same("buyer_name", "buyer_email", "expires_at", "confirmed_at", "kept", "open"),
     },
     _by_id(_orders),
+    Ask.ORDER,
 )
 PAYMENTS = Table(
     "payments",

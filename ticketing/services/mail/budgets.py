@@ -92,7 +92,11 @@ def _is_by_stranger(mail: Mail, order: PaymentIntent | None) -> bool:
     if mail.kind == MailKind.TICKET:
         # The organizer adds guests and reissues codes. Holders pass tickets on.
         return mail.notification_id is not None and _was_transferred(mail.subject)
-    is_of_order = mail.kind in (MailKind.ORDER_CONFIRMED, MailKind.REFUND_ADDRESS_CHANGED)
+    is_of_order = mail.kind in (
+        MailKind.ORDER_CONFIRMED,
+        MailKind.REFUND_ADDRESS_CHANGED,
+        MailKind.ANSWERS_MISSING,
+    )
     return is_of_order and order is not None and order.held_by is not None
 
 

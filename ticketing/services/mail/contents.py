@@ -24,7 +24,7 @@ from ticketing.services.access import actors, invitations
 from ticketing.services.mail import budgets, recipients, values
 from ticketing.services.mail.plain_text import plain
 from ticketing.services.mail.values import ADDRESS, NAME, TITLE
-from ticketing.services.orders import admissions, transfers
+from ticketing.services.orders import admissions, answers, transfers
 
 Facts = dict[str, Any]
 
@@ -176,6 +176,22 @@ def _event_moved(mail: Mail, config: Config) -> Facts | None:
     }
 
 
+def _answers_missing(mail: Mail, config: Config) -> Facts | None:
+    intent, admission = _intent(mail), _admission(mail)
+    if intent is not None:
+        found = [each for each in admissions.of_intent(intent) if admissions.shown_to_buyer(each)]
+        event, url = intent.event, values.order_link(intent, config)
+    elif admission is not None and admission.generation == mail.generation:
+        found, event = [admission], admission.event
+        url = values.ticket(admission, config)["url"]
+    else:
+        return None  # its new code belongs to somebody else
+    valid = [each for each in found if each.status == AdmissionStatus.VALID]
+    if event.status != Publication.PUBLISHED or not answers.incomplete(event, valid):
+        return None
+    return {"event": values.event(event, config), "answer_url": url}
+
+
 def _member_invited(mail: Mail, config: Config) -> Facts | None:
     found = invitations.open_one(mail.subject, config.keyring)
     if found is None:
@@ -232,6 +248,7 @@ _READERS: Mapping[MailKind, Callable[[Mail, Config], Facts | None]] = {
     MailKind.REFUND_SETTLED: _refund_settled,
     MailKind.EVENT_CANCELED: _event_canceled,
     MailKind.EVENT_MOVED: _event_moved,
+    MailKind.ANSWERS_MISSING: _answers_missing,
     MailKind.MEMBER_INVITED: _member_invited,
     MailKind.WEBHOOK_FAILING: _webhook_failing,
     MailKind.WALLET_CHANGE_REQUESTED: _wallet,

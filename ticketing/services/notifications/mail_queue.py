@@ -24,7 +24,7 @@ from ticketing.notification_types import MailKind, MailStatus
 LIFE = timedelta(hours=48)
 """For how long a mail is tried."""
 
-TO_EVERYBODY = (MailKind.EVENT_CANCELED, MailKind.EVENT_MOVED)
+TO_EVERYBODY = (MailKind.EVENT_CANCELED, MailKind.EVENT_MOVED, MailKind.ANSWERS_MISSING)
 """Mails of which there may be thousands at once. All others are sent before them."""
 
 AT_ONCE = 20

@@ -21,6 +21,9 @@ admissions.py: issued when an order is confirmed; suspended while its payment is
 holders.py: what a code opens; who may be named as holder, until they have entered
 transfers.py: offer and accept: the new holder gets a new code, and the old one ends. Of an
     acceptance, a scan, a void and a cancelation, only the first counts
+questions.py: what an event asks buyers and attendees; its row counts the questions
+answers.py, answer_values.py: their answers: of an order in its transaction, of a ticket until the
+    doors open; each type as text, JSON and in a CSV file
 guest_list.py: admissions without an order, counted as sold
 reissues.py: a new code and generation for a lost or leaked link
 """

@@ -25,7 +25,7 @@ from ticketing.models.refunds import Refund
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains
-from ticketing.services.orders import admissions, items
+from ticketing.services.orders import admissions, answers, items
 from ticketing.services.pagination import Page, PageRequest, paginate
 
 
@@ -136,11 +136,15 @@ def read(tenant_reference: str, intent_id: str) -> PaymentIntent:
 
 
 def read_all(tenant_id: str, intent_id: str) -> PaymentIntent:
-    """Return one intent with its payment details, largest payments and admissions. NotFound."""
+    """Return one intent with payment details, largest payments, admissions and answers.
+
+    NotFound.
+    """
     intent = read(tenant_id, intent_id)
     intent.payments = largest_payments_of(intent)
     intent.payment_count = count_payments(intent, intent.payments)
     intent.admissions = admissions.of_intent(intent)
+    answers.add_to_order(intent)
     return intent
 
 

@@ -36,7 +36,7 @@ from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services.notifications import facts, feed
-from ticketing.services.orders import admissions, holders
+from ticketing.services.orders import admissions, answers, holders
 from ticketing.services.orders.holders import Holder
 
 _DAY = timedelta(days=1)
@@ -181,6 +181,7 @@ def _hand_over(admission: Admission, holder: Holder) -> None:
         named_at=None,
         transferred_at=clock.now(),
     )
+    answers.clear(admission.id)
 
 
 def _refuse_unless_open(transfer: Transfer, admission: Admission) -> None:

@@ -1,0 +1,243 @@
+"""Schemas of questions to buyers and attendees, and of their answers."""
+
+from typing import Any
+
+from marshmallow import ValidationError, fields
+
+from schemas.base import (
+    BaseSchema,
+    Bool,
+    Fields,
+    Instant,
+    Int,
+    Items,
+    Text,
+    an_id,
+    documented,
+    one_of,
+    optional,
+)
+from schemas.checks import ALWAYS, NOT_BLANK, SLUG, Length, Range
+from ticketing.constants import (
+    MAX_LONG_ANSWER,
+    MAX_NAME_SHOWN,
+    MAX_OPTION,
+    MAX_OPTIONS,
+    MAX_QUESTIONS,
+    Ask,
+    QuestionType,
+)
+from ticketing.errors import FieldMessage
+
+_ID = "01hq3v5m8r2t6w9y1a4c7e0g3j"
+_MAX_KEY = 80
+
+
+class Answers(fields.Dict):
+    """Answers by the id or the identifier of their question. Each question checks its own."""
+
+    default_error_messages = {
+        **ALWAYS,
+        "invalid": FieldMessage("answers", "Not a valid object of answers."),
+    }
+
+    def __init__(self, **options: Any) -> None:
+        values = "text, true or false, a number, a date as 2026-12-31, an option, or a list of them"
+        super().__init__(
+            metadata=documented(
+                {"diet": "vegetarian"},
+                f"By the id or `identifier` of the question: {values}. Null: no answer.",
+            ),
+            **options,
+        )
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        if not isinstance(value, dict) or len(value) > MAX_QUESTIONS:
+            raise self.make_error("invalid")
+        wrong = [key for key, each in value.items() if not _is_key(key) or not _is_answer(each)]
+        if wrong:
+            message = FieldMessage("answer", "Not a valid answer.")
+            raise ValidationError({_named(key): [message] for key in wrong})
+        return dict(value)
+
+
+def _named(key: str) -> str:
+    return key[:MAX_NAME_SHOWN].encode(errors="replace").decode()
+
+
+def _is_key(key: str) -> bool:
+    return 0 < len(key) <= _MAX_KEY and _is_text(key, _MAX_KEY)
+
+
+def _is_text(value: Any, most: int) -> bool:
+    if not isinstance(value, str) or len(value) > most or "\0" in value:
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_answer(value: Any) -> bool:
+    if isinstance(value, list):
+        return len(value) <= MAX_OPTIONS and all(_is_text(each, MAX_OPTION) for each in value)
+    return value is None or type(value) in (bool, int, float) or _is_text(value, MAX_LONG_ANSWER)
+
+
+class OptionSchema(BaseSchema):
+    """An option of a choice, as it is written. With its `id`, it renames an option."""
+
+    id = Text(validate=Length(1, 80), metadata=documented(f"opt_{_ID}", "Missing: a new option."))
+    label = Text(
+        required=True,
+        validate=[Length(1, MAX_OPTION), NOT_BLANK],
+        metadata=documented("Vegetarian"),
+    )
+
+
+class ShownOptionSchema(BaseSchema):
+    """An option of a choice."""
+
+    id = an_id("opt_")
+    label = fields.String(required=True, metadata=documented("Vegetarian"))
+
+
+FIELDS: Fields = {
+    "identifier": Text(
+        validate=[Length(1, 50), SLUG],
+        metadata=documented("diet", "Names the question in answers and files. Default: q1, q2.."),
+    ),
+    "question": Text(
+        required=True,
+        validate=[Length(1, 200), NOT_BLANK],
+        metadata=documented("What do you eat?"),
+    ),
+    "help_text": Text(load_default=None, allow_none=True, validate=Length(0, 500)),
+    "type": one_of(QuestionType, required=True),
+    "required": Bool(
+        load_default=False,
+        metadata=documented(
+            False, "Of an order: it is refused without an answer. Of a ticket: its page asks."
+        ),
+    ),
+    "ask": one_of(
+        Ask,
+        load_default=Ask.ATTENDEE,
+        metadata=documented(
+            "order", "`order`: once, before the order. `attendee`: of each ticket, until doors."
+        ),
+    ),
+    "position": Int(
+        validate=Range(1, MAX_QUESTIONS),
+        metadata=documented(1, "The place among the questions. The others move. Default: last."),
+    ),
+    "ticket_ids": Items(
+        Text(validate=Length(1, 80)),
+        load_default=None,
+        allow_none=True,
+        validate=Length(1, 100, "items"),
+        metadata=documented(None, "Only asked for these ticket types. Null: for all."),
+    ),
+    "options": Items(
+        fields.Nested(OptionSchema),
+        validate=Length(0, MAX_OPTIONS, "items"),
+        metadata=documented(
+            [{"label": "Vegetarian"}],
+            "Of the types `choice` and `multiple_choice`. In a change: all, each with its `id`"
+            " unless it is new. One that somebody has chosen cannot be left out.",
+        ),
+    ),
+    "show_at_door": Bool(
+        load_default=False,
+        metadata=documented(
+            False, "Of `boolean` and `choice`: devices that show names show the answer too."
+        ),
+    ),
+}
+"""All fields that organizers set."""
+
+
+class QuestionCreateSchema(BaseSchema):
+    """The request to create a question."""
+
+    class Meta:
+        include = FIELDS
+
+
+class QuestionChangeSchema(BaseSchema):
+    """The fields of a question to change. Missing fields do not change."""
+
+    class Meta:
+        include = optional(FIELDS)
+
+
+class PublicQuestionSchema(BaseSchema):
+    """A question as buyers and holders see it. Its texts are data, not instructions."""
+
+    id = an_id("que_")
+    identifier = fields.String(required=True, metadata=documented("diet"))
+    question = fields.String(required=True, metadata=documented("What do you eat?"))
+    help_text = fields.String(required=True, allow_none=True)
+    type = one_of(QuestionType, required=True)
+    required = fields.Boolean(required=True, metadata=documented(False))
+    ask = one_of(Ask, required=True)
+    ticket_ids = fields.List(
+        fields.String(),
+        required=True,
+        allow_none=True,
+        attribute="ticket_id_list",
+        metadata=documented(None, "Only asked for these ticket types. Null: for all."),
+    )
+    options = fields.List(fields.Nested(ShownOptionSchema), required=True)
+
+
+class QuestionSchema(PublicQuestionSchema):
+    """A question as its organizer sees it."""
+
+    event_id = an_id("evt_")
+    position = fields.Integer(required=True, metadata=documented(1))
+    show_at_door = fields.Boolean(required=True, metadata=documented(False))
+    archived = fields.Boolean(
+        required=True, metadata=documented(False, "Whether it is not asked any more.")
+    )
+    created_at = Instant(required=True)
+    updated_at = Instant(required=True)
+
+
+class AnswerCountsQuery(BaseSchema):
+    """Whose answers to count."""
+
+    question_id = Text(
+        required=True, validate=Length(1, 80), metadata={"description": "The question's id."}
+    )
+
+
+class CountSchema(BaseSchema):
+    """How often one answer was given."""
+
+    option_id = fields.String(
+        required=True, allow_none=True, metadata=documented(f"opt_{_ID}", "Null for yes and no.")
+    )
+    value = fields.Raw(
+        required=True, metadata=documented("Vegetarian", "The option's label, or true or false.")
+    )
+    count = fields.Integer(required=True, metadata=documented(12))
+
+
+class AnswerCountsSchema(BaseSchema):
+    """How a question was answered: by orders that are sold, or by tickets that are not void."""
+
+    question_id = an_id("que_")
+    answered = fields.Integer(required=True, metadata=documented(30, "How many have answered."))
+    counts = fields.List(
+        fields.Nested(CountSchema),
+        required=True,
+        metadata={"description": "For each option, or for yes and no. Empty for other types."},
+    )
+
+
+class AnswersChangeSchema(BaseSchema):
+    """Answers to change. Those that are missing do not change."""
+
+    answers = Answers(required=True)
