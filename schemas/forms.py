@@ -4,14 +4,20 @@ from schemas.base import BaseSchema, Bool, Items, QueryInt, Text
 from schemas.checks import ADDRESS, NOT_BLANK, Length, Range
 from schemas.people import PersonSchema
 from schemas.wallets import WalletSetSchema
-from ticketing.constants import MAX_PER_ORDER, MAX_SAFE_INTEGER, MAX_WALLET_CHAINS
+from ticketing.constants import (
+    MAX_CODE_TYPED,
+    MAX_PER_ORDER,
+    MAX_SAFE_INTEGER,
+    MAX_WALLET_CHAINS,
+)
 
 
 class OrderForm(PersonSchema):
     """What a buyer fills in on the page of an event."""
 
-    ticket_id = Text(required=True, validate=Length(1, 80))
+    ticket_id = Text(validate=Length(1, 80))
     quantity = QueryInt(load_default=1, validate=Range(1, MAX_PER_ORDER))
+    voucher = Text(validate=Length(1, MAX_CODE_TYPED))
 
 
 class HolderForm(PersonSchema):

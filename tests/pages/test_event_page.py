@@ -3,6 +3,8 @@
 import json
 import re
 
+import pytest
+
 from tests.pages.conftest import key_in
 from tests.support.factories import PRICE, in_days, worker_once
 from tests.support.stopped_clock import StoppedClock
@@ -268,3 +270,81 @@ def test_a_cached_page_is_safe_too_and_for_its_own_host_only(event, seat, api):
     assert key_in(fresh) != key_in(cached)
     assert api.get(PATH, headers={"Host": "evil.example"}).status_code == 421
     assert "http://127.0.0.1:81/" in api.get(PATH, headers={"Host": "127.0.0.1:81"}).text
+
+
+@pytest.fixture
+def family(acme):
+    """An event that sells adults, children and shirts in one order."""
+    event = acme.event(title="Summer Concert", carts=True, status="published")
+    fields = {"status": "published", "max_per_order": 6}
+    adult = acme.ticket(event, name="Adult", **fields)
+    child = acme.ticket(event, name="Child", min_per_order=2, price_amount=2_000_000, **fields)
+    shirt = acme.ticket(event, name="Shirt", admission=False, capacity=30, **fields)
+    return adult, child, shirt
+
+
+def cart(page, *numbers, **fields):
+    """The form with numbers of ticket types."""
+    chosen = {f"quantity.{each['id']}": str(n) for each, n in numbers}
+    return {"idempotency_key": key_in(page), **chosen, **fields}
+
+
+def test_a_family_orders_all_it_needs_at_once(acme, family, api, send):
+    adult, child, shirt = family
+    page = api.get(PATH)
+    sent = send(ORDER, cart(page, (adult, 2), (child, 0), (shirt, 1), email="ada@example.org"))
+    intent = intent_at(sent.headers["Location"])
+    assert (intent.quantity, intent.amount) == (3, 3 * PRICE)
+    assert [acme.stock(each) for each in family] == [(2, 0), (0, 0), (1, 0)]
+
+
+def test_a_refused_cart_has_its_error_at_the_field_with_the_number(acme, family, api, send):
+    adult, child, shirt = family
+    for numbers, field, words in (
+        ([(adult, 0)], adult, "Choose at least one ticket."),
+        ([(adult, 1), (child, 1)], child, "Order at least 2 of it."),
+        ([(child, 7), (adult, 1)], child, "One order can have at most 6 of it."),
+        ([(adult, "x")], adult, "Please write a number."),
+        ([(adult, 99), (shirt, 99)], adult, "One order can have at most 100 tickets."),
+    ):
+        answer = send(ORDER, cart(api.get(PATH), *numbers, name="Ada"))
+        assert answer.status_code in (409, 422), words
+        text = answer.text
+        error = f'id="quantity.{field["id"]}-error"'
+        assert re.search(rf"{error}>{re.escape(words)}<", text), words
+        of_field = re.search(rf'<input[^>]*name="quantity.{field["id"]}"[^>]*>', text)[0]
+        assert "autofocus" in of_field and 'aria-invalid="true"' in of_field
+        assert 'value="Ada"' in text
+    assert [acme.stock(each) for each in family] == [(0, 0)] * 3
+
+
+def test_what_is_left_is_said_at_the_ticket_that_is_short(acme, family, api, send):
+    adult, _, shirt = family
+    path = f"{acme.path}/events/{shirt['event_id']}/tickets/{shirt['id']}"
+    page = api.get(PATH)
+    assert acme.api().patch(path, {"capacity": 50}).status_code == 200
+    other = send(ORDER, cart(api.get(PATH), (shirt, 6)))
+    assert other.status_code == 303
+    assert acme.api().patch(path, {"capacity": 9}).status_code == 200
+    text = send(ORDER, cart(page, (adult, 1), (shirt, 6))).text
+    assert "are left" in text or "so many tickets are not left" in text
+    assert f'id="quantity.{shirt["id"]}-error"' in text
+    assert acme.stock(adult) == (0, 0)
+
+
+def test_a_code_is_used_by_the_form_that_shows_its_prices(acme, family, api, send):
+    adult, _, _ = family
+    path = f"{acme.path}/events/{adult['event_id']}/vouchers"
+    made = {"code": "SPONSOR-1", "max_usages": 2, "price_mode": "percent", "value": 50}
+    assert acme.api().post(path, made).status_code == 201
+    page = api.get(f"{PATH}?voucher=sponsor-1")
+    assert "2.50" in page.text
+    many = send(ORDER, cart(page, (adult, 3), voucher="SPONSOR-1"))
+    assert many.status_code == 409
+    assert "This code is good for 2 more." in many.text
+    sent = send(ORDER, cart(page, (adult, 2), voucher="SPONSOR-1"))
+    intent = intent_at(sent.headers["Location"])
+    assert (intent.amount, intent.discount_amount, intent.has_items) == (PRICE, PRICE, True)
+    late = send(ORDER, cart(api.get(PATH), (adult, 1), voucher="SPONSOR-1"))
+    assert late.status_code == 409
+    assert "This code is not valid for this event." in late.text

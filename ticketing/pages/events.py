@@ -1,5 +1,8 @@
 """The page of an event, and its order form."""
 
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from flask import Response, redirect, request
@@ -8,12 +11,19 @@ from werkzeug import Response as AnyResponse
 from schemas.forms import OrderForm
 from ticketing import links
 from ticketing.constants import MAX_CODE_TYPED, MAX_PAGE, Ask
-from ticketing.errors import NotFound, SoldOut, TicketingError, TooManyGuesses, VoucherInvalid
+from ticketing.errors import (
+    NotFound,
+    SoldOut,
+    TicketingError,
+    TooManyGuesses,
+    VoucherInvalid,
+    VoucherNotApplicable,
+)
 from ticketing.limits import CallClass
 from ticketing.models.questions import Question
 from ticketing.models.tenants import Tenant
 from ticketing.models.vouchers import Voucher
-from ticketing.pages import answers, forms, json_ld, render
+from ticketing.pages import answers, cart, forms, json_ld, render
 from ticketing.pages.blueprint import HEADERS, PageBlueprint
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import Visitor
@@ -34,6 +44,9 @@ blp = PageBlueprint("events", __name__, guard=Visitor(posts_as=CallClass.PREFLIG
 
 # Each visitor gets a form key of their own, so the page is for one reader.
 _CACHE = (("Cache-Control", "private, no-cache"),)
+
+_BESIDES = (answers.PREFIX, cart.QUANTITY, cart.PRICE)
+"""Fields of the order form that the form's schema does not know."""
 
 
 @blp.get("/<tenant:tenant>/<slug:event>")
@@ -57,69 +70,57 @@ def show_event(tenant: str, event: str) -> Response:
 def order(tenant: str, event: str) -> AnyResponse:
     """Order tickets, and go to the page of the order. If that fails, show the form again.
 
-    If the tickets are sold out or the event is canceled, go to the event's page: the form has
+    If a ticket type is sold out or the event is canceled, go to the event's page: the form has
     nothing that could be changed, and that page costs little.
     """
+    wanted: Sequence[Wanted] = ()
     try:
-        wanted = _wanted(event, forms.read(OrderForm, besides=answers.PREFIX))
-        if _may_order(tenant, wanted):
-            return redirect(links.order(_once(tenant, wanted), config().keyring), 303)
+        form = forms.read(OrderForm, besides=_BESIDES)
+        wanted = cart.read(form)
+        made = _order(event, form, wanted)
+        if _may_order(tenant, made):
+            return redirect(links.order(_once(tenant, made), config().keyring), 303)
     except NotFound:
         public_listing.get_canceled_event(tenant_of_path(), event)
         return redirect(f"/{tenant}/{event}", 303)
     except SoldOut as error:
-        if not checkout.is_sold_out(tenant, wanted):
-            return _refused(tenant_of_path(), event, error)
+        if not checkout.is_sold_out(tenant, made):
+            return _refused(tenant_of_path(), event, error, wanted)
     except TicketingError as error:
-        return _refused(tenant_of_path(), event, error)
+        return _refused(tenant_of_path(), event, error, wanted)
     return redirect(f"/{tenant}/{event}#sold-out", 303)
 
 
-def _may_order(tenant: str, wanted: Order) -> bool:
+def _may_order(tenant: str, made: Order) -> bool:
     """Return whether to try it: some are left, or the form was sent before."""
-    is_sold_out = checkout.is_sold_out(tenant, wanted)
-    return not is_sold_out or was_sent(forms.key()) or checkout.replaces_order(wanted)
+    is_sold_out = checkout.is_sold_out(tenant, made)
+    return not is_sold_out or was_sent(forms.key()) or checkout.replaces_order(made)
 
 
-def _with_code(tenant: Tenant, event: str, code: str) -> Response:
-    """Show the event with a code applied, or say at its field that it is wrong. NotFound."""
-    values = {response_cache.CODE: code[:MAX_CODE_TYPED]}
-    try:
-        with guesses.counted(code):
-            voucher = vouchers.find(tenant.id, event, code)
-    except (VoucherInvalid, TooManyGuesses) as error:
-        listing = public_listing.get_listing(tenant, event, _all(), config()).value
-        form = Form(values=values, errors={response_cache.CODE: Sentence(reason(error), {})})
-        response = forms.shown_again(_page(tenant, listing, form), error)
-    else:
-        listing = public_listing.get_listing(tenant, event, _all(), config(), voucher).value
-        response = Response(_page(tenant, listing, Form(values=values), voucher))
-    response.headers.update(response_cache.OF_CODE)
-    return response
+def _once(tenant: str, made: Order) -> str:
+    with guesses.counted(made.voucher):
+        return once(forms.key(), lambda: checkout.preflight(tenant, made, config()).id)
 
 
-def _once(tenant: str, wanted: Order) -> str:
-    return once(forms.key(), lambda: checkout.preflight(tenant, wanted, config()).id)
-
-
-def _wanted(event: str, form: dict[str, Any]) -> Order:
+def _order(event: str, form: Mapping[str, Any], wanted: Sequence[Wanted]) -> Order:
     return Order(
         event_id=event,
-        wanted=(Wanted(form["ticket_id"], form["quantity"]),),
+        wanted=wanted,
+        voucher=form.get("voucher"),
         client=client(),
         form=form_digests(forms.key()),
         buyer_email=form.get("email"),
         buyer_name=form.get("name"),
-        answers=_answers(event, form["ticket_id"]),
+        answers=_answers(event, [each.ticket_id for each in wanted]),
     )
 
 
-def _answers(event: str, ticket_id: str) -> dict[str, Any]:
-    """Return the answers to the questions that are asked for the chosen ticket. NotFound."""
+def _answers(event: str, type_ids: Sequence[str]) -> dict[str, Any]:
+    """Return the answers to the questions that are asked for the chosen tickets. NotFound."""
     if not answers.were_sent():
         return {}
     asked = public_listing.get_event(tenant_of_path(), event).value.questions
-    return answers.read([each for each in asked if _is_before(each) and each.is_for([ticket_id])])
+    return answers.read([each for each in asked if _is_before(each) and each.is_for(type_ids)])
 
 
 def _is_before(question: Question) -> bool:
@@ -137,10 +138,55 @@ def _canceled(tenant: Tenant, slug: str) -> Response:
     return response_cache.page(found.version, page, HEADERS + _CACHE, tenant.slug)
 
 
-def _refused(tenant: Tenant, event: str, error: TicketingError) -> Response:
-    """Show the form again, as it was filled in, with what is wrong."""
-    listing = public_listing.get_listing(tenant, event, _all(), config()).value
-    return forms.shown_again(_page(tenant, listing, forms.refused(error)), error)
+def _with_code(tenant: Tenant, event: str, code: str) -> Response:
+    """Show the event with a code applied, or say at its field that it is wrong. NotFound."""
+    values = {response_cache.CODE: code[:MAX_CODE_TYPED]}
+    try:
+        with guesses.counted(code):
+            voucher = vouchers.find(tenant.id, event, code)
+    except (VoucherInvalid, TooManyGuesses) as error:
+        form = Form(values=values, errors=_of_code(error))
+        response = forms.shown_again(_page(tenant, _listing(tenant, event), form), error)
+    else:
+        listing = _listing(tenant, event, voucher)
+        response = Response(_page(tenant, listing, Form(values=values), voucher))
+    response.headers.update(response_cache.OF_CODE)
+    return response
+
+
+def _refused(
+    tenant: Tenant, event: str, error: TicketingError, wanted: Sequence[Wanted]
+) -> Response:
+    """Show the form again, as it was filled in, with what is wrong at its field."""
+    form = forms.refused(error)
+    code = form.values.get(response_cache.CODE)
+    is_of_code = isinstance(error, (VoucherInvalid, VoucherNotApplicable, TooManyGuesses))
+    voucher = None if code is None or is_of_code else _voucher(tenant, event, code)
+    listing = _listing(tenant, event, voucher)
+    of_tickets = cart.refused(error, wanted, listing.ticket_types.data)
+    others = {name: form.errors[name] for name in form.errors if not name.startswith("items.")}
+    errors = _of_code(error) if code is not None and is_of_code else {**of_tickets, **others}
+    shown = replace(form, errors=errors)
+    return forms.shown_again(_page(tenant, listing, shown, voucher), error)
+
+
+def _voucher(tenant: Tenant, event: str, code: str) -> Voucher | None:
+    """Return the voucher of an order that was refused for another reason. None if it has ended."""
+    with suppress(VoucherInvalid):
+        return vouchers.find(tenant.id, event, code)
+    return None
+
+
+def _of_code(error: TicketingError) -> dict[str, Sentence]:
+    left = error.extensions.get("usages_left")
+    if left:
+        text = "This code is good for %(n)s more. Order the other tickets without it."
+        return {response_cache.CODE: Sentence(text, {"n": left})}
+    return {response_cache.CODE: Sentence(reason(error), {})}
+
+
+def _listing(tenant: Tenant, event: str, voucher: Voucher | None = None) -> Listing:
+    return public_listing.get_listing(tenant, event, _all(), config(), voucher).value
 
 
 def _page(tenant: Tenant, listing: Listing, form: Form, voucher: Voucher | None = None) -> str:

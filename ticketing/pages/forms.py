@@ -39,6 +39,11 @@ class Form:
     errors: Mapping[str, Sentence] = field(default_factory=dict)
     refusal: TicketingError | None = None
 
+    @property
+    def first_error(self) -> str | None:
+        """The first wrong field. It gets the focus, so that it is in view without JavaScript."""
+        return next(iter(self.errors), None)
+
 
 def refused(error: TicketingError) -> Form:
     """Return the form that was sent, to be shown again with what is wrong."""
@@ -87,19 +92,19 @@ def answered(act: Callable[[], AnyResponse], page: Callable[[Form], str]) -> Any
         return shown_again(page(refused(error)), error)
 
 
-def read(schema: type[BaseSchema], *, besides: str | None = None) -> dict[str, Any]:
+def read(schema: type[BaseSchema], *, besides: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the checked fields of the form that was sent. Invalid.
 
-    Fields whose names begin with `besides` are left out: somebody else reads them. An empty field
-    was not filled in. Spaces around a value are removed, because people paste; those
-    of a password belong to it.
+    Fields whose names begin with one of `besides` are left out: somebody else reads them. An empty
+    field was not filled in. Spaces around a value are removed, because people paste; those of a
+    password belong to it.
     """
     request.get_data()  # keeps the body: `once` compares it
     try:
-        filled = {name: text for name, text in sent().items() if text}
-        if besides is not None:
-            filled = {name: filled[name] for name in filled if not name.startswith(besides)}
-        loaded: dict[str, Any] = schema().load(filled)
+        filled = sent().items()
+        loaded: dict[str, Any] = schema().load(
+            {name: text for name, text in filled if text and not name.startswith(besides)}
+        )
     except ValidationError as error:
         raise Invalid(error.normalized_messages()) from None
     return loaded
