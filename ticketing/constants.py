@@ -202,6 +202,7 @@ class Availability(StrEnum):
     NOT_STARTED = "not_started"
     ENDED = "ended"
     SOLD_OUT = "sold_out"
+    HELD = "held"
     UNAVAILABLE = "unavailable"
 
 
@@ -213,6 +214,15 @@ MAX_PRICE = 10**15
 MAX_ITEMS = 10
 """The most ticket types in one order: its seats are locked one type after the other."""
 
+LEAST_FREE_PRICE = 10_000
+"""What a buyer pays at least where they choose the price, unless they pay nothing."""
+
+MAX_POSITION = 1_000_000
+FEW_LEFT = 10
+"""The public sees how many are left from here on: less than most orders may have."""
+
+FEW_LEFT_PERCENT = 20
+"""And only if these are so few of all. Otherwise a room with 12 seats would begin with it."""
 MAX_PER_ORDER = 100
 DEFAULT_MAX_PER_ORDER = 10
 

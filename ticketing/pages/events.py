@@ -23,7 +23,7 @@ from ticketing.services.orders.lines import Wanted
 from ticketing.services.pagination import PageRequest
 from ticketing.web import origin, response_cache
 from ticketing.web.context import client, config, tenant_of_path
-from ticketing.web.idempotency import once, was_sent
+from ticketing.web.idempotency import form_digests, once, was_sent
 
 blp = PageBlueprint("events", __name__, guard=Visitor(posts_as=CallClass.PREFLIGHT))
 
@@ -51,7 +51,7 @@ def order(tenant: str, event: str) -> AnyResponse:
     """
     try:
         wanted = _wanted(event, forms.read(OrderForm))
-        if not checkout.is_sold_out(tenant, wanted) or was_sent(forms.key()):
+        if _may_order(tenant, wanted):
             return redirect(links.order(_once(tenant, wanted), config().keyring), 303)
     except NotFound:
         public_listing.get_canceled_event(tenant_of_path(), event)
@@ -64,6 +64,12 @@ def order(tenant: str, event: str) -> AnyResponse:
     return redirect(f"/{tenant}/{event}#sold-out", 303)
 
 
+def _may_order(tenant: str, wanted: Order) -> bool:
+    """Return whether to try it: some are left, or the form was sent before."""
+    is_sold_out = checkout.is_sold_out(tenant, wanted)
+    return not is_sold_out or was_sent(forms.key()) or checkout.replaces_order(wanted)
+
+
 def _once(tenant: str, wanted: Order) -> str:
     return once(forms.key(), lambda: checkout.preflight(tenant, wanted, config()).id)
 
@@ -73,6 +79,7 @@ def _wanted(event: str, form: dict[str, Any]) -> Order:
         event_id=event,
         wanted=(Wanted(form["ticket_id"], form["quantity"]),),
         client=client(),
+        form=form_digests(forms.key()),
         buyer_email=form.get("email"),
         buyer_name=form.get("name"),
     )

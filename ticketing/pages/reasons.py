@@ -54,7 +54,10 @@ _REASONS = {
     "key_not_active": "This key has expired or was revoked. Create a new one.",
     "too_many_webhooks": "This is the largest number of webhooks. Delete one first.",
     "too_many_deliveries": "Many deliveries wait to be sent already. Try again in a minute.",
-    "has_intents": "People have ordered already, so it cannot be a draft. It can be canceled.",
+    "has_intents": (
+        "People have it already. So it cannot be a draft, and it stays a ticket that lets somebody"
+        " in, or stays none. It can be canceled."
+    ),
     "invalid_transition": "That is not possible any more. Look at the status again.",
     "slug_taken": "Another of your events has this name in its address. Choose another one.",
     "slug_fixed": "The address of a published event cannot change, because people have the link.",
@@ -94,6 +97,9 @@ _AT_FIELDS = {
     "after_end": "This is after the end of the event.",
     "not_canceled": "Only an event that is canceled is refunded.",
     "chain": "Choose the network on which buyers pay the price.",
+    "no_free_price": "Only where the buyer may pay more. Check that box, or leave this empty.",
+    "least_free_price": "Where the buyer may pay more, this is 0, or at least 0.01.",
+    "below_price": "This is below the price.",
     "above_order": "This is more than one order can have.",
     "sale_end": "The sale would end before it starts.",
     "color": "Write # and six digits or letters a to f, as in #1f4e79.",

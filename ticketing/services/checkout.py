@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from peewee import ModelSelect
+
 from ticketing import clock, credentials, ids
 from ticketing.chain import units
 from ticketing.chain.registry import Chain
@@ -24,11 +26,12 @@ from ticketing.errors import (
     LookedJustNow,
     NotPayable,
     PaymentRequired,
+    SoldOut,
     TicketingError,
 )
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.prepared import prepared_insert
+from ticketing.models.prepared import Prepared, prepared_insert
 from ticketing.services import admission_views, chains, node_slots
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import client_limits, holds, intents, items, lines, order_rules
@@ -38,6 +41,12 @@ from ticketing.services.payments import booking, chain_view, settlement
 from ticketing.services.wallets import issuing
 
 _insert = prepared_insert(PaymentIntent)
+
+
+@Prepared
+def _of_form(digest: Any, former: Any) -> ModelSelect[PaymentIntent]:
+    return PaymentIntent.select().where(PaymentIntent.idempotency_digest.in_([digest, former]))
+
 
 _REFUSALS: Mapping[IntentStatus, type[TicketingError]] = {
     IntentStatus.AWAITING_PAYMENT: PaymentRequired,
@@ -68,7 +77,9 @@ class Order:
 
     `wanted`: distinct ticket types of one event. `client`: digests of the client's networks, from
     narrow to wide, for order limits. Empty if the request has a credential: then no order limits
-    apply. `channel` is None for a person's order.
+    apply. `channel` is None for a person's order. `form`: digests of the hidden key of the form
+    that was sent, one for each SECRET_KEY, the current one first. What the same form ordered
+    before, and is not paid, is replaced.
     """
 
     event_id: str
@@ -79,6 +90,7 @@ class Order:
     buyer_email: str | None = None
     buyer_name: str | None = None
     channel: Channel | None = None
+    form: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -154,6 +166,9 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     with write_transaction():
         uses: Sequence[client_limits.Use] = ()
         if order.client:
+            client_limits.take_turn(order.client)
+        form = _replace_order_of(order, wanted)
+        if order.client:
             event_id, seats = wanted[0].ticket_type.event_id, lines.seats(wanted)
             free_seats = lines.free_seats(wanted)
             uses = client_limits.check(order.client, event_id, seats, free_seats, config)
@@ -163,17 +178,57 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
         client_limits.check_share(uses, held)
         if order.channel is not None:
             order.channel.check(held)
-        intent = _issue(held, order, config)
+        intent = _issue(held, order, form, config)
     intents.add_payment_details([intent])
     intent.client_secret = credentials.client_secret(config.keyring.current, intent.id)
     return intent
+
+
+def replaces_order(order: Order) -> bool:
+    """Return whether an unpaid order that the same form made before would be replaced.
+
+    Example: Ada orders the last 2 tickets, goes back, corrects her email address, and sends the
+    form again. Without this, her own first order would be why nothing is left.
+    """
+    found = _order_of_form(order)
+    return found is not None and _is_unpaid(found)
+
+
+def _replace_order_of(order: Order, wanted: Sequence[Line]) -> str | None:
+    """Cancel what the same form ordered before, if it is unpaid. Return the new order's digest.
+
+    None if it has no form, or if the order before keeps the digest.
+    """
+    if not order.form:
+        return None
+    found = _order_of_form(order)
+    if found is None:
+        return order.form[0]
+    type_ids = [line.ticket_type.id for line in wanted]
+    return order.form[0] if settlement.withdraw(found.id, type_ids) else None
+
+
+def _order_of_form(order: Order) -> PaymentIntent | None:
+    found: PaymentIntent | None = None
+    if order.form:
+        found = _of_form.first(digest=order.form[0], former=order.form[-1])
+    return found
+
+
+def _is_unpaid(intent: PaymentIntent) -> bool:
+    awaits = intent.status == IntentStatus.AWAITING_PAYMENT
+    return bool(awaits and intent.amount_received == 0)
 
 
 def _checked(tenant_reference: str, order: Order) -> Sequence[Line]:
     """Return an order's lines, after all checks that need no lock."""
     wanted = holds.lines_on_sale(tenant_reference, order.event_id, order.wanted)
     _check(wanted, order)
-    holds.check_left(wanted)
+    try:
+        holds.check_left(wanted)
+    except SoldOut:
+        if not replaces_order(order):
+            raise
     return wanted
 
 
@@ -264,7 +319,7 @@ def settle_now(intent: PaymentIntent, config: Config, client: Sequence[str] = ()
     return booking.book_view(intent, view)
 
 
-def _issue(held: Held, order: Order, config: Config) -> PaymentIntent:
+def _issue(held: Held, order: Order, form: str | None, config: Config) -> PaymentIntent:
     wanted, known = held.lines, held.chains
     first, amount = wanted[0].ticket_type, lines.amount(wanted)
     if amount == 0:
@@ -297,6 +352,7 @@ def _issue(held: Held, order: Order, config: Config) -> PaymentIntent:
         created_at=clock.now(),
         hold_until=deadline,
         expires_at=deadline,
+        idempotency_digest=form,
         **payment,
         **(order.channel.marks if order.channel else {}),
     )

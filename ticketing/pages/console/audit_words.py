@@ -61,7 +61,7 @@ _PAGES = {
     ids.MEMBER: "/console/people/",
     ids.WEBHOOK_ENDPOINT: "/console/webhooks/",
 }
-_AMOUNTS = frozenset({"price_amount", "refunded", "waived"})
+_AMOUNTS = frozenset({"price_amount", "max_price_amount", "refunded", "waived"})
 """Fields in micro-units."""
 
 

@@ -8,6 +8,7 @@ event_capacity.py: an event's own limit over all its ticket types; not below wha
 ticket_types.py: create, change, publish, cancel. Open orders keep their price and chain
 obstacles.py: the rule of what can be bought now: every reason why not, and the one word for the
     public
+scarcity.py: few are left, or unpaid orders hold them, and when these may come back
 public_listing.py: published events with their published ticket types
 first_steps.py: how far a tenant is from money that it can spend
 sales_figures.py: orders per day; the figures of each event

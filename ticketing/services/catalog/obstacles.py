@@ -47,12 +47,13 @@ class Circumstances:
 
 
 def add_to_events(tenant: Tenant, found: Sequence[Event], config: Config) -> None:
-    """Set `obstacles` on events of a tenant, and how many tickets are held and sold."""
+    """Set `obstacles` on events of a tenant, and how many seats are held and sold."""
     circumstances = _circumstances(tenant, config)
     by_event = _ticket_types_of(found)
     for event in found:
-        event.held = sum(each.held for each in by_event[event.id])
-        event.sold = sum(each.sold for each in by_event[event.id])
+        seats = [each for each in by_event[event.id] if each.admission]
+        event.held = sum(each.held for each in seats)
+        event.sold = sum(each.sold for each in seats)
         event.obstacles = of_event(event, by_event[event.id], circumstances)
 
 
@@ -72,13 +73,15 @@ def of_ticket_type(
 ) -> list[Obstacle]:
     """Return why nobody can buy this ticket type. Empty if it is on sale.
 
-    `left_of_event`: how much of the event's own capacity is left. None: it has none.
+    `left_of_event`: how much of the event's own capacity is left. None: it has none. Only a ticket
+    type of admission needs it.
     """
     now = circumstances.now
-    paid = ticket_type.price_amount > 0
+    paid = ticket_type.price_amount > 0 or ticket_type.free_price
     wallet, chain_id = circumstances.wallet, ticket_type.chain_id
     chain = circumstances.payable_chains.get(chain_id or 0)
-    left = [each for each in (ticket_type.available, left_of_event) if each is not None]
+    limits = (ticket_type.available, left_of_event if ticket_type.admission else None)
+    left = [each for each in limits if each is not None]
     found = {
         Obstacle.NOT_PUBLISHED: ticket_type.status != Publication.PUBLISHED,
         Obstacle.EVENT_NOT_PUBLISHED: event.status != Publication.PUBLISHED,

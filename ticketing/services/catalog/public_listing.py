@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,16 +10,16 @@ from peewee import ModelSelect
 
 from ticketing import clock, ids
 from ticketing.config import Config
-from ticketing.constants import OVER_AFTER_START, Publication
+from ticketing.constants import OVER_AFTER_START, Availability, Publication
 from ticketing.db.connection import snapshot
 from ticketing.errors import NotFound
 from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
-from ticketing.models.ticket_types import TicketType
+from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.services import catalog_version, chains
 from ticketing.services.access import tenants
-from ticketing.services.catalog import obstacles
+from ticketing.services.catalog import obstacles, scarcity, ticket_types
 from ticketing.services.catalog.obstacles import Circumstances
 from ticketing.services.catalog_version import Versioned
 from ticketing.services.orders import stock
@@ -118,7 +119,7 @@ def get_canceled_event(tenant: Tenant, slug: str) -> Versioned[Event]:
 def list_ticket_types(
     tenant: Tenant, event_reference: str, page: PageRequest, config: Config
 ) -> Versioned[Page[TicketType]]:
-    """Return a page of a published event's published ticket types, oldest first. NotFound."""
+    """Return a page of a published event's published ticket types, by position. NotFound."""
     found = get_listing(tenant, event_reference, page, config)
     return Versioned(found.value.ticket_types, found.version)
 
@@ -133,14 +134,34 @@ def get_listing(
         published = TicketType.select().where(
             TicketType.event == event, TicketType.status == Publication.PUBLISHED
         )
-        found = paginate(published, [TicketType.id], page, scope=f"public tickets {event.id}")
-        left = stock.left_of_event(event)
+        scope = f"public tickets {event.id}"
+        found = paginate(published, ticket_types.ORDER, page, scope=scope)
+        event_stock = stock.of_event(event)
         version = catalog_version.of_event(tenant, event, found.data, now)
         payable = chains.payable(config.chains, chains.states())
         wallet = issuing.current(tenant)
-    circumstances = Circumstances(wallet, payable, now)
-    for ticket_type in found.data:
-        ticket_type.availability = obstacles.availability(
-            obstacles.of_ticket_type(ticket_type, event, left, circumstances)
-        )
+        _add_availability(found.data, event, event_stock, Circumstances(wallet, payable, now))
+    if any(each.availability is Availability.HELD for each in found.data):
+        ends = [each.held_until for each in found.data if each.held_until is not None]
+        version = version.at_most_until(min([*ends, now + scarcity.LOOK_AGAIN]))
     return Versioned(Listing(event, now >= event.over_at, found), version)
+
+
+def _add_availability(
+    found: Sequence[TicketType],
+    event: Event,
+    event_stock: EventStock | None,
+    circumstances: Circumstances,
+) -> None:
+    """Set what the public learns about the stock of an event's ticket types."""
+    left = None if event_stock is None else event_stock.available
+    for each in found:
+        each.availability = obstacles.availability(
+            obstacles.of_ticket_type(each, event, left, circumstances)
+        )
+        if each.availability is Availability.SOLD_OUT and scarcity.is_held(each, event_stock):
+            each.availability = Availability.HELD
+        each.few_left = scarcity.few_left(each, event_stock)
+        each.held_until = None
+    held = [each for each in found if each.availability is Availability.HELD]
+    scarcity.add_held_until(held, event.id, circumstances.now)

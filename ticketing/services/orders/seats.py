@@ -18,14 +18,14 @@ from ticketing.models.ticket_types import EventStock, StockCount, TicketType
 from ticketing.services.orders import items, stock
 
 
-def lock(intents: Sequence[PaymentIntent]) -> None:
-    """Lock all stock that locked orders can move, one statement for each kind.
+def lock(intents: Sequence[PaymentIntent], type_ids: Collection[str] = ()) -> None:
+    """Lock all stock that locked orders can move, and these types, one statement for each kind.
 
     Without that, two workers deadlock: one moves type A and wants B, the other B and wants A. A
     single ticket type needs no lock of its own: one UPDATE after the event's stock moves it.
     """
     items.read(intents)
-    types = {item.ticket_type_id for intent in intents for item in intent.items}
+    types = {item.ticket_type_id for intent in intents for item in intent.items} | set(type_ids)
     if len(types) < 2:
         return
     events = {intent.capped_event for intent in intents if intent.capped_event is not None}

@@ -130,6 +130,14 @@ def take_back(ticket_type_id: str, quantity: int, capped_event: str | None) -> S
     return StockCount(*_sold(_ticket_type.take_back, ticket_type_id, quantity))
 
 
+def of_event(event: Event) -> EventStock | None:
+    """Return the stock of an event's own capacity. None: it has no capacity."""
+    if event.capacity is None:
+        return None
+    found: EventStock | None = EventStock.select().where(EventStock.event == event.id).first()
+    return found
+
+
 def left_of_event(event: Event) -> int | None:
     """Return how much of an event's own capacity is left. None: it has no capacity."""
     if event.capacity is None:
