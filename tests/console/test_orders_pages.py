@@ -154,11 +154,11 @@ def add_mail(acme, subject, status, error):
 def test_an_order_of_several_types_names_each_with_its_price(acme, node, reader):
     ticket, shirt = shop_of_two(acme)
     buyer = order_both(acme, (ticket, 2), (shirt, 1), buyer=ADA)
-    assert "2 × Adult 1 × T-shirt" in text_of(reader.get(ORDERS).text)
+    assert "2 \u00d7 Adult 1 \u00d7 T-shirt" in text_of(reader.get(ORDERS).text)
     buyer.pay(node)
     worker_once(acme.app)
     page = text_of(reader.get(f"{ORDERS}/{buyer.intent['id']}").text)
-    assert "2 × Adult = 10.00 USDC 1 × T-shirt = 2.00 USDC" in page
+    assert "2 \u00d7 Adult = 10.00 USDC 1 \u00d7 T-shirt = 2.00 USDC" in page
     assert "Price 12.00 USDC" in page and "Discount" not in page
     assert (2 * PRICE, SHIRT_PRICE) == (10_000_000, 2_000_000)
     tickets = page[page.index("For Ticket type Status") :]
