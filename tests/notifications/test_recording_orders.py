@@ -74,8 +74,9 @@ def test_an_order_is_created_seen_and_confirmed(three_deep, app, acme, node, new
     }
 
 
-def test_an_order_of_several_types_names_all_and_no_only_one(acme, news):
+def test_an_order_of_several_types_names_all_and_no_only_one(app, acme, node, news):
     ticket, shirt = shop_of_two(acme)
+    worker_once(app)
     buyer = order_both(acme, (shirt, 1), (ticket, 2))
     assert buyer.cancel().status_code == 200
     for _, data in (each for each in news.all() if "intent_id" in each[1]):

@@ -291,8 +291,9 @@ def test_an_order_of_several_types_names_each_on_page_ticket_and_receipt(acme, n
     assert "T-shirt 2 \u00d7 2.00 USDC = 4.00 USDC Price 9.00 USDC" in said
 
 
-def test_a_part_that_is_not_sold_any_more_keeps_the_link_but_not_the_order(acme):
+def test_a_part_that_is_not_sold_any_more_keeps_the_link_but_not_the_order(acme, node):
     ticket, shirt = shop_of_two(acme)
+    worker_once(acme.app)
     buyer = order_both(acme, (ticket, 1), (shirt, 1))
     assert buyer.cancel().status_code == 200
     assert "Order the same again" in read(buyer)

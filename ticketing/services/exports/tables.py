@@ -123,7 +123,7 @@ def _orders(event_id: Any, after: Any) -> ModelSelect[PaymentIntent]:
         PaymentIntent.confirmed_at,
     )
     return (
-        PaymentIntent.select(*shown, TicketType.name)
+        PaymentIntent.select(*shown, TicketType.id, TicketType.name)
         .join(TicketType)
         .where(PaymentIntent.event == event_id, PaymentIntent.id > after)
         .order_by(PaymentIntent.id)
@@ -142,7 +142,7 @@ def _seats(event_id: Any, after: Any) -> ModelSelect[PaymentIntent]:
         PaymentIntent.unit_amount,
     )
     return (
-        PaymentIntent.select(*shown, TicketType.name)
+        PaymentIntent.select(*shown, TicketType.id, TicketType.name)
         .join(TicketType)
         .where(PaymentIntent.event == event_id, PaymentIntent.id > after)
         .order_by(PaymentIntent.id)

@@ -90,18 +90,22 @@ def _types_and_tickets(intent: PaymentIntent, usable: Sequence[Admission], confi
     """
     items.add_names([intent])
     names = {key: plain(name, TITLE) for key, name in intent.item_names.items()}
-    tickets = [values.ticket(each, config) for each in usable]
-    if len(names) == 1:
-        (name,) = names.values()
-        return {"ticket_types": [{"name": name, "count": None}], "tickets": tickets}
     counts = Counter(each.ticket_type_id for each in usable)
-    some = [key for key in names if counts[key]]
-    named = [
-        {**ticket, "ticket_type": names[each.ticket_type_id]}
-        for ticket, each in zip(tickets, usable, strict=True)
-    ]
-    types = [{"name": names[key], "count": counts[key]} for key in some]
-    return {"ticket_types": types, "tickets": named}
+    has_several = len(names) > 1
+    return {
+        "ticket_types": [
+            {"name": name, "count": counts[key] if has_several else None}
+            for key, name in names.items()
+            if counts[key]
+        ],
+        "tickets": [
+            {
+                **values.ticket(each, config),
+                "ticket_type": names[each.ticket_type_id] if has_several else None,
+            }
+            for each in usable
+        ],
+    }
 
 
 def _ticket(mail: Mail, config: Config) -> Facts | None:
