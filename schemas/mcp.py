@@ -15,6 +15,7 @@ from schemas.base import (
 )
 from schemas.checks import UUID, VISIBLE, Length, Range
 from schemas.intents import ItemSchema, PreflightSchema
+from schemas.sales import SalesQuery
 from schemas.scans import MAX_QR
 from ticketing.constants import CURRENCY, MAX_SAFE_INTEGER, MICRO_UNIT_DECIMALS, RefundStatus
 
@@ -103,10 +104,15 @@ class GetTicketSchema(TenantSchema):
     )
 
 
-class SalesArgumentsSchema(TenantSchema):
+class SalesArgumentsSchema(TenantSchema, SalesQuery):
     """Which sales to count."""
 
-    event_id = Text(load_default=None, allow_none=True, validate=Length(1, 80))
+    event_id = Text(
+        load_default=None,
+        allow_none=True,
+        validate=Length(1, 80),
+        metadata={"description": "Required unless `by` is `day`."},
+    )
 
 
 class ListAttendeesSchema(TenantSchema, AdmissionListQuery):

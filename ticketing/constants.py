@@ -119,6 +119,15 @@ class Flag(StrEnum):
     REORGED = "reorged"
 
 
+class SalesBy(StrEnum):
+    """By what sales are counted."""
+
+    DAY = "day"
+    TICKET = "ticket"
+    VOUCHER = "voucher"
+    TAG = "tag"
+
+
 class AdmissionStatus(StrEnum):
     """Whether an admission allows entry. Only a suspended one becomes valid again."""
 

@@ -23,7 +23,7 @@ from ticketing.services.exports.safe_cells import defused
 
 pytestmark = pytest.mark.sql
 
-NAMES = ("attendees", "orders", "payments")
+NAMES = ("attendees", "orders", "items", "payments")
 
 
 def download(organizer, event, name, role="read"):

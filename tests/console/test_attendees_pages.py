@@ -198,7 +198,7 @@ def test_tickets_of_a_neighbour_are_not_found(neighbour, console):
     assert console.get(f"{event}/attendees.csv").status_code == 404
 
 
-@pytest.mark.parametrize("name", ["attendees", "orders", "payments"])
+@pytest.mark.parametrize("name", ["attendees", "orders", "items", "payments"])
 def test_files_of_an_event_are_downloaded_in_a_session(acme, reader, ticket, name):
     file = reader.get(f"/console/events/{ticket.event_id}/{name}.csv")
     over_api = acme.api().get(f"{acme.path}/events/{ticket.event_id}/{name}.csv")

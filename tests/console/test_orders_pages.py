@@ -2,8 +2,11 @@
 
 import pytest
 
-from tests.support.admissions import FREE
-from tests.support.factories import worker_once
+from tests.support.admissions import FREE, given
+from tests.support.carts import SHIRT_PRICE, order_both, shop_of_two, use_voucher
+from tests.support.console import sign_in
+from tests.support.factories import PRICE, worker_once
+from tests.support.order_pages import text_of
 from tests.support.refunds import overpay
 from ticketing import clock
 from ticketing.constants import DEFAULT_PAGE
@@ -146,3 +149,32 @@ def add_mail(acme, subject, status, error):
     """Store a mail about a subject that has ended."""
     columns = {"status": status, "error": error, "ended_at": clock.now()}
     Mail.insert(mail_queue.new(acme.id, MailKind.TICKET, subject, **columns)).execute()
+
+
+def test_an_order_of_several_types_names_each_with_its_price(acme, node, reader):
+    ticket, shirt = shop_of_two(acme)
+    buyer = order_both(acme, (ticket, 2), (shirt, 1), buyer=ADA)
+    assert "2 \u00d7 Adult 1 \u00d7 T-shirt" in text_of(reader.get(ORDERS).text)
+    buyer.pay(node)
+    worker_once(acme.app)
+    page = text_of(reader.get(f"{ORDERS}/{buyer.intent['id']}").text)
+    assert "2 \u00d7 Adult = 10.00 USDC 1 \u00d7 T-shirt = 2.00 USDC" in page
+    assert "Price 12.00 USDC" in page and "Discount" not in page
+    assert (2 * PRICE, SHIRT_PRICE) == (10_000_000, 2_000_000)
+    tickets = page[page.index("For Ticket type Status") :]
+    assert [tickets.count(name) for name in ("Adult", "T-shirt")] == [2, 1]
+    plain = given(acme, acme.ticket(**FREE)).intent["id"]
+    assert "Ticket type" not in text_of(reader.get(f"{ORDERS}/{plain}").text)
+    event = text_of(reader.get(f"/console/events/{ticket['event_id']}").text)
+    assert "T-shirt 1 0 1 0 2.00 0.00 2.00" in event and "By voucher" not in event
+
+
+@pytest.mark.parametrize("role", ["read", "write"])
+def test_a_voucher_is_shown_with_its_code_to_those_who_may_see_it(acme, role):
+    ticket = acme.ticket(name="Adult")
+    buyer = acme.buyer(ticket, quantity=2)
+    voucher = use_voucher(buyer, ticket, "SPONSOR-7", PRICE + 500_000)
+    page = text_of(sign_in(acme, role).get(f"{ORDERS}/{buyer.intent['id']}").text)
+    assert "Discount 1.00 USDC" in page
+    assert (f"Voucher {voucher.id}" in page) is (role == "read")
+    assert ("Voucher SPONSOR-7" in page) is (role == "write")

@@ -348,7 +348,7 @@ class Drive(AgentsDrive, AfterSaleDrive, VouchersDrive):
 
     def look_at_the_rest(self):
         """Request what belongs to no tenant, the files and the reconciliation of a large tenant."""
-        for name in ("attendees", "orders", "payments"):
+        for name in ("attendees", "orders", "items", "payments"):
             path = f"/v1/admin/tenants/big/events/{self.hit.id}/{name}.csv"
             with self.big.get(path) as answer:
                 assert answer.status_code == 200

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from tests.support.admissions import FREE, admissions_of, given, reissue, sold, void
+from tests.support.carts import order_both, shop_of_two
 from tests.support.factories import cli, worker_once
 from tests.support.holders import Held
 from tests.support.order_pages import link, press, read, show, status
@@ -20,6 +21,7 @@ from tests.support.refunds import (
 from ticketing import clock
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.ticket_types import TicketType
 from ticketing.pages import qr
 
 REFRESH = '<noscript><meta http-equiv="refresh" content="10;url={}"></noscript>'
@@ -273,3 +275,28 @@ def test_a_buyer_with_an_address_is_told_that_a_mail_comes(environ, request, buy
     environ |= {**mail, "PUBLIC_URL": "http://localhost"}
     acme = request.getfixturevalue("acme")
     assert says in read(acme.buyer(acme.ticket(), buyer=buyer))
+
+
+def test_an_order_of_several_types_names_each_on_page_ticket_and_receipt(acme, node):
+    ticket, shirt = shop_of_two(acme, transferable=False)
+    buyer = order_both(acme, (ticket, 1), (shirt, 2))
+    worker_once(acme.app)
+    assert "1 \u00d7 Adult 2 \u00d7 T-shirt" in read(buyer)
+    buyer.pay(node)
+    worker_once(acme.app)
+    page, said = show(buyer), read(buyer)
+    assert page.count("#pass-on") == 2
+    assert "Ticket 1 Adult" in said and said.count("T-shirt") == 1 + 2 + 1
+    assert "Adult 1 \u00d7 5.00 USDC = 5.00 USDC" in said
+    assert "T-shirt 2 \u00d7 2.00 USDC = 4.00 USDC Price 9.00 USDC" in said
+
+
+def test_a_part_that_is_not_sold_any_more_keeps_the_link_but_not_the_order(acme, node):
+    ticket, shirt = shop_of_two(acme)
+    worker_once(acme.app)
+    buyer = order_both(acme, (ticket, 1), (shirt, 1))
+    assert buyer.cancel().status_code == 200
+    assert "Order the same again" in read(buyer)
+    TicketType.update(status="canceled").where(TicketType.id == shirt["id"]).execute()
+    assert "Order the same again" not in read(buyer)
+    assert "/launch-night" in show(buyer)

@@ -5,7 +5,7 @@ import json
 import pytest
 from peewee import IntegrityError
 
-from tests.support.admissions import admissions_of, invite, void
+from tests.support.admissions import FREE, admissions_of, invite, void
 from tests.support.broken_books import (
     BOOKS,
     BROKEN,
@@ -14,6 +14,7 @@ from tests.support.broken_books import (
     one_more_payment,
     one_more_refund,
 )
+from tests.support.carts import order_both, shop_of_two
 from tests.support.factories import PRICE, cli, worker_once
 from tests.support.stored_rows import restored
 from ticketing.db.connection import database, is_sqlite
@@ -21,6 +22,7 @@ from ticketing.models.admissions import Admission
 from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.services.payments import address_check, reconciliation
 from ticketing.services.payments.address_check import AddressCheck
+from ticketing.services.payments.rule_scope import BREACHES_PER_RULE
 
 
 @pytest.fixture
@@ -40,15 +42,20 @@ def books(acme, neighbour, node):
     limited = acme.ticket(acme.event(capacity=5), price_amount=0, chain_id=None)
     (guest,) = invite(acme, limited, {"name": "Ada"}).json["admissions"]
     assert free.purchase().status_code == 200
+    adult, shirt = shop_of_two(acme, **FREE)
+    cart, sold_cart = (order_both(acme, (adult, 2), (shirt, 1)) for _ in range(2))
+    assert sold_cart.purchase().status_code == 200
     assert neighbour.buyer(free_ticket(neighbour)).purchase().status_code == 200
     statuses = [buyer.now()["status"] for buyer in (paid, live, free, late)]
     assert statuses == ["confirmed", "awaiting_payment", "confirmed", "expired"]
     assert reconciliation.reconcile(None) == []
     named = {"paid": paid, "live": live, "free": free, "expired": late}
+    named |= {"cart": cart, "sold_cart": sold_cart}
     return {
         "ticket": ticket["id"],
         "other_event": ticket["event_id"],
         "limited": limited["id"],
+        "shirt": shirt["id"],
         "event": limited["event_id"],
         "guest": guest["id"],
         "void": seats[2].id,
@@ -252,7 +259,7 @@ def test_no_more_than_a_hundred_breaches_of_a_rule_are_told(acme):
     for quantity in (100, 1):
         assert acme.buyer(ticket, quantity=quantity).purchase().status_code == 200
     Admission.update(status="suspended").execute()
-    assert len(seen_by(acme)) == reconciliation.BREACHES_PER_RULE == 100
+    assert len(seen_by(acme)) == BREACHES_PER_RULE == 100
 
 
 def test_an_unknown_tenant_is_told_in_one_sentence(acme):

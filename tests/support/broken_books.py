@@ -10,7 +10,7 @@ TABLES = {
     "payment": "payments",
 }
 
-BOOKS = ["events", "ticket_types", "event_stock", "payment_intents"]
+BOOKS = ["events", "ticket_types", "event_stock", "payment_intents", "intent_items"]
 BOOKS += ["admissions", "payments", "refunds", "collections"]
 """The tables with the books, each after those that it refers to."""
 
@@ -57,6 +57,10 @@ def one_collection(intent):
     )
 
 
+def change_item(to, position=1):
+    return f"UPDATE intent_items SET {to} WHERE intent_id = '{{cart}}' AND position = {position}"
+
+
 VALID = "admissions_valid_while_confirmed"
 PAID_ADDRESS = "SELECT address FROM payment_intents WHERE id = '{paid}'"
 
@@ -96,6 +100,16 @@ BROKEN = [
     ),
     ({"admissions_match": "live"}, one_more_admission("live", "void")),
     ({"admissions_match": "paid"}, change("paid", "confirmed_at = NULL")),
+    (
+        {"held_is_live": "shirt", "items_add_up": "cart"},
+        change_item("quantity = quantity + 1"),
+    ),
+    ({"items_add_up": "cart"}, change_item("unit_amount = unit_amount + 1")),
+    ({"items_add_up": "sold_cart"}, change_item("unit_amount = 1").replace("cart", "sold_cart")),
+    (
+        {"held_is_live": "shirt", "items_add_up": "cart"},
+        "DELETE FROM intent_items WHERE intent_id = '{cart}' AND position = 1",
+    ),
     ({VALID: "admission paid"}, change("admission", "status = 'suspended'")),
     ({VALID: "free_admission free"}, change("free", "status = 'reversed'")),
     ({"received_is_payments": "paid"}, change("payment", "canonical = FALSE")),

@@ -45,8 +45,19 @@ def export_attendees(tenant: str, event_id: str) -> Response:
 @_csv(tables.ORDERS)
 @blp.raises(NotFound, TooManyRequests)
 def export_orders(tenant: str, event_id: str) -> Response:
-    """Download all orders of an event."""
+    """Download all orders of an event.
+
+    `ticket_id`, `ticket_type` and `unit_amount` are empty for an order of several ticket types.
+    """
     return download(files.orders(caller().tenant_id, event_id))
+
+
+@blp.get("/items.csv")
+@_csv(tables.ITEMS)
+@blp.raises(NotFound, TooManyRequests)
+def export_items(tenant: str, event_id: str) -> Response:
+    """Download what all orders of an event are of: a row for each ticket type of an order."""
+    return download(files.items(caller().tenant_id, event_id))
 
 
 @blp.get("/payments.csv")

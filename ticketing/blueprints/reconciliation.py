@@ -8,7 +8,7 @@ from ticketing.limits import CallClass
 from ticketing.services.access.rate_limits import OneAtATime
 from ticketing.services.payments import reconciliation
 from ticketing.services.payments.address_check import RECENT, AddressCheck
-from ticketing.services.payments.reconciliation import BREACHES_PER_RULE
+from ticketing.services.payments.rule_scope import BREACHES_PER_RULE
 from ticketing.web import auth
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller

@@ -15,7 +15,8 @@ from ticketing.services.access import tenants
 from ticketing.services.payments import reconciliation
 from ticketing.services.payments.address_check import AddressCheck
 from ticketing.services.payments.chain_comparison import Comparison
-from ticketing.services.payments.reconciliation import BREACHES_PER_RULE, Breach
+from ticketing.services.payments.reconciliation import Breach
+from ticketing.services.payments.rule_scope import BREACHES_PER_RULE
 
 PROGRESS_EVERY = 1000
 """After so many rows, a line on stderr says how far the comparison with the nodes is."""

@@ -110,8 +110,8 @@ def order_status(arguments: Arguments) -> Result:
     """Read the chain now, settle the order, and return its status, with the tickets if paid.
 
     awaiting_payment: pay amount_due. processing: paid, but not final yet: ask again later.
-    confirmed: admissions has a code for each ticket, for get_ticket. This also confirms a free
-    order.
+    confirmed: admissions has a code for each ticket, for get_ticket. items has the name of each
+    ticket_id. This also confirms a free order.
     """
     _open_order(arguments)
     try:

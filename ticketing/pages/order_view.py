@@ -1,6 +1,6 @@
 """What the page of an order shows. It reads no chain, and changes nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -47,14 +47,14 @@ _ASKED_SELDOM = 30
 class OrderView:
     """An order as its page shows it. `is_unseen`: its chain cannot be read at the moment.
 
-    Of `asked` tickets that the page shows, `unanswered` lack answers to the organizer's questions.
+    `ticket_types` are those of its items, by id. Of `asked` tickets that the page shows, `unanswered` lack answers to the organizer's questions.
     `payments` are the largest ones. `has_more_payments`: there are others, which are not shown.
     """
 
     intent: PaymentIntent
     event: Event
     tenant: Tenant
-    ticket_type: TicketType
+    ticket_types: Mapping[str, TicketType]
     network: str
     payments: Sequence[Payment]
     has_more_payments: bool
@@ -122,9 +122,16 @@ class OrderView:
 
     @property
     def is_on_sale(self) -> bool:
-        """Whether event and ticket type are published, and the event is not over."""
-        is_published = self.event.status == self.ticket_type.status == Publication.PUBLISHED
-        return is_published and self.now < self.event.over_at
+        """Whether the event and one of its ticket types are published, and it is not over."""
+        return self._is_event_on_sale and any(self._are_published)
+
+    @property
+    def _is_event_on_sale(self) -> bool:
+        return self.event.status == Publication.PUBLISHED and self.now < self.event.over_at
+
+    @property
+    def _are_published(self) -> list[bool]:
+        return [each.status == Publication.PUBLISHED for each in self.ticket_types.values()]
 
     @property
     def is_event_canceled(self) -> bool:
@@ -133,8 +140,9 @@ class OrderView:
 
     @property
     def can_order_again(self) -> bool:
-        """Whether the order ended without money that is owed, and its tickets are still sold."""
-        return self.state in _ENDED and self.is_on_sale and not self.intent.refund_due
+        """Whether the order ended without money that is owed, and all of it is still sold."""
+        is_over = self.state in _ENDED and not self.intent.refund_due
+        return is_over and self._is_event_on_sale and all(self._are_published)
 
     @property
     def has_refund(self) -> bool:
@@ -159,7 +167,7 @@ def read(intent_id: str, config: Config) -> OrderView:
         intent=intent,
         event=intent.event,
         tenant=intent.tenant,
-        ticket_type=intent.ticket_type,
+        ticket_types=_types_of(intent),
         network=chains.name_of(intent.chain_id, config),
         payments=[each for each in payments if each.canonical],
         has_more_payments=intents.count_payments(intent, payments) > len(payments),
@@ -176,6 +184,14 @@ def _still_asked(intent: PaymentIntent, now: datetime) -> Sequence[Admission]:
     if now >= intent.event.doors_open:
         return []
     return [each for each in intent.admissions if each.shown_code and not each.redeemed_at]
+
+
+def _types_of(intent: PaymentIntent) -> Mapping[str, TicketType]:
+    """Return the ticket types of an order's items. That of a plain order was read with it."""
+    if not intent.has_items:
+        return {intent.ticket_type_id: intent.ticket_type}
+    wanted = [item.ticket_type_id for item in intent.items]
+    return {each.id: each for each in TicketType.select().where(TicketType.id.in_(wanted))}
 
 
 def _waits_for_chain(intent: PaymentIntent) -> bool:

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from tests.support.admissions import FREE, admissions_of, change, given, invite
+from tests.support.carts import order_both, shop_of_two
 from tests.support.mails import (
     ADA,
     PUBLIC_URL,
@@ -156,3 +157,18 @@ def test_a_ticket_of_an_older_generation_is_not_sent(acme, server, buyer):
     change(admission, generation=2)
     send(acme.app)
     assert not server.mails
+
+
+def test_an_order_of_several_types_counts_them_and_names_each_tickets_own(acme, server):
+    ticket, shirt = shop_of_two(acme, **FREE)
+    buyer = order_both(acme, (ticket, 2), (shirt, 1), buyer=ADA)
+    assert buyer.purchase().status_code == 200
+    tell(acme.id, confirm(buyer))
+    send(acme.app)
+    mail = server.only()
+    text = text_of(mail).replace("\r\n", "\n")
+    assert "\n2 \u00d7 Adult\n1 \u00d7 T-shirt\n\nAdult\nhttp" in text
+    assert text.count("\nAdult\nhttp") == 2 and text.count("\nT-shirt\nhttp") == 1
+    page = html_of(mail)
+    assert "2 \u00d7 <bdi>Adult</bdi><br>1 \u00d7 <bdi>T-shirt</bdi>" in page
+    assert page.count("<li><bdi>Adult</bdi><br>") == 2

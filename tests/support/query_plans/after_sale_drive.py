@@ -70,7 +70,7 @@ class AfterSaleDrive(CatalogDrive):
                 self._member.page_through(f"/console/{path}?{urlencode(chosen)}")
         for query in ({}, {"most": "0.000001"}, {"most": "0.000001", "chain_id": "31337"}):
             self._open(f"refunds/waive?{urlencode(query)}")
-        for name in ("attendees", "orders", "payments"):
+        for name in ("attendees", "orders", "items", "payments"):
             self._open(f"events/{event}/{name}.csv")
         for name in ("money", "money/move", "money/pay-back"):
             self._open(name)

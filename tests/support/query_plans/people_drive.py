@@ -42,7 +42,8 @@ class PeopleDrive(PagesDrive):
         """Read the sales of one event and of all, and the overview of a large tenant."""
         self.big.get("/v1/admin/tenants/big/money")
         path = "/v1/admin/tenants/big/sales"
-        for query in ({}, {"event_id": self.hit.id}):
+        by = [{"event_id": self.hit.id, "by": each} for each in ("ticket", "voucher", "tag")]
+        for query in ({}, {"event_id": self.hit.id}, *by):
             assert self.big.get(path, query_string=query).status_code == 200
         tenant_id = Tenant.get(Tenant.slug == "big").id
         self.recorder.where = "overview"

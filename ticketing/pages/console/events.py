@@ -17,7 +17,7 @@ from ticketing.pages.console.layout import page
 from ticketing.pages.console.words import EVENT_TYPES, PUBLICATIONS
 from ticketing.pages.forms import Form
 from ticketing.services import chains
-from ticketing.services.catalog import events, sales_figures, ticket_types
+from ticketing.services.catalog import events, sales_by, sales_figures, ticket_types
 from ticketing.services.pagination import PageRequest
 from ticketing.web.audited import recorded
 from ticketing.web.context import caller, config
@@ -92,6 +92,11 @@ def _page(event_id: str, form: Form) -> str:
         event=event,
         figures=sales_figures.of_event(event),
         chart=sales_chart(sales_figures.by_day(tenant.id, event_id, last=CHART_DAYS), today),
+        sold_by_type=sales_by.by_ticket_type(tenant.id, event_id),
+        sold_by_voucher=sales_by.by_voucher(
+            tenant.id, event_id, shows_codes=role.holds(Role.WRITE)
+        ),
+        sold_by_tag=sales_by.by_tag(tenant.id, event_id),
         status=PUBLICATIONS[Publication(event.status)],
         type=EVENT_TYPES[EventType(event.type)],
         reasons=obstacles.of_event(event, types, role),

@@ -29,6 +29,12 @@ def download_orders(event_id: str) -> Response:
     return download(files.orders(caller().tenant_id, event_id))
 
 
+@blp.get("/items.csv")
+def download_items(event_id: str) -> Response:
+    """Download what all orders of an event are of: a row for each ticket type of an order."""
+    return download(files.items(caller().tenant_id, event_id))
+
+
 @blp.get("/payments.csv")
 def download_payments(event_id: str) -> Response:
     """Download the payments to an event's orders, and the refunds of them."""

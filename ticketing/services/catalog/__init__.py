@@ -14,6 +14,7 @@ scarcity.py: few are left, or unpaid orders hold them, and when these may come b
 public_listing.py: published events with their published ticket types
 first_steps.py: how far a tenant is from money that it can spend
 sales_figures.py: orders per day; the figures of each event
+sales_by.py: what was sold by ticket type, by voucher and by tag
 titles.py: titles and names for lists of orders and admissions
 calendars.py: an event as an iCalendar file, without its join URL
 """

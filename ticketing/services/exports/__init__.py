@@ -1,4 +1,4 @@
-"""What an organizer downloads as CSV files: attendees, orders, payments.
+"""What an organizer downloads as CSV files: attendees, orders, items, payments.
 
 files.py: the files; one export at a time in each process
 tables.py: columns and rows. A money column with the name of an API field is in micro-units

@@ -43,6 +43,11 @@ def orders(tenant_id: str, event_id: str) -> CsvFile:
     return _write(tables.ORDERS, tenant_id, event_id)
 
 
+def items(tenant_id: str, event_id: str) -> CsvFile:
+    """Return the items of an event's orders. NotFound; TooManyRequests beside another export."""
+    return _write(tables.ITEMS, tenant_id, event_id)
+
+
 def payments(tenant_id: str, event_id: str) -> CsvFile:
     """Return the payments and refunds of an event's orders.
 

@@ -14,16 +14,17 @@ from decimal import Decimal
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from peewee import Field, ModelSelect
+from peewee import JOIN, ModelSelect
 
 from ticketing.constants import MICRO_UNIT_DECIMALS, Ask
-from ticketing.models.admissions import Admission
+from ticketing.models.admissions import COST, SEAT_RELEASED, Admission
 from ticketing.models.base import UtcDateTimeField
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import Item, Payment, PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.models.refunds import Refund
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.vouchers import Voucher
+from ticketing.services.orders import items
 
 BATCH = 1000
 """How many admissions or orders are in memory at a time."""
@@ -62,7 +63,15 @@ class Movement:
     canonical: bool
 
 
-_OF_ADMISSION: dict[str, Field[Any]] = {
+@dataclass(frozen=True)
+class ItemRow:
+    """An item of an order."""
+
+    order: PaymentIntent
+    item: Item
+
+
+_OF_ADMISSION: dict[str, Any] = {
     "admission_id": Admission.id,
     "status": Admission.status,
     "ticket_id": Admission.ticket_type,
@@ -74,6 +83,8 @@ _OF_ADMISSION: dict[str, Field[Any]] = {
     "redeemed_gate": Admission.redeemed_gate,
     "intent_id": Admission.intent,
     "created_at": Admission.created_at,
+    "amount": COST,
+    "released": SEAT_RELEASED,
 }
 
 
@@ -82,6 +93,7 @@ def _admissions(event_id: Any, after: Any) -> ModelSelect[Admission]:
     return (
         Admission.select(*_OF_ADMISSION.values())
         .join(TicketType)
+        .join_from(Admission, PaymentIntent, JOIN.LEFT_OUTER)
         .where(Admission.event == event_id, Admission.id > after)
         .order_by(Admission.id)
         .limit(BATCH)
@@ -96,6 +108,8 @@ def _orders(event_id: Any, after: Any) -> ModelSelect[PaymentIntent]:
         PaymentIntent.status,
         PaymentIntent.flags,
         PaymentIntent.ticket_type,
+        PaymentIntent.has_items,
+        PaymentIntent.voucher,
         PaymentIntent.quantity,
         PaymentIntent.currency,
         PaymentIntent.unit_amount,
@@ -115,7 +129,26 @@ def _orders(event_id: Any, after: Any) -> ModelSelect[PaymentIntent]:
         PaymentIntent.confirmed_at,
     )
     return (
-        PaymentIntent.select(*shown, TicketType.name)
+        PaymentIntent.select(*shown, TicketType.id, TicketType.name)
+        .join(TicketType)
+        .where(PaymentIntent.event == event_id, PaymentIntent.id > after)
+        .order_by(PaymentIntent.id)
+        .limit(BATCH)
+    )
+
+
+@Prepared
+def _seats(event_id: Any, after: Any) -> ModelSelect[PaymentIntent]:
+    shown = (
+        PaymentIntent.id,
+        PaymentIntent.status,
+        PaymentIntent.ticket_type,
+        PaymentIntent.has_items,
+        PaymentIntent.quantity,
+        PaymentIntent.unit_amount,
+    )
+    return (
+        PaymentIntent.select(*shown, TicketType.id, TicketType.name)
         .join(TicketType)
         .where(PaymentIntent.event == event_id, PaymentIntent.id > after)
         .order_by(PaymentIntent.id)
@@ -179,6 +212,29 @@ def _by_id(page: Prepared[Any]) -> Callable[[str], Iterator[Sequence[Any]]]:
     return batches
 
 
+def _with_items(
+    batches: Callable[[str], Iterator[Sequence[PaymentIntent]]],
+) -> Callable[[str], Iterator[Sequence[PaymentIntent]]]:
+    """Return a function that also reads the items of each batch of orders, and their names."""
+
+    def read(event_id: str) -> Iterator[Sequence[PaymentIntent]]:
+        for orders in batches(event_id):
+            for order in orders:
+                if not order.has_items:
+                    order.item_names = {order.ticket_type_id: order.ticket_type.name}
+            items.read(orders)
+            items.add_names(orders)
+            yield orders
+
+    return read
+
+
+def _items(event_id: str) -> Iterator[Sequence[ItemRow]]:
+    """Yield the items of all orders of an event, ordered by order and then as in the order."""
+    for orders in _with_items(_by_id(_seats))(event_id):
+        yield [ItemRow(order, item) for order in orders for item in order.items]
+
+
 def _movements(event_id: str) -> Iterator[Sequence[Movement]]:
     """Yield the payments and refunds of an event, ordered by order and then by block."""
     after = ""
@@ -240,12 +296,24 @@ def _decimal(row: Any) -> Decimal:
     return Decimal(row.amount).scaleb(-MICRO_UNIT_DECIMALS)
 
 
+def _only_name(order: PaymentIntent) -> str | None:
+    """Return the name of an order's only ticket type."""
+    ticket_id = order.only_ticket_id
+    return None if ticket_id is None else order.item_names[ticket_id]
+
+
+def _in_words(order: PaymentIntent) -> str:
+    """Return the items of an order as one text."""
+    names = order.item_names
+    return "; ".join(f"{item.quantity} x {names[item.ticket_type_id]}" for item in order.items)
+
+
 def _same(*names: str) -> dict[str, Callable[[Any], Any]]:
     """Return columns with the names of a row's attributes."""
     return {name: attrgetter(name) for name in names}
 
 
-def _at(place: int, field: Field[Any]) -> Callable[[Any], Any]:
+def _at(place: int, field: Any) -> Callable[[Any], Any]:
     """Return a function for a column of a tuple. SQLite's tuples have times as text."""
     if isinstance(field, UtcDateTimeField):
         return lambda row: field.python_value(row[place])
@@ -265,16 +333,33 @@ ORDERS = Table(
         "intent_id": attrgetter("id"),
         **_same("created_at", "status"),
         "flags": lambda order: " ".join(order.flags_in_order),
-        "ticket_id": lambda order: None if order.has_items else order.ticket_type_id,
-        "ticket_type": lambda order: None if order.has_items else order.ticket_type.name,
+        "ticket_id": attrgetter("only_ticket_id"),
+        "ticket_type": _only_name,
         **_same("quantity", "currency"),
         "amount_decimal": _decimal,
-        **_same("unit_amount", "amount", "amount_received", "amount_due", "refund_due"),
+        "unit_amount": attrgetter("only_unit_amount"),
+        **_same("amount", "amount_received", "amount_due", "refund_due"),
         **_same("refund_pending", "refunded", "waived", "chain_id", "address", "refund_address"),
         **_same("buyer_name", "buyer_email", "expires_at", "confirmed_at", "kept", "open"),
+        "items": _in_words,
+        **_same("discount_amount", "voucher_id"),
     },
-    _by_id(_orders),
+    _with_items(_by_id(_orders)),
     Ask.ORDER,
+)
+ITEMS = Table(
+    "items",
+    {
+        "intent_id": attrgetter("order.id"),
+        "ticket_id": attrgetter("item.ticket_type_id"),
+        "ticket_type": lambda row: row.order.item_names[row.item.ticket_type_id],
+        **{
+            name: attrgetter(f"item.{name}")
+            for name in ("quantity", "list_amount", "unit_amount", "amount", "vouchered")
+        },
+        "status": attrgetter("order.status"),
+    },
+    _items,
 )
 PAYMENTS = Table(
     "payments",

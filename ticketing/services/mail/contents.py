@@ -6,7 +6,8 @@ The templates get plain values. Text that people wrote was made safe (plain_text
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,7 +25,7 @@ from ticketing.services.access import actors, invitations
 from ticketing.services.mail import budgets, recipients, values
 from ticketing.services.mail.plain_text import plain
 from ticketing.services.mail.values import ADDRESS, NAME, TITLE
-from ticketing.services.orders import admissions, answers, transfers
+from ticketing.services.orders import admissions, answers, items, transfers
 
 Facts = dict[str, Any]
 
@@ -78,8 +79,32 @@ def _order_confirmed(mail: Mail, config: Config) -> Facts | None:
     return {
         **_order(intent, config),
         "calendar_of": intent.event,
-        "ticket_type": plain(intent.ticket_type.name, TITLE),
-        "tickets": [values.ticket(each, config) for each in usable],
+        **_types_and_tickets(intent, usable, config),
+    }
+
+
+def _types_and_tickets(intent: PaymentIntent, usable: Sequence[Admission], config: Config) -> Facts:
+    """Return the ticket types of an order, and its tickets.
+
+    Of several types, each has the `count` of its tickets, and each ticket has its type.
+    """
+    items.add_names([intent])
+    names = {key: plain(name, TITLE) for key, name in intent.item_names.items()}
+    counts = Counter(each.ticket_type_id for each in usable)
+    has_several = len(names) > 1
+    return {
+        "ticket_types": [
+            {"name": name, "count": counts[key] if has_several else None}
+            for key, name in names.items()
+            if counts[key]
+        ],
+        "tickets": [
+            {
+                **values.ticket(each, config),
+                "ticket_type": names[each.ticket_type_id] if has_several else None,
+            }
+            for each in usable
+        ],
     }
 
 

@@ -10,9 +10,10 @@
 6.  A collection is of an order with a receiver, on its chain and in its token. That no more was
     collected than received is no rule: a payment may have been collected before it was found.
 
-Each rule is one SQL statement. It sees one consistent state, so it is correct while buyers order
-and the worker writes. First, one query over the ticket types and one over the orders find the
-rows that may violate a rule. Usually there are none. Then the rules check only these rows.
+stock_rules.py has the rules 1 to 3, this file the others. Each rule is one SQL statement. It sees
+one consistent state, so it is correct while buyers order and the worker writes. First, one query
+over the ticket types and one over the orders find the rows that may violate a rule. Usually there
+are none. Then the rules check only these rows.
 
 That an address is its order's own is checked by address_check.py, because SQL cannot compute it.
 
@@ -22,31 +23,30 @@ Example: an order of 2 seats at 5 USDC received 13 USDC and is confirmed. It kee
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from peewee import JOIN, Case, Field, ModelSelect, fn
+from peewee import JOIN, Case, fn
 
 from ticketing.chain import units
-from ticketing.constants import LIVE, MICRO_UNIT_DECIMALS, SOLD, AdmissionStatus, IntentStatus
+from ticketing.constants import MICRO_UNIT_DECIMALS, SOLD, IntentStatus
 from ticketing.models.admissions import COST, SEAT_RELEASED, Admission
 from ticketing.models.collections import Collection
-from ticketing.models.events import Event
-from ticketing.models.items import IntentItem
 from ticketing.models.payment_intents import RELEASED, Payment, PaymentIntent
 from ticketing.models.refunds import Refund
-from ticketing.models.ticket_types import EventStock, TicketType
+from ticketing.models.ticket_types import TicketType
 from ticketing.models.wallets import Wallet
-
-BREACHES_PER_RULE = 100
-"""The most breaches per rule. The reader needs examples to find the cause, not every row."""
-
-Rows = Iterable[tuple[list[str], str]]
-"""Breaches of one rule: the ids of the inconsistent rows, and a description."""
-
-Owned = Event | TicketType | PaymentIntent
-"""Models that belong to a tenant."""
+from ticketing.services.payments import stock_rules
+from ticketing.services.payments.rule_scope import (
+    BREACHES_PER_RULE,
+    Rows,
+    Scope,
+    doubtful,
+    first,
+    of_tenant,
+    total,
+)
 
 
 @dataclass(frozen=True)
@@ -58,24 +58,12 @@ class Breach:
     detail: str
 
 
-@dataclass(frozen=True)
-class Scope:
-    """What to check: one tenant, or all (None).
-
-    `ticket_types` and `intents`: the only rows that may be inconsistent. None: all may be.
-    """
-
-    tenant_id: str | None
-    ticket_types: Sequence[str] | None
-    intents: Sequence[str] | None
-
-
 def reconcile(tenant_id: str | None) -> list[Breach]:
     """Return the breaches of one tenant, or of all (None). Empty: everything is consistent."""
     scope = Scope(
         tenant_id,
-        _doubtful(TicketType, _is_doubtful_ticket_type(), tenant_id),
-        _doubtful(PaymentIntent, _is_doubtful_intent(), tenant_id),
+        doubtful(TicketType, stock_rules.is_doubtful_ticket_type(), tenant_id),
+        doubtful(PaymentIntent, _is_doubtful_intent(), tenant_id),
     )
     return [
         Breach(name, ids, detail) for name, rule in RULES.items() for ids, detail in rule(scope)
@@ -84,235 +72,27 @@ def reconcile(tenant_id: str | None) -> list[Breach]:
 
 def count_intents(tenant_id: str | None) -> int:
     """Return how many intents the reconciliation covers."""
-    return int(_of_tenant(PaymentIntent.select(), PaymentIntent, tenant_id).count())
-
-
-def _is_doubtful_ticket_type() -> Any:
-    """Return the SQL condition that finds ticket types that may violate a rule."""
-    held, sold = _ordered(), _admitted()
-    return _OUT_OF_BOUNDS | (TicketType.held != held) | (TicketType.sold != sold)
+    return int(of_tenant(PaymentIntent.select(), PaymentIntent, tenant_id).count())
 
 
 def _is_doubtful_intent() -> Any:
     """Return the SQL condition that finds intents that may violate a rule."""
     intent = PaymentIntent.id
-    misfits = fn.SUM(Case(None, [(_FITS, 0)], 1))
-    # Count a status instead of an id: it is in the index, so no table row is read.
-    seats = Case(None, [(misfits > 0, -1)], fn.COUNT(Admission.status))
     abroad = fn.SUM(Case(None, [(Payment.chain_id == PaymentIntent.chain_id, 0)], 1))
     received = Case(None, [(abroad > 0, -1)], _received())
     return (
-        _UNMARKED
-        | (Admission.select(seats).where(Admission.intent == intent) != _SEATS_DUE)
+        stock_rules.is_doubtful_intent()
         | (_voided_with_refund() != PaymentIntent.seats_refunded)
         | _seats_differ()
-        | _items_differ()
         | _UNACCOUNTED
         | (Payment.select(received).where(Payment.intent == intent) != _AMOUNT_RECEIVED)
         | (Refund.select(_refunded()).where(Refund.intent == intent) != PaymentIntent.refunded)
     )
 
 
-def _doubtful(model: type[Owned], doubt: Any, tenant_id: str | None) -> Sequence[str] | None:
-    """Return the ids of doubtful rows of `model`. None if there are too many to list."""
-    query = _of_tenant(model.select(model.id).where(doubt), model, tenant_id)
-    ids = [row.id for row in query.limit(BREACHES_PER_RULE + 1)]
-    return ids if len(ids) <= BREACHES_PER_RULE else None
-
-
-def _first(query: ModelSelect[Any], model: type[Owned], scope: Scope) -> Iterable[Any]:
-    """Return the first rows as tuples, ordered by the id of `model`. Only doubtful rows."""
-    ids = {TicketType: scope.ticket_types, PaymentIntent: scope.intents}.get(model)
-    if ids == []:
-        return []
-    if ids is not None:
-        query = query.where(model.id.in_(ids))
-    query = _of_tenant(query, model, scope.tenant_id).order_by(model.id)
-    return query.limit(BREACHES_PER_RULE).tuples()
-
-
-def _of_tenant(
-    query: ModelSelect[Any], model: type[Owned], tenant_id: str | None
-) -> ModelSelect[Any]:
-    """Restrict the query to rows of `model` that belong to a tenant, if one is given."""
-    return query if tenant_id is None else query.where(model.tenant == tenant_id)
-
-
-# 1. No more is held and sold than there is.
-
-_OUT_OF_BOUNDS = (
-    (TicketType.held < 0)
-    | (TicketType.sold < 0)
-    | (TicketType.held + TicketType.sold > TicketType.capacity)
-)
-
-
-def stock_within_capacity(scope: Scope) -> Rows:
-    """No more is held and sold than the capacity, and neither is negative."""
-    held, sold, capacity = TicketType.held, TicketType.sold, TicketType.capacity
-    query = TicketType.select(TicketType.id, held, sold, capacity).where(_OUT_OF_BOUNDS)
-    for ticket_type, *numbers in _first(query, TicketType, scope):
-        yield [ticket_type], "{} are held and {} sold of {}".format(*numbers)
-
-
-# 2. What is held and sold is what orders hold and admissions fill.
-
-
-def held_is_live(scope: Scope) -> Rows:
-    """What is held is what live intents hold."""
-    for ticket_type, held, live in _stock_differs(TicketType.held, _ordered(), scope):
-        yield [ticket_type], f"{held} are held, but live intents hold {live}"
-
-
-def sold_is_admitted(scope: Scope) -> Rows:
-    """What is sold is the number of admissions that are not void, guests included."""
-    for ticket_type, sold, admitted in _stock_differs(TicketType.sold, _admitted(), scope):
-        yield [ticket_type], f"{sold} are sold, but {admitted} admissions are valid or suspended"
-
-
-def event_stock_agrees(scope: Scope) -> Rows:
-    """An event has its own stock exactly if it has a capacity: the sums of its ticket types.
-
-    Rule 1 is checked here too: the event's capacity limits these sums.
-    """
-    held, sold = _sum(TicketType.held), _sum(TicketType.sold)
-    disagrees = (
-        (EventStock.capacity != Event.capacity)
-        | EventStock.capacity.is_null()
-        | Event.capacity.is_null()
-        | (EventStock.held != held)
-        | (EventStock.sold != sold)
-        | (EventStock.held + EventStock.sold > EventStock.capacity)
-    )
-    counted = (EventStock.capacity, EventStock.held, EventStock.sold)
-    query = (
-        Event.select(Event.id, *counted, Event.capacity, held, sold)
-        .join(EventStock, JOIN.LEFT_OUTER, on=(EventStock.event == Event.id))
-        .where(Event.capacity.is_null(False) | EventStock.capacity.is_null(False), disagrees)
-    )
-    for event, *numbers in _first(query, Event, scope):
-        yield (
-            [event],
-            "its own stock of {} has {} held and {} sold, the event of {} has {} and {}".format(
-                *numbers
-            ),
-        )
-
-
-def _stock_differs(column: Field[Any], expected: Any, scope: Scope) -> Iterable[Any]:
-    query = TicketType.select(TicketType.id, column, expected).where(column != expected)
-    return _first(query, TicketType, scope)
-
-
-def _ordered() -> Any:
-    """Return the SQL sum of a ticket type's seats in live intents."""
-    of_it, is_live = PaymentIntent.ticket_type == TicketType.id, PaymentIntent.status.in_(LIVE)
-    plain = PaymentIntent.select(fn.SUM(PaymentIntent.quantity)).where(
-        of_it, is_live, ~PaymentIntent.has_items
-    )
-    of_items = (
-        IntentItem.select(fn.SUM(IntentItem.quantity))
-        .join(PaymentIntent)
-        .where(IntentItem.ticket_type == TicketType.id, is_live)
-    )
-    return fn.COALESCE(plain, 0) + fn.COALESCE(of_items, 0)
-
-
-def _admitted() -> Any:
-    """Return the SQL count of a ticket type's admissions that are not void."""
-    seats = (AdmissionStatus.VALID, AdmissionStatus.SUSPENDED)
-    return Admission.select(fn.COUNT(Admission.status)).where(
-        Admission.ticket_type == TicketType.id, Admission.status.in_(seats)
-    )
-
-
-def _sum(column: Field[Any]) -> Any:
-    """Return the SQL sum of a column over the ticket types of admission of an event."""
-    of_event = (TicketType.event == Event.id) & TicketType.admission
-    return fn.COALESCE(TicketType.select(fn.SUM(column).cast("BIGINT")).where(of_event), 0)
-
-
-# 3. An order has admissions once it was confirmed, and they are valid while it is.
-
-_CONFIRMED = PaymentIntent.status == IntentStatus.CONFIRMED
-_SEATS_DUE = Case(None, [(PaymentIntent.confirmed_at.is_null(), 0)], PaymentIntent.quantity)
-_UNMARKED = PaymentIntent.status.in_(SOLD) & PaymentIntent.confirmed_at.is_null()
-_ADMISSION_STATUS = Case(None, [(_CONFIRMED, AdmissionStatus.VALID)], AdmissionStatus.SUSPENDED)
-_FITS = (Admission.status == _ADMISSION_STATUS) | (Admission.status == AdmissionStatus.VOID)
-
-
-_PRICE = IntentItem.unit_amount * IntentItem.quantity
-_SEATS = Admission.select(fn.COUNT(Admission.id)).where(
-    Admission.intent == IntentItem.intent,
-    Admission.ticket_type == IntentItem.ticket_type,
-    Admission.amount == IntentItem.unit_amount,
-)
-_MISFIT = Case(
-    None, [(PaymentIntent.confirmed_at.is_null() | (IntentItem.quantity == _SEATS), 0)], 1
-)
-"""1 for an item of a sold intent whose admissions are not as many, or not at its price."""
-
-
-def items_add_up(scope: Scope) -> Rows:
-    """An intent with items has their quantities and prices, and admissions of each once sold."""
-    quantity, amount = _total(IntentItem.quantity), _total(_PRICE)
-    query = (
-        PaymentIntent.select(
-            PaymentIntent.id, PaymentIntent.quantity, PaymentIntent.amount, quantity, amount
-        )
-        .join(IntentItem, JOIN.LEFT_OUTER, on=(IntentItem.intent == PaymentIntent.id))
-        .where(PaymentIntent.has_items)
-        .group_by(PaymentIntent.id)
-        .having(
-            (quantity != PaymentIntent.quantity)
-            | (amount != PaymentIntent.amount)
-            | (_total(_MISFIT) > 0)
-        )
-    )
-    for intent, *numbers in _first(query, PaymentIntent, scope):
-        yield (
-            [intent],
-            "an intent of {} seats for {} has items of {} for {},"
-            " or not the admissions of each".format(*numbers),
-        )
-
-
-def _items_differ() -> Any:
-    """Return the SQL condition that an intent's items are not what the intent says."""
-    of_it = IntentItem.intent == PaymentIntent.id
-    differs = (_total(IntentItem.quantity) != PaymentIntent.quantity) | (
-        _total(_PRICE) != PaymentIntent.amount
-    )
-    wrong = IntentItem.select(Case(None, [(differs | (_total(_MISFIT) > 0), 1)], 0)).where(of_it)
-    return PaymentIntent.has_items & (wrong == 1)
-
-
-def admissions_match(scope: Scope) -> Rows:
-    """An intent has as many admissions as its quantity, once it was confirmed."""
-    issued = fn.COUNT(Admission.id)
-    query = (
-        PaymentIntent.select(PaymentIntent.id, PaymentIntent.status, issued, _SEATS_DUE)
-        .join(Admission, JOIN.LEFT_OUTER, on=(Admission.intent == PaymentIntent.id))
-        .group_by(PaymentIntent.id)
-        .having((issued != _SEATS_DUE) | _UNMARKED)
-    )
-    for intent, status, count, due in _first(query, PaymentIntent, scope):
-        yield [intent], f"a {status} intent has {count} admissions, {due} by its confirmed_at"
-
-
-def admissions_valid_while_confirmed(scope: Scope) -> Rows:
-    """Admissions are valid while their intent is confirmed, else suspended; or they are void."""
-    query = (
-        Admission.select(Admission.id, Admission.status, PaymentIntent.id, PaymentIntent.status)
-        .join(PaymentIntent)
-        .where(~_FITS)
-    )
-    for admission, status, intent, intent_status in _first(query, PaymentIntent, scope):
-        yield [admission, intent], f"the admission is {status}, its intent {intent_status}"
-
-
 # 4. A payment belongs to one order; what an order received is kept, owed, refunded or waived.
 
+_CONFIRMED = PaymentIntent.status == IntentStatus.CONFIRMED
 _AMOUNT_RECEIVED = PaymentIntent.amount_received
 _DECIMALS = range(MICRO_UNIT_DECIMALS + 1, units.MAX_DECIMALS + 1)
 # A token of 18 decimals: 10^12 atomic units of dust make one micro-unit.
@@ -341,7 +121,7 @@ def payments_fit_intents(scope: Scope) -> Rows:
         .join(PaymentIntent)
         .where(PaymentIntent.chain_id.is_null() | (Payment.chain_id != PaymentIntent.chain_id))
     )
-    for payment, chain, intent, intent_chain in _first(query, PaymentIntent, scope):
+    for payment, chain, intent, intent_chain in first(query, PaymentIntent, scope):
         yield [payment, intent], f"the payment is on chain {chain}, its intent on {intent_chain}"
 
 
@@ -354,7 +134,7 @@ def received_is_payments(scope: Scope) -> Rows:
         .group_by(PaymentIntent.id)
         .having(total != _AMOUNT_RECEIVED)
     )
-    for intent, received, sum_ in _first(query, PaymentIntent, scope):
+    for intent, received, sum_ in first(query, PaymentIntent, scope):
         yield [intent], f"amount_received is {received}, its payments add up to {sum_}"
 
 
@@ -367,7 +147,7 @@ def refunded_is_refunds(scope: Scope) -> Rows:
         .group_by(PaymentIntent.id)
         .having(PaymentIntent.refunded != total)
     )
-    for intent, refunded, sum_ in _first(query, PaymentIntent, scope):
+    for intent, refunded, sum_ in first(query, PaymentIntent, scope):
         yield [intent], f"refunded is {refunded}, its refunds add up to {sum_}"
 
 
@@ -377,7 +157,7 @@ def refunded_seats_are_void(scope: Scope) -> Rows:
     query = PaymentIntent.select(PaymentIntent.id, PaymentIntent.seats_refunded, voided).where(
         PaymentIntent.seats_refunded != voided
     )
-    for intent, seats, count in _first(query, PaymentIntent, scope):
+    for intent, seats, count in first(query, PaymentIntent, scope):
         yield [intent], f"seats_refunded is {seats}, but {count} were voided with a refund"
 
 
@@ -390,7 +170,7 @@ def seats_add_up(scope: Scope) -> Rows:
     query = PaymentIntent.select(
         PaymentIntent.id, PaymentIntent.amount, cost, RELEASED, released
     ).where(_seats_differ())
-    for intent, *numbers in _first(query, PaymentIntent, scope):
+    for intent, *numbers in first(query, PaymentIntent, scope):
         yield (
             [intent],
             "an intent of {} has seats of {}, has released {}, and its seats {}".format(*numbers),
@@ -409,7 +189,7 @@ def every_unit_accounted(scope: Scope) -> Rows:
         PaymentIntent.refund_pending,
         _REFUND_DUE,
     ).where(_UNACCOUNTED)
-    for intent, *numbers in _first(query, PaymentIntent, scope):
+    for intent, *numbers in first(query, PaymentIntent, scope):
         yield (
             [intent],
             "a {} intent of {} has received {} and refunded {}:"
@@ -419,14 +199,14 @@ def every_unit_accounted(scope: Scope) -> Rows:
 
 def _received() -> Any:
     """Return the SQL sum of canonical payments, in micro-units."""
-    amount = _total(Case(None, [(Payment.canonical, Payment.amount)], 0))
-    dust = _total(Case(None, [(Payment.canonical, Payment.dust)], 0))
+    amount = total(Case(None, [(Payment.canonical, Payment.amount)], 0))
+    dust = total(Case(None, [(Payment.canonical, Payment.dust)], 0))
     return amount + dust / _DUST_PER_MICRO_UNIT
 
 
 def _refunded() -> Any:
     """Return the SQL sum of canonical refunds, in micro-units."""
-    return _total(Case(None, [(Refund.canonical, Refund.amount)], 0))
+    return total(Case(None, [(Refund.canonical, Refund.amount)], 0))
 
 
 def _voided_with_refund() -> Any:
@@ -440,7 +220,7 @@ def _voided_with_refund() -> Any:
 def _seats_differ() -> Any:
     """Return the SQL condition that an intent's amounts are not those of its admissions."""
     bad = (Admission.released < 0) | (SEAT_RELEASED > COST)
-    released = Case(None, [(fn.SUM(Case(None, [(bad, 1)], 0)) > 0, -1)], _total(SEAT_RELEASED))
+    released = Case(None, [(fn.SUM(Case(None, [(bad, 1)], 0)) > 0, -1)], total(SEAT_RELEASED))
     was_sold = PaymentIntent.confirmed_at.is_null(False)
     return (was_sold & (_sum_of_seats(COST) != PaymentIntent.amount)) | (
         Admission.select(released).where(Admission.intent == PaymentIntent.id) != RELEASED
@@ -449,12 +229,7 @@ def _seats_differ() -> Any:
 
 def _sum_of_seats(column: Any) -> Any:
     """Return the SQL sum of a column over an intent's admissions."""
-    return Admission.select(_total(column)).where(Admission.intent == PaymentIntent.id)
-
-
-def _total(column: Any) -> Any:
-    # In Postgres a sum of bigints is numeric, and its division would not be an integer division.
-    return fn.COALESCE(fn.SUM(column), 0).cast("BIGINT")
+    return Admission.select(total(column)).where(Admission.intent == PaymentIntent.id)
 
 
 # 5. No address serves two orders.
@@ -464,14 +239,14 @@ def one_address_one_intent(scope: Scope) -> Rows:
     """No address serves two intents."""
     # A unique index rejects equal texts, but an address is the same in any case of letters.
     address = fn.LOWER(PaymentIntent.address)
-    first, last = fn.MIN(PaymentIntent.id), fn.MAX(PaymentIntent.id)
+    lowest, highest = fn.MIN(PaymentIntent.id), fn.MAX(PaymentIntent.id)
     query = (
-        PaymentIntent.select(address, fn.COUNT(PaymentIntent.id), first, last)
+        PaymentIntent.select(address, fn.COUNT(PaymentIntent.id), lowest, highest)
         .where(PaymentIntent.address.is_null(False))
         .group_by(address)
         .having(fn.COUNT(PaymentIntent.id) > 1)
     )
-    query = _of_tenant(query, PaymentIntent, scope.tenant_id).order_by(first)
+    query = of_tenant(query, PaymentIntent, scope.tenant_id).order_by(lowest)
     shared: Iterable[Any] = query.limit(BREACHES_PER_RULE).tuples()
     for address, count, *ids in shared:
         yield ids, f"{address} serves {count} intents"
@@ -494,7 +269,7 @@ def collections_fit_intents(scope: Scope) -> Rows:
             | Wallet.owner.is_null()
         )
     )
-    query = _of_tenant(query, PaymentIntent, scope.tenant_id).order_by(PaymentIntent.id)
+    query = of_tenant(query, PaymentIntent, scope.tenant_id).order_by(PaymentIntent.id)
     misfits: Iterable[Any] = query.limit(BREACHES_PER_RULE).tuples()
     for collection, intent in misfits:
         yield [collection, intent], "its chain, token or wallet is not that of its intent"
@@ -503,13 +278,13 @@ def collections_fit_intents(scope: Scope) -> Rows:
 RULES: dict[str, Callable[[Scope], Rows]] = {
     rule.__name__: rule
     for rule in (
-        stock_within_capacity,
-        held_is_live,
-        sold_is_admitted,
-        event_stock_agrees,
-        admissions_match,
-        items_add_up,
-        admissions_valid_while_confirmed,
+        stock_rules.stock_within_capacity,
+        stock_rules.held_is_live,
+        stock_rules.sold_is_admitted,
+        stock_rules.event_stock_agrees,
+        stock_rules.admissions_match,
+        stock_rules.items_add_up,
+        stock_rules.admissions_valid_while_confirmed,
         payments_fit_intents,
         received_is_payments,
         refunded_is_refunds,
