@@ -1,5 +1,6 @@
 """Schemas of payment intents and payments. Amounts are micro-units."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from marshmallow import ValidationError, fields, post_load, validates_schema
@@ -61,6 +62,14 @@ class WantedItemSchema(BaseSchema):
     )
 
 
+def check_items(items: Sequence[Mapping[str, Any]]) -> None:
+    """Check what several items have together. ValidationError."""
+    if len({item["ticket_id"] for item in items}) < len(items):
+        raise ValidationError(DISTINCT, "items")
+    if sum(item["quantity"] for item in items) > MAX_PER_ORDER:
+        raise ValidationError(TOO_MANY_SEATS, "items")
+
+
 class WantedSchema(BaseSchema):
     """What a buyer wants: either `items`, or `ticket_id` and `quantity` for one ticket type."""
 
@@ -86,10 +95,7 @@ class WantedSchema(BaseSchema):
         for name in ("ticket_id", "quantity"):
             if name in data:
                 raise ValidationError(NOT_WITH_ITEMS, name)
-        if len({item["ticket_id"] for item in items}) < len(items):
-            raise ValidationError(DISTINCT, "items")
-        if sum(item["quantity"] for item in items) > MAX_PER_ORDER:
-            raise ValidationError(TOO_MANY_SEATS, "items")
+        check_items(items)
 
     @post_load
     def join_forms(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:

@@ -15,8 +15,11 @@ from ticketing.errors import (
     Invalid,
     KeyRequired,
     KeyReused,
+    NeedsTicket,
+    NoCommonNetwork,
     NotFound,
     NotPayable,
+    OneTypeOnly,
     OverMaxAmount,
     PaymentRequired,
     SalesEnded,
@@ -45,6 +48,9 @@ ERRORS: tuple[type[TicketingError], ...] = (
     AboveMaximum,
     OverMaxAmount,
     NotPayable,
+    OneTypeOnly,
+    NeedsTicket,
+    NoCommonNetwork,
     TooMuchUnpaid,
     TooManyOrders,
     TooManyFree,
@@ -125,6 +131,8 @@ def _rules() -> str:
 - `{HEADER}`: `$KEY` is a random text of {MIN_ANONYMOUS_LENGTH} characters or more. After a lost
   answer, send the same request with the same key: for {kept} hours it gets the first answer, and no
   second order.
+- Several ticket types in one order, if the event has `carts`: send `items`, a list of objects with
+  `ticket_id` and `quantity`, instead of these two fields. One payment of `amount` buys all of them.
 - `max_amount` in the order refuses it if it costs more than you expect.
 - Pay before `expires_at`. One late payment of the full amount counts within {late} hours if tickets
   are left. Other money is owed to the order: `refund_due`.

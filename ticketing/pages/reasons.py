@@ -7,6 +7,11 @@ from ticketing.errors import FieldMessage, TicketingError
 
 _REASONS = {
     "sold_out": "Somebody was faster: so many tickets are not left.",
+    "one_type_only": "This event sells one kind of ticket in an order. Order the others after it.",
+    "needs_ticket": "This is only sold together with a ticket. Add a ticket.",
+    "no_common_network": (
+        "These tickets are not sold on one network. Order each of them on its own."
+    ),
     "sales_not_started": "The sale of this ticket has not started.",
     "sales_ended": "The sale of this ticket has ended.",
     "in_the_past": "People have tickets, and the new times are past. Confirm them below.",

@@ -19,6 +19,8 @@ from ticketing.services import chains
 from ticketing.services.orders import lines, stock
 from ticketing.services.orders.lines import Line, Wanted
 
+_MOST_SHOWN = 100
+
 
 def _on_sale(tenant: Any, of_ticket_type: Any) -> ModelSelect[TicketType]:
     return (
@@ -115,6 +117,19 @@ def on_sale(tenant_reference: str, event_reference: str, ticket_id: str) -> Tick
 def on_sale_by_id(tenant_id: str, ticket_id: str) -> TicketType:
     """Return a published ticket type of any published event, with the event. NotFound."""
     return _existing(_of_any_event.first(tenant=tenant_id, ticket_id=ticket_id))
+
+
+def all_on_sale(tenant_id: str, event_reference: str) -> list[TicketType]:
+    """Return the published ticket types of a published event, 100 at most, without hidden ones.
+
+    Each has the event. NotFound if there are none.
+    """
+    of_event = (Event.id == event_reference) | (Event.slug == event_reference)
+    shown = _on_sale(tenant_id, of_event).where(~TicketType.hide_without_voucher)
+    found = list(shown.order_by(TicketType.position, TicketType.id).limit(_MOST_SHOWN))
+    if not found:
+        raise NotFound("This event does not exist, or has nothing on sale.")
+    return found
 
 
 def left(ticket_type: TicketType) -> int | None:
