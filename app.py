@@ -40,6 +40,8 @@ from ticketing.blueprints import (
     ticket_types,
     tokens,
     transfers,
+    voucher_tickets,
+    vouchers,
     wallets,
     webhooks,
     x402,
@@ -51,7 +53,7 @@ from ticketing.pages import problems as error_pages
 from ticketing.pages import surfaces as pages
 from ticketing.services.access.rate_limits import Limiter
 from ticketing.services.health import WriteCheck
-from ticketing.web import openapi, problems, rate_limit, request_log
+from ticketing.web import guesses, openapi, problems, rate_limit, request_log
 from ticketing.web.front import Front
 from ticketing.web.response_cache import ResponseCache
 
@@ -64,6 +66,7 @@ SURFACES = (
     collections,
     events,
     ticket_types,
+    vouchers,
     intents,
     admissions,
     refunds,
@@ -74,6 +77,7 @@ SURFACES = (
     audit_log,
     public,
     checkout,
+    voucher_tickets,
     holders,
     transfers,
     chains,
@@ -116,6 +120,7 @@ def build() -> Flask:
     app.url_map.merge_slashes = False  # otherwise `//` redirects to an absolute http:// URL
     request_log.register(app)
     rate_limit.register(app)
+    guesses.register(app)
     problems.register(app, error_pages)
     for surface in (*SURFACES, metrics, mcp, robots_and_llms):
         app.register_blueprint(surface.blp)

@@ -91,3 +91,13 @@ UUID = Written(
 )
 CURSOR = Written(r"^[A-Za-z0-9_-]+$", "cursor", "Must be letters, digits, hyphens and underscores.")
 VISIBLE = Written("^[!-~]+$", "visible", "Must be printable ASCII without spaces.")
+CODE = Written(
+    r"^[A-Za-z0-9-]{5,40}$",
+    "voucher_code",
+    "Must be 5 to 40 letters a to z, digits and hyphens.",
+)
+CODE_PREFIX = Written(
+    r"^[A-Za-z0-9-]{1,20}$",
+    "voucher_prefix",
+    "Must be 1 to 20 letters a to z, digits and hyphens.",
+)

@@ -12,6 +12,10 @@ class TicketTypeCountSchema(BaseSchema):
 
     ticket_id = an_id("tkt_")
     name = fields.String(required=True, metadata=documented("General admission"))
+    admission = fields.Boolean(
+        required=True,
+        metadata=documented(True, "False: `inside` is how many were handed out."),
+    )
     inside = fields.Integer(required=True, metadata=documented(120))
     admissions = fields.Integer(
         required=True, metadata=documented(200, "Those inside, and those that are not void.")
@@ -66,8 +70,14 @@ class RecordedScanSchema(BaseSchema):
 class DoorStatsSchema(BaseSchema):
     """The counts of one event."""
 
-    inside = fields.Integer(required=True, metadata=documented(120))
+    inside = fields.Integer(
+        required=True, metadata=documented(120, "Without what is handed out, as in `by_gate`.")
+    )
     admissions = fields.Integer(required=True, metadata=documented(200))
+    handed_out = fields.Integer(required=True, metadata=documented(12))
+    to_hand_out = fields.Integer(
+        required=True, metadata=documented(30, "All of it: `handed_out` included.")
+    )
     by_ticket_type = fields.List(fields.Nested(TicketTypeCountSchema), required=True)
     by_gate = fields.List(fields.Nested(GateCountSchema), required=True)
     last_scans = fields.List(

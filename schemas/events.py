@@ -75,6 +75,10 @@ PUBLIC_FIELDS: Fields = {
             "2026-12-01T17:00:00Z", "Not after `end_at`. Default: `doors_open_at`."
         ),
     ),
+    "carts": Bool(
+        load_default=False,
+        metadata={"description": "Whether one order may have several ticket types."},
+    ),
 }
 """The fields that organizers set and the public sees."""
 
@@ -160,8 +164,8 @@ class EventSchema(BaseSchema):
         required=True,
         metadata={"description": "Why nobody can buy right now. Empty: on sale."},
     )
-    held = fields.Integer(required=True, metadata=documented(2, "Over all ticket types."))
-    sold = fields.Integer(required=True, metadata=documented(40, "Over all ticket types."))
+    held = fields.Integer(required=True, metadata=documented(2, "Seats of all ticket types."))
+    sold = fields.Integer(required=True, metadata=documented(40, "Seats of all ticket types."))
     available = fields.Integer(
         required=True, allow_none=True, metadata=documented(458, "Null: unlimited.")
     )

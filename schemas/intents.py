@@ -25,6 +25,7 @@ from schemas.people import PersonSchema
 from schemas.refunds import PaidRefundSchema
 from ticketing.constants import (
     CURRENCY,
+    MAX_CODE_TYPED,
     MAX_ITEMS,
     MAX_PAYMENTS_SHOWN,
     MAX_PER_ORDER,
@@ -121,8 +122,26 @@ class ItemSchema(BaseSchema):
     amount = fields.Integer(required=True, metadata=documented(50_000_000))
 
 
+class UsedVoucherSchema(BaseSchema):
+    """The voucher of an order."""
+
+    id = an_id("vou_")
+    code = fields.String(
+        required=True,
+        allow_none=True,
+        attribute="shown_code",
+        metadata=documented("SPONSOR-7K4D", "Null for a credential with the role `read`."),
+    )
+
+
 class PreflightSchema(WantedSchema):
     """The order of a buyer."""
+
+    voucher = Text(
+        load_default=None,
+        validate=Length(1, MAX_CODE_TYPED),
+        metadata=documented("SPONSOR-7K4D", "A voucher's code."),
+    )
 
     event_id = Text(required=True, validate=Length(1, 80), metadata=documented(f"evt_{_ID}"))
     chain_id = Int(
@@ -168,6 +187,7 @@ class IntentSchema(BaseSchema):
         attribute="shown_items",
         metadata=documented([], "The seats by ticket type, in the order of the buyer."),
     )
+    voucher = fields.Nested(UsedVoucherSchema, required=True, allow_none=True)
     discount_amount = fields.Integer(
         required=True, metadata=documented(0, "How much less than the list prices it costs.")
     )

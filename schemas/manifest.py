@@ -26,6 +26,9 @@ class ManifestTicketTypeSchema(BaseSchema):
 
     id = an_id("tkt_")
     name = fields.String(required=True, metadata=documented("General admission"))
+    admission = fields.Boolean(
+        required=True, metadata=documented(True, "False: it is handed out, and lets nobody in.")
+    )
 
 
 class ManifestEventSchema(BaseSchema):

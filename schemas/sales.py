@@ -31,6 +31,10 @@ class SalesOfDaySchema(BaseSchema):
     tickets = fields.Integer(
         required=True, metadata=documented(31, "Valid tickets: without those that were voided.")
     )
+    merchandise = fields.Integer(
+        required=True,
+        metadata=documented(4, "The same of ticket types that let nobody in. They are no tickets."),
+    )
     amount = fields.Integer(
         required=True, metadata=documented(157_000_000, "What the orders cost, in micro-units.")
     )

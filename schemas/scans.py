@@ -108,6 +108,11 @@ class ScannedAdmissionSchema(BaseSchema):
     id = an_id("adm_")
     generation = fields.Integer(required=True, metadata=documented(1))
     ticket_id = an_id("tkt_", attribute="ticket_type_id")
+    ticket_name = fields.String(required=True, metadata=documented("General admission"))
+    hand_out = fields.Boolean(
+        required=True,
+        metadata=documented(False, "It lets nobody in: it is to be handed out, as a T-shirt."),
+    )
 
 
 class ScanResultSchema(BaseSchema):

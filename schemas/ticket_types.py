@@ -20,7 +20,9 @@ from schemas.checks import NOT_BLANK, Length, Range
 from ticketing.constants import (
     CURRENCY,
     DEFAULT_MAX_PER_ORDER,
+    LEAST_FREE_PRICE,
     MAX_PER_ORDER,
+    MAX_POSITION,
     MAX_PRICE,
     MAX_SAFE_INTEGER,
     MICRO_UNIT_DECIMALS,
@@ -36,14 +38,66 @@ PUBLIC_FIELDS: Fields = {
         validate=[Length(1, 200), NOT_BLANK],
         metadata=documented("General admission"),
     ),
+    "description": Text(
+        load_default=None,
+        allow_none=True,
+        validate=Length(0, 1000),
+        metadata=documented("With a drink."),
+    ),
+    "group_heading": Text(
+        load_default=None,
+        allow_none=True,
+        validate=[Length(1, 100), NOT_BLANK],
+        metadata=documented(
+            "Festival passes", "Shown once, above ticket types that follow each other and share it."
+        ),
+    ),
+    "position": Int(
+        validate=Range(0, MAX_POSITION),
+        metadata=documented(
+            1,
+            "Lists are in this order, then in the order of creation. Default: that of the event's"
+            " last ticket type.",
+        ),
+    ),
     "price_amount": Int(
         required=True, validate=Range(0, MAX_PRICE, "amount"), metadata=documented(25_000_000)
+    ),
+    "free_price": Bool(
+        load_default=False,
+        metadata={
+            "description": "Whether the buyer may pay more than `price_amount`. That is then 0, or"
+            f" at least {LEAST_FREE_PRICE}."
+        },
+    ),
+    "max_price_amount": Int(
+        load_default=None,
+        allow_none=True,
+        validate=Range(LEAST_FREE_PRICE, MAX_PRICE, "amount"),
+        metadata=documented(
+            None,
+            "Only with `free_price`: the most that a buyer may pay. Not below `price_amount`. Null:"
+            f" {MAX_PRICE}.",
+        ),
+    ),
+    "admission": Bool(
+        load_default=True,
+        metadata={
+            "description": "Whether it lets somebody in. Otherwise it is handed out, and does not"
+            " count in the event's capacity. It cannot change after the first order or guest."
+        },
+    ),
+    "requires_ticket": Bool(
+        load_default=False,
+        metadata={"description": "An order of it needs a ticket of admission too."},
     ),
     "chain_id": Int(
         load_default=None,
         allow_none=True,
         validate=Range(1, MAX_SAFE_INTEGER),
-        metadata=documented(8453, "An EIP-155 id. May be null if the price is 0."),
+        metadata=documented(
+            8453, "An EIP-155 id. May be null if the price is 0, and not for the buyer to choose."
+        ),
     ),
     "transferable": Bool(load_default=True),
     "min_per_order": Int(
@@ -77,6 +131,18 @@ FIELDS: Fields = {
         load_default=False,
         metadata={"description": "Preflight requires a credential with role `paywall` or higher."},
     ),
+    "require_voucher": Bool(
+        load_default=False,
+        metadata=documented(False, "It is only sold with a voucher that names it."),
+    ),
+    "hide_without_voucher": Bool(
+        load_default=False,
+        metadata=documented(
+            False,
+            "Without a voucher that names it, nobody sees that it exists."
+            " This also sets `require_voucher`.",
+        ),
+    ),
 }
 """All fields that organizers set."""
 
@@ -95,6 +161,12 @@ class TicketTypeChangeSchema(BaseSchema):
 
     class Meta:
         include = optional(FIELDS)
+
+
+class TicketTypePlaceSchema(BaseSchema):
+    """Where a ticket type is shown among those of its event: 0 is the first place."""
+
+    place = Int(required=True, validate=Range(0, MAX_POSITION))
 
 
 class TicketTypeSchema(BaseSchema):
@@ -138,7 +210,21 @@ class PublicTicketTypeSchema(BaseSchema):
             MICRO_UNIT_DECIMALS, "`price_amount` is in units of 10^-decimals of the currency."
         ),
     )
-    availability = one_of(Availability, required=True)
+    availability = one_of(
+        Availability,
+        required=True,
+        metadata={
+            "description": "`held`: nothing is left, but unpaid orders hold some of it, which may"
+            " come back."
+        },
+    )
+    held_until = Instant(
+        required=True,
+        allow_none=True,
+        metadata=documented(
+            None, "Of `held`: when the first of these orders ends. Null: all of them are paid."
+        ),
+    )
 
     class Meta:
         include = shown(PUBLIC_FIELDS)

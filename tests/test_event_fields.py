@@ -33,6 +33,7 @@ NOT_SET_BY_ORGANIZERS = {
     "erased_at",
     "erasure_due_at",
     "erasure_tried_at",
+    "order_questions",
 }
 """The columns of an event that are no fields of it."""
 
@@ -47,6 +48,7 @@ VALUES = {
     "transfers_end_at": "2031-06-01T07:04:00Z",
     "online_join_url": "https://meet.example.org/the-link-to-join",
     "capacity": 987_654_321,
+    "carts": True,
 }
 """Values that can be recognized. Each other field is a text that has its name."""
 
@@ -58,6 +60,7 @@ INTERNAL = {
 RULES_OF_TICKETS = {
     "doors_open_at": "when scans begin; organizers write it into the description",
     "transfers_end_at": "a rule of tickets; their pages show it when they can be passed on",
+    "carts": "a rule of orders; the form on the event's page follows it",
 }
 
 
@@ -157,7 +160,11 @@ def in_api(at):
 
 
 SURFACES = {
-    "the console's form": Surface(console_form, lambda at: formats.typed(at, ZONE)),
+    "the console's form": Surface(
+        console_form,
+        lambda at: formats.typed(at, ZONE),
+        words={"carts": 'name="carts" value="on" checked'},
+    ),
     "the public page": Surface(
         public_page,
         datetime.isoformat,
@@ -184,8 +191,12 @@ SURFACES = {
             "type": "iCalendar has no property for it",
         },
     ),
-    "the tool of MCP": Surface(mcp_tool, in_api, exceptions=INTERNAL),
-    "the public API": Surface(public_api, in_api, exceptions=INTERNAL),
+    "the tool of MCP": Surface(
+        mcp_tool, in_api, exceptions=INTERNAL, words={"carts": '"carts": true'}
+    ),
+    "the public API": Surface(
+        public_api, in_api, exceptions=INTERNAL, words={"carts": '"carts":true'}
+    ),
     **{
         name: Surface(
             read,

@@ -13,6 +13,7 @@ from ticketing.errors import (
     OwnerNotConfirmed,
     StillRunning,
     TooManyScans,
+    VoucherNotApplicable,
 )
 from ticketing.services.access import passwords
 from ticketing.services.x402.errors import X402CallsUsed, X402ShareHeld
@@ -27,6 +28,7 @@ PROVED_ELSEWHERE = {
     OwnerNotConfirmed: "needs a wallet of an address: tests/payments/test_collecting.py",
     TooManyScans: "needs many scans: tests/door/test_stolen_device.py",
     X402CallsUsed: "x402 only: tests/x402/test_checks.py",
+    VoucherNotApplicable: "has several reasons: tests/api/test_vouchers.py",
 }
 
 

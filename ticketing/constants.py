@@ -193,6 +193,33 @@ class Obstacle(StrEnum):
     EVENT_OVER = "event_over"
     SOLD_OUT = "sold_out"
     JOIN_URL_MISSING = "join_url_missing"
+    VOUCHER_ONLY = "voucher_only"
+
+
+class PriceMode(StrEnum):
+    """What a voucher does to the price of a seat."""
+
+    NONE = "none"
+    SET = "set"
+    SUBTRACT = "subtract"
+    PERCENT = "percent"
+
+
+class VoucherStatus(StrEnum):
+    """The status of a voucher. A usage that is held counts as used until its order ends."""
+
+    ACTIVE = "active"
+    USED_UP = "used_up"
+    EXPIRED = "expired"
+    DISABLED = "disabled"
+
+
+class VoucherMisfit(StrEnum):
+    """Why an active voucher does not fit an order."""
+
+    TOO_MANY_SEATS = "too_many_seats"
+    TOO_FEW_SEATS = "too_few_seats"
+    NOT_FOR_THESE_TICKETS = "not_for_these_tickets"
 
 
 class Availability(StrEnum):
@@ -202,17 +229,35 @@ class Availability(StrEnum):
     NOT_STARTED = "not_started"
     ENDED = "ended"
     SOLD_OUT = "sold_out"
+    HELD = "held"
     UNAVAILABLE = "unavailable"
 
 
 CURRENCY = "USDC"
 MICRO_UNIT_DECIMALS = 6
 
+MAX_USAGES = 100_000
+"""Seats of one voucher."""
+MAX_VOUCHERS_AT_ONCE = 500
+MAX_TICKET_TYPES_OF_VOUCHER = 100
+
 MAX_SAFE_INTEGER = 2**53 - 1
 MAX_PRICE = 10**15
+MAX_CODE_TYPED = 100
+"""Of a voucher's code as a buyer sends it: with spaces, or wrong."""
+
 MAX_ITEMS = 10
 """The most ticket types in one order: its seats are locked one type after the other."""
 
+LEAST_FREE_PRICE = 10_000
+"""What a buyer pays at least where they choose the price, unless they pay nothing."""
+
+MAX_POSITION = 1_000_000
+FEW_LEFT = 10
+"""The public sees how many are left from here on: less than most orders may have."""
+
+FEW_LEFT_PERCENT = 20
+"""And only if these are so few of all. Otherwise a room with 12 seats would begin with it."""
 MAX_PER_ORDER = 100
 DEFAULT_MAX_PER_ORDER = 10
 

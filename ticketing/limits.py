@@ -8,7 +8,8 @@ class CallClass(StrEnum):
 
     `admin` and `reconciliation` count per credential, door devices included; `order` per order, or
     per admission that has changed hands, and with a wider limit per client address;
-    `login` per member or invitation, the others per client address.
+    `login` per member or invitation, the others per client address. `guess` counts only wrong
+    codes.
     """
 
     PUBLIC = "public"
@@ -17,6 +18,7 @@ class CallClass(StrEnum):
     PREFLIGHT = "preflight"
     TOKEN = "token"
     LOGIN = "login"
+    GUESS = "guess"
     ADMIN = "admin"
     RECONCILIATION = "reconciliation"
 
@@ -28,12 +30,15 @@ DEFAULT_RATE_LIMITS: dict[CallClass, int] = {
     CallClass.PREFLIGHT: 60,
     CallClass.TOKEN: 30,
     CallClass.LOGIN: 10,
+    CallClass.GUESS: 10,
     CallClass.ADMIN: 1200,
     CallClass.RECONCILIATION: 6,
 }
 """Requests per minute."""
 
-COUNTED_IN_DATABASE = frozenset({CallClass.PREFLIGHT, CallClass.TOKEN, CallClass.LOGIN})
+COUNTED_IN_DATABASE = frozenset(
+    {CallClass.PREFLIGHT, CallClass.TOKEN, CallClass.LOGIN, CallClass.GUESS}
+)
 """Counted for all processes together. Each process counts the other classes in its memory."""
 
 DEFAULT_UNPAID_PER_ADDRESS = 100

@@ -11,6 +11,7 @@ class NotificationType(StrEnum):
     EVENT_CANCELED = "event.canceled"
     TICKET_TYPE_SOLD_OUT = "ticket_type.sold_out"
     TICKET_TYPE_AVAILABLE_AGAIN = "ticket_type.available_again"
+    VOUCHER_USED_UP = "voucher.used_up"
     INTENT_CREATED = "intent.created"
     INTENT_PROCESSING = "intent.processing"
     INTENT_CONFIRMED = "intent.confirmed"

@@ -20,6 +20,7 @@ INTENT_FIELDS = {
     "unit_amount",
     "items",
     "discount_amount",
+    "voucher",
     "amount",
     "amount_received",
     "amount_due",
@@ -70,6 +71,7 @@ def test_it_holds_the_stock_fixes_the_price_and_issues_an_address(acme):
             }
         ],
         "discount_amount": 0,
+        "voucher": None,
         "amount": 2 * PRICE,
         "amount_received": 0,
         "amount_due": 2 * PRICE,

@@ -23,6 +23,7 @@ ADMIN, CHECKOUT, DOOR = "/v1/admin/", "/v1/checkout/", "/v1/door/tenants/"
 OPEN_TO_ALL = (CHECKOUT, "/v1/x402/")
 OF_TENANT = f"{ADMIN}tenants/<tenant>"
 ASK_NOBODY = {"tokens", "public", "system", "chains", "transfers", "pairing", "texts"}
+ASK_NOBODY |= {"voucher_tickets"}
 NEEDED = {
     "": (Role.ADMIN, Role.ADMIN),
     "apikeys": (Role.ADMIN, Role.ADMIN),
@@ -151,6 +152,7 @@ def real(acme):
     devices = f"{acme.path}/events/{intent['event_id']}/door-devices"
     owner = acme.with_headers({"X-API-Key": acme.admin_key})
     device = owner.post(devices, {"name": "phone"})
+    vouchers = f"{acme.path}/events/{intent['event_id']}/vouchers"
     return {
         "admission_id": buyer.purchase().json["admissions"][0]["id"],
         "event_id": intent["event_id"],
@@ -160,6 +162,7 @@ def real(acme):
         "device_id": device.json["id"],
         "member_id": first_member(acme),
         "webhook_id": new_webhook(acme).id,
+        "voucher_id": owner.post(vouchers, {}).json["id"],
     }
 
 

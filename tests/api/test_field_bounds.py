@@ -9,6 +9,7 @@ from tests.conftest import SECRET_KEY
 from tests.support.field_cases import (
     ADDRESS,
     CASES,
+    CHECKOUT_QUERIES,
     DOOR_QUERIES,
     NOWHERE,
     PUBLIC_QUERIES,
@@ -55,6 +56,7 @@ def door(organizer, schema):
     event |= {"doors_open_at": None, "transfers_end_at": None}
     ticket = {"name": "T", "price_amount": 0, "chain_id": 1, "max_per_order": 100}
     ticket |= {"min_per_order": 1, "sales_start_at": None, "sales_end_at": None}
+    ticket |= {"free_price": False, "max_price_amount": None}
     of = organizer.event(status="draft")
     events, here = f"{organizer.path}/events", f"{organizer.path}/events/{of['id']}"
     tickets = f"{here}/tickets"
@@ -64,6 +66,11 @@ def door(organizer, schema):
 
     def webhook():
         return f"{hooks}/{new_webhook(organizer).id}"
+
+    vouchers = {"max_usages": 100_000}
+
+    def voucher():
+        return f"{here}/vouchers/{organizer.api().post(f'{here}/vouchers', {}).json['id']}"
 
     def device():
         made = organizer.api().post(f"{here}/door-devices", {"name": "d"})
@@ -84,6 +91,11 @@ def door(organizer, schema):
             "POST", f"{tickets}/{organizer.ticket(of, status='draft')['id']}/status", {}
         ),
         "EventStatus": lambda: Door("POST", f"{here}/status", {"status": "canceled"}),
+        "VoucherCreate": lambda: Door("POST", f"{here}/vouchers", vouchers, 201),
+        "VoucherBatchCreate": lambda: Door(
+            "POST", f"{here}/vouchers/batch", {**vouchers, "count": 1}, 201
+        ),
+        "VoucherChange": lambda: Door("PATCH", voucher(), vouchers),
         "X402Order": lambda: Door(
             "POST",
             f"/v1/x402/tenants/{organizer.slug}/tickets/{nothing['ticket_id']}/orders",
@@ -178,6 +190,10 @@ def door(organizer, schema):
     }[schema]()
 
 
+NEEDED = {"max_price_amount": {"free_price": True}}
+"""What a field needs beside it."""
+
+
 def send(organizer, to, fields):
     """Send the door's body with these fields, of which `a.b` stands within `a`."""
     body = dict(to.body)
@@ -196,12 +212,14 @@ def test_what_lies_within_the_bounds_is_taken_and_given_back_unchanged(acme, sch
     to = door(acme, schema)
     for field, (inside, _) in CASES[schema].items():
         for value in inside:
-            answer = send(acme, to, {field: value})
+            answer = send(acme, to, {**NEEDED.get(field, {}), field: value})
             assert answer.status_code == to.status, (field, value, answer.json)
             if to.status == 200 and (inner := field.partition(".")[2]):
                 assert answer.json["holder"][inner] == value
             if to.status < 300 and field in answer.json and field != "holder":
-                expected = GOOD_TIMES.get(value, value) if field.endswith("_at") else value
+                expected = (
+                    GOOD_TIMES.get(value, value) if field.endswith(("_at", "_until")) else value
+                )
                 is_default = value is None and field in SHOWN_AS_DEFAULT
                 assert is_default or answer.json[field] == expected
 
@@ -230,10 +248,16 @@ def test_every_query_parameter_has_bounds_too(acme):
     ids = {"event_id": event["id"], "webhook_id": new_webhook(acme).id}
     ids |= {"intent_id": acme.buyer(acme.ticket()).intent["id"]}
     at_door = f"/v1/door/tenants/{acme.slug}/events/{event['id']}"
-    surfaces = ((acme.path, QUERIES), (acme.public, PUBLIC_QUERIES), (at_door, DOOR_QUERIES))
+    surfaces = (
+        (acme.path, QUERIES),
+        (acme.public, PUBLIC_QUERIES),
+        (acme.checkout, CHECKOUT_QUERIES),
+        (at_door, DOOR_QUERIES),
+    )
     for base, queries in surfaces:
         for path, parameters in queries.items():
             here, needed = base + path.format(**ids), REQUIRED_IN_QUERIES.get(path, {})
+            needed = {"voucher": "GUESS"} if base == acme.checkout else needed
             for name, (inside, outside) in parameters.items():
                 for value in inside:
                     assert admin.get(here, query_string={name: value}).status_code == 200, value
@@ -268,7 +292,11 @@ def test_no_field_and_no_parameter_is_without_its_case(api):
     assert bodies == {name: set(fields) for name, fields in CASES.items()}
     expected = {
         f"/v1/{surface}/tenants/{{tenant}}{path}": set(parameters)
-        for surface, of in (("admin", QUERIES), ("public", PUBLIC_QUERIES))
+        for surface, of in (
+            ("admin", QUERIES),
+            ("public", PUBLIC_QUERIES),
+            ("checkout", CHECKOUT_QUERIES),
+        )
         for path, parameters in of.items()
     }
     expected |= {

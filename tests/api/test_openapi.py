@@ -217,10 +217,14 @@ def test_what_the_service_answers_is_what_the_document_says(acme, document):
     ids = {"tenant": acme.slug, "event_id": ticket["event_id"], "ticket_id": ticket["id"]}
     ids |= {"intent_id": buyer.intent["id"], "key_id": key_id, "device_id": device["id"]}
     ids |= {"admission_id": buyer.purchase().json["admissions"][0]["id"]}
-    ids |= {"webhook_id": webhook.id}
+    vouchers = f"{acme.path}/events/{ticket['event_id']}/vouchers"
+    voucher = admin.post(vouchers, {}).json
+    ids |= {"webhook_id": webhook.id, "voucher_id": voucher["id"]}
     for path, method, operation in operations(document):
         if method == "get" and not path.endswith("/collections"):  # it needs a node
-            answer = admin.get(path.format(**ids))
+            has_code = "checkout" in path and path.endswith("/tickets")
+            query = {"voucher": voucher["code"]} if has_code else {}
+            answer = admin.get(path.format(**ids), query_string=query)
             assert answer.status_code == 200, path
             ((kind, content),) = operation["responses"]["200"]["content"].items()
             assert answer.mimetype == kind

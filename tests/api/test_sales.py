@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from tests.conftest import SECRET_KEY
-from tests.support.admissions import FREE
+from tests.support.admissions import FREE, admissions_of, given, void
 from tests.support.factories import PRICE
 from ticketing import clock
 from ticketing.credentials import Keyring
@@ -46,7 +46,7 @@ def sales(api, organizer, **query):
 
 def day(date, orders=1, tickets=1, amount=PRICE):
     counts = {"orders": orders, "tickets": tickets, "amount": amount}
-    return {"day": date, **counts, "kept": amount, "owed": 0, "refunded": 0}
+    return {"day": date, "merchandise": 0, **counts, "kept": amount, "owed": 0, "refunded": 0}
 
 
 def test_a_day_is_one_of_the_events_zone_and_of_utc_without_an_event(acme, admin):
@@ -152,3 +152,26 @@ def test_the_overview_comes_in_pages_the_latest_event_first(acme, neighbour):
     starts = [figures.event.start_at for figures in (*first.data, *rest.data)]
     assert len(starts) == 3 and rest.next_cursor is None
     assert all(one > other for one, other in pairwise(starts))
+
+
+def test_merchandise_is_no_ticket(acme, admin):
+    event = acme.event(capacity=9)
+    seat = acme.ticket(event, **FREE)
+    shirt = acme.ticket(event, **FREE, admission=False)
+    given(acme, seat, quantity=2)
+    first = given(acme, shirt, quantity=3)
+    assert void(acme, admissions_of(first)[0]).status_code == 200
+    guests = f"{acme.path}/events/{event['id']}/tickets"
+    for ticket in (seat, shirt):
+        path = f"{guests}/{ticket['id']}/admissions"
+        assert admin.post(path, {"holders": [{"name": "Ada"}]}).status_code == 201
+    of_event = sales(admin, acme, event_id=event["id"])
+    assert of_event == sales(admin, acme)
+    assert [(each["orders"], each["tickets"], each["merchandise"]) for each in of_event] == [
+        (2, 2, 2)
+    ]
+    page = sales_figures.overview(acme.id, PageRequest(10, None, Keyring(SECRET_KEY)))
+    (figures,) = page.data
+    assert (figures.tickets, figures.guests, figures.merchandise) == (2, 1, 3)
+    assert (figures.sold, figures.held, figures.redeemed) == (3, 0, 0)
+    assert sales_figures.tickets_of(acme.id) == sales_figures.Tickets(2, 1, 3)

@@ -1,11 +1,18 @@
 """Ticket types: create, read, change, publish, cancel and list them."""
 
+import json
+import re
+
 import pytest
 
 from tests.support.admissions import FREE
 from tests.support.factories import CHAIN, PRICE, ticket_body
 from tests.support.field_changes import change_each_alone
 from tests.support.field_values import TICKET_TYPE
+from tests.support.mcp import call
+from ticketing.models.items import IntentItem
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.ticket_types import TicketType
 
 CONTRACT_FIELDS = {
     *TICKET_TYPE,
@@ -64,6 +71,13 @@ def test_what_is_left_out_gets_its_default(admin, path):
         "transferable": True,
         "requires_key": False,
         "chain_id": None,
+        "description": None,
+        "group_heading": None,
+        "position": 0,
+        "admission": True,
+        "requires_ticket": False,
+        "free_price": False,
+        "max_price_amount": None,
         "capacity": None,
         "held": 0,
         "sold": 0,
@@ -106,7 +120,14 @@ def test_each_field_can_be_changed_alone(acme, admin, path, event):
     here = f"{path}/{acme.ticket(event)['id']}"
     changes = {
         "name": "Balcony",
+        "description": "With a view.\nAnd a drink.",
+        "group_heading": "Upstairs",
+        "position": 10**6,
+        "admission": False,
+        "requires_ticket": True,
         "price_amount": 10**15,
+        "free_price": True,
+        "max_price_amount": 10**15,
         "transferable": False,
         "requires_key": True,
         "chain_id": 2**53 - 1,
@@ -123,9 +144,10 @@ def test_null_empties_what_may_be_empty_and_nothing_else(acme, admin, path, even
     window = {"sales_start_at": "2031-01-01T00:00:00Z", "sales_end_at": "2031-02-01T00:00:00Z"}
     here = f"{path}/{acme.ticket(event, price_amount=0, **window)['id']}"
 
-    for name in ("chain_id", "capacity", *window):
+    for name in ("chain_id", "capacity", "description", "group_heading", *window):
         assert admin.patch(here, {name: None}).json[name] is None
-    never = ("name", "price_amount", "transferable", "requires_key", "min_per_order")
+    never = ("name", "price_amount", "transferable", "requires_key", "min_per_order", "position")
+    never += ("admission", "requires_ticket", "free_price")
     assert errors_of(admin.patch(here, dict.fromkeys(never))) == set(never)
 
 
@@ -262,3 +284,109 @@ def test_what_is_not_this_events_or_tenants_is_not_there(acme, admin, path, even
         assert admin.get(where).status_code == 404
         assert admin.post(where, ticket_body()).status_code == 404
     assert admin.get(path).json["data"] == [own]
+
+
+def ids_of(listed):
+    return [each["id"] for each in listed.json["data"]]
+
+
+def test_each_list_is_by_position_then_in_the_order_of_creation(acme, admin, path, event, api):
+    last, first, second, third = (
+        acme.ticket(event, name=name, position=position)["id"]
+        for name, position in (("Last", 7), ("First", 1), ("Second", 3), ("Third", 3))
+    )
+    wanted = [first, second, third, last]
+    public = f"{acme.public}/events/{event['id']}/tickets"
+    assert ids_of(admin.get(path)) == ids_of(api.get(public)) == wanted
+    found = call(acme.with_headers({}), "list_tickets", tenant="acme", event_id=event["id"])
+    assert [each["id"] for each in found["data"]] == wanted
+    page = api.get(f"/acme/{event['slug']}").text
+    assert sorted(wanted, key=page.index) == wanted
+    data = json.loads(re.search(r'ld\+json">(.*?)</script>', page)[1])
+    assert [each["name"] for each in data["offers"]] == ["First", "Second", "Third", "Last"]
+
+    listed, cursor = [], ""
+    while cursor is not None:
+        answer = api.get(f"{public}?limit=1{cursor and '&cursor='}{cursor}")
+        listed, cursor = listed + ids_of(answer), answer.json["next_cursor"]
+    assert listed == wanted
+
+
+def test_a_new_one_is_the_last_one(acme, admin, path, event):
+    first = acme.ticket(event, position=5)
+    assert admin.post(path, ticket_body()).json["position"] == 5
+    assert ids_of(admin.get(path))[0] == first["id"]
+
+
+@pytest.mark.parametrize("used_by", ["an order", "a guest", "an item of an order"])
+def test_admission_is_fixed_once_somebody_has_it(acme, admin, path, event, used_by):
+    ticket = acme.ticket(event, **FREE)
+    here = f"{path}/{ticket['id']}"
+    assert admin.patch(here, {"admission": False}).json["admission"] is False
+    if used_by == "an order":
+        acme.buyer(ticket).cancel()
+    elif used_by == "a guest":
+        invited = admin.post(f"{here}/admissions", {"holders": [{"name": "Ada"}]})
+        assert invited.status_code == 201
+    else:
+        with_item(acme.buyer(acme.ticket(event)), ticket)
+    refused = admin.patch(here, {"admission": True, "name": "Not this either"})
+    assert (refused.status_code, refused.json["code"]) == (409, "has_intents")
+    assert admin.get(here).json["name"] == ticket["name"]
+    assert admin.patch(here, {"admission": False}).status_code == 200
+
+
+def test_a_ticket_type_in_an_order_of_several_cannot_become_a_draft(acme, admin, path, event):
+    ticket = acme.ticket(event, **FREE)
+    with_item(acme.buyer(acme.ticket(event)), ticket)
+    refused = admin.post(f"{path}/{ticket['id']}/status", {"status": "draft"})
+    assert (refused.status_code, refused.json["code"]) == (409, "has_intents")
+
+
+def with_item(buyer, ticket):
+    """Add a second item to an order, in the database."""
+    intent_id = buyer.intent["id"]
+    IntentItem.create(
+        intent=intent_id,
+        position=1,
+        ticket_type=ticket["id"],
+        quantity=1,
+        list_amount=0,
+        unit_amount=0,
+    )
+    PaymentIntent.update(has_items=True).where(PaymentIntent.id == intent_id).execute()
+
+
+def test_a_price_that_buyers_choose_has_bounds(acme, admin, path, event):
+    own = {**ticket_body(), "free_price": True}
+    for wrong, field in (
+        ({"price_amount": 1}, "price_amount"),
+        ({"price_amount": 9_999}, "price_amount"),
+        ({"price_amount": 20_000, "max_price_amount": 19_999}, "max_price_amount"),
+        ({"free_price": False, "max_price_amount": 20_000}, "max_price_amount"),
+        ({"price_amount": 0, "chain_id": None}, "chain_id"),
+    ):
+        assert errors_of(admin.post(path, {**own, **wrong})) == {field}, wrong
+    for fine in (
+        {"price_amount": 0},
+        {"price_amount": 10_000, "max_price_amount": 10_000},
+        {"price_amount": 0, "max_price_amount": 10**15},
+    ):
+        made = admin.post(path, {**own, **fine})
+        assert made.status_code == 201, made.json
+    here = f"{path}/{made.json['id']}"
+    assert errors_of(admin.patch(here, {"free_price": False})) == {"max_price_amount"}
+    cleared = {"free_price": False, "max_price_amount": None}
+    assert admin.patch(here, cleared).status_code == 200
+
+
+def test_what_is_handed_out_does_not_count_in_the_capacity_of_the_event(acme, admin):
+    event = acme.event(capacity=1)
+    seat, shirt = acme.ticket(event, **FREE), acme.ticket(event, **FREE, admission=False)
+    assert acme.buyer(seat).purchase().status_code == 200
+    here = f"{acme.path}/events/{event['id']}"
+    types = {each["id"]: each for each in admin.get(f"{here}/tickets").json["data"]}
+    assert types[seat["id"]]["obstacles"] == ["sold_out"] and types[shirt["id"]]["obstacles"] == []
+    TicketType.update(sold=5).where(TicketType.id == shirt["id"]).execute()
+    now = admin.get(here).json
+    assert (now["sold"], now["available"]) == (1, 0)

@@ -152,6 +152,88 @@ def test_ending_the_sale_says_what_it_means(acme, writer):
     assert "they stay valid</dt><dd>1</dd>" in writer.get(f"{path}/cancel").text
 
 
+def test_all_of_its_fields_are_in_the_form(writer, new, read):
+    fields = {
+        "description": "With a drink.\r\nAnd a view.",
+        "group_heading": "Upstairs",
+        "free_price": ["", "on"],
+        "max_price_amount": "99.5",
+        "admission": ["", "on"],
+        "requires_ticket": ["", "on"],
+    }
+    path = new(**fields)
+    made = read(path)
+    assert (made["description"], made["group_heading"]) == (
+        "With a drink.\nAnd a view.",
+        "Upstairs",
+    )
+    assert (made["free_price"], made["max_price_amount"]) == (True, 99_500_000)
+    assert (made["admission"], made["requires_ticket"]) == (True, True)
+    page = writer.get(f"{path}/edit").text
+    for shown in ("With a drink.\nAnd a view.", 'value="Upstairs"', 'value="99.50"'):
+        assert shown in page
+    for name in ("free_price", "admission", "requires_ticket"):
+        assert f'name="{name}" value="on" checked' in page
+    for shown in ("With a drink.", "Upstairs", "up to 99.50 USDC", "only together"):
+        assert shown in writer.get(path).text
+    empty = {"description": "", "group_heading": "", "max_price_amount": ""}
+    boxes = {"free_price": "", "admission": "", "requires_ticket": ""}
+    assert writer.send(f"{path}/edit", {**FORM, **empty, **boxes}).status_code == 303
+    now = read(path)
+    assert (now["description"], now["group_heading"], now["max_price_amount"]) == (None,) * 3
+    assert (now["free_price"], now["admission"], now["requires_ticket"]) == (False,) * 3
+
+
+def test_what_a_used_one_is_cannot_change(acme, writer, event, here):
+    ticket = acme.ticket(event, status="draft")
+    acme.api().post(
+        f"{acme.path}{here.removeprefix('/console')}/{ticket['id']}/admissions",
+        {"holders": [{"name": "Ada"}]},
+    )
+    answer = writer.send(f"{here}/{ticket['id']}/edit", {**FORM, "admission": ""})
+    assert answer.status_code == 409 and "People have it already" in answer.text
+
+
+def order_of(acme, event):
+    path = f"{acme.path}/events/{event['id']}/tickets"
+    return "".join(each["name"] for each in acme.api().get(path).json["data"])
+
+
+def test_it_moves_up_and_down_and_to_any_place(acme, writer, event, here):
+    ids = {name: acme.ticket(event, name=name, status="draft")["id"] for name in "ABCD"}
+    page = writer.get(f"/console/events/{event['id']}").text
+    assert page.count("/move") == 6
+    assert 'aria-label="Move A down"' in page and 'aria-label="Move A up"' not in page
+    for name, place, wanted in (
+        ("B", 0, "BACD"),
+        ("B", 1, "ABCD"),
+        ("D", 0, "DABC"),
+        ("D", 99, "ABCD"),
+        ("C", 2, "ABCD"),
+    ):
+        answer = writer.send(f"{here}/{ids[name]}/move", {"place": str(place)})
+        assert answer.headers["Location"] == f"/console/events/{event['id']}#{ids[name]}"
+        assert order_of(acme, event) == wanted
+    log = acme.api().get(f"{acme.path}/audit-log").json["data"]
+    assert log[3]["action"] == "ticket_types_change_ticket_type"
+    assert (log[3]["before"]["position"], log[3]["after"]["position"]) == (0, 1)
+    assert acme.ticket(event, name="E")["position"] == 4 and order_of(acme, event) == "ABCDE"
+
+
+def test_only_who_may_write_moves_and_only_own_ticket_types(
+    acme, neighbour, reader, writer, event, here
+):
+    ticket = acme.ticket(event, name="A")
+    acme.ticket(event, name="B")
+    path = f"{here}/{ticket['id']}/move"
+    assert "/move" not in reader.get(f"/console/events/{event['id']}").text
+    assert reader.send(path, {"place": "1"}).status_code == 403
+    assert sign_in(neighbour).send(path, {"place": "1"}).status_code == 404
+    for wrong in ({}, {"place": "-1"}, {"place": "x"}, {"place": "1", "other": "1"}):
+        assert writer.send(path, wrong).status_code == 422
+    assert order_of(acme, event) == "AB"
+
+
 def test_a_reader_changes_nothing(reader, new, here):
     path = new()
     page = reader.get(path).text

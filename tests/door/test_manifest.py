@@ -35,7 +35,9 @@ def test_it_has_all_that_a_device_needs(door, gate):
     }
     event = manifest["event"]
     assert (event["id"], event["title"]) == (door.event["id"], door.event["title"])
-    assert event["ticket_types"] == [{"id": door.ticket["id"], "name": door.ticket["name"]}]
+    assert event["ticket_types"] == [
+        {"id": door.ticket["id"], "name": door.ticket["name"], "admission": True}
+    ]
     opens = datetime.fromisoformat(event["doors_open_at"])
     assert opens == datetime.fromisoformat(event["start_at"]) - timedelta(hours=2)
     published = gate.api.get(f"{door.organizer.public}/ticket-keys").json["keys"]

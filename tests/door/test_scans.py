@@ -24,6 +24,8 @@ def test_a_ticket_is_admitted_once_and_then_told_when_and_where(door, gate, admi
         "id": admission.id,
         "generation": 1,
         "ticket_id": door.ticket["id"],
+        "ticket_name": door.ticket["name"],
+        "hand_out": False,
     }
     south = door.gate(gate="South")
     again = south.scan(qr=qr)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.admissions import FREE
 from tests.support.doors import change, moment, redeem, undo
 from ticketing.constants import AdmissionStatus
 
@@ -20,9 +21,11 @@ def test_an_empty_door(door, read):
     assert read() == {
         "inside": 0,
         "admissions": 0,
+        "handed_out": 0,
+        "to_hand_out": 0,
         "by_ticket_type": [
             {"ticket_id": door.ticket["id"], "name": door.ticket["name"], "inside": 0}
-            | {"admissions": 0}
+            | {"admission": True, "admissions": 0}
         ],
         "by_gate": [],
         "last_scans": [],
@@ -43,15 +46,43 @@ def test_who_is_inside_by_ticket_type_and_gate(door, gate, read):
     change(admissions[3], status=AdmissionStatus.VOID)
     counted = read()
     assert (counted["inside"], counted["admissions"]) == (4, 4)
+    of_type = {"admission": True}
     assert counted["by_ticket_type"] == [
-        {"ticket_id": first["id"], "name": first["name"], "inside": 3, "admissions": 3},
-        {"ticket_id": balcony["id"], "name": "Balcony", "inside": 1, "admissions": 1},
+        {**of_type, "ticket_id": first["id"], "name": first["name"], "inside": 3, "admissions": 3},
+        {**of_type, "ticket_id": balcony["id"], "name": "Balcony", "inside": 1, "admissions": 1},
     ]
     assert counted["by_gate"] == [
         {"gate": "North", "inside": 2},
         {"gate": "South", "inside": 1},
         {"gate": None, "inside": 1},
     ]
+
+
+def test_what_is_handed_out_is_apart_from_people(door, gate, read):
+    shirt = door.organizer.ticket(door.event, name="T-shirt M", admission=False, **FREE)
+    guest = door.admission()
+    door.ticket = shirt
+    first, _ = door.admissions(2)
+    result = gate.scan(code=first.code)
+    assert result["outcome"] == "admitted"
+    assert result["admission"] == {
+        "id": first.id,
+        "generation": 1,
+        "ticket_id": shirt["id"],
+        "ticket_name": "T-shirt M",
+        "hand_out": True,
+    }
+    assert gate.scan(code=guest.code)["admission"]["hand_out"] is False
+    again = gate.scan(code=first.code)
+    assert (again["outcome"], again["admission"]) == ("already_redeemed", result["admission"])
+    counted = read()
+    assert (counted["inside"], counted["admissions"]) == (1, 1)
+    assert (counted["handed_out"], counted["to_hand_out"]) == (1, 2)
+    assert counted["by_gate"] == [{"gate": "North", "inside": 1}]
+    assert [each["admission"] for each in counted["by_ticket_type"]] == [True, False]
+    assert counted["last_scans"][0]["admission"] == result["admission"]
+    manifest = gate.api.get(f"{gate.path}/manifest").json["event"]["ticket_types"]
+    assert manifest[1] == {"id": shirt["id"], "name": "T-shirt M", "admission": False}
 
 
 def test_the_last_scans_are_shown_the_newest_first(door, gate, read):

@@ -43,6 +43,17 @@ HOOK_TYPES = (
     [["*"], ["intent.confirmed"], ["refund.due", "webhook.test"]],
     [[], ["*", "refund.due"], ["*", "*"], None, {}, "*", 1, True],
 )
+VOUCHER = {
+    "max_usages": integer(1, 100_000),
+    "min_usages": integer(1, 100),
+    "valid_until": ([*GOOD_TIMES, None], BAD_TIMES),
+    # These depend on each other, and on what there is: see tests/api/test_vouchers.py.
+    "price_mode": (["none"], choice("none", "set", "subtract", "percent")[1]),
+    "value": ([], integer(0, 10**15, null=True)[1]),
+    "ticket_ids": ([None], [[], ["x"] * 101, {}, "x", 1, True]),
+    "tag": text(1, 50, null=True, bad=(" ", "\n")),
+    "comment": text(1, 500, null=True, bad=(" ", "\n")),
+}
 ROLE = choice("read", "paywall", "write", "admin")
 NEEDED_EMAIL = text(3, 254, free=False, good=("a@b.io",), bad=("ada", "a@b@c.io", "a b@c.io"))
 NEW_STATUS = choice("draft", "published")
@@ -151,6 +162,16 @@ CASES = {
         "scans": ([[SCAN], [SCAN] * 500], [[], [SCAN] * 501, None, {}, "x", 1]),
         "unsynced": integer(0, 1_000_000),
     },
+    "VoucherCreate": {
+        **VOUCHER,
+        "code": text(5, 40, null=True, free=False, good=("ABC-1", "A" * 40), bad=("A B C D",)),
+    },
+    "VoucherBatchCreate": {
+        **VOUCHER,
+        "count": integer(1, 500),
+        "prefix": text(1, 20, null=True, free=False, good=("A", "a" * 20), bad=("A B", "\u00c4")),
+    },
+    "VoucherChange": VOUCHER,
     "WebhookCreate": {"url": HOOK_URL, "types": HOOK_TYPES},
     "WebhookChange": {"url": HOOK_URL, "types": HOOK_TYPES},
     "WebhookRotate": {"overlap_seconds": integer(0, 86_400)},
@@ -230,6 +251,12 @@ QUERIES = {
     "/sales": {"event_id": ID, "by": option("day")},
     "/audit-log": {**PAGE, "actor": NAMED, "subject": NAMED},
     "/events/{event_id}/door-devices": PAGE,
+    "/events/{event_id}/vouchers": {
+        **PAGE,
+        "status": option("active", "used_up", "expired", "disabled"),
+        "tag": (["x", "x" * 50, RIGHT_TO_LEFT], ["", "x" * 51, "a\0b"]),
+        "q": (["x", "x" * 100, FOUR_BYTES, "%_\\'"], ["", "x" * 101, "a\0b"]),
+    },
     "/webhooks": PAGE,
     "/webhooks/{webhook_id}/deliveries": PAGE,
     "/admissions": {
@@ -242,6 +269,13 @@ QUERIES = {
 }
 REQUIRED_IN_QUERIES = {"/collections": {"chain_id": "31337"}}
 PUBLIC_QUERIES = {"/events": PAGE, "/events/{event_id}/tickets": PAGE}
+CHECKOUT_QUERIES = {
+    "/events/{event_id}/tickets": {
+        "limit": ([], PAGE["limit"][1]),
+        "cursor": PAGE["cursor"],
+        "voucher": ([], ["", "x" * 101, "a\0b"]),
+    }
+}
 DOOR_QUERIES = {
     "/manifest": {
         "since": ([], ["", "x", "x" * 1001, "a\0b"]),

@@ -155,6 +155,7 @@ PUBLIC_EVENT = {
     "timezone": ZONE,
     "doors_open_at": instant(null=True),
     "transfers_end_at": instant(null=True),
+    "carts": BOOLEAN,
 }
 """Fields of an event that everybody may read."""
 
@@ -167,6 +168,13 @@ EVENT = {
 
 PUBLIC_TICKET_TYPE = {
     "name": TITLE,
+    "description": text(0, 1000, null=True),
+    "group_heading": text(1, 100, bad=(" ", "\n"), null=True),
+    "position": integer(0, 10**6),
+    "free_price": BOOLEAN,
+    "max_price_amount": integer(10**4, 10**15, null=True),
+    "admission": BOOLEAN,
+    "requires_ticket": BOOLEAN,
     "price_amount": integer(0, 10**15),
     "transferable": BOOLEAN,
     "chain_id": integer(1, 2**53 - 1, null=True),
@@ -181,5 +189,7 @@ TICKET_TYPE = {
     **PUBLIC_TICKET_TYPE,
     "capacity": integer(0, 2**53 - 1, null=True),
     "requires_key": BOOLEAN,
+    "require_voucher": BOOLEAN,
+    "hide_without_voucher": BOOLEAN,
 }
 """All fields of a ticket type."""

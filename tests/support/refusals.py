@@ -30,6 +30,7 @@ from ticketing.errors import TicketingError
 from ticketing.models.admissions import Admission
 from ticketing.models.door import DoorDevice
 from ticketing.models.members import Member
+from ticketing.models.vouchers import Voucher
 from ticketing.notification_types import MAX_WEBHOOKS
 from ticketing.pages.reasons import reason
 from ticketing.web import operation
@@ -203,6 +204,7 @@ ORDERS: dict[Error, tuple[dict[str, Any], int]] = {
     errors.BelowMinimum: ({"min_per_order": 2}, 1),
     errors.AboveMaximum: ({"max_per_order": 2}, 3),
     errors.KeyRequired: ({"requires_key": True}, 1),
+    errors.VoucherRequired: ({"require_voucher": True}, 1),
 }
 """Fields of a ticket type, and how many of it are ordered."""
 
@@ -314,6 +316,35 @@ def guests_of_what_was_canceled(shop: Shop) -> None:
     shop.has(f"events/{other['event_id']}/status", CANCELED)
     shop.add_guests(one, 1)
     shop.add_guests(other, 1)
+
+
+@refuses(errors.CodeTaken)
+def code_of_another_voucher(shop: Shop) -> None:
+    path = f"events/{shop.organizer.event()['id']}/vouchers"
+    shop.has(path, {"code": "EARLY"})
+    shop.api(path, {"code": "early"})
+    shop.form(f"{path}/new", code="early")
+
+
+@refuses(errors.MaxUsagesTooLow)
+def usages_that_are_used(shop: Shop) -> None:
+    path = f"events/{shop.organizer.event()['id']}/vouchers"
+    voucher = shop.has(path, {"max_usages": 5})["id"]
+    Voucher.update(redeemed=3).where(Voucher.id == voucher).execute()
+    path = f"{path}/{voucher}"
+    shop.both(path, path, "PATCH", max_usages=2)
+
+
+@refuses(errors.VoucherInvalid)
+def code_that_nobody_made(shop: Shop) -> None:
+    event = shop.organizer.event()["id"]
+    path = f"{shop.organizer.checkout}/events/{event}/tickets"
+
+    def ask(error: Error) -> None:
+        answer = shop.public.get(path, query_string={"voucher": "GUESS"})
+        assert (answer.status_code, answer.json["code"]) == (error.status, error.code)
+
+    shop.asks.append(ask)
 
 
 @refuses(errors.SlugTaken)

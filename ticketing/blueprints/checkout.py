@@ -33,8 +33,12 @@ from ticketing.errors import (
     SoldOut,
     TooManyChanges,
     TooManyFree,
+    TooManyGuesses,
     TooManyOrders,
     TooMuchUnpaid,
+    VoucherInvalid,
+    VoucherNotApplicable,
+    VoucherRequired,
 )
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import checkout
@@ -42,7 +46,7 @@ from ticketing.services.checkout import Order
 from ticketing.services.orders import intent_versions, intents
 from ticketing.services.orders.lines import all_wanted
 from ticketing.services.payments import refund_addresses
-from ticketing.web import cors, secret_guards
+from ticketing.web import cors, guesses, secret_guards
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.conditional import may_have_changed, of_tag
 from ticketing.web.context import config, limited_client, tenant_of_path
@@ -96,6 +100,10 @@ def _client_secret_again(stored: dict[str, Any]) -> dict[str, Any]:
     NeedsTicket,
     NoCommonNetwork,
     KeyRequired,
+    VoucherInvalid,
+    VoucherNotApplicable,
+    VoucherRequired,
+    TooManyGuesses,
     TooMuchUnpaid,
     TooManyOrders,
     TooManyFree,
@@ -112,7 +120,8 @@ def preflight(body: dict[str, Any], tenant: str) -> PaymentIntent:
         buyer_email=buyer.get("email"),
         buyer_name=buyer.get("name"),
     )
-    return checkout.preflight(tenant, order, config())
+    with guesses.counted(order.voucher):
+        return checkout.preflight(tenant, order, config())
 
 
 @blp.get("/intents/<intent_id>")

@@ -1,5 +1,6 @@
 """The surface on which organizers read payment intents."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from schemas.base import PageQuery, page_of
@@ -12,6 +13,7 @@ from schemas.intents import (
 from ticketing.constants import Role
 from ticketing.errors import NotFound
 from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.services.catalog import vouchers
 from ticketing.services.orders import intents, order_search
 from ticketing.services.pagination import Page
 from ticketing.web import auth
@@ -32,7 +34,9 @@ blp = ApiBlueprint(
 @blp.response(200, page_of(AdminIntentSchema))
 def list_intents(query: dict[str, Any], tenant: str) -> Page[PaymentIntent]:
     """List the tenant's payment intents, or find those that `q` identifies."""
-    return order_search.list_page(caller().tenant_id, page_request(query), **query)
+    found = order_search.list_page(caller().tenant_id, page_request(query), **query)
+    _hide_codes(found.data)
+    return found
 
 
 @blp.get("/intents/<intent_id>")
@@ -40,7 +44,17 @@ def list_intents(query: dict[str, Any], tenant: str) -> Page[PaymentIntent]:
 @blp.raises(NotFound)
 def get_intent(tenant: str, intent_id: str) -> PaymentIntent:
     """Read one payment intent with its largest payments and its admissions."""
-    return intents.read_all(caller().tenant_id, intent_id)
+    found = intents.read_all(caller().tenant_id, intent_id)
+    _hide_codes([found])
+    return found
+
+
+def _hide_codes(found: Sequence[PaymentIntent]) -> None:
+    """Hide the codes of vouchers from those who may not use them."""
+    if not caller().role.holds(Role.WRITE):
+        for intent in found:
+            if intent.voucher is not None:
+                vouchers.without_code(intent.voucher)
 
 
 @blp.get("/intents/<intent_id>/payments")

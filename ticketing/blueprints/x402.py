@@ -35,6 +35,7 @@ from ticketing.errors import (
     TooManyFree,
     TooManyOrders,
     TooMuchUnpaid,
+    VoucherRequired,
 )
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.orders.lines import Wanted, all_wanted
@@ -123,6 +124,7 @@ _REFUSALS = (
     X402CallsUsed,
     OrderEnded,
     KeyRequired,
+    VoucherRequired,
     TooMuchUnpaid,
     TooManyOrders,
     TooManyFree,

@@ -59,7 +59,12 @@ TicketingError
 │   ├── TooManyScans               too_many_scans
 │   ├── DoorsUnsynced              doors_unsynced
 │   ├── MailNotConfigured          mail_not_configured
-│   └── SaleCanceled               sale_canceled
+│   ├── SaleCanceled               sale_canceled
+│   ├── CodeTaken                  code_taken
+│   ├── MaxUsagesTooLow            max_usages_too_low
+│   ├── VoucherInvalid             voucher_invalid
+│   ├── VoucherNotApplicable       voucher_not_applicable
+│   └── VoucherRequired            voucher_required
 ├── Gone                      410
 │   ├── IntentExpired              intent_expired
 │   ├── OfferEnded                 offer_ended
@@ -74,6 +79,7 @@ TicketingError
 │   ├── TooMuchUnpaid              too_much_unpaid
 │   ├── TooManyOrders              too_many_orders
 │   ├── TooManyFree                too_many_free
+│   ├── TooManyGuesses             too_many_guesses
 │   ├── TooManyTransfers           too_many_transfers
 │   ├── TooManyChanges             too_many_changes
 │   └── TooManyDeliveries          too_many_deliveries

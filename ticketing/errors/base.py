@@ -248,6 +248,13 @@ class TooManyFree(TooMany):
     detail = "This address has ordered too many free seats of this event today."
 
 
+class TooManyGuesses(TooMany):
+    """The client has sent too many wrong codes in the last minute."""
+
+    code = "too_many_guesses"
+    detail = "Too many wrong codes were sent from here. Retry after the seconds in Retry-After."
+
+
 class TooManyTransfers(TooMany):
     """The admission was offered too often today."""
 

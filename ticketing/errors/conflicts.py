@@ -326,3 +326,41 @@ class SaleCanceled(Conflict):
 
     code = "sale_canceled"
     detail = "This event or ticket type was canceled."
+
+
+class CodeTaken(Conflict):
+    """Another voucher of the event has this code."""
+
+    code = "code_taken"
+    detail = "Another voucher of this event has this code. Choose another one."
+
+
+class MaxUsagesTooLow(Conflict):
+    """More usages of the voucher are held and redeemed than it would have."""
+
+    code = "max_usages_too_low"
+    detail = "More usages of this voucher are already held or redeemed."
+
+
+class VoucherInvalid(Conflict):
+    """No voucher can be used with this code. The answer does not say why."""
+
+    code = "voucher_invalid"
+    detail = "This code is not valid for this event."
+
+
+class VoucherNotApplicable(Conflict):
+    """The voucher can be used, but not for this order.
+
+    The extension `reason` says why. `usages_left` is how many seats it is still good for.
+    """
+
+    code = "voucher_not_applicable"
+    detail = "This voucher does not fit this order."
+
+
+class VoucherRequired(Conflict):
+    """The ticket type is only sold with a voucher that names it."""
+
+    code = "voucher_required"
+    detail = "This ticket type is only sold with a voucher for it."

@@ -31,6 +31,7 @@ from ticketing.errors import (
     TooManyOrders,
     TooManyRequests,
     TooMuchUnpaid,
+    VoucherRequired,
 )
 from ticketing.mcp.versions import VERSIONS
 from ticketing.services.idempotency import KEPT_FOR
@@ -51,6 +52,7 @@ ERRORS: tuple[type[TicketingError], ...] = (
     OneTypeOnly,
     NeedsTicket,
     NoCommonNetwork,
+    VoucherRequired,
     TooMuchUnpaid,
     TooManyOrders,
     TooManyFree,

@@ -18,6 +18,7 @@ from ticketing.models.admissions import Admission
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
+from ticketing.models.ticket_types import TicketType
 
 
 def new_salt() -> str:
@@ -110,12 +111,21 @@ class DoorDevice(BaseModel):
         return DeviceStatus.UNPAIRED if self.paired_at is None else DeviceStatus.PAIRED
 
 
+SCANNED_TYPE = (TicketType.id, TicketType.name, TicketType.admission)
+"""What a query of scans must read of the ticket type of their admissions."""
+
+
 class Scanned(NamedTuple):
-    """The admission of a scan, with the generation that was presented."""
+    """The admission of a scan, with the generation that was presented.
+
+    `hand_out`: it lets nobody in, but is handed out.
+    """
 
     id: str
     generation: int
     ticket_type_id: str
+    ticket_name: str
+    hand_out: bool
 
 
 class Scan(BaseModel):
@@ -159,4 +169,11 @@ class Scan(BaseModel):
         admission = self.admission
         if admission is None or self.admission_id is None or self.generation is None:
             return None
-        return Scanned(self.admission_id, self.generation, admission.ticket_type_id)
+        ticket_type = admission.ticket_type
+        return Scanned(
+            self.admission_id,
+            self.generation,
+            admission.ticket_type_id,
+            ticket_type.name,
+            not ticket_type.admission,
+        )

@@ -1,6 +1,7 @@
 """Ticket types and their stock."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from peewee import BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
@@ -32,6 +33,12 @@ class StockCount(NamedTuple):
     def before(self, sold: int) -> "StockCount":
         """The count before `sold` tickets were sold. Negative: before they were taken back."""
         return self._replace(sold=self.sold - sold)
+
+
+class VoucherPrice(NamedTuple):
+    """What a seat costs with a voucher, in micro-units."""
+
+    price_amount: int
 
 
 class TicketType(BaseModel):
@@ -84,6 +91,9 @@ class TicketType(BaseModel):
     obstacles: Sequence[Obstacle]
     warnings: Sequence[TicketTypeWarning]
     availability: Availability
+    held_until: datetime | None  # if it is held: when the first unpaid order ends
+    few_left: int | None  # how many can be bought, if they are few
+    voucher: VoucherPrice | None = None
 
     currency = CURRENCY
     decimals = MICRO_UNIT_DECIMALS
@@ -116,3 +126,8 @@ class EventStock(BaseModel):
 
     class Meta:
         table_name = "event_stock"
+
+    @property
+    def available(self) -> int:
+        """How many seats can still be held."""
+        return int(self.capacity - self.held - self.sold)

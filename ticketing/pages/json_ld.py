@@ -22,6 +22,7 @@ _AVAILABILITY = {
     Availability.ON_SALE: "InStock",
     Availability.NOT_STARTED: "PreSale",
     Availability.SOLD_OUT: "SoldOut",
+    Availability.HELD: "Reserved",
 }
 
 
@@ -75,6 +76,8 @@ def _offer(ticket_type: TicketType, event: Event, url: str) -> dict[str, Any]:
         "availability": _SCHEMA + availability,
         "validThrough": min(ticket_type.sales_end_at or event.over_at, event.over_at).isoformat(),
     }
+    if ticket_type.description:
+        found["description"] = ticket_type.description
     if ticket_type.sales_start_at is not None:
         found["validFrom"] = ticket_type.sales_start_at.isoformat()
     return found

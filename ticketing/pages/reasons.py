@@ -59,13 +59,21 @@ _REASONS = {
     "key_not_active": "This key has expired or was revoked. Create a new one.",
     "too_many_webhooks": "This is the largest number of webhooks. Delete one first.",
     "too_many_deliveries": "Many deliveries wait to be sent already. Try again in a minute.",
-    "has_intents": "People have ordered already, so it cannot be a draft. It can be canceled.",
+    "has_intents": (
+        "People have it already. So it cannot be a draft, and it stays a ticket that lets somebody"
+        " in, or stays none. It can be canceled."
+    ),
     "invalid_transition": "That is not possible any more. Look at the status again.",
     "slug_taken": "Another of your events has this name in its address. Choose another one.",
     "slug_fixed": "The address of a published event cannot change, because people have the link.",
     "capacity_too_low": "More tickets than that are sold or held. Choose a higher capacity.",
     "wallet_in_use": "This account has been used for something else. Create a new account for it.",
     "owner_not_confirmed": "Confirm that your wallet's address is yours on this network.",
+    "code_taken": "Another voucher of this event has this code. Choose another one.",
+    "max_usages_too_low": "More tickets than that are ordered with it. Write a higher number.",
+    "voucher_invalid": "This code is not valid for this event.",
+    "voucher_required": "This ticket is only sold with a code for it.",
+    "too_many_guesses": "Too many wrong codes came from your network. Wait a minute.",
     "intent_not_cancelable": "Money has arrived for this order. It cannot be canceled.",
 }
 
@@ -99,7 +107,15 @@ _AT_FIELDS = {
     "after_end": "This is after the end of the event.",
     "not_canceled": "Only an event that is canceled is refunded.",
     "chain": "Choose the network on which buyers pay the price.",
+    "no_free_price": "Only where the buyer may pay more. Check that box, or leave this empty.",
+    "least_free_price": "Where the buyer may pay more, this is 0, or at least 0.01.",
+    "below_price": "This is below the price.",
     "above_order": "This is more than one order can have.",
+    "voucher_code": "Write 5 to 40 letters a to z, digits and hyphens.",
+    "voucher_prefix": "Write 1 to 20 letters a to z, digits and hyphens.",
+    "voucher_value": "Write what fits the choice: an amount, whole percent, or nothing.",
+    "above_usages": "This is more than the voucher is good for.",
+    "other_event": "Choose ticket types of this event.",
     "sale_end": "The sale would end before it starts.",
     "color": "Write # and six digits or letters a to f, as in #1f4e79.",
     "contrast": "White text on this color is hard to read. Choose a darker color.",

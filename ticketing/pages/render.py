@@ -1,7 +1,9 @@
 """The templates of pages: their language, and how they show amounts, times and people's text."""
 
 import re
+from collections.abc import Iterable
 from gettext import NullTranslations
+from itertools import groupby
 from typing import Any
 from urllib.parse import quote
 
@@ -11,6 +13,7 @@ from markupsafe import Markup, escape
 
 from ticketing import formats
 from ticketing.constants import CURRENCY
+from ticketing.models.ticket_types import TicketType
 from ticketing.pages import assets
 from ticketing.pages.reasons import reason
 from ticketing.web import origin
@@ -45,6 +48,7 @@ def register(app: Flask, translations: NullTranslations) -> None:
         person=person,
         paragraphs=paragraphs,
         reason=reason,
+        grouped=grouped,
     )
     environment.globals.update(asset=assets.url, csrf_token=_csrf_token)
 
@@ -67,6 +71,12 @@ def _csrf_token() -> str:
 def mailto(address: str) -> str:
     """Return an email address for a `mailto:` URL, where `?` would begin headers (RFC 6068)."""
     return quote(address, safe="@")
+
+
+def grouped(ticket_types: Iterable[TicketType]) -> list[tuple[str | None, list[TicketType]]]:
+    """Return each heading with the ticket types below it: those that follow each other."""
+    found = groupby(ticket_types, key=lambda each: each.group_heading)
+    return [(heading, list(of_group)) for heading, of_group in found]
 
 
 def person(text: str) -> Markup:

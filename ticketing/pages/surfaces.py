@@ -24,6 +24,7 @@ from ticketing.pages.console import (
     settings,
     sign_in,
     ticket_types,
+    vouchers,
     wallet,
     webhooks,
 )
@@ -50,6 +51,8 @@ SURFACES = (
     event_forms.blp,
     ticket_types.blp,
     ticket_types.form_blp,
+    vouchers.blp,
+    vouchers.form_blp,
     wallet.blp,
     # The console, after a sale, and access to the tenant.
     console_orders.blp,

@@ -37,7 +37,7 @@ def read(
     for name, text in forms.sent().items():
         field = known.get(name)
         if isinstance(field, fields.List):
-            values[name] = chosen(name)
+            values[name] = chosen(name) or (None if field.allow_none else [])
         elif isinstance(field, Bool):
             # A hidden field of the same name is before the box, so that an empty box is sent.
             values[name] = text == CHECKED

@@ -1,19 +1,20 @@
 """Versions of the public catalog: they show when a cached response is out of date.
 
-A version depends on the tenant's revision, on ticket types that are sold out (or their event is),
-and on the times at which sales start and end, and the event is over.
+A version depends on the tenant's revision, on ticket types of which few are left (or of their
+event), and on the times at which sales start and end, and the event is over.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
-from peewee import JOIN, ModelSelect, fn
+from peewee import JOIN, Case, ModelSelect
 
 from ticketing import clock
+from ticketing.constants import FEW_LEFT
 from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
@@ -21,10 +22,11 @@ from ticketing.models.ticket_types import EventStock, TicketType
 
 T = TypeVar("T")
 
-State = list[tuple[int, str | None]]
-"""A tenant's revision, once for each sold-out ticket type of an event.
+State = list[tuple[Any, ...]]
+"""A tenant's revision, once for each ticket type of an event of which few are left, with how many.
 
-Stock is not part of the revision: otherwise all buyers of a tenant would wait for one row.
+Stock is not part of the revision: otherwise all buyers of a tenant would wait for one row. While
+many are left, orders do not change the state.
 """
 
 
@@ -41,6 +43,10 @@ class Version:
     since: datetime
     until: datetime | None
 
+    def at_most_until(self, until: datetime) -> Version:
+        """Return the same version, which ends at `until` at the latest."""
+        return replace(self, until=until if self.until is None else min(until, self.until))
+
 
 @dataclass(frozen=True)
 class Versioned(Generic[T]):
@@ -52,7 +58,7 @@ class Versioned(Generic[T]):
 
 def of_tenant(tenant: Tenant, now: datetime) -> Version:
     """Return the version of data that is read after `tenant`."""
-    return Version(tenant.id, None, [(tenant.revision, None)], now, None)
+    return Version(tenant.id, None, [(tenant.revision, None, None, None, None)], now, None)
 
 
 def of_event(tenant: Tenant, event: Event, shown: Iterable[TicketType], now: datetime) -> Version:
@@ -62,7 +68,7 @@ def of_event(tenant: Tenant, event: Event, shown: Iterable[TicketType], now: dat
     then show it as sold out until something else changes. The revision comes from `tenant`, which
     was read first: so a response may be newer than its version, but never older.
     """
-    state = [(tenant.revision, sold_out) for _, sold_out in _state(tenant.id, event.id)]
+    state = [(tenant.revision, *few_left) for _, *few_left in _state(tenant.id, event.id)]
     times = [time for each in shown for time in (each.sales_start_at, each.sales_end_at)]
     times.append(event.over_at)
     until = min((time for time in times if time is not None and time > now), default=None)
@@ -100,17 +106,37 @@ def _state(tenant_id: str, event_id: str | None) -> State:
 @Prepared
 def _state_of(tenant_id: Any, event_id: Any) -> ModelSelect[Tenant]:
     least = TicketType.min_per_order
-    is_sold_out = TicketType.held + TicketType.sold + least > TicketType.capacity
-    event_is_sold_out = fn.EXISTS(
-        EventStock.select(EventStock.event).where(
-            EventStock.event == TicketType.event,
-            EventStock.held + EventStock.sold + least > EventStock.capacity,
-        )
+
+    def few(left: Any) -> Any:
+        return (left <= FEW_LEFT) | (left < least)
+
+    of_type = TicketType.capacity - TicketType.held - TicketType.sold
+    of_event = EventStock.capacity - EventStock.held - EventStock.sold
+    is_few_of_type, is_few_of_event = few(of_type), TicketType.admission & few(of_event)
+    # Nothing is left, but not all of it is sold.
+    is_unsold = (
+        TicketType.capacity.is_null() | (TicketType.capacity - TicketType.sold >= least)
+    ) & (
+        ~TicketType.admission
+        | EventStock.capacity.is_null()
+        | (EventStock.capacity - EventStock.sold >= least)
     )
-    sold_out = is_sold_out | event_is_sold_out
+    is_of_event = TicketType.event == event_id
     return (
-        Tenant.select(Tenant.revision, TicketType.id)
-        .join(TicketType, JOIN.LEFT_OUTER, on=(TicketType.event == event_id) & sold_out)
+        Tenant.select(
+            Tenant.revision,
+            TicketType.id,
+            Case(None, [(is_few_of_type, of_type)], None),
+            Case(None, [(is_few_of_event, of_event)], None),
+            Case(None, [(is_unsold, TicketType.id)], None),
+        )
+        .join_from(Tenant, EventStock, JOIN.LEFT_OUTER, on=(EventStock.event == event_id))
+        .join_from(
+            Tenant,
+            TicketType,
+            JOIN.LEFT_OUTER,
+            on=(is_of_event & (is_few_of_type | is_few_of_event)),
+        )
         .where(Tenant.id == tenant_id)
         .order_by(TicketType.id)
     )

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from peewee import ModelSelect
+
 from ticketing import clock, credentials, ids
 from ticketing.chain import units
 from ticketing.chain.registry import Chain
@@ -24,20 +26,35 @@ from ticketing.errors import (
     LookedJustNow,
     NotPayable,
     PaymentRequired,
+    SoldOut,
     TicketingError,
 )
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.prepared import prepared_insert
+from ticketing.models.prepared import Prepared, prepared_insert
 from ticketing.services import admission_views, chains, node_slots
 from ticketing.services.notifications import facts, feed
-from ticketing.services.orders import client_limits, holds, intents, items, lines, order_rules
+from ticketing.services.orders import (
+    client_limits,
+    holds,
+    intents,
+    items,
+    lines,
+    order_rules,
+    vouchers,
+)
 from ticketing.services.orders.holds import Held
 from ticketing.services.orders.lines import Line, Wanted
 from ticketing.services.payments import booking, chain_view, settlement
 from ticketing.services.wallets import issuing
 
 _insert = prepared_insert(PaymentIntent)
+
+
+@Prepared
+def _of_form(digest: Any, former: Any) -> ModelSelect[PaymentIntent]:
+    return PaymentIntent.select().where(PaymentIntent.idempotency_digest.in_([digest, former]))
+
 
 _REFUSALS: Mapping[IntentStatus, type[TicketingError]] = {
     IntentStatus.AWAITING_PAYMENT: PaymentRequired,
@@ -66,19 +83,23 @@ class Channel:
 class Order:
     """The order of a buyer. `max_amount` is the highest total they accept, in micro-units.
 
-    `wanted`: distinct ticket types of one event. `client`: digests of the client's networks, from
-    narrow to wide, for order limits. Empty if the request has a credential: then no order limits
-    apply. `channel` is None for a person's order.
+    `wanted`: distinct ticket types of one event. `voucher`: a code, as typed. `client`: digests of
+    the client's networks, from narrow to wide, for order limits. Empty if the request has a
+    credential: then no order limits apply. `channel` is None for a person's order. `form`: digests
+    of the hidden key of the form that was sent, one for each SECRET_KEY, the current one first.
+    What the same form ordered before, and is not paid, is replaced.
     """
 
     event_id: str
     wanted: Sequence[Wanted]
     chain_id: int | None = None
     max_amount: int | None = None
+    voucher: str | None = None
     client: Sequence[str] = ()
     buyer_email: str | None = None
     buyer_name: str | None = None
     channel: Channel | None = None
+    form: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -131,9 +152,11 @@ def quote(tenant_reference: str, order: Order) -> Quote:
 def is_sold_out(tenant_reference: str, order: Order) -> bool:
     """Return whether an order wants one ticket type, and not even the fewest of it can be held now.
 
+    With a voucher it is not asked.
+
     NotFound.
     """
-    if len(order.wanted) > 1:
+    if len(order.wanted) > 1 or order.voucher is not None:
         return False
     ticket_type = holds.on_sale(tenant_reference, order.event_id, order.wanted[0].ticket_id)
     most = holds.left(ticket_type)
@@ -146,13 +169,17 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     NotFound if the event or a ticket type is not public. Invalid if the ticket type is on another
     chain, or has no such price. OneTypeOnly, NeedsTicket, NoCommonNetwork. SoldOut,
     SalesNotStarted, SalesEnded, EventOver, BelowMinimum, AboveMaximum, OverMaxAmount, NotPayable.
-    KeyRequired. TooMuchUnpaid, TooManyOrders, TooManyFree. What the channel raises.
+    KeyRequired. VoucherInvalid (count it: web/guesses.py), VoucherNotApplicable, VoucherRequired.
+    TooMuchUnpaid, TooManyOrders, TooManyFree. What the channel raises.
     """
     wanted = _checked(tenant_reference, order)
     # Before the transaction, because in it other orders wait for this one.
     known = chains.states_of(order_rules.chain_of(wanted))
     with write_transaction():
         uses: Sequence[client_limits.Use] = ()
+        if order.client:
+            client_limits.take_turn(order.client)
+        form = _replace_order_of(order, wanted)
         if order.client:
             event_id, seats = wanted[0].ticket_type.event_id, lines.seats(wanted)
             free_seats = lines.free_seats(wanted)
@@ -163,17 +190,62 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
         client_limits.check_share(uses, held)
         if order.channel is not None:
             order.channel.check(held)
-        intent = _issue(held, order, config)
+        intent = _issue(held, order, form, config)
     intents.add_payment_details([intent])
     intent.client_secret = credentials.client_secret(config.keyring.current, intent.id)
     return intent
 
 
+def replaces_order(order: Order) -> bool:
+    """Return whether an unpaid order that the same form made before would be replaced.
+
+    Example: Ada orders the last 2 tickets, goes back, corrects her email address, and sends the
+    form again. Without this, her own first order would be why nothing is left.
+    """
+    found = _order_of_form(order)
+    return found is not None and _is_unpaid(found)
+
+
+def _replace_order_of(order: Order, wanted: Sequence[Line]) -> str | None:
+    """Cancel what the same form ordered before, if it is unpaid. Return the new order's digest.
+
+    None if it has no form, or if the order before keeps the digest.
+    """
+    if not order.form:
+        return None
+    found = _order_of_form(order)
+    if found is None:
+        return order.form[0]
+    type_ids = [line.ticket_type.id for line in wanted]
+    return order.form[0] if settlement.withdraw(found.id, type_ids) else None
+
+
+def _order_of_form(order: Order) -> PaymentIntent | None:
+    found: PaymentIntent | None = None
+    if order.form:
+        found = _of_form.first(digest=order.form[0], former=order.form[-1])
+    return found
+
+
+def _is_unpaid(intent: PaymentIntent) -> bool:
+    awaits = intent.status == IntentStatus.AWAITING_PAYMENT
+    return bool(awaits and intent.amount_received == 0)
+
+
 def _checked(tenant_reference: str, order: Order) -> Sequence[Line]:
     """Return an order's lines, after all checks that need no lock."""
-    wanted = holds.lines_on_sale(tenant_reference, order.event_id, order.wanted)
+    voucher = None
+    if order.voucher is not None:
+        # First of all: a wrong code must not tell what else is wrong with the order.
+        voucher = vouchers.find(tenant_reference, order.event_id, order.voucher)
+    wanted = holds.lines_on_sale(tenant_reference, order.event_id, order.wanted, voucher)
+    vouchers.check_seats(voucher, [(line.ticket_type, line.quantity) for line in wanted])
     _check(wanted, order)
-    holds.check_left(wanted)
+    try:
+        holds.check_left(wanted)
+    except SoldOut:
+        if not replaces_order(order):
+            raise
     return wanted
 
 
@@ -264,7 +336,7 @@ def settle_now(intent: PaymentIntent, config: Config, client: Sequence[str] = ()
     return booking.book_view(intent, view)
 
 
-def _issue(held: Held, order: Order, config: Config) -> PaymentIntent:
+def _issue(held: Held, order: Order, form: str | None, config: Config) -> PaymentIntent:
     wanted, known = held.lines, held.chains
     first, amount = wanted[0].ticket_type, lines.amount(wanted)
     if amount == 0:
@@ -288,6 +360,7 @@ def _issue(held: Held, order: Order, config: Config) -> PaymentIntent:
         unit_amount=wanted[0].unit_amount if len(wanted) == 1 else 0,
         amount=amount,
         has_items=has_items,
+        voucher=wanted[0].voucher,
         free_seats=lines.free_seats(wanted) if has_items else None,
         currency=CURRENCY,
         held_by=order.client[0] if order.client else None,
@@ -297,6 +370,7 @@ def _issue(held: Held, order: Order, config: Config) -> PaymentIntent:
         created_at=clock.now(),
         hold_until=deadline,
         expires_at=deadline,
+        idempotency_digest=form,
         **payment,
         **(order.channel.marks if order.channel else {}),
     )

@@ -21,6 +21,7 @@ agent_guard.py: the guard of /mcp: any credential or none, no page of another si
 sign_in.py: signs members in: counts the attempt, then checks the password
 rate_limit.py: finds the class and the caller for whom a request counts;
     services/access/rate_limits.py decides
+guesses.py: counts wrong codes of vouchers, and refuses more of them
 client_ip.py: the client's address behind trusted proxies
 origin.py: which hosts have pages; forms of other sites are refused
 precedence.py: which paths go first when all threads are busy: those of people who have an order or

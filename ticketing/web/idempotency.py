@@ -86,6 +86,16 @@ def once(key: str, act: Callable[[], str]) -> str:
     return _once(_claims_of_form(key), _claim_in_time, act)
 
 
+def form_digests(key: str) -> list[str]:
+    """Return digests of a form's hidden key, one for each SECRET_KEY, the current one first.
+
+    They are the same whatever the form has. Invalid for a malformed key.
+    """
+    name = f"{request.path}\n{_parse(key)}"
+    accepted = config().keyring.accepted
+    return [credentials.keyed_digest(each, "form-key", name) for each in accepted]
+
+
 def was_sent(key: str) -> bool:
     """Return whether this form was sent before, as by a double click. Invalid."""
     return any(idempotency.is_claimed(each.digest) for each in _claims_of_form(key))

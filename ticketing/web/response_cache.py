@@ -3,6 +3,9 @@
 A cached response is fresh while its version is current (services/catalog_version.py). web/front.py
 sends it without a call to Flask.
 
+The cache passes over each request whose query has a voucher's code: what was made for it is for
+this client only, and no other one may get it. Browsers do not store it either.
+
 Clients can cache responses of the API too, and send the ETag to ask for a newer one (RFC 9110,
 8.8.3 and 13.1.2). A page has no ETag: each visitor gets a form key of their own in it.
 """
@@ -15,6 +18,7 @@ from dataclasses import dataclass
 from functools import wraps
 from threading import Lock
 from typing import Any
+from urllib.parse import parse_qsl
 
 from flask import Response, current_app, request
 
@@ -35,6 +39,12 @@ STATE_ROW_BYTES = 160
 
 FORM_KEY = secrets.token_hex(16)
 """Where a cached page has this text, each response has a new random text of the same length."""
+
+CODE = "voucher"
+"""The parameter of a query that has a voucher's code."""
+
+OF_CODE = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"))
+"""The headers of a response to a request with a code."""
 
 _API_PREFIX = "/v1/"
 
@@ -95,10 +105,24 @@ def _keep_and_respond(
     host: str | None = None,
 ) -> Response:
     route = request.url_rule.rule if request.url_rule else ""
-    answer = _Cached(version, body, headers, etag, host, route, tenant)
-    _cache(current_app.extensions).keep(_url(request.environ), answer)
+    is_kept = not has_code(request.environ)
+    answer = _Cached(
+        version, body, headers if is_kept else _private(headers), etag, host, route, tenant
+    )
+    if is_kept:
+        _cache(current_app.extensions).keep(_url(request.environ), answer)
     status, sent_headers, sent = _respond(answer, request.environ)
     return Response(sent, status, sent_headers)
+
+
+def has_code(environ: dict[str, Any]) -> bool:
+    """Return whether the query of a request has a voucher's code, however its name is encoded."""
+    query = environ["QUERY_STRING"]
+    return bool(query) and any(name == CODE for name, _ in parse_qsl(query, keep_blank_values=True))
+
+
+def _private(headers: Headers) -> Headers:
+    return [*(each for each in headers if each[0] != "Cache-Control"), *OF_CODE]
 
 
 def find(environ: dict[str, Any], extensions: dict[str, Any]) -> Ready | None:
@@ -106,6 +130,8 @@ def find(environ: dict[str, Any], extensions: dict[str, Any]) -> Ready | None:
 
     peewee's DatabaseError or InterfaceError if the database is unavailable.
     """
+    if has_code(environ):
+        return None
     answer = _cache(extensions).get(_url(environ))
     if answer is None or answer.host not in (None, environ.get("HTTP_HOST")):
         return None

@@ -38,6 +38,8 @@ VOUCHERS = """
 def up(migrator: SchemaMigrator, db: Database) -> None:
     db.execute_sql(VOUCHERS)
     db.execute_sql("CREATE UNIQUE INDEX vouchers_by_code ON vouchers (event_id, code)")
+    db.execute_sql("CREATE INDEX vouchers_of_event ON vouchers (event_id, id)")
+    db.execute_sql("CREATE INDEX vouchers_by_tag ON vouchers (event_id, tag, id)")
     for table, columns in COLUMNS.items():
         for column, definition in columns.items():
             db.execute_sql(f"ALTER TABLE {table} ADD COLUMN {column} {definition}")

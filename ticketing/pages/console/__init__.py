@@ -14,6 +14,7 @@ overview.py, first_steps.py: the first page; what is missing before a first sale
 charts.py: bars of sales as SVG
 events.py, event_forms.py: the list and one event; its forms: create, change, cancel
 ticket_types.py: the ticket types of an event
+vouchers.py: the vouchers of an event: one, many at once, their uses
 obstacles.py: why nobody can buy, in sentences with links; services/catalog/obstacles.py decides
 wallet.py: sets the wallet, only after its first address was compared
 orders.py, timeline.py: find orders, see one; what happened to it, from the notifications

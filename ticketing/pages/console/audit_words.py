@@ -40,6 +40,10 @@ ACTIONS = {
     "ticket_types_create_ticket_type": "Ticket type created",
     "ticket_types_set_ticket_type_status": "Ticket type published or canceled",
     "tokens_accept_invitation": "Invitation accepted",
+    "vouchers_change_voucher": "Voucher changed",
+    "vouchers_create_voucher": "Voucher created",
+    "vouchers_create_vouchers": "Vouchers created",
+    "vouchers_disable_voucher": "Voucher disabled",
     "wallets_cancel_wallet_change": "Change of the wallet canceled",
     "wallets_note_wallet_credited": "First money moved, and can be spent",
     "wallets_set_wallet": "Wallet set",
@@ -61,7 +65,7 @@ _PAGES = {
     ids.MEMBER: "/console/people/",
     ids.WEBHOOK_ENDPOINT: "/console/webhooks/",
 }
-_AMOUNTS = frozenset({"price_amount", "refunded", "waived"})
+_AMOUNTS = frozenset({"price_amount", "max_price_amount", "refunded", "waived"})
 """Fields in micro-units."""
 
 

@@ -133,7 +133,9 @@ def _values(event: Event) -> dict[str, str]:
         for name in _TIMES
         if (at := getattr(event, name)) is not None
     }
-    return {**texts, **times, "capacity": "" if event.capacity is None else str(event.capacity)}
+    capacity = "" if event.capacity is None else str(event.capacity)
+    carts = typed_forms.CHECKED if event.carts else ""
+    return {**texts, **times, "capacity": capacity, "carts": carts}
 
 
 def _new_page(form: Form) -> str:

@@ -46,7 +46,7 @@ def of_event(event: Event, ticket_types: Sequence[TicketType], role: Role) -> li
     """Return why nobody can buy any ticket of an event, for a member with this role."""
     if event.status == Publication.CANCELED:
         return [Reason("This event is canceled, so nothing of it is sold any more.")]
-    found = [_of_event(each, event, ticket_types) for each in event.obstacles]
+    found = [_of_event(each, event, ticket_types) for each in _hard(event.obstacles)]
     return _permitted(found, role)
 
 
@@ -54,7 +54,13 @@ def of_ticket_type(ticket_type: TicketType, event: Event, role: Role) -> list[Re
     """Return why nobody can buy a ticket type, for a member with this role."""
     if ticket_type.status == Publication.CANCELED:
         return [_CANCELED]
-    return _permitted([_of_type(each, ticket_type, event) for each in ticket_type.obstacles], role)
+    found = [_of_type(each, ticket_type, event) for each in _hard(ticket_type.obstacles)]
+    return _permitted(found, role)
+
+
+def _hard(obstacles: Sequence[Obstacle]) -> list[Obstacle]:
+    """Return what keeps everybody from buying, also those who have a voucher."""
+    return [each for each in obstacles if each is not Obstacle.VOUCHER_ONLY]
 
 
 def _of_event(obstacle: Obstacle, event: Event, ticket_types: Sequence[TicketType]) -> Reason:

@@ -17,6 +17,16 @@ def ticket_type(event_id: str, ticket_id: str, page: str = "") -> str:
     return f"{event(event_id, 'tickets')}/{ticket_id}{page and '/'}{page}"
 
 
+def vouchers(event_id: str) -> str:
+    """Return the path of the list of an event's vouchers."""
+    return event(event_id, "vouchers")
+
+
+def voucher(event_id: str, page: str) -> str:
+    """Return the path of the page of a voucher, or of the forms `new` and `batch`."""
+    return f"{vouchers(event_id)}/{page}"
+
+
 def new_ticket_type(event_id: str) -> str:
     """Return the path of the form for a new ticket type."""
     return ticket_type(event_id, "new")

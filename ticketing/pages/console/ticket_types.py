@@ -6,7 +6,12 @@ from functools import partial
 from werkzeug import Response
 
 from schemas.events import StatusSchema
-from schemas.ticket_types import TicketTypeChangeSchema, TicketTypeCreateSchema, TicketTypeSchema
+from schemas.ticket_types import (
+    TicketTypeChangeSchema,
+    TicketTypeCreateSchema,
+    TicketTypePlaceSchema,
+    TicketTypeSchema,
+)
 from ticketing import formats
 from ticketing.constants import DEFAULT_MAX_PER_ORDER, Publication, Role
 from ticketing.models.events import Event
@@ -25,14 +30,19 @@ from ticketing.web.context import caller, config
 from ticketing.web.idempotency import once
 
 SECTION = "events"
-_AMOUNTS = ("price_amount",)
+_TEXTS = ("name", "description", "group_heading")
+_AMOUNTS = ("price_amount", "max_price_amount")
 _NUMBERS = ("chain_id", "capacity", "min_per_order", "max_per_order")
 _TIMES = ("sales_start_at", "sales_end_at")
-_BOXES = ("transferable", "requires_key")
+_BOXES = (
+    *("transferable", "requires_key", "free_price", "admission", "requires_ticket"),
+    *("require_voucher", "hide_without_voucher"),
+)
 _OF_NEW = {
     "min_per_order": "1",
     "max_per_order": str(DEFAULT_MAX_PER_ORDER),
     "transferable": typed_forms.CHECKED,
+    "admission": typed_forms.CHECKED,
 }
 
 blp = ConsoleBlueprint("ticket_types", __name__, reads=Role.READ, writes=Role.WRITE)
@@ -61,6 +71,24 @@ def set_status(event_id: str, ticket_id: str) -> Response:
         return f"{paths.ticket_type(event_id, ticket_id)}#changed"
 
     return forms.carried_out(change, partial(_page, event_id, ticket_id))
+
+
+@blp.post(paths.ticket_type("<event_id>", "<ticket_id>", "move"))
+def move_ticket_type(event_id: str, ticket_id: str) -> Response:
+    """Show a ticket type at another place of the list, and go back to the list."""
+
+    def move() -> str:
+        place = typed_forms.read(TicketTypePlaceSchema)["place"]
+        tenant = caller().tenant
+        recorded(
+            TicketTypeSchema,
+            partial(ticket_types.move, tenant, event_id, ticket_id, place, config()),
+            partial(ticket_types.get, tenant.id, event_id, ticket_id),
+            action="ticket_types_change_ticket_type",
+        )
+        return f"{paths.event(event_id)}#{ticket_id}"
+
+    return forms.carried_out(move, partial(_page, event_id, ticket_id))
 
 
 @form_blp.get(paths.ticket_type("<event_id>", "<ticket_id>", "cancel"))
@@ -129,12 +157,14 @@ def change_ticket_type(event_id: str, ticket_id: str) -> Response:
 def _values(ticket_type: TicketType) -> dict[str, str]:
     """Return the fields of a form that shows a ticket type."""
     zone = ticket_type.event.timezone
+    texts = {name: getattr(ticket_type, name) or "" for name in _TEXTS}
+    amounts = {name: getattr(ticket_type, name) for name in _AMOUNTS}
     numbers = {name: getattr(ticket_type, name) for name in _NUMBERS}
     times = {name: getattr(ticket_type, name) for name in _TIMES}
     boxes = {name: typed_forms.CHECKED if getattr(ticket_type, name) else "" for name in _BOXES}
     return {
-        "name": ticket_type.name,
-        "price_amount": formats.number(ticket_type.price_amount),
+        **texts,
+        **{name: "" if n is None else formats.number(n) for name, n in amounts.items()},
         **{name: "" if number is None else str(number) for name, number in numbers.items()},
         **{name: formats.typed(at, zone) for name, at in times.items() if at is not None},
         **boxes,

@@ -11,10 +11,12 @@ from ticketing.constants import (
     IntentStatus,
     KeyStatus,
     MemberStatus,
+    PriceMode,
     Publication,
     RefundStatus,
     Role,
     ScanOutcome,
+    VoucherStatus,
 )
 from ticketing.notification_types import (
     DeliveryStatus,
@@ -72,6 +74,20 @@ EVENT_TYPES = {
     EventType.IN_PERSON: "At a place",
     EventType.ONLINE: "Online",
     EventType.HYBRID: "At a place and online",
+}
+
+VOUCHERS = {
+    VoucherStatus.ACTIVE: Word("Active", "good"),
+    VoucherStatus.USED_UP: Word("Used up", "quiet"),
+    VoucherStatus.EXPIRED: Word("Expired", "quiet"),
+    VoucherStatus.DISABLED: Word("Disabled", "quiet"),
+}
+
+PRICE_MODES = {
+    PriceMode.NONE: "The price stays",
+    PriceMode.PERCENT: "So many percent less",
+    PriceMode.SUBTRACT: "So much less",
+    PriceMode.SET: "This price",
 }
 
 ORDER_STATUSES = {
@@ -167,6 +183,7 @@ SENT_TYPES = {
     NotificationType.EVENT_CHANGED: "Event changed",
     NotificationType.EVENT_CANCELED: "Event canceled",
     NotificationType.TICKET_TYPE_SOLD_OUT: "Ticket type sold out",
+    NotificationType.VOUCHER_USED_UP: "Voucher used up",
     NotificationType.TICKET_TYPE_AVAILABLE_AGAIN: "Ticket type available again",
     NotificationType.WEBHOOK_FAILING: "Webhook fails",
     NotificationType.WEBHOOK_TEST: "Test",

@@ -25,7 +25,6 @@ _LEFT_OUT = _SHOWN_ONCE | {
     "next_index",
     "unchecked_chains",
     "delivered",
-    "position",
 }
 """Fields that are not recorded: secrets, and values that others change too."""
 
@@ -58,7 +57,9 @@ def record(
     recorded. `before` None: the subject is new. `details` are always recorded, in `after`.
     """
     is_change = before is None or any(after.get(name) is not None for name in _SHOWN_ONCE)
-    after = {name: value for name, value in after.items() if name not in _LEFT_OUT}
+    # That of an endpoint moves with each delivery. That of a ticket type is the organizer's choice.
+    left_out = _LEFT_OUT | ({"position"} if ids.is_id(ids.WEBHOOK_ENDPOINT, subject) else set())
+    after = {name: value for name, value in after.items() if name not in left_out}
     if before is not None:
         after = {name: value for name, value in after.items() if before.get(name) != value}
         before = {name: before[name] for name in after if name in before}

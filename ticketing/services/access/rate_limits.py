@@ -1,8 +1,8 @@
 """Rate limits: how many requests per minute one caller may make.
 
 Most classes count in the memory of the process, so that reads write nothing. Each process then
-grants its share of the limit. Sign-in and preflight count in the database, for all processes and
-hosts together (limits.COUNTED_IN_DATABASE).
+grants its share of the limit. Sign-in, preflight and wrong codes count in the database, for all
+processes and hosts together (limits.COUNTED_IN_DATABASE).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple
 
-from peewee import Case, DatabaseError, InterfaceError, ModelInsert
+from peewee import Case, DatabaseError, InterfaceError, ModelInsert, ModelSelect
 
 from ticketing import clock
 from ticketing.db import pruning
@@ -62,6 +62,12 @@ def _add(caller: Any, minute: Any) -> ModelInsert:
     )
 
 
+@Prepared
+def _used(caller: Any, minute: Any) -> ModelSelect[RateCount]:
+    same = RateCount.minute.in_([minute, minute + 1])
+    return RateCount.select(RateCount.used).where(RateCount.caller == caller, same)
+
+
 class Limiter:
     """Counts the requests of each caller. Threads may share it."""
 
@@ -92,6 +98,19 @@ class Limiter:
             if remaining < 0:
                 break  # a rejected request must not count against the wider network
         return Allowance(remaining >= 0, call_class, quota, max(0, remaining), reset)
+
+    def wait_for_guess(self, callers: Sequence[str], limit: int, pending: int) -> int | None:
+        """Return for how many seconds a caller must not guess any more. None: it may guess now.
+
+        Reads what `spend` has counted in the class GUESS. `pending`: guesses not counted yet.
+        """
+        seconds = clock.now().timestamp()
+        minute = int(seconds // SECONDS)
+        for place, caller in enumerate(callers):
+            rows = _used.tuples(caller=f"{CallClass.GUESS} {caller}", minute=minute)
+            if sum(used for (used,) in rows) + pending >= limit * WIDE_FACTOR**place:
+                return math.ceil((minute + 1) * SECONDS - seconds)
+        return None
 
     def _count(self, caller: str, minute: int, most: int, *, is_shared: bool) -> int:
         """Count a request of a caller, and return the count: of all processes if `is_shared`.

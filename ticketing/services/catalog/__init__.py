@@ -6,8 +6,11 @@ events.py: create, change, publish, cancel. A canceled event voids its admission
     refunds; one with orders cannot go back to draft
 event_capacity.py: an event's own limit over all its ticket types; not below what is held and sold
 ticket_types.py: create, change, publish, cancel. Open orders keep their price and chain
+vouchers.py: create one or many, change, disable. What a code does in an order, and which ticket
+    types are hidden without one, is in services/orders/vouchers.py
 obstacles.py: the rule of what can be bought now: every reason why not, and the one word for the
     public
+scarcity.py: few are left, or unpaid orders hold them, and when these may come back
 public_listing.py: published events with their published ticket types
 first_steps.py: how far a tenant is from money that it can spend
 sales_figures.py: orders per day; the figures of each event

@@ -47,12 +47,13 @@ class Circumstances:
 
 
 def add_to_events(tenant: Tenant, found: Sequence[Event], config: Config) -> None:
-    """Set `obstacles` on events of a tenant, and how many tickets are held and sold."""
+    """Set `obstacles` on events of a tenant, and how many seats are held and sold."""
     circumstances = _circumstances(tenant, config)
     by_event = _ticket_types_of(found)
     for event in found:
-        event.held = sum(each.held for each in by_event[event.id])
-        event.sold = sum(each.sold for each in by_event[event.id])
+        seats = [each for each in by_event[event.id] if each.admission]
+        event.held = sum(each.held for each in seats)
+        event.sold = sum(each.sold for each in seats)
         event.obstacles = of_event(event, by_event[event.id], circumstances)
 
 
@@ -72,13 +73,15 @@ def of_ticket_type(
 ) -> list[Obstacle]:
     """Return why nobody can buy this ticket type. Empty if it is on sale.
 
-    `left_of_event`: how much of the event's own capacity is left. None: it has none.
+    `left_of_event`: how much of the event's own capacity is left. None: it has none. Only a ticket
+    type of admission needs it.
     """
     now = circumstances.now
-    paid = ticket_type.price_amount > 0
+    paid = ticket_type.price_amount > 0 or ticket_type.free_price
     wallet, chain_id = circumstances.wallet, ticket_type.chain_id
     chain = circumstances.payable_chains.get(chain_id or 0)
-    left = [each for each in (ticket_type.available, left_of_event) if each is not None]
+    limits = (ticket_type.available, left_of_event if ticket_type.admission else None)
+    left = [each for each in limits if each is not None]
     found = {
         Obstacle.NOT_PUBLISHED: ticket_type.status != Publication.PUBLISHED,
         Obstacle.EVENT_NOT_PUBLISHED: event.status != Publication.PUBLISHED,
@@ -100,6 +103,8 @@ def of_ticket_type(
         ),
         Obstacle.EVENT_OVER: now >= event.over_at,
         Obstacle.SOLD_OUT: any(each < ticket_type.min_per_order for each in left),
+        # The last one, and for information: those who have a voucher can buy.
+        Obstacle.VOUCHER_ONLY: ticket_type.require_voucher,
     }
     return [obstacle for obstacle, applies in found.items() if applies]
 
@@ -109,7 +114,8 @@ def of_event(
 ) -> list[Obstacle]:
     """Return why nobody can buy any ticket of this event.
 
-    If one published ticket type is on sale, the obstacles of the others are ignored.
+    If one published ticket type is on sale, the obstacles of the others are ignored. If some are on
+    sale with a voucher only, that is the one obstacle.
     """
     found: set[Obstacle] = set()
     if event.status != Publication.PUBLISHED:
@@ -127,7 +133,8 @@ def of_event(
     if not of_types:
         found.add(Obstacle.NO_PUBLISHED_TICKET_TYPE)
     elif all(of_types):
-        found.update(*of_types)
+        only = {Obstacle.VOUCHER_ONLY}
+        found.update(*([only] if only in of_types else of_types))
     return [obstacle for obstacle in Obstacle if obstacle in found]
 
 

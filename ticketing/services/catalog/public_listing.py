@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,19 +10,20 @@ from peewee import ModelSelect
 
 from ticketing import clock, ids
 from ticketing.config import Config
-from ticketing.constants import OVER_AFTER_START, Publication
+from ticketing.constants import OVER_AFTER_START, Availability, Obstacle, Publication
 from ticketing.db.connection import snapshot
 from ticketing.errors import NotFound
 from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
-from ticketing.models.ticket_types import TicketType
+from ticketing.models.ticket_types import EventStock, TicketType, VoucherPrice
+from ticketing.models.vouchers import Voucher
 from ticketing.services import catalog_version, chains
 from ticketing.services.access import tenants
-from ticketing.services.catalog import obstacles
+from ticketing.services.catalog import obstacles, scarcity, ticket_types
 from ticketing.services.catalog.obstacles import Circumstances
 from ticketing.services.catalog_version import Versioned
-from ticketing.services.orders import stock
+from ticketing.services.orders import stock, vouchers
 from ticketing.services.pagination import Page, PageRequest, paginate
 from ticketing.services.wallets import issuing
 
@@ -115,32 +117,81 @@ def get_canceled_event(tenant: Tenant, slug: str) -> Versioned[Event]:
     return Versioned(_existing(event), version)
 
 
+def list_with_code(
+    tenant: Tenant, event_reference: str, page: PageRequest, config: Config, code: str
+) -> Page[TicketType]:
+    """Return the same as `list_ticket_types` for somebody who has a voucher's code.
+
+    Each ticket type that the voucher is for has the `voucher` with its price.
+    VoucherInvalid: count it (web/guesses.py). NotFound.
+    """
+    voucher = vouchers.find(tenant.id, event_reference, code)
+    return get_listing(tenant, event_reference, page, config, voucher).value.ticket_types
+
+
 def list_ticket_types(
     tenant: Tenant, event_reference: str, page: PageRequest, config: Config
 ) -> Versioned[Page[TicketType]]:
-    """Return a page of a published event's published ticket types, oldest first. NotFound."""
+    """Return a page of a published event's published ticket types, by position. NotFound."""
     found = get_listing(tenant, event_reference, page, config)
     return Versioned(found.value.ticket_types, found.version)
 
 
 def get_listing(
-    tenant: Tenant, event_reference: str, page: PageRequest, config: Config
+    tenant: Tenant,
+    event_reference: str,
+    page: PageRequest,
+    config: Config,
+    voucher: Voucher | None = None,
 ) -> Versioned[Listing]:
-    """Return a published event with a page of its published ticket types. NotFound."""
+    """Return a published event with a page of its published ticket types. NotFound.
+
+    With a voucher of this event, ticket types that it opens are there too, and can be bought; the
+    others are as without it. Do not cache what is made from that.
+    """
     now = clock.now()
     with snapshot():
         event = find_event(tenant, event_reference)
         published = TicketType.select().where(
-            TicketType.event == event, TicketType.status == Publication.PUBLISHED
+            TicketType.event == event,
+            TicketType.status == Publication.PUBLISHED,
+            vouchers.shown(voucher),
         )
-        found = paginate(published, [TicketType.id], page, scope=f"public tickets {event.id}")
-        left = stock.left_of_event(event)
+        scope = f"public tickets {event.id} {voucher.id if voucher else ''}".rstrip()
+        found = paginate(published, ticket_types.ORDER, page, scope=scope)
+        event_stock = stock.of_event(event)
         version = catalog_version.of_event(tenant, event, found.data, now)
         payable = chains.payable(config.chains, chains.states())
         wallet = issuing.current(tenant)
-    circumstances = Circumstances(wallet, payable, now)
-    for ticket_type in found.data:
-        ticket_type.availability = obstacles.availability(
-            obstacles.of_ticket_type(ticket_type, event, left, circumstances)
-        )
+        circumstances = Circumstances(wallet, payable, now)
+        _add_availability(found.data, event, event_stock, voucher, circumstances)
+    if any(each.availability is Availability.HELD for each in found.data):
+        ends = [each.held_until for each in found.data if each.held_until is not None]
+        version = version.at_most_until(min([*ends, now + scarcity.LOOK_AGAIN]))
     return Versioned(Listing(event, now >= event.over_at, found), version)
+
+
+def _add_availability(
+    found: Sequence[TicketType],
+    event: Event,
+    event_stock: EventStock | None,
+    voucher: Voucher | None,
+    circumstances: Circumstances,
+) -> None:
+    """Set what the public learns about the stock of an event's ticket types.
+
+    Or somebody with a voucher, which opens some of them, and lowers their prices.
+    """
+    left = None if event_stock is None else event_stock.available
+    for each in found:
+        why_not = obstacles.of_ticket_type(each, event, left, circumstances)
+        if voucher is not None and vouchers.applies_to(voucher, each):
+            why_not = [reason for reason in why_not if reason is not Obstacle.VOUCHER_ONLY]
+            each.voucher = VoucherPrice(vouchers.price(voucher, each.price_amount))
+        each.availability = obstacles.availability(why_not)
+        if each.availability is Availability.SOLD_OUT and scarcity.is_held(each, event_stock):
+            each.availability = Availability.HELD
+        each.few_left = scarcity.few_left(each, event_stock)
+        each.held_until = None
+    held = [each for each in found if each.availability is Availability.HELD]
+    scarcity.add_held_until(held, event.id, circumstances.now)

@@ -1,6 +1,8 @@
 """What was sold: orders per day, and the figures of each event.
 
     tickets    valid tickets of orders: not those of guests, and none that was voided
+    merchandise    the same of ticket types that let nobody in: of orders, and where one event or a
+               tenant is counted, of guests too. They are no tickets
     kept, owed, refunded, open: services/money/figures.py defines them
 
 The figures of an event are the sums of its days, as far as they are of sold orders. Its owed and
@@ -59,6 +61,7 @@ class SalesOfDay:
     day: date
     orders: int = 0
     tickets: int = 0
+    merchandise: int = 0
     amount: int = 0
     kept: int = 0
     owed: int = 0
@@ -69,8 +72,8 @@ class SalesOfDay:
 class EventFigures:
     """An event with its stock, its tickets, who entered, and its money in micro-units.
 
-    `held`, `sold` and `free` (None: unlimited) are of the stock, with guests. The other figures:
-    see the module's docstring.
+    `held`, `sold` and `free` (None: unlimited) are of the stock of what lets somebody in, with
+    guests. The other figures: see the module's docstring.
     """
 
     event: Event
@@ -80,6 +83,7 @@ class EventFigures:
     tickets: int
     guests: int
     redeemed: int
+    merchandise: int
     kept: int
     open: int
     owed: int
@@ -114,6 +118,17 @@ def _voided(of_events: Any, since: Any) -> ModelSelect[Any]:
     query = Admission.select(_slot().alias("slot"), fn.COUNT(SQL("*"))).join(PaymentIntent)
     is_void = Admission.status == literal(AdmissionStatus.VOID)
     return _since(query.where(_IS_SOLD, is_void), of_events, since)
+
+
+def _merchandise(ticket_ids: Sequence[str], since: Any) -> ModelSelect[Any]:
+    query = Admission.select(_slot().alias("slot"), fn.COUNT(SQL("*"))).join(PaymentIntent)
+    is_valid = Admission.status != literal(AdmissionStatus.VOID)
+    return _since(query.where(_IS_SOLD, is_valid), Admission.ticket_type.in_(ticket_ids), since)
+
+
+def _merchandise_types(of: Any) -> ModelSelect[TicketType]:
+    """Select the ids of ticket types that let nobody in. Most events have none."""
+    return TicketType.select(TicketType.id).where(of, ~TicketType.admission)
 
 
 Condition = Callable[[Any], Any]
@@ -154,13 +169,26 @@ def by_day(tenant_id: str, event_id: str | None, last: int = MOST_DAYS) -> list[
     since = datetime.combine(first, time(), zone)
     of, queries = (tenant_id, _OF_TENANT) if event_id is None else (event_id, _OF_EVENT)
     counts, money, voided = (_by_day(query.tuples(of=of, since=since), zone) for query in queries)
+    handed_out = _merchandise_by_day(tenant_id, event_id, since, zone)
     found = []
     for day in sorted(counts.keys() | money.keys()):
-        orders, tickets, amount = counts.get(day, (0, 0, 0))
-        (no_more,) = voided.get(day, (0,))
+        orders, seats, amount = counts.get(day, (0, 0, 0))
+        (no_more,), (others,) = voided.get(day, (0,)), handed_out.get(day, (0,))
         kept, _, owed, refunded = money.get(day, (0, 0, 0, 0))
-        found.append(SalesOfDay(day, orders, tickets - no_more, amount, kept, owed, refunded))
+        tickets = seats - no_more - others
+        found.append(SalesOfDay(day, orders, tickets, others, amount, kept, owed, refunded))
     return found
+
+
+def _merchandise_by_day(
+    tenant_id: str, event_id: str | None, since: datetime, zone: tzinfo
+) -> Mapping[date, tuple[int, ...]]:
+    """Return how much of what lets nobody in was sold on each day, and is valid."""
+    of = TicketType.tenant == tenant_id if event_id is None else TicketType.event == event_id
+    ticket_ids = [each.id for each in _merchandise_types(of)]
+    if not ticket_ids:
+        return {}
+    return _by_day(list(_merchandise(ticket_ids, since).tuples()), zone)
 
 
 def _by_day(slots: Sequence[Any], zone: tzinfo) -> dict[date, tuple[int, ...]]:
@@ -187,19 +215,24 @@ def overview(tenant_id: str, page: PageRequest) -> Page[EventFigures]:
 
 @dataclass(frozen=True)
 class Tickets:
-    """The valid tickets of a tenant: those of orders, and those of guests."""
+    """The valid tickets of a tenant: those of orders, those of guests, and what is no ticket."""
 
     tickets: int
     guests: int
+    merchandise: int
 
 
 def tickets_of(tenant_id: str) -> Tickets:
     """Return the valid tickets of all events of a tenant."""
-    found = Admission.select(fn.COUNT(Admission.intent), fn.COUNT(SQL("*"))).where(
-        Admission.tenant == tenant_id, Admission.status == literal(AdmissionStatus.VALID)
+    valid = Admission.select(fn.COUNT(Admission.intent), fn.COUNT(SQL("*"))).where(
+        Admission.status == literal(AdmissionStatus.VALID)
     )
-    of_orders, of_all = found.tuples()[0]
-    return Tickets(int(of_orders), int(of_all) - int(of_orders))
+    of_orders, of_all = valid.where(Admission.tenant == tenant_id).tuples()[0]
+    others = _merchandise_types(TicketType.tenant == tenant_id)
+    no_tickets, handed_out = valid.where(Admission.ticket_type.in_(others)).tuples()[0]
+    tickets = of_orders - no_tickets
+    guests = of_all - handed_out - tickets
+    return Tickets(int(tickets), int(guests), int(handed_out))
 
 
 def of_event(event: Event) -> EventFigures:
@@ -210,10 +243,10 @@ def of_event(event: Event) -> EventFigures:
 
 def _of_events(found: Sequence[Event]) -> list[EventFigures]:
     event_ids = [event.id for event in found]
-    types, money, people = _types(event_ids), _money_of(event_ids), _people(event_ids)
+    types, money = _types(event_ids), _money_of(event_ids)
+    people = _people(event_ids, types)
     return [
-        _figures(event, types[event.id], money.get(event.id), people.get(event.id))
-        for event in found
+        _figures(event, types[event.id], money.get(event.id), people[event.id]) for event in found
     ]
 
 
@@ -235,8 +268,10 @@ def _money_of(event_ids: Sequence[str]) -> Mapping[str, tuple[int, ...]]:
     return {event_id: tuple(map(int, sums)) for event_id, *sums in rows}
 
 
-def _people(event_ids: Sequence[str]) -> Mapping[str, tuple[int, ...]]:
-    """Return each event's valid tickets of orders, those of guests, and how many entered."""
+def _people(
+    event_ids: Sequence[str], types: Mapping[str, Sequence[TicketType]]
+) -> Mapping[str, tuple[int, ...]]:
+    """Return each event's valid tickets of orders, of guests, how many entered, and merchandise."""
 
     def count(condition: Any) -> Any:
         return fn.SUM(Case(None, [(condition, 1)], 0))
@@ -245,27 +280,37 @@ def _people(event_ids: Sequence[str]) -> Mapping[str, tuple[int, ...]]:
     query = (
         Admission.select(
             Admission.event,
+            Admission.ticket_type,
             count(is_valid & Admission.intent.is_null(False)),
             count(is_valid & Admission.intent.is_null()),
             count(Admission.redeemed_at.is_null(False)),
         )
         .where(Admission.event.in_(event_ids))
-        .group_by(Admission.event)
+        .group_by(Admission.event, Admission.ticket_type)
     )
     rows: Any = query.tuples()
-    return {event_id: tuple(map(int, counts)) for event_id, *counts in rows}
+    handed_out = {each.id for of in types.values() for each in of if not each.admission}
+    found: dict[str, tuple[int, ...]] = dict.fromkeys(event_ids, (0, 0, 0, 0))
+    for event_id, ticket_id, *counts in rows:
+        tickets, guests, redeemed = map(int, counts)
+        more = (tickets, guests, redeemed, 0)
+        if ticket_id in handed_out:
+            more = (0, 0, 0, tickets + guests)
+        found[event_id] = tuple(map(sum, zip(found[event_id], more, strict=True)))
+    return found
 
 
 def _figures(
     event: Event,
     types: Sequence[TicketType],
     money: tuple[int, ...] | None,
-    people: tuple[int, ...] | None,
+    people: tuple[int, ...],
 ) -> EventFigures:
-    held, sold = sum(each.held for each in types), sum(each.sold for each in types)
-    left = [each.available for each in types if each.status == Publication.PUBLISHED]
+    seats = [each for each in types if each.admission]
+    held, sold = sum(each.held for each in seats), sum(each.sold for each in seats)
+    left = [each.available for each in seats if each.status == Publication.PUBLISHED]
     limits = [] if None in left else [sum(each for each in left if each is not None)]
     if event.capacity is not None:
         limits.append(event.capacity - held - sold)
     free = min(limits, default=None)
-    return EventFigures(event, held, sold, free, *(people or (0, 0, 0)), *(money or (0, 0, 0, 0)))
+    return EventFigures(event, held, sold, free, *people, *(money or (0, 0, 0, 0)))

@@ -201,7 +201,8 @@ def _event(caller: DoorCaller, salt: str) -> dict[str, Any]:
         "status": event.status,
         "code_salt": salt,
         "ticket_types": [
-            {"id": type.id, "name": type.name} for type in ticket_types.names(event.id)
+            {"id": type.id, "name": type.name, "admission": type.admission}
+            for type in ticket_types.names(event.id)
         ],
     }
 

@@ -14,8 +14,9 @@ from peewee import JOIN, ModelSelect
 from ticketing.constants import AdmissionStatus, ScanOutcome
 from ticketing.db.connection import locked
 from ticketing.models.admissions import Admission
-from ticketing.models.door import Scan
+from ticketing.models.door import SCANNED_TYPE, Scan
 from ticketing.models.prepared import Prepared, prepared_insert
+from ticketing.models.ticket_types import TicketType
 
 _COLUMNS = (
     Admission.id,
@@ -29,6 +30,7 @@ _COLUMNS = (
     Admission.redeemed_at,
     Admission.redeemed_gate,
     Admission.redeemed_by,
+    *SCANNED_TYPE,
 )
 
 insert = prepared_insert(Scan)
@@ -36,8 +38,9 @@ insert = prepared_insert(Scan)
 
 def _with_nonces(event_id: Any, nonces: Sequence[Any]) -> ModelSelect[Scan]:
     return (
-        Scan.select(Scan, Admission.id, Admission.ticket_type)
+        Scan.select(Scan, Admission.id, Admission.ticket_type, *SCANNED_TYPE)
         .join(Admission, JOIN.LEFT_OUTER)
+        .join(TicketType, JOIN.LEFT_OUTER)
         .where(Scan.event == event_id, Scan.nonce.in_(nonces))
     )
 
@@ -54,10 +57,14 @@ def with_nonces(event_id: str, nonces: Collection[str]) -> Sequence[Scan]:
     return list(_with_nonces(event_id, list(nonces)))
 
 
+def _admissions() -> ModelSelect[Admission]:
+    return Admission.select(*_COLUMNS).join(TicketType)
+
+
 @Prepared
 def _lock_one(event_id: Any, admission_id: Any) -> ModelSelect[Admission]:
-    query = Admission.select(*_COLUMNS)
-    return locked(query.where(Admission.id == admission_id, Admission.event == event_id))
+    is_it = (Admission.id == admission_id) & (Admission.event == event_id)
+    return locked(_admissions().where(is_it), of=Admission)
 
 
 def lock(event_id: str, admission_ids: Collection[str], codes: Collection[str]) -> list[Admission]:
@@ -72,8 +79,8 @@ def lock(event_id: str, admission_ids: Collection[str], codes: Collection[str]) 
     if not conditions:
         return []
     condition = conditions[0] if len(conditions) == 1 else conditions[0] | conditions[1]
-    query = Admission.select(*_COLUMNS).where(condition, Admission.event == event_id)
-    return list(locked(query.order_by(Admission.id)))
+    query = _admissions().where(condition, Admission.event == event_id)
+    return list(locked(query.order_by(Admission.id), of=Admission))
 
 
 def _qrs(tenant_id: Any, admission_ids: Sequence[Any]) -> ModelSelect[Admission]:

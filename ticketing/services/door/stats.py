@@ -11,7 +11,7 @@ from peewee import JOIN, ModelSelect, fn
 from ticketing.constants import AdmissionStatus, ScanOutcome
 from ticketing.models.admissions import Admission
 from ticketing.models.base import literal
-from ticketing.models.door import DoorDevice, Scan
+from ticketing.models.door import SCANNED_TYPE, DoorDevice, Scan
 from ticketing.models.prepared import Prepared
 from ticketing.models.ticket_types import TicketType
 from ticketing.services.catalog import ticket_types
@@ -25,10 +25,14 @@ CONSPICUOUS_FACTOR = 4
 
 @dataclass(frozen=True)
 class OfTicketType:
-    """The admissions of one ticket type: how many are inside, of how many that could be."""
+    """The admissions of one ticket type: how many are inside, of how many that could be.
+
+    `admission` False: how many were handed out, of how many.
+    """
 
     ticket_id: str
     name: str
+    admission: bool
     inside: int
     admissions: int
 
@@ -43,10 +47,16 @@ class OfGate:
 
 @dataclass(frozen=True)
 class Stats:
-    """The counts of one event. `conflicts` are those that are open, the newest first."""
+    """The counts of one event. `conflicts` are those that are open, the newest first.
+
+    `inside`, `admissions` and `by_gate` are of ticket types that let somebody in. `handed_out` and
+    `to_hand_out` are of the others: how many were, of how many.
+    """
 
     inside: int
     admissions: int
+    handed_out: int
+    to_hand_out: int
     by_ticket_type: Sequence[OfTicketType]
     by_gate: Sequence[OfGate]
     last_scans: Sequence[Scan]
@@ -72,8 +82,9 @@ def _counts(event_id: Any) -> ModelSelect[Admission]:
 
 def _scans(event_id: Any) -> ModelSelect[Scan]:
     return (
-        Scan.select(Scan, Admission.id, Admission.ticket_type)
+        Scan.select(Scan, Admission.id, Admission.ticket_type, *SCANNED_TYPE)
         .join(Admission, JOIN.LEFT_OUTER)
+        .join(TicketType, JOIN.LEFT_OUTER)
         .where(Scan.event == event_id)
         .order_by(Scan.id.desc())
     )
@@ -128,14 +139,19 @@ def of(event_id: str) -> Stats:
     """Return the counts of an event."""
     rows = _counts.tuples(event_id=event_id)
     by_type = [_of_type(ticket_type, rows) for ticket_type in ticket_types.names(event_id)]
+    seats = [counts for counts in by_type if counts.admission]
+    others = [counts for counts in by_type if not counts.admission]
+    handed_out = {counts.ticket_id for counts in others}
     at_gates: dict[str | None, int] = {}
-    for _, gate, is_outside, count in rows:
-        if not is_outside:
+    for ticket_id, gate, is_outside, count in rows:
+        if not is_outside and ticket_id not in handed_out:
             at_gates[gate] = at_gates.get(gate, 0) + count
     gates = sorted(at_gates.items(), key=lambda entry: (entry[0] is None, entry[0] or ""))
     return Stats(
-        inside=sum(counts.inside for counts in by_type),
-        admissions=sum(counts.admissions for counts in by_type),
+        inside=sum(counts.inside for counts in seats),
+        admissions=sum(counts.admissions for counts in seats),
+        handed_out=sum(counts.inside for counts in others),
+        to_hand_out=sum(counts.admissions for counts in others),
         by_ticket_type=by_type,
         by_gate=[OfGate(gate, inside) for gate, inside in gates],
         last_scans=_last_scans.rows(event_id=event_id),
@@ -146,4 +162,10 @@ def of(event_id: str) -> Stats:
 def _of_type(ticket_type: TicketType, rows: Sequence[Any]) -> OfTicketType:
     own = [(is_outside, count) for owner, _, is_outside, count in rows if owner == ticket_type.id]
     inside = sum(count for is_outside, count in own if not is_outside)
-    return OfTicketType(ticket_type.id, ticket_type.name, inside, sum(count for _, count in own))
+    return OfTicketType(
+        ticket_type.id,
+        ticket_type.name,
+        ticket_type.admission,
+        inside,
+        sum(count for _, count in own),
+    )

@@ -49,6 +49,15 @@ def payments(tenant_id: str, event_id: str) -> CsvFile:
     return _write(tables.PAYMENTS, tenant_id, event_id)
 
 
+def vouchers(tenant_id: str, event_id: str, *, shows_codes: bool) -> CsvFile:
+    """Return the vouchers of an event. Without `shows_codes`, the column of codes is empty.
+
+    NotFound; TooManyRequests beside another export.
+    """
+    table = tables.VOUCHERS if shows_codes else tables.VOUCHERS_WITHOUT_CODES
+    return _write(table, tenant_id, event_id)
+
+
 def _write(table: Table, tenant_id: str, event_id: str) -> CsvFile:
     """Write a table as of one moment.
 

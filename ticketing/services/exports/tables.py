@@ -23,6 +23,7 @@ from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.models.refunds import Refund
 from ticketing.models.ticket_types import TicketType
+from ticketing.models.vouchers import Voucher
 
 BATCH = 1000
 """How many admissions or orders are in memory at a time."""
@@ -113,6 +114,16 @@ def _orders(event_id: Any, after: Any) -> ModelSelect[PaymentIntent]:
         .join(TicketType)
         .where(PaymentIntent.event == event_id, PaymentIntent.id > after)
         .order_by(PaymentIntent.id)
+        .limit(BATCH)
+    )
+
+
+@Prepared
+def _vouchers(event_id: Any, after: Any) -> ModelSelect[Voucher]:
+    return (
+        Voucher.select()
+        .where(Voucher.event == event_id, Voucher.id > after)
+        .order_by(Voucher.id)
         .limit(BATCH)
     )
 
@@ -268,4 +279,16 @@ PAYMENTS = Table(
         **_same("block_time", "recorded_at", "sender", "recipient"),
     },
     _movements,
+)
+VOUCHERS = Table(
+    "vouchers",
+    {
+        "voucher_id": attrgetter("id"),
+        **_same("code", "status", "tag", "max_usages", "held", "redeemed", "min_usages"),
+        **_same("valid_until", "price_mode", "value", "ticket_ids", "comment", "created_at"),
+    },
+    _by_id(_vouchers),
+)
+VOUCHERS_WITHOUT_CODES = Table(
+    VOUCHERS.name, {**VOUCHERS.columns, "code": lambda voucher: None}, VOUCHERS.batches
 )

@@ -16,6 +16,7 @@ from ticketing.models.events import Event
 from ticketing.models.members import Member
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import StockCount
+from ticketing.models.vouchers import Voucher
 from ticketing.notification_types import NotificationType
 
 Data = dict[str, Any]
@@ -64,6 +65,14 @@ def stock_changed(event_id: str, ticket_id: str, was: StockCount, now: StockCoun
     if now.is_full:
         type = NotificationType.TICKET_TYPE_SOLD_OUT
     return [(type, {"event_id": event_id, "ticket_id": ticket_id, "capacity": now.capacity})]
+
+
+def voucher_used_up(voucher: Voucher) -> list[Fact]:
+    """A confirmed order took the last usages of a voucher. Nothing if some are left."""
+    if voucher.redeemed < voucher.max_usages:
+        return []
+    data = {"event_id": voucher.event_id, "voucher_id": voucher.id}
+    return [(NotificationType.VOUCHER_USED_UP, data)]
 
 
 def intent_created(intent: PaymentIntent) -> Fact:

@@ -9,6 +9,8 @@ stock.py: each change is one conditional UPDATE whose row count is checked; behi
     event (services/payments/event_voids.py) write stock
 holds.py: finds a published ticket type, and holds seats: of the event, then of the ticket type;
     services/checkout.py checks the sales window
+vouchers.py: finds the voucher of a code, its price, and the ticket types that it opens; its usages
+    are stock too
 client_limits.py: what a client without a credential may order: unpaid seats, free seats, orders per
     day; a wider network has a multiple
 intents.py: find and list orders; their payment details

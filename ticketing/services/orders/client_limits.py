@@ -94,7 +94,8 @@ def check(
 
     `client`: digests of its networks, from narrow to wide. The wider one has WIDE_FACTOR times the
     limits. A single order may exceed the limit of unpaid seats. Call it in the transaction of the
-    order. Return what `check_share` needs. TooMuchUnpaid, TooManyOrders, TooManyFree.
+    order, after `take_turn`. Return what `check_share` needs. TooMuchUnpaid, TooManyOrders,
+    TooManyFree.
 
     Example, with a limit of 10 unpaid seats: a client whose orders hold 8 may order 2 more, not 3.
     All clients of its IPv6 /48 together may hold 30. A client that holds none may order 12.
@@ -103,7 +104,6 @@ def check(
     uses: list[Use] = []
     if not any(limits):
         return uses
-    one_at_a_time(f"orders of {client[-1]}")
     now = clock.now()
     for place, (network, query) in enumerate(zip(client, _QUERIES, strict=False)):
         (used,) = query.tuples(client=network, event_id=event_id, since=now - DAY)
@@ -120,6 +120,11 @@ def check(
         if free_seats and (free or 0) + free_seats > free_most:
             raise TooManyFree(retry_after=_seconds(day_ends - now))
     return uses
+
+
+def take_turn(client: Sequence[str]) -> None:
+    """Let other orders of a client wait until the transaction ends. Call it before other locks."""
+    one_at_a_time(f"orders of {client[-1]}")
 
 
 def check_share(uses: Sequence[Use], held: Held) -> None:

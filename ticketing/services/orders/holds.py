@@ -8,15 +8,17 @@ from typing import Any
 
 from peewee import ModelSelect
 
+from ticketing import clock
 from ticketing.constants import Publication
-from ticketing.errors import CapacityChanged, NotFound, SoldOut
+from ticketing.errors import CapacityChanged, NotFound, SoldOut, VoucherInvalid
 from ticketing.models.chains import ChainState
 from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import EventStock, TicketType
+from ticketing.models.vouchers import Voucher
 from ticketing.services import chains
-from ticketing.services.orders import lines, stock
+from ticketing.services.orders import lines, stock, vouchers
 from ticketing.services.orders.lines import Line, Wanted
 
 _MOST_SHOWN = 100
@@ -92,31 +94,40 @@ class Held:
 
 
 def lines_on_sale(
-    tenant_reference: str, event_reference: str, wanted: Sequence[Wanted]
+    tenant_reference: str,
+    event_reference: str,
+    wanted: Sequence[Wanted],
+    voucher: Voucher | None = None,
 ) -> list[Line]:
     """Return what a buyer wants with its ticket types, all published and of one event. NotFound."""
     if len(wanted) == 1:
-        return [Line(wanted[0], on_sale(tenant_reference, event_reference, wanted[0].ticket_id))]
+        only = on_sale(tenant_reference, event_reference, wanted[0].ticket_id, voucher)
+        return [Line(wanted[0], only, voucher)]
     of_them = TicketType.id.in_([each.ticket_id for each in wanted])
     of_event = (Event.id == event_reference) | (Event.slug == event_reference)
     found = {each.id: each for each in _on_sale(tenant_reference, of_them).where(of_event)}
-    return [Line(each, _existing(found.get(each.ticket_id))) for each in wanted]
+    return [Line(each, _existing(found.get(each.ticket_id), voucher), voucher) for each in wanted]
 
 
-def on_sale(tenant_reference: str, event_reference: str, ticket_id: str) -> TicketType:
+def on_sale(
+    tenant_reference: str, event_reference: str, ticket_id: str, voucher: Voucher | None = None
+) -> TicketType:
     """Return a published ticket type with its event. NotFound.
 
-    The references are ids or slugs.
+    The references are ids or slugs. A hidden ticket type does not exist without a voucher for it.
     """
     ticket_type: TicketType | None = _of_event.first(
         tenant=tenant_reference, event=event_reference, ticket_id=ticket_id
     )
-    return _existing(ticket_type)
+    return _existing(ticket_type, voucher)
 
 
-def on_sale_by_id(tenant_id: str, ticket_id: str) -> TicketType:
-    """Return a published ticket type of any published event, with the event. NotFound."""
-    return _existing(_of_any_event.first(tenant=tenant_id, ticket_id=ticket_id))
+def on_sale_by_id(tenant_id: str, ticket_id: str, voucher: Voucher | None = None) -> TicketType:
+    """Return a published ticket type of any published event, with the event. NotFound.
+
+    A hidden ticket type does not exist without a voucher for it.
+    """
+    return _existing(_of_any_event.first(tenant=tenant_id, ticket_id=ticket_id), voucher)
 
 
 def all_on_sale(tenant_id: str, event_reference: str) -> list[TicketType]:
@@ -157,11 +168,12 @@ def sold_out(wanted: Sequence[Line], line: Line) -> SoldOut:
 
 
 def hold(wanted: Sequence[Line], chain_states: Mapping[int, ChainState]) -> Held:
-    """Hold the seats of all lines, or none. `chain_states` has the state of their chain.
+    """Hold the seats of all lines, and the usages of their voucher, or none.
 
-    SoldOut. NotFound if their event is not published any more.
-    CapacityChanged, very rarely: the event got a capacity since the ticket types were read, or one
-    of these became, or stopped to be, one of admission.
+    `chain_states` has the state of their chain. SoldOut. VoucherInvalid, VoucherNotApplicable.
+    NotFound if their event is not published any more. CapacityChanged, very rarely: the event got a
+    capacity since the ticket types were read, or one of these became, or stopped to be, one of
+    admission.
 
     If it fails, roll the transaction back. The ticket types are locked afterwards, so until the
     commit their event stays published, and nobody adds or removes a capacity of the event.
@@ -171,6 +183,9 @@ def hold(wanted: Sequence[Line], chain_states: Mapping[int, ChainState]) -> Held
     event_stock = stock.hold_of_event(event.id, seats) if is_capped else None
     if is_capped and event_stock is None and _again(wanted[0]).event.capacity is not None:
         raise SoldOut
+    voucher = wanted[0].voucher
+    if voucher is not None:
+        voucher = vouchers.hold(voucher, lines.voucher_usages(wanted), clock.now())
     locked: dict[str, TicketType] = {}
     for line in sorted(wanted, key=lambda line: str(line.ticket_type.id)):
         held = stock.hold(line.ticket_type.id, line.quantity)
@@ -181,7 +196,11 @@ def hold(wanted: Sequence[Line], chain_states: Mapping[int, ChainState]) -> Held
         locked[held.id] = held
         if held.chain_id != line.ticket_type.chain_id:
             chain_states = chains.states_of(held.chain_id)
-    now = [replace(line, ticket_type=locked[line.ticket_type.id]) for line in wanted]
+    now = [
+        replace(line, ticket_type=locked[line.ticket_type.id], voucher=voucher) for line in wanted
+    ]
+    if lines.voucher_usages(now) != lines.voucher_usages(wanted):
+        raise VoucherInvalid  # it is for other ticket types since a moment ago
     return Held(now, event_stock, chain_states)
 
 
@@ -198,8 +217,13 @@ def _check_unchanged(line: Line, held: TicketType, *, is_counted: bool) -> None:
 
 
 def _again(line: Line) -> TicketType:
-    ticket_type = line.ticket_type
-    return on_sale(ticket_type.tenant_id, ticket_type.event_id, ticket_type.id)
+    # A hidden one was opened by a voucher before.
+    found: TicketType | None = _of_any_event.first(
+        tenant=line.ticket_type.tenant_id, ticket_id=line.ticket_type.id
+    )
+    if found is None:
+        raise NotFound("This ticket type does not exist.")
+    return found
 
 
 def _left_of_event(ticket_type: TicketType) -> int | None:
@@ -210,7 +234,7 @@ def _least(*limits: int | None) -> int | None:
     return min((each for each in limits if each is not None), default=None)
 
 
-def _existing(ticket_type: TicketType | None) -> TicketType:
-    if ticket_type is None:
+def _existing(ticket_type: TicketType | None, voucher: Voucher | None) -> TicketType:
+    if ticket_type is None or not vouchers.is_shown(ticket_type, voucher):
         raise NotFound("This ticket type does not exist.")
     return ticket_type

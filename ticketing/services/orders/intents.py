@@ -186,6 +186,7 @@ def count_payments(intent: PaymentIntent, shown: Sequence[Payment]) -> int:
 def add_payment_details(intents: Sequence[PaymentIntent]) -> None:
     """Set the items, payment details, confirmations and refunds of each intent."""
     items.read(intents)
+    items.read_vouchers(intents)
     items.add_names(intents)
     paid = any(intent.paid_block is not None for intent in intents)
     heads = {each.chain_id: each.block_number for each in chains.states().values()} if paid else {}

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ticketing.models.items import IntentItem
 from ticketing.models.payment_intents import Item, PaymentIntent
 from ticketing.models.ticket_types import TicketType
+from ticketing.models.vouchers import Voucher
 
 
 def write(intent: PaymentIntent) -> None:
@@ -40,6 +41,17 @@ def read(intents: Sequence[PaymentIntent]) -> None:
         of_each[row.intent_id].append(row.item)
     for intent_id, intent in carts.items():
         intent.items = tuple(of_each[intent_id])
+
+
+def read_vouchers(intents: Sequence[PaymentIntent]) -> None:
+    """Read the vouchers of several orders in one query. None if no order has one."""
+    used = {intent.voucher_id for intent in intents if intent.voucher_id is not None}
+    if not used:
+        return
+    found = {each.id: each for each in Voucher.select().where(Voucher.id.in_(used))}
+    for intent in intents:
+        if intent.voucher_id is not None:
+            intent.voucher = found[intent.voucher_id]
 
 
 def add_names(intents: Sequence[PaymentIntent]) -> None:

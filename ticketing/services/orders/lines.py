@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from ticketing.models.payment_intents import Item
 from ticketing.models.ticket_types import TicketType
+from ticketing.models.vouchers import Voucher
+from ticketing.services.orders import vouchers
 
 
 class Wanted(NamedTuple):
@@ -28,10 +30,14 @@ def all_wanted(items: Sequence[Mapping[str, Any]]) -> tuple[Wanted, ...]:
 
 @dataclass(frozen=True)
 class Line:
-    """What a buyer wants of one ticket type, with the type as it was read last."""
+    """What a buyer wants of one ticket type, with the type as it was read last.
+
+    `voucher` is that of the order, whether or not it is for this ticket type.
+    """
 
     wanted: Wanted
     ticket_type: TicketType
+    voucher: Voucher | None = None
 
     @property
     def quantity(self) -> int:
@@ -44,9 +50,22 @@ class Line:
         return int(self.ticket_type.price_amount)
 
     @property
+    def is_vouchered(self) -> bool:
+        """Whether each of its seats uses the voucher once."""
+        return self.voucher is not None and vouchers.applies_to(self.voucher, self.ticket_type)
+
+    @property
+    def least_amount(self) -> int:
+        """The price of a seat, or the lowest one if the price is free, with the voucher."""
+        if self.voucher is None or not self.is_vouchered:
+            return self.list_amount
+        return vouchers.price(self.voucher, self.list_amount)
+
+    @property
     def unit_amount(self) -> int:
         """What a seat costs in this order."""
-        return self.list_amount if self.wanted.price_amount is None else self.wanted.price_amount
+        chosen = self.wanted.price_amount
+        return self.least_amount if chosen is None else chosen
 
     @property
     def amount(self) -> int:
@@ -62,7 +81,7 @@ class Line:
             self.list_amount,
             self.unit_amount,
             self.ticket_type.admission,
-            False,
+            self.is_vouchered,
         )
 
 
@@ -81,9 +100,22 @@ def amount(lines: Sequence[Line]) -> int:
     return sum(line.amount for line in lines)
 
 
+def voucher_usages(lines: Sequence[Line]) -> int:
+    """Return how often an order of these lines uses its voucher: once for each seat it is for."""
+    return sum(line.quantity for line in lines if line.is_vouchered)
+
+
 def free_seats(lines: Sequence[Line]) -> int:
-    """Return the number of seats that cost nothing."""
-    return sum(line.quantity for line in lines if line.unit_amount == 0)
+    """Return the number of seats that cost nothing, and count in the limit of free ones.
+
+    Those do not that a voucher for few makes free: a sponsor takes all of theirs at once.
+    """
+    return sum(line.quantity for line in lines if line.unit_amount == 0 and not _is_given(line))
+
+
+def _is_given(line: Line) -> bool:
+    voucher = line.voucher
+    return voucher is not None and line.is_vouchered and not vouchers.is_public(voucher)
 
 
 def needs_items(lines: Sequence[Line]) -> bool:

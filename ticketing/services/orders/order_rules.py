@@ -21,6 +21,7 @@ from ticketing.errors import (
     OverMaxAmount,
     SalesEnded,
     SalesNotStarted,
+    VoucherRequired,
 )
 from ticketing.services.orders import lines
 from ticketing.services.orders.lines import Line
@@ -34,9 +35,9 @@ def check(
     `chain_id` and `max_amount` (micro-units) are what the buyer accepts, None: anything. `has_key`:
     the request has a credential.
 
-    NotFound. KeyRequired. Invalid. OneTypeOnly, NeedsTicket, NoCommonNetwork, OverMaxAmount.
-    SalesNotStarted, SalesEnded, EventOver, BelowMinimum, AboveMaximum: with several lines, `errors`
-    names the line.
+    NotFound. KeyRequired. VoucherRequired. Invalid. OneTypeOnly, NeedsTicket, NoCommonNetwork,
+    OverMaxAmount. SalesNotStarted, SalesEnded, EventOver, BelowMinimum, AboveMaximum: with several
+    lines, `errors` names the line.
     """
     for place, line in enumerate(wanted):
         with _naming(place, wanted):
@@ -71,6 +72,8 @@ def _check_line(line: Line, *, has_key: bool) -> None:
         raise NotFound("This ticket type does not exist.")
     if ticket_type.requires_key and not has_key:
         raise KeyRequired
+    if ticket_type.require_voucher and not line.is_vouchered:
+        raise VoucherRequired
     now = clock.now()
     if ticket_type.sales_start_at is not None and now < ticket_type.sales_start_at:
         raise SalesNotStarted
@@ -89,7 +92,7 @@ def _check_price(place: int, line: Line) -> None:
     chosen, most = line.wanted.price_amount, line.ticket_type.max_price_amount
     if chosen is None:
         return
-    is_allowed = line.ticket_type.free_price and line.list_amount <= chosen
+    is_allowed = line.ticket_type.free_price and line.least_amount <= chosen
     if not is_allowed or (most is not None and chosen > most):
         field = f"items.{place}.price_amount"
         raise Invalid({field: ["This price is not possible for this ticket type."]})

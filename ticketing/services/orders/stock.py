@@ -123,11 +123,22 @@ def admit(ticket_type_id: str, quantity: int, capped_event: str | None) -> Stock
     return StockCount(*admitted[0]) if admitted else None
 
 
-def take_back(ticket_type_id: str, quantity: int, capped_event: str | None) -> StockCount:
-    """Put sold tickets on sale again. Return what is sold now. StockMoved."""
-    if capped_event is not None:
-        _sold(_event.take_back, capped_event, quantity)
+def take_back(ticket_type_id: str, quantity: int) -> StockCount:
+    """Put sold tickets of a ticket type on sale again. Return what is sold now. StockMoved."""
     return StockCount(*_sold(_ticket_type.take_back, ticket_type_id, quantity))
+
+
+def take_back_of_event(event_id: str, quantity: int) -> None:
+    """Put sold tickets of an event's capacity on sale again. StockMoved."""
+    _sold(_event.take_back, event_id, quantity)
+
+
+def of_event(event: Event) -> EventStock | None:
+    """Return the stock of an event's own capacity. None: it has no capacity."""
+    if event.capacity is None:
+        return None
+    found: EventStock | None = EventStock.select().where(EventStock.event == event.id).first()
+    return found
 
 
 def left_of_event(event: Event) -> int | None:

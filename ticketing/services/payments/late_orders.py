@@ -2,7 +2,7 @@
 
 It does if a new order at the time of the transfer would have succeeded: within a day, at list
 prices that have not risen, while all its ticket types were on sale and the event not over, and with
-enough seats of each.
+enough seats of each. A voucher must give them for no more, and have enough usages left.
 Otherwise a refund is due. The decision is made once for each transfer.
 
 Example: Ada's order of 2 seats at 5 expired at 18:00. Her 10 arrive at 18:40. The order gets its
@@ -16,7 +16,7 @@ from datetime import datetime
 from ticketing.constants import LATE_PAYMENT, LIVE, Publication
 from ticketing.models.payment_intents import Item, Payment, PaymentIntent
 from ticketing.models.ticket_types import TicketType
-from ticketing.services.orders import seats
+from ticketing.services.orders import seats, vouchers
 
 
 def take_seats(intent: PaymentIntent, transfer: Payment) -> bool:
@@ -29,7 +29,7 @@ def take_seats(intent: PaymentIntent, transfer: Payment) -> bool:
         # count them twice. The event's stock is locked first, as everywhere: it may change next.
         return _may_buy(intent, seats.locked_types(intent), transfer.block_time)
     # Hold first, then judge: the hold locks the ticket types, so no price can change meanwhile.
-    held = seats.hold_again(intent)
+    held = seats.hold_again(intent, transfer.block_time)
     if held is None:
         return False
     if _may_buy(intent, held, transfer.block_time):
@@ -61,4 +61,13 @@ def _is_on_sale(
         and (ends is None or paid_at < ends)
         and ticket_type.price_amount <= item.list_amount
         and (item.unit_amount == 0 or ticket_type.chain_id == intent.chain_id)
+        and _still_costs(intent, item, ticket_type, paid_at)
     )
+
+
+def _still_costs(
+    intent: PaymentIntent, item: Item, ticket_type: TicketType, paid_at: datetime
+) -> bool:
+    """Return whether the order's voucher, if the item uses it, gave no less at `paid_at`."""
+    voucher = intent.voucher if item.vouchered else None
+    return voucher is None or vouchers.still_gives(voucher, item, ticket_type, paid_at)

@@ -14,6 +14,7 @@ from ticketing.models.events import Event
 from ticketing.models.items import IntentItem
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import EventStock, TicketType
+from ticketing.models.vouchers import Voucher
 from ticketing.services import chains
 from ticketing.services.orders import items
 from ticketing.services.payments import payment_sums, settlement
@@ -40,6 +41,8 @@ def lock_sale(of: Expression) -> dict[int, Block | None]:
     settlement.lock_where(_live(of))
     of_events = EventStock.select().where(EventStock.event.in_(of_sale))
     list(locked(of_events.order_by(EventStock.event)))
+    held = Voucher.event.in_(of_sale) & (Voucher.held > 0)
+    list(locked(Voucher.select().where(held).order_by(Voucher.id)))
     # An order may have other ticket types of the event, too.
     types = TicketType.select().where(TicketType.event.in_(of_sale))
     list(locked(types.order_by(TicketType.id)))

@@ -2,8 +2,8 @@
 
 `settle` computes an order's amounts, status and flags from its payments, under a lock. The worker,
 purchase and cancel all use it. To settle again changes nothing. The order of locks is fixed: the
-event, the chain, intents by id, admissions, the event's stock, ticket types by id, wallets,
-tenants. What moves several ticket types locks all their stock first: see orders/seats.py.
+event, the chain, intents by id, admissions, the event's stock, vouchers by id, ticket types by id,
+wallets, tenants. What moves several ticket types locks all their stock first: see orders/seats.py.
 """
 
 import logging
@@ -69,6 +69,21 @@ def cancel(intent_id: str) -> PaymentIntent:
             raise IntentNotCancelable
         enter(intent, IntentStatus.CANCELED, clock.now())
         return intent
+
+
+def withdraw(intent_id: str, type_ids: Collection[str]) -> bool:
+    """Cancel an unpaid intent that another one replaces in this transaction. Return whether it did.
+
+    `type_ids`: the ticket types that the other one wants. They are locked too, in one order with
+    those that are released. An intent that was paid or ended meanwhile stays as it is.
+    """
+    _keep_event_of(intent_id)
+    (intent,) = lock_rows([intent_id])
+    if intent.status != IntentStatus.AWAITING_PAYMENT or intent.amount_received > 0:
+        return False
+    seats.lock([intent], type_ids)
+    enter(intent, IntentStatus.CANCELED, clock.now(), idempotency_digest=None)
+    return True
 
 
 def reduce_due(
@@ -312,8 +327,9 @@ def enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns:
 
 def _issue(intent: PaymentIntent) -> list[Fact]:
     """Sell the held seats of an intent, and issue its admissions. Return the facts."""
-    sold = list(seats.sell(intent))
+    sold, voucher = seats.sell(intent)
     return [
+        *(facts.voucher_used_up(voucher) if voucher is not None else ()),
         *(facts.admission_issued(each) for each in admissions.issue(intent)),
         *(
             fact

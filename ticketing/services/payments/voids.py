@@ -17,7 +17,7 @@ from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import event_locks
 from ticketing.services.notifications import facts, feed
-from ticketing.services.orders import admissions, stock
+from ticketing.services.orders import admissions, seats
 from ticketing.services.payments import settlement
 
 
@@ -57,7 +57,7 @@ def void(
             _owe_seat(*order, released)
         is_counted = admission.ticket_type.admission and event.capacity is not None
         capped_event = event.id if is_counted else None
-        count = stock.take_back(admission.ticket_type_id, 1, capped_event)
+        count = seats.take_back(admission, order and order[0], capped_event)
         available = facts.stock_changed(event.id, admission.ticket_type_id, count.before(-1), count)
         feed.record_all(tenant_id, [facts.admission_voided(admission), *available])
         return admission

@@ -25,11 +25,13 @@ export class Outcome {
     this.screen.dataset.kind = this.kind;
     // A forged code does not show whose ticket it imitates.
     const known = decision === "forged" ? undefined : this.door.admissions.get(admissionId);
+    const type = this.door.ticketType(known?.ticket_id);
+    const why = wordFor(`${sentence}-why`, type);
     fill(this.element, {
-      word: say(decision),
-      "ticket-type": this.door.ticketType(known?.ticket_id)?.name ?? "",
+      word: say(wordFor(decision, type)),
+      "ticket-type": type?.name ?? "",
       holder: known?.holder_name ?? "",
-      why: has(`${sentence}-why`) ? say(`${sentence}-why`, values) : "",
+      why: has(why) ? say(why, values) : "",
       sent: "",
     });
     flash(this.element);
@@ -52,8 +54,9 @@ export class Outcome {
     if (isAgreed) {
       fill(this.element, { sent: say("sent") });
       // Of a ticket that is not in the manifest yet, only the server knows the type.
-      const type = this.door.ticketType(result.admission?.ticket_id);
-      if (type) fill(this.element, { "ticket-type": type.name });
+      const { ticket_name: name, hand_out: isGiven } = result.admission ?? {};
+      if (name) fill(this.element, { "ticket-type": name });
+      if (scan.kind === "redeem" && isGiven) fill(this.element, { word: say("hand-out-admitted") });
     } else if (scan.kind === "undo") {
       this.show("nothing_to_undo", admissionId);
     } else {
@@ -77,6 +80,11 @@ export class Outcome {
   time(moment) {
     return timeOfDay(moment, this.door.event.timezone);
   }
+}
+
+// What is handed out, such as a T-shirt, has words of its own. `type` may be undefined.
+function wordFor(name, type) {
+  return type?.admission === false && has(`hand-out-${name}`) ? `hand-out-${name}` : name;
 }
 
 function kindOf(decision) {

@@ -10,10 +10,14 @@ export function showStats(stats, door) {
     inside: number(stats.inside),
     "of-all": say("of-all", { all: number(stats.admissions) }),
   });
-  showRows(find("by-type"), stats.by_ticket_type.map((each) => [each.name, each.inside, each.admissions]));
+  showRows(find("by-type"), stats.by_ticket_type.map((each) => [nameOf(each), each.inside, each.admissions]));
   showRows(find("by-gate"), stats.by_gate.map((each) => [each.gate ?? say("no-gate"), each.inside]));
   find("conflicts").hidden = stats.conflicts.length === 0;
   replace(find("conflicts").querySelector("ul"), stats.conflicts.map((each) => item(each, door)));
+}
+
+function nameOf({ name, admission }) {
+  return admission ? name : say("handed-out", { name });
 }
 
 function item({ scanned_at: at, gate, admission, reason }, door) {

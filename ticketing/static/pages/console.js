@@ -41,3 +41,27 @@ async function refresh(part) {
 for (const part of document.querySelectorAll("[data-live]")) {
   setTimeout(refresh, Number(part.dataset.every) * 1000, part);
 }
+
+// Rows that can be dragged to another place. The drop sends the form of the row's own buttons.
+for (const list of document.querySelectorAll("[data-sortable]")) {
+  let dragged;
+  for (const row of list.rows) {
+    row.draggable = true;
+    row.addEventListener("dragstart", (event) => {
+      dragged = row;
+      event.dataTransfer.effectAllowed = "move";
+      event.dataTransfer.setData("text/plain", row.id);
+    });
+    row.addEventListener("dragend", () => { dragged = undefined; });
+    row.addEventListener("dragover", (event) => { if (dragged) event.preventDefault(); });
+    row.addEventListener("drop", (event) => {
+      if (!dragged) return;
+      event.preventDefault();
+      const form = dragged.querySelector("form");
+      const place = [...list.rows].indexOf(row);
+      if (place === [...list.rows].indexOf(dragged)) return;
+      form.elements.place.value = place;
+      form.submit();
+    });
+  }
+}

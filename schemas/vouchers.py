@@ -1,0 +1,224 @@
+"""Schemas of vouchers. Amounts are micro-units."""
+
+from typing import Any
+
+from marshmallow import fields
+
+from schemas.base import (
+    BaseSchema,
+    Fields,
+    Instant,
+    Int,
+    Items,
+    PageQuery,
+    Text,
+    an_id,
+    documented,
+    one_of,
+    optional,
+    shown,
+)
+from schemas.checks import CODE, CODE_PREFIX, NOT_BLANK, Length, Range
+from schemas.ticket_types import PublicTicketTypeSchema
+from ticketing.constants import (
+    MAX_CODE_TYPED,
+    MAX_PER_ORDER,
+    MAX_PRICE,
+    MAX_TICKET_TYPES_OF_VOUCHER,
+    MAX_USAGES,
+    MAX_VOUCHERS_AT_ONCE,
+    PriceMode,
+    VoucherStatus,
+)
+
+_CODE = "SPONSOR-7K4D"
+FIELDS: Fields = {
+    "max_usages": Int(
+        load_default=1,
+        validate=Range(1, MAX_USAGES),
+        metadata=documented(1, "For how many seats it is good, over all orders."),
+    ),
+    "min_usages": Int(
+        load_default=1,
+        validate=Range(1, MAX_PER_ORDER),
+        metadata=documented(1, "The fewest seats of one order. Must not be above `max_usages`."),
+    ),
+    "valid_until": Instant(load_default=None, allow_none=True),
+    "price_mode": one_of(
+        PriceMode,
+        load_default=PriceMode.NONE,
+        metadata=documented(
+            "percent",
+            "`set`: a seat costs `value`, or its list price if that is lower. `subtract`: `value`"
+            " less. `percent`: so many percent less. `none`: it only opens ticket types.",
+        ),
+    ),
+    "value": Int(
+        load_default=None,
+        allow_none=True,
+        validate=Range(0, MAX_PRICE),
+        metadata=documented(20, "Micro-units, or whole percent from 1 to 100. Null with `none`."),
+    ),
+    "ticket_ids": Items(
+        Text(validate=Length(1, 80)),
+        load_default=None,
+        allow_none=True,
+        validate=Length(1, MAX_TICKET_TYPES_OF_VOUCHER, "items"),
+        metadata=documented(
+            None, "Ticket types of this event. Null: all without `require_voucher`."
+        ),
+    ),
+    "tag": Text(
+        load_default=None,
+        allow_none=True,
+        validate=[Length(1, 50), NOT_BLANK],
+        metadata=documented("sponsors", "To find and to count vouchers together."),
+    ),
+    "comment": Text(
+        load_default=None,
+        allow_none=True,
+        validate=[Length(1, 500), NOT_BLANK],
+        metadata=documented(None, "For you. It is kept when people are erased: write no names."),
+    ),
+}
+"""All fields that organizers set, besides the code."""
+
+
+class VoucherCreateSchema(BaseSchema):
+    """The request to create a voucher."""
+
+    code = Text(
+        load_default=None,
+        allow_none=True,
+        validate=CODE,
+        metadata=documented(
+            _CODE,
+            "Letters a to z, digits and hyphens. It is stored in upper case. Null: a random one.",
+        ),
+    )
+
+    class Meta:
+        include = FIELDS
+
+
+class VoucherBatchCreateSchema(BaseSchema):
+    """The request to create vouchers with random codes."""
+
+    count = Int(required=True, validate=Range(1, MAX_VOUCHERS_AT_ONCE), metadata=documented(2))
+    prefix = Text(
+        load_default=None,
+        allow_none=True,
+        validate=CODE_PREFIX,
+        metadata=documented("SPONSOR", "Each code begins with it and a hyphen."),
+    )
+
+    class Meta:
+        include = FIELDS
+
+
+class VoucherChangeSchema(BaseSchema):
+    """The fields of a voucher to change. Missing fields do not change. The code is fixed."""
+
+    class Meta:
+        include = optional(FIELDS)
+
+
+class AuditedVoucherSchema(BaseSchema):
+    """A voucher without its code, as the audit log has it."""
+
+    id = an_id("vou_")
+    event_id = an_id("evt_")
+    held = fields.Integer(required=True, metadata=documented(1, "Usages of unpaid orders."))
+    redeemed = fields.Integer(required=True, metadata=documented(0, "Usages of sold seats."))
+    status = one_of(VoucherStatus, required=True)
+    created_at = Instant(required=True)
+    updated_at = Instant(required=True)
+
+    class Meta:
+        include = {
+            **shown(FIELDS),
+            "ticket_ids": fields.List(
+                fields.String(),
+                required=True,
+                allow_none=True,
+                attribute="ticket_type_ids",
+                metadata=documented(None),
+            ),
+        }
+
+
+class VoucherSchema(AuditedVoucherSchema):
+    """A voucher as its organizer sees it."""
+
+    code = fields.String(
+        required=True,
+        allow_none=True,
+        attribute="shown_code",
+        metadata=documented(_CODE, "Null for a credential with the role `read`."),
+    )
+
+
+class VoucherListQuery(PageQuery):
+    """Filters of the list of vouchers."""
+
+    status = one_of(VoucherStatus, load_default=None, allow_none=False)
+    tag = Text(load_default=None, allow_none=False, validate=Length(1, 50))
+    q = Text(
+        load_default=None,
+        allow_none=False,
+        validate=Length(1, 100),
+        metadata={
+            "description": "Text in the comment, or in the code if the credential sees codes."
+        },
+    )
+
+
+class NewCodeSchema(BaseSchema):
+    """A new voucher of a batch."""
+
+    id = an_id("vou_")
+    code = fields.String(required=True, metadata=documented(_CODE))
+
+
+class VoucherBatchSchema(BaseSchema):
+    """The vouchers of a batch."""
+
+    count = fields.Integer(required=True, metadata=documented(2))
+    tag = fields.String(required=True, allow_none=True, metadata=documented("sponsors"))
+    vouchers = fields.List(fields.Nested(NewCodeSchema), required=True)
+
+
+class AuditedVoucherBatchSchema(BaseSchema):
+    """A batch without its codes, as the audit log has it. `id` is the event's."""
+
+    id = an_id("evt_")
+    count = fields.Integer(required=True, metadata=documented(2))
+    tag = fields.String(required=True, allow_none=True, metadata=documented("sponsors"))
+    voucher_ids = fields.List(fields.String(), required=True, metadata=documented([]))
+
+
+class VoucherTicketsQuery(PageQuery):
+    """A code, and which page of ticket types to return."""
+
+    voucher = Text(
+        required=True,
+        validate=Length(1, MAX_CODE_TYPED),
+        metadata=documented(_CODE, "The code, in any case."),
+    )
+
+
+class VoucherPriceSchema(BaseSchema):
+    """What a seat costs with the voucher."""
+
+    price_amount = fields.Integer(required=True, metadata=documented(20_000_000))
+
+
+class VoucherTicketTypeSchema(PublicTicketTypeSchema):
+    """A published ticket type as somebody with a voucher sees it."""
+
+    voucher: Any = fields.Nested(
+        VoucherPriceSchema,
+        required=True,
+        allow_none=True,
+        metadata={"description": "Null: the voucher is not for this ticket type."},
+    )

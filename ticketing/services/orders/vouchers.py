@@ -1,0 +1,295 @@
+"""Vouchers in orders: which code opens what, at which price, and how often.
+
+A usage is one seat. Usages are stock, as in stock.py: each change is one conditional UPDATE with a
+row count. Example: of 3 usages, 1 is held and 1 redeemed. Two buyers want 1 each. The first UPDATE
+makes it 2 and 1. The second one finds 2 + 1 + 1 > 3, changes no row, and its order is refused.
+
+A code that cannot be used gets one answer for all reasons, after the same query: otherwise the
+answers would tell which codes exist.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from peewee import ModelSelect, ModelUpdate
+
+from ticketing import clock
+from ticketing.constants import PriceMode, VoucherMisfit
+from ticketing.errors import NotFound, VoucherInvalid, VoucherNotApplicable, VoucherRequired
+from ticketing.models.events import Event
+from ticketing.models.payment_intents import Item
+from ticketing.models.prepared import Prepared
+from ticketing.models.tenants import Tenant
+from ticketing.models.ticket_types import TicketType
+from ticketing.models.vouchers import Voucher
+from ticketing.services.orders.stock import StockMoved
+
+CODE = re.compile(r"[A-Z0-9-]{5,40}")
+PUBLIC_FROM = 101
+"""A voucher with as many usages is public: it was not given to one person or sponsor."""
+
+_NO_CODE = ""
+"""No voucher has this code."""
+
+
+def normalized(code: str) -> str:
+    """Return a typed code as it is stored: in upper case, without spaces around it."""
+    return code.strip().upper()
+
+
+def find(
+    tenant_reference: str, event_reference: str, code: str, now: datetime | None = None
+) -> Voucher:
+    """Return the voucher of an event that can be used with this code. VoucherInvalid.
+
+    The references are ids or slugs. `now`: the current time, unless it is given. Look a code up
+    before anything else of an order: then a wrong code never tells what else exists.
+    """
+    found = _of_event.first(tenant=tenant_reference, event=event_reference, code=_searchable(code))
+    return _usable(found, now)
+
+
+def find_for_ticket(
+    tenant_id: str, ticket_id: str, code: str, now: datetime | None = None
+) -> Voucher:
+    """Return the voucher of a ticket type's event that can be used with this code. VoucherInvalid.
+
+    It need not open this ticket type.
+    """
+    found = _of_ticket.first(tenant_id=tenant_id, ticket_id=ticket_id, code=_searchable(code))
+    return _usable(found, now)
+
+
+def _searchable(code: str) -> str:
+    typed = normalized(code)
+    # The same query runs for a text that is no code. Postgres refuses some texts.
+    return typed if CODE.fullmatch(typed) else _NO_CODE
+
+
+def _usable(voucher: Voucher | None, now: datetime | None) -> Voucher:
+    if voucher is None or not _can_be_used(voucher, now or clock.now()):
+        raise VoucherInvalid
+    return voucher
+
+
+def _can_be_used(voucher: Voucher, now: datetime) -> bool:
+    is_over = voucher.valid_until is not None and now >= voucher.valid_until
+    return voucher.disabled_at is None and not is_over and voucher.usages_left > 0
+
+
+def price(voucher: Voucher, list_amount: int) -> int:
+    """Return what a seat costs with a voucher, from 0 to `list_amount`, in micro-units.
+
+    Example: 25 % of a list price of 3 micro-units is 0.75, so 0 are taken off.
+    """
+    value: int = voucher.value or 0
+    return {
+        PriceMode.NONE: list_amount,
+        PriceMode.SET: min(list_amount, value),
+        PriceMode.SUBTRACT: max(0, list_amount - value),
+        PriceMode.PERCENT: list_amount - list_amount * value // 100,
+    }[PriceMode(voucher.price_mode)]
+
+
+def applies_to(voucher: Voucher, ticket_type: TicketType) -> bool:
+    """Return whether a voucher lowers the price of a ticket type of its event, or opens it."""
+    named = voucher.ticket_type_ids
+    if named is None:
+        return not ticket_type.require_voucher
+    return ticket_type.id in named
+
+
+def is_shown(ticket_type: TicketType, voucher: Voucher | None) -> bool:
+    """Return whether somebody with this voucher, or without one, may know a ticket type.
+
+    `shown` is the same rule for a query. Every surface uses one of them.
+    """
+    return not ticket_type.hide_without_voucher or (
+        voucher is not None and applies_to(voucher, ticket_type)
+    )
+
+
+def shown(voucher: Voucher | None) -> Any:
+    """Return the condition of the ticket types that somebody with this voucher may know.
+
+    Of the voucher's event: other events are not asked for. See `is_shown`.
+    """
+    named = None if voucher is None else voucher.ticket_type_ids
+    always = TicketType.hide_without_voucher == False  # noqa: E712
+    # Who hides a type requires a voucher for it, so a voucher without names opens none of these.
+    return always | TicketType.id.in_(named) if named else always
+
+
+def check_seats(
+    voucher: Voucher | None, ordered: Iterable[tuple[TicketType, int]]
+) -> Mapping[str, int]:
+    """Check an order's ticket types, each with its seats. Return the seats that use the voucher.
+
+    By ticket type id; empty without a voucher. Each matching seat uses the voucher once.
+
+    NotFound for a hidden ticket type that the voucher does not open. VoucherRequired for another
+    one that needs a voucher. VoucherNotApplicable if there are too few or too many seats for the
+    voucher, or none that it is for.
+    """
+    ordered = list(ordered)
+    if not all(is_shown(ticket_type, voucher) for ticket_type, _ in ordered):
+        raise NotFound("This ticket type does not exist.")
+    matching = {
+        ticket_type.id: seats
+        for ticket_type, seats in ordered
+        if voucher is not None and applies_to(voucher, ticket_type)
+    }
+    if voucher is not None:
+        _check_fits(voucher, sum(matching.values()))
+    if any(each.require_voucher and each.id not in matching for each, _ in ordered):
+        raise VoucherRequired
+    return matching
+
+
+def _check_fits(voucher: Voucher, seats: int) -> None:
+    if seats == 0:
+        raise VoucherNotApplicable(
+            "This voucher is not for these tickets.", reason=VoucherMisfit.NOT_FOR_THESE_TICKETS
+        )
+    if seats < voucher.min_usages:
+        raise VoucherNotApplicable(
+            f"This voucher is for {voucher.min_usages} tickets or more.",
+            reason=VoucherMisfit.TOO_FEW_SEATS,
+        )
+    if seats > voucher.usages_left:
+        raise _too_many(voucher)
+
+
+def _too_many(voucher: Voucher) -> VoucherNotApplicable:
+    left = voucher.usages_left
+    return VoucherNotApplicable(
+        f"This voucher is good for {left} more. Order the other tickets without it.",
+        reason=VoucherMisfit.TOO_MANY_SEATS,
+        usages_left=left,
+    )
+
+
+def is_public(voucher: Voucher) -> bool:
+    """Return whether free seats under a voucher count for FREE_PER_CLIENT.
+
+    A sponsor redeems all of theirs at once. Under a code that everybody knows, one client could
+    empty a free event.
+    """
+    return bool(voucher.max_usages >= PUBLIC_FROM)
+
+
+def hold(voucher: Voucher, seats: int, now: datetime) -> Voucher:
+    """Hold usages of a voucher, and return it as updated: its price is the one to take.
+
+    `now`: the time that must be before `valid_until`. VoucherInvalid if it cannot be used any
+    more. VoucherNotApplicable if fewer are left. Then roll the transaction back.
+    """
+    held: Voucher | None = _usages.hold.first(of=voucher.id, seats=seats, now=now)
+    if held is not None:
+        return held
+    current = Voucher.get_by_id(voucher.id)
+    if not _can_be_used(current, now):
+        raise VoucherInvalid
+    raise _too_many(current)
+
+
+def hold_again(voucher_id: str, seats: int, paid_at: datetime) -> bool:
+    """Hold usages for an order that had ended. Return whether they could be had at `paid_at`."""
+    return _usages.hold.first(of=voucher_id, seats=seats, now=paid_at) is not None
+
+
+def still_gives(voucher: Voucher, item: Item, ticket_type: TicketType, paid_at: datetime) -> bool:
+    """Return whether a voucher gave a seat at `paid_at` for no more than an order's item says."""
+    is_valid = voucher.valid_until is None or paid_at < voucher.valid_until
+    return (
+        is_valid
+        and voucher.disabled_at is None
+        and applies_to(voucher, ticket_type)
+        and price(voucher, ticket_type.price_amount) <= item.unit_amount
+    )
+
+
+def release(voucher_id: str, seats: int) -> None:
+    """Give held usages back. StockMoved."""
+    _move(_usages.release, voucher_id, seats)
+
+
+def redeem(voucher_id: str, seats: int) -> Voucher:
+    """Turn held usages into redeemed ones. Return the voucher as it is now. StockMoved."""
+    voucher: Voucher | None = _usages.redeem.first(of=voucher_id, seats=seats)
+    if voucher is None:
+        raise _moved(voucher_id, seats)
+    return voucher
+
+
+def take_back(voucher_id: str, seats: int) -> None:
+    """Give redeemed usages back: their seats are void. StockMoved."""
+    _move(_usages.take_back, voucher_id, seats)
+
+
+class _Changes:
+    """The changes of usages. `seats` are 1 or more."""
+
+    def __init__(self) -> None:
+        def change(of: Any, condition: Any, **columns: Any) -> ModelUpdate:
+            return Voucher.update(columns).where(Voucher.id == of, condition)
+
+        def hold(of: Any, seats: Any, now: Any) -> ModelUpdate:
+            is_left = Voucher.held + Voucher.redeemed + seats <= Voucher.max_usages
+            is_valid = Voucher.valid_until.is_null() | (Voucher.valid_until > now)
+            can_be_used = is_left & is_valid & Voucher.disabled_at.is_null()
+            return change(of, can_be_used, held=Voucher.held + seats).returning(Voucher)
+
+        def release(of: Any, seats: Any) -> ModelUpdate:
+            return change(of, Voucher.held >= seats, held=Voucher.held - seats)
+
+        def redeem(of: Any, seats: Any) -> ModelUpdate:
+            moved = {"held": Voucher.held - seats, "redeemed": Voucher.redeemed + seats}
+            return change(of, Voucher.held >= seats, **moved).returning(Voucher)
+
+        def take_back(of: Any, seats: Any) -> ModelUpdate:
+            return change(of, Voucher.redeemed >= seats, redeemed=Voucher.redeemed - seats)
+
+        self.hold: Prepared[Any] = Prepared(hold)
+        self.release: Prepared[Any] = Prepared(release)
+        self.redeem: Prepared[Any] = Prepared(redeem)
+        self.take_back: Prepared[Any] = Prepared(take_back)
+
+
+_usages = _Changes()
+
+
+def _move(change: Prepared[Any], voucher_id: str, seats: int) -> None:
+    if change.run(of=voucher_id, seats=seats) != 1:
+        raise _moved(voucher_id, seats)
+
+
+def _moved(voucher_id: str, seats: int) -> StockMoved:
+    return StockMoved(f"{voucher_id} has fewer than {seats} usages to move")
+
+
+@Prepared
+def _of_event(tenant: Any, event: Any, code: Any) -> ModelSelect[Voucher]:
+    return (
+        Voucher.select()
+        .join_from(Voucher, Event)
+        .join_from(Voucher, Tenant)
+        .where(
+            Voucher.code == code,
+            (Event.id == event) | (Event.slug == event),
+            (Tenant.id == tenant) | (Tenant.slug == tenant),
+        )
+    )
+
+
+@Prepared
+def _of_ticket(tenant_id: Any, ticket_id: Any, code: Any) -> ModelSelect[Voucher]:
+    return (
+        Voucher.select()
+        .join(TicketType, on=(TicketType.event == Voucher.event))
+        .where(Voucher.code == code, TicketType.tenant == tenant_id, TicketType.id == ticket_id)
+    )
