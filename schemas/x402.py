@@ -4,10 +4,10 @@ from typing import Any
 
 from marshmallow import fields, validates_schema
 
-from schemas.base import EXAMPLE_TOKEN, BaseSchema, Int, an_id, documented
+from schemas.base import EXAMPLE_TOKEN, BaseSchema, Int, Text, an_id, documented
 from schemas.checks import Length, Range
 from schemas.intents import BuyerSchema, PurchaseSchema, WantedItemSchema, check_items
-from ticketing.constants import CURRENCY, MAX_ITEMS, MAX_PER_ORDER, MAX_SAFE_INTEGER
+from ticketing.constants import CURRENCY, MAX_CODE_TYPED, MAX_ITEMS, MAX_PER_ORDER, MAX_SAFE_INTEGER
 
 _EVENT, _TICKET = (f"{each}_01hq3v5m8r2t6w9y1a4c7e0g3j" for each in ("evt", "tkt"))
 _ORIGIN = "https://tickets.example.org/v1/x402/tenants/acme"
@@ -21,6 +21,11 @@ class _OrderSchema(BaseSchema):
         load_default=None,
         validate=Range(0, MAX_SAFE_INTEGER),
         metadata=documented(50_000_000, "Reject the order if its total is higher."),
+    )
+    voucher = Text(
+        load_default=None,
+        validate=Length(1, MAX_CODE_TYPED),
+        metadata=documented("SPONSOR-7K4D", "A voucher's code."),
     )
 
 

@@ -33,8 +33,11 @@ from ticketing.errors import (
     SalesNotStarted,
     SoldOut,
     TooManyFree,
+    TooManyGuesses,
     TooManyOrders,
     TooMuchUnpaid,
+    VoucherInvalid,
+    VoucherNotApplicable,
     VoucherRequired,
 )
 from ticketing.models.payment_intents import PaymentIntent
@@ -51,7 +54,7 @@ from ticketing.services.x402.errors import (
 )
 from ticketing.services.x402.ordering import Product, Shelf
 from ticketing.services.x402.sales import Sale
-from ticketing.web import cors, problems, secret_guards
+from ticketing.web import cors, guesses, problems, secret_guards
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller_or_none, client, config, tenant_of_path
 from ticketing.web.idempotency import key_digests
@@ -124,7 +127,10 @@ _REFUSALS = (
     X402CallsUsed,
     OrderEnded,
     KeyRequired,
+    VoucherInvalid,
+    VoucherNotApplicable,
     VoucherRequired,
+    TooManyGuesses,
     TooMuchUnpaid,
     TooManyOrders,
     TooManyFree,
@@ -180,7 +186,8 @@ def _sell(tenant: str, asked: Asked) -> Answer:
     try:
         if header is None:
             digests = key_digests("x402-order-key")
-            sale = ordering.order(tenant_of_path(), asked, digests, config())
+            with guesses.counted(asked.fields["voucher"]):
+                sale = ordering.order(tenant_of_path(), asked, digests, config())
         else:
             payment = payment_header.parse(header)
             sale = paying.pay(tenant_of_path(), asked, payment, config())
@@ -197,6 +204,7 @@ def _of_buyer(body: dict[str, Any]) -> dict[str, Any]:
     return {
         "fields": {
             "max_amount": body["max_amount"],
+            "voucher": body["voucher"],
             "buyer_email": buyer.get("email"),
             "buyer_name": buyer.get("name"),
         },

@@ -28,9 +28,12 @@ from ticketing.errors import (
     StillRunning,
     TicketingError,
     TooManyFree,
+    TooManyGuesses,
     TooManyOrders,
     TooManyRequests,
     TooMuchUnpaid,
+    VoucherInvalid,
+    VoucherNotApplicable,
     VoucherRequired,
 )
 from ticketing.mcp.versions import VERSIONS
@@ -52,7 +55,10 @@ ERRORS: tuple[type[TicketingError], ...] = (
     OneTypeOnly,
     NeedsTicket,
     NoCommonNetwork,
+    VoucherInvalid,
+    VoucherNotApplicable,
     VoucherRequired,
+    TooManyGuesses,
     TooMuchUnpaid,
     TooManyOrders,
     TooManyFree,

@@ -10,7 +10,7 @@ from typing import Any
 from ticketing.credentials import Keyring, keyed_digest, same_as_any
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
-from ticketing.services.orders import holds
+from ticketing.services.orders import holds, vouchers
 from ticketing.services.orders.lines import Line, Wanted
 
 
@@ -28,11 +28,19 @@ class Asked:
     event: str | None = None
 
     def lines(self, tenant: Tenant) -> list[Line]:
-        """Return what is wanted with its ticket types, all published and of one event. NotFound."""
+        """Return what is wanted with its ticket types, all published and of one event.
+
+        NotFound. VoucherInvalid: the code is looked up first.
+        """
+        code, voucher, (first, *_) = self.fields["voucher"], None, self.wanted
         if self.event is not None:
-            return holds.lines_on_sale(tenant.id, self.event, self.wanted)
-        (only,) = self.wanted
-        return [Line(only, holds.on_sale_by_id(tenant.id, only.ticket_id))]
+            if code is not None:
+                voucher = vouchers.find(tenant.id, self.event, code)
+            return holds.lines_on_sale(tenant.id, self.event, self.wanted, voucher)
+        if code is not None:
+            voucher = vouchers.find_for_ticket(tenant.id, first.ticket_id, code)
+        ticket_type = holds.on_sale_by_id(tenant.id, first.ticket_id, voucher)
+        return [Line(first, ticket_type, voucher)]
 
     def is_path_of(self, intent: PaymentIntent) -> bool:
         """Return whether the path can be that of an order."""

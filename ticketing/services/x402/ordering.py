@@ -105,7 +105,8 @@ def order(tenant: Tenant, asked: Asked, digests: Sequence[str], config: Config) 
     `digests`: of the Idempotency-Key, one for each SECRET_KEY, the current one first. A repeat
     returns or raises the present state.
 
-    NotFound, X402NotEnabled, KeyReused, OrderEnded, IntentReversed, and the errors of a preflight.
+    NotFound, VoucherInvalid, X402NotEnabled, KeyReused, OrderEnded, IntentReversed, and the errors
+    of a preflight.
     """
     known = sales.order_of_key(tenant, digests)
     if known is None:
