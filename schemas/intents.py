@@ -29,6 +29,7 @@ from ticketing.constants import (
     MAX_ITEMS,
     MAX_PAYMENTS_SHOWN,
     MAX_PER_ORDER,
+    MAX_PRICE,
     MAX_SAFE_INTEGER,
     Flag,
     IntentStatus,
@@ -55,7 +56,7 @@ class WantedItemSchema(BaseSchema):
     quantity = Int(load_default=1, validate=Range(1, MAX_PER_ORDER), metadata=documented(2))
     price_amount = Int(
         load_default=None,
-        validate=Range(0, MAX_SAFE_INTEGER),
+        validate=Range(0, MAX_PRICE, "amount"),
         metadata=documented(
             30_000_000,
             "What you choose to pay for each, in micro-units, if the ticket type has `free_price`.",
