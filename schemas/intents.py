@@ -1,5 +1,6 @@
 """Schemas of payment intents and payments. Amounts are micro-units."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from marshmallow import ValidationError, fields, post_load, validates_schema
@@ -29,6 +30,7 @@ from ticketing.constants import (
     MAX_ITEMS,
     MAX_PAYMENTS_SHOWN,
     MAX_PER_ORDER,
+    MAX_PRICE,
     MAX_SAFE_INTEGER,
     Flag,
     IntentStatus,
@@ -55,12 +57,20 @@ class WantedItemSchema(BaseSchema):
     quantity = Int(load_default=1, validate=Range(1, MAX_PER_ORDER), metadata=documented(2))
     price_amount = Int(
         load_default=None,
-        validate=Range(0, MAX_SAFE_INTEGER),
+        validate=Range(0, MAX_PRICE, "amount"),
         metadata=documented(
             30_000_000,
             "What you choose to pay for each, in micro-units, if the ticket type has `free_price`.",
         ),
     )
+
+
+def check_items(items: Sequence[Mapping[str, Any]]) -> None:
+    """Check what several items have together. ValidationError."""
+    if len({item["ticket_id"] for item in items}) < len(items):
+        raise ValidationError(DISTINCT, "items")
+    if sum(item["quantity"] for item in items) > MAX_PER_ORDER:
+        raise ValidationError(TOO_MANY_SEATS, "items")
 
 
 class WantedSchema(BaseSchema):
@@ -88,10 +98,7 @@ class WantedSchema(BaseSchema):
         for name in ("ticket_id", "quantity"):
             if name in data:
                 raise ValidationError(NOT_WITH_ITEMS, name)
-        if len({item["ticket_id"] for item in items}) < len(items):
-            raise ValidationError(DISTINCT, "items")
-        if sum(item["quantity"] for item in items) > MAX_PER_ORDER:
-            raise ValidationError(TOO_MANY_SEATS, "items")
+        check_items(items)
 
     @post_load
     def join_forms(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:

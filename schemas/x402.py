@@ -1,22 +1,22 @@
 """Schemas of what x402 clients order. Amounts are micro-units."""
 
-from marshmallow import fields
+from typing import Any
 
-from schemas.base import EXAMPLE_TOKEN, BaseSchema, Int, an_id, documented
-from schemas.checks import Range
-from schemas.intents import BuyerSchema, PurchaseSchema
+from marshmallow import fields, validates_schema
+
+from schemas.base import EXAMPLE_TOKEN, BaseSchema, Int, Text, an_id, documented
+from schemas.checks import Length, Range
+from schemas.intents import BuyerSchema, PurchaseSchema, WantedItemSchema, check_items
 from schemas.questions import Answers
-from ticketing.constants import CURRENCY, MAX_PER_ORDER, MAX_SAFE_INTEGER
+from ticketing.constants import CURRENCY, MAX_CODE_TYPED, MAX_ITEMS, MAX_PER_ORDER, MAX_SAFE_INTEGER
 
-_TICKET = "tkt_01hq3v5m8r2t6w9y1a4c7e0g3j"
+_EVENT, _TICKET = (f"{each}_01hq3v5m8r2t6w9y1a4c7e0g3j" for each in ("evt", "tkt"))
+_ORIGIN = "https://tickets.example.org/v1/x402/tenants/acme"
 
 
-class X402OrderSchema(BaseSchema):
-    """The order of an x402 client. It may be absent: then it is for one ticket."""
+class _OrderSchema(BaseSchema):
+    """What every order of an x402 client may have."""
 
-    MAY_BE_ABSENT = True
-
-    quantity = Int(load_default=1, validate=Range(1, MAX_PER_ORDER), metadata=documented(2))
     buyer = fields.Nested(BuyerSchema, load_default=dict)
     max_amount = Int(
         load_default=None,
@@ -24,6 +24,38 @@ class X402OrderSchema(BaseSchema):
         metadata=documented(50_000_000, "Reject the order if its total is higher."),
     )
     answers = Answers(load_default=dict)
+    voucher = Text(
+        load_default=None,
+        validate=Length(1, MAX_CODE_TYPED),
+        metadata=documented("SPONSOR-7K4D", "A voucher's code."),
+    )
+
+
+class X402OrderSchema(_OrderSchema):
+    """The order of an x402 client. It may be absent: then it is for one ticket."""
+
+    MAY_BE_ABSENT = True
+
+    quantity = Int(load_default=1, validate=Range(1, MAX_PER_ORDER), metadata=documented(2))
+
+
+class X402EventOrderSchema(_OrderSchema):
+    """The order of an x402 client for some ticket types of one event, paid in one transfer."""
+
+    items = fields.List(
+        fields.Nested(WantedItemSchema),
+        required=True,
+        validate=Length(1, MAX_ITEMS, "items"),
+        metadata=documented(
+            [{"ticket_id": _TICKET, "quantity": 2}],
+            "Distinct ticket types. Several only if the event has `carts`.",
+        ),
+    )
+
+    @validates_schema
+    def check_items(self, data: dict[str, Any], **_: Any) -> None:
+        """Check what several items have together."""
+        check_items(data["items"])
 
 
 class X402SaleSchema(PurchaseSchema):
@@ -35,19 +67,14 @@ class X402SaleSchema(PurchaseSchema):
     )
 
 
-class X402OfferSchema(BaseSchema):
-    """What a ticket costs, and how an x402 client buys it. For a free one, the chain is null."""
+class X402ProductSchema(BaseSchema):
+    """A ticket type that x402 clients can buy. For a free one, the chain is null."""
 
-    event_id = an_id("evt_", attribute="ticket_type.event_id")
     ticket_id = an_id("tkt_", attribute="ticket_type.id")
-    event = fields.String(
-        required=True, attribute="ticket_type.event.title", metadata=documented("Summer Concert")
-    )
     ticket = fields.String(required=True, attribute="ticket_type.name", metadata=documented("Seat"))
     unit_amount = fields.Integer(
         required=True, attribute="ticket_type.price_amount", metadata=documented(25_000_000)
     )
-    currency = fields.String(required=True, metadata=documented(CURRENCY))
     min_per_order = fields.Integer(
         required=True, attribute="ticket_type.min_per_order", metadata=documented(1)
     )
@@ -60,12 +87,68 @@ class X402OfferSchema(BaseSchema):
     asset = fields.String(
         required=True, allow_none=True, metadata=documented(EXAMPLE_TOKEN, "The token.")
     )
-    url = fields.String(
-        required=True,
-        metadata=documented(
-            f"https://tickets.example.org/v1/x402/tenants/acme/tickets/{_TICKET}/orders"
-        ),
+
+
+class X402OfferSchema(X402ProductSchema):
+    """What a ticket costs, and how an x402 client buys it. For a free one, the chain is null."""
+
+    event_id = an_id("evt_", attribute="ticket_type.event_id")
+    event = fields.String(
+        required=True, attribute="ticket_type.event.title", metadata=documented("Summer Concert")
     )
+    currency = fields.String(required=True, metadata=documented(CURRENCY))
+    url = fields.String(required=True, metadata=documented(f"{_ORIGIN}/tickets/{_TICKET}/orders"))
     how_to_buy = fields.String(
         required=True, metadata=documented("POST to `url` with an x402 client (version 2).")
+    )
+
+
+class X402EventProductSchema(X402ProductSchema):
+    """A ticket type of an event that x402 clients can buy, alone or with others."""
+
+    admission = fields.Boolean(
+        required=True,
+        attribute="ticket_type.admission",
+        metadata=documented(True, "Whether it lets somebody in. False: it is handed out."),
+    )
+    requires_ticket = fields.Boolean(
+        required=True,
+        attribute="ticket_type.requires_ticket",
+        metadata=documented(False, "Whether the order needs a ticket of admission, too."),
+    )
+    free_price = fields.Boolean(
+        required=True,
+        attribute="ticket_type.free_price",
+        metadata=documented(False, "Whether `price_amount` of an item may be more than this."),
+    )
+    max_price_amount = fields.Integer(
+        required=True,
+        allow_none=True,
+        attribute="ticket_type.max_price_amount",
+        metadata=documented(None, "The most that `price_amount` may be. Null: no limit."),
+    )
+
+
+class X402EventOfferSchema(BaseSchema):
+    """What of an event x402 clients can buy, and how."""
+
+    event_id = an_id("evt_", attribute="event.id")
+    event = fields.String(
+        required=True, attribute="event.title", metadata=documented("Summer Concert")
+    )
+    carts = fields.Boolean(
+        required=True,
+        attribute="event.carts",
+        metadata=documented(True, "Whether one order may have several ticket types."),
+    )
+    currency = fields.String(required=True, metadata=documented(CURRENCY))
+    tickets = fields.List(
+        fields.Nested(X402EventProductSchema),
+        required=True,
+        attribute="products",
+        metadata=documented([], "The ticket types, 100 at most."),
+    )
+    url = fields.String(required=True, metadata=documented(f"{_ORIGIN}/events/{_EVENT}/orders"))
+    how_to_buy = fields.String(
+        required=True, metadata=documented("POST `items` to `url` with an x402 client.")
     )

@@ -4,7 +4,7 @@ import pytest
 
 from tests.api.test_exports import read
 from tests.support.admissions import FREE, admissions_of, given, invite, sold, void
-from tests.support.carts import SHIRT_PRICE, order_both, shop_of_two, use_voucher
+from tests.support.carts import SHIRT_PRICE, buyer_of, shop_of_two, use_voucher
 from tests.support.factories import PRICE, worker_once
 from ticketing.models.admissions import Admission
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.sql
 def both(acme, node):
     """A paid order of two tickets and a shirt, a plain order, and the ids of both types."""
     ticket, shirt = shop_of_two(acme)
-    cart = order_both(acme, (ticket, 2), (shirt, 1), buyer={"name": "Ada"})
+    cart = buyer_of(acme, (ticket, 2), (shirt, 1), buyer={"name": "Ada"})
     plain = acme.buyer(ticket)
     worker_once(acme.app)
     cart.pay(node)

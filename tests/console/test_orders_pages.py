@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.admissions import FREE, given
-from tests.support.carts import SHIRT_PRICE, order_both, shop_of_two, use_voucher
+from tests.support.carts import SHIRT_PRICE, buyer_of, shop_of_two, use_voucher
 from tests.support.console import sign_in
 from tests.support.factories import PRICE, worker_once
 from tests.support.order_pages import text_of
@@ -153,7 +153,7 @@ def add_mail(acme, subject, status, error):
 
 def test_an_order_of_several_types_names_each_with_its_price(acme, node, reader):
     ticket, shirt = shop_of_two(acme)
-    buyer = order_both(acme, (ticket, 2), (shirt, 1), buyer=ADA)
+    buyer = buyer_of(acme, (ticket, 2), (shirt, 1), buyer=ADA)
     assert "2 \u00d7 Adult 1 \u00d7 T-shirt" in text_of(reader.get(ORDERS).text)
     buyer.pay(node)
     worker_once(acme.app)

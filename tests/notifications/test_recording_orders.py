@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.carts import order_both, shop_of_two
+from tests.support.carts import buyer_of, shop_of_two
 from tests.support.fact_triggers import NOTED
 from tests.support.factories import PRICE, worker_once
 from tests.support.feed import News, recorded
@@ -77,7 +77,7 @@ def test_an_order_is_created_seen_and_confirmed(three_deep, app, acme, node, new
 def test_an_order_of_several_types_names_all_and_no_only_one(app, acme, node, news):
     ticket, shirt = shop_of_two(acme)
     worker_once(app)
-    buyer = order_both(acme, (shirt, 1), (ticket, 2))
+    buyer = buyer_of(acme, (shirt, 1), (ticket, 2))
     assert buyer.cancel().status_code == 200
     for _, data in (each for each in news.all() if "intent_id" in each[1]):
         assert data["ticket_id"] is None and data["quantity"] == 3

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from tests.support.admissions import FREE, admissions_of, given, reissue, sold, void
-from tests.support.carts import order_both, shop_of_two
+from tests.support.carts import buyer_of, shop_of_two
 from tests.support.factories import cli, worker_once
 from tests.support.holders import Held
 from tests.support.order_pages import link, press, read, show, status
@@ -279,7 +279,7 @@ def test_a_buyer_with_an_address_is_told_that_a_mail_comes(environ, request, buy
 
 def test_an_order_of_several_types_names_each_on_page_ticket_and_receipt(acme, node):
     ticket, shirt = shop_of_two(acme, transferable=False)
-    buyer = order_both(acme, (ticket, 1), (shirt, 2))
+    buyer = buyer_of(acme, (ticket, 1), (shirt, 2))
     worker_once(acme.app)
     assert "1 \u00d7 Adult 2 \u00d7 T-shirt" in read(buyer)
     buyer.pay(node)
@@ -294,7 +294,7 @@ def test_an_order_of_several_types_names_each_on_page_ticket_and_receipt(acme, n
 def test_a_part_that_is_not_sold_any_more_keeps_the_link_but_not_the_order(acme, node):
     ticket, shirt = shop_of_two(acme)
     worker_once(acme.app)
-    buyer = order_both(acme, (ticket, 1), (shirt, 1))
+    buyer = buyer_of(acme, (ticket, 1), (shirt, 1))
     assert buyer.cancel().status_code == 200
     assert "Order the same again" in read(buyer)
     TicketType.update(status="canceled").where(TicketType.id == shirt["id"]).execute()

@@ -14,7 +14,7 @@ from tests.support.broken_books import (
     one_more_payment,
     one_more_refund,
 )
-from tests.support.carts import order_both, shop_of_two
+from tests.support.carts import buyer_of, shop_of_two
 from tests.support.factories import PRICE, cli, worker_once
 from tests.support.stored_rows import restored
 from ticketing.db.connection import database, is_sqlite
@@ -43,7 +43,7 @@ def books(acme, neighbour, node):
     (guest,) = invite(acme, limited, {"name": "Ada"}).json["admissions"]
     assert free.purchase().status_code == 200
     adult, shirt = shop_of_two(acme, **FREE)
-    cart, sold_cart = (order_both(acme, (adult, 2), (shirt, 1)) for _ in range(2))
+    cart, sold_cart = (buyer_of(acme, (adult, 2), (shirt, 1)) for _ in range(2))
     assert sold_cart.purchase().status_code == 200
     assert neighbour.buyer(free_ticket(neighbour)).purchase().status_code == 200
     statuses = [buyer.now()["status"] for buyer in (paid, live, free, late)]

@@ -2,13 +2,19 @@
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
 from flask import Response, request
 
-from schemas.x402 import X402OfferSchema, X402OrderSchema, X402SaleSchema
+from schemas.x402 import (
+    X402EventOfferSchema,
+    X402EventOrderSchema,
+    X402OfferSchema,
+    X402OrderSchema,
+    X402SaleSchema,
+)
 from ticketing.errors import (
     AboveMaximum,
     BelowMinimum,
@@ -17,19 +23,27 @@ from ticketing.errors import (
     EventOver,
     IntentReversed,
     KeyRequired,
+    NeedsTicket,
+    NoCommonNetwork,
     NotFound,
     NotPayable,
+    OneTypeOnly,
     OverMaxAmount,
     SalesEnded,
     SalesNotStarted,
     SoldOut,
     TooManyFree,
+    TooManyGuesses,
     TooManyOrders,
     TooMuchUnpaid,
+    VoucherInvalid,
+    VoucherNotApplicable,
     VoucherRequired,
 )
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.services.orders.lines import Wanted, all_wanted
 from ticketing.services.x402 import ordering, paying, payment_header
+from ticketing.services.x402.asked import Asked
 from ticketing.services.x402.errors import (
     InvalidPayment,
     OrderEnded,
@@ -38,9 +52,9 @@ from ticketing.services.x402.errors import (
     X402NotEnabled,
     X402ShareHeld,
 )
-from ticketing.services.x402.ordering import Product
+from ticketing.services.x402.ordering import Product, Shelf
 from ticketing.services.x402.sales import Sale
-from ticketing.web import cors, problems, secret_guards
+from ticketing.web import cors, guesses, problems, secret_guards
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller_or_none, client, config, tenant_of_path
 from ticketing.web.idempotency import key_digests
@@ -88,20 +102,13 @@ def get_x402_offer(tenant: str, ticket_id: str) -> Product:
     return ordering.product(tenant_of_path(), ticket_id, config())
 
 
-@blp.post("/tickets/<ticket_id>/orders")
-@blp.arguments(X402OrderSchema)
-@blp.response(200, X402SaleSchema)
-@blp.alt_response(202, schema=X402SaleSchema, description="The payment is not final yet")
-@blp.headers(
-    request=[_PARAMETER],
-    response={
-        HTTPStatus.OK: [RECEIPT],
-        HTTPStatus.ACCEPTED: ["Retry-After", "Location"],
-        HTTPStatus.PAYMENT_REQUIRED: [REQUIRED],
-    },
-)
-@blp.order_key
-@blp.raises(
+_ANSWER_HEADERS: Mapping[int, Sequence[str]] = {
+    HTTPStatus.OK: [RECEIPT],
+    HTTPStatus.ACCEPTED: ["Retry-After", "Location"],
+    HTTPStatus.PAYMENT_REQUIRED: [REQUIRED],
+}
+
+_REFUSALS = (
     InvalidPayment,
     SignatureRequired,
     NotFound,
@@ -114,34 +121,76 @@ def get_x402_offer(tenant: str, ticket_id: str) -> Product:
     AboveMaximum,
     OverMaxAmount,
     NotPayable,
+    NeedsTicket,
     IntentReversed,
     X402ShareHeld,
     X402CallsUsed,
     OrderEnded,
     KeyRequired,
+    VoucherInvalid,
+    VoucherNotApplicable,
     VoucherRequired,
+    TooManyGuesses,
     TooMuchUnpaid,
     TooManyOrders,
     TooManyFree,
     CapacityChanged,
     ChainUnavailable,
 )
-def order_by_x402(
-    body: dict[str, Any], tenant: str, ticket_id: str
-) -> Response | tuple[PaymentIntent, int, dict[str, str]]:
+
+Answer = Response | tuple[PaymentIntent, int, dict[str, str]]
+
+
+@blp.post("/tickets/<ticket_id>/orders")
+@blp.arguments(X402OrderSchema)
+@blp.response(200, X402SaleSchema)
+@blp.alt_response(202, schema=X402SaleSchema, description="The payment is not final yet")
+@blp.headers(request=[_PARAMETER], response=_ANSWER_HEADERS)
+@blp.order_key
+@blp.raises(*_REFUSALS)
+def order_by_x402(body: dict[str, Any], tenant: str, ticket_id: str) -> Answer:
     """Order tickets (402 says what to sign), and pay: send the same request with the payment.
 
     Unmodified x402 clients do both. A repeat of a payment gets the same tickets.
     """
+    return _sell(tenant, Asked((Wanted(ticket_id, body["quantity"]),), **_of_buyer(body)))
+
+
+@blp.get("/events/<event_id>/orders")
+@blp.response(200, X402EventOfferSchema)
+@blp.raises(NotFound, X402NotEnabled)
+def get_x402_event_offer(tenant: str, event_id: str) -> Shelf:
+    """Read what of an event x402 clients can buy, and how. This reserves nothing."""
+    return ordering.shelf(tenant_of_path(), event_id, config())
+
+
+@blp.post("/events/<event_id>/orders")
+@blp.arguments(X402EventOrderSchema)
+@blp.response(200, X402SaleSchema)
+@blp.alt_response(202, schema=X402SaleSchema, description="The payment is not final yet")
+@blp.headers(request=[_PARAMETER], response=_ANSWER_HEADERS)
+@blp.order_key
+@blp.raises(*_REFUSALS, OneTypeOnly, NoCommonNetwork)
+def order_of_event_by_x402(body: dict[str, Any], tenant: str, event_id: str) -> Answer:
+    """Order several ticket types of an event and pay for all in one transfer.
+
+    402 says what to sign. Then send the same request with the payment, as unmodified x402 clients
+    do.
+    """
+    wanted = all_wanted(body["items"])
+    return _sell(tenant, Asked(wanted, **_of_buyer(body), event=event_id))
+
+
+def _sell(tenant: str, asked: Asked) -> Answer:
     header = request.headers.get(PAYMENT)
     try:
         if header is None:
-            sale = ordering.order(
-                tenant_of_path(), ticket_id, _wanted(body), key_digests("x402-order-key"), config()
-            )
+            digests = key_digests("x402-order-key")
+            with guesses.counted(asked.fields["voucher"]):
+                sale = ordering.order(tenant_of_path(), asked, digests, config())
         else:
             payment = payment_header.parse(header)
-            sale = paying.pay(tenant_of_path(), ticket_id, payment, config())
+            sale = paying.pay(tenant_of_path(), asked, payment, config())
     except SignatureRequired as error:
         response = problems.of_ticketing_error(error)
         response.headers[REQUIRED] = _encoded(error.requirements)
@@ -149,14 +198,17 @@ def order_by_x402(
     return _answer(sale, tenant)
 
 
-def _wanted(body: dict[str, Any]) -> dict[str, Any]:
+def _of_buyer(body: dict[str, Any]) -> dict[str, Any]:
+    """Return what an order has besides its items."""
     buyer = body["buyer"]
     return {
-        "quantity": body["quantity"],
-        "max_amount": body["max_amount"],
-        "answers": body["answers"],
-        "buyer_email": buyer.get("email"),
-        "buyer_name": buyer.get("name"),
+        "fields": {
+            "max_amount": body["max_amount"],
+            "voucher": body["voucher"],
+            "answers": body["answers"],
+            "buyer_email": buyer.get("email"),
+            "buyer_name": buyer.get("name"),
+        },
         "client": () if caller_or_none() else client(),
     }
 

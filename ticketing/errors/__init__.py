@@ -29,6 +29,9 @@ TicketingError
 │   ├── LastAdmin                  last_admin
 │   ├── TooManyWebhooks            too_many_webhooks
 │   ├── SoldOut                    sold_out
+│   ├── OneTypeOnly                one_type_only
+│   ├── NeedsTicket                needs_ticket
+│   ├── NoCommonNetwork            no_common_network
 │   ├── SalesNotStarted            sales_not_started
 │   ├── SalesEnded                 sales_ended
 │   ├── EventOver                  event_over

@@ -71,7 +71,12 @@ def list_tickets(arguments: Arguments) -> Result:
 
 
 def quote(arguments: Arguments) -> Result:
-    """Read what an order would cost now, or why it is not possible. Nothing is held."""
+    """Read what an order would cost now, or why it is not possible. Nothing is held.
+
+    Of one ticket type: ticket_id and quantity. Of several of one event, if it has carts: items,
+    without these two; ticket_id and unit_amount of the answer are null then. items of the answer
+    has what each one costs, and amount is the sum, which is paid in one transfer.
+    """
     tenant = tenants.find(arguments.pop("tenant"))
     wanted = all_wanted(arguments.pop("items"))
     with guesses.counted(arguments["voucher"]):
@@ -81,6 +86,9 @@ def quote(arguments: Arguments) -> Result:
 
 def order_ticket(arguments: Arguments) -> Result:
     """Order tickets: hold them until expires_at, fix the price, issue a payment address.
+
+    Of one ticket type: ticket_id and quantity. Of several of one event, if it has carts: items,
+    without these two. All of them are held, or none, and one payment of the sum buys them.
 
     This does not pay. Send exactly atomic_amount of the token at token_address, on the chain
     chain_id, to address: payment_uri has all of it (EIP-681). Money on another chain, or in another

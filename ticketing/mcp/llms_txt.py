@@ -15,8 +15,11 @@ from ticketing.errors import (
     Invalid,
     KeyRequired,
     KeyReused,
+    NeedsTicket,
+    NoCommonNetwork,
     NotFound,
     NotPayable,
+    OneTypeOnly,
     OverMaxAmount,
     PaymentRequired,
     SalesEnded,
@@ -25,9 +28,12 @@ from ticketing.errors import (
     StillRunning,
     TicketingError,
     TooManyFree,
+    TooManyGuesses,
     TooManyOrders,
     TooManyRequests,
     TooMuchUnpaid,
+    VoucherInvalid,
+    VoucherNotApplicable,
     VoucherRequired,
 )
 from ticketing.mcp.versions import VERSIONS
@@ -46,7 +52,13 @@ ERRORS: tuple[type[TicketingError], ...] = (
     AboveMaximum,
     OverMaxAmount,
     NotPayable,
+    OneTypeOnly,
+    NeedsTicket,
+    NoCommonNetwork,
+    VoucherInvalid,
+    VoucherNotApplicable,
     VoucherRequired,
+    TooManyGuesses,
     TooMuchUnpaid,
     TooManyOrders,
     TooManyFree,
@@ -127,6 +139,8 @@ def _rules() -> str:
 - `{HEADER}`: `$KEY` is a random text of {MIN_ANONYMOUS_LENGTH} characters or more. After a lost
   answer, send the same request with the same key: for {kept} hours it gets the first answer, and no
   second order.
+- Several ticket types in one order, if the event has `carts`: send `items`, a list of objects with
+  `ticket_id` and `quantity`, instead of these two fields. One payment of `amount` buys all of them.
 - `max_amount` in the order refuses it if it costs more than you expect.
 - An order has answers to the `questions` of the event with `ask` order, at least to the required
   ones: `"answers": {{"identifier": value}}`. The others are asked on the page of each ticket.

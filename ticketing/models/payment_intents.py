@@ -115,7 +115,8 @@ class PaymentIntent(BaseModel):
     as free (None: all, if it costs nothing).
     `refund_address` is the last one that the buyer stated. `refund_by_hand_at`: since when the
     organizer pays the refund by hand. Such an order is on no list of payouts. `x402`: an x402
-    client made the order, with an Idempotency-Key if there is an `idempotency_digest`.
+    client made the order, with an Idempotency-Key if there is an `idempotency_digest`, and with the
+    body of `body_digest`.
 
     The worker reads the address's logs until `watch_until`. After that, it compares the balance:
     `swept_balance` is the balance at `swept_at`, in atomic units. `swept_surplus` is the balance
@@ -182,6 +183,7 @@ class PaymentIntent(BaseModel):
     set_aside_until = UtcDateTimeField(null=True)
     x402 = BooleanField(default=False)
     idempotency_digest = TextField(null=True)
+    body_digest = TextField(null=True)
 
     item_rows: Iterable[Any]  # of IntentItem
 

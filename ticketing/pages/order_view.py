@@ -47,8 +47,9 @@ _ASKED_SELDOM = 30
 class OrderView:
     """An order as its page shows it. `is_unseen`: its chain cannot be read at the moment.
 
-    `ticket_types` are those of its items, by id. Of `asked` tickets that the page shows, `unanswered` lack answers to the organizer's questions.
-    `payments` are the largest ones. `has_more_payments`: there are others, which are not shown.
+    `ticket_types` are those of its items, by id. Of `asked` tickets that the page shows,
+    `unanswered` lack answers to the organizer's questions. `payments` are the largest ones.
+    `has_more_payments`: there are others, which are not shown.
     """
 
     intent: PaymentIntent

@@ -7,6 +7,11 @@ from ticketing.errors import FieldMessage, TicketingError
 
 _REASONS = {
     "sold_out": "Somebody was faster: so many tickets are not left.",
+    "one_type_only": "This event sells one kind of ticket in an order. Order the others after it.",
+    "needs_ticket": "This is only sold together with a ticket. Add a ticket.",
+    "no_common_network": (
+        "These tickets are not sold on one network. Order each of them on its own."
+    ),
     "sales_not_started": "The sale of this ticket has not started.",
     "sales_ended": "The sale of this ticket has ended.",
     "in_the_past": "People have tickets, and the new times are past. Confirm them below.",
@@ -66,9 +71,6 @@ _REASONS = {
     "owner_not_confirmed": "Confirm that your wallet's address is yours on this network.",
     "code_taken": "Another voucher of this event has this code. Choose another one.",
     "max_usages_too_low": "More tickets than that are ordered with it. Write a higher number.",
-    "one_type_only": "This event sells one kind of ticket in an order. Order the others after it.",
-    "needs_ticket": "This is only sold together with a ticket. Add one.",
-    "no_common_network": "These are paid on different networks. Order them one after the other.",
     "voucher_not_applicable": "This code is not for these tickets, or for more of them.",
     "voucher_invalid": "This code is not valid for this event.",
     "voucher_required": "This ticket is only sold with a code for it.",

@@ -378,9 +378,8 @@ def _issue(held: Held, order: Order, form: str | None, config: Config) -> Paymen
         created_at=clock.now(),
         hold_until=deadline,
         expires_at=deadline,
-        idempotency_digest=form,
         **payment,
-        **(order.channel.marks if order.channel else {}),
+        **{"idempotency_digest": form, **(order.channel.marks if order.channel else {})},
     )
     intent.items = tuple(line.item for line in wanted)
     intent.item_names = {line.ticket_type.id: line.ticket_type.name for line in wanted}

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from tests.support.admissions import FREE, admissions_of, change, given, invite
-from tests.support.carts import order_both, shop_of_two
+from tests.support.carts import buyer_of, shop_of_two
 from tests.support.mails import (
     ADA,
     PUBLIC_URL,
@@ -161,7 +161,7 @@ def test_a_ticket_of_an_older_generation_is_not_sent(acme, server, buyer):
 
 def test_an_order_of_several_types_counts_them_and_names_each_tickets_own(acme, server):
     ticket, shirt = shop_of_two(acme, **FREE)
-    buyer = order_both(acme, (ticket, 2), (shirt, 1), buyer=ADA)
+    buyer = buyer_of(acme, (ticket, 2), (shirt, 1), buyer=ADA)
     assert buyer.purchase().status_code == 200
     tell(acme.id, confirm(buyer))
     send(acme.app)

@@ -338,7 +338,7 @@ def _store(wanted: _Wanted, chosen: Sequence[_Due], by: Actor) -> tuple[datetime
 def _still_due(wanted: _Wanted, chosen: Sequence[_Due]) -> list[_Due]:
     """Lock the orders that were chosen. Return those that have not changed."""
     ids = [each.intent.id for each in chosen]
-    locked = {intent.id: intent for intent in settlement.lock(ids)}
+    locked = {intent.id: intent for intent in settlement.lock_rows(ids)}
     seen = payout_ids.seen_payments(list(locked.values()))
     free = _due(wanted).where(PaymentIntent.id.in_(ids), ~fn.EXISTS(_of_others(wanted)))
     is_free = {each.id for each in free} - payout_events.undecided(list(locked.values())).keys()

@@ -21,6 +21,8 @@ from ticketing.services import chains
 from ticketing.services.orders import lines, stock, vouchers
 from ticketing.services.orders.lines import Line, Wanted
 
+_MOST_SHOWN = 100
+
 
 def _on_sale(tenant: Any, of_ticket_type: Any) -> ModelSelect[TicketType]:
     return (
@@ -126,6 +128,19 @@ def on_sale_by_id(tenant_id: str, ticket_id: str, voucher: Voucher | None = None
     A hidden ticket type does not exist without a voucher for it.
     """
     return _existing(_of_any_event.first(tenant=tenant_id, ticket_id=ticket_id), voucher)
+
+
+def all_on_sale(tenant_id: str, event_reference: str) -> list[TicketType]:
+    """Return the published ticket types of a published event, 100 at most, without hidden ones.
+
+    Each has the event. NotFound if there are none.
+    """
+    of_event = (Event.id == event_reference) | (Event.slug == event_reference)
+    shown = _on_sale(tenant_id, of_event).where(~TicketType.hide_without_voucher)
+    found = list(shown.order_by(TicketType.position, TicketType.id).limit(_MOST_SHOWN))
+    if not found:
+        raise NotFound("This event does not exist, or has nothing on sale.")
+    return found
 
 
 def left(ticket_type: TicketType) -> int | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from ticketing import clock
-from ticketing.constants import Publication
+from ticketing.constants import LEAST_FREE_PRICE, Publication
 from ticketing.errors import (
     AboveMaximum,
     BelowMinimum,
@@ -88,11 +88,13 @@ def _check_line(line: Line, *, has_key: bool) -> None:
 
 
 def _check_price(place: int, line: Line) -> None:
-    """Check the price that a buyer chose."""
+    """Check the price that a buyer chose: the lowest one, or more, that is worth a payment."""
     chosen, most = line.wanted.price_amount, line.ticket_type.max_price_amount
     if chosen is None:
         return
-    is_allowed = line.ticket_type.free_price and line.least_amount <= chosen
+    least = line.least_amount
+    is_enough = chosen == least or chosen >= max(least, LEAST_FREE_PRICE)
+    is_allowed = line.ticket_type.free_price and is_enough
     if not is_allowed or (most is not None and chosen > most):
         field = f"items.{place}.price_amount"
         raise Invalid({field: ["This price is not possible for this ticket type."]})

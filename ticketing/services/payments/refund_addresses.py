@@ -32,7 +32,7 @@ def state(tenant_reference: str, intent_id: str, address: str) -> PaymentIntent:
     intent = intents.get(tenant_reference, intent_id)
     address = parse(address, intent, "address")
     with write_transaction():
-        (intent,) = settlement.lock([intent.id])
+        (intent,) = settlement.lock_rows([intent.id])
         _refuse_if_nothing_was_received(intent)
         if intent.refund_address != address:
             _refuse_too_many(intent)

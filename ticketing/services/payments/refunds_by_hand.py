@@ -33,7 +33,7 @@ def mark(tenant_id: str, intent_id: str, *, by_hand: bool, by: Actor) -> RefundO
         if by_hand:
             # The cursor of events stays in place, by which a list has ended.
             settlement.lock_chain(intent.terms.chain_id, shared=True)
-        (locked,) = settlement.lock([intent_id])
+        (locked,) = settlement.lock_rows([intent_id])
         if by_hand:
             _check(locked)
         before = locked.refund_by_hand_at

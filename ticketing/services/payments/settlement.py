@@ -384,7 +384,11 @@ def lock(intent_ids: Iterable[str]) -> Sequence[PaymentIntent]:
 
 
 def lock_rows(intent_ids: Iterable[str]) -> Sequence[PaymentIntent]:
-    """Lock intents only, in the order of their ids: what follows moves at most one ticket type."""
+    """Lock intents only, in the order of their ids: what follows moves at most one ticket type.
+
+    What moves none must use this: the cancelation of an event locks its stock before its sold
+    orders, and would deadlock with who has locked such an order and wants the stock.
+    """
     return lock_where(PaymentIntent.id.in_(list(intent_ids)))
 
 

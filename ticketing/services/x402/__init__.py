@@ -6,6 +6,7 @@ three things from here: how it is held (share.py), where its payment came from, 
 
 ordering.py, paying.py: the first request of a client, answered with 402; the second one, whose
     signature is checked in a fixed order
+asked.py: what a request asks for, and whether it is the one that made an order
 order_claim.py: the secret in an order's requirements that proves a payment to be its buyer's
 share.py: unpaid x402 orders hold 5 minutes, and at most a tenth of the seats
 requirements.py, payment_header.py: writes PAYMENT-REQUIRED; parses PAYMENT-SIGNATURE

@@ -65,7 +65,7 @@ def claim(
     terms, now = intent.terms, clock.now()
     with write_transaction():
         one_at_a_time(f"x402 payer {authorization.sender}")
-        (locked,) = settlement.lock([intent.id])
+        (locked,) = settlement.lock_rows([intent.id])
         if locked.status != IntentStatus.AWAITING_PAYMENT:
             return None
         known = find(terms.chain_id, terms.token_address, authorization)
@@ -117,7 +117,7 @@ def take(row: X402Settlement, **columns: int) -> bool:
 def count_call(row: X402Settlement) -> bool:
     """Count the next call of the facilitator. False if the order has had all its calls."""
     with write_transaction():
-        settlement.lock([row.intent_id])
+        settlement.lock_rows([row.intent_id])
         rows = X402Settlement.select().where(X402Settlement.intent == row.intent_id)
         if sum(each.calls for each in rows) >= CALLS:
             return False

@@ -23,7 +23,7 @@ class InvalidPayment(BadRequest):
     """The x402 payment cannot be parsed, or it is for no order here. It does not say which."""
 
     code = "invalid_payment"
-    detail = "PAYMENT-SIGNATURE is not a valid x402 payment for an order of this ticket type."
+    detail = "PAYMENT-SIGNATURE is not a valid x402 payment for an order of this path."
 
 
 class SignatureRequired(PaymentRequired):

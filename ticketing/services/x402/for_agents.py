@@ -4,7 +4,7 @@ from ticketing.config import Config
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.services.x402 import requirements
-from ticketing.services.x402.requirements import PATH, SPEND_LIMIT
+from ticketing.services.x402.requirements import EVENT_PATH, PATH, SPEND_LIMIT
 
 
 def links(origin: str, tenant: Tenant, intent: PaymentIntent, config: Config) -> dict[str, str]:
@@ -12,7 +12,7 @@ def links(origin: str, tenant: Tenant, intent: PaymentIntent, config: Config) ->
     chain = None if intent.chain_id is None else config.chains.get(intent.chain_id)
     if chain is None or chain.facilitator is None:
         return {}
-    return {"x402_url": origin + requirements.path(tenant, intent.ticket_type_id)}
+    return {"x402_url": origin + requirements.path_of(tenant, intent)}
 
 
 def sections(origin: str, config: Config) -> list[str]:
@@ -34,6 +34,10 @@ const buy = wrapFetchWithPayment(fetch, client);  // {SPEND_LIMIT}
 await buy("{origin}{PATH.format(tenant="$TENANT", ticket_id="$TICKET")}", {{
   method: "POST", headers: {{"Content-Type": "application/json"}}, body: '{{"quantity": 1}}' }});
 ```
+
+Several ticket types of one event, in one payment, if the event has `carts`: the same with
+`{{"items": [{{"ticket_id": "$TICKET", "quantity": 2}}, ...]}}` at
+`POST {origin}{EVENT_PATH}`.
 
 Clients refuse what costs more than their spend limit: the default is $1.
 """

@@ -1,8 +1,8 @@
-"""The first request of an x402 client: what a ticket costs, and an order for it."""
+"""The first request of an x402 client: what tickets cost, and an order for them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,17 +10,20 @@ from ticketing.config import Config
 from ticketing.constants import CURRENCY
 from ticketing.db.connection import one_at_a_time, write_transaction
 from ticketing.errors import KeyReused
+from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import checkout
 from ticketing.services.checkout import Order
 from ticketing.services.orders import holds
-from ticketing.services.orders.lines import Wanted
 from ticketing.services.x402 import requirements, sales, share
+from ticketing.services.x402.asked import Asked
 from ticketing.services.x402.errors import X402NotEnabled
 from ticketing.services.x402.requirements import Market
 from ticketing.services.x402.sales import Sale
+
+_HOW_TO_PAY = "with an x402 client (version 2, scheme exact)."
 
 
 @dataclass(frozen=True)
@@ -31,10 +34,7 @@ class Product:
     market: Market | None
     url: str
 
-    @property
-    def currency(self) -> str:
-        """The currency of its price."""
-        return CURRENCY
+    currency = CURRENCY
 
     @property
     def network(self) -> str | None:
@@ -51,51 +51,76 @@ class Product:
         """What an agent does with `url`."""
         if self.market is None:
             return "POST to `url`: it is free."
+        return f"POST to `url` {_HOW_TO_PAY} First {requirements.SPEND_LIMIT}."
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The ticket types of one event that x402 clients can buy, and the URL for any of them."""
+
+    event: Event
+    products: Sequence[Product]
+    url: str
+
+    currency = CURRENCY
+
+    @property
+    def how_to_buy(self) -> str:
+        """What an agent does with `url`."""
+        which = "of one ticket type or of several" if self.event.carts else "of one ticket type"
         return (
-            "POST to `url` with an x402 client (version 2, scheme exact)."
-            f" First {requirements.SPEND_LIMIT}."
+            f"POST `items`, {which}, to `url` {_HOW_TO_PAY}"
+            f" First {requirements.SPEND_LIMIT}. All items are paid in one transfer, so those that"
+            " cost something must have the same `network`."
         )
 
 
 def product(tenant: Tenant, ticket_id: str, config: Config) -> Product:
     """Return how a ticket type can be bought. It reserves nothing. NotFound, X402NotEnabled."""
-    found = holds.on_sale_by_id(tenant.id, ticket_id)
-    url = (config.public_url or "") + requirements.path(tenant, ticket_id)
-    return Product(found, _market_of(found, config), url)
+    return _product(tenant, holds.on_sale_by_id(tenant.id, ticket_id), config)
 
 
-def order(
-    tenant: Tenant,
-    ticket_id: str,
-    wanted: Mapping[str, Any],
-    digests: Sequence[str],
-    config: Config,
-) -> Sale:
+def shelf(tenant: Tenant, event_reference: str, config: Config) -> Shelf:
+    """Return what of an event can be bought, and how. It reserves nothing.
+
+    NotFound. X402NotEnabled if x402 clients can buy none of its ticket types.
+    """
+    products = []
+    found = holds.all_on_sale(tenant.id, event_reference)
+    for ticket_type in found:
+        try:
+            products.append(_product(tenant, ticket_type, config))
+        except X402NotEnabled:
+            continue
+    if not products:
+        raise X402NotEnabled
+    event: Event = found[0].event
+    url = (config.public_url or "") + requirements.event_path(tenant, event.id)
+    return Shelf(event, products, url)
+
+
+def order(tenant: Tenant, asked: Asked, digests: Sequence[str], config: Config) -> Sale:
     """Make an order, and raise SignatureRequired for its payment. A free one is sold at once.
 
-    `wanted`: `quantity`, and further fields of a checkout Order. `digests`: of the Idempotency-Key,
-    one for each SECRET_KEY, the current one first. A repeat returns or raises the present state.
+    `digests`: of the Idempotency-Key, one for each SECRET_KEY, the current one first. A repeat
+    returns or raises the present state.
 
-    NotFound, X402NotEnabled, KeyReused, OrderEnded, IntentReversed, and the errors of a preflight.
+    NotFound, VoucherInvalid, X402NotEnabled, KeyReused, OrderEnded, IntentReversed, and the errors
+    of a preflight.
     """
     known = sales.order_of_key(tenant, digests)
     if known is None:
-        known = _new(tenant, ticket_id, wanted, digests, config)
-    if (known.only_ticket_id, known.quantity) != (ticket_id, wanted["quantity"]):
+        known = _new(tenant, asked, digests, config)
+    if not (asked.is_path_of(known) and asked.is_body_of(known, config.keyring)):
         raise KeyReused
     return _present(known, config)
 
 
-def _new(
-    tenant: Tenant,
-    ticket_id: str,
-    wanted: Mapping[str, Any],
-    digests: Sequence[str],
-    config: Config,
-) -> PaymentIntent:
+def _new(tenant: Tenant, asked: Asked, digests: Sequence[str], config: Config) -> PaymentIntent:
     """Make an order, unless another request with the same key was faster."""
-    found = holds.on_sale_by_id(tenant.id, ticket_id)
-    _market_of(found, config)
+    lines = asked.lines(tenant)
+    for line in lines:
+        _market_of(line.ticket_type, config)
     digest = digests[0] if digests else None
     with write_transaction():
         if digest is not None:
@@ -103,11 +128,12 @@ def _new(
         known = sales.order_of_key(tenant, digests)
         if known is not None:
             return known
-        further = {name: value for name, value in wanted.items() if name != "quantity"}
+        further: dict[str, Any] = {**asked.fields}
         made = Order(
-            event_id=found.event_id,
-            wanted=(Wanted(ticket_id, wanted["quantity"]),),
-            channel=share.channel(digest),
+            event_id=lines[0].ticket_type.event_id,
+            wanted=asked.wanted,
+            client=asked.client,
+            channel=share.channel(digest, asked.digest(config.keyring.current)),
             **further,
         )
         intent = checkout.preflight(tenant.id, made, config)
@@ -121,6 +147,11 @@ def _present(intent: PaymentIntent, config: Config) -> Sale:
         return sale
     market = requirements.market_for(intent, config)
     raise requirements.asking(intent, market, config)
+
+
+def _product(tenant: Tenant, found: TicketType, config: Config) -> Product:
+    url = (config.public_url or "") + requirements.path(tenant, found.id)
+    return Product(found, _market_of(found, config), url)
 
 
 def _market_of(found: TicketType, config: Config) -> Market | None:

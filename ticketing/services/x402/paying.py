@@ -7,12 +7,13 @@ from ticketing.chain.errors import RpcError
 from ticketing.chain.node import connect
 from ticketing.config import Config
 from ticketing.constants import IntentStatus
-from ticketing.errors import ChainUnavailable, NodesBusy
+from ticketing.errors import ChainUnavailable, KeyReused, NodesBusy
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.models.x402 import SettlementState, X402Settlement
 from ticketing.services import node_slots
 from ticketing.services.x402 import claims, order_claim, requirements, sales, settling
+from ticketing.services.x402.asked import Asked
 from ticketing.services.x402.errors import InvalidPayment, OrderEnded
 from ticketing.services.x402.facilitator import Outcome, Verdict
 from ticketing.services.x402.payment_header import Payment
@@ -22,14 +23,14 @@ from ticketing.services.x402.sales import Sale
 _NO_INTENT = "pi_"
 
 
-def pay(tenant: Tenant, ticket_id: str, payment: Payment, config: Config) -> Sale:
+def pay(tenant: Tenant, asked: Asked, payment: Payment, config: Config) -> Sale:
     """Settle a payment once, and return the order as the chain then is.
 
-    InvalidPayment for no order of this ticket type, or without its claim. SignatureRequired with
-    what to sign instead. OrderEnded, IntentReversed, X402CallsUsed, X402NotEnabled,
-    ChainUnavailable.
+    InvalidPayment for no order of this path, or without its claim. KeyReused for one with another
+    body. SignatureRequired with what to sign instead. OrderEnded, IntentReversed, X402CallsUsed,
+    X402NotEnabled, ChainUnavailable.
     """
-    intent = _order_of(tenant, ticket_id, payment, config)
+    intent = _order_of(tenant, asked, payment, config)
     if intent.status == IntentStatus.AWAITING_PAYMENT and not claims.is_settling(intent.id):
         _check_terms(intent, payment, config)
     intent, is_read = sales.look(intent, config)
@@ -50,13 +51,19 @@ def pay(tenant: Tenant, ticket_id: str, payment: Payment, config: Config) -> Sal
     return sale
 
 
-def _order_of(tenant: Tenant, ticket_id: str, payment: Payment, config: Config) -> PaymentIntent:
-    """Return the order that a payment is for. InvalidPayment, whatever does not match."""
+def _order_of(tenant: Tenant, asked: Asked, payment: Payment, config: Config) -> PaymentIntent:
+    """Return the order that a payment is for. InvalidPayment, whatever does not match.
+
+    KeyReused if only the body is another one. That is said to the buyer only: they have the claim.
+    An order of the version before has no digest of its body, and its payment may have any.
+    """
     intent = sales.order_at(tenant, payment.authorization.recipient)
     intent_id = _NO_INTENT if intent is None else intent.id
     is_claimed = order_claim.is_claim(config.keyring, intent_id, payment.claim)
-    if intent is None or intent.only_ticket_id != ticket_id or not is_claimed:
+    if intent is None or not asked.is_path_of(intent) or not is_claimed:
         raise InvalidPayment
+    if intent.body_digest is not None and not asked.is_body_of(intent, config.keyring):
+        raise KeyReused("This payment is for an order that was made with another body.")
     return intent
 
 

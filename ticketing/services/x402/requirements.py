@@ -15,14 +15,18 @@ from ticketing.config import Config
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.services import chains
-from ticketing.services.orders import intents
+from ticketing.services.orders import intents, items
 from ticketing.services.x402 import order_claim, share
 from ticketing.services.x402.errors import OrderEnded, SignatureRequired, X402NotEnabled
 from ticketing.services.x402.payment_header import SCHEME, VERSION
 
 PATH = "/v1/x402/tenants/{tenant}/tickets/{ticket_id}/orders"
+EVENT_PATH = "/v1/x402/tenants/{tenant}/events/{event_id}/orders"
 LEAST_SECONDS = 10
 """The least time for a client to sign and for the facilitator to submit."""
+
+_LONGEST_DESCRIPTION = 300
+"""Characters. Clients send the description back in a header, which has its own limit."""
 
 SPEND_LIMIT = "raise your client's spend limit (default $1)"
 
@@ -54,6 +58,22 @@ def network(chain_id: int) -> str:
 def path(tenant: Tenant, ticket_id: str) -> str:
     """Return the path on which x402 clients order a ticket type."""
     return PATH.format(tenant=tenant.slug, ticket_id=ticket_id)
+
+
+def event_path(tenant: Tenant, event_id: str) -> str:
+    """Return the path on which x402 clients order any ticket types of an event."""
+    return EVENT_PATH.format(tenant=tenant.slug, event_id=event_id)
+
+
+def path_of(tenant: Tenant, intent: PaymentIntent) -> str:
+    """Return the path on which such an order is made.
+
+    That of a ticket type takes neither several items nor a price that the buyer chooses.
+    """
+    item = intent.only_item
+    if item is None or item.unit_amount > item.list_amount:
+        return event_path(tenant, intent.event_id)
+    return path(tenant, item.ticket_type_id)
 
 
 def is_enabled(config: Config) -> bool:
@@ -101,14 +121,33 @@ def public(intent: PaymentIntent, market: Market, atomic_amount: int) -> dict[st
 
 def resource_of(intent: PaymentIntent, public_url: str) -> dict[str, str]:
     """Return what is sold, and its URL. The event and the ticket type come with the intent."""
-    item = intent.items[0]
-    price = formats.amount(item.unit_amount, intent.currency)
-    names = f"{intent.event.title}, {intent.ticket_type.name}"
     return {
-        "url": public_url + path(intent.tenant, intent.ticket_type_id),
-        "description": f"{names}, {intent.quantity} x {price}",
+        "url": public_url + path_of(intent.tenant, intent),
+        "description": _description_of(intent),
         "mimeType": "application/json",
     }
+
+
+def _description_of(intent: PaymentIntent) -> str:
+    """Return what is sold for people who confirm a payment.
+
+    Examples: "Launch Night, Seat, 2 x 5.00 USDC". "Launch Night, 12.00 USDC in all: 2 x Seat at
+    5.00 USDC, 1 x Child at 2.00 USDC".
+    """
+    title, item = intent.event.title, intent.only_item
+    if item is not None:
+        price = formats.amount(item.unit_amount, intent.currency)
+        return f"{title}, {intent.ticket_type.name}, {item.quantity} x {price}"
+    items.add_names([intent])
+    listed = ", ".join(
+        f"{each.quantity} x {intent.item_names[each.ticket_type_id]}"
+        f" at {formats.amount(each.unit_amount, intent.currency)}"
+        for each in intent.items
+    )
+    # The sum comes first, because many long names are cut.
+    text = f"{title}, {formats.amount(intent.amount, intent.currency)} in all: {listed}"
+    is_long = len(text) > _LONGEST_DESCRIPTION
+    return text[: _LONGEST_DESCRIPTION - 1] + "…" if is_long else text
 
 
 def asking(

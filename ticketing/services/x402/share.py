@@ -51,7 +51,14 @@ def check(held: Held) -> None:
                 raise X402ShareHeld
 
 
-def channel(idempotency_digest: str | None) -> Channel:
-    """Return the channel of an x402 order. The digest is that of its Idempotency-Key, if any."""
-    marks = {"x402": True, "idempotency_digest": idempotency_digest}
+def channel(idempotency_digest: str | None, body_digest: str) -> Channel:
+    """Return the channel of an x402 order. The digests are those of its Idempotency-Key and body.
+
+    `idempotency_digest` is None without a key.
+    """
+    marks = {
+        "x402": True,
+        "idempotency_digest": idempotency_digest,
+        "body_digest": body_digest,
+    }
     return Channel(longest_hold=HOLD, check=check, marks=marks)
