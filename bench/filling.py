@@ -5,7 +5,7 @@ It writes columns by the names that it finds, so the schema may be of any versio
 """
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -23,6 +23,7 @@ _ROWS_AT_ONCE = 1000
 _SEEN_SECONDS = 60
 
 Row = dict[str, Any]
+Ask = Callable[[str, str, Any, int], Any]
 
 
 @dataclass(frozen=True)
@@ -252,19 +253,19 @@ def released(filled: Filled) -> dict[str, int]:
     }
 
 
-def said(filled: Filled, organizer: Organizer) -> dict[str, Any]:
+def said(filled: Filled, ask: Ask) -> dict[str, Any]:
     """Return what a service says of the filled event: its stock, sales, and whether all is right.
 
-    `organizer` asks it. StackFailed.
+    `ask` is as Organizer.ask.
     """
     admin = f"/v1/admin/tenants/{TENANT}"
     event = f"{admin}/events/{filled.event_id}"
-    seat = organizer.ask("GET", f"{event}/tickets/{filled.ticket_id}", None, 200)
-    sales = organizer.ask("GET", f"{admin}/sales?event_id={filled.event_id}", None, 200)["data"]
+    seat = ask("GET", f"{event}/tickets/{filled.ticket_id}", None, 200)
+    sales = ask("GET", f"{admin}/sales?event_id={filled.event_id}", None, 200)["data"]
     return {
         "stock": [seat["held"], seat["sold"]],
         "sales": [{name: day[name] for name in _SALES} for day in sales],
-        "ok": organizer.ask("GET", f"{admin}/reconciliation", None, 200)["ok"],
+        "ok": ask("GET", f"{admin}/reconciliation", None, 200)["ok"],
     }
 
 

@@ -13,7 +13,7 @@ from tests.support.doors import OPEN, moment, redeem
 from tests.support.factories import PRICE, event_body, in_days, ticket_body
 from tests.support.processes import Service, audit, new_tenant, service, variables_of
 from tests.support.remote import RemoteOrganizer, eventually
-from tools import anvil, version_before
+from tools import anvil
 from tools.stack import StackFailed, free_port
 
 pytestmark = pytest.mark.long
@@ -79,18 +79,12 @@ class Versions:
         }
 
 
-@pytest.fixture(scope="session")
-def root(tmp_path_factory):
-    """The folder with the source of the version before."""
-    return version_before.unpack(tmp_path_factory.mktemp("version_before"))
-
-
 @pytest.fixture
-def versions(starts_processes, database_url, node, root, tmp_path):
+def versions(starts_processes, database_url, node, root_before, tmp_path):
     """Both versions over a database that this version migrated. The worker is the old one's."""
     variables = variables_of(database_url, node.url, CONFIRMATIONS_31337="1", WEB_CONCURRENCY="1")
     with ExitStack() as running:
-        before = running.enter_context(service(variables, tmp_path / "before.log", root))
+        before = running.enter_context(service(variables, tmp_path / "before.log", root_before))
         before.start_worker()
         variables = {**variables, "PORT": str(free_port())}
         now = running.enter_context(service(variables, tmp_path / "now.log"))
