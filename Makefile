@@ -8,10 +8,10 @@ SLITHER := .tools/slither
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check --require-hashes --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help run collect payback demo demo-agent quick test test-long lint format fuzz screenshots bench bench-onsale contracts lock audit
+.PHONY: help run collect payback demo demo-agent quick test test-long lint format fuzz screenshots bench bench-onsale bench-migrating contracts lock audit
 
 help: ## List the targets
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
 
 run: .venv/demo ## Start everything on this machine, with a demo tenant
 	@$(BIN)/python -m tools.run
@@ -63,6 +63,9 @@ bench: .venv/tests ## Measure the cost of requests; write the table to bench/RES
 
 bench-onsale: .venv/tests ## Measure the minute in which a sale begins; write the tables to bench/ONSALE.md too
 	@$(BIN)/python -m bench.onsale --write
+
+bench-migrating: .venv/tests ## Migrate 100,000 orders while the version before serves; write bench/MIGRATING.md too
+	@$(BIN)/python -m bench.migrating --write
 
 contracts: .venv/runs $(SLITHER)/ready ## Check the contracts that hold money: solhint and Slither
 	@$(BIN)/python -m tools.solidity check

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
+from typing import Protocol
 
-from bench.harness import BARE_NAME, FLASK_NAME, Row, World, percentile_ms
+from bench.harness import BARE_NAME, FLASK_NAME, Row, percentile_ms
 from ticketing import clock
 from tools import ToolMissing
 from tools.stack import StackFailed
@@ -51,12 +52,24 @@ def show(measure: Callable[[ExitStack], tuple[str, int]], title: str, file: Path
         sys.exit(f"bench: {errors} results were wrong, so the figures are not valid")
 
 
-def facts(worlds: Sequence[World]) -> list[str]:
+class Database(Protocol):
+    """What the result says of a database."""
+
+    @property
+    def name(self) -> str:
+        """The name of its kind."""
+
+    @property
+    def version(self) -> str:
+        """The version of its program."""
+
+
+def facts(databases: Sequence[Database]) -> list[str]:
     """Return a line each for the date, the machine, and the versions."""
     parts = [
         f"Python {platform.python_version()}",
         *(f"{name} {version(name)}" for name in ("Flask", "gunicorn")),
-        *(f"{world.name} {world.version}" for world in worlds),
+        *(f"{each.name} {each.version}" for each in databases),
     ]
     return [
         f"{clock.now():%Y-%m-%d %H:%M} UTC, load average before the start {os.getloadavg()[0]:.1f}",

@@ -33,7 +33,8 @@ class Stack(Running):
     """The web server and the worker with one configuration. A context manager.
 
     `variables` (DATABASE_URL, SECRET_KEY, ...) override `environ`, by default this process's. The
-    processes write their output to `log`, or to the output of this process.
+    processes write their output to `log`, or to the output of this process. Their source is in
+    `root`.
     """
 
     def __init__(
@@ -42,7 +43,9 @@ class Stack(Running):
         *,
         log: Path | None = None,
         environ: Mapping[str, str] = os.environ,
+        root: Path = ROOT,
     ) -> None:
+        self._root = root
         self.port = int(variables["PORT"])
         self.url = f"http://127.0.0.1:{self.port}"
         self.environ = {**environ, "FLASK_SKIP_DOTENV": "1", **variables}
@@ -53,7 +56,7 @@ class Stack(Running):
         """Run `flask --app app ...` and return its output. StackFailed if it fails."""
         done = subprocess.run(
             [sys.executable, "-m", "flask", "--app", "app", *arguments],
-            cwd=ROOT,
+            cwd=self._root,
             env=self.environ,
             input=stdin,
             capture_output=True,
@@ -141,7 +144,7 @@ class Stack(Running):
         # Its own session: Ctrl-C does not reach it, so that `stop` can stop it in order.
         self._processes[name] = subprocess.Popen(
             command,
-            cwd=ROOT,
+            cwd=self._root,
             env=self.environ,
             stdin=subprocess.DEVNULL,
             stdout=self._output,

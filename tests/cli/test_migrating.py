@@ -2,14 +2,17 @@
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
+import psycopg
 import pytest
 
 from app import configure
 from tests.conftest import SECRET_KEY
 from tests.support.factories import cli
-from tests.support.remote import PATIENCE_SECONDS
+from tests.support.remote import PATIENCE_SECONDS, eventually
 from ticketing.config import load
+from ticketing.db import migrate
 from ticketing.db.connection import database
 from tools.stack import ROOT
 
@@ -74,3 +77,35 @@ def test_three_processes_may_migrate_an_empty_database_at_once(
 def test_a_database_that_is_not_migrated_is_told_in_one_sentence(app_of_nothing):
     told = cli(app_of_nothing, "tenants", "create", "acme", "--name", "Acme", exit_code=1)
     assert told.startswith("Error: ") and "db upgrade" in told and told.count("\n") == 1
+
+
+WAITING = "SELECT count(*) FROM pg_locks WHERE locktype = 'relation' AND NOT granted"
+
+
+@pytest.mark.parametrize("environ_of_nothing", ["postgres"], indirect=True)
+def test_a_migration_and_an_order_that_lock_tables_in_two_orders_both_end(
+    app_of_nothing, environ_of_nothing
+):
+    cli(app_of_nothing, "db", "upgrade")
+    cli(app_of_nothing, "db", "downgrade", "--yes")
+
+    def upgrade():
+        try:
+            return migrate.upgrade()
+        finally:
+            database.close()
+
+    url = environ_of_nothing["DATABASE_URL"]
+    with (
+        psycopg.connect(url) as order,
+        psycopg.connect(url, autocommit=True) as other,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        order.execute("UPDATE events SET id = id")
+        migrated = pool.submit(upgrade)
+        eventually(lambda: other.execute(WAITING).fetchone() == (1,))
+        # If the migration kept its first locks, each would wait for the other.
+        for table in ("admissions", "payment_intents", "tenants", "ticket_types"):
+            order.execute(f"UPDATE {table} SET id = id".encode())
+        order.commit()
+        assert len(migrated.result(PATIENCE_SECONDS)) == 1

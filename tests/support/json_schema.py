@@ -26,8 +26,18 @@ def resolve(document: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
     return node
 
 
-def check(document: dict[str, Any], schema: dict[str, Any], value: Any, where: str = "") -> None:
-    """Check a value against a schema of the document."""
+def check(
+    document: dict[str, Any],
+    schema: dict[str, Any],
+    value: Any,
+    where: str = "",
+    *,
+    more: bool = False,
+) -> None:
+    """Check a value against a schema of the document.
+
+    `more`: objects may have fields that it does not name.
+    """
     schema = resolve(document, schema)
     if "anyOf" in schema:
         is_null = [resolve(document, each).get("type") == "null" for each in schema["anyOf"]]
@@ -37,13 +47,14 @@ def check(document: dict[str, Any], schema: dict[str, Any], value: Any, where: s
     assert fits and not (isinstance(value, bool) and "boolean" not in types), (where, value)
     assert value in schema.get("enum", [value]), where
     if isinstance(value, dict) and "properties" in schema:
-        assert value.keys() <= schema["properties"].keys(), where
+        named = schema["properties"]
+        assert more or value.keys() <= named.keys(), where
         assert value.keys() >= set(schema.get("required", ())), where
-        for name, each in value.items():
-            check(document, schema["properties"][name], each, f"{where}.{name}")
+        for name in value.keys() & named.keys():
+            check(document, named[name], value[name], f"{where}.{name}", more=more)
     if isinstance(value, list):
         for each in value:
-            check(document, schema["items"], each, f"{where}[]")
+            check(document, schema["items"], each, f"{where}[]", more=more)
     if isinstance(value, str):
         assert schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)), (
             where

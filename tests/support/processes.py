@@ -19,7 +19,7 @@ import pytest
 from tests.conftest import SECRET_KEY, UNREACHABLE_RPC
 from tests.support.factories import new_xpub
 from tests.support.remote import RemoteOrganizer, in_process
-from tools.stack import Stack, free_port
+from tools.stack import ROOT, Stack, free_port
 
 _numbers = count(1)
 
@@ -27,8 +27,8 @@ _numbers = count(1)
 class Service(Stack):
     """A stack with its database and its log. A context manager, like `Stack`."""
 
-    def __init__(self, variables: Mapping[str, str], log: Path) -> None:
-        super().__init__(variables, log=log)
+    def __init__(self, variables: Mapping[str, str], log: Path, root: Path = ROOT) -> None:
+        super().__init__(variables, log=log, root=root)
         self.database_url = variables["DATABASE_URL"]
         self.log_path = log
 
@@ -58,9 +58,12 @@ def variables_of(database_url: str, rpc_url: str = UNREACHABLE_RPC, **more: str)
 
 
 @contextmanager
-def service(variables: Mapping[str, str], log: Path) -> Iterator[Service]:
-    """Run the web server. At the end no process has died, and the books are right."""
-    with Service(variables, log) as running:
+def service(variables: Mapping[str, str], log: Path, root: Path = ROOT) -> Iterator[Service]:
+    """Run the web server. At the end no process has died, and the books are right.
+
+    `root`: the folder with its source. Whether the books are right, this version decides.
+    """
+    with Service(variables, log, root) as running:
         running.start_web()
         yield running
         running.check()

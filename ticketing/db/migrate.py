@@ -1,17 +1,22 @@
 """Apply the migrations in migrations/, under a lock."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from peewee import OperationalError
 from playhouse.migrations import Runner
 
-from ticketing.db.connection import database, is_sqlite, write_transaction
+from ticketing.db.connection import database, is_sqlite, savepoint, write_transaction
 
 DIRECTORY = Path(__file__).parent / "migrations"
 _TABLE = "schema_migrations"
 _LOCK_TIMEOUT_SECONDS = 600
 _ADVISORY_LOCK = 7_598_805_623_668_405_864
+_ATTEMPT_SECONDS = 0.2
+"""How long an attempt to lock all tables may take: Postgres looks for deadlocks after 1 s."""
+_NOT_LOCKED = "55P03"
 
 
 def upgrade() -> list[str]:
@@ -21,12 +26,16 @@ def upgrade() -> list[str]:
     migration finds something that an operator must change first; then none is applied.
     """
     with _exclusive() as runner:
+        if not pending():
+            return []
+        _lock_tables()
         return list(runner.up())
 
 
 def downgrade() -> list[str]:
     """Revert the last migration, and return its name in a list."""
     with _exclusive() as runner:
+        _lock_tables()
         return list(runner.down())
 
 
@@ -49,3 +58,34 @@ def _exclusive() -> Iterator[Runner]:
         if not is_sqlite():
             database.execute_sql("SELECT pg_advisory_xact_lock(%s)", (_ADVISORY_LOCK,))
         yield Runner(database.obj, str(DIRECTORY), table_name=_TABLE)
+
+
+def _lock_tables() -> None:
+    """Lock all tables of Postgres before the first change, while the version before serves.
+
+    Requests lock tables in another order than migrations change them. So a migration that took its
+    locks one by one would deadlock with an order. An attempt that does not get all locks gives them
+    back, and requests go on. OperationalError after _LOCK_TIMEOUT_SECONDS.
+    """
+    tables = [] if is_sqlite() else sorted(database.get_tables())
+    if not tables:
+        return
+    names = ", ".join(f'"{table}"' for table in tables)
+    database.execute_sql(f"SET LOCAL lock_timeout = {int(_ATTEMPT_SECONDS * 1000)}")
+    until = time.monotonic() + _LOCK_TIMEOUT_SECONDS
+    while not _is_done(f"LOCK TABLE {names} IN ACCESS EXCLUSIVE MODE", until):
+        time.sleep(_ATTEMPT_SECONDS)
+    database.execute_sql("SET LOCAL lock_timeout TO DEFAULT")
+
+
+def _is_done(statement: str, until: float) -> bool:
+    """Run a statement. Return False if it did not get a lock, and it is not too late."""
+    try:
+        with savepoint():
+            database.execute_sql(statement)
+        return True
+    except OperationalError as error:
+        sqlstate = getattr(getattr(error, "orig", None), "sqlstate", None)
+        if sqlstate != _NOT_LOCKED or time.monotonic() > until:
+            raise
+        return False
