@@ -2,6 +2,7 @@
 
 from schemas.base import BaseSchema, Bool, Items, QueryInt, Text
 from schemas.checks import ADDRESS, NOT_BLANK, Length, Range
+from schemas.payouts import PayoutCreateSchema
 from schemas.people import PersonSchema
 from schemas.wallets import WalletSetSchema
 from ticketing.constants import MAX_PER_ORDER, MAX_SAFE_INTEGER, MAX_WALLET_CHAINS
@@ -53,6 +54,12 @@ class CollectForm(ChainForm):
     """What to collect. `owner_confirmed`: the owner's address is the organizer's there."""
 
     owner_confirmed = Bool(load_default=False)
+
+
+class PayoutFileForm(PayoutCreateSchema):
+    """The account that will sign, and a digest of the list that was shown."""
+
+    shown = Text(load_default="")
 
 
 class PasswordForm(BaseSchema):
