@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from tools.stack import ROOT
@@ -143,12 +144,22 @@ def _reap() -> None:
 
 
 def _run_and_wait(asked: Any, output: int, messages: int) -> None:
+    """Run a program and report its end. Kill it if the tests end before it, even by a kill."""
     pid = os.fork()
     if pid == 0:
         os.close(messages)
         _become(asked["arguments"], asked["environ"], output)
     os.close(output)
     os.write(messages, b"%d\n" % pid)
+    with open(os.pidfd_open(pid)) as program:
+        ends = select.poll()
+        ends.register(program, select.POLLIN)
+        ends.register(messages, select.POLLERR)
+        if messages in dict(ends.poll()):
+            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it had not begun its session
+                os.killpg(pid, signal.SIGKILL)
+            os._exit(0)
     _, status = os.waitpid(pid, 0)
     os.write(messages, b"%d\n" % os.waitstatus_to_exitcode(status))
     os._exit(0)
