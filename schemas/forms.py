@@ -2,6 +2,7 @@
 
 from schemas.base import BaseSchema, Bool, Items, QueryInt, Text
 from schemas.checks import ADDRESS, NOT_BLANK, Length, Range
+from schemas.payouts import PayoutCreateSchema
 from schemas.people import PersonSchema
 from schemas.wallets import WalletSetSchema
 from ticketing.constants import (
@@ -59,6 +60,12 @@ class CollectForm(ChainForm):
     """What to collect. `owner_confirmed`: the owner's address is the organizer's there."""
 
     owner_confirmed = Bool(load_default=False)
+
+
+class PayoutFileForm(PayoutCreateSchema):
+    """The account that will sign, and a digest of the list that was shown."""
+
+    shown = Text(load_default="")
 
 
 class PasswordForm(BaseSchema):

@@ -1,6 +1,7 @@
 """The console's pages of money: what they show to each role, and what the script is answered."""
 
 import json
+import re
 
 import pytest
 
@@ -170,6 +171,23 @@ def test_a_safe_gets_what_the_script_gets(venue, boss, node):
     assert json.loads(file.text)["transactions"] == [
         {"to": each["to"], "value": "0", "data": each["data"]} for each in listed
     ]
+
+
+def test_a_safe_gets_the_list_that_was_shown_and_no_other(venue, boss, node):
+    payer = account(node, OTHER)
+    fund(node, 3 * SURPLUS, OTHER)
+    owed(venue, node, SURPLUS)
+    fields = posted(boss, "pay-back", payer=payer).text.split('/pay-back/safe"')[1]
+    form = dict(re.findall(r'name="(\w+)" value="([^"]*)"', fields.split("</form>")[0]))
+    file = boss.send(f"{MONEY}/pay-back/safe", form)
+    assert (file.status_code, file.content_type) == (200, "application/json")
+    assert "attachment" in file.headers["Content-Disposition"]
+    assert json.loads(file.text)["transactions"][-1]["to"] == receivers.FACTORY
+    owed(venue, node, SURPLUS)
+    for other in (form, {key: text for key, text in form.items() if key != "shown"}):
+        page = boss.send(f"{MONEY}/pay-back/safe", other)
+        assert page.status_code == 200 and "Content-Disposition" not in page.headers
+        assert "The list has changed since you looked." in page.text
 
 
 def test_a_wrong_account_is_shown_again_with_the_reason(venue, boss, node):

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from tests.support.databases import only_once
 from tests.support.door_day import Day
 from tests.support.stopped_clock import StoppedClock
 from ticketing import clock
@@ -97,6 +98,7 @@ def test_an_hour_at_the_door(new_day):
     account_for(day)
 
 
+@only_once
 @pytest.mark.long
 def test_a_day_at_the_door(new_day):
     day = new_day()

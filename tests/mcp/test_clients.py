@@ -5,10 +5,11 @@ from uuid import uuid4
 import pytest
 
 from tests.support import mcp
+from tests.support.databases import only_once
 from tests.support.factories import in_days
 from tools import anvil
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, only_once]
 
 BUYERS = {
     "list_events",

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support.browser import axe, until, visits
+from tests.support.databases import only_once
 from tests.support.remote import eventually
 from tools.headless import DESKTOP, PHONE
 
@@ -59,6 +60,7 @@ def wait_for(page, visit, finding):
     eventually(lambda: page.evaluate("true") and finding in "\n".join(visit.findings))
 
 
+@only_once
 def test_the_page_of_the_api_opens_and_asks_only_its_own_server(visit, stack):
     page = visit(stack.url, **DESKTOP)
     page.goto("/docs")

@@ -8,8 +8,11 @@ from playwright.sync_api import expect
 
 from tests.support.browser import axe
 from tests.support.console import PASSWORD
+from tests.support.databases import only_once
 from tests.support.factories import written
 from tests.support.processes import new_seat
+
+pytestmark = only_once
 
 
 @pytest.fixture

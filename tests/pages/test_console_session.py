@@ -5,6 +5,7 @@ from playwright.sync_api import expect
 
 from tests.support.console import PASSWORD
 from tests.support.databases import only_once
+from tests.support.remote import in_process
 from tools.headless import DESKTOP
 
 EMAIL = "ada@example.org"
@@ -18,7 +19,7 @@ def signed_in(stack, remote, visit):
     """A browser in which an administrator has signed in, with the keyboard."""
     tenant = remote.path.rpartition("/")[2]
     member = ("members", "add", tenant, EMAIL, "--role", "admin", "--password-stdin")
-    stack.flask(*member, stdin=f"{PASSWORD}\n")
+    in_process(stack, *member, stdin=f"{PASSWORD}\n")
     page = visit(stack.url, **DESKTOP)
     page.goto(SETTINGS)
     page.get_by_label("Email").fill(EMAIL)
@@ -44,7 +45,7 @@ def test_a_form_of_another_site_changes_nothing(signed_in, stack, remote, visit,
 
 
 def test_a_disabled_member_is_signed_out_at_the_next_page(signed_in, stack, remote):
-    stack.flask("members", "disable", remote.path.rpartition("/")[2], EMAIL)
+    in_process(stack, "members", "disable", remote.path.rpartition("/")[2], EMAIL)
     signed_in.get_by_label("Name").fill("Mine")
     signed_in.get_by_role("button", name="Save").click()
     expect(signed_in.get_by_role("heading", name="Sign in")).to_be_visible()

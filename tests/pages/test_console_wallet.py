@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from tests.support.browser import axe
 from tests.support.console import PASSWORD
 from tests.support.databases import only_once
+from tests.support.remote import in_process
 from tools.headless import DESKTOP, PHONE
 
 EMAIL = "ada@example.org"
@@ -48,7 +49,7 @@ def opened(stack, remote, visit):
     """Open the page of the wallet, as an administrator who has signed in."""
     tenant = remote.path.rpartition("/")[2]
     member = ("members", "add", tenant, EMAIL, "--role", "admin", "--password-stdin")
-    stack.flask(*member, stdin=f"{PASSWORD}\n")
+    in_process(stack, *member, stdin=f"{PASSWORD}\n")
 
     def opened(**options):
         page = visit(stack.url, **{**DESKTOP, **options})

@@ -195,24 +195,27 @@ ALTERED = {
 }
 
 
-@pytest.mark.parametrize("altered", ALTERED, ids=str)
-def test_other_bytes_are_never_sent(shop, altered):
-    purpose, change = ALTERED[altered]
+def test_other_bytes_are_never_sent(shop):
     shop.orders(1)
+    altered = {}
     page = opened(shop, shop.wallet(atomic="ready"))
 
     def answer(route):
         real = route.fetch()
         found = real.json()
         for each in found["transactions"]:
-            if each["purpose"] == purpose:
-                each.update(change(each, shop.owner[2:].lower()))
+            if each["purpose"] in altered:
+                each.update(altered[each["purpose"]](each, shop.owner[2:].lower()))
         route.fulfill(response=real, json=found)
 
     page.route("**/console/money/collections", answer)
-    press(page)
-    says(page, "not what this page expects")
-    assert asked(page, SEND) == asked(page, "wallet_sendCalls") == []
+    for purpose, change in ALTERED.values():
+        altered.clear()
+        altered[purpose] = change
+        page.goto(MOVE)
+        press(page)
+        says(page, "not what this page expects")
+        assert asked(page, SEND) == asked(page, "wallet_sendCalls") == []
 
 
 @pytest.mark.parametrize("dropped", [1, 2])

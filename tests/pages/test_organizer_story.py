@@ -12,7 +12,7 @@ from tests.support.databases import only_once
 from tests.support.factories import CHAIN
 from tests.support.injected_wallet import InjectedWallet
 from tests.support.refunds import account
-from tests.support.remote import eventually
+from tests.support.remote import eventually, in_process
 from ticketing.chain.address import checksum
 from tools import anvil
 from tools.headless import DESKTOP, PHONE
@@ -72,13 +72,13 @@ class Night:
         return {each.get_attribute("data-label"): each.text_content() for each in cells.all()}
 
 
-@pytest.fixture(params=[DESKTOP, PHONE], ids=["desk", "phone"])
-def night(request, stack, node, visit):
+@pytest.fixture
+def night(stack, node, visit):
     """A console that was opened by the link that `tenants create` prints, with a wallet."""
     stack.start_worker()
-    made = stack.flask("tenants", "create", "harbour", "--name", "Harbour Nights", "--json")
+    made = in_process(stack, "tenants", "create", "harbour", "--name", "Harbour Nights", "--json")
     wallet = InjectedWallet([account(node, OWNER)], {CHAIN: node}, atomic="supported")
-    page = visit(stack.url, script=f"(() => {{ {wallet.script} }})();", **request.param)
+    page = visit(stack.url, script=f"(() => {{ {wallet.script} }})();", **DESKTOP)
     wallet.connect(page)
     page.goto(json.loads(made)["first_sign_in"])
     return Night(stack, node, page)

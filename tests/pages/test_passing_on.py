@@ -15,6 +15,8 @@ from ticketing.models.events import Event
 from ticketing.models.ticket_types import TicketType
 from tools.headless import DESKTOP, PHONE
 
+pytestmark = only_once
+
 MOST_TABS = 30
 LONG = "Donaudampfschifffahrtsgesellschaft" * 5
 WAKE_LOCK = """
@@ -130,9 +132,9 @@ def test_the_keyboard_is_enough(visit, stack, shop):
     expect(friend.get_by_text("Grace", exact=True)).to_be_visible()
 
 
-@only_once
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desk"])
+@pytest.mark.parametrize(
+    ("size", "scheme"), [(PHONE, "light"), (DESKTOP, "dark")], ids=["phone light", "desk dark"]
+)
 def test_a_scanner_reads_the_qr_code_from_the_screen(visit, stack, shop, scheme, size):
     admission = shop.sell()
     page = visit(stack.url, **size, color_scheme=scheme)
@@ -143,7 +145,6 @@ def test_a_scanner_reads_the_qr_code_from_the_screen(visit, stack, shop, scheme,
     assert width >= 0.6 * min(size["viewport"]["width"], 480)
 
 
-@only_once
 def test_every_state_is_accessible_and_fits_a_small_screen(visit, stack, shop):
     visit.expect("status of 410")
     visit.expect("status of 409")
@@ -178,7 +179,6 @@ def test_every_state_is_accessible_and_fits_a_small_screen(visit, stack, shop):
     shop.write(Admission, offered["id"], status="valid")
 
 
-@only_once
 @pytest.mark.parametrize("text", ["Night", LONG], ids=["usual", "long"])
 def test_a_ticket_is_printed_on_one_sheet_black_on_white(visit, stack, shop, text):
     shop.write(Event, shop.ticket["event_id"], title=text, venue=text)
@@ -195,7 +195,6 @@ def test_a_ticket_is_printed_on_one_sheet_black_on_white(visit, stack, shop, tex
         assert page.evaluate(f"getComputedStyle(document.body).{name}") == colour
 
 
-@only_once
 def test_the_link_of_an_offer_is_copied(visit, stack, shop):
     admission = shop.sell()
     link = stack.url + shop.offer(admission)
@@ -207,7 +206,6 @@ def test_the_link_of_an_offer_is_copied(visit, stack, shop):
     assert page.evaluate("navigator.clipboard.readText()") == link
 
 
-@only_once
 def test_the_screen_stays_on_while_the_qr_code_is_shown(visit, stack, shop):
     admission = shop.sell()
     page = visit(stack.url, script=WAKE_LOCK)

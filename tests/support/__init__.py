@@ -9,7 +9,7 @@ kinds.py: the rule which tests are quick or long, and which also run on Postgres
 real_programs.py, cpu_by_file.py: plugins of pytest: which programs took part; the CPU of each file
 databases.py, nodes.py, apps.py, signed_up.py: what is costly to make and is used again: empty
     databases, nodes, applications, tenants
-processes.py: fixtures of the service in processes of its own
+processes.py, prefork.py: fixtures of the service in processes of its own; starts these by a fork
 stopped_clock.py, tripwire.py, races.py, waits.py: a clock that only tests move; a kill or a lost
     connection at any point; calls at the same time; how long others wait
 counted_work.py, linear_time.py, hostile.py: counted work; linear time; texts that make an

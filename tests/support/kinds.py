@@ -7,6 +7,7 @@ A test is quick unless it is long, runs on Postgres, or uses the fixture `starts
 directly or indirectly. A quick test that starts a process fails.
 """
 
+import os
 import subprocess
 from collections.abc import Generator
 from typing import Any, NoReturn
@@ -16,13 +17,20 @@ import pytest
 SQL_FOLDERS = {"db", "payments"}
 """Folders of tests that are all marked `sql`."""
 
-LONGEST = "test_every_way_a_payment_can_go"
-"""It takes four minutes. If it began last, the other processes would wait for it."""
+LONGEST = (
+    "test_every_way_a_payment_can_go",
+    "test_nothing_but_what_is_asked_for_is_read",
+    "test_the_books_hold_on_a_real_node",
+    "test_the_books_hold_on_a_fake_chain_for_long",
+    "test_a_day_at_the_door",
+    "test_an_organizer_sells_and_spends_without_a_terminal",
+)
+"""They take minutes. If one began last, the other processes would wait for it."""
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Set the markers before pytest evaluates `-m`."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, None, None]:
+    """Set the markers before pytest evaluates `-m`, and sort the tests that are left."""
     for item in items:
         if item.path.parent.name in SQL_FOLDERS:
             item.add_marker("sql")
@@ -30,7 +38,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("long")
         if is_quick(item):
             item.add_marker("quick")
-    items.sort(key=lambda item: not item.name.startswith(LONGEST))
+    yield
+    items[:] = spread(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def spread(items: list[pytest.Item], processes: int) -> list[pytest.Item]:
+    """Return tests so that each process begins with some of the longest ones.
+
+    `--dist worksteal` first gives each process an equal part of them, in their order.
+    """
+    longest = [item for item in items if item.name.startswith(LONGEST)]
+    others = [item for item in items if not item.name.startswith(LONGEST)]
+    found: list[pytest.Item] = []
+    for process in range(processes):
+        found += longest[process::processes]
+        end = len(items) * (process + 1) // processes
+        number = max(0, end - len(found)) if process < processes - 1 else len(others)
+        found += others[:number]
+        del others[:number]
+    return found
 
 
 def is_long(item: pytest.Item) -> bool:

@@ -11,7 +11,7 @@ from tests.support.factories import CHAIN
 from tests.support.injected_wallet import InjectedWallet
 from tests.support.processes import Service
 from tests.support.refunds import account
-from tests.support.remote import RemoteOrganizer, eventually
+from tests.support.remote import RemoteOrganizer, eventually, in_process
 from ticketing.chain.address import checksum
 from tools import anvil
 from tools.headless import DESKTOP
@@ -90,7 +90,7 @@ class Shop:
         self._members += 1
         email = f"member-{self._members}@example.org"
         member = ("members", "add", self.slug, email, "--role", role, "--password-stdin")
-        self.stack.flask(*member, stdin=f"{PASSWORD}\n")
+        in_process(self.stack, *member, stdin=f"{PASSWORD}\n")
         script = "\n".join(f"(() => {{ {each.script} }})();" for each in wallets)
         page = self._visit(self.stack.url, script=script, **(options or DESKTOP))
         for each in wallets:

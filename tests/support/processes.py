@@ -8,7 +8,7 @@ module that needs another configuration defines `variables` again. A test that n
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -18,17 +18,31 @@ import pytest
 
 from tests.conftest import SECRET_KEY, UNREACHABLE_RPC
 from tests.support.factories import new_xpub
+from tests.support.prefork import Prefork
 from tests.support.remote import RemoteOrganizer, in_process
 from tools.stack import ROOT, Stack, free_port
+
+OF_PROCESSES = {"cli", "faults", "server"}
+"""Folders of tests about processes themselves: these start as an operator starts them."""
 
 _numbers = count(1)
 
 
 class Service(Stack):
-    """A stack with its database and its log. A context manager, like `Stack`."""
+    """A stack with its database and its log. A context manager, like `Stack`.
 
-    def __init__(self, variables: Mapping[str, str], log: Path, root: Path = ROOT) -> None:
+    `prefork` starts its processes. None: each starts Python. `root`: the folder with its source.
+    """
+
+    def __init__(
+        self,
+        variables: Mapping[str, str],
+        log: Path,
+        prefork: Prefork | None = None,
+        root: Path = ROOT,
+    ) -> None:
         super().__init__(variables, log=log, root=root)
+        self._prefork = prefork
         self.database_url = variables["DATABASE_URL"]
         self.log_path = log
 
@@ -42,6 +56,14 @@ class Service(Stack):
         """End all processes but the web server."""
         for name in [name for name in self._processes if name != "web"]:
             self.kill(name)
+
+    def _start(self, name: str, command: Sequence[str]) -> None:
+        if self._prefork is None:
+            super()._start(name, list(command))
+        else:
+            _python, _m, *arguments = command
+            output = self._output.fileno() if self._output else 1
+            self._processes[name] = self._prefork.start(arguments, self.environ, output)
 
 
 def variables_of(database_url: str, rpc_url: str = UNREACHABLE_RPC, **more: str) -> dict[str, str]:
@@ -58,12 +80,17 @@ def variables_of(database_url: str, rpc_url: str = UNREACHABLE_RPC, **more: str)
 
 
 @contextmanager
-def service(variables: Mapping[str, str], log: Path, root: Path = ROOT) -> Iterator[Service]:
+def service(
+    variables: Mapping[str, str],
+    log: Path,
+    prefork: Prefork | None = None,
+    root: Path = ROOT,
+) -> Iterator[Service]:
     """Run the web server. At the end no process has died, and the books are right.
 
     `root`: the folder with its source. Whether the books are right, this version decides.
     """
-    with Service(variables, log, root) as running:
+    with Service(variables, log, prefork, root) as running:
         running.start_web()
         yield running
         running.check()
@@ -96,10 +123,29 @@ def variables(database_url: str, request: pytest.FixtureRequest) -> dict[str, st
     return variables_of(database_url)
 
 
+@pytest.fixture(scope="session")
+def forking(starts_processes: None) -> Iterator[Prefork]:
+    """The process that has imported the service, for all tests of this process."""
+    with Prefork() as prefork:
+        yield prefork
+
+
 @pytest.fixture
-def stack(starts_processes: None, variables: dict[str, str], tmp_path: Path) -> Iterator[Service]:
+def prefork(request: pytest.FixtureRequest, variables: dict[str, str]) -> Prefork | None:
+    """What starts the processes of `stack`: see tests/support/prefork.py."""
+    is_read_at_start = any(name.startswith("PYTHON") for name in variables)
+    if request.path.parent.name in OF_PROCESSES or is_read_at_start:
+        return None
+    forking: Prefork = request.getfixturevalue("forking")
+    return forking
+
+
+@pytest.fixture
+def stack(
+    starts_processes: None, variables: dict[str, str], tmp_path: Path, prefork: Prefork | None
+) -> Iterator[Service]:
     """The web server over a migrated database; the worker is not started."""
-    with service(variables, tmp_path / "log") as running:
+    with service(variables, tmp_path / "log", prefork) as running:
         yield running
 
 

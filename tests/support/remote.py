@@ -5,9 +5,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from app import create_app
+from tests.support.apps import new_app
 from tests.support.factories import CHAIN, cli, event_body, ticket_body
-from ticketing.config import load
 from ticketing.db.connection import database
 from tools.json_client import Answer, Client
 from tools.stack import Stack
@@ -24,10 +23,10 @@ def eventually(holds: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def in_process(stack: Stack, *arguments: str) -> str:
+def in_process(stack: Stack, *arguments: str, stdin: str | None = None) -> str:
     """Run a command with the configuration of a stack, in this process."""
     try:
-        return cli(create_app(load(stack.environ)), *arguments)
+        return cli(new_app(stack.environ), *arguments, stdin=stdin)
     finally:
         database.close()
 

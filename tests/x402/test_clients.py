@@ -9,6 +9,7 @@ from x402 import x402ClientSync
 from x402.http.clients import x402_http_adapter
 from x402.mechanisms.evm.exact import register_exact_evm_client
 
+from tests.support.databases import only_once
 from tests.support.processes import variables_of
 from tests.support.remote import in_process
 from tests.support.x402 import BUYER_KEY, TOKEN
@@ -61,6 +62,7 @@ def _codes(sale):
     return {each["code"] for each in sale["admissions"]}
 
 
+@only_once
 def test_the_npm_client_buys_one_and_two_tickets(url):
     with pytest.raises(agent.AgentRefused, match=r"spendControls\.maxAmountPerPayment \(\$1"):
         agent.buy(url, BUYER_KEY)
@@ -82,6 +84,7 @@ def _session(**controls):
     return session
 
 
+@only_once
 def test_the_python_client_buys_one_and_two_tickets(url):
     with _session(max_amount_per_payment="$50") as session:
         for quantity in (1, 2):

@@ -15,7 +15,7 @@ from flask import Response
 from werkzeug import Response as AnyResponse
 
 from schemas.collections import CollectionsSchema
-from schemas.forms import ChainForm, CollectForm
+from schemas.forms import ChainForm, CollectForm, PayoutFileForm
 from schemas.payouts import PayoutCreateSchema, PayoutListSchema
 from ticketing import clock
 from ticketing.constants import Role
@@ -91,7 +91,7 @@ def show_pay_back() -> str:
 def show_list() -> Response:
     """Show the list of the account that will sign, for those without a wallet in the browser."""
     try:
-        found = _propose_payouts()
+        found = _propose_payouts(typed_forms.read(PayoutCreateSchema))
     except TicketingError as error:
         return forms.shown_again(_pay_back_page(forms.refused(error)), error)
     return Response(_pay_back_page(Form(), found))
@@ -102,8 +102,10 @@ def download_payouts() -> AnyResponse:
     """Download the list of the account that will sign, as a file for a Safe."""
 
     def download() -> AnyResponse:
-        found = _propose_payouts()
-        if forms.sent().get("shown") != _digest(found):
+        asked = typed_forms.read(PayoutFileForm)
+        shown = asked.pop("shown")
+        found = _propose_payouts(asked)
+        if shown != _digest(found):
             # Other people or sums: they are shown before anybody signs them.
             return Response(_pay_back_page(Form(), found, has_changed=True))
         return _file(f"pay-back-{found.chain_id}.json", found.safe)
@@ -116,7 +118,7 @@ def propose_payouts() -> Response:
     """Return what an account signs to pay refunds back, with the names of the buyers, as JSON."""
 
     def propose() -> Any:
-        found = _propose_payouts()
+        found = _propose_payouts(typed_forms.read(PayoutCreateSchema))
         return {**PayoutListSchema().dump(found), "names": _names(found)}
 
     return _json(propose)
@@ -138,11 +140,11 @@ def note_signed() -> Response:
     return _json(note)
 
 
-def _propose_payouts() -> PayoutList:
-    """List the refunds that the account in the form pays. Invalid, ChainUnavailable."""
+def _propose_payouts(asked: dict[str, Any]) -> PayoutList:
+    """List the refunds that the account in a form pays. Invalid, ChainUnavailable."""
     return payouts.propose(
         caller().tenant_id,
-        **typed_forms.read(PayoutCreateSchema),
+        **asked,
         enabled=config().chains,
         by=actor("payouts_create_payout"),
     )
