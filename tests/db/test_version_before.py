@@ -84,7 +84,9 @@ def versions(starts_processes, database_url, node, root_before, tmp_path):
     """Both versions over a database that this version migrated. The worker is the old one's."""
     variables = variables_of(database_url, node.url, CONFIRMATIONS_31337="1", WEB_CONCURRENCY="1")
     with ExitStack() as running:
-        before = running.enter_context(service(variables, tmp_path / "before.log", root=root_before))
+        before = running.enter_context(
+            service(variables, tmp_path / "before.log", root=root_before)
+        )
         before.start_worker()
         variables = {**variables, "PORT": str(free_port())}
         now = running.enter_context(service(variables, tmp_path / "now.log"))
