@@ -104,6 +104,12 @@ def door(organizer, schema):
             {},
             404,
         ),
+        "X402EventOrder": lambda: Door(
+            "POST",
+            f"/v1/x402/tenants/{organizer.slug}/events/{nothing['event_id']}/orders",
+            {"items": [{"ticket_id": nothing["ticket_id"]}]},
+            404,
+        ),
         "Preflight": lambda: Door("POST", f"{organizer.checkout}/preflight", nothing, 404),
         "HolderChange": lambda: Door("PATCH", held(), {"holder": {}}),
         "AnswersChange": lambda: Door(

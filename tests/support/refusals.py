@@ -130,6 +130,20 @@ class Shop:
             path = f"/{self.organizer.slug}/{event['slug']}/order"
             self.form(path, ticket_id=ticket_id, **fields)
 
+    def cart(self, *tickets: dict[str, Any]) -> None:
+        """Order one of each ticket type where an order can have several.
+
+        Like `order`, x402 is asked about free ones only.
+        """
+        items = [{"ticket_id": each["id"], "quantity": 1} for each in tickets]
+        wanted = {"event_id": tickets[0]["event_id"], "items": items}
+        self.api(f"{self.organizer.checkout}/preflight", wanted, self.public)
+        for tool in ("quote", "order_ticket"):
+            self.tool(tool, **wanted)
+        if not any(each["price_amount"] for each in tickets):
+            x402 = f"/v1/x402/tenants/{self.organizer.slug}/events/{wanted['event_id']}/orders"
+            self.api(x402, {"items": items}, self.public)
+
     def add_guests(self, ticket: dict[str, Any], number: int) -> None:
         """Issue tickets to guests."""
         self.api(f"{path_of(ticket)}/admissions", {"holders": [{"name": "Ada"}] * number})
@@ -222,6 +236,25 @@ REFUSALS |= {error: partial(order, error) for error in ORDERS}
 def more_than_the_buyer_allows(shop: Shop) -> None:
     ticket = shop.organizer.ticket()
     shop.order(ticket, max_amount=ticket["price_amount"] - 1)
+
+
+@refuses(errors.OneTypeOnly)
+def several_types_of_an_event_without_carts(shop: Shop) -> None:
+    event = shop.organizer.event()
+    shop.cart(*(shop.organizer.ticket(event, **FREE) for _ in range(2)))
+
+
+@refuses(errors.NeedsTicket)
+def a_child_without_an_adult(shop: Shop) -> None:
+    child = shop.organizer.ticket(**FREE, requires_ticket=True)
+    shop.order(child)
+    shop.cart(child)
+
+
+@refuses(errors.NoCommonNetwork)
+def types_of_two_networks(shop: Shop) -> None:
+    event = shop.organizer.event(carts=True)
+    shop.cart(*(shop.organizer.ticket(event, chain_id=each) for each in (CHAIN, 8453)))
 
 
 @refuses(errors.NotPayable)
