@@ -87,6 +87,10 @@ class WantedSchema(BaseSchema):
         ),
     )
 
+    def example(self) -> dict[str, Any]:
+        """Return an example of the form for one ticket type."""
+        return {name: value for name, value in super().example().items() if name != "items"}
+
     @validates_schema
     def check_form(self, data: dict[str, Any], **_: Any) -> None:
         """Check that exactly one of both forms is used, and what several items have together."""

@@ -38,6 +38,9 @@ TicketingError
 │   ├── BelowMinimum               below_minimum
 │   ├── AboveMaximum               above_maximum
 │   ├── OverMaxAmount              over_max_amount
+│   ├── OneTypeOnly                one_type_only
+│   ├── NeedsTicket                needs_ticket
+│   ├── NoCommonNetwork            no_common_network
 │   ├── NotPayable                 not_payable
 │   ├── WalletInUse                wallet_in_use
 │   ├── OwnerNotConfirmed          owner_not_confirmed

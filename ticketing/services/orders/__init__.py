@@ -9,6 +9,10 @@ stock.py: each change is one conditional UPDATE whose row count is checked; behi
     event (services/payments/event_voids.py) write stock
 holds.py: finds a published ticket type, and holds seats: of the event, then of the ticket type;
     services/checkout.py checks the sales window
+lines.py: what a buyer wants, with its ticket types and prices of now; order_rules.py: whether one
+    order may contain that
+items.py: the rows of what an order is of, if its own columns do not say it
+seats.py: moves all stock of an order, in the order of locks
 vouchers.py: finds the voucher of a code, its price, and the ticket types that it opens; its usages
     are stock too
 client_limits.py: what a client without a credential may order: unpaid seats, free seats, orders per

@@ -29,7 +29,7 @@ const show = () => {
     const wanted = Math.max(0, Math.trunc(Number(field.value)) || 0);
     count += wanted;
     sum += BigInt(wanted) * unitOf(field);
-    field.closest(".ticket").classList.toggle("chosen", wanted > 0);
+    field.closest(".counted").classList.toggle("chosen", wanted > 0);
     const [fewer, more] = field.parentElement.querySelectorAll("button");
     fewer.disabled = wanted === 0;
     more.disabled = wanted >= Number(field.max);
