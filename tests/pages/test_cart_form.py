@@ -79,7 +79,8 @@ def test_steppers_count_and_the_button_says_the_sum(shop, options):
     expect(order_button(page, "Order 6 for 65.00 USDC")).to_be_visible()
 
 
-def test_without_javascript_numbers_are_fields_and_an_error_is_in_view(shop):
+def test_without_javascript_numbers_are_fields_and_an_error_is_in_view(shop, visit):
+    visit.expect("status of 409")
     page = shop(java_script_enabled=False, **PHONE)
     assert page.locator(".stepper").count() == 0
     number(page, "Adult").fill("1")
