@@ -183,8 +183,7 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     known = chains.states_of(order_rules.chain_of(wanted))
     with write_transaction():
         uses: Sequence[client_limits.Use] = ()
-        if order.client:
-            client_limits.take_turn(order.client)
+        client_limits.take_turn(order.client, config)
         form = _replace_order_of(order, wanted)
         if order.client:
             event_id, seats = wanted[0].ticket_type.event_id, lines.seats(wanted)

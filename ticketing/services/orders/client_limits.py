@@ -100,7 +100,7 @@ def check(
     Example, with a limit of 10 unpaid seats: a client whose orders hold 8 may order 2 more, not 3.
     All clients of its IPv6 /48 together may hold 30. A client that holds none may order 12.
     """
-    limits = config.unpaid_per_address, config.orders_per_client, config.free_per_client
+    limits = _limits(config)
     uses: list[Use] = []
     if not any(limits):
         return uses
@@ -122,9 +122,17 @@ def check(
     return uses
 
 
-def take_turn(client: Sequence[str]) -> None:
-    """Let other orders of a client wait until the transaction ends. Call it before other locks."""
-    one_at_a_time(f"orders of {client[-1]}")
+def take_turn(client: Sequence[str], config: Config) -> None:
+    """Let other orders of a client wait until the transaction ends. Call it before other locks.
+
+    Nothing happens without limits, or without a client.
+    """
+    if client and any(_limits(config)):
+        one_at_a_time(f"orders of {client[-1]}")
+
+
+def _limits(config: Config) -> tuple[int, int, int]:
+    return config.unpaid_per_address, config.orders_per_client, config.free_per_client
 
 
 def check_share(uses: Sequence[Use], held: Held) -> None:
