@@ -103,6 +103,8 @@ def test_it_says_the_first_end_of_the_orders_that_hold_that_ticket_type(acme, ev
         quantity=1,
         list_amount=0,
         unit_amount=0,
+        admission=True,
+        vouchered=False,
     )
     PaymentIntent.update(has_items=True).where(PaymentIntent.id == of_other.intent["id"]).execute()
     acme.api().patch(f"{acme.path}/events/{event['id']}", {"title": "Other"})

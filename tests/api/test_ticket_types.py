@@ -353,6 +353,8 @@ def with_item(buyer, ticket):
         quantity=1,
         list_amount=0,
         unit_amount=0,
+        admission=True,
+        vouchered=False,
     )
     PaymentIntent.update(has_items=True).where(PaymentIntent.id == intent_id).execute()
 

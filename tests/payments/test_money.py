@@ -94,7 +94,7 @@ def sales(organizer, **query):
 
 def of_day(orders, tickets, amount, kept, owed, refunded):
     sums = {"amount": amount, "kept": kept, "owed": owed, "refunded": refunded}
-    return {"orders": orders, "tickets": tickets} | {
+    return {"orders": orders, "tickets": tickets, "merchandise": 0} | {
         name: value * USDC for name, value in sums.items()
     }
 
