@@ -134,6 +134,18 @@ def test_one_transaction_settles_marked_refunds_too(node, venue):
     assert not is_marked(buyer)
 
 
+def test_a_refund_on_a_list_is_not_waived_before_the_list_has_ended(app, node, venue):
+    (buyer,) = owed(venue, node, 7)
+    listed(venue, node)
+    refused(waive(venue, buyer, 7))
+    small = {"max_amount": 100, "reason": "too small"}
+    assert venue.api().post(f"{venue.path}/refunds/waive", small).json["waived"] == 0
+    pass_hours(node, 73)
+    worker_once(app)
+    assert waive(venue, buyer, 7).status_code == 200
+    assert listed(venue, node)["payments"] == []
+
+
 def test_a_waived_refund_has_no_mark(app, node, venue):
     (buyer,) = owed(venue, node, 7)
     marked(venue, buyer)

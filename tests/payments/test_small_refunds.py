@@ -8,7 +8,7 @@ from tests.support.feed import News
 from tests.support.refunds import listed, overpay, waive_small
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import Waiver
-from ticketing.services.payments import refunds
+from ticketing.services.payments import waivers
 
 DUST = 7
 """What each buyer below is owed at most."""
@@ -82,14 +82,14 @@ def test_an_order_with_pending_money_is_left_out(three_deep, acme, node):
 
 
 def test_a_call_waives_some_the_largest_first_and_says_what_is_left(acme, dusted, monkeypatch):
-    monkeypatch.setattr(refunds, "WAIVED_AT_ONCE", 2)
+    monkeypatch.setattr(waivers, "WAIVED_AT_ONCE", 2)
     assert waive_small(acme, 9).json == {"waived": 2, "amount": 16, "left": 1}
     assert due(acme) == [5]
     assert waive_small(acme, 9).json == {"waived": 1, "amount": 5, "left": 0}
 
 
 def test_a_repeat_with_the_same_key_waives_nothing_more(acme, node, dusted, monkeypatch):
-    monkeypatch.setattr(refunds, "WAIVED_AT_ONCE", 1)
+    monkeypatch.setattr(waivers, "WAIVED_AT_ONCE", 1)
     admin = acme.with_headers({"X-API-Key": acme.admin_key, "Idempotency-Key": "k"})
     body = {"max_amount": DUST, "reason": "fees"}
     answers = [admin.post(f"{acme.path}/refunds/waive", body) for _ in range(2)]
@@ -124,7 +124,7 @@ def test_a_limit_and_a_reason_are_required(acme, body):
 
 
 def test_the_console_shows_them_before_it_waives_them(acme, dusted, monkeypatch):
-    monkeypatch.setattr(refunds, "WAIVED_AT_ONCE", 1)
+    monkeypatch.setattr(waivers, "WAIVED_AT_ONCE", 1)
     console = sign_in(acme)
     assert "/console/refunds/waive" in console.get("/console/refunds").text
     page = console.get("/console/refunds/waive?most=0.000007").text

@@ -25,9 +25,10 @@ from ticketing.errors import (
     RefundNotSeen,
 )
 from ticketing.services.pagination import Page
-from ticketing.services.payments import refund_settlement, refunds, refunds_by_hand
+from ticketing.services.payments import refund_settlement, refunds, refunds_by_hand, waivers
 from ticketing.services.payments.refund_settlement import SettledOrders
-from ticketing.services.payments.refunds import RefundOwed, Waived
+from ticketing.services.payments.refunds import RefundOwed
+from ticketing.services.payments.waivers import Waived
 from ticketing.web import auth
 from ticketing.web.audited import actor
 from ticketing.web.blueprint import ApiBlueprint
@@ -87,10 +88,13 @@ def settle_refunds(body: dict[str, Any], tenant: str) -> SettledOrders:
 @idempotent
 @blp.arguments(RefundWaiveSchema)
 @blp.response(200, RefundSchema)
-@blp.raises(NotFound, AmountChanged, ChainUnavailable)
+@blp.raises(NotFound, AmountChanged, RefundListed, ChainUnavailable)
 def waive_refund(body: dict[str, Any], tenant: str, intent_id: str) -> RefundOwed:
-    """Write off a refund that cannot or need not be sent back."""
-    return refunds.waive(caller().tenant_id, intent_id, **body, by=actor())
+    """Write off a refund that cannot or need not be sent back.
+
+    Not one on a list of payouts that can still be paid: 409 `refund_listed`.
+    """
+    return waivers.waive(caller().tenant_id, intent_id, **body, by=actor())
 
 
 @blp.post("/<intent_id>/by-hand")
@@ -115,7 +119,8 @@ def mark_refund(body: dict[str, Any], tenant: str, intent_id: str) -> RefundOwed
 def waive_refunds(body: dict[str, Any], tenant: str) -> Waived:
     """Write off all refunds of `max_amount` or less, the largest first, 500 in one call.
 
-    An order with pending payments is left out: it may owe more soon. Call again while `left` is
+    An order with pending payments is left out: it may owe more soon. So is one on a list of payouts
+    that can still be paid. Call again while `left` is
     not 0, with another Idempotency-Key.
     """
-    return refunds.waive_small(caller().tenant_id, **body, by=actor())
+    return waivers.waive_small(caller().tenant_id, **body, by=actor())

@@ -7,7 +7,7 @@ from tests.support.property.catalog import SLUG
 from tests.support.property.core import Core, refused
 from ticketing.models.payment_intents import OWING, TO_REFUND, PaymentIntent
 from ticketing.services.access.audit_log import Actor
-from ticketing.services.payments import refund_addresses, refund_settlement, refunds
+from ticketing.services.payments import refund_addresses, refund_settlement, refunds, waivers
 
 BY = Actor("cli", "test")
 
@@ -53,7 +53,7 @@ class Refunds(Core):
         if intent := self._owed(who):
             amount = intent.refund_due_now + off_by
             with refused("amount_changed", "chain_unavailable"):
-                refunds.waive(self.tenant.id, intent.id, amount, "less than the fee", BY)
+                waivers.waive(self.tenant.id, intent.id, amount, "less than the fee", BY)
 
     def give_all_back(self) -> None:
         """Pay everything that is owed. If everything works, nothing is owed afterwards."""

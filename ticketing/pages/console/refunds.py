@@ -21,7 +21,7 @@ from ticketing.pages.forms import Form
 from ticketing.services import chains
 from ticketing.services.catalog import titles
 from ticketing.services.orders import intents
-from ticketing.services.payments import refund_settlement, refunds, refunds_by_hand
+from ticketing.services.payments import refund_settlement, refunds, refunds_by_hand, waivers
 from ticketing.web.audited import actor
 from ticketing.web.context import caller, config
 from ticketing.web.idempotency import once
@@ -72,7 +72,7 @@ def waive_small_refunds() -> Response:
         by = actor("refunds_waive_refunds")
 
         def act() -> str:
-            refunds.waive_small(caller().tenant_id, **fields, by=by)
+            waivers.waive_small(caller().tenant_id, **fields, by=by)
             return ""
 
         once(forms.key(), act)
@@ -121,7 +121,7 @@ def waive_refund(intent_id: str) -> Response:
         by = actor("refunds_waive_refund")
         once(
             forms.key(),
-            lambda: refunds.waive(caller().tenant_id, intent_id, **fields, by=by).intent.id,
+            lambda: waivers.waive(caller().tenant_id, intent_id, **fields, by=by).intent.id,
         )
         return f"{PATH}/{intent_id}#waived"
 
@@ -149,13 +149,13 @@ def mark_refund(intent_id: str) -> Response:
 def _small_page(most: int | None, chosen: str | None, form: Form) -> str:
     networks = {str(each): chains.name_of(each, config()) for each in config().chains}
     chain_id = chosen if chosen in networks else ""
-    found = most and refunds.small(caller().tenant_id, most, int(chain_id) if chain_id else None)
+    found = most and waivers.small(caller().tenant_id, most, int(chain_id) if chain_id else None)
     return page(
         "waive_refunds.html",
         "refunds",
         most=most and formats.number(most),
         found=found,
-        at_once=refunds.WAIVED_AT_ONCE,
+        at_once=waivers.WAIVED_AT_ONCE,
         currency=CURRENCY,
         networks=networks,
         chain_id=chain_id,

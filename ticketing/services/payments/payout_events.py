@@ -77,6 +77,16 @@ def can_be_paid(chain_id: int) -> Expression:
     return Payout.tx_hash.is_null() & (Payout.valid_before >= ended)
 
 
+def is_listed(intent: PaymentIntent) -> bool:
+    """Return whether a locked order is on a list that can still be paid, or was paid just now.
+
+    Of a payment that was seen, the debt is not reduced yet, or it may return to the chain.
+    """
+    of_order = Payout.select().where(Payout.intent == intent.id)
+    is_payable = of_order.where(can_be_paid(intent.terms.chain_id)).exists()
+    return bool(is_payable or undecided([intent]))
+
+
 def payers(chain_id: int, time: datetime) -> list[str] | None:
     """Return the payers whose events must be read in blocks since `time`. None: of everybody.
 

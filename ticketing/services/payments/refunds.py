@@ -1,4 +1,4 @@
-"""Refunds: list what is due and to whom, and write off what is not sent back."""
+"""Refunds: list what is due and to whom."""
 
 from __future__ import annotations
 
@@ -7,33 +7,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from peewee import ModelSelect, fn
+from peewee import fn
 
-from ticketing import clock, ids
 from ticketing.chain import address, eip681, units
-from ticketing.chain.answers import Block
 from ticketing.constants import MAX_PAYERS_SHOWN, RefundStatus
-from ticketing.errors import AmountChanged
 from ticketing.models.base import literal
 from ticketing.models.payment_intents import (
-    OWING,
     REFUNDED,
-    SET_ASIDE,
     TO_REFUND,
     WAIVED,
     Payment,
     PaymentIntent,
 )
-from ticketing.models.refunds import Waiver
-from ticketing.services.access import audit_log
-from ticketing.services.access.audit_log import Actor
-from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import intents
 from ticketing.services.pagination import Computed, Page, PageRequest, paginate
-from ticketing.services.payments import payment_sums, settlement
-
-WAIVED_AT_ONCE = 500
-"""How many refunds one call waives: other writers wait for its transaction."""
 
 _LISTED = {
     RefundStatus.DUE: TO_REFUND,
@@ -47,7 +34,7 @@ _AMOUNTS = {
     RefundStatus.SETTLED: PaymentIntent.refunded,
 }
 
-_NEGATED = {
+NEGATED = {
     RefundStatus.DUE: Computed(
         "negated due",
         PaymentIntent.refund_pending - PaymentIntent.refund_due,
@@ -114,23 +101,6 @@ class RefundOwed:
         return RefundStatus.WAIVED if self.intent.waived else RefundStatus.SETTLED
 
 
-@dataclass(frozen=True)
-class SmallRefunds:
-    """How many refunds up to some amount are due, and their sum in micro-units."""
-
-    count: int
-    amount: int
-
-
-@dataclass(frozen=True)
-class Waived:
-    """How many refunds were waived, their sum in micro-units, and how many of them are left."""
-
-    waived: int
-    amount: int
-    left: int
-
-
 def list_page(
     tenant_id: str,
     page: PageRequest,
@@ -146,7 +116,7 @@ def list_page(
     """
     query = intents.few_of_tenant(tenant_id).where(_LISTED[status])
     scope = f"refunds {tenant_id} {status}"
-    negated = _NEGATED[status]
+    negated = NEGATED[status]
     largest_first = sort == "-amount"
     order: list[Any] = [negated, PaymentIntent.id] if largest_first else [PaymentIntent.id]
     if min_amount is not None:
@@ -161,96 +131,6 @@ def list_page(
 def owed_for(intent: PaymentIntent) -> RefundOwed:
     """Return the refund of one intent."""
     return _with_payers([intent])[0]
-
-
-def waive(tenant_id: str, intent_id: str, amount: int, reason: str, by: Actor) -> RefundOwed:
-    """Write off the refund of an intent. `amount` must be what is due now, in micro-units.
-
-    NotFound, AmountChanged, ChainUnavailable.
-    """
-    intent = intents.get(tenant_id, intent_id)
-    if amount != intent.refund_due_now:
-        raise AmountChanged
-
-    def book(locked: PaymentIntent, cursor: Block) -> dict[str, int]:
-        if amount != locked.refund_due_now:
-            raise AmountChanged
-        return _write_off(locked, cursor, reason, by)
-
-    return owed_for(settlement.reduce_due(intent, book))
-
-
-def small(tenant_id: str, max_amount: int, chain_id: int | None = None) -> SmallRefunds:
-    """Return how many refunds of `max_amount` micro-units or less are due, and their sum."""
-    count = fn.COUNT(PaymentIntent.id), fn.SUM(PaymentIntent.refund_due)
-    number, amount = _small(tenant_id, max_amount, chain_id).select(*count).scalar(as_tuple=True)
-    return SmallRefunds(int(number), int(amount or 0))
-
-
-def waive_small(
-    tenant_id: str, max_amount: int, reason: str, by: Actor, chain_id: int | None = None
-) -> Waived:
-    """Write off the refunds of `max_amount` micro-units or less, WAIVED_AT_ONCE of them at most.
-
-    The largest of them come first. An order is left out while a part of what it owes is pending:
-    together with that part, it may owe more. `chain_id`: those of this chain only. Call it again
-    until none is left. ChainUnavailable.
-    """
-    columns = PaymentIntent.id, PaymentIntent.chain_id
-    query = _small(tenant_id, max_amount, chain_id).select(*columns)
-    negated = _NEGATED[RefundStatus.DUE].expression
-    found = list(query.order_by(negated, PaymentIntent.id).limit(WAIVED_AT_ONCE))
-    amounts: dict[str, int] = {}
-
-    def book(locked: PaymentIntent, cursor: Block) -> dict[str, int]:
-        due = int(locked.refund_due)
-        if locked.refund_pending or not 0 < due <= max_amount:
-            return {}
-        amounts[locked.id] = due
-        return _write_off(locked, cursor, reason, by)
-
-    waived = settlement.reduce_due_of_each(found, book)
-    left = small(tenant_id, max_amount, chain_id)
-    return Waived(len(waived), sum(amounts[each] for each in waived), left.count)
-
-
-def _small(tenant_id: str, max_amount: int, chain_id: int | None) -> ModelSelect[PaymentIntent]:
-    """Select the intents that owe so little, all of it final, and that can be settled."""
-    negated = _NEGATED[RefundStatus.DUE].expression
-    query = intents.few_of_tenant(tenant_id).where(
-        OWING,
-        negated >= -max_amount,
-        PaymentIntent.refund_pending == 0,
-        ~SET_ASIDE,
-    )
-    return query if chain_id is None else query.where(PaymentIntent.chain_id == chain_id)
-
-
-def _write_off(intent: PaymentIntent, cursor: Block, reason: str, by: Actor) -> dict[str, int]:
-    """Waive what a locked intent owes from final payments. Return its new value of `waived`."""
-    amount = intent.refund_due_now
-    _write_waiver(intent, cursor, amount, reason)
-    feed.record(intent.tenant_id, *facts.refund_waived(intent, amount))
-    before, after = {"waived": intent.waived}, {"waived": intent.waived + amount}
-    audit_log.record(
-        intent.tenant_id, by, intent.id, before=before, after={**after, "reason": reason}
-    )
-    return after
-
-
-def _write_waiver(intent: PaymentIntent, cursor: Block, amount: int, reason: str) -> None:
-    """Record a waiver with the final payments that it depends on."""
-    terms = intent.terms
-    final_up_to = terms.final_up_to(cursor.number)
-    Waiver.insert(
-        id=ids.new(ids.WAIVER),
-        intent=intent.id,
-        amount=amount,
-        received=payment_sums.received_up_to(intent, final_up_to),
-        block_number=final_up_to,
-        reason=reason,
-        created_at=clock.now(),
-    ).execute()
 
 
 def _with_payers(page: Sequence[PaymentIntent]) -> list[RefundOwed]:

@@ -9,7 +9,6 @@ from ticketing import clock
 from ticketing.db.connection import write_transaction
 from ticketing.errors import ChainUnavailable, NoRefundDue, RefundListed
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.payouts import Payout
 from ticketing.models.wallets import Wallet
 from ticketing.services.access import audit_log
 from ticketing.services.access.audit_log import Actor
@@ -57,8 +56,5 @@ def _check(locked: PaymentIntent) -> None:
     chain_id = locked.terms.chain_id
     if restored_payouts.is_catching_up(chain_id):
         raise ChainUnavailable(_NOT_READ)
-    of_order = Payout.select().where(Payout.intent == locked.id)
-    is_payable = of_order.where(payout_events.can_be_paid(chain_id)).exists()
-    # Of a payment that was seen, the debt is not reduced yet, or it may return to the chain.
-    if is_payable or payout_events.undecided([locked]):
+    if payout_events.is_listed(locked):
         raise RefundListed

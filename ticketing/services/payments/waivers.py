@@ -1,0 +1,145 @@
+"""Write off refunds that are not sent back.
+
+Not while a list of payouts can still be paid: its signature would pay what was written off.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from peewee import ModelSelect, fn
+
+from ticketing import clock, ids
+from ticketing.chain.answers import Block
+from ticketing.constants import RefundStatus
+from ticketing.errors import AmountChanged, RefundListed
+from ticketing.models.payment_intents import OWING, SET_ASIDE, PaymentIntent
+from ticketing.models.payouts import Payout
+from ticketing.models.refunds import Waiver
+from ticketing.services.access import audit_log
+from ticketing.services.access.audit_log import Actor
+from ticketing.services.notifications import facts, feed
+from ticketing.services.orders import intents
+from ticketing.services.payments import payment_sums, payout_events, refunds, settlement
+from ticketing.services.payments.refunds import RefundOwed
+
+WAIVED_AT_ONCE = 500
+"""How many refunds one call waives: other writers wait for its transaction."""
+
+
+@dataclass(frozen=True)
+class SmallRefunds:
+    """How many refunds up to some amount are due, and their sum in micro-units."""
+
+    count: int
+    amount: int
+
+
+@dataclass(frozen=True)
+class Waived:
+    """How many refunds were waived, their sum in micro-units, and how many of them are left."""
+
+    waived: int
+    amount: int
+    left: int
+
+
+def waive(tenant_id: str, intent_id: str, amount: int, reason: str, by: Actor) -> RefundOwed:
+    """Write off the refund of an intent. `amount` must be what is due now, in micro-units.
+
+    NotFound, AmountChanged, ChainUnavailable. RefundListed if it is on a list that can still be
+    paid: somebody may sign it.
+    """
+    intent = intents.get(tenant_id, intent_id)
+    if amount != intent.refund_due_now:
+        raise AmountChanged
+
+    def book(locked: PaymentIntent, cursor: Block) -> dict[str, int]:
+        if amount != locked.refund_due_now:
+            raise AmountChanged
+        if payout_events.is_listed(locked):
+            raise RefundListed
+        return _write_off(locked, cursor, reason, by)
+
+    return refunds.owed_for(settlement.reduce_due(intent, book))
+
+
+def small(tenant_id: str, max_amount: int, chain_id: int | None = None) -> SmallRefunds:
+    """Return how many refunds of `max_amount` micro-units or less are due, and their sum."""
+    count = fn.COUNT(PaymentIntent.id), fn.SUM(PaymentIntent.refund_due)
+    number, amount = _small(tenant_id, max_amount, chain_id).select(*count).scalar(as_tuple=True)
+    return SmallRefunds(int(number), int(amount or 0))
+
+
+def waive_small(
+    tenant_id: str, max_amount: int, reason: str, by: Actor, chain_id: int | None = None
+) -> Waived:
+    """Write off the refunds of `max_amount` micro-units or less, WAIVED_AT_ONCE of them at most.
+
+    The largest of them come first. An order is left out while a part of what it owes is pending:
+    together with that part, it may owe more. So is one on a list that can still be paid.
+    `chain_id`: those of this chain only. Call it again until none is left. ChainUnavailable.
+    """
+    columns = PaymentIntent.id, PaymentIntent.chain_id
+    query = _small(tenant_id, max_amount, chain_id).select(*columns)
+    negated = refunds.NEGATED[RefundStatus.DUE].expression
+    found = list(query.order_by(negated, PaymentIntent.id).limit(WAIVED_AT_ONCE))
+    amounts: dict[str, int] = {}
+
+    def book(locked: PaymentIntent, cursor: Block) -> dict[str, int]:
+        due = int(locked.refund_due)
+        if locked.refund_pending or not 0 < due <= max_amount or payout_events.is_listed(locked):
+            return {}
+        amounts[locked.id] = due
+        return _write_off(locked, cursor, reason, by)
+
+    waived = settlement.reduce_due_of_each(found, book)
+    left = small(tenant_id, max_amount, chain_id)
+    return Waived(len(waived), sum(amounts[each] for each in waived), left.count)
+
+
+def _small(tenant_id: str, max_amount: int, chain_id: int | None) -> ModelSelect[PaymentIntent]:
+    """Select the intents that owe so little, all of it final, that can be settled and waived."""
+    is_listed = fn.EXISTS(
+        Payout.select().where(
+            Payout.intent == PaymentIntent.id,
+            Payout.tx_hash.is_null(),
+            Payout.valid_before >= clock.now(),
+        )
+    )
+    negated = refunds.NEGATED[RefundStatus.DUE].expression
+    query = intents.few_of_tenant(tenant_id).where(
+        OWING,
+        negated >= -max_amount,
+        PaymentIntent.refund_pending == 0,
+        ~SET_ASIDE,
+        ~is_listed,
+    )
+    return query if chain_id is None else query.where(PaymentIntent.chain_id == chain_id)
+
+
+def _write_off(intent: PaymentIntent, cursor: Block, reason: str, by: Actor) -> dict[str, int]:
+    """Waive what a locked intent owes from final payments. Return its new value of `waived`."""
+    amount = intent.refund_due_now
+    _write_waiver(intent, cursor, amount, reason)
+    feed.record(intent.tenant_id, *facts.refund_waived(intent, amount))
+    before, after = {"waived": intent.waived}, {"waived": intent.waived + amount}
+    audit_log.record(
+        intent.tenant_id, by, intent.id, before=before, after={**after, "reason": reason}
+    )
+    return after
+
+
+def _write_waiver(intent: PaymentIntent, cursor: Block, amount: int, reason: str) -> None:
+    """Record a waiver with the final payments that it depends on."""
+    terms = intent.terms
+    final_up_to = terms.final_up_to(cursor.number)
+    Waiver.insert(
+        id=ids.new(ids.WAIVER),
+        intent=intent.id,
+        amount=amount,
+        received=payment_sums.received_up_to(intent, final_up_to),
+        block_number=final_up_to,
+        reason=reason,
+        created_at=clock.now(),
+    ).execute()
