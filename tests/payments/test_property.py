@@ -139,9 +139,9 @@ class Payments(RuleBasedStateMachine):
     def set_node(self, event: Any) -> None:
         self.world.do(event)
 
-    @rule(event=draw.terms)
-    def change_terms(self, event: Any) -> None:
-        self.world.do(event)
+    @rule(event=draw.terms | draw.of_vouchers, mishap=draw.maybe)
+    def change_terms(self, event: Any, mishap: Any) -> None:
+        self.world.do(event, mishap)
 
     @precondition(lambda self: self.world.model.has_intents)
     @rule(event=draw.ends_of_sale, is_wanted=st.integers(0, 3), mishap=draw.maybe)
@@ -163,6 +163,36 @@ class Payments(RuleBasedStateMachine):
             self.world.do(event)
         for event in rest:
             self.world.do(event, mishap)
+
+    @rule(
+        order=draw.vouchered,
+        rest=st.lists(draw.voids | draw.vouchered | draw.of_vouchers, max_size=3),
+        mishap=draw.maybe,
+    )
+    def sell_with_voucher(self, order: Any, rest: Any, mishap: Any) -> None:
+        """Confirm an order with a voucher, which may cost nothing, and void some of its seats."""
+        payment, purchase = ("pay", ([(-1, "all")], True)), ("purchase", (-1,))
+        for event in [order, payment, *self._wait(), purchase]:
+            self.world.do(event)
+        for event in rest:
+            self.world.do(event, mishap)
+
+    @rule(
+        order=draw.vouchered,
+        changes=st.lists(draw.of_vouchers | draw.terms | draw.vouchered, max_size=2),
+        wait=st.sampled_from([5000, 5000, 100_000]),
+        between=st.lists(draw.of_vouchers | draw.terms, max_size=1),
+        mishap=draw.maybe,
+    )
+    def pay_late_with_voucher(
+        self, order: Any, changes: Any, wait: int, between: Any, mishap: Any
+    ) -> None:
+        """A sequence that is unlikely by chance: the code has changed when the money comes."""
+        ended = [("pass_time", (wait, True)), ("look_after_silence", (0,))]
+        for event in [order, *ended, *changes, ("pay", ([(-1, "all")], True)), *between]:
+            self.world.do(event)
+        self.world.do(("mine", (self.world.settings.confirmations,)))
+        self.world.do(("look_after_silence", (0,)), mishap)
 
     @precondition(lambda self: self.world.model.has_admissions)
     @rule(events=st.lists(draw.of_admissions, min_size=1, max_size=3), mishap=draw.maybe)

@@ -45,6 +45,7 @@ def books(acme, neighbour, node):
     adult, shirt = shop_of_two(acme, **FREE)
     cart, sold_cart = (buyer_of(acme, (adult, 2), (shirt, 1)) for _ in range(2))
     assert sold_cart.purchase().status_code == 200
+    voucher = vouchered(acme)
     assert neighbour.buyer(free_ticket(neighbour)).purchase().status_code == 200
     statuses = [buyer.now()["status"] for buyer in (paid, live, free, late)]
     assert statuses == ["confirmed", "awaiting_payment", "confirmed", "expired"]
@@ -59,11 +60,25 @@ def books(acme, neighbour, node):
         "event": limited["event_id"],
         "guest": guest["id"],
         "void": seats[2].id,
+        "voucher": voucher,
         **{name: buyer.intent["id"] for name, buyer in named.items()},
         "admission": first_of(Admission, paid).id,
         "free_admission": first_of(Admission, free).id,
         "payment": first_of(Payment, paid).id,
     }
+
+
+def vouchered(organizer):
+    """The id of a voucher that a live order uses twice, and a confirmed one twice after a void."""
+    ticket = organizer.ticket()
+    event_path = f"{organizer.path}/events/{ticket['event_id']}"
+    body = {"code": "ALL-FREE", "price_mode": "percent", "value": 100, "max_usages": 9}
+    voucher = organizer.api().post(f"{event_path}/vouchers", body).json
+    live, sold = (organizer.buyer(ticket, quantity=n, voucher="ALL-FREE") for n in (2, 3))
+    assert sold.purchase().status_code == 200
+    assert void(organizer, admissions_of(sold)[0]).status_code == 200
+    assert live.now()["status"] == "awaiting_payment"
+    return voucher["id"]
 
 
 def free_ticket(organizer):

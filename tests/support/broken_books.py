@@ -8,9 +8,10 @@ TABLES = {
     **dict.fromkeys(("ticket", "limited"), "ticket_types"),
     **dict.fromkeys(("admission", "void", "guest"), "admissions"),
     "payment": "payments",
+    "voucher": "vouchers",
 }
 
-BOOKS = ["events", "ticket_types", "event_stock", "payment_intents", "intent_items"]
+BOOKS = ["events", "ticket_types", "event_stock", "vouchers", "payment_intents", "intent_items"]
 BOOKS += ["admissions", "payments", "refunds", "collections"]
 """The tables with the books, each after those that it refers to."""
 
@@ -66,6 +67,9 @@ PAID_ADDRESS = "SELECT address FROM payment_intents WHERE id = '{paid}'"
 
 STRAY_STOCK = "INSERT INTO event_stock (event_id, capacity, held, sold) SELECT event_id, 99, 0, 0"
 
+OF_VOUCHER = "SELECT id FROM payment_intents WHERE voucher_id = '{voucher}'"
+NOT_VOUCHERED = f"UPDATE intent_items SET vouchered = FALSE WHERE intent_id IN ({OF_VOUCHER})"
+
 BROKEN = [
     ({"held_is_live": "ticket"}, change("ticket", "held = held + 1")),
     ({"held_is_live": "ticket"}, change("ticket", "held = 0")),
@@ -86,6 +90,9 @@ BROKEN = [
         {"sold_is_admitted": "limited", "event_stock_agrees": "event"},
         change("limited", "sold = 0"),
     ),
+    ({"voucher_usages_match": "voucher"}, change("voucher", "held = held + 1")),
+    ({"voucher_usages_match": "voucher"}, change("voucher", "redeemed = 0")),
+    ({"voucher_usages_match": "voucher"}, NOT_VOUCHERED),
     (
         {"sold_is_admitted": "ticket", "admissions_match": "paid", "seats_add_up": "paid"},
         "DELETE FROM admissions WHERE id = '{admission}'",
@@ -166,5 +173,6 @@ FORBIDDEN = [
     change("admission", "intent_id = 'pi_x'"),
     change_stock("capacity = 0"),
     change_stock("held = -1"),
+    change("voucher", "held = 9"),
 ]
 """What the database itself refuses."""

@@ -45,6 +45,7 @@ _ON_SALE = (
 )
 _SOLD_OUT = f"{_full('NEW')} AND NOT {_full('OLD')} AND {_ON_SALE}"
 _AVAILABLE = f"{_full('OLD')} AND NOT {_full('NEW')} AND {_ON_SALE}"
+_USED_UP = "NEW.redeemed > OLD.redeemed AND NEW.redeemed >= NEW.max_usages"
 _NEW_GENERATION = "NEW.generation > OLD.generation"
 _HANDED_OVER = "OLD.transferred_at IS DISTINCT FROM NEW.transferred_at"
 # The link of a new tenant's first member is printed. It invites no address.
@@ -58,6 +59,7 @@ NOTED = (
     ("events", "UPDATE", "'event.changed'", "id", f"({_DRAFT}) OR {_FIELDS_DIFFER}"),
     ("ticket_types", "UPDATE", "'ticket_type.sold_out'", "id", _SOLD_OUT),
     ("ticket_types", "UPDATE", "'ticket_type.available_again'", "id", _AVAILABLE),
+    ("vouchers", "UPDATE", "'voucher.used_up'", "id", _USED_UP),
     ("payment_intents", "INSERT", "'intent.created'", "id", "TRUE"),
     ("payment_intents", "UPDATE", "'intent.' || NEW.status", "id", _ENTERED),
     ("payment_intents", "UPDATE", "'refund.due'", "id", f"{_DUE_BEFORE} <= 0 AND {_DUE} > 0"),

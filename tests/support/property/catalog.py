@@ -13,6 +13,7 @@ from ticketing.models.chains import ChainBlock
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
+from ticketing.models.vouchers import Voucher
 from ticketing.models.wallets import Wallet
 
 SLUG = "acme"
@@ -84,3 +85,24 @@ def create_ticket_type(
         created_at=event.created_at,
         updated_at=event.created_at,
     )
+
+
+def create_vouchers(event: Event, paid: TicketType) -> None:
+    """Create three vouchers with few usages: all free, a third off, and a fixed price for one type.
+
+    The fixed price is above the lowest list price of this world, and below the others.
+    """
+    kinds = (("percent", 100, 2, None), ("percent", 33, 3, None), ("set", 850, 1, paid.id))
+    for mode, value, usages, ticket_ids in kinds:
+        Voucher.create(
+            id=ids.new(ids.VOUCHER),
+            tenant=event.tenant,
+            event=event,
+            code=f"{mode}-{value}".upper(),
+            max_usages=usages,
+            price_mode=mode,
+            value=value,
+            ticket_ids=ticket_ids,
+            created_at=event.created_at,
+            updated_at=event.created_at,
+        )

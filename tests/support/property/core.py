@@ -16,6 +16,7 @@ from tests.support.property.catalog import (
     create_event,
     create_tenant,
     create_ticket_type,
+    create_vouchers,
     empty_database,
     set_wallet,
 )
@@ -179,6 +180,7 @@ class Core:
         self.shirt = create_ticket_type(
             event, SHIRT, self.settings.chain_id, self._capacity, admission=False
         )
+        create_vouchers(event, self.paid)
         fact_triggers.install()
         self.tripwire.watch_database()
 

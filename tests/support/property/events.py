@@ -23,13 +23,22 @@ def event(name: str, *arguments: Any) -> Any:
 
 plain = event("preflight", st.sampled_from([False, False, False, True]), seats)
 carts = event("order_cart", st.tuples(*[st.integers(0, 2)] * 3))
-preflights = plain | plain | carts
+codes = st.integers(0, 2)
+alone = st.tuples(st.just(0), st.just(0), st.integers(1, 2))
+vouchered = event("order_with_voucher", codes, alone | alone | st.tuples(*[st.integers(0, 2)] * 3))
+preflights = plain | plain | carts | vouchered
 payments = event("pay", st.lists(st.tuples(who, amounts), min_size=1, max_size=3), st.booleans())
 purchases = event("purchase", who)
 cancelations = event("cancel", who)
 prices = st.sampled_from([PRICE - 100, PRICE, PRICE + 100])
 terms = event("change_terms", prices, st.sampled_from([None, None, 1, 700, 5000]))
 ends_of_sale = event("end_sale", st.booleans(), st.sampled_from([None, True, False]))
+of_vouchers = st.one_of(
+    event("limit_voucher", codes, st.integers(1, 3)),
+    event("end_voucher", codes, st.sampled_from([None, 1, 61, 5000])),
+    event("revalue_voucher", codes, st.booleans()),
+    event("disable_voucher", codes),
+)
 sizes = event("set_capacity", st.none() | st.integers(0, 6))
 
 # The wallet.
@@ -129,6 +138,7 @@ anything = st.one_of(
     times,
     nodes,
     terms,
+    of_vouchers,
     ends_of_sale,
     sizes,
     invitations,

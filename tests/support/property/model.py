@@ -23,6 +23,7 @@ from tests.support.property.model_rows import (
     received,
     waived,
 )
+from tests.support.property.model_vouchers import check_vouchers, gives_no_less
 from ticketing.services.payments.reconciliation import reconcile
 
 LEAVES_OUT = {"lag", "omit_logs", "omit_tip_logs", "omit_new_logs"}
@@ -104,6 +105,7 @@ class Model:
         intents = books["payment_intents"]
         assert not [each for each in intents.values() if each["set_aside_until"] is not None]
         self._check_sums(intents)
+        check_vouchers(before, books)
         self._admissions.check(before, books)
         self._refunds.check(before, books)
         check_scans(before, books)
@@ -217,7 +219,8 @@ class Model:
         late = moment(kept_by["block_time"]) - moment(intent["ended_at"])
         assert late <= timedelta(hours=24)
         assert any(
-            all(
+            gives_no_less(intent, books, moment(kept_by["block_time"]))
+            and all(
                 row["price_amount"] <= item["list_amount"]
                 and (row["sales_end_at"] is None or kept_by["block_time"] < row["sales_end_at"])
                 for item in items(books, intent)

@@ -11,6 +11,7 @@ from ticketing.services import counters
 SUBJECTS = {
     "event": "event_id",
     "ticket_type": "ticket_id",
+    "voucher": "voucher_id",
     "intent": "intent_id",
     "refund": "intent_id",
     "admission": "admission_id",

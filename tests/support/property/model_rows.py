@@ -13,6 +13,7 @@ TABLES = (
     "events",
     "event_stock",
     "ticket_types",
+    "vouchers",
     "payment_intents",
     "intent_items",
     "payments",
@@ -63,9 +64,11 @@ def items(books: Books, intent: Row) -> list[Row]:
     """Return the items of an order: their rows, or one with what the order itself says."""
     if not intent["has_items"]:
         own = {name: intent[name] for name in ("ticket_type_id", "quantity", "unit_amount")}
-        return [{**own, "list_amount": intent["unit_amount"], "admission": True}]
+        rest = {"admission": True, "vouchered": False}
+        return [{**own, "list_amount": intent["unit_amount"], **rest}]
     found = of_intent(books["intent_items"], intent["id"])
-    assert len(found) > 1 or not found[0]["admission"], "it needs no rows"
+    is_plain = found[0]["admission"] and not found[0]["vouchered"]
+    assert len(found) > 1 or not is_plain, "it needs no rows"
     return found
 
 

@@ -26,7 +26,8 @@ event_voids.py: voids all admissions of an event that services/catalog/events.py
     people inside too
 wallet_export.py, refund_export.py: which addresses may be swept; which refunds can be sent from the
     payment address
-reconciliation.py, stock_rules.py, rule_scope.py: the rules that must always hold, as SQL
+reconciliation.py, stock_rules.py, reconciled_vouchers.py, rule_scope.py: the rules that must always
+    hold, as SQL
 address_check.py: computes the addresses of orders again, from their wallets, for `reconcile`
 chain_comparison.py: compares all payments, refunds and collections with the nodes, for
     `reconcile --chain`

@@ -2,6 +2,7 @@
 
 1.  No more seats are held and sold than the capacity, of a ticket type and of an event.
 2.  `held` is what live orders hold. `sold` is the admissions that are not void, guests included.
+    The usages of vouchers are what these use.
 3.  An order has as many admissions as its quantity once it was confirmed, else none. They are
     valid while it is confirmed, suspended while it is reversed, or void. Items add up to it.
 4.  Each payment is on its order's chain. What an order received is kept, owed, refunded or waived.
@@ -10,10 +11,10 @@
 6.  A collection is of an order with a receiver, on its chain and in its token. That no more was
     collected than received is no rule: a payment may have been collected before it was found.
 
-stock_rules.py has the rules 1 to 3, this file the others. Each rule is one SQL statement. It sees
-one consistent state, so it is correct while buyers order and the worker writes. First, one query
-over the ticket types and one over the orders find the rows that may violate a rule. Usually there
-are none. Then the rules check only these rows.
+stock_rules.py has the rules 1 to 3, reconciled_vouchers.py that of vouchers, this file the others.
+Each rule is one SQL statement. It sees one consistent state, so it is correct while buyers order
+and the worker writes. First, one query over the ticket types and one over the orders find the rows
+that may violate a rule. Usually there are none. Then the rules check only these rows.
 
 That an address is its order's own is checked by address_check.py, because SQL cannot compute it.
 
@@ -37,7 +38,7 @@ from ticketing.models.payment_intents import RELEASED, Payment, PaymentIntent
 from ticketing.models.refunds import Refund
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.wallets import Wallet
-from ticketing.services.payments import stock_rules
+from ticketing.services.payments import reconciled_vouchers, stock_rules
 from ticketing.services.payments.rule_scope import (
     BREACHES_PER_RULE,
     Rows,
@@ -282,6 +283,7 @@ RULES: dict[str, Callable[[Scope], Rows]] = {
         stock_rules.held_is_live,
         stock_rules.sold_is_admitted,
         stock_rules.event_stock_agrees,
+        reconciled_vouchers.voucher_usages_match,
         stock_rules.admissions_match,
         stock_rules.items_add_up,
         stock_rules.admissions_valid_while_confirmed,

@@ -11,6 +11,7 @@ from peewee import ModelSelect, fn
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import TicketType
+from ticketing.models.vouchers import Voucher
 
 BREACHES_PER_RULE = 100
 """The most breaches per rule. The reader needs examples to find the cause, not every row."""
@@ -18,7 +19,7 @@ BREACHES_PER_RULE = 100
 Rows = Iterable[tuple[list[str], str]]
 """Breaches of one rule: the ids of the inconsistent rows, and a description."""
 
-Owned = Event | TicketType | PaymentIntent
+Owned = Event | TicketType | Voucher | PaymentIntent
 """Models that belong to a tenant."""
 
 
