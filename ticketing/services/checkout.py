@@ -225,7 +225,8 @@ def _replace_order_of(order: Order, wanted: Sequence[Line]) -> str | None:
     if found is None:
         return order.form[0]
     type_ids = [line.ticket_type.id for line in wanted]
-    return order.form[0] if settlement.withdraw(found.id, type_ids) else None
+    voucher_ids = {line.voucher.id for line in wanted if line.voucher is not None}
+    return order.form[0] if settlement.withdraw(found.id, type_ids, voucher_ids) else None
 
 
 def _order_of_form(order: Order) -> PaymentIntent | None:
