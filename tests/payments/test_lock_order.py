@@ -2,7 +2,9 @@
 
 import contextlib
 import threading
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -117,3 +119,16 @@ def test_an_order_that_replaces_one_locks_its_voucher_before_the_ticket_type(
     )
     assert acme.stock(ticket) == (2, 0)
     assert reconciliation.reconcile(None) == []
+
+
+def test_one_form_from_two_networks_at_once_is_one_order(acme, environ):
+    """Example: a phone leaves the wireless network between two clicks."""
+    ticket, config = acme.ticket(), load(environ)
+
+    def order(client):
+        sent = replace(wanted(ticket, None, "form"), client=(client,))
+        return checkout.preflight(acme.slug, sent, config)
+
+    for _ in range(5):
+        at_once(*(partial(order, client) for client in ("home", "train", "cafe")))
+    assert acme.stock(ticket) == (1, 0)

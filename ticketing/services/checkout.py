@@ -18,7 +18,7 @@ from ticketing.constants import (
     HOLD_UNDER_PRESSURE,
     IntentStatus,
 )
-from ticketing.db.connection import write_transaction
+from ticketing.db.connection import one_at_a_time, write_transaction
 from ticketing.errors import (
     IntentCanceled,
     IntentExpired,
@@ -184,7 +184,7 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     with write_transaction():
         uses: Sequence[client_limits.Use] = ()
         if order.client:
-            client_limits.take_turn(order.client)
+            client_limits.take_turn(order.client, config)
         form = _replace_order_of(order, wanted)
         if order.client:
             event_id, seats = wanted[0].ticket_type.event_id, lines.seats(wanted)
@@ -221,6 +221,9 @@ def _replace_order_of(order: Order, wanted: Sequence[Line]) -> str | None:
     """
     if not order.form:
         return None
+    # The same form may come from two networks at once, which take turns of their own. The oldest
+    # digest is the one that all hosts know while SECRET_KEY changes.
+    one_at_a_time(f"form {order.form[-1]}")
     found = _order_of_form(order)
     if found is None:
         return order.form[0]

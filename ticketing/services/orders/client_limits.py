@@ -122,9 +122,13 @@ def check(
     return uses
 
 
-def take_turn(client: Sequence[str]) -> None:
-    """Let other orders of a client wait until the transaction ends. Call it before other locks."""
-    one_at_a_time(f"orders of {client[-1]}")
+def take_turn(client: Sequence[str], config: Config) -> None:
+    """Let other orders of a client wait until the transaction ends. Call it before other locks.
+
+    Without limits nothing is counted, so no order waits.
+    """
+    if config.unpaid_per_address or config.orders_per_client or config.free_per_client:
+        one_at_a_time(f"orders of {client[-1]}")
 
 
 def check_share(uses: Sequence[Use], held: Held) -> None:
