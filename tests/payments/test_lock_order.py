@@ -1,18 +1,24 @@
-"""Workers of two chains change the stock of the same ticket types, and do not deadlock."""
+"""Workers and orders change the stock of the same ticket types, and do not deadlock."""
 
 import contextlib
 import threading
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
 from tests.support.factories import CHAIN
 from tests.support.races import at_once
 from ticketing import clock
+from ticketing.config import load
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import TicketType
-from ticketing.services.orders import stock
+from ticketing.services import checkout
+from ticketing.services.checkout import Order
+from ticketing.services.orders import stock, vouchers
+from ticketing.services.orders.lines import Wanted
 from ticketing.services.payments import reconciliation, settlement
 
 OTHER_CHAIN = 8453
@@ -71,3 +77,58 @@ def test_expiries_of_two_chains_lock_ticket_types_in_one_order(
     assert moved == [2, 2]
     assert {each.held for each in TicketType.select()} == {0}
     assert reconciliation.reconcile(None) == []
+
+
+def wanted(ticket, code, *form):
+    return Order(
+        event_id=ticket["event_id"],
+        wanted=(Wanted(ticket["id"]),),
+        voucher=code,
+        client=form,
+        form=form,
+    )
+
+
+def test_an_order_that_replaces_one_locks_its_voucher_before_the_ticket_type(
+    acme, environ, monkeypatch
+):
+    ticket, config = acme.ticket(), load(environ)
+    here = f"{acme.path}/events/{ticket['event_id']}/vouchers"
+    for code in ("CODE-A", "CODE-B"):
+        assert acme.api().post(here, {"code": code, "max_usages": 9}).status_code == 201
+    checkout.preflight(acme.slug, wanted(ticket, "CODE-A", "ada"), config)
+    meeting, own = threading.Barrier(2), threading.local()
+
+    def and_meet(function):
+        def met(*arguments):
+            done = function(*arguments)
+            if not hasattr(own, "has_met"):
+                own.has_met = True
+                with contextlib.suppress(threading.BrokenBarrierError):
+                    meeting.wait(MEET_SECONDS)
+            return done
+
+        return met
+
+    # Ada has released the ticket type, and Grace holds CODE-B: each wants what the other one has.
+    monkeypatch.setattr(stock, "release", and_meet(stock.release))
+    monkeypatch.setattr(vouchers, "hold", and_meet(vouchers.hold))
+    at_once(
+        lambda: checkout.preflight(acme.slug, wanted(ticket, "CODE-B", "ada"), config),
+        lambda: checkout.preflight(acme.slug, wanted(ticket, "CODE-B", "grace"), config),
+    )
+    assert acme.stock(ticket) == (2, 0)
+    assert reconciliation.reconcile(None) == []
+
+
+def test_one_form_from_two_networks_at_once_is_one_order(acme, environ):
+    """Example: a phone leaves the wireless network between two clicks."""
+    ticket, config = acme.ticket(), load(environ)
+
+    def order(client):
+        sent = replace(wanted(ticket, None, "form"), client=(client,))
+        return checkout.preflight(acme.slug, sent, config)
+
+    for _ in range(5):
+        at_once(*(partial(order, client) for client in ("home", "train", "cafe")))
+    assert acme.stock(ticket) == (1, 0)

@@ -18,7 +18,7 @@ from ticketing.constants import (
     HOLD_UNDER_PRESSURE,
     IntentStatus,
 )
-from ticketing.db.connection import write_transaction
+from ticketing.db.connection import one_at_a_time, write_transaction
 from ticketing.errors import (
     IntentCanceled,
     IntentExpired,
@@ -220,11 +220,15 @@ def _replace_order_of(order: Order, wanted: Sequence[Line]) -> str | None:
     """
     if not order.form:
         return None
+    # The same form may come from two networks at once, which take turns of their own. The oldest
+    # digest is the one that all hosts know while SECRET_KEY changes.
+    one_at_a_time(f"form {order.form[-1]}")
     found = _order_of_form(order)
     if found is None:
         return order.form[0]
     type_ids = [line.ticket_type.id for line in wanted]
-    return order.form[0] if settlement.withdraw(found.id, type_ids) else None
+    voucher_ids = {line.voucher.id for line in wanted if line.voucher is not None}
+    return order.form[0] if settlement.withdraw(found.id, type_ids, voucher_ids) else None
 
 
 def _order_of_form(order: Order) -> PaymentIntent | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from ticketing import clock
-from ticketing.constants import LEAST_FREE_PRICE, Publication
+from ticketing.constants import LEAST_FREE_PRICE, MAX_PRICE, Publication
 from ticketing.errors import (
     AboveMaximum,
     BelowMinimum,
@@ -88,16 +88,23 @@ def _check_line(line: Line, *, has_key: bool) -> None:
 
 
 def _check_price(place: int, line: Line) -> None:
-    """Check the price that a buyer chose: the lowest one, or more, that is worth a payment."""
-    chosen, most = line.wanted.price_amount, line.ticket_type.max_price_amount
+    """Check the price that a buyer chose.
+
+    It is nothing, the lowest price, or worth a transfer: an order for 1 micro-unit is not free, so
+    the limits of free seats would not stop it.
+    """
+    chosen, least, most = line.wanted.price_amount, line.least_amount, _most_of(line)
     if chosen is None:
         return
-    least = line.least_amount
-    is_enough = chosen == least or chosen >= max(least, LEAST_FREE_PRICE)
-    is_allowed = line.ticket_type.free_price and is_enough
-    if not is_allowed or (most is not None and chosen > most):
+    is_sensible = chosen in (0, least) or chosen >= LEAST_FREE_PRICE
+    if not (line.ticket_type.free_price and is_sensible and least <= chosen <= most):
         field = f"items.{place}.price_amount"
         raise Invalid({field: ["This price is not possible for this ticket type."]})
+
+
+def _most_of(line: Line) -> int:
+    most: int | None = line.ticket_type.max_price_amount
+    return MAX_PRICE if most is None else most
 
 
 @contextmanager

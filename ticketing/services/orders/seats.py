@@ -22,17 +22,24 @@ from ticketing.models.vouchers import Voucher
 from ticketing.services.orders import items, stock, vouchers
 
 
-def lock(intents: Sequence[PaymentIntent], type_ids: Collection[str] = ()) -> None:
-    """Lock all stock that locked orders can move, and these types, one statement for each kind.
+def lock(
+    intents: Sequence[PaymentIntent],
+    type_ids: Collection[str] = (),
+    voucher_ids: Collection[str] = (),
+) -> None:
+    """Lock all stock that locked orders can move, and these types and vouchers, kind by kind.
 
-    Without that, two workers deadlock: one moves type A and wants B, the other B and wants A. A
-    single ticket type needs no lock of its own: one UPDATE after the event's stock moves it.
+    One statement locks each kind. Without that, two workers deadlock: one moves type A and wants B,
+    the other B and wants A. A single ticket type needs no lock of its own: one UPDATE after the
+    event's stock moves it. Nor does the voucher of one order, which moves before the type.
     """
     items.read(intents)
     types = {item.ticket_type_id for intent in intents for item in intent.items} | set(type_ids)
     codes = {intent.voucher_id for intent in intents if intent.voucher_id is not None}
-    if len(types) < 2 and (not codes or len(intents) < 2):
+    moves_codes_apart = len(intents) > 1 and bool(codes)
+    if len(types) < 2 and not moves_codes_apart and codes.issuperset(voucher_ids):
         return
+    codes |= set(voucher_ids)
     events = {intent.capped_event for intent in intents if intent.capped_event is not None}
     if events:
         of_events = EventStock.select().where(EventStock.event.in_(events))
