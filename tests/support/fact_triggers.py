@@ -24,6 +24,7 @@ EVENT_FIELDS = (
     "capacity",
     "doors_open_at",
     "transfers_end_at",
+    "carts",
 )
 RECORDED = "('processing', 'confirmed', 'expired', 'canceled', 'reversed')"
 
@@ -49,6 +50,7 @@ _NEW_GENERATION = "NEW.generation > OLD.generation"
 _HANDED_OVER = "OLD.transferred_at IS DISTINCT FROM NEW.transferred_at"
 # The link of a new tenant's first member is printed. It invites no address.
 _HAS_EMAIL = "(SELECT email FROM members WHERE id = NEW.member_id) IS NOT NULL"
+_USED_UP = "NEW.redeemed > OLD.redeemed AND NEW.redeemed >= NEW.max_usages"
 _VOIDED = "OLD.status <> 'void' AND NEW.status = 'void' AND NEW.void_reason <> 'event_canceled'"
 
 NOTED = (
@@ -58,6 +60,7 @@ NOTED = (
     ("events", "UPDATE", "'event.changed'", "id", f"({_DRAFT}) OR {_FIELDS_DIFFER}"),
     ("ticket_types", "UPDATE", "'ticket_type.sold_out'", "id", _SOLD_OUT),
     ("ticket_types", "UPDATE", "'ticket_type.available_again'", "id", _AVAILABLE),
+    ("vouchers", "UPDATE", "'voucher.used_up'", "id", _USED_UP),
     ("payment_intents", "INSERT", "'intent.created'", "id", "TRUE"),
     ("payment_intents", "UPDATE", "'intent.' || NEW.status", "id", _ENTERED),
     ("payment_intents", "UPDATE", "'refund.due'", "id", f"{_DUE_BEFORE} <= 0 AND {_DUE} > 0"),

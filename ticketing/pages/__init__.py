@@ -6,6 +6,7 @@ secret, so such a page is not cached or indexed. console/ has the pages of organ
 
 home.py: a tenant's events; the first page of the service
 events.py: an event with its order form. The page is cached like the API (web/response_cache.py)
+cart.py: the tickets in that form: a number for each ticket type, or one choice
 orders.py: an order: to pay, its tickets, money that is owed
 order_view.py: decides which state of an order its page shows; there is a template for each
 tickets.py, transfers.py: a ticket, to be named and passed on; an offer, to be accepted

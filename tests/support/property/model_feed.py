@@ -14,6 +14,7 @@ SUBJECTS = {
     "intent": "intent_id",
     "refund": "intent_id",
     "admission": "admission_id",
+    "voucher": "voucher_id",
 }
 """Which id of its data a notification is about, by the first part of its type."""
 
