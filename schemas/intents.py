@@ -91,13 +91,18 @@ class WantedSchema(BaseSchema):
         """Return an example of the form for one ticket type."""
         return {name: value for name, value in super().example().items() if name != "items"}
 
+    # Also if other fields are wrong: one response names all that is missing.
+    @validates_schema(skip_on_field_errors=False, pass_original=True)
+    def check_presence(self, data: dict[str, Any], original: Any, **_: Any) -> None:
+        """Check that something is wanted, in one form or the other."""
+        if isinstance(original, Mapping) and not {"ticket_id", "items"} & original.keys():
+            raise ValidationError(ALWAYS["required"], "ticket_id")
+
     @validates_schema
     def check_form(self, data: dict[str, Any], **_: Any) -> None:
-        """Check that exactly one of both forms is used, and what several items have together."""
+        """Check that only one of both forms is used, and what several items have together."""
         items = data.get("items")
         if items is None:
-            if "ticket_id" not in data:
-                raise ValidationError(ALWAYS["required"], "ticket_id")
             return
         for name in ("ticket_id", "quantity"):
             if name in data:

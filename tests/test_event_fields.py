@@ -34,6 +34,8 @@ NOT_SET_BY_ORGANIZERS = {
     "erasure_due_at",
     "erasure_tried_at",
     "order_questions",
+    "attendee_questions",
+    "questions_reminded_at",
 }
 """The columns of an event that are no fields of it."""
 

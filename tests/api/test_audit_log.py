@@ -64,6 +64,15 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     ticket = me.post(tickets, ticket_body()).json
     me.patch(f"{tickets}/{ticket['id']}", {"name": "Other"})
     me.post(f"{tickets}/{ticket['id']}/status", {"status": "published"})
+    vouchers = f"{path}/events/{event['id']}/vouchers"
+    voucher = f"{vouchers}/{me.post(vouchers, {}).json['id']}"
+    me.patch(voucher, {"tag": "press"})
+    me.post(f"{voucher}/disable")
+    me.post(f"{vouchers}/batch", {"count": 1})
+    questions = f"{path}/events/{event['id']}/questions"
+    question = me.post(questions, {"question": "Size?", "type": "text"}).json["id"]
+    me.patch(f"{questions}/{question}", {"question": "Which size?"})
+    me.post(f"{questions}/{question}/archive")
     key = me.post(f"{path}/apikeys", {"name": "k", "role": "read"}).json["id"]
     me.post(f"{path}/apikeys/{key}/rotate", {})
     me.post(f"{path}/apikeys/{key}/revoke")

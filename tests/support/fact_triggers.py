@@ -24,6 +24,7 @@ EVENT_FIELDS = (
     "capacity",
     "doors_open_at",
     "transfers_end_at",
+    "carts",
 )
 RECORDED = "('processing', 'confirmed', 'expired', 'canceled', 'reversed')"
 
@@ -50,6 +51,7 @@ _NEW_GENERATION = "NEW.generation > OLD.generation"
 _HANDED_OVER = "OLD.transferred_at IS DISTINCT FROM NEW.transferred_at"
 # The link of a new tenant's first member is printed. It invites no address.
 _HAS_EMAIL = "(SELECT email FROM members WHERE id = NEW.member_id) IS NOT NULL"
+_USED_UP = "NEW.redeemed > OLD.redeemed AND NEW.redeemed >= NEW.max_usages"
 _VOIDED = "OLD.status <> 'void' AND NEW.status = 'void' AND NEW.void_reason <> 'event_canceled'"
 
 NOTED = (

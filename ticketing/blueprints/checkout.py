@@ -56,6 +56,7 @@ from ticketing.web.idempotency import (
     never_stored,
     nothing_changed,
 )
+from ticketing.web.repeated_vouchers import IN_ORDER, order_again
 
 blp = ApiBlueprint(
     "checkout",
@@ -74,12 +75,12 @@ _dump = IntentSchema().dump
 def _admissions_again(stored: dict[str, Any]) -> dict[str, Any]:
     intent = checkout.purchased(tenant_of_path().id, stored["id"], config())
     again: dict[str, Any] = PurchaseSchema(only=("admissions", "online_join_url")).dump(intent)
-    return again
+    return again | order_again(stored)
 
 
 def _client_secret_again(stored: dict[str, Any]) -> dict[str, Any]:
     secret = credentials.client_secret(config().keyring.current, stored["id"])
-    return {"client_secret": secret}
+    return {"client_secret": secret, **order_again(stored)}
 
 
 @blp.post("/preflight")
@@ -109,7 +110,7 @@ def _client_secret_again(stored: dict[str, Any]) -> dict[str, Any]:
     TooManyFree,
     CapacityChanged,
 )
-@never_stored("client_secret", shown_again=_client_secret_again)
+@never_stored("client_secret", IN_ORDER, shown_again=_client_secret_again)
 def preflight(body: dict[str, Any], tenant: str) -> PaymentIntent:
     """Hold the tickets, fix the price, and issue a payment address."""
     buyer = body.pop("buyer")
@@ -145,7 +146,7 @@ def get_checkout_intent(tenant: str, intent_id: str) -> Response:
 @blp.raises(
     NotFound, PaymentRequired, IntentCanceled, IntentReversed, IntentExpired, ChainUnavailable
 )
-@never_stored("admissions", "online_join_url", shown_again=_admissions_again)
+@never_stored("admissions", "online_join_url", IN_ORDER, shown_again=_admissions_again)
 def purchase(tenant: str, intent_id: str) -> tuple[PaymentIntent, int]:
     """Complete the purchase: read the chain now and settle. Repeats issue nothing twice."""
     intent = checkout.purchase(tenant, intent_id, config(), limited_client())
@@ -158,6 +159,7 @@ def purchase(tenant: str, intent_id: str) -> tuple[PaymentIntent, int]:
 @idempotent_outside_transaction
 @blp.response(200, IntentSchema)
 @blp.raises(NotFound, IntentNotCancelable, ChainUnavailable)
+@never_stored(IN_ORDER, shown_again=order_again)
 def cancel(tenant: str, intent_id: str) -> PaymentIntent:
     """Cancel an intent that has received nothing, and release its tickets."""
     intent = checkout.cancel(tenant, intent_id, config(), limited_client())
@@ -171,6 +173,7 @@ def cancel(tenant: str, intent_id: str) -> PaymentIntent:
 @blp.arguments(RefundAddressSchema)
 @blp.response(200, IntentSchema)
 @blp.raises(NotFound, Invalid, NothingReceived, TooManyChanges)
+@never_stored(IN_ORDER, shown_again=order_again)
 def state_refund_address(body: dict[str, Any], tenant: str, intent_id: str) -> PaymentIntent:
     """State where money that is owed shall go, once something was received: 5 times in 24 hours.
 

@@ -12,7 +12,8 @@ from ticketing.web import auth
 from ticketing.web.audited import erased
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller
-from ticketing.web.idempotency import idempotent
+from ticketing.web.idempotency import idempotent, never_stored
+from ticketing.web.repeated_vouchers import IN_ORDER, order_again
 
 blp = ApiBlueprint(
     "erasure",
@@ -27,6 +28,7 @@ blp = ApiBlueprint(
 @idempotent
 @blp.response(200, AdminIntentSchema)
 @blp.raises(NotFound)
+@never_stored(IN_ORDER, shown_again=order_again)
 def erase_intent(tenant: str, intent_id: str) -> PaymentIntent:
     """Erase the names and email addresses of an order and its admissions, everywhere.
 

@@ -30,7 +30,8 @@ from ticketing.web.audited import audited
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.context import caller, page_request
 from ticketing.web.download import download
-from ticketing.web.idempotency import idempotent
+from ticketing.web.idempotency import idempotent, never_stored
+from ticketing.web.repeated_vouchers import batch_again, voucher_again
 
 blp = ApiBlueprint(
     "vouchers",
@@ -64,6 +65,7 @@ def list_vouchers(query: dict[str, Any], tenant: str, event_id: str) -> Page[Vou
 @blp.response(201, VoucherSchema)
 @audited(AuditedVoucherSchema)
 @blp.raises(NotFound, CodeTaken)
+@never_stored("code", shown_again=voucher_again)
 def create_voucher(body: dict[str, Any], tenant: str, event_id: str) -> Voucher:
     """Create a voucher, with a code of your own or a random one."""
     return vouchers.create(caller().tenant_id, event_id, body)
@@ -75,6 +77,7 @@ def create_voucher(body: dict[str, Any], tenant: str, event_id: str) -> Voucher:
 @blp.response(201, VoucherBatchSchema)
 @audited(AuditedVoucherBatchSchema)
 @blp.raises(NotFound, CodeTaken)
+@never_stored("vouchers.code", shown_again=batch_again)
 def create_vouchers(body: dict[str, Any], tenant: str, event_id: str) -> Batch:
     """Create up to 500 vouchers with random codes, all or none."""
     count, prefix = body.pop("count"), body.pop("prefix")
@@ -105,6 +108,7 @@ def change_voucher(body: dict[str, Any], tenant: str, event_id: str, voucher_id:
 @blp.response(200, VoucherSchema)
 @audited(AuditedVoucherSchema, before=vouchers.get)
 @blp.raises(NotFound)
+@never_stored("code", shown_again=voucher_again)
 def disable_voucher(tenant: str, event_id: str, voucher_id: str) -> Voucher:
     """Let nobody use a voucher any more. Orders that exist keep it."""
     return vouchers.disable(caller().tenant_id, event_id, voucher_id)

@@ -5,8 +5,8 @@ templates/pages. Pages of buyers need no cookie. The links of orders and tickets
 secret, so such a page is not cached or indexed. console/ has the pages of organizers.
 
 home.py: a tenant's events; the first page of the service
-events.py, cart.py: an event with its order form; the numbers of tickets in it. The page is cached
-    like the API (web/response_cache.py)
+events.py: an event with its order form. The page is cached like the API (web/response_cache.py)
+cart.py: the tickets in that form: a number for each ticket type, or one choice
 orders.py: an order: to pay, its tickets, money that is owed
 order_view.py: decides which state of an order its page shows; there is a template for each
 tickets.py, transfers.py: a ticket, to be named and passed on; an offer, to be accepted

@@ -31,6 +31,7 @@ context.py: what a request carries: configuration, id, caller, tenant
 idempotency.py: runs a view once per Idempotency-Key and form key. 402, 409, 429 and 5xx are not
     stored, so the same key may be tried again; services/idempotency.py has the rows
 repeated_admissions.py: what a repeat shows to a holder, if the admission has not changed hands
+repeated_vouchers.py: what a repeat shows of codes of vouchers
 audited.py: records what a view changes, in the same transaction
 blueprint.py: ApiBlueprint: runs the gate, documents each view: its error responses, parameters and
     headers (`_document`)

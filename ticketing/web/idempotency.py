@@ -166,7 +166,8 @@ def never_stored(
     """Declare members of a view's successful response that are not stored. Put it below the others.
 
     They are secrets, and what may have changed since. In a repeat they are null, or what
-    `shown_again` returns for the stored body.
+    `shown_again` returns for the stored body. `voucher.code` is the member `code` of `voucher`, or
+    of each object in the list `voucher`.
     """
 
     def decorate(view: Callable[..., Any]) -> Callable[..., Any]:
@@ -231,11 +232,23 @@ def _answer(response: Response, view: View) -> Answer | None:
     if _NOTHING_CHANGED in request.environ or response.status_code == _ACCEPTED:
         return None
     body = response.get_json(force=True)
-    body.update(dict.fromkeys(operation_of(view).never_stored))
+    for path in operation_of(view).never_stored:
+        _forget(body, path)
     text = json.dumps(body)
     if len(text) > MAX_STORED_BODY and caller_or_none() is None:
         return None
     return Answer(response.status_code, text)
+
+
+def _forget(body: Any, path: str) -> None:
+    """Set a member of a response to null: that of this path, as `never_stored` has it."""
+    name, _, inner = path.partition(".")
+    if not inner:
+        body[name] = None
+        return
+    of = body[name]
+    for each in of if isinstance(of, list) else [] if of is None else [of]:
+        _forget(each, inner)
 
 
 def _replay(stored: Answer, view: View) -> Response:

@@ -1,4 +1,7 @@
-"""The version of an order. It changes whenever the API shows another state of the order."""
+"""The version of an order. It changes whenever the API shows another state of the order.
+
+Names of ticket types and codes of vouchers are no state of the order: they do not change it.
+"""
 
 from __future__ import annotations
 

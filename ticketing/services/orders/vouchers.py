@@ -64,6 +64,12 @@ def find_for_ticket(
     return _usable(found, now)
 
 
+def codes(voucher_ids: Iterable[str]) -> dict[str, str]:
+    """Return the codes of vouchers by their ids."""
+    named = Voucher.select(Voucher.id, Voucher.code).where(Voucher.id.in_(list(voucher_ids)))
+    return {each.id: each.code for each in named}
+
+
 def _searchable(code: str) -> str:
     typed = normalized(code)
     # The same query runs for a text that is no code. Postgres refuses some texts.
