@@ -348,3 +348,14 @@ def test_a_code_is_used_by_the_form_that_shows_its_prices(acme, family, api, sen
     late = send(ORDER, cart(api.get(PATH), (adult, 1), voucher="SPONSOR-1"))
     assert late.status_code == 409
     assert "This code is not valid for this event." in late.text
+
+
+def test_a_missing_answer_is_not_blamed_on_the_ticket(acme, family, api, send):
+    adult, _, _ = family
+    question = {"identifier": "diet", "question": "Diet?", "type": "text", "required": True}
+    path = f"{acme.path}/events/{adult['event_id']}/questions"
+    assert acme.api().post(path, {**question, "ask": "order"}).status_code == 201
+    text = send(ORDER, cart(api.get(PATH), (adult, 1), **{"answers.diet": ""})).text
+    assert 'id="answers.diet-error"' in text
+    assert f'id="quantity.{adult["id"]}-error"' not in text
+    assert re.search(rf'name="quantity.{adult["id"]}"[^>]* value="1"', text)

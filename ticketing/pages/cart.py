@@ -20,8 +20,13 @@ from ticketing.errors import (
     BelowMinimum,
     FieldMessage,
     Invalid,
+    KeyRequired,
+    NeedsTicket,
+    SalesEnded,
+    SalesNotStarted,
     SoldOut,
     TicketingError,
+    VoucherRequired,
 )
 from ticketing.models.ticket_types import TicketType
 from ticketing.pages import forms, typed_forms
@@ -29,6 +34,18 @@ from ticketing.pages.reasons import Sentence, reason
 from ticketing.services.orders.lines import Wanted, all_wanted
 
 QUANTITY, PRICE = "quantity.", "price."
+_OF_A_TYPE = (
+    AboveMaximum,
+    BelowMinimum,
+    KeyRequired,
+    NeedsTicket,
+    SalesEnded,
+    SalesNotStarted,
+    SoldOut,
+    VoucherRequired,
+)
+"""Refusals of one ticket type. Those of several items name theirs."""
+
 _NONE_CHOSEN = FieldMessage("none_chosen", "No ticket was chosen.")
 
 
@@ -64,9 +81,11 @@ def refused(
 ) -> dict[str, Sentence]:
     """Return what is wrong with the tickets of an order that was refused, by the form's fields."""
     places = [place for place in error.extensions.get("errors", {}) if place.startswith("items.")]
+    if not places and len(wanted) == 1 and isinstance(error, _OF_A_TYPE):
+        places = ["items.0"]
     by_id = {each.id: each for each in types}
     found: dict[str, Sentence] = {}
-    for place in places or (["items.0"] if len(wanted) == 1 else []):
+    for place in places:
         index, _, field = place.removeprefix("items.").partition(".")
         ticket_id = wanted[int(index)].ticket_id
         prefix = PRICE if field == "price_amount" else QUANTITY
