@@ -22,16 +22,22 @@ from ticketing.models.vouchers import Voucher
 from ticketing.services.orders import items, stock, vouchers
 
 
-def lock(intents: Sequence[PaymentIntent], type_ids: Collection[str] = ()) -> None:
-    """Lock all stock that locked orders can move, and these types, one statement for each kind.
+def lock(
+    intents: Sequence[PaymentIntent],
+    type_ids: Collection[str] = (),
+    voucher_ids: Collection[str] = (),
+) -> None:
+    """Lock all stock that locked orders can move, and these, one statement for each kind.
 
     Without that, two workers deadlock: one moves type A and wants B, the other B and wants A. A
     single ticket type needs no lock of its own: one UPDATE after the event's stock moves it.
+    Nor does the only order's own voucher: its UPDATE comes before that of the ticket type.
     """
     items.read(intents)
     types = {item.ticket_type_id for intent in intents for item in intent.items} | set(type_ids)
-    codes = {intent.voucher_id for intent in intents if intent.voucher_id is not None}
-    if len(types) < 2 and (not codes or len(intents) < 2):
+    own = {intent.voucher_id for intent in intents if intent.voucher_id is not None}
+    codes = own | set(voucher_ids)
+    if len(types) < 2 and (not codes or (codes == own and len(intents) < 2)):
         return
     events = {intent.capped_event for intent in intents if intent.capped_event is not None}
     if events:

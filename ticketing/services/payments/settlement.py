@@ -71,17 +71,17 @@ def cancel(intent_id: str) -> PaymentIntent:
         return intent
 
 
-def withdraw(intent_id: str, type_ids: Collection[str]) -> bool:
+def withdraw(intent_id: str, type_ids: Collection[str], voucher_ids: Collection[str] = ()) -> bool:
     """Cancel an unpaid intent that another one replaces in this transaction. Return whether it did.
 
-    `type_ids`: the ticket types that the other one wants. They are locked too, in one order with
-    those that are released. An intent that was paid or ended meanwhile stays as it is.
+    `type_ids` and `voucher_ids`: what the other one wants. They are locked too, in one order with
+    what is released. An intent that was paid or ended meanwhile stays as it is.
     """
     _keep_event_of(intent_id)
     (intent,) = lock_rows([intent_id])
     if intent.status != IntentStatus.AWAITING_PAYMENT or intent.amount_received > 0:
         return False
-    seats.lock([intent], type_ids)
+    seats.lock([intent], type_ids, voucher_ids)
     enter(intent, IntentStatus.CANCELED, clock.now(), idempotency_digest=None)
     return True
 
