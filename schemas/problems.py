@@ -32,6 +32,16 @@ class ProblemSchema(BaseSchema):
             "With 422: the invalid fields, each with its messages.",
         ),
     )
+    reason = fields.String(
+        metadata=documented(
+            "too_many_seats",
+            "With 409 voucher_not_applicable: too_many_seats, too_few_seats or"
+            " not_for_these_tickets.",
+        )
+    )
+    usages_left = fields.Integer(
+        metadata=documented(3, "With too_many_seats: for how many seats the voucher is still good.")
+    )
     # A $ref cannot have a description. This field is set if a purchase fails.
     intent = fields.Nested(IntentSchema)
     client_secret = fields.String(

@@ -179,7 +179,26 @@ class Payments(RuleBasedStateMachine):
 
     @rule(
         order=draw.vouchered,
-        changes=st.lists(draw.of_vouchers | draw.terms | draw.vouchered, max_size=2),
+        voids=st.lists(draw.voids, max_size=2),
+        refunds=st.sampled_from([[None], [True], [False], [False, True]]),
+        is_wanted=st.integers(0, 3),
+        mishap=draw.maybe,
+    )
+    def cancel_event_with_voucher(
+        self, order: Any, voids: Any, refunds: Any, is_wanted: int, mishap: Any
+    ) -> None:
+        """Cancel the event after orders with a voucher: rare, because nothing is sold after it."""
+        if is_wanted < 3:
+            return
+        live, payment, purchase = order, ("pay", ([(-1, "all")], True)), ("purchase", (-1,))
+        for event in [order, payment, *self._wait(), purchase, *voids, live]:
+            self.world.do(event)
+        for refund in refunds:
+            self.world.do(("end_sale", (True, refund)), mishap)
+
+    @rule(
+        order=draw.vouchered,
+        changes=st.lists(draw.of_vouchers | draw.terms | draw.vouchered, max_size=1),
         wait=st.sampled_from([5000, 5000, 100_000]),
         between=st.lists(draw.of_vouchers | draw.terms, max_size=1),
         mishap=draw.maybe,

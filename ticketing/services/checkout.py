@@ -227,7 +227,8 @@ def _replace_order_of(order: Order, wanted: Sequence[Line]) -> str | None:
     if found is None:
         return order.form[0]
     type_ids = [line.ticket_type.id for line in wanted]
-    voucher_ids = {line.voucher.id for line in wanted if line.voucher is not None}
+    voucher = wanted[0].voucher
+    voucher_ids = () if voucher is None else (voucher.id,)
     return order.form[0] if settlement.withdraw(found.id, type_ids, voucher_ids) else None
 
 
@@ -248,7 +249,9 @@ def _checked(tenant_reference: str, order: Order) -> Sequence[Line]:
     voucher = None
     if order.voucher is not None:
         # First of all: a wrong code must not tell what else is wrong with the order.
-        voucher = vouchers.find(tenant_reference, order.event_id, order.voucher)
+        found = _order_of_form(order)
+        replaced = found if found is not None and _is_unpaid(found) else None
+        voucher = vouchers.find(tenant_reference, order.event_id, order.voucher, replaced=replaced)
     wanted = holds.lines_on_sale(tenant_reference, order.event_id, order.wanted, voucher)
     vouchers.check_seats(voucher, [(line.ticket_type, line.quantity) for line in wanted])
     _check(wanted, order)

@@ -33,11 +33,12 @@ cancelations = event("cancel", who)
 prices = st.sampled_from([PRICE - 100, PRICE, PRICE + 100])
 terms = event("change_terms", prices, st.sampled_from([None, None, 1, 700, 5000]))
 ends_of_sale = event("end_sale", st.booleans(), st.sampled_from([None, True, False]))
+limits = event("limit_voucher", codes, st.integers(1, 3))
+ends_of_vouchers = event("end_voucher", codes, st.sampled_from([None, None, 61, 5000]))
+values = event("revalue_voucher", codes, st.booleans())
+# Rare: nobody can use it afterwards.
 of_vouchers = st.one_of(
-    event("limit_voucher", codes, st.integers(1, 3)),
-    event("end_voucher", codes, st.sampled_from([None, 1, 61, 5000])),
-    event("revalue_voucher", codes, st.booleans()),
-    event("disable_voucher", codes),
+    limits, limits, ends_of_vouchers, ends_of_vouchers, values, event("disable_voucher", codes)
 )
 sizes = event("set_capacity", st.none() | st.integers(0, 6))
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
+from tests.support.admissions import admissions_of, void
 from tests.support.factories import Api, in_days
 from tests.support.mails import PUBLIC_URL
 from tests.support.query_plans.admissions_drive import post_twice
@@ -84,6 +85,7 @@ class VouchersDrive:
         ticket = self.acme.ticket()
         here = f"{self.acme.path}/events/{ticket['event_id']}"
         fields = {"ticket_ids": [ticket["id"]], "max_usages": 5}
+        fields |= {"price_mode": "percent", "value": 100}
         voucher = post_twice(me, f"{here}/vouchers", fields).json
         post_twice(me, f"{here}/vouchers/batch", {"count": 3})
         path = f"{here}/vouchers/{voucher['id']}"
@@ -100,4 +102,18 @@ class VouchersDrive:
             for query, status in ((code, 200), ({"voucher": "GUESS"}, 409)):
                 answer = anybody.get(path_with_code, query_string=query, base_url=PUBLIC_URL)
                 assert answer.status_code == status, answer.text
+        self._order(ticket, voucher["code"])
         post_twice(me, f"{path}/disable", None)
+
+    def _order(self, ticket: dict[str, Any], code: str) -> None:
+        """Order with a code: confirm, void and show one order, and cancel another one."""
+        sold, canceled = (self.acme.buyer(ticket, voucher=code) for _ in range(2))
+        assert sold.purchase().status_code == canceled.cancel().status_code == 200
+        me = self.acme.api()
+        for path in (f"intents/{sold.intent['id']}", "intents", "reconciliation"):
+            assert me.get(f"{self.acme.path}/{path}").status_code == 200
+        (seat,) = admissions_of(sold)
+        assert void(self.acme, seat).status_code == 200
+        self.acme.buyer(ticket, voucher=code)
+        status = f"{self.acme.path}/events/{ticket['event_id']}/tickets/{ticket['id']}/status"
+        assert me.post(status, {"status": "canceled"}).status_code == 200

@@ -27,19 +27,18 @@ def lock(
     type_ids: Collection[str] = (),
     voucher_ids: Collection[str] = (),
 ) -> None:
-    """Lock all stock that locked orders can move, and these types and vouchers, kind by kind.
+    """Lock all stock that locked orders can move, and these, one statement for each kind.
 
-    One statement locks each kind. Without that, two workers deadlock: one moves type A and wants B,
-    the other B and wants A. A single ticket type needs no lock of its own: one UPDATE after the
-    event's stock moves it. Nor does the voucher of one order, which moves before the type.
+    Without that, two workers deadlock: one moves type A and wants B, the other B and wants A. A
+    single ticket type needs no lock of its own: one UPDATE after the event's stock moves it.
+    Nor does the only order's own voucher: its UPDATE comes before that of the ticket type.
     """
     items.read(intents)
     types = {item.ticket_type_id for intent in intents for item in intent.items} | set(type_ids)
-    codes = {intent.voucher_id for intent in intents if intent.voucher_id is not None}
-    moves_codes_apart = len(intents) > 1 and bool(codes)
-    if len(types) < 2 and not moves_codes_apart and codes.issuperset(voucher_ids):
+    own = {intent.voucher_id for intent in intents if intent.voucher_id is not None}
+    codes = own | set(voucher_ids)
+    if len(types) < 2 and (not codes or (codes == own and len(intents) < 2)):
         return
-    codes |= set(voucher_ids)
     events = {intent.capped_event for intent in intents if intent.capped_event is not None}
     if events:
         of_events = EventStock.select().where(EventStock.event.in_(events))

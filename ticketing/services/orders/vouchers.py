@@ -21,7 +21,7 @@ from ticketing import clock
 from ticketing.constants import PriceMode, VoucherMisfit
 from ticketing.errors import NotFound, VoucherInvalid, VoucherNotApplicable, VoucherRequired
 from ticketing.models.events import Event
-from ticketing.models.payment_intents import Item
+from ticketing.models.payment_intents import Item, PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
@@ -42,14 +42,22 @@ def normalized(code: str) -> str:
 
 
 def find(
-    tenant_reference: str, event_reference: str, code: str, now: datetime | None = None
+    tenant_reference: str,
+    event_reference: str,
+    code: str,
+    now: datetime | None = None,
+    *,
+    replaced: PaymentIntent | None = None,
 ) -> Voucher:
     """Return the voucher of an event that can be used with this code. VoucherInvalid.
 
-    The references are ids or slugs. `now`: the current time, unless it is given. Look a code up
-    before anything else of an order: then a wrong code never tells what else exists.
+    The references are ids or slugs. `now`: the current time, unless it is given. `replaced`: an
+    unpaid order that ends when the new one is made; what it holds of the voucher counts as left.
+    Look a code up before anything else of an order: then a wrong code never tells what else exists.
     """
     found = _of_event.first(tenant=tenant_reference, event=event_reference, code=_searchable(code))
+    if found is not None and replaced is not None and replaced.voucher_id == found.id:
+        found.held -= sum(item.quantity for item in replaced.items if item.vouchered)
     return _usable(found, now)
 
 

@@ -74,9 +74,8 @@ def cancel(intent_id: str) -> PaymentIntent:
 def withdraw(intent_id: str, type_ids: Collection[str], voucher_ids: Collection[str] = ()) -> bool:
     """Cancel an unpaid intent that another one replaces in this transaction. Return whether it did.
 
-    `type_ids` and `voucher_ids`: what the other one holds next, of the same event. They are locked
-    too, in one order with what is released. An intent that was paid or ended meanwhile stays as it
-    is.
+    `type_ids` and `voucher_ids`: what the other one wants. They are locked too, in one order with
+    what is released. An intent that was paid or ended meanwhile stays as it is.
     """
     _keep_event_of(intent_id)
     (intent,) = lock_rows([intent_id])
