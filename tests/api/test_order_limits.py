@@ -249,6 +249,22 @@ def test_the_share_is_of_the_venue_if_that_is_smaller(shares, acme):
     assert statuses(held) == [201, 201, 429]
 
 
+def test_ticket_types_in_one_order_share_as_they_do_in_several(shares, acme):
+    """A client that holds some cannot take the rest of a venue by one order of ten types."""
+    event = acme.event(capacity=100, carts=True)
+    types = [acme.ticket(event, capacity=None) for _ in range(10)]
+    assert hold(acme, types[0], quantity=1).status_code == 201
+    items = [{"ticket_id": each["id"], "quantity": 9} for each in types]
+    address, api = {"REMOTE_ADDR": "192.0.2.1"}, Api(acme.app.test_client())
+
+    def cart(items):
+        body = {"event_id": event["id"], "items": items}
+        return api.post(f"{acme.checkout}/preflight", body, environ_overrides=address)
+
+    refused(cart(items), "too_much_unpaid")
+    assert cart([{**each, "quantity": 1} for each in items[:3]]).status_code == 201
+
+
 def test_a_48_has_three_times_the_share(shares, acme):
     ticket = acme.ticket(capacity=100)
     held = [hold(acme, ticket, f"2001:db8:1:{net}::1", quantity=10) for net in range(4)]

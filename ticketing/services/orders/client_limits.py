@@ -19,6 +19,7 @@ from ticketing.limits import WIDE_FACTOR
 from ticketing.models.base import UtcDateTimeField
 from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.models.prepared import Prepared
+from ticketing.services.orders import lines
 from ticketing.services.orders.holds import Held
 from ticketing.services.orders.lines import Line
 
@@ -146,11 +147,13 @@ def check_share(uses: Sequence[Use], held: Held) -> None:
     Example: of 1,000 seats, a client holds 50 unpaid. Two of its orders expired. While 501 seats
     are held, its share is 12: it may make one order of 10, and then none until that one ends.
     """
+    # What is unpaid is of all ticket types, so all seats of this order count beside it, too.
+    seats = lines.seats(held.lines)
     for line in held.lines:
-        _check_share_of(line, uses, held)
+        _check_share_of(line, seats, uses, held)
 
 
-def _check_share_of(line: Line, uses: Sequence[Use], held: Held) -> None:
+def _check_share_of(line: Line, seats: int, uses: Sequence[Use], held: Held) -> None:
     unsold = held.unsold(line)
     if unsold is None:
         return
@@ -160,7 +163,7 @@ def _check_share_of(line: Line, uses: Sequence[Use], held: Held) -> None:
         most = use.factor * share
         if is_scarce and not use.has_paid:
             most >>= use.ended_unpaid
-        if use.unpaid and use.unpaid + line.quantity > most:
+        if use.unpaid and use.unpaid + seats > most:
             next_end = use.next_end or clock.now()
             raise TooMuchUnpaid(retry_after=_seconds(next_end - clock.now()))
 

@@ -1,7 +1,9 @@
 """The questions of an event: list, create, change, archive; and those that are asked.
 
-Each change locks the event, so the counts in the event's row are right, and then the question. An
-answer keeps its question as it is until its transaction ends (`asked` with `keep`).
+Each change locks the event, so the counts in the event's row are right, and then all questions of
+the event by id. An answer keeps them as they are until its transaction ends (`asked` with `keep`).
+A holder's answer locks the admission before the questions, so a change that shows admissions again
+at the door does that too.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from peewee import ModelSelect
+from peewee import Expression, ModelSelect
 
 from ticketing import clock, ids
 from ticketing.constants import (
@@ -82,7 +84,10 @@ def asked(event_id: str, ask: Ask, *, keep: bool = False) -> Sequence[Question]:
     `keep`: nobody can change them until the write transaction ends.
     """
     if keep:
-        found: Sequence[Question] = list(locked(_asked(event_id, ask), shared=True))
+        # A move changes several questions, so all are locked in one order that no move changes.
+        by_id = _asked(event_id, ask).order_by(Question.id)
+        rows = locked(by_id, shared=True)
+        found: Sequence[Question] = sorted(rows, key=lambda each: (each.position, each.id))
     else:
         found = _asked_now.rows(event_id=event_id, ask=ask)
     return _add_options(found)
@@ -134,7 +139,7 @@ def create(tenant_id: str, event_id: str, fields: Mapping[str, Any]) -> Question
     place = columns.pop("position", None)
     with write_transaction():
         event = _event(tenant_id, event_id, lock=True)
-        others = _all(event_id)
+        others = _lock_all(event_id)
         live = [each for each in others if not each.archived]
         if len(live) >= MAX_QUESTIONS or len(others) >= MAX_QUESTIONS + MAX_ARCHIVED_QUESTIONS:
             raise TooManyQuestions
@@ -170,6 +175,8 @@ def change(tenant_id: str, event_id: str, question_id: str, fields: Mapping[str,
     place = columns.pop("position", None)
     with write_transaction():
         event = _event(tenant_id, event_id, lock=True)
+        if "show_at_door" in fields:
+            _lock_answered(event_id, question_id)
         question = _lock(tenant_id, event_id, question_id)
         was_at_door = question.show_at_door
         is_other = any(columns.get(name, was) != was for name, was in _fixed(question).items())
@@ -197,6 +204,7 @@ def archive(tenant_id: str, event_id: str, question_id: str) -> Question:
     """Ask a question no more. Its answers stay. A repeat changes nothing. NotFound."""
     with write_transaction():
         event = _event(tenant_id, event_id, lock=True)
+        _lock_answered(event_id, question_id, if_shown=True)
         question = _lock(tenant_id, event_id, question_id)
         if not question.archived:
             question.archived_at = question.updated_at = clock.now()
@@ -231,10 +239,24 @@ def _event(tenant_id: str, event_id: str, *, lock: bool) -> Event:
 
 
 def _lock(tenant_id: str, event_id: str, question_id: str) -> Question:
-    query = Question.select().where(
-        Question.id == question_id, Question.event == event_id, Question.tenant == tenant_id
-    )
-    return _one(locked(query).first())
+    """Lock all questions of an event, and return one of them. NotFound."""
+    of_event = (each for each in _lock_all(event_id) if each.tenant_id == tenant_id)
+    return _one(next((each for each in of_event if each.id == question_id), None))
+
+
+def _lock_all(event_id: str) -> list[Question]:
+    """Lock all questions of an event, and return them in their order."""
+    rows = locked(Question.select().where(Question.event == event_id).order_by(Question.id))
+    return sorted(rows, key=lambda each: (each.position, each.id))
+
+
+def _lock_answered(event_id: str, question_id: str, *, if_shown: bool = False) -> None:
+    """Lock the admissions that `_show_again_at_door` changes. `if_shown`: if the door shows it."""
+    is_it = (Question.id == question_id) & (Question.event == event_id)
+    question = Question.get_or_none(is_it)
+    if question is not None and (question.show_at_door or not if_shown):
+        answered = Admission.select(Admission.id).where(_has_answer(question))
+        list(locked(answered.order_by(Admission.id)))
 
 
 def _one(question: Question | None) -> Question:
@@ -358,13 +380,16 @@ def _count(event: Event) -> None:
 
 def _show_again_at_door(question: Question) -> None:
     """Let devices at the door read the tickets with an answer to a question again."""
+    Admission.update(change_number=None).where(_has_answer(question)).execute()
+
+
+def _has_answer(question: Question) -> Expression:
+    """Return the condition that an admission, or its order, has an answer to a question."""
     to_it = Answer.question == question.id
     if question.ask == Ask.ATTENDEE:
-        has_answer = Admission.id.in_(
+        return Admission.id.in_(
             Answer.select(Answer.admission).where(to_it, Answer.admission.is_null(False))
         )
-    else:
-        has_answer = Admission.intent.in_(
-            Answer.select(Answer.intent).where(to_it, Answer.intent.is_null(False))
-        )
-    Admission.update(change_number=None).where(has_answer).execute()
+    return Admission.intent.in_(
+        Answer.select(Answer.intent).where(to_it, Answer.intent.is_null(False))
+    )
