@@ -220,7 +220,11 @@ class CountSchema(BaseSchema):
         required=True, allow_none=True, metadata=documented(f"opt_{_ID}", "Null for yes and no.")
     )
     value = fields.Raw(
-        required=True, metadata=documented("Vegetarian", "The option's label, or true or false.")
+        required=True,
+        metadata={
+            **documented("Vegetarian", "The option's label, or true or false."),
+            "type": ["string", "boolean"],
+        },
     )
     count = fields.Integer(required=True, metadata=documented(12))
 

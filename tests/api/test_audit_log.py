@@ -24,6 +24,8 @@ from ticketing.db.connection import database, write_transaction
 from ticketing.models.audit_log import AuditLogEntry
 from tools import anvil
 
+SIZE = {"question": "Size?", "type": "text", "ask": "attendee"}
+
 
 def trail_of(acme, **query):
     answer = acme.api().get(f"{acme.path}/audit-log", query_string=query)
@@ -70,9 +72,8 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     me.post(f"{voucher}/disable")
     me.post(f"{vouchers}/batch", {"count": 1})
     questions = f"{path}/events/{event['id']}/questions"
-    question = me.post(questions, {"question": "Size?", "type": "text"}).json["id"]
+    question = me.post(questions, SIZE).json["id"]
     me.patch(f"{questions}/{question}", {"question": "Which size?"})
-    me.post(f"{questions}/{question}/archive")
     key = me.post(f"{path}/apikeys", {"name": "k", "role": "read"}).json["id"]
     me.post(f"{path}/apikeys/{key}/rotate", {})
     me.post(f"{path}/apikeys/{key}/revoke")
@@ -90,6 +91,8 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     inside = door.admission()
     assert door.desk().outcome(code=inside.code) == "admitted"
     assert me.post(f"{path}/admissions/{inside.id}/undo").status_code == 200
+    me.patch(f"{path}/admissions/{guest.id}", {"answers": {question: "M"}})
+    me.post(f"{questions}/{question}/archive")
     me.post(f"{path}/admissions/{guest.id}/reissue")
     assert void(acme, guest).status_code == 200
     me.post(f"{tickets}/{ticket['id']}/admissions", {"holders": [{"name": "Ada"}]})

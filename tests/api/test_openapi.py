@@ -220,10 +220,16 @@ def test_what_the_service_answers_is_what_the_document_says(acme, document):
     vouchers = f"{acme.path}/events/{ticket['event_id']}/vouchers"
     voucher = admin.post(vouchers, {}).json
     ids |= {"webhook_id": webhook.id, "voucher_id": voucher["id"]}
+    asked = {"question": "Size?", "type": "boolean"}
+    question = admin.post(f"{acme.path}/events/{ticket['event_id']}/questions", asked).json
+    ids |= {"question_id": question["id"]}
     for path, method, operation in operations(document):
         if method == "get" and not path.endswith("/collections"):  # it needs a node
-            has_code = "checkout" in path and path.endswith("/tickets")
-            query = {"voucher": voucher["code"]} if has_code else {}
+            query = {}
+            if "checkout" in path and path.endswith("/tickets"):
+                query = {"voucher": voucher["code"]}
+            if path.endswith("/answers"):
+                query = {"question_id": question["id"]}
             answer = admin.get(path.format(**ids), query_string=query)
             assert answer.status_code == 200, path
             ((kind, content),) = operation["responses"]["200"]["content"].items()

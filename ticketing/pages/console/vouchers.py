@@ -1,5 +1,6 @@
 """The console's pages of the vouchers of an event."""
 
+from collections.abc import Collection
 from functools import partial
 from typing import Any
 
@@ -82,7 +83,7 @@ def create_voucher(event_id: str) -> Response:
     event = events.get(tenant_id, event_id)
 
     def create() -> str:
-        fields = _read(VoucherCreateSchema, event)
+        fields = typed_forms.read(VoucherCreateSchema, zone=event.timezone, amounts=_amounts())
         made: Voucher = recorded(
             AuditedVoucherSchema,
             partial(vouchers.create, tenant_id, event_id, fields),
@@ -109,7 +110,7 @@ def create_batch(event_id: str) -> Response:
     event = events.get(tenant_id, event_id)
 
     def create() -> str:
-        fields = _read(VoucherBatchCreateSchema, event)
+        fields = typed_forms.read(VoucherBatchCreateSchema, zone=event.timezone, amounts=_amounts())
         count, prefix = fields.pop("count"), fields.pop("prefix")
         act = partial(vouchers.create_batch, tenant_id, event_id, fields)
         recorded(
@@ -139,7 +140,7 @@ def change_voucher(event_id: str, voucher_id: str) -> Response:
     event, voucher = _found(event_id, voucher_id)
 
     def change() -> str:
-        sent = _read(VoucherChangeSchema, event)
+        sent = typed_forms.read(VoucherChangeSchema, zone=event.timezone, amounts=_amounts())
         fields = without_same_times(voucher, sent, event.timezone)
         _recorded(event_id, voucher_id, "vouchers_change_voucher", fields)
         return f"{paths.voucher(event_id, voucher_id)}#saved"
@@ -178,11 +179,9 @@ def _sees_codes() -> bool:
     return caller().role.holds(Role.WRITE)
 
 
-def _read(schema: Any, event: Event) -> dict[str, Any]:
-    """Return the checked fields of the form. The value is an amount, or whole percent. Invalid."""
-    is_percent = request.form.get("price_mode") == PriceMode.PERCENT
-    amounts = () if is_percent else ("value",)
-    return typed_forms.read(schema, zone=event.timezone, amounts=amounts)
+def _amounts() -> Collection[str]:
+    """Return the fields of the form in which people write whole tokens. A percentage is none."""
+    return () if request.form.get("price_mode") == PriceMode.PERCENT else ("value",)
 
 
 def _values(voucher: Voucher, event: Event) -> dict[str, str]:
