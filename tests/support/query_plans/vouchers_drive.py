@@ -75,7 +75,8 @@ class VouchersDrive:
         for name in ("new", "batch"):
             member.open(f"{here}/{name}")
         made = member.press(f"{here}/new", _FORM)
-        member.press(f"{here}/batch", {**_FORM, "count": "3", "prefix": ""})
+        batch = {name: text for name, text in _FORM.items() if name != "code"}
+        member.press(f"{here}/batch", {**batch, "count": "3", "prefix": ""})
         member.open(made)
         member.press(made, {"max_usages": "3"})
         member.press(f"{made}/disable", {})

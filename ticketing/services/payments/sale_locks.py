@@ -41,8 +41,11 @@ def lock_sale(of: Expression) -> dict[int, Block | None]:
     settlement.lock_where(_live(of))
     of_events = EventStock.select().where(EventStock.event.in_(of_sale))
     list(locked(of_events.order_by(EventStock.event)))
-    held = Voucher.event.in_(of_sale) & (Voucher.held > 0)
-    list(locked(Voucher.select().where(held).order_by(Voucher.id)))
+    # Also those that no order holds yet. An order that is created meanwhile may be canceled below:
+    # to wait for its voucher then, after the ticket types, could deadlock with a third order.
+    may_be_held = (Voucher.held > 0) | Voucher.disabled_at.is_null()
+    of_codes = Voucher.select(Voucher.id).where(Voucher.event.in_(of_sale), may_be_held)
+    list(locked(of_codes.order_by(Voucher.id)))
     # An order may have other ticket types of the event, too.
     types = TicketType.select().where(TicketType.event.in_(of_sale))
     list(locked(types.order_by(TicketType.id)))
