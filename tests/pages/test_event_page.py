@@ -160,7 +160,7 @@ def test_whoever_comes_too_late_goes_back_to_the_page_of_the_event(acme, event, 
 
 
 def test_each_visitor_has_an_order_and_other_content_replaces_ones_own(
-    acme, event, seat, api, send
+    acme, event, seat, api, send, node
 ):
     page, other = api.get(PATH), api.get(PATH)
     sent = [form(seat, page), form(seat, other), form(seat, page, quantity="1")]
@@ -169,7 +169,9 @@ def test_each_visitor_has_an_order_and_other_content_replaces_ones_own(
     assert [status_at(link) for link in links] == ["canceled", LIVE, LIVE]
 
 
-def test_who_corrects_a_mail_address_is_not_sold_out_by_their_own_order(acme, event, api, send):
+def test_who_corrects_a_mail_address_is_not_sold_out_by_their_own_order(
+    acme, event, api, send, node
+):
     last = acme.ticket(event, name="Last", capacity=2, status="published")
     page, late = api.get(PATH), api.get(PATH)
     first = send(ORDER, form(last, page, email="ada@example.rog")).headers["Location"]
@@ -178,6 +180,27 @@ def test_who_corrects_a_mail_address_is_not_sold_out_by_their_own_order(acme, ev
     assert intent_at(second).buyer_email == "ada@example.org"
     assert acme.stock(last) == (2, 0)
     assert send(ORDER, form(last, late)).headers["Location"] == f"{PATH}#sold-out"
+
+
+def test_money_that_nobody_has_booked_yet_is_seen_before_an_order_is_replaced(
+    acme, event, seat, api, send, node
+):
+    page = api.get(PATH)
+    paid = send(ORDER, form(seat, page)).headers["Location"]
+    worker_once(acme.app)
+    terms = intent_at(paid).terms
+    anvil.transfer(node.rpc, terms.token_address, terms.address, 2 * PRICE)
+    other = send(ORDER, form(seat, page, quantity="1")).headers["Location"]
+    worker_once(acme.app)
+    assert (status_at(paid), status_at(other)) == ("confirmed", LIVE)
+
+
+def test_the_first_content_again_replaces_the_correction(acme, event, seat, api, send, node):
+    page = api.get(PATH)
+    links = [send(ORDER, form(seat, page, quantity=each)).headers["Location"] for each in "2112"]
+    assert links[1] == links[2] and len(set(links)) == 3
+    assert [status_at(link) for link in dict.fromkeys(links)] == ["canceled", "canceled", LIVE]
+    assert acme.stock(seat) == (2, 0)
 
 
 def test_an_order_that_was_paid_is_not_replaced(acme, event, seat, api, send, node):

@@ -98,8 +98,21 @@ def _may_order(tenant: str, made: Order) -> bool:
 
 
 def _once(tenant: str, made: Order) -> str:
+    """Place an order once for this form and content, and return its id.
+
+    Example: a form orders 2, then 1 after going back, and then 2 again. The third time is not the
+    repeat of the first, whose order was replaced: it replaces the second one.
+    """
+
+    def place() -> str:
+        intent_id: str = checkout.preflight(tenant, made, config()).id
+        return intent_id
+
     with guesses.counted(made.voucher):
-        return once(forms.key(), lambda: checkout.preflight(tenant, made, config()).id)
+        if not was_sent(forms.key()):
+            checkout.look_at_replaced(made, config())
+        intent_id = once(forms.key(), place)
+        return place() if checkout.is_replaced(made, intent_id) else intent_id
 
 
 def _order(event: str, form: Mapping[str, Any], wanted: Sequence[Wanted]) -> Order:

@@ -203,6 +203,23 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     return intent
 
 
+def look_at_replaced(order: Order, config: Config) -> None:
+    """Read the chain before an order replaces the one that the same form made, if it is unpaid.
+
+    Its money may have arrived, and not be booked yet: then it is not replaced. ChainUnavailable,
+    NodesBusy. Call it outside a transaction.
+    """
+    found = _order_of_form(order)
+    if found is not None and _is_unpaid(found):
+        _look_before_release(found, config, order.client)
+
+
+def is_replaced(order: Order, intent_id: str) -> bool:
+    """Return whether another order of the same form has replaced this one."""
+    found = _order_of_form(order)
+    return found is not None and found.id != intent_id and _is_unpaid(found)
+
+
 def replaces_order(order: Order) -> bool:
     """Return whether an unpaid order that the same form made before would be replaced.
 
@@ -313,15 +330,20 @@ def cancel(
     read; NodesBusy.
     """
     found = intents.get(tenant_reference, intent_id)
-    if found.status == IntentStatus.AWAITING_PAYMENT and found.chain_id is not None:
-        with node_slots.slot(found.id, _widest(client)):
-            view = chain_view.look(found, config.chains, to_drop=True)
-        booking.book_view(found, view, to_drop=True)
+    _look_before_release(found, config, client)
     intent = settlement.cancel(found.id)
     intent.has_changed = intent.status != found.status
     intents.keep_names(found, intent)
     intents.add_payment_details([intent])
     return intent
+
+
+def _look_before_release(intent: PaymentIntent, config: Config, client: Sequence[str]) -> None:
+    """Read the chain and book what an unpaid order has received, before it is released."""
+    if intent.status == IntentStatus.AWAITING_PAYMENT and intent.chain_id is not None:
+        with node_slots.slot(intent.id, _widest(client)):
+            view = chain_view.look(intent, config.chains, to_drop=True)
+        booking.book_view(intent, view, to_drop=True)
 
 
 def _looked_for(intent: PaymentIntent, config: Config, client: Sequence[str]) -> PaymentIntent:

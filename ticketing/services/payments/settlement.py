@@ -72,13 +72,20 @@ def cancel(intent_id: str) -> PaymentIntent:
 
 
 def withdraw(intent_id: str, type_ids: Collection[str], voucher_ids: Collection[str] = ()) -> bool:
-    """Cancel an unpaid intent that another one replaces in this transaction. Return whether it did.
+    """Cancel an unpaid intent that another one replaces in this transaction.
 
-    `type_ids` and `voucher_ids`: what the other one wants. They are locked too, in one order with
-    what is released. An intent that was paid or ended meanwhile stays as it is.
+    Return whether the other one may have its `idempotency_digest`: not if this one was paid. One
+    that has ended only gives the digest up. `type_ids` and `voucher_ids`: what the other one wants.
+    They are locked too, in one order with what is released.
     """
     _keep_event_of(intent_id)
     (intent,) = lock_rows([intent_id])
+    if intent.status in (IntentStatus.EXPIRED, IntentStatus.CANCELED):
+        _write_changes(intent, {"idempotency_digest": None})
+        return True
+    if intent.status in (IntentStatus.EXPIRED, IntentStatus.CANCELED):
+        _write_changes(intent, {"idempotency_digest": None})
+        return True
     if intent.status != IntentStatus.AWAITING_PAYMENT or intent.amount_received > 0:
         return False
     seats.lock([intent], type_ids, voucher_ids)
