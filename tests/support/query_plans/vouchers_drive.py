@@ -26,7 +26,7 @@ def fill_vouchers(crowded: Event) -> None:
     past = datetime.fromisoformat(in_days(-1).replace("Z", "+00:00"))
     states: tuple[dict[str, Any], ...] = (
         {},
-        {"redeemed": 1},
+        {"max_usages": 0},  # used up, as the books without orders say
         {"valid_until": past},
         {"disabled_at": now},
     )
