@@ -8,6 +8,7 @@ import pytest
 from flask import request, request_finished, request_started
 
 from tests.conftest import NO_LIMITS
+from tests.support.carts import family, items_of
 from tests.support.factories import (
     PRICE,
     Api,
@@ -26,6 +27,7 @@ from tests.support.query_plans.after_sale_drive import AfterSaleDrive
 from tests.support.query_plans.agents_drive import AgentsDrive
 from tests.support.query_plans.catalog_drive import MemberBrowser
 from tests.support.query_plans.filling import Scale, fill
+from tests.support.query_plans.questions_drive import QuestionsDrive, fill_questions
 from tests.support.query_plans.recorder import Explainer, Recorder, faults_of
 from tests.support.query_plans.vouchers_drive import OPEN, TAG, VouchersDrive, fill_vouchers
 from tests.support.refunds import dust
@@ -70,7 +72,7 @@ ONE_PAGE = {"/v1/admin/tenants/{tenant}/intents": ("q",)}
 """Parameters of lists with which there is no second page. AfterSaleDrive sends them."""
 
 
-class Drive(AgentsDrive, AfterSaleDrive, VouchersDrive):
+class Drive(AgentsDrive, AfterSaleDrive, VouchersDrive, QuestionsDrive):
     """Sends every kind of request, on a database of some size."""
 
     def __init__(self, app, node, facilitator):
@@ -86,6 +88,7 @@ class Drive(AgentsDrive, AfterSaleDrive, VouchersDrive):
         self.with_people()
         self.hit, self.crowded = Event.select().order_by(Event.id).limit(2)
         fill_vouchers(self.crowded)
+        fill_questions(self.crowded)
         self.key = ApiKey.select().order_by(ApiKey.id).first()
         self.recorder = Recorder()
         self.exercised = set()
@@ -114,6 +117,7 @@ class Drive(AgentsDrive, AfterSaleDrive, VouchersDrive):
             self.look_at_sales()
             self.organize_in_the_console()
             self.use_vouchers()
+            self.ask_and_answer()
             self.sit_at_the_desk()
             self.call_tools()
             self.pay_back()
@@ -257,6 +261,19 @@ class Drive(AgentsDrive, AfterSaleDrive, VouchersDrive):
                 anybody.post(path, headers=header)
             self.work()
             key = {}
+        self.buy_a_cart_by_x402(anybody)
+
+    def buy_a_cart_by_x402(self, anybody):
+        """Pay for several ticket types of one event by one signature."""
+        self.facilitator.mode = "submit"
+        types = family(self.acme, capacity=100)
+        path = f"/v1/x402/tenants/acme/events/{types[0]['event_id']}/orders"
+        assert anybody.get(path).status_code == 200
+        body = {"items": items_of(*((each, 1) for each in types))}
+        asked = required(anybody.post(path, body))
+        header = Wallet().header(asked, validBefore=2**40)
+        assert anybody.post(path, body, headers=header).status_code in (200, 202)
+        self.work()
 
     def watch(self):
         """Let the worker see a payment, a reorganization, deadlines, money at an old address."""

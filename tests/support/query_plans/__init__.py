@@ -7,4 +7,5 @@ filling.py, filling_orders.py, fiction.py, bulk.py: fills a database so that the
 catalog_drive.py, after_sale_drive.py, people_drive.py: what members do in the console
 admissions_drive.py, notifications_drive.py, pages_drive.py, agents_drive.py: what others do
 vouchers_drive.py: makes vouchers and looks at them
+questions_drive.py: asks, answers and erases
 """

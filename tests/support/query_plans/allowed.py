@@ -137,6 +137,28 @@ ALLOWED = {
         r"|invitations_by_end"
         r"|notifications_pkey|webhook_deliveries_pkey|sqlite_autoindex_webhook_deliveries_1)"
     ),
+    "Events that begin soon and ask attendees, who are reminded once: few.": (
+        r"worker walks events_with_questions"
+    ),
+    "The vouchers of one event: their status is computed, and a part of a text has no index.": (
+        r"(vouchers\.list_vouchers|pages_console_vouchers\.list_vouchers)"
+        r" searches vouchers_(of_event|by_tag), then looks at .*"
+    ),
+    "The vouchers of one event that were used, and their orders: few of an event's.": (
+        r"(sales\.read_sales|pages_console_events\.show_event|mcp\.answer_message)"
+        r" (sorts vouchers|searches intents_of_voucher, then looks at status)"
+    ),
+    "An audit walks over all vouchers of one tenant.": (
+        r"reconciliation\.get_reconciliation"
+        r" (sorts vouchers|searches vouchers_of_tenant, then looks at .*)"
+    ),
+    "The ticket types of one event: few are hidden.": (
+        r".* searches ticket_types_shown, then looks at hide_without_voucher"
+    ),
+    "The questions of one event: at most 100.": (
+        r"(questions\.list_questions|pages_console_questions\.\w+)"
+        r" (sorts questions|searches questions_by_identifier, then looks at .*)"
+    ),
     "The same in the order of SQLite's row ids.": r"worker scans notifications",
     "A thousand rows at most are numbered in one transaction.": (
         r"(worker|(\w+_)?(notifications|webhooks)\.\w+) sorts notifications"

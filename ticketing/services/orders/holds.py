@@ -8,7 +8,7 @@ from typing import Any
 
 from peewee import ModelSelect
 
-from ticketing import clock
+from ticketing import clock, ids
 from ticketing.constants import Publication
 from ticketing.errors import CapacityChanged, NotFound, SoldOut, VoucherInvalid
 from ticketing.models.chains import ChainState
@@ -135,7 +135,9 @@ def all_on_sale(tenant_id: str, event_reference: str) -> list[TicketType]:
 
     Each has the event. NotFound if there are none.
     """
-    of_event = (Event.id == event_reference) | (Event.slug == event_reference)
+    is_id = ids.is_id(ids.EVENT, event_reference)
+    named = Event.id == event_reference if is_id else Event.slug == event_reference
+    of_event = (Event.tenant == tenant_id) & named
     shown = _on_sale(tenant_id, of_event).where(~TicketType.hide_without_voucher)
     found = list(shown.order_by(TicketType.position, TicketType.id).limit(_MOST_SHOWN))
     if not found:

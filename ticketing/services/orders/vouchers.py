@@ -17,7 +17,7 @@ from typing import Any
 
 from peewee import ModelSelect, ModelUpdate
 
-from ticketing import clock
+from ticketing import clock, ids
 from ticketing.constants import PriceMode, VoucherMisfit
 from ticketing.errors import NotFound, VoucherInvalid, VoucherNotApplicable, VoucherRequired
 from ticketing.models.events import Event
@@ -55,7 +55,8 @@ def find(
     unpaid order that ends when the new one is made; what it holds of the voucher counts as left.
     Look a code up before anything else of an order: then a wrong code never tells what else exists.
     """
-    found = _of_event.first(tenant=tenant_reference, event=event_reference, code=_searchable(code))
+    query: Prepared[Voucher] = _of_event if ids.is_id(ids.EVENT, event_reference) else _of_slug
+    found = query.first(tenant=tenant_reference, event=event_reference, code=_searchable(code))
     if found is not None and replaced is not None and replaced.voucher_id == found.id:
         found.held -= sum(item.quantity for item in replaced.items if item.vouchered)
     return _usable(found, now)
@@ -286,24 +287,28 @@ def _moved(voucher_id: str, seats: int) -> StockMoved:
     return StockMoved(f"{voucher_id} has fewer than {seats} usages to move")
 
 
+def _with_code(found: ModelSelect[Any], code: Any) -> ModelSelect[Voucher]:
+    # The event as one value: the index of codes begins with it.
+    return Voucher.select().where(Voucher.event == found, Voucher.code == code)
+
+
+def _tenant(tenant: Any) -> ModelSelect[Tenant]:
+    return Tenant.select(Tenant.id).where((Tenant.id == tenant) | (Tenant.slug == tenant))
+
+
 @Prepared
 def _of_event(tenant: Any, event: Any, code: Any) -> ModelSelect[Voucher]:
-    return (
-        Voucher.select()
-        .join_from(Voucher, Event)
-        .join_from(Voucher, Tenant)
-        .where(
-            Voucher.code == code,
-            (Event.id == event) | (Event.slug == event),
-            (Tenant.id == tenant) | (Tenant.slug == tenant),
-        )
-    )
+    of_tenant = Event.tenant == _tenant(tenant)
+    return _with_code(Event.select(Event.id).where(of_tenant, Event.id == event), code)
+
+
+@Prepared
+def _of_slug(tenant: Any, event: Any, code: Any) -> ModelSelect[Voucher]:
+    of_tenant = Event.tenant == _tenant(tenant)
+    return _with_code(Event.select(Event.id).where(of_tenant, Event.slug == event), code)
 
 
 @Prepared
 def _of_ticket(tenant_id: Any, ticket_id: Any, code: Any) -> ModelSelect[Voucher]:
-    return (
-        Voucher.select()
-        .join(TicketType, on=(TicketType.event == Voucher.event))
-        .where(Voucher.code == code, TicketType.tenant == tenant_id, TicketType.id == ticket_id)
-    )
+    of_ticket = (TicketType.tenant == tenant_id) & (TicketType.id == ticket_id)
+    return _with_code(TicketType.select(TicketType.event).where(of_ticket), code)
