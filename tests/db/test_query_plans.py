@@ -397,8 +397,9 @@ def test_nothing_but_what_is_asked_for_is_read(app, node, facilitator, monkeypat
     # An index that no query uses only costs.
     used = {step.index for each in statements for step in explainer.plan(each).steps}
     made = {name for name in explainer.indexes if not re.search("^sqlite_|_(pkey|key)$", name)}
-    # This database has few scans and x402 payments. Postgres reads all that are open instead.
-    few = {"scans_of_admission", "x402_settling"}
+    # This database has few scans, x402 payments and notifications of a tenant. Postgres reads all
+    # of them instead.
+    few = {"scans_of_admission", "x402_settling", "notifications_of_type"}
     # The version before reads by it while a new one migrates. A later release drops it.
     of_before = {"mails_to_recipient"}
     assert made - used <= few | of_before

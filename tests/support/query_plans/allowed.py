@@ -17,7 +17,7 @@ ALLOWED = {
         r".* searches payments_in_order, then looks at canonical"
     ),
     "The x402 payments of one chain that are settling: at most one for each order, for minutes.": (
-        r"x402\.order_by_x402 walks x402_due"
+        r"x402\.order_\w+ walks x402_due"
     ),
     "The scans of one admission: these are few.": (
         r"door\.scan (searches scans_of_admission, then looks at .*|sorts scans)"
@@ -43,6 +43,19 @@ ALLOWED = {
     "Postgres chooses by the sizes of both tables. Here there are few offers.": (
         r"(events\.set_event_status|pages_console_event_forms\.cancel_event)"
         r" walks transfers_of_admission"
+    ),
+    "The same: here there are few orders of x402 clients.": (
+        r"x402\.order_\w+ walks intents_x402_unpaid"
+    ),
+    "The same: here there are few lists of refunds.": (
+        r"(pages_console_)?refunds\.\w+ walks payouts_of_intent"
+    ),
+    "The same: here there are few ticket types, and few orders with items or vouchers.": (
+        r"(sales\.read_sales|pages_console_events\.show_event|mcp\.answer_message)"
+        r" walks (intents_of_voucher|items_of_ticket_type|ticket_types_(handed_out|pkey))"
+    ),
+    "The same: here there are few notifications of one tenant.": (
+        r"notifications\.list_notifications searches notifications_of_tenant, then looks at type"
     ),
     "The same: here there are few members.": (
         r"(sessions|pages_console_\w+\.\w+) walks members_of_tenant"

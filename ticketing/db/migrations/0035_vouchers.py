@@ -38,7 +38,7 @@ VOUCHERS = """
 def up(migrator: SchemaMigrator, db: Database) -> None:
     db.execute_sql(VOUCHERS)
     db.execute_sql("CREATE UNIQUE INDEX vouchers_by_code ON vouchers (event_id, code)")
-    db.execute_sql("CREATE INDEX vouchers_of_tenant ON vouchers (tenant_id)")
+    db.execute_sql("CREATE INDEX vouchers_of_tenant ON vouchers (tenant_id, id)")
     db.execute_sql("CREATE INDEX vouchers_of_event ON vouchers (event_id, id)")
     db.execute_sql("CREATE INDEX vouchers_by_tag ON vouchers (event_id, tag, id)")
     for table, columns in COLUMNS.items():
