@@ -163,7 +163,7 @@ class PreflightSchema(WantedSchema):
     buyer = fields.Nested(BuyerSchema, load_default=dict)
     max_amount = Int(
         load_default=None,
-        validate=Range(0, MAX_PRICE),
+        validate=Range(0, MAX_SAFE_INTEGER),
         metadata=documented(50_000_000, "Reject the order if its total is higher."),
     )
     answers = Answers(load_default=dict)

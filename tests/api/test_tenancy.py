@@ -16,7 +16,12 @@ from tests.support.routes import UNKNOWN, endpoints, same
 from tests.support.webhook_endpoints import new_webhook
 
 IN_BODIES = {"event_id", "ticket_id"}
-IN_QUERIES = {"event_id": "event_id", "subject": "event_id", "actor": "key_id"}
+IN_QUERIES = {
+    "event_id": "event_id",
+    "question_id": "question_id",
+    "subject": "event_id",
+    "actor": "key_id",
+}
 """Where requests contain ids, and of which kind. `chain_id` is not such an id."""
 
 NO_IDS = {
@@ -36,6 +41,8 @@ NO_IDS = {
     "redeemed",
     "by",
     "min_amount",
+    "tag",
+    "voucher",
 }
 
 
@@ -70,7 +77,17 @@ class World:
             "device_id": self.device["id"],
             "member_id": invite(organizer, "grace@example.org")["id"],
             "webhook_id": new_webhook(organizer).id,
+            "voucher_id": self.of_event("vouchers", {}),
+            "question_id": self.of_event(
+                "questions", {"question": "?", "type": "text", "ask": "order"}
+            ),
         }
+
+    def of_event(self, kind, body):
+        """Create something of the event, which sells nothing more with it, and return its id."""
+        return self.admin.post(
+            f"{self.organizer.path}/events/{self.event['id']}/{kind}", body
+        ).json["id"]
 
     def books(self):
         """Return all that the tenant can read of its own, without the last use of its keys."""

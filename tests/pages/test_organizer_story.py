@@ -110,7 +110,7 @@ def test_an_organizer_sells_and_spends_without_a_terminal(night, visit):
     page.get_by_label("Name").fill("Standing")
     page.get_by_label("Price in USDC").fill("12.50")
     page.get_by_label("Network").select_option("Local")
-    page.get_by_label("Capacity").fill("10")
+    page.get_by_role("textbox", name="Capacity").fill("10")
     page.get_by_role("button", name="Create as a draft").click()
     for _ in range(2):
         night.next_step()

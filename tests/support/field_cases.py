@@ -77,6 +77,12 @@ QUESTION = {
     ),
     "show_at_door": BOOLEAN,
 }
+WANTED = ([], [[], None, {}, "x", 1])
+"""Of items. Those within the bounds are in tests/api/test_carts.py."""
+
+CODE_TYPED = ([None], text(1, 100, null=True)[1])
+"""Of a code of no voucher: within the bounds it is looked up before the rest, and refused."""
+
 CASES = {
     "TenantChange": TENANT,
     "EventCreate": {**EVENT, "status": NEW_STATUS},
@@ -85,12 +91,22 @@ CASES = {
     "TicketTypeChange": TICKET_TYPE,
     "Status": {"status": choice("draft", "published", "canceled")},
     "EventStatus": {"status": choice("draft", "published", "canceled"), "refund": BOOLEAN},
+    "X402EventOrder": {
+        "items": WANTED,
+        "buyer": HOLDER,
+        "buyer.email": EMAIL,
+        "buyer.name": NAME,
+        "max_amount": integer(0, 2**53 - 1, null=True),
+        "voucher": CODE_TYPED,
+        "answers": ANSWERS_GIVEN,
+    },
     "X402Order": {
         "quantity": integer(1, 100),
         "buyer": HOLDER,
         "buyer.email": EMAIL,
         "buyer.name": NAME,
         "max_amount": integer(0, 2**53 - 1, null=True),
+        "voucher": CODE_TYPED,
         "answers": ANSWERS_GIVEN,
     },
     "Preflight": {
@@ -102,6 +118,8 @@ CASES = {
         "buyer.email": EMAIL,
         "buyer.name": NAME,
         "max_amount": integer(0, 2**53 - 1, null=True),
+        "items": WANTED,
+        "voucher": CODE_TYPED,
         "answers": ANSWERS_GIVEN,
     },
     "HolderChange": {

@@ -81,8 +81,8 @@ def instant(*, good=(), null=False):
     return [*GOOD_TIMES, *good] + [None] * null, [*BAD_TIMES] + [None] * (not null)
 
 
-SHOWN_AS_DEFAULT = {"doors_open_at", "transfers_end_at"}
-"""Times that are never shown as null: null stands for a default."""
+SHOWN_AS_DEFAULT = {"doors_open_at", "transfers_end_at", "code"}
+"""What is never shown as null: null stands for a default, as a time or a random code."""
 
 BOOLEAN = [True, False], ["true", "false", "", 0, 1, 1.0, [], {}, None]
 TITLE = text(1, 200, bad=(" ", "\n\t", "\u2003" * 3, "\x1c", "\x85", "\ufeff"))
