@@ -42,7 +42,9 @@ QUIET_SECONDS = 5.0
 
 READ, POLL, ORDER = "event", "poll", "order"
 _WHAT = (READ, POLL, ORDER)
-_LIMITS = {f"RATE_LIMIT_{each.upper()}": "0" for each in CallClass}
+# The version before does not know the limit of guesses.
+_KNOWN = [each for each in CallClass if each is not CallClass.GUESS]
+_LIMITS = {f"RATE_LIMIT_{each.upper()}": "0" for each in _KNOWN}
 _LIMITS |= dict.fromkeys(("UNPAID_PER_ADDRESS", "ORDERS_PER_CLIENT", "FREE_PER_CLIENT"), "0")
 
 
