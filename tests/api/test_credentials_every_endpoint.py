@@ -8,9 +8,8 @@ import pytest
 from app import create_app
 from tests.support.credentials_table import METRICS_TOKEN, Kind, both_ways, every_credential
 from tests.support.databases import only_once
-from tests.support.members import first_member
+from tests.support.one_of_each import one_of_each
 from tests.support.routes import Endpoint, endpoints, same
-from tests.support.webhook_endpoints import new_webhook
 from ticketing.config import load
 from ticketing.constants import Role
 from ticketing.limits import CallClass
@@ -147,23 +146,7 @@ def environ(environ):
 @pytest.fixture
 def real(acme):
     """The ids of one resource of each kind that acme has."""
-    buyer = acme.buyer(acme.ticket(price_amount=0))
-    intent = buyer.intent
-    devices = f"{acme.path}/events/{intent['event_id']}/door-devices"
-    owner = acme.with_headers({"X-API-Key": acme.admin_key})
-    device = owner.post(devices, {"name": "phone"})
-    vouchers = f"{acme.path}/events/{intent['event_id']}/vouchers"
-    return {
-        "admission_id": buyer.purchase().json["admissions"][0]["id"],
-        "event_id": intent["event_id"],
-        "ticket_id": intent["ticket_id"],
-        "intent_id": intent["id"],
-        "key_id": "key_" + acme.admin_key.split("_")[1],
-        "device_id": device.json["id"],
-        "member_id": first_member(acme),
-        "webhook_id": new_webhook(acme).id,
-        "voucher_id": owner.post(vouchers, {}).json["id"],
-    }
+    return one_of_each(acme)
 
 
 def test_every_route_belongs_to_a_surface_with_a_guard_that_has_a_row(app):

@@ -12,7 +12,8 @@ import pytest
 from tests.support.counted_work import watched
 from tests.support.factories import Api, event_body
 from tests.support.members import invite
-from tests.support.routes import UNKNOWN, endpoints, same
+from tests.support.one_of_each import made_for
+from tests.support.routes import UNKNOWN, endpoints, operations_of, same, sent_to
 from tests.support.webhook_endpoints import new_webhook
 
 IN_BODIES = {"event_id", "ticket_id"}
@@ -66,28 +67,16 @@ class World:
         buyer = organizer.buyer(self.ticket, quantity=2)
         self.admission = buyer.purchase().json["admissions"][0]
         self.key = self.admin.post(f"{organizer.path}/apikeys", {"name": "k", "role": "read"}).json
-        devices = f"{organizer.path}/events/{self.event['id']}/door-devices"
-        self.device = self.admin.post(devices, {"name": "phone"}).json
         self.ids = {
             "event_id": self.event["id"],
             "ticket_id": self.ticket["id"],
             "intent_id": buyer.intent["id"],
             "admission_id": self.admission["id"],
             "key_id": self.key["id"],
-            "device_id": self.device["id"],
             "member_id": invite(organizer, "grace@example.org")["id"],
             "webhook_id": new_webhook(organizer).id,
-            "voucher_id": self.of_event("vouchers", {}),
-            "question_id": self.of_event(
-                "questions", {"question": "?", "type": "text", "ask": "order"}
-            ),
+            **made_for(organizer, self.event["id"]),
         }
-
-    def of_event(self, kind, body):
-        """Create something of the event, which sells nothing more with it, and return its id."""
-        return self.admin.post(
-            f"{self.organizer.path}/events/{self.event['id']}/{kind}", body
-        ).json["id"]
 
     def books(self):
         """Return all that the tenant can read of its own, without the last use of its keys."""
@@ -120,23 +109,7 @@ def theirs(neighbour):
 @pytest.fixture
 def operations(api):
     """Return the operations of the OpenAPI document, by method and path."""
-    paths = api.get("/openapi.json").json["paths"]
-    return {
-        (method.upper(), path): operation
-        for path, item in paths.items()
-        for method, operation in item.items()
-    }
-
-
-def operation_of(operations, endpoint):
-    path = endpoint.rule.replace("<", "{").replace(">", "}")
-    return operations.get(("GET" if endpoint.method == "HEAD" else endpoint.method, path), {})
-
-
-def example_of(operations, endpoint):
-    """Return a valid body for the endpoint. None if it has no body."""
-    body = operation_of(operations, endpoint).get("requestBody")
-    return body and body["content"]["application/json"]["example"]
+    return operations_of(api.get("/openapi.json").json)
 
 
 def ask(world, endpoint, known, **sent):
@@ -164,8 +137,7 @@ def test_an_id_of_another_tenant_in_a_path_is_an_id_that_never_was(app, ours, th
     for endpoint in endpoints(app):
         if not endpoint.ids or endpoint.surface == "public" or endpoint.needs_secret:
             continue
-        sent = {"json": example_of(operations, endpoint)}
-        sent = {} if sent["json"] is None else sent
+        sent = sent_to(operations, endpoint, ours.ids)
         pairs = zip(
             choices(endpoint.ids, ours.ids, theirs.ids),
             choices(endpoint.ids, ours.ids, UNKNOWN),
@@ -187,8 +159,7 @@ def test_an_id_of_another_kind_or_of_another_event_is_an_id_that_never_was(app, 
     for endpoint in endpoints(app):
         if not endpoint.ids or endpoint.surface == "public" or endpoint.needs_secret:
             continue
-        body = example_of(operations, endpoint)
-        sent = {} if body is None else {"json": body}
+        sent = sent_to(operations, endpoint, ours.ids)
         for name in endpoint.ids:
             never = ask(ours, endpoint, {**ours.ids, name: UNKNOWN[name]}, **sent)
             strange = {value for other, value in ours.ids.items() if other != name}
@@ -202,7 +173,7 @@ def test_an_id_of_another_kind_or_of_another_event_is_an_id_that_never_was(app, 
 def test_an_id_of_another_tenant_in_a_body_is_an_id_that_never_was(app, ours, theirs, operations):
     tried = set()
     for endpoint in endpoints(app):
-        body = example_of(operations, endpoint) or {}
+        body = sent_to(operations, endpoint, ours.ids).get("json", {})
         names = sorted(IN_BODIES & body.keys())
         assert {name for name in body if name.endswith("_id")} <= IN_BODIES | {"chain_id"}
         if not names:
@@ -269,15 +240,17 @@ def test_the_public_pages_of_one_tenant_show_nothing_of_another(app, ours, their
 def test_filters_and_cursors_of_another_tenant_find_nothing(app, ours, theirs, operations):
     cursors = {}
     for endpoint in endpoints(app):
-        declared = operation_of(operations, endpoint).get("parameters", [])
+        declared = operations.get(endpoint.operation, {}).get("parameters", [])
         asked = {each["name"] for each in declared if each["in"] == "query"}
         assert asked <= IN_QUERIES.keys() | NO_IDS
         for name in asked & IN_QUERIES.keys():
+            needed = sent_to(operations, endpoint, ours.ids)["query_string"]
             never, foreign = (
-                ask(ours, endpoint, ours.ids, query_string={name: of[IN_QUERIES[name]]})
+                ask(ours, endpoint, ours.ids, query_string={**needed, name: of[IN_QUERIES[name]]})
                 for of in (UNKNOWN, theirs.ids)
             )
-            assert foreign[0] == never[0] and never[0][0] == 200
+            assert foreign[0] == never[0]
+            assert never[0][0] == (404 if name in needed else 200), (endpoint, name)
         if "cursor" in asked and endpoint.method == "GET":
             path = endpoint.path(tenant=theirs.organizer.slug, **theirs.ids)
             page = theirs.admin.get(path, query_string={"limit": 1}).json

@@ -84,6 +84,9 @@ def instant(*, good=(), null=False):
 SHOWN_AS_DEFAULT = {"doors_open_at", "transfers_end_at", "code"}
 """What is never shown as null: null stands for a default, as a time or a random code."""
 
+SHOWN_IN_CAPITALS = {"code"}
+"""What people type by hand, and the service reads in any case."""
+
 BOOLEAN = [True, False], ["true", "false", "", 0, 1, 1.0, [], {}, None]
 TITLE = text(1, 200, bad=(" ", "\n\t", "\u2003" * 3, "\x1c", "\x85", "\ufeff"))
 SLUG = text(

@@ -20,7 +20,12 @@ from schemathesis.engine import events, from_schema
 from schemathesis.engine.recorder import ScenarioRecorder
 from schemathesis.generation.case import Case
 from schemathesis.hooks import HookContext
-from schemathesis.openapi.checks import AuthScenario, IgnoredAuth, RejectedPositiveData
+from schemathesis.openapi.checks import (
+    AllowHeaderMismatch,
+    AuthScenario,
+    IgnoredAuth,
+    RejectedPositiveData,
+)
 from schemathesis.transport.wsgi import WSGITransport
 
 from tests.support.fuzzing_shop import Known, Shop
@@ -56,7 +61,7 @@ IN_WORDS = {
     "sales_end_at": {"Must be after sales_start_at."},
     "min_per_order": {"Must not be above max_per_order."},
     "chain_id": {
-        "Required if price_amount is not 0.",
+        "Required if price_amount is not 0, or free_price is true.",
         "This ticket type is not sold on that chain.",
         "This network is not enabled.",
         "This network has no receivers.",
@@ -114,6 +119,13 @@ IN_WORDS = {
         "Must have a valid host name or IP address.",
     },
     "expires_at": {"Must be in the future."},
+    "ticket_ids": {"Must be ticket types of this event."},
+    "value": {"Must fit price_mode: null, micro-units, or whole percent from 1 to 100."},
+    "options": {"The question has no such option."},
+    "answers": {"This question is not asked here.", "Not a valid answer."},
+    "ticket_id": {"Must not be used together with items."},
+    "quantity": {"Must not be used together with items."},
+    "items": {"Must have distinct ticket types."},
     "scans.#.of": {"An undo has `of`, and no admission."},
     "scans.#.kind": {"Must have qr, or code, or admission_id and generation."},
     "scans.#.at": {"Missing data for required field."},
@@ -226,6 +238,10 @@ def filter_failure(context: HookContext, failure: Failure, case: Case, response:
         ways = case.operation.definition.raw["security"]
         secrets = any({"clientSecret", "admissionCode"} & way.keys() for way in ways)
         return not (secrets and "got `404 " in failure.message)
+    if isinstance(failure, AllowHeaderMismatch):
+        # Its path is also one of {voucher_id}, and Allow names the methods of both.
+        is_both = case.operation.path.endswith("/vouchers/batch")
+        return not (is_both and failure.undocumented_methods == ["GET", "PATCH"])
     return True
 
 
@@ -233,11 +249,15 @@ def _is_said_in_words(case: Case, problem: dict[str, Any]) -> bool:
     if problem["code"] == "idempotency_key_reused":
         return True
     return all(
-        _without_values(messages)
-        <= {OUT_OF_RANGE} | IN_WORDS.get(re.sub(r"\.\d+\.", ".#.", name), set())
+        _without_values(messages) <= {OUT_OF_RANGE} | IN_WORDS.get(_without_names(name), set())
         or _is_float(case.body, name, messages)
         for name, messages in problem["errors"].items()
     )
+
+
+def _without_names(field_name: str) -> str:
+    """Return the name with `#` for a position, and without the identifier of a question."""
+    return re.sub(r"^answers\..*", "answers", re.sub(r"\.\d+\.", ".#.", field_name), flags=re.S)
 
 
 def _without_values(messages: list[str]) -> set[str]:

@@ -57,6 +57,12 @@ class Endpoint:
         """The parameters of its path besides the tenant."""
         return sorted(self.arguments - {"tenant"})
 
+    @property
+    def operation(self) -> tuple[str, str]:
+        """Its method and path, as the OpenAPI document has them."""
+        path = self.rule.replace("<", "{").replace(">", "}")
+        return "GET" if self.method == "HEAD" else self.method, path
+
     def path(self, **known: str) -> str:
         """Return its path. An id that is not given gets an unused value."""
         path = self.rule
@@ -76,6 +82,31 @@ def endpoints(app: Flask, prefix: str = "/") -> Iterator[Endpoint]:
         assert isinstance(surface, ApiBlueprint) and surface.guard, f"nobody guards {rule}"
         for method in sorted((rule.methods or set()) - {"OPTIONS"}):
             yield Endpoint(method, rule.rule, frozenset(rule.arguments), name, view, surface.guard)
+
+
+def operations_of(document: dict[str, Any]) -> dict[tuple[str, str], Any]:
+    """Return the operations of the OpenAPI document, by method and path."""
+    return {
+        (method.upper(), path): operation
+        for path, item in document["paths"].items()
+        for method, operation in item.items()
+    }
+
+
+def sent_to(
+    operations: dict[tuple[str, str], Any], endpoint: Endpoint, ids: dict[str, str]
+) -> dict[str, Any]:
+    """Return a valid request to the endpoint: its query with names of `ids`, and its body."""
+    operation = operations.get(endpoint.operation, {})
+    asked = (each for each in operation.get("parameters", ()) if each["in"] == "query")
+    names = {**ids, "voucher": "NO-SUCH-CODE", "chain_id": "1"}
+    query = {each["name"]: names[each["name"]] for each in asked if each.get("required")}
+    sent: dict[str, Any] = {"query_string": query}
+    if "requestBody" in operation:
+        body = dict(operation["requestBody"]["content"]["application/json"]["example"])
+        body.pop("voucher", None)  # a code is looked up before the ticket type
+        sent["json"] = body
+    return sent
 
 
 def same(answer: Any) -> tuple[Any, ...]:

@@ -1,0 +1,40 @@
+"""One resource of each kind, for tests of every endpoint: new kinds are added here."""
+
+from tests.support.factories import Organizer
+from tests.support.members import first_member
+from tests.support.webhook_endpoints import new_webhook
+
+
+def one_of_each(organizer: Organizer) -> dict[str, str]:
+    """Create one resource of each kind that a path may have, and return their ids.
+
+    The order is paid: its ticket is free. `intent_id` is of another order of the same ticket.
+    """
+    ticket = organizer.ticket(price_amount=0, capacity=None)
+    paid = organizer.buyer(ticket)
+    return {
+        "tenant": organizer.slug,
+        "event_id": ticket["event_id"],
+        "ticket_id": ticket["id"],
+        "admission_id": paid.purchase().json["admissions"][0]["id"],
+        "intent_id": organizer.buyer(ticket).intent["id"],
+        "key_id": "key_" + organizer.key("read").split("_")[1],
+        "member_id": first_member(organizer),
+        "webhook_id": new_webhook(organizer).id,
+        **made_for(organizer, ticket["event_id"]),
+    }
+
+
+def made_for(organizer: Organizer, event_id: str) -> dict[str, str]:
+    """Create what an event has besides its ticket types, and return the ids. Orders need none."""
+    admin = organizer.with_headers({"X-API-Key": organizer.admin_key})
+    bodies = {
+        "device_id": ("door-devices", {"name": "Phone"}),
+        "voucher_id": ("vouchers", {}),
+        "question_id": ("questions", {"question": "?", "type": "text", "ask": "order"}),
+    }
+    event = f"{organizer.path}/events/{event_id}"
+    return {
+        name: admin.post(f"{event}/{kind}", body).json["id"]
+        for name, (kind, body) in bodies.items()
+    }
