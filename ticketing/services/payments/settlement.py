@@ -83,9 +83,6 @@ def withdraw(intent_id: str, type_ids: Collection[str], voucher_ids: Collection[
     if intent.status in (IntentStatus.EXPIRED, IntentStatus.CANCELED):
         _write_changes(intent, {"idempotency_digest": None})
         return True
-    if intent.status in (IntentStatus.EXPIRED, IntentStatus.CANCELED):
-        _write_changes(intent, {"idempotency_digest": None})
-        return True
     if intent.status != IntentStatus.AWAITING_PAYMENT or intent.amount_received > 0:
         return False
     seats.lock([intent], type_ids, voucher_ids)
