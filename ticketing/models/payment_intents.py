@@ -265,6 +265,11 @@ class PaymentIntent(BaseModel):
         return {"email": self.buyer_email, "name": self.buyer_name}
 
     @property
+    def is_unpaid(self) -> bool:
+        """Whether it waits for its payment and has received nothing: it may be given up."""
+        return self.status == IntentStatus.AWAITING_PAYMENT and self.amount_received == 0
+
+    @property
     def amount_due(self) -> int:
         """The amount still to be paid, in micro-units. 0 once the intent has ended."""
         is_open = self.status in LIVE and self.ended_at is None

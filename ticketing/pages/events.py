@@ -94,7 +94,9 @@ def order(tenant: str, event: str) -> AnyResponse:
 def _may_order(tenant: str, made: Order) -> bool:
     """Return whether to try it: some are left, or the form was sent before."""
     is_sold_out = checkout.is_sold_out(tenant, made)
-    return not is_sold_out or was_sent(forms.key()) or checkout.replaces_order(made)
+    if not is_sold_out or was_sent(forms.key()):
+        return True
+    return checkout.unpaid_of_form(made) is not None
 
 
 def _once(tenant: str, made: Order) -> str:
@@ -112,7 +114,8 @@ def _once(tenant: str, made: Order) -> str:
         if not was_sent(forms.key()):
             checkout.look_at_replaced(made, config())
         intent_id = once(forms.key(), place)
-        return place() if checkout.is_replaced(made, intent_id) else intent_id
+        newer = checkout.unpaid_of_form(made)
+        return intent_id if newer is None or newer.id == intent_id else place()
 
 
 def _order(event: str, form: Mapping[str, Any], wanted: Sequence[Wanted]) -> Order:

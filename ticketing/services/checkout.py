@@ -203,31 +203,25 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     return intent
 
 
+def unpaid_of_form(order: Order) -> PaymentIntent | None:
+    """Return the unpaid order that the same form made before. This order would replace it.
+
+    Example: Ada orders the last 2 tickets, goes back, corrects her email address, and sends the
+    form again. Without this, her own first order would be why nothing is left.
+    """
+    found = _order_of_form(order)
+    return found if found is not None and found.is_unpaid else None
+
+
 def look_at_replaced(order: Order, config: Config) -> None:
     """Read the chain before an order replaces the one that the same form made, if it is unpaid.
 
     Its money may have arrived, and not be booked yet: then it is not replaced. ChainUnavailable,
     NodesBusy. Call it outside a transaction.
     """
-    found = _order_of_form(order)
-    if found is not None and _is_unpaid(found):
-        _look_before_release(found, config, order.client)
-
-
-def is_replaced(order: Order, intent_id: str) -> bool:
-    """Return whether another order of the same form has replaced this one."""
-    found = _order_of_form(order)
-    return found is not None and found.id != intent_id and _is_unpaid(found)
-
-
-def replaces_order(order: Order) -> bool:
-    """Return whether an unpaid order that the same form made before would be replaced.
-
-    Example: Ada orders the last 2 tickets, goes back, corrects her email address, and sends the
-    form again. Without this, her own first order would be why nothing is left.
-    """
-    found = _order_of_form(order)
-    return found is not None and _is_unpaid(found)
+    replaced = unpaid_of_form(order)
+    if replaced is not None:
+        _look_before_release(replaced, config, order.client)
 
 
 def _replace_order_of(order: Order, wanted: Sequence[Line]) -> str | None:
@@ -256,18 +250,12 @@ def _order_of_form(order: Order) -> PaymentIntent | None:
     return found
 
 
-def _is_unpaid(intent: PaymentIntent) -> bool:
-    awaits = intent.status == IntentStatus.AWAITING_PAYMENT
-    return bool(awaits and intent.amount_received == 0)
-
-
 def _checked(tenant_reference: str, order: Order) -> Sequence[Line]:
     """Return an order's lines, after all checks that need no lock."""
     voucher = None
     if order.voucher is not None:
         # First of all: a wrong code must not tell what else is wrong with the order.
-        found = _order_of_form(order)
-        replaced = found if found is not None and _is_unpaid(found) else None
+        replaced = unpaid_of_form(order)
         voucher = vouchers.find(tenant_reference, order.event_id, order.voucher, replaced=replaced)
     wanted = holds.lines_on_sale(tenant_reference, order.event_id, order.wanted, voucher)
     vouchers.check_seats(voucher, [(line.ticket_type, line.quantity) for line in wanted])
@@ -275,7 +263,7 @@ def _checked(tenant_reference: str, order: Order) -> Sequence[Line]:
     try:
         holds.check_left(wanted)
     except SoldOut:
-        if not replaces_order(order):
+        if unpaid_of_form(order) is None:
             raise
     return wanted
 

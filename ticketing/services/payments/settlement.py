@@ -65,7 +65,7 @@ def cancel(intent_id: str) -> PaymentIntent:
         (intent,) = lock([intent_id])
         if intent.status == IntentStatus.CANCELED:
             return intent
-        if intent.status != IntentStatus.AWAITING_PAYMENT or intent.amount_received > 0:
+        if not intent.is_unpaid:
             raise IntentNotCancelable
         enter(intent, IntentStatus.CANCELED, clock.now())
         return intent
@@ -83,7 +83,7 @@ def withdraw(intent_id: str, type_ids: Collection[str], voucher_ids: Collection[
     if intent.status in (IntentStatus.EXPIRED, IntentStatus.CANCELED):
         _write_changes(intent, {"idempotency_digest": None})
         return True
-    if intent.status != IntentStatus.AWAITING_PAYMENT or intent.amount_received > 0:
+    if not intent.is_unpaid:
         return False
     seats.lock([intent], type_ids, voucher_ids)
     enter(intent, IntentStatus.CANCELED, clock.now(), idempotency_digest=None)
