@@ -76,8 +76,14 @@ def check_items(items: Sequence[Mapping[str, Any]]) -> None:
 class WantedSchema(BaseSchema):
     """What a buyer wants: either `items`, or `ticket_id` and `quantity` for one ticket type."""
 
-    ticket_id = Text(validate=Length(1, 80), metadata=documented(f"tkt_{_ID}"))
-    quantity = Int(validate=Range(1, MAX_PER_ORDER), metadata={**documented(2), "default": 1})
+    ticket_id = Text(
+        validate=Length(1, 80),
+        metadata=documented(f"tkt_{_ID}", "Required without `items`, not possible with them."),
+    )
+    quantity = Int(
+        validate=Range(1, MAX_PER_ORDER),
+        metadata={**documented(2, "How many of `ticket_id`."), "default": 1},
+    )
     items = fields.List(
         fields.Nested(WantedItemSchema),
         validate=Length(1, MAX_ITEMS, "items"),

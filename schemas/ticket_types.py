@@ -61,7 +61,9 @@ PUBLIC_FIELDS: Fields = {
         ),
     ),
     "price_amount": Int(
-        required=True, validate=Range(0, MAX_PRICE, "amount"), metadata=documented(25_000_000)
+        required=True,
+        validate=Range(0, MAX_PRICE, "amount"),
+        metadata=documented(25_000_000, "Micro-units. With `free_price`: the least."),
     ),
     "free_price": Bool(
         load_default=False,

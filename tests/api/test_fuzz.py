@@ -36,6 +36,9 @@ BODIES = (
     "TenantChange",
     "MemberInvite",
     "InvitationAccept",
+    "QuestionCreate",
+    "VoucherCreate",
+    "HolderChange",
 )
 WITHOUT_FACILITATOR = [
     "GET /v1/x402/tenants/{tenant}/tickets/{ticket_id}/orders",

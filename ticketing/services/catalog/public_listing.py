@@ -127,6 +127,7 @@ def list_with_code(
     Each ticket type that the voucher is for has the `voucher` with its price.
     VoucherInvalid: count it (web/guesses.py). NotFound.
     """
+    find_event(tenant, event_reference)  # that an event does not exist is no secret
     voucher = vouchers.find(tenant.id, event_reference, code)
     return get_listing(tenant, event_reference, page, config, voucher).value.ticket_types
 
