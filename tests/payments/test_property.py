@@ -38,6 +38,7 @@ class Payments(RuleBasedStateMachine):
         decimals=st.sampled_from([6, 6, 18]),
         skew=st.sampled_from([0, -1200, 7200]),
         by_address=st.booleans(),
+        early=st.sampled_from([0, 1, 1, 2]),
         orders=st.lists(draw.preflights, max_size=2),
         looked=st.sampled_from([True, True, False]),
     )
@@ -225,7 +226,7 @@ class Payments(RuleBasedStateMachine):
         for event in events:
             self.world.do(event, mishap)
 
-    @rule(event=draw.invitations | draw.sizes, mishap=draw.maybe)
+    @rule(event=draw.invitations | draw.sizes | draw.earliness, mishap=draw.maybe)
     def organize(self, event: Any, mishap: Any) -> None:
         self.world.do(event, mishap)
 
