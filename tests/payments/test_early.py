@@ -5,6 +5,7 @@ import pytest
 from tests.support.factories import PRICE, in_days, worker_once
 from tests.support.feed import News
 from tests.support.holders import JOIN_URL, Held, refused
+from ticketing.db.connection import database
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
@@ -193,7 +194,7 @@ def test_refunds_wait_for_finality(acme, node):
     now = buyer.now()
     assert (now["status"], now["refund_due"], now["refund_pending"]) == ("confirmed", 7, 7)
     path = f"{acme.path}/admissions/{held(acme, buyer).id}/void"
-    assert acme.api().post(path, {"reason": "Asked for."}).status_code == 200
+    assert acme.api().post(path, {"reason": "Asked for.", "refund": True}).status_code == 200
     now = buyer.now()
     assert (now["refund_due"], now["refund_pending"]) == (PRICE + 7, PRICE + 7)
     assert not now["final"]
@@ -253,8 +254,12 @@ def test_a_free_order_is_final(acme):
 def test_organizers_of_before_keep_what_they_have(acme):
     me = acme.api()
     assert me.get(acme.path).json["early_confirmation"] is True
-    # The version before names no such column.
-    Tenant.insert({Tenant.id: "ten_old", Tenant.slug: "old", Tenant.name: "Old"})
+    # As the version before writes it, and as a migration finds it.
+    database.execute_sql(
+        "INSERT INTO tenants (id, slug, name, created_at) SELECT 'ten_old', 'old', name,"
+        " created_at FROM tenants"
+    )
+    assert Tenant.get_by_id("ten_old").early_confirmation is False
     answer = me.patch(acme.path, {"early_confirmation": False})
     assert answer.json["early_confirmation"] is False
     assert me.patch(acme.path, {"early_confirmation": None}).status_code == 422

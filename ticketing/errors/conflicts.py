@@ -242,8 +242,8 @@ class PaymentNotFinal(Conflict):
     code = "payment_not_final"
     detail = "The payment is not final yet. Retry after the seconds in Retry-After."
 
-    def __init__(self, *, retry_after: int) -> None:
-        super().__init__()
+    def __init__(self, detail: str | None = None, *, retry_after: int | None = None) -> None:
+        super().__init__(detail)
         self.retry_after = retry_after
 
 
