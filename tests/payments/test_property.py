@@ -38,7 +38,7 @@ class Payments(RuleBasedStateMachine):
         decimals=st.sampled_from([6, 6, 18]),
         skew=st.sampled_from([0, -1200, 7200]),
         by_address=st.booleans(),
-        early=st.sampled_from([0, 1, 1, 2]),
+        early=st.sampled_from([0, 1, 1, 1, 2]),
         orders=st.lists(draw.preflights, max_size=2),
         looked=st.sampled_from([True, True, False]),
     )
@@ -163,6 +163,33 @@ class Payments(RuleBasedStateMachine):
         for event in [order, payment, *self._wait()]:
             self.world.do(event)
         for event in rest:
+            self.world.do(event, mishap)
+
+    @rule(
+        switch=draw.earliness,
+        order=draw.plain | draw.plain | draw.carts | draw.vouchered,
+        amount=st.sampled_from(["all", "all", "all", "too much"]),
+        blocks=st.integers(0, 2),
+        reorganization=st.none() | draw.reorganizations,
+        rest=st.lists(draw.of_admissions | draw.earliness | draw.mining | draw.looks, max_size=4),
+        mishap=draw.maybe,
+    )
+    def confirm_early(
+        self,
+        switch: Any,
+        order: Any,
+        amount: str,
+        blocks: int,
+        reorganization: Any,
+        rest: Any,
+        mishap: Any,
+    ) -> None:
+        """Confirm an order before it is final, if that is allowed, and use its admissions."""
+        look = ("look_after_silence", (0,))
+        paid = [switch, look, order, ("pay", ([(-1, amount)], True)), ("mine", (blocks,)), look]
+        for event in paid:
+            self.world.do(event)
+        for event in [*rest, *([reorganization, look] if reorganization else [])]:
             self.world.do(event, mishap)
 
     @rule(
