@@ -48,6 +48,16 @@ def test_the_ticket_is_shown_at_once_and_says_what_waits(acme, node, buyer, api)
     assert 'data-every="0"' in show(buyer)
 
 
+def test_the_organizer_sees_what_happened(acme, node, buyer):
+    console, path = sign_in(acme), f"/console/orders/{buyer.intent['id']}"
+    page = console.get(path).text
+    assert "Not final yet" in page and "Payment final" not in page
+    node.rpc("anvil_mine", hex(DEEP))
+    worker_once(acme.app)
+    page = console.get(path).text
+    assert "Not final yet" not in page and "Payment final" in page
+
+
 def test_the_organizer_switches_it_and_is_offered_it_while_it_is_off(acme):
     console = sign_in(acme)
     offer = "They could have their tickets within seconds."
