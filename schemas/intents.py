@@ -251,6 +251,14 @@ class IntentSchema(BaseSchema):
     )
     required_confirmations = fields.Integer(required=True, allow_none=True, metadata=documented(30))
     confirmations = fields.Integer(required=True, metadata=documented(0))
+    final = fields.Boolean(
+        required=True,
+        metadata=documented(
+            False,
+            "Whether it is confirmed and its payment is final. What cannot be taken back, give out"
+            " only then.",
+        ),
+    )
     expires_at = Instant(required=True, metadata=documented("2026-11-21T09:15:00Z"))
     created_at = Instant(required=True)
     confirmed_at = Instant(required=True, allow_none=True)
@@ -270,7 +278,9 @@ class PurchaseSchema(IntentSchema):
 
     admissions = fields.List(fields.Nested(BoughtAdmissionSchema), required=True)
     online_join_url = fields.String(
-        required=True, allow_none=True, metadata=documented("https://meet.example.org/launch")
+        required=True,
+        allow_none=True,
+        metadata=documented("https://meet.example.org/launch", "Null until the order is final."),
     )
 
 

@@ -8,6 +8,7 @@ from marshmallow import fields
 
 from schemas.base import (
     BaseSchema,
+    Bool,
     Fields,
     Instant,
     Text,
@@ -96,8 +97,15 @@ FIELDS: Fields = {
             f" {MIN_CONTRAST}:1 (WCAG 2.2, 1.4.3).",
         ),
     ),
+    "early_confirmation": Bool(
+        metadata=documented(
+            True,
+            "Whether small orders are confirmed before their payment is final, if the doors open"
+            " more than 24 hours later.",
+        ),
+    ),
 }
-"""The fields that organizers set. All but the name may be null."""
+"""The fields that organizers set. All but the name and `early_confirmation` may be null."""
 
 
 class TenantChangeSchema(BaseSchema):

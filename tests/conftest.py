@@ -134,6 +134,7 @@ def bad_node(environ: dict[str, str], node: Anvil) -> Iterator[BadNode]:
 def three_deep(environ: dict[str, str]) -> None:
     """On the local chain a payment is final after three blocks."""
     environ["CONFIRMATIONS_31337"] = "3"
+    environ["EARLY_CONFIRMATIONS_31337"] = "0"
 
 
 @pytest.fixture(scope="session")

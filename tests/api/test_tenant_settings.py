@@ -10,8 +10,9 @@ SETTINGS = {
     "privacy_url": "http://acme.example.org/privacy?lang=en",
     "legal_address": "Acme Events Ltd.\n1 High Street\nLondon",
     "accent_color": "#1F4e79",
+    "early_confirmation": False,
 }
-OPTIONAL = SETTINGS.keys() - {"name"}
+OPTIONAL = SETTINGS.keys() - {"name", "early_confirmation"}
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def test_a_new_tenant_has_its_name_and_no_settings(acme, me):
     found = me.get(acme.path).json
     assert found.pop("created_at").endswith("Z")
     named = {"id": acme.id, "slug": "acme", "name": "Acme"}
-    assert found == {**named, **dict.fromkeys(OPTIONAL)}
+    assert found == {**named, "early_confirmation": True, **dict.fromkeys(OPTIONAL)}
 
 
 def test_settings_are_read_back_as_they_were_set(acme, neighbour, me):

@@ -16,7 +16,9 @@ def chain(chain_id=31337, **variables):
 
 
 def test_an_rpc_url_enables_a_chain_of_the_registry():
-    assert chain() == dataclasses.replace(REGISTRY[31337], rpc_urls=(GOOD["RPC_URL_31337"],))
+    # With one block a payment is final here: none is early.
+    node = {"rpc_urls": (GOOD["RPC_URL_31337"],), "early_confirmations": None}
+    assert chain() == dataclasses.replace(REGISTRY[31337], **node)
     assert load({"SECRET_KEY": SECRET_KEY, "TOKEN_ADDRESS_1": ADDRESS}).chains == {}
 
 
@@ -25,6 +27,32 @@ def test_the_environment_overrides_what_the_registry_says():
     assert (found.token_address, found.confirmations) == (ADDRESS, 7)
     assert (found.decimals, found.name) == (REGISTRY[31337].decimals, REGISTRY[31337].name)
     assert REGISTRY[31337].confirmations == 1
+
+
+@pytest.mark.parametrize(
+    ("chain_id", "variables", "depth"),
+    [
+        (8453, {}, 1),
+        (137, {}, 16),
+        (137, {"CONFIRMATIONS_137": "16"}, None),
+        (137, {"CONFIRMATIONS_137": "17"}, 16),
+        (137, {"EARLY_CONFIRMATIONS_137": "63"}, 63),
+        (137, {"EARLY_CONFIRMATIONS_137": "64"}, None),
+        (137, {"EARLY_CONFIRMATIONS_137": "0"}, None),
+        (31337, {"CONFIRMATIONS_31337": "2"}, 1),
+        (100, {"TOKEN_ADDRESS_100": ADDRESS}, None),
+        (100, {"TOKEN_ADDRESS_100": ADDRESS, "EARLY_CONFIRMATIONS_100": "0"}, None),
+    ],
+)
+def test_a_payment_is_early_before_it_is_final(chain_id, variables, depth):
+    url = {f"RPC_URL_{chain_id}": "http://127.0.0.1:9"}
+    assert chain(chain_id, **url, **variables).early_confirmations == depth
+
+
+def test_no_payment_is_early_on_a_chain_outside_the_registry():
+    variables = {"RPC_URL_100": "http://127.0.0.1:9", "TOKEN_ADDRESS_100": ADDRESS}
+    with pytest.raises(ConfigError, match="EARLY_CONFIRMATIONS_100"):
+        load({**GOOD, **variables, "EARLY_CONFIRMATIONS_100": "1"})
 
 
 @pytest.mark.parametrize("chain_id", [100, MAX_CHAIN_ID])

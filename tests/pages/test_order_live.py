@@ -34,7 +34,7 @@ LONGEST_PAUSE = 60
 
 @pytest.fixture
 def variables(variables):
-    return {**variables, "CONFIRMATIONS_31337": "3"}
+    return {**variables, "CONFIRMATIONS_31337": "3", "EARLY_CONFIRMATIONS_31337": "0"}
 
 
 @pytest.fixture

@@ -38,6 +38,7 @@ class Payments(RuleBasedStateMachine):
         decimals=st.sampled_from([6, 6, 18]),
         skew=st.sampled_from([0, -1200, 7200]),
         by_address=st.booleans(),
+        early=st.sampled_from([0, 1, 1, 1, 2]),
         orders=st.lists(draw.preflights, max_size=2),
         looked=st.sampled_from([True, True, False]),
     )
@@ -165,6 +166,33 @@ class Payments(RuleBasedStateMachine):
             self.world.do(event, mishap)
 
     @rule(
+        switch=draw.earliness,
+        order=draw.plain | draw.plain | draw.carts | draw.vouchered,
+        amount=st.sampled_from(["all", "all", "all", "too much"]),
+        blocks=st.integers(0, 2),
+        reorganization=st.none() | draw.reorganizations,
+        rest=st.lists(draw.of_admissions | draw.earliness | draw.mining | draw.looks, max_size=4),
+        mishap=draw.maybe,
+    )
+    def confirm_early(
+        self,
+        switch: Any,
+        order: Any,
+        amount: str,
+        blocks: int,
+        reorganization: Any,
+        rest: Any,
+        mishap: Any,
+    ) -> None:
+        """Confirm an order before it is final, if that is allowed, and use its admissions."""
+        look = ("look_after_silence", (0,))
+        paid = [switch, look, order, ("pay", ([(-1, amount)], True)), ("mine", (blocks,)), look]
+        for event in paid:
+            self.world.do(event)
+        for event in [*rest, *([reorganization, look] if reorganization else [])]:
+            self.world.do(event, mishap)
+
+    @rule(
         order=draw.vouchered,
         rest=st.lists(draw.voids | draw.vouchered | draw.of_vouchers, max_size=3),
         mishap=draw.maybe,
@@ -225,7 +253,7 @@ class Payments(RuleBasedStateMachine):
         for event in events:
             self.world.do(event, mishap)
 
-    @rule(event=draw.invitations | draw.sizes, mishap=draw.maybe)
+    @rule(event=draw.invitations | draw.sizes | draw.earliness, mishap=draw.maybe)
     def organize(self, event: Any, mishap: Any) -> None:
         self.world.do(event, mishap)
 

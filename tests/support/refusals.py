@@ -31,6 +31,7 @@ from ticketing.errors import TicketingError
 from ticketing.models.admissions import Admission
 from ticketing.models.door import DoorDevice
 from ticketing.models.members import Member
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.vouchers import Voucher
 from ticketing.notification_types import MAX_WEBHOOKS
 from ticketing.pages.reasons import reason
@@ -303,6 +304,14 @@ def ticket_after_the_time_for_transfers(shop: Shop) -> None:
 def ticket_whose_payment_is_missing(shop: Shop) -> None:
     held, offer = held_of(shop)
     write(held, status="suspended")
+    shop.pass_on(held, offer)
+
+
+@refuses(errors.PaymentNotFinal)
+def ticket_whose_payment_is_not_final(shop: Shop) -> None:
+    held, offer = held_of(shop)
+    order = Admission.get_by_id(held.id).intent_id
+    PaymentIntent.update(early=True).where(PaymentIntent.id == order).execute()
     shop.pass_on(held, offer)
 
 

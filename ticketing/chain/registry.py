@@ -24,6 +24,9 @@ class Chain:
 
     `decimals` is None for a chain outside the registry until the worker has read them.
     `confirmations`: a payment is final with so many blocks, its own block included.
+    `early_confirmations`: with so many blocks an order may be confirmed before its payment is
+    final. None: never. It is less than `confirmations`.
+    `block_seconds`: how long a block takes, about. None: unknown.
     `has_receivers`: the worker has proved that receivers have their addresses on this chain.
     `least_sensible_price` is in micro-units: below it, collecting a payment may cost more than it
     brings. 0 on the local chain, where gas is free.
@@ -39,6 +42,8 @@ class Chain:
     facilitator: Facilitator | None = None
     has_receivers: bool = False
     least_sensible_price: int = 500_000
+    early_confirmations: int | None = None
+    block_seconds: float | None = None
 
     def enabled(
         self,
@@ -46,14 +51,24 @@ class Chain:
         token_address: str | None,
         confirmations: int | None,
         facilitator: Facilitator | None = None,
+        early_confirmations: int | None = None,
     ) -> "Chain":
-        """Return this chain with its node URLs and the settings of the environment."""
+        """Return this chain with its node URLs and the settings of the environment.
+
+        `early_confirmations` 0: never. None: those of the registry.
+
+        Example: Polygon is final with 64 blocks, and early with 16. With 10 confirmations, no
+        payment is early: all are final before.
+        """
+        final = confirmations or self.confirmations
+        early = self.early_confirmations if early_confirmations is None else early_confirmations
         return replace(
             self,
             rpc_urls=rpc_urls,
             token_address=token_address or self.token_address,
-            confirmations=confirmations or self.confirmations,
+            confirmations=final,
             facilitator=facilitator,
+            early_confirmations=early if early and early < final else None,
         )
 
 
@@ -73,13 +88,63 @@ REGISTRY: Mapping[int, Chain] = MappingProxyType(
                 6,
                 12,
                 least_sensible_price=25_000_000,
+                early_confirmations=2,
+                block_seconds=12,
             ),
-            Chain(10, "OP Mainnet", "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85", 6, 30),
-            Chain(137, "Polygon PoS", "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359", 6, 64),
-            Chain(8453, "Base", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", 6, 30),
-            Chain(42161, "Arbitrum One", "0xaf88d065e77c8cC2239327C5EDb3A432268e5831", 6, 120),
-            Chain(84532, "Base Sepolia", "0x036CbD53842c5426634e7929541eC2318f3dCF7e", 6, 3),
-            Chain(11155111, "Sepolia", "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238", 6, 3),
+            Chain(
+                10,
+                "OP Mainnet",
+                "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85",
+                6,
+                30,
+                early_confirmations=1,
+                block_seconds=2,
+            ),
+            Chain(
+                137,
+                "Polygon PoS",
+                "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359",
+                6,
+                64,
+                early_confirmations=16,
+                block_seconds=2,
+            ),
+            Chain(
+                8453,
+                "Base",
+                "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                6,
+                30,
+                early_confirmations=1,
+                block_seconds=2,
+            ),
+            Chain(
+                42161,
+                "Arbitrum One",
+                "0xaf88d065e77c8cC2239327C5EDb3A432268e5831",
+                6,
+                120,
+                early_confirmations=1,
+                block_seconds=0.25,
+            ),
+            Chain(
+                84532,
+                "Base Sepolia",
+                "0x036CbD53842c5426634e7929541eC2318f3dCF7e",
+                6,
+                3,
+                early_confirmations=1,
+                block_seconds=2,
+            ),
+            Chain(
+                11155111,
+                "Sepolia",
+                "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238",
+                6,
+                3,
+                early_confirmations=2,
+                block_seconds=12,
+            ),
             Chain(
                 LOCAL_CHAIN_ID,
                 "Local",
@@ -87,6 +152,7 @@ REGISTRY: Mapping[int, Chain] = MappingProxyType(
                 6,
                 1,
                 least_sensible_price=0,
+                early_confirmations=1,
             ),
         )
     }

@@ -9,7 +9,10 @@ from ticketing.config import x402
 from ticketing.config.variables import ConfigError, integer, is_http, listed
 from ticketing.constants import MAX_SAFE_INTEGER, MOST_CONFIRMATIONS
 
-_VARIABLE = re.compile(rf"(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS|{'|'.join(x402.VARIABLES)})_(.*)")
+PREFIXES = rf"(RPC_URL|TOKEN_ADDRESS|(?:EARLY_)?CONFIRMATIONS|{'|'.join(x402.VARIABLES)})_"
+"""What the names of all variables of one chain begin with: its chain id follows."""
+
+_VARIABLE = re.compile(rf"{PREFIXES}(?P<chain_id>.*)")
 _CHAIN_ID = re.compile(r"[1-9][0-9]{0,15}")
 
 
@@ -17,10 +20,13 @@ def chains(environ: Mapping[str, str]) -> dict[int, Chain]:
     """Return the chains that have an RPC_URL, by their chain id. ConfigError."""
     for name in environ:
         match = _VARIABLE.fullmatch(name)
-        if match and not (_CHAIN_ID.fullmatch(match[2]) and int(match[2]) <= MAX_SAFE_INTEGER):
+        if match is None:
+            continue
+        chain_id = match["chain_id"]
+        if not (_CHAIN_ID.fullmatch(chain_id) and int(chain_id) <= MAX_SAFE_INTEGER):
             raise ConfigError(f"{name} must end in an EIP-155 chain id")
-        if match and match[1] in x402.VARIABLES and f"RPC_URL_{match[2]}" not in environ:
-            raise ConfigError(f"{name} needs RPC_URL_{match[2]}")
+        if match[1] in x402.VARIABLES and f"RPC_URL_{chain_id}" not in environ:
+            raise ConfigError(f"{name} needs RPC_URL_{chain_id}")
     return {
         chain_id: _chain(environ, chain_id)
         for chain_id in sorted(
@@ -37,7 +43,15 @@ def _chain(environ: Mapping[str, str], chain_id: int) -> Chain:
     confirmations = None
     if f"CONFIRMATIONS_{chain_id}" in environ:
         confirmations = integer(environ, f"CONFIRMATIONS_{chain_id}", 1, 1, MOST_CONFIRMATIONS)
+    early = None
+    if f"EARLY_CONFIRMATIONS_{chain_id}" in environ:
+        early = integer(environ, f"EARLY_CONFIRMATIONS_{chain_id}", 0, 0, MOST_CONFIRMATIONS)
     chain = registry.REGISTRY.get(chain_id)
+    if chain is None and early:
+        raise ConfigError(
+            f"EARLY_CONFIRMATIONS_{chain_id} must be 0: the chain is not in the registry, so all"
+            " its payments must be final"
+        )
     if chain is None:
         if token_address is None:
             raise ConfigError(
@@ -46,7 +60,7 @@ def _chain(environ: Mapping[str, str], chain_id: int) -> Chain:
             )
         chain = registry.outside(chain_id, token_address)
     return chain.enabled(
-        rpc_urls, token_address, confirmations, x402.facilitator(environ, chain_id)
+        rpc_urls, token_address, confirmations, x402.facilitator(environ, chain_id), early
     )
 
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from ticketing.chain.registry import Chain
 from ticketing.config import x402
-from ticketing.config.chains import chains
+from ticketing.config.chains import PREFIXES, chains
 from ticketing.config.variables import (
     ConfigError,
     integer,
@@ -21,8 +21,10 @@ from ticketing.config.variables import (
     split_url,
     split_url_of_hosts,
 )
+from ticketing.constants import MAX_SAFE_INTEGER
 from ticketing.credentials import Keyring
 from ticketing.limits import (
+    DEFAULT_EARLY_MOST,
     DEFAULT_FREE_PER_CLIENT,
     DEFAULT_NOTIFICATION_DAYS,
     DEFAULT_ORDERS_PER_CLIENT,
@@ -46,7 +48,7 @@ MAX_RATE = 1_000_000
 
 _OURS = re.compile(
     r"SECRET_KEY(_PREVIOUS)?|DATABASE_URL|PUBLIC_URL|SMTP_URL|MAIL_FROM|WEBHOOK_ALLOW"
-    rf"|(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS|{'|'.join(x402.VARIABLES)})_.*"
+    rf"|{PREFIXES}.*"
 )
 _METRICS_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{16,}", re.ASCII)
 _ALLOWED = re.compile(r"([0-9A-Fa-f.:]{2,39}/[0-9]{1,3})(?::([0-9]{1,5}))?", re.ASCII)
@@ -84,7 +86,10 @@ class Allowed:
 
 @dataclass(frozen=True)
 class Config:
-    """The settings of a process."""
+    """The settings of a process.
+
+    `early_most`: the largest order, in micro-units, that may be confirmed early.
+    """
 
     keyring: Keyring = field(repr=False)
     database_url: str = field(repr=False)
@@ -108,6 +113,7 @@ class Config:
     wallet_change: timedelta
     smtp: Smtp | None
     webhook_allow: tuple[Allowed, ...]
+    early_most: int
     chains: Mapping[int, Chain]
 
 
@@ -160,6 +166,7 @@ def load(environ: Mapping[str, str]) -> Config:
         ),
         smtp=_smtp(environ),
         webhook_allow=webhook_allow(environ),
+        early_most=integer(environ, "EARLY_MOST", DEFAULT_EARLY_MOST, 0, MAX_SAFE_INTEGER),
         chains=MappingProxyType(chains(environ)),
     )
 

@@ -52,6 +52,7 @@ TicketingError
 │   ├── AdmissionVoid              admission_void
 │   ├── AdmissionSuspended         admission_suspended
 │   ├── TransfersClosed            transfers_closed
+│   ├── PaymentNotFinal            payment_not_final
 │   ├── NoRefundDue                no_refund_due
 │   ├── NothingReceived            nothing_received
 │   ├── RefundNotSeen              refund_not_seen

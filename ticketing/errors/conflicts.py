@@ -236,6 +236,17 @@ class TransfersClosed(Conflict):
     detail = "Transfers for this event have ended."
 
 
+class PaymentNotFinal(Conflict):
+    """The order was confirmed early, and its payment is not final yet."""
+
+    code = "payment_not_final"
+    detail = "The payment is not final yet. Retry after the seconds in Retry-After."
+
+    def __init__(self, detail: str | None = None, *, retry_after: int | None = None) -> None:
+        super().__init__(detail)
+        self.retry_after = retry_after
+
+
 class NoRefundDue(Conflict):
     """Nothing is due back to the buyer."""
 

@@ -121,7 +121,8 @@ curl -sS {origin}/v1/checkout/tenants/$TENANT/preflight \\
 
 3. Get the tickets. `$INTENT` is the `id` of the order, `$SECRET` its `client_secret`. 200:
 `admissions` has the codes and QR codes. 202: paid, but not final yet: ask again. 402: the money has
-not arrived.
+not arrived. While `final` is false, the network may still undo the payment, which suspends the
+tickets: give out what cannot be taken back only when `final` is true, about a minute later.
 
 ```sh
 curl -sS -X POST {origin}/v1/checkout/tenants/$TENANT/intents/$INTENT/purchase \\

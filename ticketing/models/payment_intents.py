@@ -113,6 +113,8 @@ class PaymentIntent(BaseModel):
     the organizer wrote off. `seats_refunded` counts the seats that were voided with a refund.
     `released` is the sum of what its admissions released. `free_seats`: how many of its seats count
     as free (None: all, if it costs nothing).
+    `early_confirmations`: with so many blocks it may be confirmed before its payment is final.
+    None: never. `early`: it was, and its payment is not final yet.
     `refund_address` is the last one that the buyer stated. `refund_by_hand_at`: since when the
     organizer pays the refund by hand. Such an order is on no list of payouts. `x402`: an x402
     client made the order, with an Idempotency-Key if there is an `idempotency_digest`, and with the
@@ -162,6 +164,8 @@ class PaymentIntent(BaseModel):
     token_address = TextField(null=True)
     token_decimals = IntegerField(null=True)
     required_confirmations = IntegerField(null=True)
+    early_confirmations = IntegerField(null=True)
+    early = BooleanField(default=False)
     paid_block = BigIntegerField(null=True)
     held_by = TextField(null=True)
     held_by_site = TextField(null=True)
@@ -297,6 +301,11 @@ class PaymentIntent(BaseModel):
         return self.rest - self.open
 
     @property
+    def final(self) -> bool:
+        """Whether it is confirmed by final payments: what cannot be taken back may be given out."""
+        return self.status == IntentStatus.CONFIRMED and not self.early
+
+    @property
     def refund_due_now(self) -> int:
         """The refund that is due from final payments, in micro-units."""
         return int(self.refund_due - self.refund_pending)
@@ -310,6 +319,11 @@ UNSETTLED = PaymentIntent.status.in_(
 )
 """Intents that wait for confirmations. They have a partial index."""
 
+EARLY = PaymentIntent.early & (PaymentIntent.status == literal(IntentStatus.CONFIRMED))
+"""Intents that were confirmed early, and are not final yet. They have a partial index.
+
+The version before does not know the column, and may leave it set when it reverses one.
+"""
 
 FLAGGED = PaymentIntent.flags != literal(0)
 OWING = PaymentIntent.refund_due > literal(0)

@@ -1,6 +1,6 @@
 """Tenants: the accounts of organizers."""
 
-from peewee import BigIntegerField, ForeignKeyField, TextField
+from peewee import BigIntegerField, BooleanField, ForeignKeyField, TextField
 
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.wallets import Wallet
@@ -10,7 +10,8 @@ class Tenant(BaseModel):
     """An organizer's account. `revision` counts the changes of its public data.
 
     The settings from `contact_email` to `accent_color` are for pages. None: not shown. Answers to
-    mails go to `contact_email`.
+    mails go to `contact_email`. `early_confirmation`: small orders of events that are not soon are
+    confirmed before their payment is final.
     """
 
     id = TextField(primary_key=True)
@@ -25,6 +26,7 @@ class Tenant(BaseModel):
     privacy_url = TextField(null=True)
     legal_address = TextField(null=True)
     accent_color = TextField(null=True)
+    early_confirmation = BooleanField(default=False)
     created_at = UtcDateTimeField()
 
     class Meta:

@@ -14,7 +14,7 @@ from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import admission_views, chains
-from ticketing.services.orders import answers, intents
+from ticketing.services.orders import answers, finality, intents
 from ticketing.services.payments import demo_wallet
 
 _UNSEEN_AFTER = timedelta(seconds=90)
@@ -86,7 +86,8 @@ class OrderView:
         """After how many seconds the page asks for news. 0: never."""
         if self.state in _ASKED_EVERY:
             return _ASKED_EVERY[self.state]
-        return _ASKED_SELDOM if self.intent.refund_due or self.state is State.CANCELED else 0
+        is_open = self.intent.refund_due or self.intent.early or self.state is State.CANCELED
+        return _ASKED_SELDOM if is_open else 0
 
     @property
     def marker(self) -> str:
@@ -108,6 +109,11 @@ class OrderView:
     def blocks_seen(self) -> int:
         """How many blocks the payment has, at most those that it needs."""
         return min(self.intent.confirmations, self.intent.required_confirmations or 0)
+
+    @property
+    def minutes_to_final(self) -> int | None:
+        """In about how many minutes an early order is final. None: not known."""
+        return finality.minutes_left(self.intent)
 
     @property
     def timer_from(self) -> datetime:

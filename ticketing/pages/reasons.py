@@ -51,6 +51,9 @@ _REASONS = {
     "nothing_received": "Nothing was received for this order, so nothing can be sent back.",
     "too_many_changes": "This address was changed too often today. Try again tomorrow.",
     "no_refund_due": "Nothing is due for this order now.",
+    "payment_not_final": (
+        "The network makes the payment final in a moment. Then the ticket can be passed on."
+    ),
     "refund_listed": (
         "This refund is on a list that can still be paid, or that was paid a moment ago. Wait until"
         " the list has ended, 72 hours after it was made. Do not pay it by hand before."

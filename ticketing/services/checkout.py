@@ -371,6 +371,8 @@ def _issue(held: Held, order: Order, form: str | None, config: Config) -> Paymen
         # Blocks that were read before this moment cannot contain a payment to the new address.
         read_to = known[chain_id].block_number if chain_id in known else None
         payment = _payment_terms(first.tenant_id, wanted, chain, read_to)
+        if chain is not None and amount <= config.early_most:
+            payment["early_confirmations"] = chain.early_confirmations
         now = chains.now_on(chain_id, known)
     deadline = now + _hold_of(held, order, config)
     has_items = lines.needs_items(wanted)

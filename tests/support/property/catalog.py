@@ -46,8 +46,8 @@ def set_wallet(tenant: Tenant, to: str, chain_id: int) -> None:
         wallets.use_address(tenant.id, to, chain_id)
 
 
-def create_event(tenant: Tenant, now: datetime) -> Event:
-    """Create a published event."""
+def create_event(tenant: Tenant, now: datetime, doors_in: timedelta) -> Event:
+    """Create a published event. Its doors open after `doors_in`."""
     return Event.create(
         id=ids.new(ids.EVENT),
         tenant=tenant,
@@ -55,7 +55,7 @@ def create_event(tenant: Tenant, now: datetime) -> Event:
         **dict.fromkeys(("title", "description"), "Launch"),
         type="in_person",
         start_at=now + EVENT_STARTS_IN,
-        doors_open_at=now,
+        doors_open_at=now + doors_in,
         transfers_end_at=now + EVENT_STARTS_IN,
         timezone="Europe/Berlin",
         carts=True,

@@ -13,6 +13,7 @@ from peewee import OperationalError
 from tests.support import fact_triggers
 from tests.support.factories import new_xpub
 from tests.support.property.catalog import (
+    EVENT_STARTS_IN,
     create_event,
     create_tenant,
     create_ticket_type,
@@ -21,6 +22,7 @@ from tests.support.property.catalog import (
     set_wallet,
 )
 from tests.support.property.model import Model
+from tests.support.property.model_early import EarlyRules
 from tests.support.property.node import Fault, Pool
 from tests.support.provider.rules import Provider, answers_of
 from tests.support.tripwire import Killed, Tripwire
@@ -66,7 +68,8 @@ class Core:
         self.pool = Pool(provider, self.tripwire.passed)
         self._workers: list[Watcher | None] = [None] * 3
         self.refunds_sent: list[str] = []
-        self.model = Model(self.settings.confirmations, 10 ** (chain.decimals - 6))
+        early = EarlyRules(self.settings, config.early_most)
+        self.model = Model(self.settings.confirmations, 10 ** (chain.decimals - 6), early)
         self._capacity = capacity
         self._by_address = by_address
         # Not the demo wallet: a real node has accounts of its own at those addresses.
@@ -172,7 +175,12 @@ class Core:
         empty_database()
         self.tenant = create_tenant(self.now)
         set_wallet(self.tenant, self.wallets[self._by_address], self.settings.chain_id)
-        event = create_event(self.tenant, self.now)
+        is_early = self.model.early.depth is not None
+        self.tenant.early_confirmation = is_early
+        self.tenant.save()
+        # While orders may be confirmed early, nobody can enter.
+        doors_in = EVENT_STARTS_IN if is_early else timedelta(0)
+        event = create_event(self.tenant, self.now, doors_in)
         self.paid, self.free = (
             create_ticket_type(event, price, self.settings.chain_id, self._capacity)
             for price in (PRICE, 0)

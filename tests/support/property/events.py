@@ -42,6 +42,10 @@ of_vouchers = st.one_of(
 )
 sizes = event("set_capacity", st.none() | st.integers(0, 6))
 
+# Early confirmation: on or off, and the doors soon or late.
+
+earliness = event("set_early", st.sampled_from([True, True, False]), st.booleans())
+
 # The wallet.
 
 collects = event(
@@ -142,6 +146,7 @@ anything = st.one_of(
     of_vouchers,
     ends_of_sale,
     sizes,
+    earliness,
     invitations,
     of_admissions,
     of_refunds,

@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.support.property.model_admissions import AdmissionRules
 from tests.support.property.model_door import check_scans
+from tests.support.property.model_early import EarlyRules
 from tests.support.property.model_feed import FeedRules
 from tests.support.property.model_refunds import RefundRules
 from tests.support.property.model_rows import (
@@ -36,8 +37,9 @@ SCATTERS = {"scatter"}
 class Model:
     """Facts that are recorded beside the service, and compared with its data."""
 
-    def __init__(self, confirmations: int, atomic_per_unit: int) -> None:
+    def __init__(self, confirmations: int, atomic_per_unit: int, early: EarlyRules) -> None:
         self._confirmations = confirmations
+        self.early = early
         self._scale = atomic_per_unit
         self._was: dict[str, Row] = {}
         self._books: Books = {table: {} for table in TABLES}
@@ -45,6 +47,7 @@ class Model:
         self._refunds = RefundRules(atomic_per_unit)
         self.feed = FeedRules()
         self._ever_final: Counter[str] = Counter()
+        self._ever_early: Counter[str] = Counter()
         self._is_misled = False
         self.is_blind = False
         """Whether a provider has left out payments until their order ended."""
@@ -85,14 +88,11 @@ class Model:
             self._is_misled |= fault == "misroute"
 
     def see(self, chain: Any) -> None:
-        """Record transfers, and how much was ever final at each address."""
+        """Record transfers, and how much was ever final, or early, at each address."""
         self._refunds.see(chain)
-        final_up_to = chain.head[0] - self._confirmations + 1
-        now: Counter[str] = Counter()
-        for seen in chain.transfers():
-            if seen.block_number <= final_up_to:
-                now[seen.send.to.lower()] += seen.send.amount
-        self._ever_final |= now
+        self._ever_final |= _sent_up_to(chain, self._confirmations)
+        if self.early.depth is not None:
+            self._ever_early |= _sent_up_to(chain, self.early.depth)
 
     def check(self, tenant_id: str) -> None:
         """Check what must be true at every moment."""
@@ -109,6 +109,7 @@ class Model:
         self._admissions.check(before, books)
         self._refunds.check(before, books)
         check_scans(before, books)
+        self.early.check(before, books)
         for intent in intents.values():
             self._check_move(intent, self._was.get(intent["id"]), before)
         self._check_owed(before)
@@ -232,6 +233,10 @@ class Model:
     def _check_move(self, intent: Row, was: Row | None, books_before: Books) -> None:
         """Check that nobody is served without a final payment, or loses a seat without a reason."""
         after, before = intent["status"], was and was["status"]
+        if was is not None and was["early"] and not intent["early"] and after == "confirmed":
+            needed = kept(self._books, intent) + intent["refunded"] + intent["waived"]
+            final = self._ever_final[intent["address"].lower()]
+            assert final >= needed * self._scale, "said to be final, but never was"
         if after == before or not intent["address"]:
             return
         if before == "expired":
@@ -246,11 +251,13 @@ class Model:
             assert not gone or after in ("expired", "reversed"), "sold after the end of the sale"
         if after == "confirmed":
             needed = kept(self._books, intent) + intent["refunded"] + intent["waived"]
-            final = self._ever_final[intent["address"].lower()]
-            assert final >= needed * self._scale, "sold, but never final"
+            ever = self._ever_early if intent["early"] else self._ever_final
+            deep = ever[intent["address"].lower()]
+            assert deep >= needed * self._scale, "sold, but never deep enough"
         elif after == "reversed":
             assert before == "confirmed"
-            is_cause = self.deepest >= self._confirmations or self._is_misled
+            least = self.early.depth or self._confirmations
+            is_cause = self.deepest >= least or self._is_misled
             assert is_cause, "reversed in vain"
         assert before not in SOLD or after in SOLD
         assert before != "canceled"
@@ -264,6 +271,7 @@ class Model:
         keeps = kept(self._books, intent)
         assert status != "processing"
         assert intent["refund_pending"] == 0
+        assert not intent["early"]
         if status == "awaiting_payment":
             assert counted < amount or intent["ended_at"]
             assert moment(intent["expires_at"]) >= datetime.fromtimestamp(time, UTC)
@@ -277,6 +285,16 @@ class Model:
             assert status == "awaiting_payment" or arrived // self._scale == left
             paid_in_time = in_time >= amount and status != "canceled" and not self.is_blind
             assert not paid_in_time or status == "confirmed", "paid in time, not served"
+
+
+def _sent_up_to(chain: Any, depth: int) -> Counter[str]:
+    """Return what was sent to each address in blocks with `depth` confirmations."""
+    last = chain.head[0] - depth + 1
+    sent: Counter[str] = Counter()
+    for seen in chain.transfers():
+        if seen.block_number <= last:
+            sent[seen.send.to.lower()] += seen.send.amount
+    return sent
 
 
 def _places(found: Iterable[tuple[Any, Row | None]]) -> list[Place]:

@@ -10,6 +10,7 @@ LIVE = {"awaiting_payment", "processing"}
 SOLD = {"confirmed", "reversed"}
 ENDED = {"expired", "canceled"}
 TABLES = (
+    "tenants",
     "events",
     "event_stock",
     "ticket_types",

@@ -7,7 +7,9 @@ from tests.support.fake_chain import Send
 from tests.support.property.catalog import SLUG
 from tests.support.property.core import Core, refused
 from ticketing.constants import Publication
+from ticketing.models.events import Event
 from ticketing.services import checkout
+from ticketing.services.access import tenants
 from ticketing.services.catalog import events, ticket_types
 from ticketing.services.orders.lines import Wanted
 
@@ -77,6 +79,13 @@ class Sales(Core):
                 events.set_status(self.tenant.id, sold.event_id, to, refund=refund)
             else:
                 ticket_types.set_status(self.tenant, sold.event_id, sold.id, to, self.config)
+
+    def set_early(self, is_on: bool, doors_soon: bool) -> None:
+        """Switch early confirmation on or off, and open the doors now or when the event starts."""
+        tenants.change(self.tenant.id, {"early_confirmation": is_on})
+        event = Event.get_by_id(self.paid.event_id)
+        doors = min(self.now, event.start_at) if doors_soon else event.start_at
+        events.change(self.tenant, event.id, {"doors_open_at": doors}, self.config)
 
     def set_capacity(self, capacity: int | None) -> None:
         """Limit the seats of the whole event, or remove the limit."""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.fake_chain import FakeChain
+from tests.support.property.core import PRICE, SHIRT
 from tests.support.property.node import WorldClient
 from tests.support.property.world import World
 from ticketing.chain.node import connect
@@ -18,6 +19,8 @@ from tools.anvil import TOKEN_ADDRESS
 
 START = 1_800_000_000
 LOCAL, COARSE = 31337, 777
+EARLY_MOST = 2 * PRICE + SHIRT
+"""Some orders of a world cost more."""
 
 
 def chain_id_of(decimals: int) -> int:
@@ -34,13 +37,20 @@ def fake_chain(decimals: int) -> FakeChain:
 def worlds(database_url: str) -> Iterator[Callable[..., World]]:
     """Yield a function that creates a world from a chain and some numbers.
 
-    `by_address`: its first wallet is an ordinary address.
+    `by_address`: its first wallet is an ordinary address. `early`: after how many blocks orders up
+    to EARLY_MOST may be confirmed early. 0: never, as on a chain outside the registry.
     """
 
     world: World | None = None
 
     def new_world(
-        chain: Any, *, confirmations: int, capacity: int, skew: int = 0, by_address: bool = False
+        chain: Any,
+        *,
+        confirmations: int,
+        capacity: int,
+        skew: int = 0,
+        by_address: bool = False,
+        early: int = 0,
     ) -> World:
         nonlocal world
         connect.cache_clear()
@@ -54,6 +64,8 @@ def worlds(database_url: str) -> Iterator[Callable[..., World]]:
             f"RPC_URL_{chain_id}": "http://127.0.0.1:9",
             f"TOKEN_ADDRESS_{chain_id}": TOKEN_ADDRESS,
             f"CONFIRMATIONS_{chain_id}": str(confirmations),
+            f"EARLY_CONFIRMATIONS_{LOCAL}": str(early),
+            "EARLY_MOST": str(EARLY_MOST),
         }
         world = World(load(environ), chain, capacity=capacity, skew=skew, by_address=by_address)
         WorldClient.pool = world.pool

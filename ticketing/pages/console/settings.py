@@ -12,7 +12,7 @@ from ticketing.pages.console.layout import page
 from ticketing.pages.forms import Form
 from ticketing.services.access import tenants
 from ticketing.web.audited import recorded
-from ticketing.web.context import caller
+from ticketing.web.context import caller, config
 
 PATH = "/console/settings"
 
@@ -44,4 +44,4 @@ def change_settings() -> Response:
 
 
 def _page(form: Form) -> str:
-    return page("settings.html", "settings", form=form)
+    return page("settings.html", "settings", form=form, early_most=config().early_most)

@@ -225,4 +225,5 @@ def _add_payment_details(intent: PaymentIntent, head: int | None) -> None:
         intent.confirmations = max(0, (head or 0) - intent.paid_block + 1)
     if intent.status == IntentStatus.CONFIRMED:
         # A purchase may have read newer blocks than the worker.
-        intent.confirmations = max(intent.confirmations, terms.required_confirmations)
+        least = intent.early_confirmations if intent.early else terms.required_confirmations
+        intent.confirmations = max(intent.confirmations, least or 0)
