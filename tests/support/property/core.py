@@ -54,7 +54,14 @@ class Core:
     """Each possible event is a method. Afterwards the books are right, or an assertion fails."""
 
     def __init__(
-        self, config: Config, chain: Any, *, capacity: int, skew: int, by_address: bool
+        self,
+        config: Config,
+        chain: Any,
+        *,
+        capacity: int,
+        skew: int,
+        by_address: bool,
+        tolerance: tuple[int, int],
     ) -> None:
         self.config = config
         (self.settings,) = config.chains.values()
@@ -69,6 +76,7 @@ class Core:
         self.model = Model(self.settings.confirmations, 10 ** (chain.decimals - 6))
         self._capacity = capacity
         self._by_address = by_address
+        self._tolerance = tolerance
         # Not the demo wallet: a real node has accounts of its own at those addresses.
         self.wallets = {False: new_xpub(), True: checksum(chain.organizer.lower())}
         """The organizer's wallets: of an xpub, and of an ordinary address."""
@@ -170,7 +178,7 @@ class Core:
     def found(self) -> None:
         """Empty the database, and create an organizer with something to sell."""
         empty_database()
-        self.tenant = create_tenant(self.now)
+        self.tenant = create_tenant(self.now, self._tolerance)
         set_wallet(self.tenant, self.wallets[self._by_address], self.settings.chain_id)
         event = create_event(self.tenant, self.now)
         self.paid, self.free = (
@@ -205,7 +213,10 @@ class Core:
             for seen in self.chain.transfers()
             if seen.send.to.lower() == intent.terms.address.lower()
         )
+        nearly = self.atomic(intent.amount - intent.tolerance)
         return {
+            "nearly": nearly,
+            "just short": max(1, nearly - 1),
             "all": whole,
             "part": whole // 3,
             "rest": max(1, whole - paid),

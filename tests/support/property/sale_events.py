@@ -8,6 +8,7 @@ from tests.support.property.catalog import SLUG
 from tests.support.property.core import Core, refused
 from ticketing.constants import Publication
 from ticketing.services import checkout
+from ticketing.services.access import tenants
 from ticketing.services.catalog import events, ticket_types
 from ticketing.services.orders.lines import Wanted
 
@@ -68,6 +69,12 @@ class Sales(Core):
         ends = None if ends_in is None else self.now + timedelta(seconds=ends_in)
         fields, sold = {"price_amount": price, "sales_end_at": ends}, self.paid
         ticket_types.change(self.tenant, sold.event_id, sold.id, fields, self.config)
+
+    def change_tolerance(self, tolerance: tuple[int, int]) -> None:
+        """Change how much may be missing of the payments of later orders."""
+        percent, most = tolerance
+        names = ("payment_tolerance_percent", "payment_tolerance_most")
+        tenants.change(self.tenant.id, dict(zip(names, (percent, most), strict=True)))
 
     def end_sale(self, of_event: bool, refund: bool | None) -> None:
         """Cancel the event, or the paid ticket type."""

@@ -34,13 +34,20 @@ def fake_chain(decimals: int) -> FakeChain:
 def worlds(database_url: str) -> Iterator[Callable[..., World]]:
     """Yield a function that creates a world from a chain and some numbers.
 
-    `by_address`: its first wallet is an ordinary address.
+    `by_address`: its first wallet is an ordinary address. `tolerance`: how much may be missing of a
+    payment, in percent, and the most in micro-units.
     """
 
     world: World | None = None
 
     def new_world(
-        chain: Any, *, confirmations: int, capacity: int, skew: int = 0, by_address: bool = False
+        chain: Any,
+        *,
+        confirmations: int,
+        capacity: int,
+        skew: int = 0,
+        by_address: bool = False,
+        tolerance: tuple[int, int] = (0, 0),
     ) -> World:
         nonlocal world
         connect.cache_clear()
@@ -55,7 +62,14 @@ def worlds(database_url: str) -> Iterator[Callable[..., World]]:
             f"TOKEN_ADDRESS_{chain_id}": TOKEN_ADDRESS,
             f"CONFIRMATIONS_{chain_id}": str(confirmations),
         }
-        world = World(load(environ), chain, capacity=capacity, skew=skew, by_address=by_address)
+        world = World(
+            load(environ),
+            chain,
+            capacity=capacity,
+            skew=skew,
+            by_address=by_address,
+            tolerance=tolerance,
+        )
         WorldClient.pool = world.pool
         world.found()
         return world

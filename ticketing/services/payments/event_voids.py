@@ -14,7 +14,7 @@ from ticketing.constants import EVENT_CANCELED_REASON, SOLD, AdmissionStatus, In
 from ticketing.db.connection import locked
 from ticketing.models.admissions import COST, SEAT_RELEASED, Admission
 from ticketing.models.chains import ChainState
-from ticketing.models.payment_intents import RELEASED, Payment, PaymentIntent
+from ticketing.models.payment_intents import KEPT, Payment, PaymentIntent
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import admissions
@@ -130,8 +130,7 @@ def _owe(orders: Expression) -> None:
     owed = orders & (PaymentIntent.refund_due - PaymentIntent.refund_pending > 0)
     before = {intent.id for intent in PaymentIntent.select(PaymentIntent.id).where(owed)}
     counted = PaymentIntent.amount_received - PaymentIntent.refunded - PaymentIntent.waived
-    kept = PaymentIntent.amount - RELEASED
-    due = Case(None, [(counted > kept, counted - kept)], 0)
+    due = Case(None, [(counted > KEPT, counted - KEPT)], 0)
     # If any payment is not final, all of it is pending. The worker corrects that when it settles.
     pending = Case(None, [(_has_pending_payment(), due)], 0)
     PaymentIntent.update(refund_due=due, refund_pending=pending, pending_block=None).where(
