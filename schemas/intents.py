@@ -289,6 +289,12 @@ class AdminIntentSchema(IntentSchema):
     """An intent as its organizer sees it."""
 
     buyer = fields.Nested(BuyerSchema, required=True)
+    forgiven = fields.Integer(
+        required=True,
+        metadata=documented(
+            0, "What is missing of the payments of a confirmed order, and was accepted."
+        ),
+    )
 
 
 class AdminIntentDetailSchema(AdminIntentSchema):

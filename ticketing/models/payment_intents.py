@@ -15,7 +15,7 @@ from peewee import (
     TextField,
 )
 
-from ticketing.constants import LIVE, SOLD, Flag, IntentStatus
+from ticketing.constants import LIVE, Flag, IntentStatus
 from ticketing.models.base import BaseModel, UtcDateTimeField, literal
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
@@ -294,8 +294,9 @@ class PaymentIntent(BaseModel):
 
     @property
     def forgiven(self) -> int:
-        """What is missing of the payments of an order that was sold for less. As FORGIVEN."""
-        return self.forgiven_of(self.amount_received) if self.status in SOLD else 0
+        """What is missing of the payments of a confirmed order. As FORGIVEN."""
+        is_sold = self.status == IntentStatus.CONFIRMED
+        return self.forgiven_of(self.amount_received) if is_sold else 0
 
     @property
     def released_amount(self) -> int:
@@ -368,7 +369,7 @@ def _forgiven() -> Any:
 
 
 FORGIVEN = _forgiven()
-"""What is forgiven of intents that are sold. Of those that are not, what would be."""
+"""What is forgiven of intents that are confirmed. Of others, what would be."""
 
 _LEFT = PaymentIntent.amount - RELEASED
 KEPT = Case(None, [(_LEFT > FORGIVEN, _LEFT - FORGIVEN)], 0)

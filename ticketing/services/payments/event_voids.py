@@ -12,7 +12,7 @@ from ticketing import clock
 from ticketing.chain.answers import Block
 from ticketing.constants import EVENT_CANCELED_REASON, SOLD, AdmissionStatus, IntentStatus
 from ticketing.db.connection import locked
-from ticketing.models.admissions import COST, SEAT_RELEASED, Admission
+from ticketing.models.admissions import SEAT_KEPT, SEAT_RELEASED, Admission
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import KEPT, Payment, PaymentIntent
 from ticketing.models.ticket_types import EventStock, TicketType
@@ -33,7 +33,10 @@ _OF_REFUND = (
 
 @dataclass(frozen=True)
 class Outlook:
-    """How many tickets a cancelation of an event still affects, and their price in micro-units."""
+    """How many tickets a cancelation of an event still affects, and their price in micro-units.
+
+    The price is without what was forgiven: that much was never received.
+    """
 
     tickets: int
     price: int
@@ -46,7 +49,7 @@ def outlook(event_id: str) -> Outlook:
     """
     unrefunded = (Admission.void_reason == EVENT_CANCELED_REASON) & ~Admission.void_refund
     affected = (
-        Admission.select(fn.COUNT(Admission.id), fn.SUM(COST - SEAT_RELEASED))
+        Admission.select(fn.COUNT(Admission.id), fn.SUM(SEAT_KEPT))
         .join(PaymentIntent, JOIN.LEFT_OUTER)
         .where(
             Admission.event == event_id,
