@@ -9,6 +9,7 @@ import io
 import pytest
 
 from tests.support.admissions import admissions_of, void
+from tests.support.carts import buyer_of, carts_of
 from tests.support.console import sign_in
 from tests.support.factories import Api, worker_once
 from tests.support.refunds import give_back, settle
@@ -206,6 +207,19 @@ def test_the_figures_count_what_was_kept(ticket, tolerant, node):
     ]
     assert found == [[str(24 * USDC), str(USDC)], [str(PRICE), "0"]]
     assert list(rows[one.intent["id"]])[-1] == "forgiven"
+
+
+def test_what_is_forgiven_is_taken_off_the_first_seats(tolerant, node):
+    event = carts_of(tolerant)
+    badge = tolerant.ticket(event, name="Badge", price_amount=USDC // 2, admission=False)
+    ticket = tolerant.ticket(event, price_amount=PRICE)
+    worker_once(tolerant.app)
+    buyer = buyer_of(tolerant, (badge, 2), (ticket, 1))
+    pay(buyer, node, 26 * USDC - 1_300_000)
+    assert seen(buyer) == ("confirmed", 1.3, 0)
+    answer = tolerant.api().get(f"{tolerant.path}/sales?event_id={event['id']}&by=ticket")
+    kept = {each["ticket_id"]: each["kept"] for each in answer.json["data"]}
+    assert kept == {badge["id"]: 0, ticket["id"]: 24_700_000}
 
 
 def test_buyers_and_agents_see_nothing_of_it(ticket, tolerant, node):

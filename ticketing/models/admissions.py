@@ -113,10 +113,10 @@ def _seat_kept() -> Any:
     cost = fn.COALESCE(other.amount, PaymentIntent.unit_amount, 0)
     left = cost - Case(None, [(other.void_refund, cost)], other.released)
     earlier = (other.intent == Admission.intent) & (other.id < Admission.id)
-    before = fn.COALESCE(other.select(fn.SUM(left).cast("BIGINT")).where(earlier), 0) - FORGIVEN
+    before = fn.COALESCE(fn.SUM(left), 0) - FORGIVEN
     own = COST - SEAT_RELEASED
-    of_forgiven = Case(None, [(before >= 0, own), (before + own <= 0, 0)], before + own)
-    return Case(None, [(FORGIVEN > 0, of_forgiven)], own)
+    kept = Case(None, [(before >= 0, own), (before + own <= 0, 0)], before + own)
+    return Case(None, [(FORGIVEN > 0, other.select(kept.cast("BIGINT")).where(earlier))], own)
 
 
 SEAT_KEPT = _seat_kept()
