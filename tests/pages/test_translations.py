@@ -103,9 +103,9 @@ def test_every_state_has_its_words_and_can_be_translated(three_deep, acme, node,
     page = show(buyer)
     assert status(page).strip("⟦⟧") == SAID[story]
     assert not_translated(page) == []
-    of_payer = Api(acme.app.test_client()).get(payment_link(buyer))
-    assert of_payer.status_code == (404 if story == "free" else 200)
-    assert not_translated(of_payer.text) == []
+    if story != "free":
+        of_payer = Api(acme.app.test_client()).get(payment_link(buyer))
+        assert not_translated(of_payer.text) == []
 
 
 def test_refusals_can_be_translated(three_deep, acme, node):
