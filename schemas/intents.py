@@ -37,6 +37,9 @@ from ticketing.constants import (
 )
 from ticketing.errors import FieldMessage
 
+EXAMPLE_PAYMENT_URI = (
+    f"ethereum:{EXAMPLE_TOKEN}@8453/transfer?address={EXAMPLE_ADDRESS}&uint256=50000000"
+)
 _ID = "01hq3v5m8r2t6w9y1a4c7e0g3j"
 
 NOT_WITH_ITEMS = FieldMessage("not_with_items", "Must not be used together with items.")
@@ -245,7 +248,7 @@ class IntentSchema(BaseSchema):
         required=True,
         allow_none=True,
         metadata=documented(
-            f"ethereum:{EXAMPLE_TOKEN}@8453/transfer?address={EXAMPLE_ADDRESS}&uint256=50000000",
+            EXAMPLE_PAYMENT_URI,
             "EIP-681 link that pays `amount_due`. Null if nothing is due.",
         ),
     )
@@ -262,6 +265,26 @@ class IntentSchema(BaseSchema):
     expires_at = Instant(required=True, metadata=documented("2026-11-21T09:15:00Z"))
     created_at = Instant(required=True)
     confirmed_at = Instant(required=True, allow_none=True)
+
+
+class DuePaymentSchema(BaseSchema):
+    """What is due of an order, for somebody else who pays. Nothing in it is personal."""
+
+    status = one_of(IntentStatus, required=True)
+    amount = fields.Integer(required=True, metadata=documented(50_000_000))
+    amount_due = fields.Integer(
+        required=True,
+        metadata=documented(50_000_000, "0 once it is paid or has ended: do not pay any more."),
+    )
+    currency = fields.String(required=True, metadata=documented(CURRENCY))
+    payment_uri = fields.String(
+        required=True,
+        allow_none=True,
+        metadata=documented(EXAMPLE_PAYMENT_URI, "EIP-681 link that pays `amount_due`, or null."),
+    )
+    required_confirmations = fields.Integer(required=True, allow_none=True, metadata=documented(30))
+    confirmations = fields.Integer(required=True, metadata=documented(0))
+    expires_at = Instant(required=True, metadata=documented("2026-11-21T09:15:00Z"))
 
 
 class NewIntentSchema(IntentSchema):
@@ -305,6 +328,12 @@ class AdminIntentSchema(IntentSchema):
     """An intent as its organizer sees it."""
 
     buyer = fields.Nested(BuyerSchema, required=True)
+    forgiven = fields.Integer(
+        required=True,
+        metadata=documented(
+            0, "What is missing of the payments of a confirmed order, and was accepted."
+        ),
+    )
 
 
 class AdminIntentDetailSchema(AdminIntentSchema):

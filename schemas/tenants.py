@@ -11,6 +11,7 @@ from schemas.base import (
     Bool,
     Fields,
     Instant,
+    Int,
     Text,
     an_email,
     an_http_url,
@@ -19,7 +20,8 @@ from schemas.base import (
     optional,
     shown,
 )
-from schemas.checks import NOT_BLANK, Length
+from schemas.checks import NOT_BLANK, Length, Range
+from ticketing.constants import DEFAULT_TOLERANCE_MOST, MAX_TOLERANCE, MAX_TOLERANCE_PERCENT
 from ticketing.errors import FieldMessage
 
 COLOR = r"^#[0-9A-Fa-f]{6}$"
@@ -104,8 +106,25 @@ FIELDS: Fields = {
             " more than 24 hours later.",
         ),
     ),
+    "payment_tolerance_percent": Int(
+        required=True,
+        validate=Range(0, MAX_TOLERANCE_PERCENT),
+        metadata=documented(
+            0,
+            "How much of the amount of an order may be missing, in percent: the order is confirmed"
+            " nevertheless, if it is paid in time. It holds for later orders, and buyers never see"
+            " it.",
+        ),
+    ),
+    "payment_tolerance_most": Int(
+        required=True,
+        validate=Range(0, MAX_TOLERANCE, "amount"),
+        metadata=documented(
+            DEFAULT_TOLERANCE_MOST, "The most that may be missing of an order, in micro-units."
+        ),
+    ),
 }
-"""The fields that organizers set. All but the name and `early_confirmation` may be null."""
+"""The fields that organizers set. The name, `early_confirmation` and the numbers are never null."""
 
 
 class TenantChangeSchema(BaseSchema):

@@ -9,7 +9,7 @@ limits.py: the classes of requests; the limits that operators set, and which cla
 notification_types.py: the types of notifications, the kinds of mails, how deliveries end
 credentials.py: makes and parses keys, client secrets, codes and tokens, and compares their digests
     in constant time; it does not look them up
-links.py: the paths of pages with secrets: /o/, /t/, /x/. Everybody who has one acts for its owner
+links.py: the paths of pages with secrets: /o/, /t/, /x/ act for their owner, /_p/ pays only
 clock.py: the only file that reads the time; how the API writes it
 formats.py: how people read times, amounts and addresses, in pages and mails
 ids.py: ids sort by creation time; the same base32 for what people type

@@ -285,6 +285,11 @@ MAX_TICKET_TYPES_OF_VOUCHER = 100
 
 MAX_SAFE_INTEGER = 2**53 - 1
 MAX_PRICE = 10**15
+MAX_TOLERANCE_PERCENT = 5
+MAX_TOLERANCE = 5_000_000
+DEFAULT_TOLERANCE_MOST = 1_500_000
+"""How much of a payment may be missing: percent of the amount, and micro-units."""
+
 MAX_CODE_TYPED = 100
 """Of a voucher's code as a buyer sends it: with spaces, or wrong."""
 

@@ -6,8 +6,9 @@ from enum import StrEnum
 class CallClass(StrEnum):
     """The class of a request. Each class has a limit of requests per minute for one caller.
 
-    `admin` and `reconciliation` count per credential, door devices included; `order` per order, or
-    per admission that has changed hands, and with a wider limit per client address;
+    `admin` and `reconciliation` count per credential, door devices included; `order` per order,
+    per payment link, or per admission that has changed hands, and with a wider limit per client
+    address;
     `login` per member or invitation, the others per client address. `guess` counts only wrong
     codes.
     """

@@ -1,14 +1,19 @@
-"""The paths of pages with secrets. Everybody who has one can act for its owner."""
+"""The paths of pages with secrets. Everybody who has one can act for its owner, or pay."""
 
 from ticketing import credentials
 from ticketing.credentials import Keyring
 
-ORDER, TICKET, TRANSFER = "/o/", "/t/", "/x/"
+ORDER, PAYMENT, TICKET, TRANSFER = "/o/", "/_p/", "/t/", "/x/"
 
 
 def order(intent_id: str, keyring: Keyring) -> str:
     """Return the path of an order's page."""
     return f"{ORDER}{intent_id}.{credentials.client_secret(keyring.current, intent_id)}"
+
+
+def payment(intent_id: str, keyring: Keyring) -> str:
+    """Return the path of the page on which anybody can pay for an order."""
+    return f"{PAYMENT}{intent_id}.{credentials.pay_secret(keyring.current, intent_id)}"
 
 
 def ticket(code: str) -> str:

@@ -111,12 +111,44 @@ def _expired_owed(shop: Shop) -> str:
     return order.wait(lambda it: it["refund_due"] and not it["refund_pending"]).url
 
 
+def _pay_link(shop: Shop) -> str:
+    order = shop.order(2)
+    url = order.payment_url
+    order.pay(PRICE)
+    order.wait(lambda it: it["amount_received"] == PRICE)
+    return url
+
+
+def _pay_link_paid(shop: Shop) -> str:
+    order = shop.order()
+    url = order.payment_url
+    order.pay(PRICE, blocks=CONFIRMATIONS)
+    order.wait(lambda it: it["status"] == "confirmed")
+    return url
+
+
+def _pay_link_ended(shop: Shop) -> str:
+    order = shop.order()
+    url = order.payment_url
+    order.send("cancel")
+    return url
+
+
+def _somebody_else(_shop: Shop, page: Page) -> None:
+    page.get_by_text("Let somebody else pay").click()
+    page.wait_for_load_state("networkidle")
+
+
 SHOTS = (
     FIRST_STEPS,
     Shot("tenant", lambda shop: shop.url),
     Shot("event", lambda shop: shop.event_url),
     Shot("not-found", lambda shop: f"{shop.url}/none"),
     Shot("order-pay", lambda shop: shop.order(2).url),
+    Shot("order-somebody-else", lambda shop: shop.order().url, act=_somebody_else),
+    Shot("payment-link", _pay_link),
+    Shot("payment-link-paid", _pay_link_paid),
+    Shot("payment-link-ended", _pay_link_ended),
     Shot("order-underpaid", _underpaid),
     Shot("order-processing", _processing),
     Shot("order-confirmed", lambda shop: shop.paid(2).url),

@@ -1,11 +1,13 @@
 """A tenant with an event and with orders in every state, for screenshots."""
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import urllib3
 from playwright.sync_api import Page
 
 from tools import anvil
@@ -62,6 +64,15 @@ class Order:
         self._headers = {"Authorization": f"Bearer {intent['client_secret']}"}
         self._path = f"{shop.checkout}/intents/{self.id}"
         self.url = f"{shop.stack.url}/o/{self.id}.{intent['client_secret']}"
+
+    @property
+    def payment_url(self) -> str:
+        """The link of an unpaid order with which somebody else can pay."""
+        page = urllib3.request("GET", self.url).data.decode()
+        found = re.search(r'id="payment-link">([^<]+)<', page)
+        if found is None:
+            raise StackFailed(f"the page of the order {self.id} has no payment link")
+        return found[1]
 
     def pay(self, amount: int, *, blocks: int = 0) -> None:
         """Pay from the buyer's account, then mine so many blocks."""

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.apps import new_app
 from tests.support.factories import Api, cli
+from tests.support.order_pages import payment_link
 from tests.support.stored_rows import rows
 from ticketing import logs
 
@@ -100,7 +101,9 @@ def test_no_secret_is_in_any_line_error_or_row(app, acme, lines):
     buyer = acme.buyer(free)
     code = buyer.purchase().json["admissions"][0]["code"]
     client_secret, idempotency_key = buyer.intent["client_secret"], uuid.uuid4().hex
-    secrets |= {jwt, made["key"], rotated["key"], client_secret, idempotency_key}
+    pay_secret = payment_link(buyer).partition(".")[2]
+    assert api.get(payment_link(buyer)).status_code == 404  # nothing is due
+    secrets |= {jwt, made["key"], rotated["key"], client_secret, pay_secret, idempotency_key}
     answers = []
     for secret in sorted(secrets | {code}):
         for headers in (
@@ -124,6 +127,8 @@ def test_no_secret_is_in_any_line_error_or_row(app, acme, lines):
                 ("POST", "/v1/auth/login"),
                 ("POST", f"{acme.checkout}/preflight"),
                 ("POST", f"{acme.checkout}/intents/{secret}/purchase"),
+                ("GET", f"{acme.checkout}/intents/{buyer.intent['id']}/payment"),
+                ("GET", f"/_p/{buyer.intent['id']}.{secret}"),
                 ("POST", f"{acme.path}/apikeys"),
                 ("PUT", f"{acme.path}/wallet"),
                 ("DELETE", f"{acme.path}/events"),

@@ -11,8 +11,15 @@ SETTINGS = {
     "legal_address": "Acme Events Ltd.\n1 High Street\nLondon",
     "accent_color": "#1F4e79",
     "early_confirmation": False,
+    "payment_tolerance_percent": 5,
+    "payment_tolerance_most": 2_000_000,
 }
-OPTIONAL = SETTINGS.keys() - {"name", "early_confirmation"}
+DEFAULTS = {
+    "early_confirmation": True,
+    "payment_tolerance_percent": 0,
+    "payment_tolerance_most": 1_500_000,
+}
+OPTIONAL = SETTINGS.keys() - {"name", *DEFAULTS}
 
 
 @pytest.fixture
@@ -29,7 +36,7 @@ def test_a_new_tenant_has_its_name_and_no_settings(acme, me):
     found = me.get(acme.path).json
     assert found.pop("created_at").endswith("Z")
     named = {"id": acme.id, "slug": "acme", "name": "Acme"}
-    assert found == {**named, "early_confirmation": True, **dict.fromkeys(OPTIONAL)}
+    assert found == {**named, **dict.fromkeys(OPTIONAL), **DEFAULTS}
 
 
 def test_settings_are_read_back_as_they_were_set(acme, neighbour, me):
@@ -50,12 +57,13 @@ def test_only_the_fields_that_are_sent_change(acme, me, field):
     assert me.patch(acme.path, {}).json == changed
 
 
-def test_null_removes_a_setting_but_not_the_name(acme, me):
+def test_null_removes_a_setting_but_not_the_name_or_a_number(acme, me):
     me.patch(acme.path, SETTINGS)
     for field in OPTIONAL:
         assert me.patch(acme.path, {field: None}).json[field] is None
-    refused = me.patch(acme.path, {"name": None, "website": SETTINGS["website"]})
-    assert refused.status_code == 422 and refused.json["errors"].keys() == {"name"}
+    kept = {"name": None, **dict.fromkeys(DEFAULTS)}
+    refused = me.patch(acme.path, {**kept, "website": SETTINGS["website"]})
+    assert refused.status_code == 422 and refused.json["errors"].keys() == kept.keys()
     assert me.get(acme.path).json["name"] == SETTINGS["name"]
     assert me.get(acme.path).json["website"] is None
 

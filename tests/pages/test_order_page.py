@@ -54,7 +54,7 @@ def test_an_unpaid_order_says_how_much_where_and_on_which_network(buyer):
         f"<span>{buyer.intent['address'][at : at + 4]}</span>" for at in range(0, 42, 4)
     )
     assert f"{groups}</code>" in page
-    assert page.count('class="qr"') == 2
+    assert page.count('class="qr"') == 3  # also that of the payment link
     assert buyer.intent["payment_uri"].replace("&", "&amp;") in page
     assert REFRESH.format(link(buyer)) in page
 

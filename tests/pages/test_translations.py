@@ -6,9 +6,9 @@ import pytest
 
 from app import build
 from tests.support.databases import only_once
-from tests.support.factories import in_days
+from tests.support.factories import Api, in_days
 from tests.support.holders import write
-from tests.support.order_pages import press, show, status
+from tests.support.order_pages import payment_link, press, show, status
 from tests.support.order_stories import STORIES
 from tests.support.translations import mark, not_translated
 
@@ -103,6 +103,9 @@ def test_every_state_has_its_words_and_can_be_translated(three_deep, acme, node,
     page = show(buyer)
     assert status(page).strip("⟦⟧") == SAID[story]
     assert not_translated(page) == []
+    if story != "free":
+        of_payer = Api(acme.app.test_client()).get(payment_link(buyer))
+        assert not_translated(of_payer.text) == []
 
 
 def test_refusals_can_be_translated(three_deep, acme, node):

@@ -39,10 +39,11 @@ class Payments(RuleBasedStateMachine):
         skew=st.sampled_from([0, -1200, 7200]),
         by_address=st.booleans(),
         early=st.sampled_from([0, 1, 1, 1, 2]),
+        tolerance=draw.tolerances,
         orders=st.lists(draw.preflights, max_size=2),
         looked=st.sampled_from([True, True, False]),
     )
-    def begin(self, orders: Any, looked: bool, **settings: int) -> None:
+    def begin(self, orders: Any, looked: bool, **settings: Any) -> None:
         if settings["decimals"] != 6:
             # Not the local chain: a clock more than an hour ahead of ours is refused.
             settings["skew"] = min(settings["skew"], 3000)
@@ -140,7 +141,7 @@ class Payments(RuleBasedStateMachine):
     def set_node(self, event: Any) -> None:
         self.world.do(event)
 
-    @rule(event=draw.terms | draw.of_vouchers, mishap=draw.maybe)
+    @rule(event=draw.terms | draw.settings | draw.of_vouchers, mishap=draw.maybe)
     def change_terms(self, event: Any, mishap: Any) -> None:
         self.world.do(event, mishap)
 
@@ -190,6 +191,30 @@ class Payments(RuleBasedStateMachine):
         for event in paid:
             self.world.do(event)
         for event in [*rest, *([reorganization, look] if reorganization else [])]:
+            self.world.do(event, mishap)
+
+    @rule(
+        percent=st.integers(1, 5),
+        quantity=st.integers(1, 2),
+        payments=st.lists(
+            st.sampled_from(["nearly", "just short", "mote", "rest", "part"]), max_size=3
+        ),
+        rest=st.lists(
+            draw.reorganizations | draw.voids | draw.of_refunds | draw.looks | draw.payments,
+            max_size=5,
+        ),
+        mishap=draw.maybe,
+    )
+    def forgive(self, percent: int, quantity: int, payments: Any, rest: Any, mishap: Any) -> None:
+        """Pay a little less than an order costs, and then add some of it or lose it again."""
+        settings = ("change_tolerance", ((percent, 1_500_000),))
+        order, first = ("preflight", (False, quantity)), ("pay", ([(-1, "nearly")], True))
+        for event in [settings, order, first, *self._wait()]:
+            self.world.do(event)
+        for amount in payments:
+            self.world.do(("pay", ([(-1, amount)], True)))
+            self.world.do(("look_after_silence", (0,)))
+        for event in rest:
             self.world.do(event, mishap)
 
     @rule(

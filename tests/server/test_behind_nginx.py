@@ -88,7 +88,7 @@ def test_a_body_that_drips_waits_in_the_proxy(web, nginx):
 def test_the_proxy_does_not_log_the_links_of_buyers(web, nginx):
     if nginx is None:
         return
-    secret = ("/o/", "/t/", "/x/", "/%6F/", "//o/", "/console/invitation/")
+    secret = ("/o/", "/t/", "/x/", "/_p/", "/%6F/", "//o/", "/console/invitation/")
     for path in (*(f"{each}SECRET" for each in secret), "/none"):
         head = f"GET {path} HTTP/1.1\r\nHost: x\r\nReferer: http://x/o/SECRET\r\n"
         head += "Connection: close\r\n\r\n"

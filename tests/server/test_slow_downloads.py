@@ -96,6 +96,6 @@ def test_a_head_request_and_a_small_file_leave_no_file(web, acme, event_id):
     assert head.startswith(b"HTTP/1.1 200 ") and body == b""
     small = web.one(request(acme, event_id, "orders"))
     assert small.status == 200 and small.body.endswith(
-        b"confirmed_at,kept,open,items,discount_amount,voucher_id\r\n"
+        b"confirmed_at,kept,open,items,discount_amount,voucher_id,forgiven\r\n"
     )
     assert files_on_disk(web) == 0

@@ -7,6 +7,7 @@ from typing import Any
 from werkzeug.test import TestResponse
 
 from tests.support.factories import Api, Buyer
+from ticketing import links
 
 SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
 
@@ -14,6 +15,11 @@ SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
 def link(buyer: Buyer) -> str:
     """The path of the page."""
     return f"/o/{buyer.intent['id']}.{buyer.intent['client_secret']}"
+
+
+def payment_link(buyer: Buyer) -> str:
+    """The path of the page on which somebody else can pay."""
+    return links.payment(buyer.intent["id"], buyer.organizer.app.extensions["ticketing"].keyring)
 
 
 def show(buyer: Buyer) -> str:

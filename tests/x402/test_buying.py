@@ -130,3 +130,13 @@ def test_while_it_is_not_deep_enough_the_answer_is_202(three_deep, api, path, wa
     assert api.get(answer.headers["Location"], headers=headers).json["status"] == "processing"
     node.rpc("anvil_mine", "0x2")
     assert api.post(path, headers=payment).status_code == 200
+
+
+def test_an_agent_signs_the_whole_amount_although_less_would_be_accepted(
+    api, path, wallet, facilitator, acme, ticket
+):
+    admin = acme.with_headers({"X-API-Key": acme.admin_key})
+    assert admin.patch(acme.path, {"payment_tolerance_percent": 5}).status_code == 200
+    asked = api.post(path)
+    assert required(asked)["accepts"][0]["amount"] == str(PRICE)
+    assert "toleran" not in asked.text

@@ -4,7 +4,13 @@ from typing import Any
 
 from flask import Response, jsonify
 
-from schemas.intents import IntentSchema, NewIntentSchema, PreflightSchema, PurchaseSchema
+from schemas.intents import (
+    DuePaymentSchema,
+    IntentSchema,
+    NewIntentSchema,
+    PreflightSchema,
+    PurchaseSchema,
+)
 from schemas.refunds import RefundAddressSchema
 from ticketing import credentials
 from ticketing.constants import IntentStatus
@@ -63,13 +69,16 @@ blp = ApiBlueprint(
     __name__,
     url_prefix="/v1/checkout/tenants/<tenant>",
     guard=secret_guards.Buyer(
-        open_view="preflight", secret_views=frozenset({"state_refund_address"})
+        open_view="preflight",
+        secret_views=frozenset({"state_refund_address"}),
+        pay_view="get_payment",
     ),
     description="Order tickets, pay for them, and get admissions.",
 )
 cors.open_to_all(blp)
 
 _dump = IntentSchema().dump
+_dump_payment = DuePaymentSchema().dump
 
 
 def _admissions_again(stored: dict[str, Any]) -> dict[str, Any]:
@@ -136,6 +145,22 @@ def get_checkout_intent(tenant: str, intent_id: str) -> Response:
         return jsonify(_dump(intents.read(tenant, intent_id))).get_data()
 
     # The tag is read first: so a body may be newer than its tag, but never older.
+    return of_tag(intent_versions.tag(tenant, intent_id), body)
+
+
+@blp.get("/intents/<intent_id>/payment")
+@may_have_changed
+@blp.response(200, DuePaymentSchema)
+@blp.raises(NotFound)
+def get_payment(tenant: str, intent_id: str) -> Response:
+    """Read what is due, with the secret of a payment link. It says nothing about the buyer.
+
+    While you wait for a payment, send its last ETag: 304 until something changes.
+    """
+
+    def body() -> bytes:
+        return jsonify(_dump_payment(intents.read(tenant, intent_id))).get_data()
+
     return of_tag(intent_versions.tag(tenant, intent_id), body)
 
 

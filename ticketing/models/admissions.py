@@ -16,7 +16,7 @@ from peewee import (
 from ticketing.constants import RefundRecipient
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.events import Event
-from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payment_intents import FORGIVEN, PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 
@@ -112,6 +112,25 @@ COST = fn.COALESCE(Admission.amount, PaymentIntent.unit_amount, 0)
 
 SEAT_RELEASED = Case(None, [(Admission.void_refund, COST)], Admission.released)
 """How much of that its order keeps no more. The version before writes only `void_refund`."""
+
+
+def _seat_kept() -> Any:
+    other = Admission.alias()
+    cost = fn.COALESCE(other.amount, PaymentIntent.unit_amount, 0)
+    left = cost - Case(None, [(other.void_refund, cost)], other.released)
+    earlier = (other.intent == Admission.intent) & (other.id < Admission.id)
+    before = fn.COALESCE(fn.SUM(left), 0) - FORGIVEN
+    own = COST - SEAT_RELEASED
+    kept = Case(None, [(before >= 0, own), (before + own <= 0, 0)], before + own)
+    return Case(None, [(FORGIVEN > 0, other.select(kept.cast("BIGINT")).where(earlier))], own)
+
+
+SEAT_KEPT = _seat_kept()
+"""What a confirmed order keeps of a seat's cost. The seats of an order add up to what it keeps.
+
+What is forgiven of an order is taken off its first seats. Example: 3 are forgiven of an order with
+seats of 2, 10 and 10: it keeps 0, 9 and 10 of them.
+"""
 
 
 class Transfer(BaseModel):

@@ -111,6 +111,7 @@ class PaymentIntent(BaseModel):
     `refund_pending` is the part of `refund_due` in blocks that are not final yet, and
     `pending_block` the first of them. None: not known. `waived` is what
     the organizer wrote off. `seats_refunded` counts the seats that were voided with a refund.
+    `tolerance`: how much may be missing of its payment, if that comes in time: see `forgiven`.
     `released` is the sum of what its admissions released. `free_seats`: how many of its seats count
     as free (None: all, if it costs nothing).
     `early_confirmations`: with so many blocks it may be confirmed before its payment is final.
@@ -142,6 +143,7 @@ class PaymentIntent(BaseModel):
     quantity = IntegerField()
     unit_amount = BigIntegerField()
     amount = BigIntegerField()
+    tolerance = BigIntegerField(default=0)
     amount_received = BigIntegerField(default=0)
     refund_due = BigIntegerField(default=0)
     refund_pending = BigIntegerField(default=0)
@@ -275,10 +277,35 @@ class PaymentIntent(BaseModel):
 
     @property
     def amount_due(self) -> int:
-        """The amount still to be paid, in micro-units. 0 once the intent has ended."""
-        is_open = self.status in LIVE and self.ended_at is None
+        """The amount still to be paid, in micro-units. 0 once the intent is paid or has ended.
+
+        It is the whole rest: buyers never see what would be forgiven.
+        """
+        is_open = self.status == IntentStatus.AWAITING_PAYMENT and self.ended_at is None
         counted = self.amount_received - self.refunded - self.waived
         return max(0, self.amount - counted) if is_open else 0
+
+    @property
+    def enough(self) -> int:
+        """For how much the order is paid. An order that has ended once needs the whole amount."""
+        return int(self.amount if self.ended_at is not None else self.amount - self.tolerance)
+
+    def forgiven_of(self, received: int) -> int:
+        """Return what would be forgiven if the order had received this much, in micro-units.
+
+        It is a function, not a column, so that a later payment lowers it and its removal raises it.
+        What is owed does not change with either.
+
+        Example: an order of 25 with a tolerance of 1.25 received 24: 1 is forgiven. After 0.4 more
+        it is 0.6, and after 3 more 0: then 2 are owed.
+        """
+        return min(int(self.amount) - self.enough, max(0, int(self.amount) - received))
+
+    @property
+    def forgiven(self) -> int:
+        """What is missing of the payments of a confirmed order. As FORGIVEN."""
+        is_sold = self.status == IntentStatus.CONFIRMED
+        return self.forgiven_of(self.amount_received) if is_sold else 0
 
     @property
     def released_amount(self) -> int:
@@ -349,6 +376,26 @@ The version before counted refunded seats only, and may still run during a deplo
 of both is right. Example: it voids 1 of 3 seats at 5, so `released` is 0 and `seats_refunded` 1:
 5 are released. Then this version voids the next seat: both say 10.
 """
+
+
+def _forgiven() -> Any:
+    in_time = PaymentIntent.ended_at.is_null()
+    missing = PaymentIntent.amount - PaymentIntent.amount_received
+    most, none = PaymentIntent.tolerance, literal(0)
+    return Case(
+        None, [(in_time & (missing > most), most), (in_time & (missing > none), missing)], 0
+    )
+
+
+FORGIVEN = _forgiven()
+"""What is forgiven of intents that are confirmed. Of others, what would be."""
+
+_LEFT = PaymentIntent.amount - RELEASED
+KEPT = Case(None, [(_LEFT > FORGIVEN, _LEFT - FORGIVEN)], 0)
+"""What intents that are sold keep: their amount, less what was released and what is forgiven."""
+
+TOLERANT = PaymentIntent.tolerance > literal(0)
+"""The intents whose organizer accepts a little less. They have a partial index."""
 
 HAS_MONEY = (PaymentIntent.amount_received > literal(0)) | (PaymentIntent.refunded > literal(0))
 """Intents that were paid, at least in part. They have partial indexes."""

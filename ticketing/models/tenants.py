@@ -1,7 +1,8 @@
 """Tenants: the accounts of organizers."""
 
-from peewee import BigIntegerField, BooleanField, ForeignKeyField, TextField
+from peewee import BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
 
+from ticketing.constants import DEFAULT_TOLERANCE_MOST
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.wallets import Wallet
 
@@ -12,6 +13,9 @@ class Tenant(BaseModel):
     The settings from `contact_email` to `accent_color` are for pages. None: not shown. Answers to
     mails go to `contact_email`. `early_confirmation`: small orders of events that are not soon are
     confirmed before their payment is final.
+
+    Of a payment, `payment_tolerance_percent` of the amount may be missing, and at most
+    `payment_tolerance_most` micro-units: see `tolerance_of`.
     """
 
     id = TextField(primary_key=True)
@@ -27,7 +31,18 @@ class Tenant(BaseModel):
     legal_address = TextField(null=True)
     accent_color = TextField(null=True)
     early_confirmation = BooleanField(default=False)
+    payment_tolerance_percent = IntegerField(default=0)
+    payment_tolerance_most = BigIntegerField(default=DEFAULT_TOLERANCE_MOST)
     created_at = UtcDateTimeField()
 
     class Meta:
         table_name = "tenants"
+
+    def tolerance_of(self, amount: int) -> int:
+        """Return how much may be missing of the payment of a new order, in micro-units.
+
+        Example: 5 % of an order of 25 USDC are 1.25 USDC. Of one of 100, only 1.50 may be missing,
+        if that is the most.
+        """
+        part = amount * self.payment_tolerance_percent // 100
+        return int(min(part, self.payment_tolerance_most))

@@ -10,6 +10,7 @@ from ticketing.limits import CallClass
 from ticketing.services.orders import holders
 from ticketing.web.auth import Counts, Security
 from ticketing.web.context import config
+from ticketing.web.secret_guards import counted_for_payers
 
 
 class Page:
@@ -52,6 +53,24 @@ class OrderLink(Page):
     def counts(self) -> Counts:
         """Count a good link by its order, because many buyers can share one address."""
         return Counts(CallClass.ORDER, g.order) if "order" in g else Counts(CallClass.CHECKOUT)
+
+
+@dataclass(frozen=True)
+class PaymentLink(Page):
+    """Requires `{intent_id}.{pay_secret}` in the path. Sets `g.paid_order`."""
+
+    def check(self) -> None:
+        """Compare the pay secret. NotFound."""
+        intent_id, _, secret = (request.view_args or {})["link"].partition(".")
+        if not credentials.is_pay_secret(config().keyring, intent_id, secret):
+            raise NotFound("This payment link does not exist. Is it complete?")
+        g.paid_order = intent_id
+
+    def counts(self) -> Counts:
+        """Count a good link by its order, and apart from the order's own page."""
+        if "paid_order" in g:
+            return Counts(CallClass.ORDER, counted_for_payers(g.paid_order))
+        return Counts(CallClass.CHECKOUT)
 
 
 @dataclass(frozen=True)

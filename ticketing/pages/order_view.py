@@ -178,7 +178,7 @@ def read(intent_id: str, config: Config) -> OrderView:
         network=chains.name_of(intent.chain_id, config),
         payments=[each for each in payments if each.canonical],
         has_more_payments=intents.count_payments(intent, payments) > len(payments),
-        is_unseen=_waits_for_chain(intent) and _is_unseen(intent, config, now),
+        is_unseen=is_unseen(intent, config, now),
         writes_mail=config.smtp is not None and intent.buyer_email is not None,
         now=now,
         asked=len(asked),
@@ -206,8 +206,10 @@ def _waits_for_chain(intent: PaymentIntent) -> bool:
     return intent.chain_id is not None and intent.status in waiting
 
 
-def _is_unseen(intent: PaymentIntent, config: Config, now: datetime) -> bool:
-    """Return whether the worker has not read the chain of an order for some time."""
+def is_unseen(intent: PaymentIntent, config: Config, now: datetime) -> bool:
+    """Return whether an order waits for a chain that the worker has not read for some time."""
+    if not _waits_for_chain(intent):
+        return False
     state = chains.states().get(intent.chain_id or 0)
     looked_at = None if state is None else state.looked_at
     patience = max(_UNSEEN_AFTER, timedelta(seconds=_POLLS_UNSEEN * config.poll_seconds))

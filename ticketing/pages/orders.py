@@ -30,7 +30,7 @@ from ticketing.services.checkout import Order
 from ticketing.services.orders import answers, intents
 from ticketing.services.orders.lines import Wanted
 from ticketing.services.payments import demo_wallet, refund_addresses
-from ticketing.web import rate_limit
+from ticketing.web import origin, rate_limit
 from ticketing.web.context import address, client, config
 from ticketing.web.idempotency import once
 
@@ -59,6 +59,12 @@ def show_request_code(link: str) -> AnyResponse:
     if intent.payment_uri is None:
         raise NotFound("There is nothing to pay.")
     return Response(qr.svg_file(intent.payment_uri), mimetype="image/svg+xml")
+
+
+@blp.get("/o/<link>/payment-link.svg")
+def show_payment_link_code(link: str) -> AnyResponse:
+    """Send the QR code of the link with which somebody else can pay."""
+    return Response(qr.svg_file(_payment_link(g.order)), mimetype="image/svg+xml")
 
 
 @blp.post("/o/<link>/purchase")
@@ -120,6 +126,11 @@ def _path(intent_id: str) -> str:
     return links.order(intent_id, config().keyring)
 
 
+def _payment_link(intent_id: str) -> str:
+    """Return the whole link with which somebody else can pay. It opens no tickets."""
+    return origin.origin() + links.payment(intent_id, config().keyring)
+
+
 def _carried_out(act: Callable[[], str]) -> AnyResponse:
     """Go to the page of the order whose id `act` returns. If it is refused, the page says why."""
     try:
@@ -177,6 +188,7 @@ def _page(form: Form) -> str:
         intent=view.intent,
         event=view.event,
         path=_path(view.intent.id),
+        payment_link=_payment_link(view.intent.id),
         ticket_link=links.ticket,
         qr=qr.svg,
         form=form,

@@ -7,7 +7,17 @@ from flask import Flask
 from werkzeug.routing import BaseConverter
 
 from ticketing.constants import RESERVED_SLUGS
-from ticketing.pages import assets, door, events, home, orders, render, tickets, transfers
+from ticketing.pages import (
+    assets,
+    door,
+    events,
+    home,
+    orders,
+    payment_links,
+    render,
+    tickets,
+    transfers,
+)
 from ticketing.pages.console import (
     account,
     attendees,
@@ -38,6 +48,7 @@ SURFACES = (
     home.blp,
     events.blp,
     orders.blp,
+    payment_links.blp,
     tickets.blp,
     transfers.blp,
     door.blp,

@@ -37,6 +37,11 @@ _SECURITY_SCHEMES: dict[str, dict[str, Any]] = {
         "scheme": "bearer",
         "description": "The `client_secret` in the response to preflight.",
     },
+    "paySecret": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "The secret in an order's payment link: what follows the dot.",
+    },
     "admissionCode": {
         "type": "http",
         "scheme": "bearer",

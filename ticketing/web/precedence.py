@@ -2,7 +2,15 @@
 
 from ticketing import links
 
-_FIRST = (links.ORDER, links.TICKET, links.TRANSFER, "/v1/door/", "/healthz", "/readyz")
+_FIRST = (
+    links.ORDER,
+    links.PAYMENT,
+    links.TICKET,
+    links.TRANSFER,
+    "/v1/door/",
+    "/healthz",
+    "/readyz",
+)
 _CHECKOUT = "/v1/checkout/"
 _PREFLIGHT = "/preflight"
 

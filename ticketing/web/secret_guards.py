@@ -27,6 +27,7 @@ from ticketing.web.auth import (
 from ticketing.web.context import config
 
 CLIENT_SECRET: dict[str, list[str]] = {"clientSecret": []}
+PAY_SECRET: dict[str, list[str]] = {"paySecret": []}
 ADMISSION_CODE: dict[str, list[str]] = {"admissionCode": []}
 DOOR_TOKEN: dict[str, list[str]] = {"doorToken": []}
 
@@ -35,11 +36,13 @@ DOOR_TOKEN: dict[str, list[str]] = {"doorToken": []}
 class Buyer:
     """Lets everybody open an intent. An intent requires its client secret or the role `paywall`.
 
-    The `secret_views` accept only the client secret, whatever the role of another credential.
+    The `secret_views` accept only the client secret, whatever the role of another credential. The
+    `pay_view` accepts the pay secret too.
     """
 
     open_view: str
     secret_views: frozenset[str] = frozenset()
+    pay_view: str | None = None
 
     def check(self) -> None:
         """Check whether the request may open an intent, or use the intent in its path.
@@ -57,12 +60,16 @@ class Buyer:
                 raise InsufficientRole
             return
         intent_id = (request.view_args or {})["intent_id"]
-        if not credentials.is_client_secret(config().keyring, intent_id, secret):
+        keyring = config().keyring
+        if is_view(self.pay_view) and credentials.is_pay_secret(keyring, intent_id, secret):
+            g.order = counted_for_payers(intent_id)
+            return
+        if not credentials.is_client_secret(keyring, intent_id, secret):
             raise NotFound("This intent does not exist.")
         g.order = intent_id
 
     def counts(self) -> Counts:
-        """Count a valid client secret by its order, because many buyers can share one address."""
+        """Count a valid secret by its order, because many buyers can share one address."""
         if "order" in g:
             return Counts(CallClass.ORDER, g.order)
         by_address = CallClass.PREFLIGHT if self._opens_intent() else CallClass.CHECKOUT
@@ -72,6 +79,8 @@ class Buyer:
         """Return the credentials that an intent accepts. To open one, none is required."""
         if view in self.secret_views:
             return [CLIENT_SECRET]
+        if view == self.pay_view:
+            return [PAY_SECRET, CLIENT_SECRET, BEARER, API_KEY]
         return [{}, BEARER, API_KEY] if view == self.open_view else [CLIENT_SECRET, BEARER, API_KEY]
 
     def errors(self, method: str, view: str) -> list[type[TicketingError]]:
@@ -172,6 +181,14 @@ class Door:
     def errors(self, method: str, view: str) -> list[type[TicketingError]]:
         """Return the errors that it may raise."""
         return [*ERRORS, NotFound]
+
+
+def counted_for_payers(intent_id: str) -> str:
+    """Return for whom the requests with an order's pay secret count.
+
+    The link may be posted in public. Then those who open it must not use up the buyer's requests.
+    """
+    return f"payers of {intent_id}"
 
 
 def sends_credential() -> bool:

@@ -33,9 +33,17 @@ def empty_database() -> None:
         model.delete().execute()
 
 
-def create_tenant(now: datetime) -> Tenant:
-    """Create the organizer, without a wallet."""
-    return Tenant.create(id=ids.new(ids.TENANT), slug=SLUG, name="Acme", created_at=now)
+def create_tenant(now: datetime, tolerance: tuple[int, int]) -> Tenant:
+    """Create the organizer, without a wallet. `tolerance`: percent, and the most."""
+    percent, most = tolerance
+    return Tenant.create(
+        id=ids.new(ids.TENANT),
+        slug=SLUG,
+        name="Acme",
+        payment_tolerance_percent=percent,
+        payment_tolerance_most=most,
+        created_at=now,
+    )
 
 
 def set_wallet(tenant: Tenant, to: str, chain_id: int) -> None:

@@ -56,7 +56,14 @@ class Core:
     """Each possible event is a method. Afterwards the books are right, or an assertion fails."""
 
     def __init__(
-        self, config: Config, chain: Any, *, capacity: int, skew: int, by_address: bool
+        self,
+        config: Config,
+        chain: Any,
+        *,
+        capacity: int,
+        skew: int,
+        by_address: bool,
+        tolerance: tuple[int, int],
     ) -> None:
         self.config = config
         (self.settings,) = config.chains.values()
@@ -72,6 +79,7 @@ class Core:
         self.model = Model(self.settings.confirmations, 10 ** (chain.decimals - 6), early)
         self._capacity = capacity
         self._by_address = by_address
+        self._tolerance = tolerance
         # Not the demo wallet: a real node has accounts of its own at those addresses.
         self.wallets = {False: new_xpub(), True: checksum(chain.organizer.lower())}
         """The organizer's wallets: of an xpub, and of an ordinary address."""
@@ -173,7 +181,7 @@ class Core:
     def found(self) -> None:
         """Empty the database, and create an organizer with something to sell."""
         empty_database()
-        self.tenant = create_tenant(self.now)
+        self.tenant = create_tenant(self.now, self._tolerance)
         set_wallet(self.tenant, self.wallets[self._by_address], self.settings.chain_id)
         is_early = self.model.early.depth is not None
         self.tenant.early_confirmation = is_early
@@ -213,7 +221,10 @@ class Core:
             for seen in self.chain.transfers()
             if seen.send.to.lower() == intent.terms.address.lower()
         )
+        nearly = self.atomic(intent.amount - intent.tolerance)
         return {
+            "nearly": nearly,
+            "just short": max(1, nearly - 1),
             "all": whole,
             "part": whole // 3,
             "rest": max(1, whole - paid),

@@ -10,7 +10,9 @@ who = st.integers(0, 4)
 seats = st.integers(1, 3)
 depths = st.integers(1, 6)
 places = st.lists(st.none() | st.integers(0, 6), max_size=3)
-amounts = st.sampled_from(["all", "all", "part", "rest", "too much", "mote"])
+amounts = st.sampled_from(
+    ["all", "all", "part", "rest", "too much", "mote", "nearly", "nearly", "just short"]
+)
 seconds = st.sampled_from([1, 61, 700, 1000, 5000, 100_000, 300_000])
 
 
@@ -31,6 +33,8 @@ payments = event("pay", st.lists(st.tuples(who, amounts), min_size=1, max_size=3
 purchases = event("purchase", who)
 cancelations = event("cancel", who)
 prices = st.sampled_from([PRICE - 100, PRICE, PRICE + 100])
+tolerances = st.sampled_from([(0, 1_500_000), (5, 1_500_000), (5, 30), (3, 1_500_000)])
+settings = event("change_tolerance", tolerances)
 terms = event("change_terms", prices, st.sampled_from([None, None, 1, 700, 5000]))
 ends_of_sale = event("end_sale", st.booleans(), st.sampled_from([None, True, False]))
 limits = event("limit_voucher", codes, st.integers(1, 3))
@@ -143,6 +147,7 @@ anything = st.one_of(
     times,
     nodes,
     terms,
+    settings,
     of_vouchers,
     ends_of_sale,
     sizes,

@@ -11,11 +11,13 @@ from tests.support.property.model_early import EarlyRules
 from tests.support.property.model_feed import FeedRules
 from tests.support.property.model_refunds import RefundRules
 from tests.support.property.model_rows import (
+    LIVE,
     SOLD,
     TABLES,
     Books,
     Place,
     Row,
+    enough,
     items,
     kept,
     moment,
@@ -192,6 +194,10 @@ class Model:
             assert 0 <= intent["refund_pending"] <= intent["refund_due"]
             if intent["status"] == "confirmed":
                 assert beyond >= 0
+            counted = arrived - intent["refunded"] - intent["waived"]
+            if intent["status"] in LIVE and not intent["ended_at"]:
+                is_paid = counted >= enough(intent)
+                assert is_paid == (intent["status"] == "processing")
         issued = [intent["address"].lower() for intent in intents.values() if intent["address"]]
         assert len(issued) == len(set(issued))
 
@@ -250,10 +256,10 @@ class Model:
             gone = "canceled" in (event["status"], *kinds)
             assert not gone or after in ("expired", "reversed"), "sold after the end of the sale"
         if after == "confirmed":
-            needed = kept(self._books, intent) + intent["refunded"] + intent["waived"]
             ever = self._ever_early if intent["early"] else self._ever_final
-            deep = ever[intent["address"].lower()]
-            assert deep >= needed * self._scale, "sold, but never deep enough"
+            deep = ever[intent["address"].lower()] // self._scale
+            needed = kept(self._books, intent, deep) + intent["refunded"] + intent["waived"]
+            assert deep >= needed, "sold, but never deep enough"
         elif after == "reversed":
             assert before == "confirmed"
             least = self.early.depth or self._confirmations
@@ -263,7 +269,7 @@ class Model:
         assert before != "canceled"
 
     def _check_end(self, intent: Row, arrived: int, in_time: int, time: int) -> None:
-        status, amount = intent["status"], intent["amount"] * self._scale
+        status, needed = intent["status"], enough(intent) * self._scale
         if not intent["address"]:
             return
         gone = intent["refunded"] + intent["waived"]
@@ -273,7 +279,7 @@ class Model:
         assert intent["refund_pending"] == 0
         assert not intent["early"]
         if status == "awaiting_payment":
-            assert counted < amount or intent["ended_at"]
+            assert counted < needed or intent["ended_at"]
             assert moment(intent["expires_at"]) >= datetime.fromtimestamp(time, UTC)
         elif status == "confirmed":
             assert counted >= keeps * self._scale
@@ -283,7 +289,7 @@ class Model:
             price = keeps if status == "confirmed" else 0
             left = price + intent["refund_due"] + gone
             assert status == "awaiting_payment" or arrived // self._scale == left
-            paid_in_time = in_time >= amount and status != "canceled" and not self.is_blind
+            paid_in_time = in_time >= needed and status != "canceled" and not self.is_blind
             assert not paid_in_time or status == "confirmed", "paid in time, not served"
 
 

@@ -67,20 +67,22 @@ class RefundRules:
             )
             back = sum(row["amount"] for row in refunds if row["recipient"].lower() == payee)
             assert back <= sent, "more than this payer has sent"
-        keeps = min(
-            kept(rows, rows["payment_intents"][intent_id])
-            for rows in (before, books)
-            if intent_id in rows["payment_intents"]
-        )
+
+        def keeps(arrived: int) -> int:
+            return min(
+                kept(rows, rows["payment_intents"][intent_id], arrived)
+                for rows in (before, books)
+                if intent_id in rows["payment_intents"]
+            )
+
         written_off = min(waived(rows, intent_id, self._scale) for rows in (before, books))
         refunded = sum(row["amount"] for row in refunds)
-        assert refunded + written_off + keeps <= received(payments, self._scale), (
-            "more than was owed"
-        )
+        arrived = received(payments, self._scale)
+        assert refunded + written_off + keeps(arrived) <= arrived, "more than was owed"
         here = _position(refund)
-        earlier = [row for row in payments if _position(row) < here]
+        earlier = received((row for row in payments if _position(row) < here), self._scale)
         until = sum(row["amount"] for row in refunds if _position(row) <= here)
-        assert until + keeps <= received(earlier, self._scale), "paid before it was owed"
+        assert until + keeps(earlier) <= earlier, "paid before it was owed"
 
     def _check_shares(self, counted: dict[tuple[str, ...], Row]) -> None:
         shares: Counter[Log] = Counter()

@@ -84,13 +84,24 @@ def released(books: Books, intent_id: str) -> int:
     return sum(row["amount"] for row in seats if row["void_refund"])
 
 
-def kept(books: Books, intent: Row) -> int:
-    """Return what an order keeps, in micro-units (contract, section 6)."""
+def enough(intent: Row) -> int:
+    """Return for how much an order is sold: a late one needs the whole amount."""
+    return int(intent["amount"]) - (0 if intent["ended_at"] else int(intent["tolerance"]))
+
+
+def kept(books: Books, intent: Row, arrived: int | None = None) -> int:
+    """Return what an order keeps, in micro-units, if it has received `arrived`, else what it has.
+
+    Of an order that was paid in time, what is missing is forgiven up to its tolerance.
+    """
     if intent["status"] in ENDED:
         return 0
+    amount = int(intent["amount"])
     if intent["status"] in LIVE:
-        return int(intent["amount"])
-    return int(intent["amount"]) - released(books, intent["id"])
+        return amount
+    missing = max(0, amount - (intent["amount_received"] if arrived is None else arrived))
+    forgiven = min(amount - enough(intent), missing)
+    return max(0, amount - forgiven - released(books, intent["id"]))
 
 
 def received(payments: Iterable[Row], scale: int) -> int:

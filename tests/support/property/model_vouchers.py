@@ -23,6 +23,7 @@ def check_vouchers(before: Books, books: Books) -> None:
         was = before["payment_intents"].get(key)
         if was is None:
             _check_new(intent, books)
+            _check_tolerance(intent, before, books)
         else:
             _check_kept(was, intent, before, books)
 
@@ -84,9 +85,22 @@ def _check_new(intent: Row, books: Books) -> None:
     assert of_chain == [amount == 0] * 3
 
 
+def _check_tolerance(intent: Row, before: Books, books: Books) -> None:
+    """Its tolerance is what its organizer's setting says, before the last event or after it."""
+    tenants = [rows["tenants"].get(intent["tenant_id"]) for rows in (before, books)]
+    assert intent["tolerance"] in [
+        min(
+            intent["amount"] * tenant["payment_tolerance_percent"] // 100,
+            tenant["payment_tolerance_most"],
+        )
+        for tenant in tenants
+        if tenant is not None
+    ]
+
+
 def _check_kept(was: Row, intent: Row, before: Books, books: Books) -> None:
-    """Price and voucher of an order never change. A free one is decided once."""
-    for name in ("voucher_id", "amount", "has_items", "free_seats"):
+    """Price, voucher and tolerance of an order never change. A free one is decided once."""
+    for name in ("voucher_id", "amount", "tolerance", "has_items", "free_seats"):
         assert was[name] == intent[name]
     assert items(before, was) == items(books, intent)
     if intent["amount"] == 0 and was["status"] != intent["status"]:

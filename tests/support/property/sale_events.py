@@ -71,6 +71,12 @@ class Sales(Core):
         fields, sold = {"price_amount": price, "sales_end_at": ends}, self.paid
         ticket_types.change(self.tenant, sold.event_id, sold.id, fields, self.config)
 
+    def change_tolerance(self, tolerance: tuple[int, int]) -> None:
+        """Change how much may be missing of the payments of later orders."""
+        percent, most = tolerance
+        names = ("payment_tolerance_percent", "payment_tolerance_most")
+        tenants.change(self.tenant.id, dict(zip(names, (percent, most), strict=True)))
+
     def end_sale(self, of_event: bool, refund: bool | None) -> None:
         """Cancel the event, or the paid ticket type."""
         sold, to = self.paid, Publication.CANCELED

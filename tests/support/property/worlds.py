@@ -38,7 +38,8 @@ def worlds(database_url: str) -> Iterator[Callable[..., World]]:
     """Yield a function that creates a world from a chain and some numbers.
 
     `by_address`: its first wallet is an ordinary address. `early`: after how many blocks orders up
-    to EARLY_MOST may be confirmed early. 0: never, as on a chain outside the registry.
+    to EARLY_MOST may be confirmed early. 0: never, as on a chain outside the registry. `tolerance`:
+    how much may be missing of a payment, in percent, and the most in micro-units.
     """
 
     world: World | None = None
@@ -51,6 +52,7 @@ def worlds(database_url: str) -> Iterator[Callable[..., World]]:
         skew: int = 0,
         by_address: bool = False,
         early: int = 0,
+        tolerance: tuple[int, int] = (0, 0),
     ) -> World:
         nonlocal world
         connect.cache_clear()
@@ -67,7 +69,14 @@ def worlds(database_url: str) -> Iterator[Callable[..., World]]:
             f"EARLY_CONFIRMATIONS_{LOCAL}": str(early),
             "EARLY_MOST": str(EARLY_MOST),
         }
-        world = World(load(environ), chain, capacity=capacity, skew=skew, by_address=by_address)
+        world = World(
+            load(environ),
+            chain,
+            capacity=capacity,
+            skew=skew,
+            by_address=by_address,
+            tolerance=tolerance,
+        )
         WorldClient.pool = world.pool
         world.found()
         return world

@@ -8,6 +8,7 @@ from werkzeug.test import TestResponse
 from tests.support.factories import Api
 from tests.support.mails import PUBLIC_URL
 from tests.support.query_plans.notifications_drive import NotificationsDrive
+from ticketing import credentials, links
 from ticketing.pages import assets, door
 
 FORM = {"idempotency_key": "0" * 32}
@@ -32,8 +33,14 @@ class PagesDrive(NotificationsDrive):
         event = anybody.get(f"{self.acme.public}/events/{self.ticket['event_id']}")
         order = f"/acme/{event.json['slug']}/order"
         made = self._send(order, {"ticket_id": self.ticket["id"]}).headers["Location"]
-        for page in (made, f"{made}/request.svg"):
+        intent_id = made.removeprefix(links.ORDER).partition(".")[0]
+        keyring = self.app.extensions["ticketing"].keyring
+        to_pay = links.payment(intent_id, keyring)
+        for page in (made, f"{made}/request.svg", f"{made}/payment-link.svg", to_pay):
             assert self._see(page).status_code == 200, page
+        payer = {"Authorization": f"Bearer {credentials.pay_secret(keyring.current, intent_id)}"}
+        due = f"{self.acme.checkout}/intents/{intent_id}/payment"
+        assert Api(self.app.test_client(), payer).get(due).status_code == 200
         for form in ("purchase", "demo-payment", "purchase"):
             self._send(f"{made}/{form}", FORM)
         self._send(f"{made}/refund-address", {"address": self.node.rpc("eth_accounts")[2]})

@@ -1,4 +1,4 @@
-"""The console's page of settings: what pages and mails show of the organizer."""
+"""The console's page of settings: what pages show, and what may be missing of payments."""
 
 from functools import partial
 
@@ -11,6 +11,7 @@ from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.forms import Form
 from ticketing.services.access import tenants
+from ticketing.services.money import figures
 from ticketing.web.audited import recorded
 from ticketing.web.context import caller, config
 
@@ -30,7 +31,7 @@ def change_settings() -> Response:
     """Change the settings. An empty field removes one."""
 
     def change() -> str:
-        settings = typed_forms.read(TenantChangeSchema)
+        settings = typed_forms.read(TenantChangeSchema, amounts=("payment_tolerance_most",))
         tenant_id = caller().tenant_id
         recorded(
             TenantSchema,
@@ -44,4 +45,6 @@ def change_settings() -> Response:
 
 
 def _page(form: Form) -> str:
-    return page("settings.html", "settings", form=form, early_most=config().early_most)
+    forgiven = figures.forgiven(caller().tenant_id)
+    settings = {"early_most": config().early_most, "forgiven": forgiven}
+    return page("settings.html", "settings", form=form, **settings)

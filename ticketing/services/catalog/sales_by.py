@@ -8,8 +8,9 @@ The figures are of the seats of confirmed orders, as they are now:
     guests      valid seats that were given away. Only by ticket type
     amount      what the seats cost, also those that were voided
     discount    how much less than their list prices that is
-    kept        the amount less what was released by voids. The sum over all ticket types is what
-                these orders keep
+    kept        the amount less what was released by voids and less what was forgiven: that is
+                counted at the first seats of an order. The sum over all ticket types is what these
+                orders keep
 
 By voucher and by tag, only seats count that used the voucher. A seat is of one ticket type, so
 nothing counts twice; but an order of two types is one order of each.
@@ -28,7 +29,7 @@ from typing import Any
 from peewee import JOIN, SQL, Case, ModelSelect, fn
 
 from ticketing.constants import AdmissionStatus, IntentStatus, SalesBy
-from ticketing.models.admissions import COST, SEAT_RELEASED, Admission
+from ticketing.models.admissions import COST, SEAT_KEPT, Admission
 from ticketing.models.base import literal
 from ticketing.models.events import only_event
 from ticketing.models.items import IntentItem
@@ -99,7 +100,7 @@ def _figures(admission: Any) -> tuple[Any, ...]:
         _sum(_IS_GUEST & _IS_VALID),
         _sum(_IS_SOLD, COST).alias("amount"),
         _sum(_IS_SOLD & (_DISCOUNT > 0), _DISCOUNT),
-        _sum(_IS_SOLD, COST - SEAT_RELEASED),
+        _sum(_IS_SOLD, SEAT_KEPT),
     )
 
 

@@ -5,7 +5,7 @@
     owed       due to buyers
     refunded   paid back
     waived     owed, and written off by the organizer
-    kept       what is left of all other orders: the price of what was sold
+    kept       what is left of all other orders: the price of what was sold, less what was forgiven
 
     received = kept + open + owed + refunded + waived
 
@@ -26,12 +26,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from peewee import Case, fn
+from peewee import SQL, Case, fn
 
+from ticketing import clock
 from ticketing.chain import units
 from ticketing.chain.registry import REGISTRY, Chain
+from ticketing.constants import IntentStatus
 from ticketing.models.collections import Collection
-from ticketing.models.payment_intents import HAS_MONEY, IS_LIVE, REST, PaymentIntent
+from ticketing.models.payment_intents import (
+    FORGIVEN,
+    HAS_MONEY,
+    IS_LIVE,
+    REST,
+    TOLERANT,
+    PaymentIntent,
+)
 from ticketing.services import chains
 from ticketing.services.money import collectable, unassigned
 from ticketing.services.money.collectable import NOTHING, Asked, Sum
@@ -87,6 +96,21 @@ class Money:
         return Figures(
             **{name: sum((getattr(row, name) for row in self.rows), none[name]) for name in none}
         )
+
+
+def forgiven(tenant_id: str) -> Sum:
+    """Return what was missing, and accepted, of orders that were confirmed in this month of UTC."""
+    first = clock.now().replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    confirmed = PaymentIntent.status == IntentStatus.CONFIRMED
+    query = PaymentIntent.select(fn.COUNT(SQL("*")), fn.SUM(FORGIVEN)).where(
+        PaymentIntent.tenant == tenant_id,
+        PaymentIntent.confirmed_at >= first,
+        TOLERANT,
+        confirmed,
+        FORGIVEN > 0,
+    )
+    count, amount = query.scalar(as_tuple=True)
+    return Sum(int(count), int(amount or 0))
 
 
 def read(tenant_id: str, enabled: Mapping[int, Chain]) -> Money:

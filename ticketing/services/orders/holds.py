@@ -24,9 +24,13 @@ from ticketing.services.orders.lines import Line, Wanted
 _MOST_SHOWN = 100
 
 
+_OF_TENANT = (Tenant.id, Tenant.payment_tolerance_percent, Tenant.payment_tolerance_most)
+"""What an order needs of its organizer: it is read with the ticket type."""
+
+
 def _on_sale(tenant: Any, of_ticket_type: Any) -> ModelSelect[TicketType]:
     return (
-        TicketType.select(TicketType, Event)
+        TicketType.select(TicketType, Event, *_OF_TENANT)
         .join_from(TicketType, Event)
         .join_from(TicketType, Tenant)
         .where(
@@ -194,7 +198,7 @@ def hold(wanted: Sequence[Line], chain_states: Mapping[int, ChainState]) -> Held
         if held is None:
             raise sold_out(wanted, line)
         _check_unchanged(line, held, is_counted=event_stock is not None)
-        held.event = event
+        held.event, held.tenant = event, line.ticket_type.tenant
         locked[held.id] = held
         if held.chain_id != line.ticket_type.chain_id:
             chain_states = chains.states_of(held.chain_id)

@@ -4,17 +4,23 @@
     waived     what the organizer wrote off, while the payments of that time are on the chain
     counted    received - refunded - waived
     kept       0 once the order has ended; its amount while it is live; once it is sold, its amount
-               less what its seats released: a seat that is voided with a refund releases its cost
+               less what its seats released and what is forgiven, and at least 0. A seat that is
+               voided with a refund releases its cost
+    forgiven   what is missing of an order that was paid in time, up to its tolerance; else 0
     due        max(0, counted - kept), owed to the buyer
     pending    the part of due in blocks that are not final yet
 
-A live order is paid when counted >= amount. Only a recorded refund, a waiver, or the removal of its
+A live order is paid when counted >= amount - tolerance. An order that has ended once needs the
+whole amount. Only a recorded refund, a waiver, or the removal of its
 payments reduces what is due. Amounts are micro-units.
 
 Example: Ada's order costs 10. She pays 4, then 8: received 12, kept 10, due 2. Until the 8 are
 final, the order is `processing`, and the 2 are pending. Later the organizer waives 1: counted 11,
 due 1. If a reorganization then removes the 8, the waiver ends with them: received 4, due 0, and
 the confirmed order becomes `reversed`.
+
+Example with a tolerance of 5 %: Bob's order costs 25, and his exchange sends 24. The order is
+confirmed: forgiven 1, kept 24, due 0. He adds 1: forgiven 0, kept 25, due 0. He adds 2 more: due 2.
 """
 
 from collections.abc import Sequence
@@ -73,7 +79,7 @@ class Balance:
     """The sums of one order as of the block `as_of`, and their consequences.
 
     `final` is the part of `received` that is final. `waived` is in effect. `paid_block` is the
-    block of the payment that completed what the order needs. `open_block` is the block of the first
+    block of the payment that reached the order's goal. `open_block` is the block of the first
     payment that is not final. `is_honoured`: a late transfer paid
     for an order that had ended.
     `deadline` and `grace_until` are the new values for the order.
@@ -99,13 +105,13 @@ class Balance:
     @property
     def is_paid(self) -> bool:
         """Whether the order is paid. An order that had ended needs a late transfer."""
-        has_enough = self.counted >= _needed(self.intent)
+        has_enough = self.received >= goal(self.intent, self.waived)
         return has_enough and (self.is_honoured or not has_ended(self.intent))
 
     @property
     def is_final(self) -> bool:
         """Whether the payments for the order are final."""
-        return self._counted_final >= _needed(self.intent)
+        return self.final >= goal(self.intent, self.waived)
 
     @property
     def status(self) -> IntentStatus:
@@ -125,24 +131,21 @@ class Balance:
 
     def due(self, status: IntentStatus) -> int:
         """Return the refund that is due in `status`."""
-        return max(0, self.counted - kept(self.intent, status))
+        return max(0, self.counted - kept(self.intent, status, self.received))
 
     def pending(self, status: IntentStatus) -> int:
         """Return the part of the refund due in `status` that is not final yet."""
-        final = max(0, self._counted_final - kept(self.intent, status))
+        counted_final = self.final - self.intent.refunded - self.waived
+        final = max(0, counted_final - kept(self.intent, status, self.final))
         return max(0, self.due(status) - final)
 
-    @property
-    def _counted_final(self) -> int:
-        return self.final - self.intent.refunded - self.waived
 
-
-def kept(intent: PaymentIntent, status: IntentStatus) -> int:
-    """Return what an order keeps in `status`, in micro-units."""
+def kept(intent: PaymentIntent, status: IntentStatus, received: int) -> int:
+    """Return what an order that received this much keeps in `status`, in micro-units."""
     if status in LIVE:
         return int(intent.amount)
     if status in SOLD:
-        return int(intent.amount - intent.released_amount)
+        return max(0, int(intent.amount - intent.released_amount) - intent.forgiven_of(received))
     return 0
 
 
@@ -151,8 +154,9 @@ def add_up(
 ) -> Balance:
     """Compute the balance from the sums of an order's payments.
 
-    `steps` are in the order of the chain: the first canonical payment, the one that completed the
-    price, and the one that reached `goal`. Others change nothing. `waived`: see `in_effect`.
+    `steps` are in the order of the chain: the first canonical payment, the one that was enough, the
+    one that completed the price, and the one that reached `goal`. Others change nothing. `waived`:
+    see `in_effect`.
 
     Example: an order of 10 received 4, 8 and 1, all final. The steps are the 4 and the 8, which
     completed the price: 12. So it is paid, `overpaid` because 12 > 10, and `duplicate` because of
@@ -162,15 +166,17 @@ def add_up(
     price = units.to_atomic(intent.amount, terms.decimals)
     received = units.from_atomic(totals.received, terms.decimals)[0]
     completed = next((step for step in steps if step.received >= price), None)
+    least = units.to_atomic(intent.amount - intent.tolerance, terms.decimals)
+    paid = next((step for step in steps if step.received >= least), None)
     grace_until = _grace(intent, received, as_of)
-    deadline = max(_deadline(intent, steps, completed), grace_until or intent.hold_until)
+    deadline = max(_deadline(intent, steps, paid), grace_until or intent.hold_until)
     ended = intent.status in (IntentStatus.EXPIRED, IntentStatus.CANCELED)
     is_late = totals.latest is not None and totals.latest > deadline
     # `overpaid`: a surplus in the payment that completed the price. `duplicate`: payments after it.
     flags = {
         Flag.UNDERPAID: 0 < totals.received < price,
         Flag.OVERPAID: completed is not None and completed.received > price,
-        Flag.PAID_LATE: is_late and (ended or completed is None or completed.time > deadline),
+        Flag.PAID_LATE: is_late and (ended or paid is None or paid.time > deadline),
         Flag.DUPLICATE: completed is not None and totals.received > completed.received,
         Flag.REORGED: Flag.REORGED in intent.flags or totals.has_removed,
     }
@@ -219,18 +225,24 @@ def in_effect(waiver: Waiver, received: int) -> int:
 
 
 def goal(intent: PaymentIntent, waived: int) -> int:
-    """Return what an order must have received to be sold, in micro-units.
+    """Return what an order must have received to become, or stay, sold, in micro-units.
+
+    It is the least that leaves `kept` after what was paid back and waived.
 
     Example: an order of 10 is paid twice, in the blocks 5 and 7: the goal is 10, reached in block
     5. After a refund of 10 the goal is 20, reached in block 7: now both payments are needed.
+
+    Example with a tolerance of 1: an order of 2 seats at 10 received 19, the goal. One seat is
+    voided, and its 10 are paid back: the goal is still 19, and 9 are kept. If it had received 23
+    and 13 were paid back, more than was released, nothing may be missing: the goal is 23.
     """
-    return _needed(intent) + int(intent.refunded) + waived
-
-
-def _needed(intent: PaymentIntent) -> int:
-    """Return the amount for which an order becomes, or stays, sold."""
-    status = IntentStatus(intent.status)
-    return kept(intent, status) if status in SOLD else int(intent.amount)
+    gone = int(intent.refunded) + waived
+    if intent.status not in SOLD:
+        return intent.enough + gone
+    left = int(intent.amount - intent.released_amount)
+    if gone > intent.released_amount:
+        return left + gone
+    return max(0, left - (int(intent.amount) - intent.enough)) + gone
 
 
 def _paid_block(steps: Sequence[Step], goal: int, decimals: int) -> int | None:
@@ -242,17 +254,21 @@ def _paid_block(steps: Sequence[Step], goal: int, decimals: int) -> int | None:
     return None
 
 
-def _deadline(intent: PaymentIntent, steps: Sequence[Step], completed: Step | None) -> datetime:
-    """Extend the hold once, if the first payment was in time and at least half of the amount.
+def _deadline(intent: PaymentIntent, steps: Sequence[Step], paid: Step | None) -> datetime:
+    """Extend the hold once, if the first payment was in time and at least half of what is needed.
 
     Example: an order of 10 is held until 18:00. A first payment of 5 at 17:59 extends that to
     18:10. A first payment of 4 does not.
     """
     deadline: datetime = intent.hold_until
     first = steps[0] if steps else None
-    if first is None or first is completed or first.time > deadline:
+    if first is None or first is paid or first.time > deadline:
         return deadline
-    return deadline + PART_EXTENSION if 2 * first.amount >= intent.amount else deadline
+    return (
+        deadline + PART_EXTENSION
+        if 2 * first.amount >= intent.amount - intent.tolerance
+        else deadline
+    )
 
 
 def _grace(intent: PaymentIntent, received: int, as_of: Block) -> datetime | None:
@@ -262,6 +278,6 @@ def _grace(intent: PaymentIntent, received: int, as_of: Block) -> datetime | Non
     are held until 18:15 at least.
     """
     granted: datetime | None = intent.grace_until
-    if intent.status in LIVE and received < min(intent.amount, intent.amount_received):
+    if intent.status in LIVE and received < min(intent.enough, intent.amount_received):
         return as_of.time + REORG_GRACE
     return granted

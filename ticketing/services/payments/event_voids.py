@@ -12,9 +12,9 @@ from ticketing import clock
 from ticketing.chain.answers import Block
 from ticketing.constants import EVENT_CANCELED_REASON, SOLD, AdmissionStatus, IntentStatus
 from ticketing.db.connection import locked
-from ticketing.models.admissions import COST, SEAT_RELEASED, Admission
+from ticketing.models.admissions import SEAT_KEPT, SEAT_RELEASED, Admission
 from ticketing.models.chains import ChainState
-from ticketing.models.payment_intents import RELEASED, Payment, PaymentIntent
+from ticketing.models.payment_intents import KEPT, Payment, PaymentIntent
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import admissions
@@ -33,7 +33,10 @@ _OF_REFUND = (
 
 @dataclass(frozen=True)
 class Outlook:
-    """How many tickets a cancelation of an event still affects, and their price in micro-units."""
+    """How many tickets a cancelation of an event still affects, and their price in micro-units.
+
+    The price is without what was forgiven: that much was never received.
+    """
 
     tickets: int
     price: int
@@ -46,7 +49,7 @@ def outlook(event_id: str) -> Outlook:
     """
     unrefunded = (Admission.void_reason == EVENT_CANCELED_REASON) & ~Admission.void_refund
     affected = (
-        Admission.select(fn.COUNT(Admission.id), fn.SUM(COST - SEAT_RELEASED))
+        Admission.select(fn.COUNT(Admission.id), fn.SUM(SEAT_KEPT))
         .join(PaymentIntent, JOIN.LEFT_OUTER)
         .where(
             Admission.event == event_id,
@@ -130,8 +133,7 @@ def _owe(orders: Expression) -> None:
     owed = orders & (PaymentIntent.refund_due - PaymentIntent.refund_pending > 0)
     before = {intent.id for intent in PaymentIntent.select(PaymentIntent.id).where(owed)}
     counted = PaymentIntent.amount_received - PaymentIntent.refunded - PaymentIntent.waived
-    kept = PaymentIntent.amount - RELEASED
-    due = Case(None, [(counted > kept, counted - kept)], 0)
+    due = Case(None, [(counted > KEPT, counted - KEPT)], 0)
     # If any payment is not final, all of it is pending. The worker corrects that when it settles.
     pending = Case(None, [(_has_pending_payment(), due)], 0)
     PaymentIntent.update(refund_due=due, refund_pending=pending, pending_block=None).where(

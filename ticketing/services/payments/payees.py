@@ -15,7 +15,7 @@ more. If it went to address X: 0, or 3 if the buyer stated X or the organizer na
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
@@ -59,13 +59,14 @@ class Received:
 class Debts:
     """What one order received, keeps, and gave back or waived; and who may get the rest.
 
-    `sent` is what was received of each payer. `stated` are the buyer's addresses, `recipient` is
-    the organizer's.
+    `kept` returns what it keeps if it has received some amount: the less is missing, the less is
+    forgiven. `sent` is what was received of each payer. `stated` are the buyer's addresses,
+    `recipient` is the organizer's.
     """
 
     received: Received
     sent: Mapping[str, Received]
-    kept: int
+    kept: Callable[[int], int]
     reductions: Sequence[Reduction]
     stated: Sequence[RefundAddress]
     recipient: str | None
@@ -85,7 +86,7 @@ def countable(debts: Debts, transfer: Transfer) -> int:
     if payee == debts.recipient or _is_stated(payee, time, debts.stated):
         return owed
     got_back = [each for each in debts.reductions if each.payee == payee]
-    return min(owed, _room(position, debts.sent[payee], got_back, kept=0))
+    return min(owed, _room(position, debts.sent[payee], got_back, lambda _: 0))
 
 
 def is_payee(debts: Debts, transfer: Transfer) -> bool:
@@ -101,7 +102,7 @@ def _room(
     position: Position,
     received: Received,
     reductions: Sequence[Reduction],
-    kept: int,
+    kept: Callable[[int], int],
 ) -> int:
     """Return how much can be given back at `position`.
 
@@ -117,11 +118,15 @@ def _room(
         0,
         min(
             # Before `place`, less than what is kept may have arrived. Then nothing was owed there.
-            max(0, received.before(place) - kept)
+            _owed(received.before(place), kept)
             - sum(each.amount for each in reductions if each.position <= place)
             for place in (position, *later)
         ),
     )
+
+
+def _owed(received: int, kept: Callable[[int], int]) -> int:
+    return max(0, received - kept(received))
 
 
 def _is_stated(payee: str, time: datetime, stated: Sequence[RefundAddress]) -> bool:

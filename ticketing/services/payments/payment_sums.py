@@ -6,6 +6,8 @@ Anyone can send an order thousands of tiny payments, so their rows are not loade
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from peewee import Case, Tuple, Window, fn
@@ -54,7 +56,7 @@ def _first(intent_id: Any) -> Any:
 
 
 @Prepared
-def _steps(intent_id: Any, price: Any, goal: Any, scale: Any) -> Any:
+def _steps(intent_id: Any, least: Any, price: Any, goal: Any, scale: Any) -> Any:
     in_order = Window(order_by=_ORDER, start=Window.preceding(), end=Window.CURRENT_ROW)
     payments = (
         Payment.select(
@@ -73,7 +75,8 @@ def _steps(intent_id: Any, price: Any, goal: Any, scale: Any) -> Any:
     row = payments.c
     after = row.sum_amount + row.sum_dust / scale
     before = row.sum_amount - row.amount + (row.sum_dust - row.dust) / scale
-    reaches = ((before < price) & (after >= price)) | ((before < goal) & (after >= goal))
+    crossed = [(before < sum_) & (after >= sum_) for sum_ in (least, price, goal)]
+    reaches = reduce(or_, crossed)
     columns = (row.block_number, row.block_time, row.amount, row.sum_amount, row.sum_dust)
     return payments.select_from(*columns).where((row.place == 1) | reaches).order_by(row.place)
 
@@ -213,13 +216,15 @@ def in_effect(intent: PaymentIntent, waiver: Waiver) -> int:
 
 
 def _steps_of(intent: PaymentIntent, totals: Totals, goal: int) -> Sequence[Step]:
-    """Return the first payment, and those that reach the price and `goal`, in micro-units."""
-    decimals = intent.terms.decimals
-    if units.from_atomic(totals.received, decimals)[0] < min(intent.amount, goal):
+    """Return the first payment, and those that reach what is enough, the price, and `goal`."""
+    decimals, least = intent.terms.decimals, intent.amount - intent.tolerance
+    if units.from_atomic(totals.received, decimals)[0] < min(least, goal):
         rows = _first.tuples(intent_id=intent.id)
     else:
         scale = units.to_atomic(1, max(decimals, MICRO_UNIT_DECIMALS))
-        rows = _steps.tuples(intent_id=intent.id, price=intent.amount, goal=goal, scale=scale)
+        rows = _steps.tuples(
+            intent_id=intent.id, least=least, price=intent.amount, goal=goal, scale=scale
+        )
     return [
         Step(block, _time(at), amount, _atomic(sum_amount, sum_dust, decimals))
         for block, at, amount, sum_amount, sum_dust in rows

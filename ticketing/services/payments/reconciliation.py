@@ -34,7 +34,7 @@ from ticketing.chain import units
 from ticketing.constants import MICRO_UNIT_DECIMALS, SOLD, IntentStatus
 from ticketing.models.admissions import COST, SEAT_RELEASED, Admission
 from ticketing.models.collections import Collection
-from ticketing.models.payment_intents import RELEASED, Payment, PaymentIntent
+from ticketing.models.payment_intents import KEPT, RELEASED, Payment, PaymentIntent
 from ticketing.models.refunds import Refund
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.wallets import Wallet
@@ -102,8 +102,7 @@ _DUST_PER_MICRO_UNIT = Case(
 )
 _ENDED = PaymentIntent.status.in_([IntentStatus.EXPIRED, IntentStatus.CANCELED])
 _COUNTED = _AMOUNT_RECEIVED - PaymentIntent.refunded - PaymentIntent.waived
-_SOLD_FOR = PaymentIntent.amount - RELEASED
-_KEPT = Case(None, [(_ENDED, 0), (PaymentIntent.status.in_(SOLD), _SOLD_FOR)], PaymentIntent.amount)
+_KEPT = Case(None, [(_ENDED, 0), (PaymentIntent.status.in_(SOLD), KEPT)], PaymentIntent.amount)
 _BEYOND = _COUNTED - _KEPT
 # Negative if a reorganization removed payments, refunded ones too. Then no refund is due.
 _REFUND_DUE = Case(None, [(_BEYOND > 0, _BEYOND)], 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from peewee import ModelSelect, fn
@@ -333,7 +334,7 @@ def _debts_of(intent: PaymentIntent, recipient: str | None) -> Debts:
     return Debts(
         received,
         sent,
-        balances.kept(intent, IntentStatus(intent.status)),
+        partial(balances.kept, intent, IntentStatus(intent.status)),
         [*paid_back, *waived],
         refund_addresses.stated_for(intent),
         recipient,

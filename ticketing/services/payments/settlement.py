@@ -25,8 +25,8 @@ from ticketing.models.events import Event
 from ticketing.models.payment_intents import (
     AWAITING,
     EARLY,
+    KEPT,
     REFUND_PENDING,
-    RELEASED,
     SET_ASIDE,
     UNSETTLED,
     PaymentIntent,
@@ -222,10 +222,9 @@ def deep_enough(chain_id: int, cursor: Block) -> list[str]:
     """
     depth = PaymentIntent.required_confirmations - 1
     counted = PaymentIntent.amount_received - PaymentIntent.refunded - PaymentIntent.waived
-    kept = PaymentIntent.amount - RELEASED
     paid = _ids(
         chain_id,
-        UNSETTLED & (counted >= kept) & (PaymentIntent.paid_block + depth <= cursor.number),
+        UNSETTLED & (counted >= KEPT) & (PaymentIntent.paid_block + depth <= cursor.number),
     )
     early = finality.early_enough(chain_id, cursor).where(~SET_ASIDE)
     # A canceled event, or a version without the column, stores no block: then it is found out here.

@@ -1,0 +1,120 @@
+"""The page of a payment link: somebody else pays for an order. It shows nothing of the buyer."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from flask import g
+
+from ticketing import clock, links
+from ticketing.config import Config
+from ticketing.constants import IntentStatus
+from ticketing.errors import NotFound
+from ticketing.models.events import Event
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.tenants import Tenant
+from ticketing.pages import order_view, qr, render
+from ticketing.pages.blueprint import PageBlueprint
+from ticketing.pages.guards import PaymentLink
+from ticketing.services import chains
+from ticketing.services.orders import intents
+from ticketing.web.context import config
+
+_ASKED_EVERY, _ASKED_SELDOM = 3, 30
+"""How often the page asks for news, in seconds."""
+
+blp = PageBlueprint("payment_links", __name__, guard=PaymentLink(), is_secret=True)
+
+
+class State(StrEnum):
+    """What the page is about."""
+
+    PAY = "pay"
+    PROCESSING = "processing"
+    PAID = "paid"
+    MISSING = "missing"
+    ENDED = "ended"
+
+
+_STATES = {
+    IntentStatus.PROCESSING: State.PROCESSING,
+    IntentStatus.CONFIRMED: State.PAID,
+    IntentStatus.REVERSED: State.MISSING,
+    IntentStatus.EXPIRED: State.ENDED,
+    IntentStatus.CANCELED: State.ENDED,
+}
+
+
+@dataclass(frozen=True)
+class PaymentView:
+    """What is due of an order. `is_unseen`: its chain cannot be read at the moment."""
+
+    intent: PaymentIntent
+    event: Event
+    tenant: Tenant
+    network: str
+    is_unseen: bool
+    now: datetime
+
+    @property
+    def state(self) -> State:
+        """What the page is about.
+
+        After the deadline nobody may pay any more, although the worker may not have ended the order
+        yet. While the chain cannot be read, the time does not run.
+        """
+        intent = self.intent
+        if intent.status != IntentStatus.AWAITING_PAYMENT:
+            return _STATES[IntentStatus(intent.status)]
+        if not intent.amount_due:
+            return State.MISSING
+        is_over = self.now > intent.expires_at and not self.is_unseen
+        return State.ENDED if is_over else State.PAY
+
+    @property
+    def asks_every(self) -> int:
+        """After how many seconds the page asks for news."""
+        return _ASKED_SELDOM if self.state in (State.PAID, State.ENDED) else _ASKED_EVERY
+
+    @property
+    def marker(self) -> str:
+        """What can change of the payment. static/pages/payment.js writes it too."""
+        intent = self.intent
+        return f"{intent.status} {intent.amount_due} {intent.confirmations}"
+
+    @property
+    def blocks_seen(self) -> int:
+        """How many blocks the payment has, at most those that it needs."""
+        return min(self.intent.confirmations, self.intent.required_confirmations or 0)
+
+
+@blp.get("/_p/<link>")
+def show_payment(link: str) -> str:
+    """Show how to pay what is still due."""
+    view = _read(g.paid_order, config())
+    return render.page(
+        "payment_link.html",
+        tenant=view.tenant,
+        event=view.event,
+        view=view,
+        intent=view.intent,
+        path=links.payment(view.intent.id, config().keyring),
+        qr=qr.svg,
+    )
+
+
+def _read(intent_id: str, config: Config) -> PaymentView:
+    """Return what is due of an order. NotFound if it costs nothing."""
+    intent = intents.find(intent_id)
+    if intent.chain_id is None:
+        raise NotFound("There is nothing to pay.")
+    intents.add_payment_details([intent])
+    now = clock.now()
+    return PaymentView(
+        intent=intent,
+        event=intent.event,
+        tenant=intent.tenant,
+        network=chains.name_of(intent.chain_id, config),
+        is_unseen=order_view.is_unseen(intent, config, now),
+        now=now,
+    )
