@@ -86,11 +86,11 @@ class Sales(Core):
             else:
                 ticket_types.set_status(self.tenant, sold.event_id, sold.id, to, self.config)
 
-    def set_early(self, is_on: bool, doors_soon: bool) -> None:
-        """Switch early confirmation on or off, and open the doors now or when the event starts."""
+    def set_early(self, is_on: bool, doors_in: int) -> None:
+        """Switch early confirmation on or off, and open the doors in some hours."""
         tenants.change(self.tenant.id, {"early_confirmation": is_on})
         event = Event.get_by_id(self.paid.event_id)
-        doors = min(self.now, event.start_at) if doors_soon else event.start_at
+        doors = min(self.now + timedelta(hours=doors_in), event.start_at)
         events.change(self.tenant, event.id, {"doors_open_at": doors}, self.config)
 
     def set_capacity(self, capacity: int | None) -> None:
