@@ -27,6 +27,9 @@ class Chain:
     `has_receivers`: the worker has proved that receivers have their addresses on this chain.
     `least_sensible_price` is in micro-units: below it, collecting a payment may cost more than it
     brings. 0 on the local chain, where gas is free.
+    `exchange_names`: what else exchanges call it. `wallet_rpc_url`: a public node for a wallet that
+    does not know the chain, shown to everybody. `coin` pays for gas.
+    `trust_coin`: how Trust Wallet numbers it. None: not known there.
     """
 
     chain_id: int
@@ -39,6 +42,11 @@ class Chain:
     facilitator: Facilitator | None = None
     has_receivers: bool = False
     least_sensible_price: int = 500_000
+    exchange_names: tuple[str, ...] = ()
+    wallet_rpc_url: str | None = None
+    explorer_url: str | None = None
+    coin: str = "ETH"
+    trust_coin: int | None = None
 
     def enabled(
         self,
@@ -46,6 +54,7 @@ class Chain:
         token_address: str | None,
         confirmations: int | None,
         facilitator: Facilitator | None = None,
+        wallet_rpc_url: str | None = None,
     ) -> "Chain":
         """Return this chain with its node URLs and the settings of the environment."""
         return replace(
@@ -54,6 +63,7 @@ class Chain:
             token_address=token_address or self.token_address,
             confirmations=confirmations or self.confirmations,
             facilitator=facilitator,
+            wallet_rpc_url=wallet_rpc_url or self.wallet_rpc_url,
         )
 
 
@@ -73,13 +83,74 @@ REGISTRY: Mapping[int, Chain] = MappingProxyType(
                 6,
                 12,
                 least_sensible_price=25_000_000,
+                exchange_names=("ERC20", "Ethereum (ERC20)"),
+                wallet_rpc_url="https://ethereum-rpc.publicnode.com",
+                explorer_url="https://etherscan.io",
+                trust_coin=60,
             ),
-            Chain(10, "OP Mainnet", "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85", 6, 30),
-            Chain(137, "Polygon PoS", "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359", 6, 64),
-            Chain(8453, "Base", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", 6, 30),
-            Chain(42161, "Arbitrum One", "0xaf88d065e77c8cC2239327C5EDb3A432268e5831", 6, 120),
-            Chain(84532, "Base Sepolia", "0x036CbD53842c5426634e7929541eC2318f3dCF7e", 6, 3),
-            Chain(11155111, "Sepolia", "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238", 6, 3),
+            Chain(
+                10,
+                "OP Mainnet",
+                "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85",
+                6,
+                30,
+                exchange_names=("Optimism", "OP"),
+                wallet_rpc_url="https://mainnet.optimism.io",
+                explorer_url="https://optimistic.etherscan.io",
+                trust_coin=10_000_070,
+            ),
+            Chain(
+                137,
+                "Polygon PoS",
+                "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359",
+                6,
+                64,
+                exchange_names=("Polygon", "MATIC", "POL"),
+                wallet_rpc_url="https://polygon-bor-rpc.publicnode.com",
+                explorer_url="https://polygonscan.com",
+                coin="POL",
+                trust_coin=966,
+            ),
+            Chain(
+                8453,
+                "Base",
+                "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                6,
+                30,
+                exchange_names=("Base Mainnet",),
+                wallet_rpc_url="https://mainnet.base.org",
+                explorer_url="https://basescan.org",
+                trust_coin=8453,
+            ),
+            Chain(
+                42161,
+                "Arbitrum One",
+                "0xaf88d065e77c8cC2239327C5EDb3A432268e5831",
+                6,
+                120,
+                exchange_names=("Arbitrum", "ARB"),
+                wallet_rpc_url="https://arb1.arbitrum.io/rpc",
+                explorer_url="https://arbiscan.io",
+                trust_coin=10_042_221,
+            ),
+            Chain(
+                84532,
+                "Base Sepolia",
+                "0x036CbD53842c5426634e7929541eC2318f3dCF7e",
+                6,
+                3,
+                wallet_rpc_url="https://sepolia.base.org",
+                explorer_url="https://sepolia.basescan.org",
+            ),
+            Chain(
+                11155111,
+                "Sepolia",
+                "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238",
+                6,
+                3,
+                wallet_rpc_url="https://ethereum-sepolia-rpc.publicnode.com",
+                explorer_url="https://sepolia.etherscan.io",
+            ),
             Chain(
                 LOCAL_CHAIN_ID,
                 "Local",

@@ -46,7 +46,7 @@ MAX_RATE = 1_000_000
 
 _OURS = re.compile(
     r"SECRET_KEY(_PREVIOUS)?|DATABASE_URL|PUBLIC_URL|SMTP_URL|MAIL_FROM|WEBHOOK_ALLOW"
-    rf"|(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS|{'|'.join(x402.VARIABLES)})_.*"
+    rf"|(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS|WALLET_RPC_URL|{'|'.join(x402.VARIABLES)})_.*"
 )
 _METRICS_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{16,}", re.ASCII)
 _ALLOWED = re.compile(r"([0-9A-Fa-f.:]{2,39}/[0-9]{1,3})(?::([0-9]{1,5}))?", re.ASCII)

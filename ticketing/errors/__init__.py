@@ -53,6 +53,8 @@ TicketingError
 │   ├── AdmissionSuspended         admission_suspended
 │   ├── TransfersClosed            transfers_closed
 │   ├── NoRefundDue                no_refund_due
+│   ├── HoldExtended               hold_extended
+│   ├── HoldNotExtendable          hold_not_extendable
 │   ├── NothingReceived            nothing_received
 │   ├── RefundNotSeen              refund_not_seen
 │   ├── RefundListed               refund_listed
