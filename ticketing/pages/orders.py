@@ -199,6 +199,7 @@ def _page(form: Form, way: Way | None = None) -> str:
         intent=view.intent,
         event=view.event,
         path=_path(view.intent.id),
+        way_query="" if view.chosen_way is None else f"?way={view.chosen_way}",
         ticket_link=links.ticket,
         qr=qr.svg,
         form=form,
