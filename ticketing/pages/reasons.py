@@ -51,9 +51,7 @@ _REASONS = {
     "nothing_received": "Nothing was received for this order, so nothing can be sent back.",
     "too_many_changes": "This address was changed too often today. Try again tomorrow.",
     "hold_extended": "Your tickets are held longer already.",
-    "hold_not_extendable": (
-        "Your tickets cannot be held longer: others want them, too. Send the payment right away."
-    ),
+    "hold_not_extendable": "These tickets cannot be held longer.",
     "no_refund_due": "Nothing is due for this order now.",
     "refund_listed": (
         "This refund is on a list that can still be paid, or that was paid a moment ago. Wait until"
