@@ -19,7 +19,7 @@ from ticketing.models.events import Event
 from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
-from ticketing.services import admission_views, chains
+from ticketing.services import admission_views, chains, exchange_rates
 from ticketing.services.orders import answers, intents
 from ticketing.services.payments import demo_wallet, hold_extensions, wallet_requests
 from ticketing.services.payments.wallet_requests import WalletRequests
@@ -66,6 +66,7 @@ class OrderView:
     `unanswered` lack answers to the organizer's questions. `payments` are the largest ones.
     `has_more_payments`: there are others, which are not shown. `chosen_way`: how the buyer wants to
     pay, None before they chose. `told`: what wallets and exchanges need to know.
+    `euros`: what is due, in euros, if that is known.
     """
 
     intent: PaymentIntent
@@ -79,6 +80,7 @@ class OrderView:
     writes_mail: bool
     now: datetime
     told: WalletRequests
+    euros: str | None
     asked: int = 0
     unanswered: int = 0
     chosen_way: Way | None = None
@@ -212,6 +214,7 @@ def read(intent_id: str, config: Config, way: Way | None = None) -> OrderView:
         writes_mail=config.smtp is not None and intent.buyer_email is not None,
         now=now,
         told=wallet_requests.of(intent, config),
+        euros=exchange_rates.euros(intent.amount_due) if config.fx_url else None,
         asked=len(asked),
         unanswered=len(answers.incomplete(intent.event, asked)),
         chosen_way=way,
