@@ -77,6 +77,7 @@ SERVICES = (
         "catalog_version",
         "counters",
         "event_locks",
+        "exchange_rates",
         "idempotency",
         "leases",
         "node_slots",

@@ -414,6 +414,9 @@ UNPAID_SHARE_PERCENT = 5
 HOLD_UNDER_PRESSURE = timedelta(minutes=5)
 """The longest hold of an order while orders hold more than half of the unsold tickets."""
 
+EXCHANGE_HOLD = timedelta(minutes=60)
+"""For how long an order is held whose buyer pays from an exchange, counted from the order."""
+
 PART_EXTENSION = timedelta(minutes=10)
 """How much longer an order is held, once, if at least half of its price arrived in time."""
 

@@ -69,6 +69,44 @@ def test_an_address_without_a_checksum_is_written_with_it():
         assert chain(TOKEN_ADDRESS_31337=text).token_address == ADDRESS
 
 
+PUBLIC_NODE = "WALLET_RPC_URL_31337"
+
+
+def test_wallets_are_told_of_a_public_node():
+    assert chain().wallet_rpc_url is None
+    for url in ("https://node.example.org/x?y", "http://127.0.0.1:8545", "http://localhost:8545"):
+        assert chain(**{PUBLIC_NODE: url}).wallet_rpc_url == url
+    base = {"RPC_URL_8453": "https://ours.example/key"}
+    assert chain(8453, **base).wallet_rpc_url == "https://mainnet.base.org"
+    theirs = "https://theirs.example"
+    assert chain(8453, **base, WALLET_RPC_URL_8453=theirs).wallet_rpc_url == theirs
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({PUBLIC_NODE: "http://node.example.org"}, PUBLIC_NODE),
+        ({PUBLIC_NODE: "https://user:word@node.example.org"}, PUBLIC_NODE),
+        ({PUBLIC_NODE: "wss://node.example.org"}, PUBLIC_NODE),
+        ({PUBLIC_NODE: ""}, PUBLIC_NODE),
+        ({"WALLET_RPC_URL_8453": "https://a.example"}, "WALLET_RPC_URL_8453 needs RPC_URL_8453"),
+        ({"WALLET_RPC_URL_x": "https://a.example"}, "WALLET_RPC_URL_x"),
+    ],
+)
+def test_a_wrong_public_node_stops_the_start(change, named):
+    with pytest.raises(ConfigError, match=named) as error:
+        load({**GOOD, **change})
+    assert "word" not in str(error.value).replace("password", "")
+
+
+def test_the_registry_tells_wallets_and_exchanges_of_real_networks():
+    for known in REGISTRY.values():
+        assert known.chain_id == 31337 or known.wallet_rpc_url.startswith("https://")
+        assert known.chain_id == 31337 or known.explorer_url.startswith("https://")
+    of_exchanges = {each for each, known in REGISTRY.items() if known.exchange_names}
+    assert of_exchanges == {1, 10, 137, 8453, 42161}
+
+
 def test_the_registry_has_the_chains_of_the_contract_with_valid_addresses():
     assert set(REGISTRY) == {1, 10, 137, 8453, 42161, 84532, 11155111, 31337}
     for chain_id, known in REGISTRY.items():

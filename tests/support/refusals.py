@@ -466,6 +466,20 @@ def one_webhook_more(shop: Shop) -> None:
     shop.form("webhooks", url=url, types="*")
 
 
+@refuses(errors.HoldExtended)
+def second_extension_of_a_hold(shop: Shop) -> None:
+    buyer = shop.organizer.buyer(shop.organizer.ticket())
+    assert buyer.api.post(f"{buyer.path}/hold").status_code == 200
+    shop.api(f"{buyer.path}/hold", None, buyer.api)  # the page goes on to the steps
+
+
+@refuses(errors.HoldNotExtendable)
+def extension_of_the_hold_of_free_tickets(shop: Shop) -> None:
+    buyer = shop.organizer.buyer(shop.organizer.ticket(**FREE))
+    shop.api(f"{buyer.path}/hold", None, buyer.api)
+    shop.form(f"{link(buyer)}/hold")
+
+
 @refuses(errors.NothingReceived)
 def address_for_the_refund_of_an_unpaid_order(shop: Shop) -> None:
     for ticket in (shop.organizer.ticket(), shop.organizer.ticket(**FREE)):

@@ -30,6 +30,9 @@ class Chain:
     `has_receivers`: the worker has proved that receivers have their addresses on this chain.
     `least_sensible_price` is in micro-units: below it, collecting a payment may cost more than it
     brings. 0 on the local chain, where gas is free.
+    `exchange_names`: what else exchanges call it. `wallet_rpc_url`: a public node for a wallet that
+    does not know the chain, shown to everybody. `coin` pays for gas.
+    `trust_coin`: how Trust Wallet numbers it. None: not known there.
     """
 
     chain_id: int
@@ -44,6 +47,11 @@ class Chain:
     least_sensible_price: int = 500_000
     early_confirmations: int | None = None
     block_seconds: float | None = None
+    exchange_names: tuple[str, ...] = ()
+    wallet_rpc_url: str | None = None
+    explorer_url: str | None = None
+    coin: str = "ETH"
+    trust_coin: int | None = None
 
     def enabled(
         self,
@@ -52,6 +60,7 @@ class Chain:
         confirmations: int | None,
         facilitator: Facilitator | None = None,
         early_confirmations: int | None = None,
+        wallet_rpc_url: str | None = None,
     ) -> "Chain":
         """Return this chain with its node URLs and the settings of the environment.
 
@@ -69,6 +78,7 @@ class Chain:
             confirmations=final,
             facilitator=facilitator,
             early_confirmations=early if early and early < final else None,
+            wallet_rpc_url=wallet_rpc_url or self.wallet_rpc_url,
         )
 
 
@@ -90,6 +100,10 @@ REGISTRY: Mapping[int, Chain] = MappingProxyType(
                 least_sensible_price=25_000_000,
                 early_confirmations=2,
                 block_seconds=12,
+                exchange_names=("ERC20", "Ethereum (ERC20)"),
+                wallet_rpc_url="https://ethereum-rpc.publicnode.com",
+                explorer_url="https://etherscan.io",
+                trust_coin=60,
             ),
             Chain(
                 10,
@@ -99,6 +113,10 @@ REGISTRY: Mapping[int, Chain] = MappingProxyType(
                 30,
                 early_confirmations=1,
                 block_seconds=2,
+                exchange_names=("Optimism", "OP"),
+                wallet_rpc_url="https://mainnet.optimism.io",
+                explorer_url="https://optimistic.etherscan.io",
+                trust_coin=10_000_070,
             ),
             Chain(
                 137,
@@ -108,6 +126,11 @@ REGISTRY: Mapping[int, Chain] = MappingProxyType(
                 64,
                 early_confirmations=16,
                 block_seconds=2,
+                exchange_names=("Polygon", "MATIC", "POL"),
+                wallet_rpc_url="https://polygon-bor-rpc.publicnode.com",
+                explorer_url="https://polygonscan.com",
+                coin="POL",
+                trust_coin=966,
             ),
             Chain(
                 8453,
@@ -117,6 +140,10 @@ REGISTRY: Mapping[int, Chain] = MappingProxyType(
                 30,
                 early_confirmations=1,
                 block_seconds=2,
+                exchange_names=("Base Mainnet",),
+                wallet_rpc_url="https://mainnet.base.org",
+                explorer_url="https://basescan.org",
+                trust_coin=8453,
             ),
             Chain(
                 42161,
@@ -126,6 +153,10 @@ REGISTRY: Mapping[int, Chain] = MappingProxyType(
                 120,
                 early_confirmations=1,
                 block_seconds=0.25,
+                exchange_names=("Arbitrum", "ARB"),
+                wallet_rpc_url="https://arb1.arbitrum.io/rpc",
+                explorer_url="https://arbiscan.io",
+                trust_coin=10_042_221,
             ),
             Chain(
                 84532,
@@ -135,6 +166,8 @@ REGISTRY: Mapping[int, Chain] = MappingProxyType(
                 3,
                 early_confirmations=1,
                 block_seconds=2,
+                wallet_rpc_url="https://sepolia.base.org",
+                explorer_url="https://sepolia.basescan.org",
             ),
             Chain(
                 11155111,
@@ -144,6 +177,8 @@ REGISTRY: Mapping[int, Chain] = MappingProxyType(
                 3,
                 early_confirmations=2,
                 block_seconds=12,
+                wallet_rpc_url="https://ethereum-sepolia-rpc.publicnode.com",
+                explorer_url="https://sepolia.etherscan.io",
             ),
             Chain(
                 LOCAL_CHAIN_ID,

@@ -47,12 +47,13 @@ LOG_FORMATS = ("plain", "json")
 MAX_RATE = 1_000_000
 
 _OURS = re.compile(
-    r"SECRET_KEY(_PREVIOUS)?|DATABASE_URL|PUBLIC_URL|SMTP_URL|MAIL_FROM|WEBHOOK_ALLOW"
+    r"SECRET_KEY(_PREVIOUS)?|DATABASE_URL|PUBLIC_URL|SMTP_URL|MAIL_FROM|FX_URL|WEBHOOK_ALLOW"
     rf"|{PREFIXES}.*"
 )
 _METRICS_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{16,}", re.ASCII)
 _ALLOWED = re.compile(r"([0-9A-Fa-f.:]{2,39}/[0-9]{1,3})(?::([0-9]{1,5}))?", re.ASCII)
 _SENDER = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,190}", re.ASCII)
+_VISIBLE = re.compile(r"[\x21-\x7e]+")
 _SMTP_PORTS = {"smtp": 587, "smtps": 465}
 
 
@@ -114,6 +115,7 @@ class Config:
     smtp: Smtp | None
     webhook_allow: tuple[Allowed, ...]
     early_most: int
+    fx_url: str | None
     chains: Mapping[int, Chain]
 
 
@@ -167,6 +169,7 @@ def load(environ: Mapping[str, str]) -> Config:
         smtp=_smtp(environ),
         webhook_allow=webhook_allow(environ),
         early_most=integer(environ, "EARLY_MOST", DEFAULT_EARLY_MOST, 0, MAX_SAFE_INTEGER),
+        fx_url=_fx_url(environ),
         chains=MappingProxyType(chains(environ)),
     )
 
@@ -267,6 +270,18 @@ def _smtp(environ: Mapping[str, str]) -> Smtp | None:
         is_tls=url.scheme == "smtps",
         sender=sender,
     )
+
+
+def _fx_url(environ: Mapping[str, str]) -> str | None:
+    """Return where the daily file of exchange rates is. None: nothing is shown in euros."""
+    value = environ.get("FX_URL")
+    if value is None:
+        return None
+    url = split_url("FX_URL", value)
+    is_good = url.scheme in ("http", "https") and url.hostname and "@" not in url.netloc
+    if not is_good or not _VISIBLE.fullmatch(value):
+        raise ConfigError("FX_URL must be an http:// or https:// URL without a password")
+    return value
 
 
 def _is_address(text: str) -> bool:

@@ -54,6 +54,8 @@ TicketingError
 │   ├── TransfersClosed            transfers_closed
 │   ├── PaymentNotFinal            payment_not_final
 │   ├── NoRefundDue                no_refund_due
+│   ├── HoldExtended               hold_extended
+│   ├── HoldNotExtendable          hold_not_extendable
 │   ├── NothingReceived            nothing_received
 │   ├── RefundNotSeen              refund_not_seen
 │   ├── RefundListed               refund_listed

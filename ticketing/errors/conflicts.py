@@ -254,6 +254,20 @@ class NoRefundDue(Conflict):
     detail = "This intent has no refund due."
 
 
+class HoldExtended(Conflict):
+    """The intent is held longer already."""
+
+    code = "hold_extended"
+    detail = "This intent is held longer already. That is possible once."
+
+
+class HoldNotExtendable(Conflict):
+    """The intent does not wait for a payment, is held long enough, or few tickets are left."""
+
+    code = "hold_not_extendable"
+    detail = "This intent cannot be held longer: it awaits no payment, or few tickets are left."
+
+
 class NothingReceived(Conflict):
     """The intent never received anything, so nothing can be sent back."""
 

@@ -104,7 +104,8 @@ class PaymentIntent(BaseModel):
     Amounts are micro-units. The chain's fields (from `chain_id` to `required_confirmations`) are
     None for a free order. `paid_block` is the block in which the payments reached the amount.
 
-    `hold_until` is the deadline from preflight, `grace_until` the one after a reorganization.
+    `hold_until` is the deadline from preflight, or the later one of a buyer who pays from an
+    exchange (`hold_extended`), `grace_until` the one after a reorganization.
     `expires_at` is the effective deadline. `ended_at` is when the intent was canceled, or the
     deadline at which it first expired. A late payment does not change it.
 
@@ -175,6 +176,7 @@ class PaymentIntent(BaseModel):
     buyer_name = TextField(null=True)
     created_at = UtcDateTimeField()
     hold_until = UtcDateTimeField()
+    hold_extended = BooleanField(default=False)
     grace_until = UtcDateTimeField(null=True)
     expires_at = UtcDateTimeField()
     confirmed_at = UtcDateTimeField(null=True)
@@ -264,6 +266,11 @@ class PaymentIntent(BaseModel):
     def flags_in_order(self) -> list[Flag]:
         """The flags in the order of Flag."""
         return [flag for flag in Flag if flag in self.flags] if self.flags else []
+
+    @property
+    def held_by_networks(self) -> tuple[str, ...]:
+        """The digests of the client's networks, from narrow to wide. Empty with a credential."""
+        return tuple(each for each in (self.held_by, self.held_by_site) if each is not None)
 
     @property
     def buyer(self) -> dict[str, str | None]:

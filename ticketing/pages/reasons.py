@@ -50,6 +50,8 @@ _REASONS = {
     ),
     "nothing_received": "Nothing was received for this order, so nothing can be sent back.",
     "too_many_changes": "This address was changed too often today. Try again tomorrow.",
+    "hold_extended": "Your tickets are held longer already.",
+    "hold_not_extendable": "These tickets cannot be held longer.",
     "no_refund_due": "Nothing is due for this order now.",
     "payment_not_final": (
         "The network makes the payment final in a moment. Then the ticket can be passed on."

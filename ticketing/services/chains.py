@@ -104,8 +104,13 @@ def networks(config: Config) -> list[Network]:
 
 def name_of(chain_id: int | None, config: Config) -> str:
     """Return the name of a chain as people know it, also of one that is no longer enabled."""
-    known = config.chains.get(chain_id or 0) or REGISTRY.get(chain_id or 0)
+    known = known_as(chain_id, config)
     return f"chain {chain_id}" if known is None else known.name
+
+
+def known_as(chain_id: int | None, config: Config) -> Chain | None:
+    """Return a chain, also one of the registry that is no longer enabled. None: not known."""
+    return config.chains.get(chain_id or 0) or REGISTRY.get(chain_id or 0)
 
 
 def now_on(chain_id: int, known: Mapping[int, ChainState]) -> datetime:

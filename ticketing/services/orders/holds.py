@@ -13,6 +13,7 @@ from ticketing.constants import Publication
 from ticketing.errors import CapacityChanged, NotFound, SoldOut, VoucherInvalid
 from ticketing.models.chains import ChainState
 from ticketing.models.events import Event
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import EventStock, TicketType
@@ -208,6 +209,16 @@ def hold(wanted: Sequence[Line], chain_states: Mapping[int, ChainState]) -> Held
     if lines.voucher_usages(now) != lines.voucher_usages(wanted):
         raise VoucherInvalid  # it is for other ticket types since a moment ago
     return Held(now, event_stock, chain_states)
+
+
+def is_scarce_beside(intent: PaymentIntent) -> bool:
+    """Return whether orders of others hold more than half of what is unsold, without locks."""
+    wanted = [Wanted(item.ticket_type_id, item.quantity) for item in intent.items]
+    types = TicketType.select().where(TicketType.id.in_([each.ticket_id for each in wanted]))
+    of_id = {each.id: each for each in types}
+    event_stock = EventStock.get_or_none(EventStock.event == intent.event_id)
+    held = Held([Line(each, of_id[each.ticket_id]) for each in wanted], event_stock, {})
+    return any(held.is_under_pressure(line) for line in held.lines)
 
 
 def _check_unchanged(line: Line, held: TicketType, *, is_counted: bool) -> None:

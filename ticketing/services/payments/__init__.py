@@ -48,6 +48,8 @@ watched_orders.py: for which addresses logs are read, and for which only balance
 address_search.py: compares balances, and searches the logs of addresses whose balance is not right
 chain_view.py: reads at most four ranges for one order while its buyer waits, or one transaction
     for a refund. If the worker goes back meanwhile, nothing of that is booked
+wallet_requests.py: what wallets are told of an order: its network, and links that open them
+hold_extensions.py: holds an order longer, once, whose buyer pays from an exchange
 refunds.py, refund_addresses.py: what is owed to whom; where buyers want their money
 waivers.py: writes off what is not sent back
 refund_settlement.py: counts a final transfer on the worker's chain as a refund; the service never
