@@ -7,7 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-LOCAL_CHAIN_ID = 31337
+LOCAL_CHAIN_ID, SECOND_LOCAL_CHAIN_ID = 31337, 31338
+LOCAL_CHAIN_IDS = (LOCAL_CHAIN_ID, SECOND_LOCAL_CHAIN_ID)
+"""The chains of a developer's machine."""
+
+_LOCAL_TOKEN = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,7 @@ class Chain:
     `confirmations`: a payment is final with so many blocks, its own block included.
     `has_receivers`: the worker has proved that receivers have their addresses on this chain.
     `least_sensible_price` is in micro-units: below it, collecting a payment may cost more than it
-    brings. 0 on the local chain, where gas is free.
+    brings. 0 on a local chain, where gas is free.
     """
 
     chain_id: int
@@ -80,14 +84,8 @@ REGISTRY: Mapping[int, Chain] = MappingProxyType(
             Chain(42161, "Arbitrum One", "0xaf88d065e77c8cC2239327C5EDb3A432268e5831", 6, 120),
             Chain(84532, "Base Sepolia", "0x036CbD53842c5426634e7929541eC2318f3dCF7e", 6, 3),
             Chain(11155111, "Sepolia", "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238", 6, 3),
-            Chain(
-                LOCAL_CHAIN_ID,
-                "Local",
-                "0x5FbDB2315678afecb367f032d93F642f64180aa3",
-                6,
-                1,
-                least_sensible_price=0,
-            ),
+            Chain(LOCAL_CHAIN_ID, "Local", _LOCAL_TOKEN, 6, 1, least_sensible_price=0),
+            Chain(SECOND_LOCAL_CHAIN_ID, "Local 2", _LOCAL_TOKEN, 6, 1, least_sensible_price=0),
         )
     }
 )
