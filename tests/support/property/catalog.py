@@ -38,12 +38,12 @@ def create_tenant(now: datetime) -> Tenant:
     return Tenant.create(id=ids.new(ids.TENANT), slug=SLUG, name="Acme", created_at=now)
 
 
-def set_wallet(tenant: Tenant, to: str, chain_id: int) -> None:
+def set_wallet(tenant: Tenant, to: str, *chain_ids: int) -> None:
     """Set an extended public key, or an ordinary address without code, as the wallet."""
     if to.startswith("xpub"):
         wallets.use_xpub(tenant.id, to)
     else:
-        wallets.use_address(tenant.id, to, chain_id)
+        wallets.use_address(tenant.id, to, *chain_ids)
 
 
 def create_event(tenant: Tenant, now: datetime) -> Event:

@@ -17,22 +17,22 @@ from ticketing.db.connection import database, open_database
 from tools.anvil import TOKEN_ADDRESS
 
 START = 1_800_000_000
-LOCAL, COARSE = 31337, 777
+LOCAL, COARSE = (31337, 31338), (777, 778)
 
 
-def chain_id_of(decimals: int) -> int:
-    """Return the id of a chain with a token of this many decimals."""
+def chain_ids_of(decimals: int) -> tuple[int, int]:
+    """Return the ids of two chains with a token of this many decimals."""
     return LOCAL if decimals == 6 else COARSE
 
 
-def fake_chain(decimals: int) -> FakeChain:
-    """Return a new chain in memory."""
-    return FakeChain(chain_id_of(decimals), TOKEN_ADDRESS, decimals, START)
+def fake_chain(decimals: int, which: int = 0) -> FakeChain:
+    """Return a new chain in memory: the first or the second one with such a token."""
+    return FakeChain(chain_ids_of(decimals)[which], TOKEN_ADDRESS, decimals, START)
 
 
 @contextmanager
 def worlds(database_url: str) -> Iterator[Callable[..., World]]:
-    """Yield a function that creates a world from a chain and some numbers.
+    """Yield a function that creates a world from one or two chains and some numbers.
 
     `by_address`: its first wallet is an ordinary address.
     """
@@ -40,7 +40,7 @@ def worlds(database_url: str) -> Iterator[Callable[..., World]]:
     world: World | None = None
 
     def new_world(
-        chain: Any, *, confirmations: int, capacity: int, skew: int = 0, by_address: bool = False
+        *chains: Any, confirmations: int, capacity: int, skew: int = 0, by_address: bool = False
     ) -> World:
         nonlocal world
         connect.cache_clear()
@@ -48,15 +48,15 @@ def worlds(database_url: str) -> Iterator[Callable[..., World]]:
         if database_url.startswith("sqlite"):
             # A kill of the process loses nothing that is written, and no power is cut here.
             database.execute_sql("PRAGMA synchronous = OFF")
-        chain_id = chain_id_of(chain.decimals)
-        environ = {
-            "SECRET_KEY": "of no use here, but it must be long enough",
-            f"RPC_URL_{chain_id}": "http://127.0.0.1:9",
-            f"TOKEN_ADDRESS_{chain_id}": TOKEN_ADDRESS,
-            f"CONFIRMATIONS_{chain_id}": str(confirmations),
-        }
-        world = World(load(environ), chain, capacity=capacity, skew=skew, by_address=by_address)
-        WorldClient.pool = world.pool
+        environ = {"SECRET_KEY": "of no use here, but it must be long enough"}
+        for chain in chains:
+            environ |= {
+                f"RPC_URL_{chain.chain_id}": "http://127.0.0.1:9",
+                f"TOKEN_ADDRESS_{chain.chain_id}": TOKEN_ADDRESS,
+                f"CONFIRMATIONS_{chain.chain_id}": str(confirmations),
+            }
+        world = World(load(environ), chains, capacity=capacity, skew=skew, by_address=by_address)
+        WorldClient.pools = world.pools
         world.found()
         return world
 
