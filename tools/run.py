@@ -302,7 +302,7 @@ def _event() -> dict[str, str]:
 _TICKET = {
     "name": "General admission",
     "price_amount": 5_000_000,
-    "chain_id": 31337,
+    "chain_ids": anvil.CHAIN_IDS,
     "capacity": 100,
     "status": "published",
 }

@@ -63,7 +63,17 @@ class Chain:
 
 def outside(chain_id: int, token_address: str) -> Chain:
     """Return a chain outside the registry. The worker reads its token's decimals."""
-    return Chain(chain_id, f"Chain {chain_id}", token_address, None, 12, None)
+    return Chain(chain_id, _unknown_name(chain_id), token_address, None, 12, None)
+
+
+def name_of(chain_id: int) -> str:
+    """Return the name of a chain."""
+    known = REGISTRY.get(chain_id)
+    return _unknown_name(chain_id) if known is None else known.name
+
+
+def _unknown_name(chain_id: int) -> str:
+    return f"Chain {chain_id}"
 
 
 REGISTRY: Mapping[int, Chain] = MappingProxyType(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -53,6 +53,13 @@ def states_of(chain_id: int | None) -> dict[int, ChainState]:
     """Return the state of one chain, by chain id, if the worker has ever read it."""
     found = None if chain_id is None else _state.first(chain_id=chain_id)
     return {} if found is None else {found.chain_id: found}
+
+
+def states_of_all(chain_ids: Collection[int]) -> dict[int, ChainState]:
+    """Return the states of some chains, by chain id, as far as the worker has read them."""
+    if len(chain_ids) > 1:
+        return states()
+    return states_of(next(iter(chain_ids), None))
 
 
 def payable(enabled: Mapping[int, Chain], known: Mapping[int, ChainState]) -> dict[int, Chain]:

@@ -59,7 +59,7 @@ class Core:
         self.config = config
         self.chains = {chain.chain_id: chain for chain in chains}
         self.chain = chains[0]
-        """The first chain. The second one has a ticket type of its own."""
+        """The first chain. Seats can be paid on the second one too, and shirts on this one only."""
 
         self.settings = config.chains[self.chain.chain_id]
         self.now = datetime.fromtimestamp(max(chain.head[2] for chain in chains), UTC)
@@ -188,13 +188,11 @@ class Core:
         set_wallet(self.tenant, self.wallets[self._by_address], *self.chains)
         event = create_event(self.tenant, self.now)
         self.paid, self.free = (
-            create_ticket_type(event, price, self.settings.chain_id, self._capacity)
-            for price in (PRICE, 0)
+            create_ticket_type(event, price, [*self.chains], self._capacity) for price in (PRICE, 0)
         )
         self.shirt = create_ticket_type(
-            event, SHIRT, self.settings.chain_id, self._capacity, admission=False
+            event, SHIRT, [self.settings.chain_id], self._capacity, admission=False
         )
-        self.elsewhere = create_ticket_type(event, PRICE, [*self.chains][-1], self._capacity)
         create_vouchers(event, self.paid)
         fact_triggers.install()
         self.tripwire.watch_database()

@@ -21,8 +21,9 @@ class Sales(Core):
 
     def preflight(self, free: bool, quantity: int, elsewhere: bool = False) -> None:
         """Order some seats. `elsewhere`: paid on the second chain, if there is one."""
-        wanted = self.free if free else self.elsewhere if elsewhere else self.paid
-        order = checkout.Order(wanted.event_id, [Wanted(wanted.id, quantity)])
+        wanted = self.free if free else self.paid
+        chain_id = [*self.chains][-1] if elsewhere else None
+        order = checkout.Order(wanted.event_id, [Wanted(wanted.id, quantity)], chain_id=chain_id)
         self._order(order)
 
     def order_cart(self, seats: Sequence[int]) -> None:
