@@ -66,7 +66,7 @@ ALLOWED = {
 SERVICES = (
     ("x402",),
     ("checkout",),
-    ("admission_views",),
+    ("admission_views", "order_terms"),
     ("door", "exports", "mail"),
     ("catalog", "money"),
     ("payments",),

@@ -444,6 +444,9 @@ INVITATION_LIVES = timedelta(hours=48)
 SESSION_IDLE, SESSION_LIVES = timedelta(hours=12), timedelta(days=7)
 """After how long without a request a session ends, and after how long in any case."""
 
+MAX_TICKET_CHAINS = 8
+"""Networks on which one ticket type may be sold."""
+
 MAX_WALLET_CHAINS = 64
 """Networks on which an organizer may say to control one address."""
 

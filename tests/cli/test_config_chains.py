@@ -108,7 +108,7 @@ def test_the_registry_tells_wallets_and_exchanges_of_real_networks():
 
 
 def test_the_registry_has_the_chains_of_the_contract_with_valid_addresses():
-    assert set(REGISTRY) == {1, 10, 137, 8453, 42161, 84532, 11155111, 31337}
+    assert set(REGISTRY) == {1, 10, 137, 8453, 42161, 84532, 11155111, 31337, 31338}
     for chain_id, known in REGISTRY.items():
         assert known.chain_id == chain_id
         assert known.token_address == to_checksum_address(known.token_address)

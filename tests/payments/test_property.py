@@ -5,6 +5,7 @@ Each run tries the same sequences. HUNT=1 tries others each time.
 
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -21,14 +22,14 @@ from hypothesis.stateful import (
 from tests.support.property import events as draw
 from tests.support.property.anvil_chain import AnvilChain
 from tests.support.property.world import World
-from tests.support.property.worlds import chain_id_of, fake_chain
+from tests.support.property.worlds import chain_ids_of, fake_chain
 from tools.anvil import Anvil
 
 IS_HUNT = "HUNT" in os.environ
 
 
 class Payments(RuleBasedStateMachine):
-    """Draws the next event. `open_world` creates the world, with its chain and database."""
+    """Draws the next event. `open_world` creates the world, with its chains and database."""
 
     open_world: Callable[..., World]
 
@@ -154,13 +155,15 @@ class Payments(RuleBasedStateMachine):
 
     @rule(
         quantity=st.integers(1, 2),
+        elsewhere=st.booleans(),
         amount=st.sampled_from(["all", "all", "too much"]),
         rest=st.lists(draw.of_admissions | draw.at_the_door, max_size=3),
         mishap=draw.maybe,
     )
-    def sell(self, quantity: int, amount: str, rest: Any, mishap: Any) -> None:
+    def sell(self, quantity: int, elsewhere: bool, amount: str, rest: Any, mishap: Any) -> None:
         """Confirm an order, and use its admissions: unlikely by chance."""
-        order, payment = ("preflight", (False, quantity)), ("pay", ([(-1, amount)], True))
+        order = ("preflight", (False, quantity, elsewhere))
+        payment = ("pay", ([(-1, amount)], True))
         for event in [order, payment, *self._wait()]:
             self.world.do(event)
         for event in rest:
@@ -332,7 +335,7 @@ def run(machine: type[Payments], examples: int, *, is_long: bool = False) -> Non
 def on_fake_chain(new_world):
     class OnFake(Payments):
         def open_world(self, decimals, **settings):
-            return new_world(fake_chain(decimals), **settings)
+            return new_world(fake_chain(decimals), fake_chain(decimals, 1), **settings)
 
     return OnFake
 
@@ -340,14 +343,19 @@ def on_fake_chain(new_world):
 def on_real_node(new_world):
     class OnAnvil(Payments):
         def open_world(self, decimals, **settings):
-            self.node = Anvil(chain_id=chain_id_of(decimals))
-            return new_world(AnvilChain(self.node, decimals), **settings)
+            self.running = ExitStack()
+            nodes = {
+                chain_id: self.running.enter_context(Anvil(chain_id=chain_id))
+                for chain_id in chain_ids_of(decimals)
+            }
+            chains = [AnvilChain(node, chain_id, decimals) for chain_id, node in nodes.items()]
+            return new_world(*chains, **settings)
 
         def teardown(self):
             try:
                 super().teardown()
             finally:
-                self.node.stop()
+                self.running.close()
 
     return OnAnvil
 

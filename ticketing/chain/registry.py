@@ -7,7 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-LOCAL_CHAIN_ID = 31337
+LOCAL_CHAIN_ID, SECOND_LOCAL_CHAIN_ID = 31337, 31338
+LOCAL_CHAIN_IDS = (LOCAL_CHAIN_ID, SECOND_LOCAL_CHAIN_ID)
+"""The chains of a developer's machine."""
+
+_LOCAL_TOKEN = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Chain:
     `block_seconds`: how long a block takes, about. None: unknown.
     `has_receivers`: the worker has proved that receivers have their addresses on this chain.
     `least_sensible_price` is in micro-units: below it, collecting a payment may cost more than it
-    brings. 0 on the local chain, where gas is free.
+    brings. 0 on a local chain, where gas is free.
     `exchange_names`: what else exchanges call it. `wallet_rpc_url`: a public node for a wallet that
     does not know the chain, shown to everybody. `coin` pays for gas.
     `trust_coin`: how Trust Wallet numbers it. None: not known there.
@@ -84,7 +88,17 @@ class Chain:
 
 def outside(chain_id: int, token_address: str) -> Chain:
     """Return a chain outside the registry. The worker reads its token's decimals."""
-    return Chain(chain_id, f"Chain {chain_id}", token_address, None, 12, None)
+    return Chain(chain_id, _unknown_name(chain_id), token_address, None, 12, None)
+
+
+def name_of(chain_id: int) -> str:
+    """Return the name of a chain."""
+    known = REGISTRY.get(chain_id)
+    return _unknown_name(chain_id) if known is None else known.name
+
+
+def _unknown_name(chain_id: int) -> str:
+    return f"Chain {chain_id}"
 
 
 REGISTRY: Mapping[int, Chain] = MappingProxyType(
@@ -183,7 +197,16 @@ REGISTRY: Mapping[int, Chain] = MappingProxyType(
             Chain(
                 LOCAL_CHAIN_ID,
                 "Local",
-                "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                _LOCAL_TOKEN,
+                6,
+                1,
+                least_sensible_price=0,
+                early_confirmations=1,
+            ),
+            Chain(
+                SECOND_LOCAL_CHAIN_ID,
+                "Local 2",
+                _LOCAL_TOKEN,
                 6,
                 1,
                 least_sensible_price=0,

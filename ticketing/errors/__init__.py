@@ -32,6 +32,7 @@ TicketingError
 │   ├── OneTypeOnly                one_type_only
 │   ├── NeedsTicket                needs_ticket
 │   ├── NoCommonNetwork            no_common_network
+│   ├── NetworkUnavailable         network_unavailable
 │   ├── SalesNotStarted            sales_not_started
 │   ├── SalesEnded                 sales_ended
 │   ├── EventOver                  event_over

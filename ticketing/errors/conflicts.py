@@ -115,6 +115,13 @@ class NoCommonNetwork(Conflict):
     detail = "These tickets are not sold on one network. Order them separately."
 
 
+class NetworkUnavailable(Conflict):
+    """The buyer chose a network that cannot be used now. Others can."""
+
+    code = "network_unavailable"
+    detail = "This network cannot be used at the moment. Choose another one."
+
+
 class SalesNotStarted(Conflict):
     """The sales window has not started."""
 

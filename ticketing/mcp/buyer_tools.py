@@ -80,7 +80,9 @@ def quote(arguments: Arguments) -> Result:
     tenant = tenants.find(arguments.pop("tenant"))
     wanted = all_wanted(arguments.pop("items"))
     with guesses.counted(arguments["voucher"]):
-        found = checkout.quote(tenant.id, Order(wanted=wanted, **arguments, client=client()))
+        found = checkout.quote(
+            tenant.id, Order(wanted=wanted, **arguments, client=client()), config()
+        )
     return _dumped(QuoteSchema, found)
 
 

@@ -1,5 +1,6 @@
 """Payment intents and their payments."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,6 +42,49 @@ class FlagsField(AnyField):
     def python_value(self, value: int) -> frozenset[Flag]:
         """Convert the integer to a set of flags."""
         return frozenset(flag for flag in Flag if value & flag_bits([flag]))
+
+
+class OrderNetwork(NamedTuple):
+    """A network on which an order could be paid, with its terms at order time."""
+
+    chain_id: int
+    token_address: str
+    symbol: str | None
+    decimals: int
+    required_confirmations: int
+
+
+class NetworksField(AnyField):
+    """Networks in their order, stored as JSON."""
+
+    field_type = "TEXT"
+
+    def db_value(self, value: Sequence[OrderNetwork] | None) -> str | None:
+        """Convert networks to JSON."""
+        return None if value is None else json.dumps(value)
+
+    def python_value(self, value: str | None) -> tuple[OrderNetwork, ...] | None:
+        """Convert JSON to networks."""
+        return None if value is None else tuple(OrderNetwork(*each) for each in json.loads(value))
+
+
+@dataclass(frozen=True)
+class PaymentOption:
+    """A network on which an order can be paid, as buyers see it.
+
+    `atomic_amount`: the order's amount in the token's own units. `payment_uri` pays what is due,
+    None: do not pay there now.
+    """
+
+    network: OrderNetwork
+    name: str
+    atomic_amount: int
+    payment_uri: str | None
+
+    @property
+    def available(self) -> bool:
+        """Whether the order can be paid there now."""
+        return self.payment_uri is not None
 
 
 @dataclass(frozen=True)
@@ -102,7 +146,8 @@ class PaymentIntent(BaseModel):
     and of several ticket types `ticket_type` is the first, and `unit_amount` is 0.
 
     Amounts are micro-units. The chain's fields (from `chain_id` to `required_confirmations`) are
-    None for a free order. `paid_block` is the block in which the payments reached the amount.
+    None for a free order. `networks`: on which it could be paid at order time, if on several; it is
+    paid on `chain_id` only. `paid_block` is the block in which the payments reached the amount.
 
     `hold_until` is the deadline from preflight, or the later one of a buyer who pays from an
     exchange (`hold_extended`), `grace_until` the one after a reorganization.
@@ -169,6 +214,7 @@ class PaymentIntent(BaseModel):
     required_confirmations = IntegerField(null=True)
     early_confirmations = IntegerField(null=True)
     early = BooleanField(default=False)
+    networks = NetworksField(null=True)
     paid_block = BigIntegerField(null=True)
     held_by = TextField(null=True)
     held_by_site = TextField(null=True)
@@ -199,6 +245,7 @@ class PaymentIntent(BaseModel):
     item_names: Mapping[str, str]  # of its ticket types
     atomic_amount: int | None
     payment_uri: str | None
+    payment_options: Sequence[PaymentOption]
     confirmations: int
     refunds: Sequence[Any]
     client_secret: str

@@ -23,7 +23,8 @@ def event(name: str, *arguments: Any) -> Any:
 
 # Orders.
 
-plain = event("preflight", st.sampled_from([False, False, False, True]), seats)
+chains = st.sampled_from([0, 0, 1])
+plain = event("preflight", st.sampled_from([False, False, False, True]), seats, st.booleans())
 carts = event("order_cart", st.tuples(*[st.integers(0, 2)] * 3))
 codes = st.integers(0, 2)
 alone = st.tuples(st.just(0), st.just(0), st.integers(1, 2))
@@ -108,7 +109,7 @@ at_the_door = st.one_of(
 # The chain, the node and the workers.
 
 mining = event("mine", st.integers(1, 4))
-reorganizations = event("reorganize", depths, places, st.integers(0, 2))
+reorganizations = event("reorganize", depths, places, st.integers(0, 2), chains)
 times = event("pass_time", seconds, st.booleans())
 faults = st.sampled_from(
     [
@@ -129,8 +130,8 @@ faults = st.sampled_from(
         *(("misroute", (), {"every": n, "items": items}) for n in (3, 7) for items in (0, 1)),
     ]
 )
-nodes = event("set_node", st.just(False), st.lists(faults, max_size=2)) | event(
-    "set_node", st.just(True), st.just([])
+nodes = event("set_node", st.just(False), st.lists(faults, max_size=2), chains) | event(
+    "set_node", st.just(True), st.just([]), chains
 )
 looks = event("look_after_silence", st.integers(0, 1))
 

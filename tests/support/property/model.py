@@ -1,7 +1,7 @@
 """The expected books of payments, calculated in plain Python from rows and from the chain."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -117,12 +117,14 @@ class Model:
         self._check_owed(before)
         self._was = intents
 
-    def check_against(self, chain: Any) -> None:
-        """Compare the books with the chain, after the worker has seen all of it."""
-        (state,) = self._books["chains"].values()
-        assert (state["block_number"], state["block_hash"]) == chain.head[:2]
+    def check_against(self, chains: Mapping[int, Any]) -> None:
+        """Compare the books with the chains, after the worker has seen all of them."""
+        states = {state["chain_id"]: state for state in self._books["chains"].values()}
+        heads = {chain_id: chain.head for chain_id, chain in chains.items()}
+        read = {key: (state["block_number"], state["block_hash"]) for key, state in states.items()}
+        assert read == {chain_id: head[:2] for chain_id, head in heads.items()}
         intents = self._books["payment_intents"]
-        transfers = chain.transfers()
+        transfers = [seen for chain in chains.values() for seen in chain.transfers()]
         of_address = {
             intent["address"].lower(): intent for intent in intents.values() if intent["address"]
         }
@@ -155,8 +157,10 @@ class Model:
             if each.time <= moment(intents[each.intent]["hold_until"]):
                 in_time[each.intent] += each.amount
         for intent in intents.values():
-            self._check_end(intent, arrived[intent["id"]], in_time[intent["id"]], chain.head[2])
-        self._refunds.check_against(chain, self._books)
+            if intent["address"]:
+                time = heads[intent["chain_id"]][2]
+                self._check_end(intent, arrived[intent["id"]], in_time[intent["id"]], time)
+        self._refunds.check_against(transfers, self._books)
         self.feed.check_end()
 
     def _differences(self, there: list[Place], table: str) -> tuple[Counter[Place], Counter[Place]]:
@@ -270,8 +274,6 @@ class Model:
 
     def _check_end(self, intent: Row, arrived: int, in_time: int, time: int) -> None:
         status, needed = intent["status"], enough(intent) * self._scale
-        if not intent["address"]:
-            return
         gone = intent["refunded"] + intent["waived"]
         counted = arrived - gone * self._scale
         keeps = kept(self._books, intent)

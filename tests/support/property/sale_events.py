@@ -1,5 +1,6 @@
 """Events of buyers and the organizer about orders, in the property test's world."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -20,10 +21,11 @@ NOT_PAID = ("payment_required", "intent_expired", "intent_canceled", "intent_rev
 class Sales(Core):
     """Orders, payments, and the end of a sale."""
 
-    def preflight(self, free: bool, quantity: int) -> None:
-        """Order some seats."""
+    def preflight(self, free: bool, quantity: int, elsewhere: bool = False) -> None:
+        """Order some seats. `elsewhere`: paid on the second chain, if there is one."""
         wanted = self.free if free else self.paid
-        order = checkout.Order(wanted.event_id, [Wanted(wanted.id, quantity)])
+        chain_id = [*self.chains][-1] if elsewhere else None
+        order = checkout.Order(wanted.event_id, [Wanted(wanted.id, quantity)], chain_id=chain_id)
         self._order(order)
 
     def order_cart(self, seats: Sequence[int]) -> None:
@@ -54,16 +56,17 @@ class Sales(Core):
                 checkout.cancel(SLUG, intent.id, self.config)
 
     def pay(self, whom: Sequence[tuple[int, str]], apart: bool) -> None:
-        """Pay some intents in one block: in a transaction for each, or in one."""
-        sends = []
+        """Pay some intents in one block of their chain: in a transaction for each, or in one."""
+        sends = defaultdict(list)
         for who, how_much in whom:
             intent = self.intent(who, paid=True)
             if intent is not None:
                 buyer = self.chain.buyers[who % len(self.chain.buyers)]
-                sends.append(Send(buyer, intent.terms.address, self.amount(intent, how_much)))
-        if sends:
-            self.chain.send(sends, self.chain_time(), apart=apart)
-            self.model.see(self.chain)
+                amount = self.amount(intent, how_much)
+                sends[intent.chain_id].append(Send(buyer, intent.terms.address, amount))
+        for chain_id, on_one in sends.items():
+            self.chains[chain_id].send(on_one, self.chain_time(), apart=apart)
+            self.model.see(self.chains[chain_id])
 
     def change_terms(self, price: int, ends_in: int | None) -> None:
         """Change the price, and end the sale in some seconds."""

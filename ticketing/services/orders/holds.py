@@ -177,7 +177,7 @@ def sold_out(wanted: Sequence[Line], line: Line) -> SoldOut:
 def hold(wanted: Sequence[Line], chain_states: Mapping[int, ChainState]) -> Held:
     """Hold the seats of all lines, and the usages of their voucher, or none.
 
-    `chain_states` has the state of their chain. SoldOut. VoucherInvalid, VoucherNotApplicable.
+    `chain_states` has the states of their chains. SoldOut. VoucherInvalid, VoucherNotApplicable.
     NotFound if their event is not published any more. CapacityChanged, very rarely: the event got a
     capacity since the ticket types were read, or one of these became, or stopped to be, one of
     admission.
@@ -201,8 +201,8 @@ def hold(wanted: Sequence[Line], chain_states: Mapping[int, ChainState]) -> Held
         _check_unchanged(line, held, is_counted=event_stock is not None)
         held.event, held.tenant = event, line.ticket_type.tenant
         locked[held.id] = held
-        if held.chain_id != line.ticket_type.chain_id:
-            chain_states = chains.states_of(held.chain_id)
+        if held.chain_ids != line.ticket_type.chain_ids:
+            chain_states = chains.states()
     now = [
         replace(line, ticket_type=locked[line.ticket_type.id], voucher=voucher) for line in wanted
     ]

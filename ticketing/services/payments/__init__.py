@@ -61,5 +61,5 @@ payout_events.py: stores the `Refunded` events of payers with a list, and books 
 restored_payouts.py: after a restored backup, finds payments of lists that the backup does not know
 sale_locks.py: locks a sale with all its orders, and cancels the live ones:
     services/catalog/events.py and services/catalog/ticket_types.py call it
-demo_wallet.py: pays from the local node, on chain 31337 only
+demo_wallet.py: pays from the local node, on the chains 31337 and 31338 only
 """
