@@ -167,7 +167,7 @@ class Payments(RuleBasedStateMachine):
             self.world.do(event, mishap)
 
     @rule(
-        switch=draw.earliness,
+        switch=draw.mostly_early,
         order=draw.plain | draw.plain | draw.carts | draw.vouchered,
         amount=st.sampled_from(["all", "all", "all", "too much"]),
         blocks=st.integers(0, 2),

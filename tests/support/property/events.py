@@ -46,6 +46,9 @@ sizes = event("set_capacity", st.none() | st.integers(0, 6))
 
 hours = st.sampled_from([0, 20, 48, 48])
 earliness = event("set_early", st.sampled_from([True, True, False]), hours)
+mostly_early = event(
+    "set_early", st.sampled_from([True] * 4 + [False]), st.sampled_from([20, 48, 48])
+)
 
 # The wallet.
 
