@@ -34,17 +34,18 @@ class Payments(RuleBasedStateMachine):
     open_world: Callable[..., World]
 
     @initialize(
-        confirmations=st.integers(1, 3),
+        depths=st.sampled_from([(1, 0), (2, 0), (3, 0), (2, 1), (3, 1), (3, 2)]),
         capacity=st.integers(1, 6),
         decimals=st.sampled_from([6, 6, 18]),
         skew=st.sampled_from([0, -1200, 7200]),
         by_address=st.booleans(),
-        early=st.sampled_from([0, 1, 1, 1, 2]),
         tolerance=draw.tolerances,
         orders=st.lists(draw.preflights, max_size=2),
         looked=st.sampled_from([True, True, False]),
     )
-    def begin(self, orders: Any, looked: bool, **settings: Any) -> None:
+    def begin(self, depths: tuple[int, int], orders: Any, looked: bool, **settings: Any) -> None:
+        """`depths`: how many blocks are final, and early. 0: no order is early."""
+        settings["confirmations"], settings["early"] = depths
         if settings["decimals"] != 6:
             # Not the local chain: a clock more than an hour ahead of ours is refused.
             settings["skew"] = min(settings["skew"], 3000)
@@ -170,7 +171,7 @@ class Payments(RuleBasedStateMachine):
             self.world.do(event, mishap)
 
     @rule(
-        switch=draw.earliness,
+        switch=draw.mostly_early,
         order=draw.plain | draw.plain | draw.carts | draw.vouchered,
         amount=st.sampled_from(["all", "all", "all", "too much"]),
         blocks=st.integers(0, 2),

@@ -47,10 +47,12 @@ of_vouchers = st.one_of(
 )
 sizes = event("set_capacity", st.none() | st.integers(0, 6))
 
-# Early confirmation: on or off, and in how many hours the doors open, at the latest when it begins.
+# Early confirmation: on or off, and in how many hours the doors open.
 
-earliness = event(
-    "set_early", st.sampled_from([True, True, False]), st.sampled_from([0, 20, 48, 48])
+hours = st.sampled_from([0, 20, 48, 48])
+earliness = event("set_early", st.sampled_from([True, True, False]), hours)
+mostly_early = event(
+    "set_early", st.sampled_from([True] * 4 + [False]), st.sampled_from([20, 48, 48])
 )
 
 # The wallet.
