@@ -6,7 +6,7 @@ from tests.conftest import UNREACHABLE_RPC
 from tests.support import wallets
 from tests.support.admissions import FREE
 from tests.support.carts import carts_of, order
-from tests.support.factories import CHAIN, PRICE, Api, ticket_body, worker_once
+from tests.support.factories import CHAIN, PRICE, Api, worker_once
 from tests.support.refunds import pass_hours
 from ticketing.chain.registry import REGISTRY
 from ticketing.models.chains import ChainState
@@ -35,11 +35,7 @@ def event(acme):
 
 def on(acme, event, *chain_ids, **fields):
     """A published ticket type that is sold on these networks."""
-    body = {**ticket_body(), "status": "published", "chain_ids": chain_ids, **fields}
-    del body["chain_id"]
-    made = acme.api("write").post(f"{acme.path}/events/{event['id']}/tickets", body)
-    assert made.status_code == 201, made.json
-    return made.json
+    return acme.ticket(event, chain_ids=chain_ids, **fields)
 
 
 def change(acme, ticket, **fields):

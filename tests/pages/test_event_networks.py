@@ -6,10 +6,13 @@ import pytest
 
 from tests.conftest import UNREACHABLE_RPC
 from tests.pages.test_event_page import ORDER, PATH, intent_at
+from tests.support import wallets
 from tests.support.admissions import FREE
 from tests.support.factories import CHAIN
 from tests.support.order_pages import key_in, text_of
+from ticketing.models.chains import ChainState
 from tools.anvil import SECOND_CHAIN_ID as SECOND
+from tools.anvil import SELLER, TOKEN_ADDRESS
 
 RADIO = re.compile(r'<input type="radio" name="chain_id" value="(\d*)"( checked)?>')
 
@@ -79,8 +82,16 @@ def test_tickets_of_different_networks_leave_the_choice_to_the_service(
     assert intent_at(order(send, free, page, chain_id=CHAIN).location).chain_id is None
 
 
-def test_a_network_that_is_not_enabled_is_not_offered(seat, api, sell_on):
+def test_a_network_that_cannot_be_used_is_not_offered(seat, acme, api, sell_on):
     sell_on(seat, 8453, CHAIN)
     page = api.get(PATH).text
     assert not RADIO.findall(page)
     assert "Base" not in text_of(page)
+    for chain_id in (CHAIN, SECOND):
+        facts = {"decimals": 6, "symbol": "USDC", "has_receivers": True}
+        ChainState.create(chain_id=chain_id, token_address=TOKEN_ADDRESS, **facts)
+    wallets.use_address(acme.id, SELLER, SECOND)
+    sell_on(seat, CHAIN, SECOND)
+    page = api.get(PATH).text
+    assert not RADIO.findall(page)
+    assert "on Local 2 " in text_of(page)

@@ -81,6 +81,8 @@ IN_WORDS = {
     "chain_ids": {
         "Name the networks on which you control this address.",
         "These networks are not known here: #.",
+        "Write either chain_id or chain_ids.",
+        "Must have distinct networks.",
         "Only a wallet of an address has this field.",
     },
     "exchange": {"Only a wallet of an address has this field."},

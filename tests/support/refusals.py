@@ -260,11 +260,7 @@ def types_of_two_networks(shop: Shop) -> None:
 
 @refuses(errors.NetworkUnavailable)
 def network_that_cannot_be_used(shop: Shop) -> None:
-    # The first one cannot, and the second one can.
-    fields = {"price_amount": 5_000_000, "name": "Seat", "status": "published"}
-    event = shop.organizer.event()
-    ticket = shop.has(f"events/{event['id']}/tickets", {**fields, "chain_ids": [8453, CHAIN]})
-    shop.order(ticket, chain_id=8453)
+    shop.order(shop.organizer.ticket(chain_ids=[8453, CHAIN]), chain_id=8453)
 
 
 @refuses(errors.NotPayable)

@@ -118,6 +118,7 @@ class TicketType(BaseModel):
     availability: Availability
     held_until: datetime | None  # if it is held: when the first unpaid order ends
     few_left: int | None  # how many can be bought, if they are few
+    usable_chains: Sequence[int]  # those of `chain_ids` on which it can be paid now
     voucher: VoucherPrice | None = None
 
     currency = CURRENCY

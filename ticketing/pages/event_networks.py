@@ -22,8 +22,9 @@ class Choice:
 
 
 def names(ticket_type: TicketType, config: Config) -> Sequence[str]:
-    """Return the names of the networks of a ticket type, without those that are not enabled."""
-    return [chains.name_of(each, config) for each in _enabled(ticket_type, config)]
+    """Return the names of the networks on which a ticket type can be paid now, or of all."""
+    found = ticket_type.usable_chains or ticket_type.chain_ids
+    return [chains.name_of(each, config) for each in found]
 
 
 def choice(on_sale: Sequence[TicketType], config: Config) -> Choice | None:
@@ -32,14 +33,9 @@ def choice(on_sale: Sequence[TicketType], config: Config) -> Choice | None:
     Example: all tickets are sold on Base and Polygon: the buyer chooses one of both, Base first. If
     another ticket is sold on Polygon only, the buyer may also leave the choice to the service.
     """
-    of_each = [_enabled(each, config) for each in on_sale if each.price_amount or each.free_price]
+    of_each = [each.usable_chains for each in on_sale if each.price_amount or each.free_price]
     if all(len(ids) < 2 for ids in of_each):
         return None
     every = dict.fromkeys(chain_id for ids in of_each for chain_id in ids)
     options = [(chain_id, chains.name_of(chain_id, config)) for chain_id in every]
     return Choice(options, has_usual=any(ids != of_each[0] for ids in of_each))
-
-
-def _enabled(ticket_type: TicketType, config: Config) -> Sequence[int]:
-    enabled = [each for each in ticket_type.chain_ids if each in config.chains]
-    return enabled or ticket_type.chain_ids

@@ -111,6 +111,20 @@ def of_ticket_type(
     return [obstacle for obstacle, applies in found.items() if applies]
 
 
+def usable_chains(ticket_type: TicketType, circumstances: Circumstances) -> Sequence[int]:
+    """Return the chains on which a ticket type can be paid now, the proposed one first."""
+    wallet, payable = circumstances.wallet, circumstances.payable_chains
+    if wallet is None:
+        return ()
+    return [
+        chain_id
+        for chain_id in ticket_type.chain_ids
+        if chain_id in payable
+        and wallet.takes(chain_id)
+        and (wallet.kind is WalletKind.XPUB or payable[chain_id].has_receivers)
+    ]
+
+
 def of_event(
     event: Event, of_it: Sequence[TicketType], circumstances: Circumstances
 ) -> list[Obstacle]:

@@ -182,7 +182,7 @@ def _add_availability(
     voucher: Voucher | None,
     circumstances: Circumstances,
 ) -> None:
-    """Set what the public learns about the stock of an event's ticket types.
+    """Set what the public learns about the stock and the networks of an event's ticket types.
 
     Or somebody with a voucher, which opens some of them, and lowers their prices.
     """
@@ -195,6 +195,7 @@ def _add_availability(
         each.availability = obstacles.availability(why_not)
         if each.availability is Availability.SOLD_OUT and scarcity.is_held(each, event_stock):
             each.availability = Availability.HELD
+        each.usable_chains = obstacles.usable_chains(each, circumstances)
         each.few_left = scarcity.few_left(each, event_stock)
         each.held_until = None
     held = [each for each in found if each.availability is Availability.HELD]
