@@ -34,7 +34,7 @@ class Payments(RuleBasedStateMachine):
     open_world: Callable[..., World]
 
     @initialize(
-        depths=st.sampled_from([(1, 0), (2, 0), (3, 0), (2, 1), (3, 1), (3, 2)]),
+        depths=st.sampled_from([(1, 0), (2, 0), (3, 0), *[(2, 1), (3, 1), (3, 2)] * 2]),
         capacity=st.integers(1, 6),
         decimals=st.sampled_from([6, 6, 18]),
         skew=st.sampled_from([0, -1200, 7200]),
@@ -42,16 +42,38 @@ class Payments(RuleBasedStateMachine):
         tolerance=draw.tolerances,
         orders=st.lists(draw.preflights, max_size=2),
         looked=st.sampled_from([True, True, False]),
+        switch=draw.mostly_early,
+        blocks=st.integers(0, 2),
     )
-    def begin(self, depths: tuple[int, int], orders: Any, looked: bool, **settings: Any) -> None:
-        """`depths`: how many blocks are final, and early. 0: no order is early."""
+    def begin(
+        self,
+        depths: tuple[int, int],
+        orders: Any,
+        looked: bool,
+        switch: Any,
+        blocks: int,
+        **settings: Any,
+    ) -> None:
+        """`depths`: how many blocks are final, and early. 0: no order is early.
+
+        Otherwise the world begins with an order that may be early: unlikely by chance.
+        """
         settings["confirmations"], settings["early"] = depths
+        if settings["early"]:
+            # A chain outside the registry has no early orders.
+            settings |= {"decimals": 6, "capacity": max(3, settings["capacity"])}
         if settings["decimals"] != 6:
             # Not the local chain: a clock more than an hour ahead of ours is refused.
             settings["skew"] = min(settings["skew"], 3000)
         self.world = self.open_world(**settings)
-        for event in [("look", (0,))] * looked + orders:
+        look = ("look", (0,))
+        for event in [look] * looked + orders:
             self.world.do(event)
+        if settings["early"]:
+            payment = ("pay", ([(-1, "all")], True))
+            order = ("preflight", (False, 1))
+            for event in [switch, look, order, payment, ("mine", (blocks,)), look]:
+                self.world.do(event)
 
     @rule(event=draw.preflights, mishap=draw.maybe)
     def preflight(self, event: Any, mishap: Any) -> None:
