@@ -8,7 +8,7 @@ SLITHER := .tools/slither
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check --require-hashes --only-binary :all:
 
 .DEFAULT_GOAL := help
-.PHONY: help run collect payback demo demo-agent quick test test-long lint format fuzz screenshots bench bench-onsale bench-migrating contracts lock audit
+.PHONY: help run collect payback demo demo-agent quick test test-long lint format fuzz screenshots bench bench-onsale bench-migrating bench-early contracts lock audit
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -66,6 +66,9 @@ bench-onsale: .venv/tests ## Measure the minute in which a sale begins; write th
 
 bench-migrating: .venv/tests ## Migrate 100,000 orders while the version before serves; write bench/MIGRATING.md too
 	@$(BIN)/python -m bench.migrating --write
+
+bench-early: .venv/tests ## Measure how soon after its block an order's page shows the ticket; write bench/EARLY.md too
+	@$(BIN)/python -m bench.early --write
 
 contracts: .venv/runs $(SLITHER)/ready ## Check the contracts that hold money: solhint and Slither
 	@$(BIN)/python -m tools.solidity check

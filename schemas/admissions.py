@@ -275,7 +275,7 @@ class HeldAdmissionSchema(BaseSchema):
 class HolderChangeSchema(BaseSchema):
     """The holder's fields and the answers to change. Missing ones do not change."""
 
-    holder = fields.Nested(HolderSchema)
+    holder = fields.Nested(HolderSchema, metadata={"description": "Required without `answers`."})
     answers = Answers()
 
     @validates_schema

@@ -1,15 +1,26 @@
 """The forms of pages. They check what the API checks, but their values are text."""
 
+from typing import Any
+
+from marshmallow import ValidationError, post_load
+
 from schemas.base import BaseSchema, Bool, Items, QueryInt, Text
 from schemas.checks import ADDRESS, NOT_BLANK, Length, Range
 from schemas.payouts import PayoutCreateSchema
 from schemas.people import PersonSchema
+from schemas.ticket_types import TicketTypeChangeSchema, TicketTypeCreateSchema
 from schemas.wallets import WalletSetSchema
 from ticketing.constants import (
     MAX_CODE_TYPED,
     MAX_PER_ORDER,
     MAX_SAFE_INTEGER,
+    MAX_TICKET_CHAINS,
     MAX_WALLET_CHAINS,
+)
+from ticketing.errors import FieldMessage
+
+TOO_MANY_NETWORKS = FieldMessage(
+    "networks", f"Must have at most {MAX_TICKET_CHAINS} networks.", max=MAX_TICKET_CHAINS
 )
 
 
@@ -19,6 +30,37 @@ class OrderForm(PersonSchema):
     ticket_id = Text(validate=Length(1, 80))
     quantity = QueryInt(load_default=1, validate=Range(1, MAX_PER_ORDER))
     voucher = Text(validate=Length(1, MAX_CODE_TYPED))
+    chain_id = QueryInt(validate=Range(1, MAX_SAFE_INTEGER))
+
+
+class _AlsoOn(BaseSchema):
+    """Further networks of a ticket type, besides the proposed one."""
+
+    also_on = Items(
+        QueryInt(validate=Range(1, MAX_SAFE_INTEGER)),
+        load_default=list,
+        validate=Length(0, MAX_TICKET_CHAINS, "items"),
+    )
+
+    @post_load
+    def join_networks(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Return all networks as `chain_ids`, the proposed one first, if there are further ones."""
+        also_on = data.pop("also_on")
+        if also_on:
+            proposed = data.pop("chain_id", None)
+            ids = list(dict.fromkeys([*([proposed] if proposed else []), *also_on]))
+            if len(ids) > MAX_TICKET_CHAINS:
+                raise ValidationError(TOO_MANY_NETWORKS, "also_on")
+            data["chain_ids"] = ids
+        return data
+
+
+class TicketTypeForm(_AlsoOn, TicketTypeCreateSchema):
+    """A new ticket type, as the console's form has it."""
+
+
+class TicketTypeChangeForm(_AlsoOn, TicketTypeChangeSchema):
+    """The fields of a ticket type to change, as the console's form has them."""
 
 
 class HolderForm(PersonSchema):

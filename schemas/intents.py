@@ -79,8 +79,14 @@ def check_items(items: Sequence[Mapping[str, Any]]) -> None:
 class WantedSchema(BaseSchema):
     """What a buyer wants: either `items`, or `ticket_id` and `quantity` for one ticket type."""
 
-    ticket_id = Text(validate=Length(1, 80), metadata=documented(f"tkt_{_ID}"))
-    quantity = Int(validate=Range(1, MAX_PER_ORDER), metadata={**documented(2), "default": 1})
+    ticket_id = Text(
+        validate=Length(1, 80),
+        metadata=documented(f"tkt_{_ID}", "Required without `items`, not possible with them."),
+    )
+    quantity = Int(
+        validate=Range(1, MAX_PER_ORDER),
+        metadata={**documented(2, "How many of `ticket_id`."), "default": 1},
+    )
     items = fields.List(
         fields.Nested(WantedItemSchema),
         validate=Length(1, MAX_ITEMS, "items"),
@@ -161,7 +167,11 @@ class PreflightSchema(WantedSchema):
     chain_id = Int(
         load_default=None,
         validate=Range(1, MAX_SAFE_INTEGER),
-        metadata=documented(8453, "Reject the order if the ticket type is on another chain."),
+        metadata=documented(
+            8453,
+            "The network on which the buyer pays, one of the ticket types' `chain_ids`. Default:"
+            " the first that all of them share and that can be used.",
+        ),
     )
     buyer = fields.Nested(BuyerSchema, load_default=dict)
     max_amount = Int(
@@ -170,6 +180,47 @@ class PreflightSchema(WantedSchema):
         metadata=documented(50_000_000, "Reject the order if its total is higher."),
     )
     answers = Answers(load_default=dict)
+
+
+class PaymentOptionSchema(BaseSchema):
+    """A network on which an order could be paid, with its terms, which never change."""
+
+    chain_id = fields.Integer(
+        required=True, attribute="network.chain_id", metadata=documented(8453)
+    )
+    name = fields.String(required=True, metadata=documented("Base"))
+    token_address = fields.String(
+        required=True, attribute="network.token_address", metadata=documented(EXAMPLE_TOKEN)
+    )
+    symbol = fields.String(
+        required=True,
+        allow_none=True,
+        attribute="network.symbol",
+        metadata=documented("USDC", "The token's symbol. Null: not known."),
+    )
+    decimals = fields.Integer(required=True, attribute="network.decimals", metadata=documented(6))
+    atomic_amount = fields.Integer(
+        required=True, metadata=documented(50_000_000, "`amount` in the token's own units.")
+    )
+    payment_uri = fields.String(
+        required=True,
+        allow_none=True,
+        metadata=documented(
+            f"ethereum:{EXAMPLE_TOKEN}@8453/transfer?address={EXAMPLE_ADDRESS}&uint256=50000000",
+            "EIP-681 link that pays `amount_due`. Null if it is not `available`.",
+        ),
+    )
+    required_confirmations = fields.Integer(
+        required=True, attribute="network.required_confirmations", metadata=documented(30)
+    )
+    available = fields.Boolean(
+        required=True,
+        metadata=documented(
+            True,
+            "Whether the order can be paid there now. Do not pay on another network: order again"
+            " with its `chain_id`.",
+        ),
+    )
 
 
 class IntentSchema(BaseSchema):
@@ -246,8 +297,25 @@ class IntentSchema(BaseSchema):
             "EIP-681 link that pays `amount_due`. Null if nothing is due.",
         ),
     )
+    payment_options = fields.List(
+        fields.Nested(PaymentOptionSchema),
+        required=True,
+        metadata=documented(
+            [],
+            "The networks on which its ticket types were sold when it was made, the proposed one"
+            " first. Empty for a free order. It is paid on `chain_id` only.",
+        ),
+    )
     required_confirmations = fields.Integer(required=True, allow_none=True, metadata=documented(30))
     confirmations = fields.Integer(required=True, metadata=documented(0))
+    final = fields.Boolean(
+        required=True,
+        metadata=documented(
+            False,
+            "Whether it is confirmed and its payment is final. What cannot be taken back, give out"
+            " only then.",
+        ),
+    )
     expires_at = Instant(required=True, metadata=documented("2026-11-21T09:15:00Z"))
     created_at = Instant(required=True)
     confirmed_at = Instant(required=True, allow_none=True)
@@ -287,7 +355,9 @@ class PurchaseSchema(IntentSchema):
 
     admissions = fields.List(fields.Nested(BoughtAdmissionSchema), required=True)
     online_join_url = fields.String(
-        required=True, allow_none=True, metadata=documented("https://meet.example.org/launch")
+        required=True,
+        allow_none=True,
+        metadata=documented("https://meet.example.org/launch", "Null until the order is final."),
     )
 
 

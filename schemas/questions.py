@@ -44,10 +44,13 @@ class Answers(fields.Dict):
     def __init__(self, **options: Any) -> None:
         values = "text, true or false, a number, a date as 2026-12-31, an option, or a list of them"
         super().__init__(
-            metadata=documented(
-                {"diet": "vegetarian"},
-                f"By the id or `identifier` of the question: {values}. Null: no answer.",
-            ),
+            metadata={
+                **documented(
+                    {"diet": "vegetarian"},
+                    f"By the id or `identifier` of the question: {values}. Null: no answer.",
+                ),
+                "maxProperties": MAX_QUESTIONS,
+            },
             **options,
         )
 

@@ -8,6 +8,7 @@ from marshmallow import fields
 
 from schemas.base import (
     BaseSchema,
+    Bool,
     Fields,
     Instant,
     Int,
@@ -98,6 +99,13 @@ FIELDS: Fields = {
             f" {MIN_CONTRAST}:1 (WCAG 2.2, 1.4.3).",
         ),
     ),
+    "early_confirmation": Bool(
+        metadata=documented(
+            True,
+            "Whether small orders are confirmed before their payment is final, if the doors open"
+            " more than 24 hours later.",
+        ),
+    ),
     "payment_tolerance_percent": Int(
         required=True,
         validate=Range(0, MAX_TOLERANCE_PERCENT),
@@ -116,7 +124,7 @@ FIELDS: Fields = {
         ),
     ),
 }
-"""The fields that organizers set. All but the name and the numbers may be null."""
+"""The fields that organizers set. The name, `early_confirmation` and the numbers are never null."""
 
 
 class TenantChangeSchema(BaseSchema):

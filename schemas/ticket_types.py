@@ -1,6 +1,9 @@
 """Schemas of ticket types. Amounts are micro-units."""
 
-from marshmallow import fields
+from collections.abc import Mapping
+from typing import Any
+
+from marshmallow import ValidationError, fields, post_load, validates_schema
 
 from schemas.base import (
     BaseSchema,
@@ -8,6 +11,7 @@ from schemas.base import (
     Fields,
     Instant,
     Int,
+    Items,
     Text,
     an_id,
     documented,
@@ -25,12 +29,17 @@ from ticketing.constants import (
     MAX_POSITION,
     MAX_PRICE,
     MAX_SAFE_INTEGER,
+    MAX_TICKET_CHAINS,
     MICRO_UNIT_DECIMALS,
     Availability,
     Obstacle,
     Publication,
     TicketTypeWarning,
 )
+from ticketing.errors import FieldMessage
+
+NOT_BOTH = FieldMessage("chain_id_or_ids", "Write either chain_id or chain_ids.")
+DISTINCT = FieldMessage("distinct_chains", "Must have distinct networks.")
 
 PUBLIC_FIELDS: Fields = {
     "name": Text(
@@ -61,7 +70,9 @@ PUBLIC_FIELDS: Fields = {
         ),
     ),
     "price_amount": Int(
-        required=True, validate=Range(0, MAX_PRICE, "amount"), metadata=documented(25_000_000)
+        required=True,
+        validate=Range(0, MAX_PRICE, "amount"),
+        metadata=documented(25_000_000, "Micro-units. With `free_price`: the least."),
     ),
     "free_price": Bool(
         load_default=False,
@@ -96,7 +107,18 @@ PUBLIC_FIELDS: Fields = {
         allow_none=True,
         validate=Range(1, MAX_SAFE_INTEGER),
         metadata=documented(
-            8453, "An EIP-155 id. May be null if the price is 0, and not for the buyer to choose."
+            8453,
+            "An EIP-155 id: the first of `chain_ids`. May be null if the price is 0, and not for"
+            " the buyer to choose. To write it is to write `chain_ids` with it alone.",
+        ),
+    ),
+    "chain_ids": Items(
+        Int(validate=Range(1, MAX_SAFE_INTEGER)),
+        validate=Length(1, MAX_TICKET_CHAINS, "items"),
+        metadata=documented(
+            [8453, 137],
+            "The networks (EIP-155 ids) on which buyers may pay, the proposed one first. Write"
+            " either this or `chain_id`.",
         ),
     ),
     "transferable": Bool(load_default=True),
@@ -147,8 +169,34 @@ FIELDS: Fields = {
 """All fields that organizers set."""
 
 
-class TicketTypeCreateSchema(BaseSchema):
-    """The request to create a ticket type. `chain_id` is optional if the price is 0."""
+class _Networks(BaseSchema):
+    """The checks of `chain_id` and `chain_ids`."""
+
+    @validates_schema(pass_original=True)
+    def check_networks(self, data: dict[str, Any], original: Any, **_: Any) -> None:
+        """Check that one of both is written, and no network twice."""
+        chain_ids = data.get("chain_ids")
+        if chain_ids is None:
+            return
+        if isinstance(original, Mapping) and "chain_id" in original:
+            raise ValidationError(NOT_BOTH, "chain_ids")
+        if len(set(chain_ids)) < len(chain_ids):
+            raise ValidationError(DISTINCT, "chain_ids")
+
+    @post_load
+    def drop_default(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Remove the default of `chain_id` if `chain_ids` says it."""
+        if "chain_ids" in data:
+            data.pop("chain_id", None)
+        return data
+
+    def example(self) -> dict[str, Any]:
+        """Return an example with one of both."""
+        return {name: value for name, value in super().example().items() if name != "chain_ids"}
+
+
+class TicketTypeCreateSchema(_Networks):
+    """The request to create a ticket type. A network is optional if the price is 0."""
 
     status = first_status()
 
@@ -156,7 +204,7 @@ class TicketTypeCreateSchema(BaseSchema):
         include = FIELDS
 
 
-class TicketTypeChangeSchema(BaseSchema):
+class TicketTypeChangeSchema(_Networks):
     """The fields of a ticket type to change. Missing fields do not change."""
 
     class Meta:

@@ -21,7 +21,7 @@ from ticketing.db import migrate
 from ticketing.db.connection import database, open_database
 from ticketing.limits import CallClass
 from ticketing.services import node_slots
-from tools.anvil import Anvil
+from tools.anvil import SECOND_CHAIN_ID, Anvil
 from tools.postgres import Postgres
 
 pytest_plugins = ["tests.support.processes"]
@@ -122,6 +122,22 @@ def node(environ: dict[str, str], nodes: Nodes) -> Anvil:
     return chain
 
 
+@pytest.fixture(scope="session")
+def second_nodes(starts_processes: None) -> Iterator[Nodes]:
+    """The nodes of the second local chain that tests use one after another."""
+    nodes = Nodes(SECOND_CHAIN_ID)
+    yield nodes
+    nodes.stop()
+
+
+@pytest.fixture
+def second_node(environ: dict[str, str], second_nodes: Nodes) -> Anvil:
+    """A new second chain for this test, as `node`. Name it before `app` and what uses it."""
+    chain = second_nodes.take()
+    environ[f"RPC_URL_{SECOND_CHAIN_ID}"] = chain.url
+    return chain
+
+
 @pytest.fixture
 def bad_node(environ: dict[str, str], node: Anvil) -> Iterator[BadNode]:
     """A proxy that the app asks instead of the node: it counts, and misbehaves on request."""
@@ -134,6 +150,7 @@ def bad_node(environ: dict[str, str], node: Anvil) -> Iterator[BadNode]:
 def three_deep(environ: dict[str, str]) -> None:
     """On the local chain a payment is final after three blocks."""
     environ["CONFIRMATIONS_31337"] = "3"
+    environ["EARLY_CONFIRMATIONS_31337"] = "0"
 
 
 @pytest.fixture(scope="session")
@@ -151,9 +168,10 @@ def other_apps() -> Iterator[None]:
 
 @pytest.fixture
 def app(environ: dict[str, str], request: pytest.FixtureRequest) -> Iterator:
-    """The application. It uses `node` if the test names that fixture."""
-    if "node" in request.fixturenames:
-        request.getfixturevalue("node")
+    """The application. It uses `node` and `second_node` if the test names these fixtures."""
+    for name in ("node", "second_node"):
+        if name in request.fixturenames:
+            request.getfixturevalue(name)
     built: Flask = request.getfixturevalue("built_app")
     configure(built, load(environ))
     yield built

@@ -66,7 +66,7 @@ ALLOWED = {
 SERVICES = (
     ("x402",),
     ("checkout",),
-    ("admission_views",),
+    ("admission_views", "order_terms"),
     ("door", "exports", "mail"),
     ("catalog", "money"),
     ("payments",),
@@ -77,6 +77,7 @@ SERVICES = (
         "catalog_version",
         "counters",
         "event_locks",
+        "exchange_rates",
         "idempotency",
         "leases",
         "node_slots",

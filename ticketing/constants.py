@@ -414,6 +414,9 @@ UNPAID_SHARE_PERCENT = 5
 HOLD_UNDER_PRESSURE = timedelta(minutes=5)
 """The longest hold of an order while orders hold more than half of the unsold tickets."""
 
+EXCHANGE_HOLD = timedelta(minutes=60)
+"""For how long an order is held whose buyer pays from an exchange, counted from the order."""
+
 PART_EXTENSION = timedelta(minutes=10)
 """How much longer an order is held, once, if at least half of its price arrived in time."""
 
@@ -440,6 +443,9 @@ INVITATION_LIVES = timedelta(hours=48)
 
 SESSION_IDLE, SESSION_LIVES = timedelta(hours=12), timedelta(days=7)
 """After how long without a request a session ends, and after how long in any case."""
+
+MAX_TICKET_CHAINS = 8
+"""Networks on which one ticket type may be sold."""
 
 MAX_WALLET_CHAINS = 64
 """Networks on which an organizer may say to control one address."""

@@ -51,6 +51,9 @@ DEFAULT_ORDERS_PER_CLIENT = 500
 DEFAULT_FREE_PER_CLIENT = 10
 """Free seats of one event per day."""
 
+DEFAULT_EARLY_MOST = 1_000_000_000
+"""1,000 USDC in micro-units."""
+
 DEFAULT_NOTIFICATION_DAYS, MIN_NOTIFICATION_DAYS, MAX_NOTIFICATION_DAYS = 30, 7, 365
 """Days after which notifications are deleted."""
 

@@ -15,6 +15,7 @@ class NotificationType(StrEnum):
     INTENT_CREATED = "intent.created"
     INTENT_PROCESSING = "intent.processing"
     INTENT_CONFIRMED = "intent.confirmed"
+    INTENT_FINALIZED = "intent.finalized"
     INTENT_EXPIRED = "intent.expired"
     INTENT_CANCELED = "intent.canceled"
     INTENT_REVERSED = "intent.reversed"

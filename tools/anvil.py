@@ -16,7 +16,8 @@ import urllib3
 from tools import START_SECONDS, Running, ToolMissing, error_line, installer, reaper
 from tools.stack import ROOT
 
-CHAIN_ID = 31337
+CHAIN_ID, SECOND_CHAIN_ID = 31337, 31338
+CHAIN_IDS = (CHAIN_ID, SECOND_CHAIN_ID)
 TOKEN_ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 BUYER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 BUYER_TOKENS = 10**12
@@ -30,7 +31,7 @@ SELLER = "0x976EA74026E726554dB657fA54763abd0C3a0aa9"
 """The node's account 6: where the money of demos goes. Nothing else uses it."""
 
 SELLER_WALLET = ("--address", SELLER, "--chains", str(CHAIN_ID))
-"""The options of `tenants create` for a wallet of this address."""
+"""The options of `tenants create` for a wallet of this address on the first local chain."""
 
 SELLER_XPUB = (
     "xpub6Ce9NcJvTk372KjsGfWqbcex5DumjpNquQLApoeQUavSCjEc823BV1tb4rXUuPuht8h2hSxkg2EXUaKUJmniJvR"

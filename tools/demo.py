@@ -321,7 +321,7 @@ def buy(demo: Demo, node: anvil.Anvil, event_id: str, ticket_id: str) -> str:
         f"\nthe buyer pays on chain\n  > transfer {intent['atomic_amount']} of the token to"
         f" {intent['address']}\n  < mined in {took:.0f} ms {receipt['transactionHash']}"
     )
-    purchase = _purchase_until_confirmed(demo, path, secret)
+    purchase = _purchase_until_final(demo, path, secret)
     require(purchase["amount_received"] == PRICE, "amount_received is not the price")
     require(len(purchase["admissions"]) == 1, "there is not exactly one admission")
     require(purchase["online_join_url"] == JOIN_URL, "online_join_url is missing")
@@ -338,18 +338,19 @@ def buy(demo: Demo, node: anvil.Anvil, event_id: str, ticket_id: str) -> str:
     return str(intent["id"])
 
 
-def _purchase_until_confirmed(demo: Demo, path: str, secret: str) -> Any:
-    """Send purchase until the payment is final: 202 before, 200 after."""
+def _purchase_until_final(demo: Demo, path: str, secret: str) -> Any:
+    """Send purchase until the payment is final. The tickets come before, the join link then."""
     client = demo.client
     headers = {"Authorization": f"Bearer {secret}"}
     start = time.monotonic()
     while time.monotonic() < start + CONFIRM_SECONDS:
         answer = client.send("POST", f"{path}/purchase", headers=headers)
-        if answer.status != 202:
+        if answer.status not in (200, 202) or answer.json["final"]:
             break
-        require(answer.json["status"] == "processing", "202, but the intent is not processing")
+        awaited = "processing" if answer.status == 202 else "confirmed"
+        require(answer.json["status"] == awaited, f"{answer.status}, but it is not {awaited}")
         time.sleep(0.1)
-    shown = ("status", "amount_received", "confirmations", "online_join_url", "admissions")
+    shown = ("status", "final", "amount_received", "confirmations", "online_join_url", "admissions")
     demo.print_step(
         "purchase, repeated until the payment is final",
         f"POST {path}/purchase",

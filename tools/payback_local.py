@@ -1,7 +1,7 @@
-"""`make payback`: on the chain of `make run` only, pay back what the demo tenant owes to buyers.
+"""`make payback`: on the chains of `make run` only, pay back what the demo tenant owes to buyers.
 
 It does what the organizer's browser does: it asks the service for the list of the wallet's owner,
-and that account signs it. The local node has the keys of its accounts.
+and that account signs it. The local nodes have the keys of their accounts.
 
 Exit code 0: nothing of what can be paid is left. 3: something is left, and the output says why.
 1: an error.
@@ -18,7 +18,6 @@ from dotenv import dotenv_values
 
 from ticketing import formats
 from ticketing.chain.errors import RpcError, RpcSilent
-from ticketing.chain.registry import LOCAL_CHAIN_ID
 from ticketing.chain.rpc import RpcClient
 from ticketing.constants import CURRENCY
 from tools import anvil
@@ -35,22 +34,18 @@ class Refused(Exception):
 
 
 class Demo:
-    """The demo tenant, its running service and the local chain."""
+    """The demo tenant, and its running service."""
 
     def __init__(self) -> None:
         """Find them. Refused if `make run` was never started."""
         settings = {**dotenv_values(ENV_FILE), **os.environ}
-        rpc_url, port = settings.get("RPC_URL_31337"), settings.get("PORT")
-        if rpc_url is None or port is None or not DEMO_FILE.exists():
+        rpc_urls = {chain_id: settings.get(f"RPC_URL_{chain_id}") for chain_id in anvil.CHAIN_IDS}
+        port = settings.get("PORT")
+        if port is None or not all(rpc_urls.values()) or not DEMO_FILE.exists():
             raise Refused("run 'make run' first, in another terminal")
         self._headers = {"X-API-Key": json.loads(DEMO_FILE.read_text())["key"]}
         self._client = Client(f"http://127.0.0.1:{port}")
-        self._node = RpcClient((rpc_url,))
-
-    def rpc(self, method: str, *params: Any) -> Any:
-        """Call a method of the node. RpcError."""
-        (result,) = self._node.batch([(method, list(params))])
-        return result
+        self.chains = [LocalChain(chain_id, str(url)) for chain_id, url in rpc_urls.items()]
 
     def send(self, method: str, path: str, body: Any = None) -> Any:
         """Send a request of the tenant's administrator. Refused if the service does not."""
@@ -59,15 +54,35 @@ class Demo:
             raise Refused(f"the service answers: {answer.json['detail']}")
         return answer.json
 
-    def owner(self) -> tuple[str, int]:
-        """Return the address of the wallet, and its place among the node's accounts. Refused."""
+    def owner(self) -> str:
+        """Return the address of the wallet. Refused."""
         address = self.send("GET", "/wallet").get("address")
         if address is None:
             raise Refused("the wallet is an extended public key: see tools.sweep")
+        return str(address)
+
+
+class LocalChain:
+    """One of the local chains."""
+
+    def __init__(self, chain_id: int, rpc_url: str) -> None:
+        self.chain_id = chain_id
+        self._node = RpcClient((rpc_url,))
+
+    def rpc(self, method: str, *params: Any) -> Any:
+        """Call a method of the node. RpcError."""
+        (result,) = self._node.batch([(method, list(params))])
+        return result
+
+    def account(self, address: str) -> int:
+        """Return the place of an address among the node's accounts. Refused."""
+        served = int(self.rpc("eth_chainId"), 16)
+        if served != self.chain_id:
+            raise Refused(f"this is chain {served}, not the local one")
         accounts = [account.lower() for account in self.rpc("eth_accounts")]
         if address.lower() not in accounts:
             raise Refused(f"{address} is not an account of the local chain: pay in the console")
-        return address, accounts.index(address.lower())
+        return accounts.index(address.lower())
 
 
 def pay_back(demo: Demo) -> bool:
@@ -75,22 +90,28 @@ def pay_back(demo: Demo) -> bool:
 
     Refused; RpcError; RuntimeError if a transaction fails.
     """
-    served = int(demo.rpc("eth_chainId"), 16)
-    if served != LOCAL_CHAIN_ID:
-        raise Refused(f"this is chain {served}, not the local one")
-    owner, account = demo.owner()
-    due = demo.send("POST", "/payouts", {"chain_id": LOCAL_CHAIN_ID, "payer": owner})
+    owner = demo.owner()
+    lists = [_pay_back_on(chain, demo, owner) for chain in demo.chains]
+    parts = ("payments", "blocked", "left", "listed_for_another")
+    if not any(due[part] for due in lists for part in parts):
+        print("nothing to pay back: nobody who is owed something has said to which address")
+    are_complete = [_say_what_is_left(due) for due in lists]
+    return all(are_complete)
+
+
+def _pay_back_on(chain: LocalChain, demo: Demo, owner: str) -> Any:
+    """Pay what is owed on one chain, and wait until it is booked. Return the list of it."""
+    account = chain.account(owner)
+    due = demo.send("POST", "/payouts", {"chain_id": chain.chain_id, "payer": owner})
     for each in due["transactions"]:
         print(f"{each['purpose']}: signed by {owner}", flush=True)
-        anvil.send(demo.rpc, account, {"to": each["to"], "data": each["data"]})
+        anvil.send(chain.rpc, account, {"to": each["to"], "data": each["data"]})
     for each in due["payments"]:
         amount = formats.amount(each["amount"], CURRENCY)
         print(f"paid {amount} to {each['to']} for {each['intent_id']}")
     if due["payments"]:
         _wait_for_the_books(demo, [each["intent_id"] for each in due["payments"]])
-    elif not (due["blocked"] or due["left"] or due["listed_for_another"]):
-        print("nothing to pay back: nobody who is owed something has said to which address")
-    return _say_what_is_left(due)
+    return due
 
 
 def _wait_for_the_books(demo: Demo, intent_ids: list[str]) -> None:

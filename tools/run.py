@@ -1,6 +1,6 @@
 """`make run`: run everything on this machine until Ctrl-C.
 
-That is a chain, the database, the web server, the worker, a mail server that only prints, and a
+That is two chains, the database, the web server, the worker, a mail server that only prints, and a
 receiver of webhooks.
 """
 
@@ -11,6 +11,7 @@ import secrets
 import signal
 import sys
 import threading
+from collections.abc import Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
@@ -27,10 +28,11 @@ ENV_FILE = ROOT / ".env"
 VAR = ROOT / "var"
 LOCK_FILE = VAR / "lock"
 DEMO_FILE = VAR / "demo.json"
-CHAIN_STATE_FILE = VAR / "chain.json"
+CHAIN_STATES = VAR / "chains"
 LOG_FILE = VAR / "log"
 MAILS = VAR / "mails"
 TENANT = "demo"
+WALLET = ("--address", anvil.SELLER, "--chains", ",".join(map(str, anvil.CHAIN_IDS)))
 BLOCK_SECONDS = 2
 SAVE_SECONDS = 2
 
@@ -42,6 +44,7 @@ ticketing is running. Press Ctrl-C to stop. The data is in var/, the log in var/
 
   API        {url}   (documentation: {url}/docs)
   chain      {rpc_url}   (31337, local; the demo wallet has test USDC)
+             {second_rpc_url}   (31338, a second one)
   tenant     demo
   admin key  {key}
   wallet     {wallet}   (the organizer's; an account of the local chain)
@@ -69,13 +72,13 @@ Move the money of paid orders to the organizer's wallet, and pay back what buyer
   make collect
   make payback
 
-To see the local chain in a browser wallet, add this network to it:
+To see the local chains in a browser wallet, add these networks to it:
 
-  name      ticketing, local
-  RPC URL   {rpc_url}
-  chain ID  31337
-  currency  ETH
-  token     {token}   (test USDC, 6 decimals)
+  name      ticketing, local           ticketing, local 2
+  RPC URL   {rpc_url}      {second_rpc_url}
+  chain ID  31337                      31338
+  currency  ETH                        ETH
+  token     {token}   (test USDC, 6 decimals, on both)
 """
 
 
@@ -89,19 +92,22 @@ def main() -> None:
 
 def _run() -> None:
     variables = _variables()
-    port, rpc_port = int(variables["PORT"]), urlsplit(variables["RPC_URL_31337"]).port or 8545
+    port = int(variables["PORT"])
+    rpc_ports = {
+        chain_id: urlsplit(variables[f"RPC_URL_{chain_id}"]).port or 8545
+        for chain_id in anvil.CHAIN_IDS
+    }
     with ExitStack() as running:
         _lock(running)
         _need(port, f"PORT={port + 1}")
-        _need(rpc_port, f"RPC_URL_31337=http://127.0.0.1:{rpc_port + 1}")
+        for chain_id, rpc_port in rpc_ports.items():
+            # Beyond the default ports of both.
+            _need(rpc_port, f"RPC_URL_{chain_id}=http://127.0.0.1:{rpc_port + 2}")
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
-        _say("the local chain")
-        node = running.enter_context(
-            anvil.Anvil(port=rpc_port, block_time=BLOCK_SECONDS, state=CHAIN_STATE_FILE)
-        )
-        anvil.ensure_token(node.rpc)
+        _say("two local chains")
+        nodes = _chains(running, rpc_ports)
         _say("the database, the web server, the worker")
         if "SMTP_URL" not in variables:
             variables |= _mail(running)
@@ -114,18 +120,34 @@ def _run() -> None:
         _receive(receiver, stack, demo)
         stack.start_worker()
         # An order of a wallet that is an address needs it.
-        stack.wait_for_receivers(anvil.CHAIN_ID)
+        for chain_id in nodes:
+            stack.wait_for_receivers(chain_id)
         page = f"{stack.url}/{TENANT}/{demo['slug']}"
         console = f"{stack.url}/console" if _is_managed(stack) else _invitation(stack)
-        told = {"url": stack.url, "rpc_url": node.url, "page": page, "console": console, **demo}
+        told = {"url": stack.url, "page": page, "console": console, **demo}
         told |= {"wallet": anvil.SELLER, "token": anvil.TOKEN_ADDRESS}
+        told["rpc_url"], told["second_rpc_url"] = (node.url for node in nodes.values())
         print(HELP.format(**told), flush=True)
         while not stop.wait(SAVE_SECONDS):
             stack.check()
-            if not node.alive:
-                raise StackFailed("the local chain has stopped")
-            node.save()
+            for chain_id, node in nodes.items():
+                if not node.alive:
+                    raise StackFailed(f"the local chain {chain_id} has stopped")
+                node.save()
         print("\nending", flush=True)
+
+
+def _chains(running: ExitStack, ports: Mapping[int, int]) -> dict[int, anvil.Anvil]:
+    """Start the local chains, with the token and a funded buyer on each."""
+    CHAIN_STATES.mkdir(exist_ok=True)
+    nodes = {}
+    for chain_id, port in ports.items():
+        state = CHAIN_STATES / f"{chain_id}.json"
+        nodes[chain_id] = running.enter_context(
+            anvil.Anvil(port=port, chain_id=chain_id, block_time=BLOCK_SECONDS, state=state)
+        )
+        anvil.ensure_token(nodes[chain_id].rpc)
+    return nodes
 
 
 def _lock(running: ExitStack) -> None:
@@ -155,6 +177,7 @@ def _variables() -> dict[str, str]:
     needed = {
         "SECRET_KEY": secrets.token_urlsafe(48),
         "RPC_URL_31337": "http://127.0.0.1:8545",
+        "RPC_URL_31338": "http://127.0.0.1:8546",
         "PORT": "8000",
     }
     ENV_FILE.touch(mode=0o600)
@@ -258,7 +281,7 @@ def _members(stack: Stack) -> list[str]:
 
 def _admin_key(stack: Stack) -> str:
     try:
-        return stack.create_tenant(TENANT, "Demo", *anvil.SELLER_WALLET)
+        return stack.create_tenant(TENANT, "Demo", *WALLET)
     except StackFailed:
         made = stack.flask("keys", "create", TENANT, "--name", "demo", "--role", "admin", "--json")
         return str(json.loads(made)["key"])
@@ -279,7 +302,7 @@ def _event() -> dict[str, str]:
 _TICKET = {
     "name": "General admission",
     "price_amount": 5_000_000,
-    "chain_id": 31337,
+    "chain_ids": anvil.CHAIN_IDS,
     "capacity": 100,
     "status": "published",
 }

@@ -236,6 +236,7 @@ def open_shop(running: ExitStack) -> Shop:
     variables = {
         "RPC_URL_31337": node.url,
         "CONFIRMATIONS_31337": str(CONFIRMATIONS),
+        "EARLY_CONFIRMATIONS_31337": "0",
         "HOLD_SECONDS": str(HOLD_SECONDS),
     }
     stack = new_stack(running, variables)

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.sql
 
 INTENT_FIELDS = {
     "id",
+    "payment_options",
     "status",
     "flags",
     "event_id",
@@ -36,6 +37,7 @@ INTENT_FIELDS = {
     "payment_uri",
     "required_confirmations",
     "confirmations",
+    "final",
     "expires_at",
     "created_at",
     "confirmed_at",
@@ -87,6 +89,7 @@ def test_it_holds_the_stock_fixes_the_price_and_issues_an_address(acme):
         "payment_uri": f"ethereum:{TOKEN}@{CHAIN}/transfer?address={address}&uint256={2 * PRICE}",
         "required_confirmations": 1,
         "confirmations": 0,
+        "final": False,
         "confirmed_at": None,
     }
     assert {name: intent[name] for name in expected} == expected

@@ -213,7 +213,8 @@ def test_every_endpoint_answers_every_credential_as_its_guard_says(app, acme, ne
                 continue
             # Nobody learns what exists and what does not, the tenant included.
             for known in ({}, real):
-                answer = send(app, endpoint, credential.headers, tenant=acme.slug, **known)
+                known = {**known, "tenant": acme.slug}
+                answer = send(app, endpoint, credential.headers, **known)
                 assert answer.status_code == refusal[0], (case, answer.text)
                 assert endpoint.method == "HEAD" or answer.json["code"] == refusal[1], case
                 assert answer.content_type == "application/problem+json"
@@ -233,7 +234,7 @@ def test_a_neighbour_is_not_told_whether_a_tenant_exists(app, acme, neighbour, r
                 if isinstance(endpoint.guard, auth.Open):
                     continue
                 answers = {
-                    same(send(app, endpoint, headers, tenant=tenant, **known))
+                    same(send(app, endpoint, headers, **{**known, "tenant": tenant}))
                     for tenant in (acme.slug, acme.id, "nobody-here", "ten_" + "0" * 26, "\u202e")
                     for known in ({}, real)
                 }

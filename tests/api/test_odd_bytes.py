@@ -61,6 +61,7 @@ class Door:
             "ticket_id": organizer.ticket(draft)["id"],
         }
         buyer = organizer.buyer(ticket)
+        self.asking = ticket["event_id"]
         self.secret = {"Authorization": f"Bearer {buyer.intent['client_secret']}"}
         self.ids = {
             **one_of_each(organizer),
@@ -83,8 +84,12 @@ class Door:
         schema, example = self.resolved(content["schema"]), content["example"]
         needed = [*schema.get("required", ())]
         needed += [NEEDED_TOO[name] for name in needed if name in NEEDED_TOO]
-        base = {name: self.ids.get(name, example[name]) for name in needed}
+        of_operation = {name: self.ids.get(name, example[name]) for name in needed}
         for name, each in schema["properties"].items():
+            base = of_operation
+            if "items" in schema["properties"] and "ticket_id" in schema["properties"]:
+                # An order has either. Its schema can require neither.
+                base = base if name == "items" else {**base, "ticket_id": self.ids["ticket_id"]}
             yield Field(method, path, name, self.resolved(each), base)
             for inner, within in self.resolved(each).get("properties", {}).items():
                 yield Field(method, path, f"{name}.{inner}", self.resolved(within), base)
@@ -94,9 +99,16 @@ class Door:
             return schema
         return self.document["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
 
+    def _ids_for(self, field):
+        if field.method == "PATCH":
+            # A change is tried on a draft: after publication the slug is fixed.
+            return {**self.ids, **self.draft_ids}
+        if field.path.endswith("/questions"):
+            return {**self.ids, "event_id": self.asking}
+        return self.ids
+
     def send(self, field, body):
-        # A change is tried on a draft: after publication the slug is fixed.
-        ids = {**self.ids, **(self.draft_ids if field.method == "PATCH" else {})}
+        ids = self._ids_for(field)
         security = self.document["paths"][field.path][field.method.lower()]["security"]
         headers = self.secret if security == [{"clientSecret": []}] else self.headers
         return self.client.open(
@@ -112,13 +124,15 @@ class Door:
         for part, elsewhere in READ_ELSEWHERE.items():
             if part in path:
                 path = elsewhere
-        ids = {**self.ids, **(self.draft_ids if field.method == "PATCH" else {})}
+        ids = dict(self._ids_for(field))
         below = [each for each in self.document["paths"] if each.startswith(f"{path}/{{")]
         if field.method == "POST" and below:
             path = min(below, key=len)
         if field.method == "POST":
             ids[path.rsplit("{", 1)[1].rstrip("}")] = answer.json["id"]
         now = self.client.get(path.format(**ids), headers=self.headers).json
+        if field.path.endswith("/questions"):
+            self.asking = self.organizer.event()["id"]  # an event has 20 questions at most
         for name in field.name.split("."):
             now = now[name]
         return now
@@ -148,8 +162,8 @@ def on_both(environ, postgres, postgres_template):
 
 def outcome(answer):
     """Return a response without its ids."""
-    errors = (answer.json or {}).get("errors")
-    return answer.status_code, (answer.json or {}).get("code"), errors and sorted(errors)
+    refusal = answer.json if answer.status_code >= 400 else {}
+    return answer.status_code, refusal.get("code"), sorted(refusal.get("errors", ())) or None
 
 
 @only_once
@@ -189,7 +203,7 @@ def test_every_value_has_one_answer_and_what_is_taken_is_read_back(on_both):
     sqlite, postgres = on_both(experiment)
     assert len(sqlite) > 3000
     assert len(postgres) > 1000
-    assert postgres.items() <= sqlite.items()
+    assert {case: told for case, told in postgres.items() if told != sqlite[case]} == {}
 
 
 @only_once

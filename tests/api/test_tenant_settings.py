@@ -10,10 +10,15 @@ SETTINGS = {
     "privacy_url": "http://acme.example.org/privacy?lang=en",
     "legal_address": "Acme Events Ltd.\n1 High Street\nLondon",
     "accent_color": "#1F4e79",
+    "early_confirmation": False,
     "payment_tolerance_percent": 5,
     "payment_tolerance_most": 2_000_000,
 }
-DEFAULTS = {"payment_tolerance_percent": 0, "payment_tolerance_most": 1_500_000}
+DEFAULTS = {
+    "early_confirmation": True,
+    "payment_tolerance_percent": 0,
+    "payment_tolerance_most": 1_500_000,
+}
 OPTIONAL = SETTINGS.keys() - {"name", *DEFAULTS}
 
 

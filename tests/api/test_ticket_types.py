@@ -130,7 +130,6 @@ def test_each_field_can_be_changed_alone(acme, admin, path, event):
         "max_price_amount": 10**15,
         "transferable": False,
         "requires_key": True,
-        "chain_id": 2**53 - 1,
         "capacity": 2**53 - 1,
         "min_per_order": 10,
         "max_per_order": 100,
@@ -138,6 +137,8 @@ def test_each_field_can_be_changed_alone(acme, admin, path, event):
         "sales_end_at": "2031-02-01T00:00:00Z",
     }
     change_each_alone(admin, here, changes, also={"available", "obstacles"})
+    change_each_alone(admin, here, {"chain_id": 2**53 - 1}, also={"chain_ids", "obstacles"})
+    change_each_alone(admin, here, {"chain_ids": [8453, 137]}, also={"chain_id", "warnings"})
 
 
 def test_null_empties_what_may_be_empty_and_nothing_else(acme, admin, path, event):

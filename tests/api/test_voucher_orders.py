@@ -17,7 +17,7 @@ from ticketing.models.notifications import Notification
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.vouchers import Voucher
-from ticketing.services import checkout
+from ticketing.services import checkout, order_terms
 from ticketing.services.orders.lines import Wanted
 from ticketing.services.payments import settlement
 from ticketing.services.payments.reconciliation import reconcile
@@ -284,8 +284,8 @@ def test_a_voucher_lowers_the_least_price_and_not_the_choice(acme, ticket):
 def test_a_price_that_the_token_cannot_pay_exactly_is_refused(acme, ticket, environ, monkeypatch):
     made(acme, ticket, price_mode="subtract", value=1, max_usages=9)
     made(acme, ticket, code="EXACT", price_mode="subtract", value=PRICE // 2, max_usages=9)
-    read = checkout.units.to_atomic
-    monkeypatch.setattr(checkout.units, "to_atomic", lambda amount, _: read(amount, 2))
+    read = order_terms.units.to_atomic
+    monkeypatch.setattr(order_terms.units, "to_atomic", lambda amount, _: read(amount, 2))
     assert refusal(acme.preflight(ticket, voucher=CODE)) == "not_payable"
     assert acme.preflight(ticket, voucher="EXACT").status_code == 201
 

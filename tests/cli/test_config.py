@@ -18,6 +18,8 @@ NUMBERS = {
     "HOLD_SECONDS": (60, 7200),
     "TOKEN_TTL_SECONDS": (1, 86_400),
     "CONFIRMATIONS_31337": (1, 10_000),
+    "EARLY_CONFIRMATIONS_31337": (0, 10_000),
+    "EARLY_MOST": (0, 2**53 - 1),
     "UNPAID_PER_ADDRESS": (0, 1_000_000),
     "ORDERS_PER_CLIENT": (0, 1_000_000),
     "FREE_PER_CLIENT": (0, 1_000_000),
@@ -119,6 +121,7 @@ WRONG = {
     f"RPC_URL_{MAX_CHAIN_ID + 1}": ("http://127.0.0.1:9",),
     "TOKEN_ADDRESS_abc": (ADDRESS,),
     "CONFIRMATIONS_abc": ("1",),
+    "EARLY_CONFIRMATIONS_abc": ("1",),
     **{
         name: (*NOT_WHOLE, str(low - 1), str(high + 1), "-1")
         for name, (low, high) in NUMBERS.items()
@@ -156,6 +159,9 @@ def test_it_takes_numbers_within_their_bounds(name):
             "HOLD_SECONDS": config.hold.total_seconds(),
             "TOKEN_TTL_SECONDS": config.token_ttl_seconds,
             "CONFIRMATIONS_31337": config.chains[31337].confirmations,
+            # Neither is early: never, and not before finality.
+            "EARLY_CONFIRMATIONS_31337": config.chains[31337].early_confirmations or bound,
+            "EARLY_MOST": config.early_most,
             "UNPAID_PER_ADDRESS": config.unpaid_per_address,
             "ORDERS_PER_CLIENT": config.orders_per_client,
             "FREE_PER_CLIENT": config.free_per_client,

@@ -7,7 +7,7 @@ from eth_utils import to_checksum_address
 
 from tests.conftest import SECRET_KEY
 from tests.support.variables import ADDRESS, GOOD, MAX_CHAIN_ID
-from ticketing.chain.registry import REGISTRY
+from ticketing.chain.registry import LOCAL_CHAIN_IDS, REGISTRY
 from ticketing.config import ConfigError, load
 
 
@@ -16,7 +16,9 @@ def chain(chain_id=31337, **variables):
 
 
 def test_an_rpc_url_enables_a_chain_of_the_registry():
-    assert chain() == dataclasses.replace(REGISTRY[31337], rpc_urls=(GOOD["RPC_URL_31337"],))
+    # With one block a payment is final here: none is early.
+    node = {"rpc_urls": (GOOD["RPC_URL_31337"],), "early_confirmations": None}
+    assert chain() == dataclasses.replace(REGISTRY[31337], **node)
     assert load({"SECRET_KEY": SECRET_KEY, "TOKEN_ADDRESS_1": ADDRESS}).chains == {}
 
 
@@ -25,6 +27,32 @@ def test_the_environment_overrides_what_the_registry_says():
     assert (found.token_address, found.confirmations) == (ADDRESS, 7)
     assert (found.decimals, found.name) == (REGISTRY[31337].decimals, REGISTRY[31337].name)
     assert REGISTRY[31337].confirmations == 1
+
+
+@pytest.mark.parametrize(
+    ("chain_id", "variables", "depth"),
+    [
+        (8453, {}, 1),
+        (137, {}, 16),
+        (137, {"CONFIRMATIONS_137": "16"}, None),
+        (137, {"CONFIRMATIONS_137": "17"}, 16),
+        (137, {"EARLY_CONFIRMATIONS_137": "63"}, 63),
+        (137, {"EARLY_CONFIRMATIONS_137": "64"}, None),
+        (137, {"EARLY_CONFIRMATIONS_137": "0"}, None),
+        (31337, {"CONFIRMATIONS_31337": "2"}, 1),
+        (100, {"TOKEN_ADDRESS_100": ADDRESS}, None),
+        (100, {"TOKEN_ADDRESS_100": ADDRESS, "EARLY_CONFIRMATIONS_100": "0"}, None),
+    ],
+)
+def test_a_payment_is_early_before_it_is_final(chain_id, variables, depth):
+    url = {f"RPC_URL_{chain_id}": "http://127.0.0.1:9"}
+    assert chain(chain_id, **url, **variables).early_confirmations == depth
+
+
+def test_no_payment_is_early_on_a_chain_outside_the_registry():
+    variables = {"RPC_URL_100": "http://127.0.0.1:9", "TOKEN_ADDRESS_100": ADDRESS}
+    with pytest.raises(ConfigError, match="EARLY_CONFIRMATIONS_100"):
+        load({**GOOD, **variables, "EARLY_CONFIRMATIONS_100": "1"})
 
 
 @pytest.mark.parametrize("chain_id", [100, MAX_CHAIN_ID])
@@ -41,8 +69,47 @@ def test_an_address_without_a_checksum_is_written_with_it():
         assert chain(TOKEN_ADDRESS_31337=text).token_address == ADDRESS
 
 
+PUBLIC_NODE = "WALLET_RPC_URL_31337"
+
+
+def test_wallets_are_told_of_a_public_node():
+    assert chain().wallet_rpc_url is None
+    for url in ("https://node.example.org/x?y", "http://127.0.0.1:8545", "http://localhost:8545"):
+        assert chain(**{PUBLIC_NODE: url}).wallet_rpc_url == url
+    base = {"RPC_URL_8453": "https://ours.example/key"}
+    assert chain(8453, **base).wallet_rpc_url == "https://mainnet.base.org"
+    theirs = "https://theirs.example"
+    assert chain(8453, **base, WALLET_RPC_URL_8453=theirs).wallet_rpc_url == theirs
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({PUBLIC_NODE: "http://node.example.org"}, PUBLIC_NODE),
+        ({PUBLIC_NODE: "https://user:word@node.example.org"}, PUBLIC_NODE),
+        ({PUBLIC_NODE: "wss://node.example.org"}, PUBLIC_NODE),
+        ({PUBLIC_NODE: ""}, PUBLIC_NODE),
+        ({"WALLET_RPC_URL_8453": "https://a.example"}, "WALLET_RPC_URL_8453 needs RPC_URL_8453"),
+        ({"WALLET_RPC_URL_x": "https://a.example"}, "WALLET_RPC_URL_x"),
+    ],
+)
+def test_a_wrong_public_node_stops_the_start(change, named):
+    with pytest.raises(ConfigError, match=named) as error:
+        load({**GOOD, **change})
+    assert "word" not in str(error.value).replace("password", "")
+
+
+def test_the_registry_tells_wallets_and_exchanges_of_real_networks():
+    for chain_id, known in REGISTRY.items():
+        if chain_id not in LOCAL_CHAIN_IDS:
+            assert known.wallet_rpc_url.startswith("https://")
+            assert known.explorer_url.startswith("https://")
+    of_exchanges = {each for each, known in REGISTRY.items() if known.exchange_names}
+    assert of_exchanges == {1, 10, 137, 8453, 42161}
+
+
 def test_the_registry_has_the_chains_of_the_contract_with_valid_addresses():
-    assert set(REGISTRY) == {1, 10, 137, 8453, 42161, 84532, 11155111, 31337}
+    assert set(REGISTRY) == {1, 10, 137, 8453, 42161, 84532, 11155111, 31337, 31338}
     for chain_id, known in REGISTRY.items():
         assert known.chain_id == chain_id
         assert known.token_address == to_checksum_address(known.token_address)

@@ -132,7 +132,12 @@ def test_every_way_a_payment_can_go(shell, variables, tmp_path):
     set_up = commands(document, "## Set up", "## The states")
     ways = commands(document, "## Paid in time", "## Not deep enough yet")
     deep_ways = commands(document, "## Not deep enough yet")
-    deeper = {**variables, "PORT": str(free_port()), "CONFIRMATIONS_31337": DEEP}
+    deeper = {
+        **variables,
+        "PORT": str(free_port()),
+        "CONFIRMATIONS_31337": DEEP,
+        "EARLY_CONFIRMATIONS_31337": "0",
+    }
     restart = f"export CONFIRMATIONS_31337={DEEP} API=http://127.0.0.1:{deeper['PORT']}/v1\n"
     text = set_up + HELPERS + ways + restart + deep_ways
     text = text.replace(".venv/bin/python -m tools.sweep", "sweep").replace("var/", f"{tmp_path}/")

@@ -26,7 +26,7 @@ PAYBACK = "tools.payback_local"
 PAYEE = checksum("0x" + "1a" * 20)
 FILES = {
     "DEMO_FILE": "demo.json",
-    "CHAIN_STATE_FILE": "chain.json",
+    "CHAIN_STATES": "chains",
     "LOG_FILE": "log",
     "MAILS": "mails",
 }
@@ -45,15 +45,17 @@ import_module(sys.argv[2]).main()
 
 @pytest.fixture
 def ports():
-    return free_port(), free_port()
+    """The web server's, and those of both chains."""
+    return free_port(), free_port(), free_port()
 
 
 @pytest.fixture
 def folder(tmp_path, ports, starts_processes):
     """A folder in which `make run` can start, with its own ports."""
-    web, rpc = ports
+    web, rpc, second_rpc = ports
     (tmp_path / ".env").write_text(
         f"SECRET_KEY={'x' * 32}\nPORT={web}\nRPC_URL_31337=http://127.0.0.1:{rpc}\n"
+        f"RPC_URL_31338=http://127.0.0.1:{second_rpc}\n"
         f"DATABASE_URL=sqlite:///{tmp_path}/var/ticketing.db\n"
     )
     return tmp_path
@@ -173,7 +175,7 @@ def test_it_runs_once_in_a_folder_until_it_is_interrupted(folder, ports):
             assert any(f"Organize in your browser:       {first_sign_in}" in line for line in lines)
             assert any(line == "  make collect\n" for line in lines)
             assert any(line == "  make payback\n" for line in lines)
-            assert any(f"RPC URL   http://127.0.0.1:{ports[1]}\n" in line for line in lines)
+            assert any(f"RPC URL   http://127.0.0.1:{ports[1]} " in line for line in lines)
             (folder / ".env").write_text(
                 (folder / ".env").read_text().replace(str(ports[0]), str(free_port()))
             )
@@ -188,10 +190,14 @@ def test_it_runs_once_in_a_folder_until_it_is_interrupted(folder, ports):
     assert (process.returncode, told) == (0, "")
 
 
-@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("which", [0, 1, 2])
 def test_a_port_in_use_is_told_with_what_to_put_into_the_env_file(folder, ports, which):
     port = ports[which]
-    line = (f"PORT={port + 1}", f"RPC_URL_31337=http://127.0.0.1:{port + 1}")[which]
+    line = (
+        f"PORT={port + 1}",
+        f"RPC_URL_31337=http://127.0.0.1:{port + 2}",
+        f"RPC_URL_31338=http://127.0.0.1:{port + 2}",
+    )[which]
     with socket.create_server(("127.0.0.1", port)):
         told = refusal(folder)
     assert told == (
@@ -208,7 +214,11 @@ def test_what_an_env_file_lacks_is_written_into_it(folder, ports, end):
         assert f"port {ports[0]} is in use" in refusal(folder)
     first, *rest = (folder / ".env").read_text().splitlines()
     assert first == f"PORT={ports[0]}"
-    assert [line.partition("=")[0] for line in rest] == ["SECRET_KEY", "RPC_URL_31337"]
+    assert [line.partition("=")[0] for line in rest] == [
+        "SECRET_KEY",
+        "RPC_URL_31337",
+        "RPC_URL_31338",
+    ]
 
 
 def test_the_lock_goes_before_the_ports(folder, ports):

@@ -1,7 +1,10 @@
 """The console's pages of ticket types."""
 
+import re
+
 import pytest
 
+from tests.conftest import UNREACHABLE_RPC
 from tests.support.console import sign_in
 from tests.support.factories import in_days, new_organizer
 
@@ -252,3 +255,34 @@ def test_the_ticket_types_of_a_neighbour_do_not_exist(neighbour, new, here):
     for closed in (f"{path}/edit", f"{here}/new"):
         assert other.send(closed, FORM).status_code == 404
     assert other.send(f"{path}/status", {"status": "published"}).status_code == 404
+
+
+@pytest.fixture
+def three_chains(environ):
+    for chain_id in (8453, 31338):
+        environ[f"RPC_URL_{chain_id}"] = UNREACHABLE_RPC
+
+
+def boxes(page):
+    return re.findall(r'name="also_on" value="(\d+)"( checked)?>', page)
+
+
+def test_further_networks_are_boxes_under_the_proposed_one(three_chains, writer, here, new, read):
+    page = writer.get(f"{here}/new").text
+    assert boxes(page) == [("8453", ""), ("31337", ""), ("31338", "")]
+    path = new(chain_id="31338", also_on=["", "8453", "31338"])
+    assert (read(path)["chain_id"], read(path)["chain_ids"]) == (31338, [31338, 8453])
+    assert "<dd>Local 2, Base</dd>" in re.sub(r"</?bdi>", "", writer.get(path).text)
+    page = writer.get(f"{path}/edit").text
+    assert boxes(page) == [("31338", ""), ("8453", " checked"), ("31337", "")]
+    changed = {**FORM, "chain_id": "31337", "also_on": ["", "8453", "31338"]}
+    assert writer.send(f"{path}/edit", changed).status_code == 303
+    assert read(path)["chain_ids"] == [31337, 8453, 31338]
+    assert writer.send(f"{path}/edit", {**changed, "also_on": ""}).status_code == 303
+    assert read(path)["chain_ids"] == [31337]
+
+
+def test_a_refused_form_keeps_its_boxes(three_chains, writer, here):
+    answer = writer.send(f"{here}/new", {**FORM, "name": "", "also_on": ["", "8453"]})
+    assert answer.status_code == 422
+    assert boxes(answer.text) == [("8453", " checked"), ("31337", ""), ("31338", "")]

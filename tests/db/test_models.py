@@ -12,6 +12,7 @@ from ticketing.models.collections import Collection
 from ticketing.models.counters import CounterEntry
 from ticketing.models.door import DoorDevice, EventDoor, Scan, TicketKey
 from ticketing.models.events import Event
+from ticketing.models.exchange_rates import ExchangeRate
 from ticketing.models.idempotency import IdempotencyKey
 from ticketing.models.items import IntentItem
 from ticketing.models.members import Invitation, Member, Session
@@ -42,6 +43,7 @@ MODELS = (
     ApiKey,
     ChainState,
     Event,
+    ExchangeRate,
     IdempotencyKey,
     Answer,
     IntentItem,

@@ -65,6 +65,7 @@ def test_an_order_is_created_seen_and_confirmed(three_deep, app, acme, node, new
         "ticket_id": ticket["id"],
         "items": [{"ticket_id": ticket["id"], "quantity": 2}],
         "status": "confirmed",
+        "final": True,
         "flags": [],
         "quantity": 2,
         "amount": 2 * PRICE,

@@ -22,7 +22,7 @@ from ticketing import clock, ids
 from ticketing.models.payment_intents import PaymentIntent
 from tools import anvil
 
-FORMS = ("purchase", "cancel", "refund-address", "again", "demo-payment")
+FORMS = ("purchase", "cancel", "hold", "refund-address", "again", "demo-payment")
 NEVER = "0x" + "0" * 40
 
 

@@ -34,7 +34,7 @@ LONGEST_PAUSE = 60
 
 @pytest.fixture
 def variables(variables):
-    return {**variables, "CONFIRMATIONS_31337": "3"}
+    return {**variables, "CONFIRMATIONS_31337": "3", "EARLY_CONFIRMATIONS_31337": "0"}
 
 
 @pytest.fixture
@@ -200,20 +200,40 @@ class Asks:
         return [after - before for before, after in pairwise(self._at)]
 
 
-def test_a_timer_runs_in_the_last_quarter(tell, stack, visit):
+def test_a_timer_runs_in_the_last_quarter_and_is_read_out_seldom(tell, stack, visit):
     visit.expect("status of 503")
     buyer = tell("unpaid")
     page = visit(stack.url, **DESKTOP)
     page.route(INTENTS, lambda route: route.fulfill(status=503, body=""))
     page.clock.install()
     page.goto(link(buyer))
-    timer = page.locator("#timer")
+    timer, read_out = page.locator("#timer"), page.locator("#timer-said")
     page.clock.fast_forward(600_000)
     expect(timer).to_be_hidden()
+    expect(read_out).to_be_empty()
     page.clock.fast_forward(120_000)
     expect(timer).to_have_text(re.compile(r"^[23]:\d\d left$"))
+    first = read_out.text_content()
+    assert re.match(r"^[23]:\d\d left$", first)
+    page.clock.run_for(30_000)
+    assert read_out.text_content() == first != timer.text_content()
     page.clock.fast_forward(200_000)
     expect(timer).to_have_text(re.compile("^Time is up."))
+    expect(read_out).to_have_text(re.compile("^Time is up."))
+
+
+def test_it_says_since_when_it_has_no_connection(unpaid, visit):
+    visit.expect("net::ERR_FAILED")
+    page = unpaid.page
+    stop_clock(page)
+    page.reload()
+    at = page.evaluate("new Date().toTimeString().slice(0, 5)")
+    page.route(INTENTS, lambda route: route.abort())
+    page.clock.run_for(4000)
+    expect(page.locator("#lost")).to_have_text(f"No connection. Last looked {at}.")
+    page.unroute(INTENTS)
+    page.clock.run_for(20_000)
+    expect(page.locator("#lost")).to_be_empty()
 
 
 def test_what_somebody_types_is_not_replaced(elsewhere, tell, stack, visit):
@@ -238,6 +258,7 @@ def test_the_address_is_copied_without_spaces(unpaid, visit):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     stop_clock(page)  # it says so for two seconds
     page.reload()
+    page.get_by_text("Pay by hand: address and amount").click()
     button = page.get_by_role("button", name="Copy the address")
     button.click()
     expect(button).to_have_text("Copied")

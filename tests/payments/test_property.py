@@ -5,6 +5,7 @@ Each run tries the same sequences. HUNT=1 tries others each time.
 
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -21,19 +22,19 @@ from hypothesis.stateful import (
 from tests.support.property import events as draw
 from tests.support.property.anvil_chain import AnvilChain
 from tests.support.property.world import World
-from tests.support.property.worlds import chain_id_of, fake_chain
+from tests.support.property.worlds import chain_ids_of, fake_chain
 from tools.anvil import Anvil
 
 IS_HUNT = "HUNT" in os.environ
 
 
 class Payments(RuleBasedStateMachine):
-    """Draws the next event. `open_world` creates the world, with its chain and database."""
+    """Draws the next event. `open_world` creates the world, with its chains and database."""
 
     open_world: Callable[..., World]
 
     @initialize(
-        confirmations=st.integers(1, 3),
+        depths=st.sampled_from([(1, 0), (2, 0), (3, 0), (2, 1), (3, 1), (3, 2)]),
         capacity=st.integers(1, 6),
         decimals=st.sampled_from([6, 6, 18]),
         skew=st.sampled_from([0, -1200, 7200]),
@@ -42,7 +43,9 @@ class Payments(RuleBasedStateMachine):
         orders=st.lists(draw.preflights, max_size=2),
         looked=st.sampled_from([True, True, False]),
     )
-    def begin(self, orders: Any, looked: bool, **settings: Any) -> None:
+    def begin(self, depths: tuple[int, int], orders: Any, looked: bool, **settings: Any) -> None:
+        """`depths`: how many blocks are final, and early. 0: no order is early."""
+        settings["confirmations"], settings["early"] = depths
         if settings["decimals"] != 6:
             # Not the local chain: a clock more than an hour ahead of ours is refused.
             settings["skew"] = min(settings["skew"], 3000)
@@ -153,16 +156,45 @@ class Payments(RuleBasedStateMachine):
 
     @rule(
         quantity=st.integers(1, 2),
+        elsewhere=st.booleans(),
         amount=st.sampled_from(["all", "nearly", "too much"]),
         rest=st.lists(draw.of_admissions | draw.at_the_door, max_size=3),
         mishap=draw.maybe,
     )
-    def sell(self, quantity: int, amount: str, rest: Any, mishap: Any) -> None:
+    def sell(self, quantity: int, elsewhere: bool, amount: str, rest: Any, mishap: Any) -> None:
         """Confirm an order, and use its admissions: unlikely by chance."""
-        order, payment = ("preflight", (False, quantity)), ("pay", ([(-1, amount)], True))
+        order = ("preflight", (False, quantity, elsewhere))
+        payment = ("pay", ([(-1, amount)], True))
         for event in [order, payment, *self._wait()]:
             self.world.do(event)
         for event in rest:
+            self.world.do(event, mishap)
+
+    @rule(
+        switch=draw.mostly_early,
+        order=draw.plain | draw.plain | draw.carts | draw.vouchered,
+        amount=st.sampled_from(["all", "all", "nearly", "too much"]),
+        blocks=st.integers(0, 2),
+        reorganization=st.none() | draw.reorganizations,
+        rest=st.lists(draw.of_admissions | draw.earliness | draw.mining | draw.looks, max_size=4),
+        mishap=draw.maybe,
+    )
+    def confirm_early(
+        self,
+        switch: Any,
+        order: Any,
+        amount: str,
+        blocks: int,
+        reorganization: Any,
+        rest: Any,
+        mishap: Any,
+    ) -> None:
+        """Confirm an order before it is final, if that is allowed, and use its admissions."""
+        look = ("look_after_silence", (0,))
+        paid = [switch, look, order, ("pay", ([(-1, amount)], True)), ("mine", (blocks,)), look]
+        for event in paid:
+            self.world.do(event)
+        for event in [*rest, *([reorganization, look] if reorganization else [])]:
             self.world.do(event, mishap)
 
     @rule(
@@ -249,7 +281,7 @@ class Payments(RuleBasedStateMachine):
         for event in events:
             self.world.do(event, mishap)
 
-    @rule(event=draw.invitations | draw.sizes, mishap=draw.maybe)
+    @rule(event=draw.invitations | draw.sizes | draw.earliness, mishap=draw.maybe)
     def organize(self, event: Any, mishap: Any) -> None:
         self.world.do(event, mishap)
 
@@ -303,7 +335,7 @@ def run(machine: type[Payments], examples: int, *, is_long: bool = False) -> Non
 def on_fake_chain(new_world):
     class OnFake(Payments):
         def open_world(self, decimals, **settings):
-            return new_world(fake_chain(decimals), **settings)
+            return new_world(fake_chain(decimals), fake_chain(decimals, 1), **settings)
 
     return OnFake
 
@@ -311,14 +343,19 @@ def on_fake_chain(new_world):
 def on_real_node(new_world):
     class OnAnvil(Payments):
         def open_world(self, decimals, **settings):
-            self.node = Anvil(chain_id=chain_id_of(decimals))
-            return new_world(AnvilChain(self.node, decimals), **settings)
+            self.running = ExitStack()
+            nodes = {
+                chain_id: self.running.enter_context(Anvil(chain_id=chain_id))
+                for chain_id in chain_ids_of(decimals)
+            }
+            chains = [AnvilChain(node, chain_id, decimals) for chain_id, node in nodes.items()]
+            return new_world(*chains, **settings)
 
         def teardown(self):
             try:
                 super().teardown()
             finally:
-                self.node.stop()
+                self.running.close()
 
     return OnAnvil
 

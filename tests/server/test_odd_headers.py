@@ -29,11 +29,13 @@ def test_odd_bytes_in_an_idempotency_key_are_refused_wherever_one_is_taken(app, 
         operation = item.get("post", {})
         if "Idempotency-Key" not in {each["name"] for each in operation.get("parameters", ())}:
             continue
+        content = operation.get("requestBody", {}).get("content", {})
+        body = content["application/json"]["example"] if content else {}
         for strange in STRANGE_KEYS:
             headers = {"X-API-Key": acme.admin_key}
             environ = {"HTTP_IDEMPOTENCY_KEY": strange}
             answer = app.test_client().post(
-                path.format(**here), json={}, headers=headers, environ_overrides=environ
+                path.format(**here), json=body, headers=headers, environ_overrides=environ
             )
             assert answer.status_code == 422, (path, strange, answer.text)
             assert answer.json["errors"].keys() == {"Idempotency-Key"}

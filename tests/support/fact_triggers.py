@@ -36,6 +36,7 @@ def _full(row: str) -> str:
 _FIELDS_DIFFER = " OR ".join(f"OLD.{name} IS DISTINCT FROM NEW.{name}" for name in EVENT_FIELDS)
 _DUE_BEFORE, _DUE = (f"{row}.refund_due - {row}.refund_pending" for row in ("OLD", "NEW"))
 _ENTERED = f"OLD.status <> NEW.status AND NEW.status IN {RECORDED}"
+_FINALIZED = "OLD.early AND NOT NEW.early AND NEW.status = 'confirmed'"
 _PUBLISHED = "OLD.status <> 'published' AND NEW.status = 'published'"
 _CANCELED = "OLD.status <> 'canceled' AND NEW.status = 'canceled'"
 _DRAFT = "OLD.status = 'published' AND NEW.status = 'draft'"
@@ -64,6 +65,7 @@ NOTED = (
     ("vouchers", "UPDATE", "'voucher.used_up'", "id", _USED_UP),
     ("payment_intents", "INSERT", "'intent.created'", "id", "TRUE"),
     ("payment_intents", "UPDATE", "'intent.' || NEW.status", "id", _ENTERED),
+    ("payment_intents", "UPDATE", "'intent.finalized'", "id", _FINALIZED),
     ("payment_intents", "UPDATE", "'refund.due'", "id", f"{_DUE_BEFORE} <= 0 AND {_DUE} > 0"),
     ("payment_intents", "UPDATE", "'refund.settled'", "id", "NEW.refunded > OLD.refunded"),
     ("refund_addresses", "INSERT", "'refund.address_changed'", "intent_id", "TRUE"),

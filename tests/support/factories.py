@@ -98,6 +98,8 @@ class Organizer:
         """Create a ticket type, published by default, by default of a new event."""
         event = event or self.event()
         body = {**ticket_body(), "status": "published", **fields}
+        if "chain_ids" in fields:
+            del body["chain_id"]
         made = self._key_api().post(f"{self.path}/events/{event['id']}/tickets", body)
         assert made.status_code == 201, made.json
         return made.json

@@ -161,7 +161,9 @@ class FakeChain:
         self._blocks.append(FakeBlock(parent.number + 1, self._new_hash("block"), time, tuple(run)))
 
     def _new_hash(self, kind: str) -> str:
-        return "0x" + hashlib.sha256(f"{kind} {next(self._serial)}".encode()).hexdigest()
+        # No other chain has the same ones.
+        named = f"{self.chain_id} {kind} {next(self._serial)}"
+        return "0x" + hashlib.sha256(named.encode()).hexdigest()
 
     # The true state, for comparison.
 

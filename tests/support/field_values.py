@@ -183,6 +183,8 @@ PUBLIC_TICKET_TYPE = {
     "price_amount": integer(0, 10**15),
     "transferable": BOOLEAN,
     "chain_id": integer(1, 2**53 - 1, null=True),
+    # Only without chain_id: see tests/api/test_networks.py.
+    "chain_ids": ([], [None, [], [1] * 9, [1, 1], {}, "1", 1, True]),
     "min_per_order": integer(1, 100),
     "max_per_order": integer(1, 100),
     "sales_start_at": instant(good=[EPOCH], null=True),

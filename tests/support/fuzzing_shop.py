@@ -51,6 +51,8 @@ def open_shop(acme: Organizer, node: anvil.Anvil) -> Shop:
         acme.ticket(sale, sales_start_at=in_days(9)),
         acme.ticket(draft),
     ]
+    diet = {"identifier": "diet", "question": "What do you eat?", "type": "text"}
+    admin.post(f"{acme.path}/events/{sale['id']}/questions", diet)
     ada = {"email": "ada@example.org", "name": "Ada"}
     waiting, paid, too_much, given_up = (acme.buyer(seat, buyer=ada) for _ in range(4))
     guest = acme.buyer(free, quantity=2)

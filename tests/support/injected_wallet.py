@@ -5,8 +5,9 @@
     wallet.connect(page)
 
 In a page, `wallet` (the first one) says how it misbehaves: `rejects` and `hangs` have methods,
-`drops` numbers of transactions that it answers and never sends, `switches` what changes after a
-method was asked.
+`drops` numbers of transactions that it answers and never sends, `lies` what it answers to a method
+without its node, `switches` what changes after a method was asked. `stays`: it adds a network, and
+does not change to it.
 """
 
 import json
@@ -25,10 +26,11 @@ UNKNOWN_CHAIN = {"code": 4902, "message": "Unrecognized chain."}
 NO_BATCH = {"code": 5750, "message": "EIP-7702 is off for this account."}
 
 _SCRIPT = """
-const stored = location.protocol === "http:" ? localStorage : {};
+const stored = location.protocol === "http:" && HAS_STORAGE ? localStorage : {};
 const wallet = {
   accounts: ACCOUNTS, chain: Number(stored.chosen_chain ?? 1), known: CHAINS, atomic: ATOMIC,
-  asked: [], rejects: {}, hangs: [], drops: [], switches: {}, sent: 0, waiting: [],
+  asked: [], rejects: {}, hangs: [], drops: [], lies: {}, switches: {}, sent: 0, waiting: [],
+  stays: false,
 };
 globalThis.wallet ??= wallet;
 const answers = {
@@ -38,6 +40,11 @@ const answers = {
   wallet_switchEthereumChain: ([{ chainId }]) => {
     if (!wallet.known.includes(Number(chainId))) throw UNKNOWN_CHAIN;
     wallet.chain = stored.chosen_chain = Number(chainId);
+    return null;
+  },
+  wallet_addEthereumChain: ([{ chainId }]) => {
+    wallet.known.push(Number(chainId));
+    if (!wallet.stays) wallet.chain = stored.chosen_chain = Number(chainId);
     return null;
   },
   wallet_getCapabilities: ([, [chain]]) => {
@@ -53,8 +60,8 @@ const answers = {
 async function request({ method, params }) {
   wallet.asked.push({ method, params: structuredClone(params ?? []) });
   if (wallet.hangs.includes(method)) await new Promise((go) => wallet.waiting.push(go));
-  const refusal = wallet.rejects[method];
-  if (refusal) throw refusal;
+  if (method in wallet.rejects) throw wallet.rejects[method];
+  if (method in wallet.lies) return wallet.lies[method];
   const drops = method === "eth_sendTransaction" && wallet.drops.includes(++wallet.sent);
   const own = answers[method] ?? ((all) => ask_UUID(wallet.chain, drops ? "drop" : method, all));
   const answer = await own(params ?? []);
@@ -62,10 +69,17 @@ async function request({ method, params }) {
   delete wallet.switches[method];
   return answer;
 }
-const info = { uuid: "UUID", name: "NAME", rdns: "org.stub", icon: "data:," };
+const info = { uuid: "UUID", name: "NAME", rdns: "org.stub", icon: "ICON" };
 const detail = Object.freeze({ info, provider: { request } });
 addEventListener("eip6963:requestProvider", () => dispatchEvent(
   new CustomEvent("eip6963:announceProvider", { detail })));
+"""
+
+
+_NO_STORAGE = """
+Object.defineProperty(globalThis, "localStorage", {
+  get() { throw new DOMException("Access is denied for this document.", "SecurityError"); },
+});
 """
 
 
@@ -74,6 +88,7 @@ class InjectedWallet:
 
     `atomic`: its capability for several calls at once (EIP-5792). None: it has never heard of it.
     Its batches are transactions one after another, all of which are undone if one fails.
+    `has_storage` False: the browser forbids pages to store anything.
     """
 
     def __init__(
@@ -83,6 +98,8 @@ class InjectedWallet:
         *,
         atomic: str | None = None,
         name: str = "Stub",
+        icon: str = "data:,",
+        has_storage: bool = True,
     ) -> None:
         self._nodes = nodes
         self._batches: dict[str, list[Any]] = {}
@@ -95,11 +112,13 @@ class InjectedWallet:
             "UNKNOWN_CHAIN": json.dumps(UNKNOWN_CHAIN),
             "UUID": self._uuid,
             "NAME": name,
+            "ICON": icon,
+            "HAS_STORAGE": json.dumps(has_storage),
         }
         script = _SCRIPT
         for key, value in values.items():
             script = script.replace(key, value)
-        self.script = script
+        self.script = script if has_storage else _NO_STORAGE + script
 
     def connect(self, page: Page) -> None:
         """Let all tabs of this page's browser use the nodes. Call it before the first page."""

@@ -17,7 +17,7 @@ TYPES = {
 def resolve(document: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
     """Resolve references."""
     while "$ref" in node:
-        assert node.keys() == {"$ref"}
+        assert node.keys() <= {"$ref", "description"}  # OpenAPI 3.1 allows both
         assert node["$ref"].startswith("#/")
         found = document
         for part in node["$ref"].removeprefix("#/").split("/"):

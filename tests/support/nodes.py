@@ -7,7 +7,7 @@ import time
 
 from ticketing.chain.node import connect
 from ticketing.chain.receivers import PROXY
-from tools.anvil import Anvil, ensure_token
+from tools.anvil import CHAIN_ID, Anvil, ensure_token
 
 MOST_BLOCKS = 100
 """After so many blocks another node is started: a reset node keeps few states of new blocks."""
@@ -16,7 +16,8 @@ MOST_BLOCKS = 100
 class Nodes:
     """The nodes of one process that runs tests: one at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, chain_id: int = CHAIN_ID) -> None:
+        self._chain_id = chain_id
         self._node: Anvil | None = None
         self._blocks = 0
 
@@ -24,7 +25,7 @@ class Nodes:
         """Return a node with a new chain, the token and a funded buyer."""
         if self._node is None or not self._is_reset(self._node):
             self.stop()
-            self._node, self._blocks = Anvil(), 0
+            self._node, self._blocks = Anvil(chain_id=self._chain_id), 0
         connect.cache_clear()  # what the service found out about the chain before
         ensure_token(self._node.rpc)
         return self._node

@@ -149,8 +149,10 @@ def fits(schema: dict[str, Any], value: Any) -> bool:
         return "string" in types and _text_fits(schema, value)
     if isinstance(value, list):
         items = schema.get("items", {})
-        of_texts = len(value) >= schema.get("minItems", 0) and "type" in items
-        return "array" in types and of_texts and all(fits(items, each) for each in value)
+        is_long_enough = len(value) >= schema.get("minItems", 0)
+        are_texts = not value or "type" in items  # not objects
+        fit = are_texts and all(fits(items, each) for each in value)
+        return "array" in types and is_long_enough and fit
     is_closed = "properties" in schema
     return isinstance(value, dict) and "object" in types and not (value and is_closed)
 

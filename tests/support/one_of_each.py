@@ -26,7 +26,10 @@ def one_of_each(organizer: Organizer) -> dict[str, str]:
 
 
 def made_for(organizer: Organizer, event_id: str) -> dict[str, str]:
-    """Create what an event has besides its ticket types, and return the ids. Orders need none."""
+    """Create what an event has besides its ticket types, and return the ids. Orders need none.
+
+    `voucher` is the code of the voucher.
+    """
     admin = organizer.with_headers({"X-API-Key": organizer.admin_key})
     bodies = {
         "device_id": ("door-devices", {"name": "Phone"}),
@@ -34,7 +37,6 @@ def made_for(organizer: Organizer, event_id: str) -> dict[str, str]:
         "question_id": ("questions", {"question": "?", "type": "text", "ask": "order"}),
     }
     event = f"{organizer.path}/events/{event_id}"
-    return {
-        name: admin.post(f"{event}/{kind}", body).json["id"]
-        for name, (kind, body) in bodies.items()
-    }
+    made = {name: admin.post(f"{event}/{kind}", body).json for name, (kind, body) in bodies.items()}
+    ids = {name: each["id"] for name, each in made.items()}
+    return {**ids, "voucher": made["voucher_id"]["code"]}

@@ -31,6 +31,7 @@ from ticketing.errors import TicketingError
 from ticketing.models.admissions import Admission
 from ticketing.models.door import DoorDevice
 from ticketing.models.members import Member
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.vouchers import Voucher
 from ticketing.notification_types import MAX_WEBHOOKS
 from ticketing.pages.reasons import reason
@@ -257,6 +258,11 @@ def types_of_two_networks(shop: Shop) -> None:
     shop.cart(*(shop.organizer.ticket(event, chain_id=each) for each in (CHAIN, 8453)))
 
 
+@refuses(errors.NetworkUnavailable)
+def network_that_cannot_be_used(shop: Shop) -> None:
+    shop.order(shop.organizer.ticket(chain_ids=[8453, CHAIN]), chain_id=8453)
+
+
 @refuses(errors.NotPayable)
 def without_a_wallet(shop: Shop) -> None:
     poor = Shop(new_organizer(shop.organizer.app, "poor", xpub=None), shop.asks)
@@ -303,6 +309,14 @@ def ticket_after_the_time_for_transfers(shop: Shop) -> None:
 def ticket_whose_payment_is_missing(shop: Shop) -> None:
     held, offer = held_of(shop)
     write(held, status="suspended")
+    shop.pass_on(held, offer)
+
+
+@refuses(errors.PaymentNotFinal)
+def ticket_whose_payment_is_not_final(shop: Shop) -> None:
+    held, offer = held_of(shop)
+    order = Admission.get_by_id(held.id).intent_id
+    PaymentIntent.update(early=True).where(PaymentIntent.id == order).execute()
     shop.pass_on(held, offer)
 
 
@@ -455,6 +469,20 @@ def one_webhook_more(shop: Shop) -> None:
         shop.has("webhooks", {"url": url, "types": ["*"]})
     shop.api("webhooks", {"url": url, "types": ["*"]})
     shop.form("webhooks", url=url, types="*")
+
+
+@refuses(errors.HoldExtended)
+def second_extension_of_a_hold(shop: Shop) -> None:
+    buyer = shop.organizer.buyer(shop.organizer.ticket())
+    assert buyer.api.post(f"{buyer.path}/hold").status_code == 200
+    shop.api(f"{buyer.path}/hold", None, buyer.api)  # the page goes on to the steps
+
+
+@refuses(errors.HoldNotExtendable)
+def extension_of_the_hold_of_free_tickets(shop: Shop) -> None:
+    buyer = shop.organizer.buyer(shop.organizer.ticket(**FREE))
+    shop.api(f"{buyer.path}/hold", None, buyer.api)
+    shop.form(f"{link(buyer)}/hold")
 
 
 @refuses(errors.NothingReceived)

@@ -99,7 +99,7 @@ def sent_to(
     """Return a valid request to the endpoint: its query with names of `ids`, and its body."""
     operation = operations.get(endpoint.operation, {})
     asked = (each for each in operation.get("parameters", ()) if each["in"] == "query")
-    names = {**ids, "voucher": "NO-SUCH-CODE", "chain_id": "1"}
+    names = {"chain_id": "1", **ids}
     query = {each["name"]: names[each["name"]] for each in asked if each.get("required")}
     sent: dict[str, Any] = {"query_string": query}
     if "requestBody" in operation:

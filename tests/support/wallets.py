@@ -12,9 +12,9 @@ def use_xpub(tenant_id: str, xpub: str) -> None:
         _use(tenant_id, xpubs.stored(xpubs.XpubSettings(xpub)))
 
 
-def use_address(tenant_id: str, owner: str, chain_id: int) -> None:
+def use_address(tenant_id: str, owner: str, *chain_ids: int) -> None:
     """Let new orders get receivers of an ordinary address without code."""
-    here = frozenset([chain_id])
+    here = frozenset(chain_ids)
     settings = owners.OwnerSettings(owner, here, no_code_on=here)
     with write_transaction():
         _use(tenant_id, owners.stored(tenant_id, settings))

@@ -20,6 +20,8 @@ from ticketing.errors import (
     CapacityChanged,
     ChainUnavailable,
     EventOver,
+    HoldExtended,
+    HoldNotExtendable,
     IntentCanceled,
     IntentExpired,
     IntentNotCancelable,
@@ -27,6 +29,7 @@ from ticketing.errors import (
     Invalid,
     KeyRequired,
     NeedsTicket,
+    NetworkUnavailable,
     NoCommonNetwork,
     NotFound,
     NothingReceived,
@@ -51,7 +54,7 @@ from ticketing.services import checkout
 from ticketing.services.checkout import Order
 from ticketing.services.orders import intent_versions, intents
 from ticketing.services.orders.lines import all_wanted
-from ticketing.services.payments import refund_addresses
+from ticketing.services.payments import hold_extensions, refund_addresses
 from ticketing.web import cors, guesses, secret_guards
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.conditional import may_have_changed, of_tag
@@ -108,6 +111,7 @@ def _client_secret_again(stored: dict[str, Any]) -> dict[str, Any]:
     NotPayable,
     OneTypeOnly,
     NeedsTicket,
+    NetworkUnavailable,
     NoCommonNetwork,
     KeyRequired,
     VoucherInvalid,
@@ -191,6 +195,20 @@ def cancel(tenant: str, intent_id: str) -> PaymentIntent:
     if not intent.has_changed:
         nothing_changed()
     return intent
+
+
+@blp.post("/intents/<intent_id>/hold")
+@idempotent
+@blp.response(200, IntentSchema)
+@blp.raises(NotFound, HoldExtended, HoldNotExtendable, TooMuchUnpaid)
+@never_stored(IN_ORDER, shown_again=order_again)
+def extend_hold(tenant: str, intent_id: str) -> PaymentIntent:
+    """Hold an unpaid intent for 60 minutes after it was made, once: for a buyer with an exchange.
+
+    A withdrawal from an exchange often takes longer than the usual hold. The new deadline is
+    `expires_at`. Refused while other orders hold more than half of the unsold tickets.
+    """
+    return hold_extensions.extend(tenant, intent_id, config())
 
 
 @blp.post("/intents/<intent_id>/refund-address")

@@ -11,6 +11,7 @@ from ticketing.errors import (
     AnswersClosed,
     NotFound,
     NotTransferable,
+    PaymentNotFinal,
     TooManyTransfers,
     TransfersClosed,
 )
@@ -74,6 +75,7 @@ def name_holder(body: dict[str, Any], tenant: str, admission_id: str) -> Admissi
     AdmissionSuspended,
     NotTransferable,
     TransfersClosed,
+    PaymentNotFinal,
     TooManyTransfers,
 )
 @never_stored("offer", "url", shown_again=_offer_again)

@@ -11,6 +11,7 @@ from ticketing.errors import (
     NotFound,
     NotTransferable,
     OfferEnded,
+    PaymentNotFinal,
     TransfersClosed,
 )
 from ticketing.limits import CallClass
@@ -49,6 +50,7 @@ def _accepted_again(stored: dict[str, Any]) -> dict[str, Any]:
     AdmissionSuspended,
     NotTransferable,
     TransfersClosed,
+    PaymentNotFinal,
 )
 @never_stored(*NEVER_STORED, shown_again=_accepted_again)
 def accept_transfer(body: dict[str, Any], tenant: str) -> Admission:

@@ -29,5 +29,5 @@ secp256k1.py, keccak.py, address.py: the curve; the hash; addresses with their c
 eip681.py: payment links for wallets
 eip3009.py: signed transfers of x402: their digest and their signer
 units.py: exact conversion of micro-units and a token's atomic units; never rounds
-local_node.py: sends tokens from the unlocked account of the local node, on chain 31337 only
+local_node.py: sends tokens from the unlocked account of a local node, on no other chain
 """

@@ -1,6 +1,6 @@
 """The node of a developer's machine. It sends tokens from its own unlocked account.
 
-No private key is needed here. It works on chain 31337 only.
+No private key is needed here. It works on the chains 31337 and 31338 only.
 """
 
 import time
@@ -10,7 +10,7 @@ from typing import Any
 from ticketing.chain import abi
 from ticketing.chain.answers import Block, parse_block, parse_quantity
 from ticketing.chain.errors import RpcError
-from ticketing.chain.registry import LOCAL_CHAIN_ID, Chain
+from ticketing.chain.registry import LOCAL_CHAIN_IDS, Chain
 from ticketing.chain.rpc import RpcClient
 
 MINED_SECONDS = 10
@@ -33,14 +33,14 @@ class Sent:
 
 
 class LocalNode:
-    """A node of chain 31337. Every method may raise RpcError."""
+    """A node of a local chain. Every method may raise RpcError."""
 
     def __init__(self, chain: Chain) -> None:
         """Connect to the node. RpcError if the chain is another one."""
         self._rpc = RpcClient(chain.rpc_urls)
         served = parse_quantity(self.ask("eth_chainId"))
-        if {chain.chain_id, served} != {LOCAL_CHAIN_ID}:
-            raise RpcError(f"the node serves chain {served}, not {LOCAL_CHAIN_ID}")
+        if served != chain.chain_id or served not in LOCAL_CHAIN_IDS:
+            raise RpcError(f"the node serves chain {served}, not {chain.chain_id}")
 
     def ask(self, method: str, *params: Any) -> Any:
         """Return the result of one call."""

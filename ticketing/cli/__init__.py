@@ -12,14 +12,14 @@ collections.py: `wallet collections`: which orders may be collected, as a file
 personal_data.py: erases names and email addresses
 reconcile.py: exits with 1 if stock or money are not consistent
 worker.py: runs the worker
-dev.py: pays, refunds and reorganizes on the local chain; only there
+dev.py: pays, refunds and reorganizes on the local chains; only there
 base.py: shared by all: errors in one sentence with exit code 1, output as text or JSON
 csv_file.py, private_file.py: CSV files and others that only their owner can read
 """
 
 from flask import Flask
 
-from ticketing.chain.registry import LOCAL_CHAIN_ID
+from ticketing.chain.registry import LOCAL_CHAIN_IDS
 from ticketing.cli import (
     collections,
     db,
@@ -45,7 +45,7 @@ def register(app: Flask) -> None:
 
 
 def register_dev(app: Flask, config: Config) -> None:
-    """Register `dev` if the local chain is enabled, and only then."""
+    """Register `dev` if a local chain is enabled, and only then."""
     app.cli.commands.pop("dev", None)
-    if LOCAL_CHAIN_ID in config.chains:
+    if any(chain_id in config.chains for chain_id in LOCAL_CHAIN_IDS):
         app.cli.add_command(dev.group)

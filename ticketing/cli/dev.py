@@ -1,6 +1,6 @@
-"""`flask --app app dev`: the sandbox. It pays, refunds and reorganizes on chain 31337.
+"""`flask --app app dev`: the sandbox. It pays, refunds and reorganizes on local chains.
 
-The local node sends from its own unlocked account, so no private key is needed here.
+A local node sends from its own unlocked account, so no private key is needed here.
 docs/payments.md shows with these commands everything that can happen to a payment.
 """
 
@@ -13,7 +13,7 @@ from ticketing.chain import abi, units
 from ticketing.chain.answers import NOTHING, TRANSFER_TOPIC, parse_word
 from ticketing.chain.errors import RpcRefused
 from ticketing.chain.local_node import LocalNode
-from ticketing.chain.registry import LOCAL_CHAIN_ID
+from ticketing.chain.registry import LOCAL_CHAIN_ID, LOCAL_CHAIN_IDS
 from ticketing.cli.base import command, config
 from ticketing.constants import MAX_SAFE_INTEGER, IntentStatus
 from ticketing.models.payment_intents import PaymentIntent
@@ -35,7 +35,7 @@ _OTHER_TOKEN_CODE = (
 
 _AMOUNT = click.IntRange(1, MAX_SAFE_INTEGER)
 
-group = AppGroup("dev", help="Try on the local chain what can happen to a payment.")
+group = AppGroup("dev", help="Try on the local chains what can happen to a payment.")
 
 
 @group.command("pay")
@@ -49,8 +49,8 @@ def pay(intent_id: str, amount: int | None, late: bool, twice: bool, wrong_token
     """Pay INTENT_ID from the local node's funded account."""
     intent = _find(intent_id)
     amount = amount or _due(intent, late=late)
-    node = _connect()
     terms = intent.terms
+    node = _connect(terms.chain_id)
     if late:
         _pass_time(node, intent.expires_at)
     if wrong_token:
@@ -81,7 +81,7 @@ def refund(intent_id: str) -> None:
         raise click.ClickException(f"no refund is due: the intent is {intent.status}")
     terms = intent.terms
     atomic = units.to_atomic(intent.refund_due, terms.decimals)
-    sent = _connect().send(terms.token_address, payee, atomic)
+    sent = _connect(terms.chain_id).send(terms.token_address, payee, atomic)
     click.echo(f"refunded {intent.refund_due} micro-units to {payee} {sent}")
     path = f"/v1/admin/tenants/{intent.tenant.slug}/refunds/{intent_id}/settle"
     click.echo(f"next: POST {path} with that tx_hash, {terms.required_confirmations} deep")
@@ -94,12 +94,18 @@ def refund(intent_id: str) -> None:
     type=click.IntRange(1, DEEPEST_REORG),
     help="How many of the newest blocks to replace.",
 )
+@click.option(
+    "--chain-id",
+    default=LOCAL_CHAIN_ID,
+    type=click.Choice(LOCAL_CHAIN_IDS),
+    help=f"Default: {LOCAL_CHAIN_ID}.",
+)
 @command
-def reorg(depth: int) -> None:
+def reorg(depth: int, chain_id: int) -> None:
     """Replace the chain's newest blocks with empty ones. The payments in them disappear."""
-    node = _connect()
+    node, token = _connect(chain_id), config().chains[chain_id].token_address
     head = node.head()
-    if not _can_go_back_to(node, head.number - depth):
+    if not _can_go_back_to(node, token, head.number - depth):
         raise click.ClickException(
             f"the node cannot go back {depth} blocks from {head.number}: it was started later,"
             " or the test token was deployed later"
@@ -110,10 +116,10 @@ def reorg(depth: int) -> None:
 
 
 def _find(intent_id: str) -> PaymentIntent:
-    """Return an intent on the local chain."""
+    """Return an intent on a local chain."""
     intent: PaymentIntent | None = PaymentIntent.get_or_none(PaymentIntent.id == intent_id)
-    if intent is None or intent.chain_id != LOCAL_CHAIN_ID:
-        raise click.ClickException(f"intent {intent_id} on chain {LOCAL_CHAIN_ID} does not exist")
+    if intent is None or intent.chain_id not in LOCAL_CHAIN_IDS:
+        raise click.ClickException(f"intent {intent_id} on a local chain does not exist")
     return intent
 
 
@@ -129,8 +135,11 @@ def _due(intent: PaymentIntent, *, late: bool) -> int:
     return due
 
 
-def _connect() -> LocalNode:
-    return LocalNode(config().chains[LOCAL_CHAIN_ID])
+def _connect(chain_id: int) -> LocalNode:
+    chain = config().chains.get(chain_id)
+    if chain is None:
+        raise click.ClickException(f"chain {chain_id} is not enabled: set RPC_URL_{chain_id}")
+    return LocalNode(chain)
 
 
 def _pass_time(node: LocalNode, moment: datetime) -> None:
@@ -141,11 +150,10 @@ def _pass_time(node: LocalNode, moment: datetime) -> None:
         node.ask("anvil_mine", "0x1")
 
 
-def _can_go_back_to(node: LocalNode, number: int) -> bool:
+def _can_go_back_to(node: LocalNode, token: str, number: int) -> bool:
     """Return whether the node has the state of that block, with tokens in the account."""
     if number < 0:
         return False
-    token = config().chains[LOCAL_CHAIN_ID].token_address
     question = {"to": token, "data": _BALANCE_OF + abi.address_word(node.funded()).hex()}
     try:
         balance = node.ask("eth_call", question, hex(number))

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from ticketing.chain.registry import Chain
 from ticketing.config import x402
-from ticketing.config.chains import chains
+from ticketing.config.chains import PREFIXES, chains
 from ticketing.config.variables import (
     ConfigError,
     integer,
@@ -21,8 +21,10 @@ from ticketing.config.variables import (
     split_url,
     split_url_of_hosts,
 )
+from ticketing.constants import MAX_SAFE_INTEGER
 from ticketing.credentials import Keyring
 from ticketing.limits import (
+    DEFAULT_EARLY_MOST,
     DEFAULT_FREE_PER_CLIENT,
     DEFAULT_NOTIFICATION_DAYS,
     DEFAULT_ORDERS_PER_CLIENT,
@@ -45,12 +47,13 @@ LOG_FORMATS = ("plain", "json")
 MAX_RATE = 1_000_000
 
 _OURS = re.compile(
-    r"SECRET_KEY(_PREVIOUS)?|DATABASE_URL|PUBLIC_URL|SMTP_URL|MAIL_FROM|WEBHOOK_ALLOW"
-    rf"|(RPC_URL|TOKEN_ADDRESS|CONFIRMATIONS|{'|'.join(x402.VARIABLES)})_.*"
+    r"SECRET_KEY(_PREVIOUS)?|DATABASE_URL|PUBLIC_URL|SMTP_URL|MAIL_FROM|FX_URL|WEBHOOK_ALLOW"
+    rf"|{PREFIXES}.*"
 )
 _METRICS_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{16,}", re.ASCII)
 _ALLOWED = re.compile(r"([0-9A-Fa-f.:]{2,39}/[0-9]{1,3})(?::([0-9]{1,5}))?", re.ASCII)
 _SENDER = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,190}", re.ASCII)
+_VISIBLE = re.compile(r"[\x21-\x7e]+")
 _SMTP_PORTS = {"smtp": 587, "smtps": 465}
 
 
@@ -84,7 +87,10 @@ class Allowed:
 
 @dataclass(frozen=True)
 class Config:
-    """The settings of a process."""
+    """The settings of a process.
+
+    `early_most`: the largest order, in micro-units, that may be confirmed early.
+    """
 
     keyring: Keyring = field(repr=False)
     database_url: str = field(repr=False)
@@ -108,6 +114,8 @@ class Config:
     wallet_change: timedelta
     smtp: Smtp | None
     webhook_allow: tuple[Allowed, ...]
+    early_most: int
+    fx_url: str | None
     chains: Mapping[int, Chain]
 
 
@@ -160,6 +168,8 @@ def load(environ: Mapping[str, str]) -> Config:
         ),
         smtp=_smtp(environ),
         webhook_allow=webhook_allow(environ),
+        early_most=integer(environ, "EARLY_MOST", DEFAULT_EARLY_MOST, 0, MAX_SAFE_INTEGER),
+        fx_url=_fx_url(environ),
         chains=MappingProxyType(chains(environ)),
     )
 
@@ -260,6 +270,18 @@ def _smtp(environ: Mapping[str, str]) -> Smtp | None:
         is_tls=url.scheme == "smtps",
         sender=sender,
     )
+
+
+def _fx_url(environ: Mapping[str, str]) -> str | None:
+    """Return where the daily file of exchange rates is. None: nothing is shown in euros."""
+    value = environ.get("FX_URL")
+    if value is None:
+        return None
+    url = split_url("FX_URL", value)
+    is_good = url.scheme in ("http", "https") and url.hostname and "@" not in url.netloc
+    if not is_good or not _VISIBLE.fullmatch(value):
+        raise ConfigError("FX_URL must be an http:// or https:// URL without a password")
+    return value
 
 
 def _is_address(text: str) -> bool:

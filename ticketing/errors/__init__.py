@@ -32,6 +32,7 @@ TicketingError
 │   ├── OneTypeOnly                one_type_only
 │   ├── NeedsTicket                needs_ticket
 │   ├── NoCommonNetwork            no_common_network
+│   ├── NetworkUnavailable         network_unavailable
 │   ├── SalesNotStarted            sales_not_started
 │   ├── SalesEnded                 sales_ended
 │   ├── EventOver                  event_over
@@ -52,7 +53,10 @@ TicketingError
 │   ├── AdmissionVoid              admission_void
 │   ├── AdmissionSuspended         admission_suspended
 │   ├── TransfersClosed            transfers_closed
+│   ├── PaymentNotFinal            payment_not_final
 │   ├── NoRefundDue                no_refund_due
+│   ├── HoldExtended               hold_extended
+│   ├── HoldNotExtendable          hold_not_extendable
 │   ├── NothingReceived            nothing_received
 │   ├── RefundNotSeen              refund_not_seen
 │   ├── RefundListed               refund_listed

@@ -115,6 +115,13 @@ class NoCommonNetwork(Conflict):
     detail = "These tickets are not sold on one network. Order them separately."
 
 
+class NetworkUnavailable(Conflict):
+    """The buyer chose a network that cannot be used now. Others can."""
+
+    code = "network_unavailable"
+    detail = "This network cannot be used at the moment. Choose another one."
+
+
 class SalesNotStarted(Conflict):
     """The sales window has not started."""
 
@@ -236,11 +243,36 @@ class TransfersClosed(Conflict):
     detail = "Transfers for this event have ended."
 
 
+class PaymentNotFinal(Conflict):
+    """The order was confirmed early, and its payment is not final yet."""
+
+    code = "payment_not_final"
+    detail = "The payment is not final yet. Retry after the seconds in Retry-After."
+
+    def __init__(self, detail: str | None = None, *, retry_after: int | None = None) -> None:
+        super().__init__(detail)
+        self.retry_after = retry_after
+
+
 class NoRefundDue(Conflict):
     """Nothing is due back to the buyer."""
 
     code = "no_refund_due"
     detail = "This intent has no refund due."
+
+
+class HoldExtended(Conflict):
+    """The intent is held longer already."""
+
+    code = "hold_extended"
+    detail = "This intent is held longer already. That is possible once."
+
+
+class HoldNotExtendable(Conflict):
+    """The intent does not wait for a payment, is held long enough, or few tickets are left."""
+
+    code = "hold_not_extendable"
+    detail = "This intent cannot be held longer: it awaits no payment, or few tickets are left."
 
 
 class NothingReceived(Conflict):

@@ -80,7 +80,9 @@ def quote(arguments: Arguments) -> Result:
     tenant = tenants.find(arguments.pop("tenant"))
     wanted = all_wanted(arguments.pop("items"))
     with guesses.counted(arguments["voucher"]):
-        found = checkout.quote(tenant.id, Order(wanted=wanted, **arguments, client=client()))
+        found = checkout.quote(
+            tenant.id, Order(wanted=wanted, **arguments, client=client()), config()
+        )
     return _dumped(QuoteSchema, found)
 
 
@@ -119,7 +121,8 @@ def order_status(arguments: Arguments) -> Result:
 
     awaiting_payment: pay amount_due. processing: paid, but not final yet: ask again later.
     confirmed: admissions has a code for each ticket, for get_ticket. items has the name of each
-    ticket_id. This also confirms a free order.
+    ticket_id. While final is false, the network may still undo the payment: ask again in a minute.
+    This also confirms a free order.
     """
     _open_order(arguments)
     try:

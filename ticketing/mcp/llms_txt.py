@@ -16,6 +16,7 @@ from ticketing.errors import (
     KeyRequired,
     KeyReused,
     NeedsTicket,
+    NetworkUnavailable,
     NoCommonNetwork,
     NotFound,
     NotPayable,
@@ -54,6 +55,7 @@ ERRORS: tuple[type[TicketingError], ...] = (
     NotPayable,
     OneTypeOnly,
     NeedsTicket,
+    NetworkUnavailable,
     NoCommonNetwork,
     VoucherInvalid,
     VoucherNotApplicable,
@@ -108,7 +110,8 @@ curl -sS {origin}/v1/public/tenants/$TENANT/events
 curl -sS {origin}/v1/public/tenants/$TENANT/events/$EVENT/tickets
 ```
 
-1. Order. This holds the tickets until `expires_at` and issues an address for this order only:
+1. Order. This holds the tickets until `expires_at` and issues an address for this order only. If
+the ticket type has several `chain_ids`, you can name one of them as `chain_id`: default, the first.
 
 ```sh
 curl -sS {origin}/v1/checkout/tenants/$TENANT/preflight \\
@@ -121,7 +124,8 @@ curl -sS {origin}/v1/checkout/tenants/$TENANT/preflight \\
 
 3. Get the tickets. `$INTENT` is the `id` of the order, `$SECRET` its `client_secret`. 200:
 `admissions` has the codes and QR codes. 202: paid, but not final yet: ask again. 402: the money has
-not arrived.
+not arrived. While `final` is false, the network may still undo the payment, which suspends the
+tickets: give out what cannot be taken back only when `final` is true, about a minute later.
 
 ```sh
 curl -sS -X POST {origin}/v1/checkout/tenants/$TENANT/intents/$INTENT/purchase \\

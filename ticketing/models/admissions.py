@@ -96,6 +96,12 @@ class Admission(BaseModel):
         return self.cost if self.void_refund else int(self.released)
 
     @property
+    def is_final(self) -> bool:
+        """Whether the payment of its order is final. A guest has none. It may read the order."""
+        order = None if self.intent_id is None else self.intent
+        return order is None or bool(order.final)
+
+    @property
     def transferred(self) -> bool:
         """Whether a transfer was ever accepted."""
         return self.transferred_at is not None

@@ -1,5 +1,6 @@
 """Payment intents and their payments."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,6 +42,49 @@ class FlagsField(AnyField):
     def python_value(self, value: int) -> frozenset[Flag]:
         """Convert the integer to a set of flags."""
         return frozenset(flag for flag in Flag if value & flag_bits([flag]))
+
+
+class OrderNetwork(NamedTuple):
+    """A network on which an order could be paid, with its terms at order time."""
+
+    chain_id: int
+    token_address: str
+    symbol: str | None
+    decimals: int
+    required_confirmations: int
+
+
+class NetworksField(AnyField):
+    """Networks in their order, stored as JSON."""
+
+    field_type = "TEXT"
+
+    def db_value(self, value: Sequence[OrderNetwork] | None) -> str | None:
+        """Convert networks to JSON."""
+        return None if value is None else json.dumps(value)
+
+    def python_value(self, value: str | None) -> tuple[OrderNetwork, ...] | None:
+        """Convert JSON to networks."""
+        return None if value is None else tuple(OrderNetwork(*each) for each in json.loads(value))
+
+
+@dataclass(frozen=True)
+class PaymentOption:
+    """A network on which an order can be paid, as buyers see it.
+
+    `atomic_amount`: the order's amount in the token's own units. `payment_uri` pays what is due,
+    None: do not pay there now.
+    """
+
+    network: OrderNetwork
+    name: str
+    atomic_amount: int
+    payment_uri: str | None
+
+    @property
+    def available(self) -> bool:
+        """Whether the order can be paid there now."""
+        return self.payment_uri is not None
 
 
 @dataclass(frozen=True)
@@ -102,9 +146,11 @@ class PaymentIntent(BaseModel):
     and of several ticket types `ticket_type` is the first, and `unit_amount` is 0.
 
     Amounts are micro-units. The chain's fields (from `chain_id` to `required_confirmations`) are
-    None for a free order. `paid_block` is the block in which the payments reached the amount.
+    None for a free order. `networks`: on which it could be paid at order time, if on several; it is
+    paid on `chain_id` only. `paid_block` is the block in which the payments reached the amount.
 
-    `hold_until` is the deadline from preflight, `grace_until` the one after a reorganization.
+    `hold_until` is the deadline from preflight, or the later one of a buyer who pays from an
+    exchange (`hold_extended`), `grace_until` the one after a reorganization.
     `expires_at` is the effective deadline. `ended_at` is when the intent was canceled, or the
     deadline at which it first expired. A late payment does not change it.
 
@@ -114,6 +160,8 @@ class PaymentIntent(BaseModel):
     `tolerance`: how much may be missing of its payment, if that comes in time: see `forgiven`.
     `released` is the sum of what its admissions released. `free_seats`: how many of its seats count
     as free (None: all, if it costs nothing).
+    `early_confirmations`: with so many blocks it may be confirmed before its payment is final.
+    None: never. `early`: it was, and its payment is not final yet.
     `refund_address` is the last one that the buyer stated. `refund_by_hand_at`: since when the
     organizer pays the refund by hand. Such an order is on no list of payouts. `x402`: an x402
     client made the order, with an Idempotency-Key if there is an `idempotency_digest`, and with the
@@ -164,6 +212,9 @@ class PaymentIntent(BaseModel):
     token_address = TextField(null=True)
     token_decimals = IntegerField(null=True)
     required_confirmations = IntegerField(null=True)
+    early_confirmations = IntegerField(null=True)
+    early = BooleanField(default=False)
+    networks = NetworksField(null=True)
     paid_block = BigIntegerField(null=True)
     held_by = TextField(null=True)
     held_by_site = TextField(null=True)
@@ -171,6 +222,7 @@ class PaymentIntent(BaseModel):
     buyer_name = TextField(null=True)
     created_at = UtcDateTimeField()
     hold_until = UtcDateTimeField()
+    hold_extended = BooleanField(default=False)
     grace_until = UtcDateTimeField(null=True)
     expires_at = UtcDateTimeField()
     confirmed_at = UtcDateTimeField(null=True)
@@ -193,6 +245,7 @@ class PaymentIntent(BaseModel):
     item_names: Mapping[str, str]  # of its ticket types
     atomic_amount: int | None
     payment_uri: str | None
+    payment_options: Sequence[PaymentOption]
     confirmations: int
     refunds: Sequence[Any]
     client_secret: str
@@ -262,9 +315,19 @@ class PaymentIntent(BaseModel):
         return [flag for flag in Flag if flag in self.flags] if self.flags else []
 
     @property
+    def held_by_networks(self) -> tuple[str, ...]:
+        """The digests of the client's networks, from narrow to wide. Empty with a credential."""
+        return tuple(each for each in (self.held_by, self.held_by_site) if each is not None)
+
+    @property
     def buyer(self) -> dict[str, str | None]:
         """The buyer's email address and name, if given."""
         return {"email": self.buyer_email, "name": self.buyer_name}
+
+    @property
+    def is_unpaid(self) -> bool:
+        """Whether it waits for its payment and has received nothing: it may be given up."""
+        return self.status == IntentStatus.AWAITING_PAYMENT and self.amount_received == 0
 
     @property
     def amount_due(self) -> int:
@@ -319,6 +382,11 @@ class PaymentIntent(BaseModel):
         return self.rest - self.open
 
     @property
+    def final(self) -> bool:
+        """Whether it is confirmed by final payments: what cannot be taken back may be given out."""
+        return self.status == IntentStatus.CONFIRMED and not self.early
+
+    @property
     def refund_due_now(self) -> int:
         """The refund that is due from final payments, in micro-units."""
         return int(self.refund_due - self.refund_pending)
@@ -332,6 +400,11 @@ UNSETTLED = PaymentIntent.status.in_(
 )
 """Intents that wait for confirmations. They have a partial index."""
 
+EARLY = PaymentIntent.early & (PaymentIntent.status == literal(IntentStatus.CONFIRMED))
+"""Intents that were confirmed early, and are not final yet. They have a partial index.
+
+The version before does not know the column, and may leave it set when it reverses one.
+"""
 
 FLAGGED = PaymentIntent.flags != literal(0)
 OWING = PaymentIntent.refund_due > literal(0)

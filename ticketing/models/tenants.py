@@ -1,6 +1,6 @@
 """Tenants: the accounts of organizers."""
 
-from peewee import BigIntegerField, ForeignKeyField, IntegerField, TextField
+from peewee import BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
 
 from ticketing.constants import DEFAULT_TOLERANCE_MOST
 from ticketing.models.base import BaseModel, UtcDateTimeField
@@ -11,7 +11,8 @@ class Tenant(BaseModel):
     """An organizer's account. `revision` counts the changes of its public data.
 
     The settings from `contact_email` to `accent_color` are for pages. None: not shown. Answers to
-    mails go to `contact_email`.
+    mails go to `contact_email`. `early_confirmation`: small orders of events that are not soon are
+    confirmed before their payment is final.
 
     Of a payment, `payment_tolerance_percent` of the amount may be missing, and at most
     `payment_tolerance_most` micro-units: see `tolerance_of`.
@@ -29,6 +30,7 @@ class Tenant(BaseModel):
     privacy_url = TextField(null=True)
     legal_address = TextField(null=True)
     accent_color = TextField(null=True)
+    early_confirmation = BooleanField(default=False)
     payment_tolerance_percent = IntegerField(default=0)
     payment_tolerance_most = BigIntegerField(default=DEFAULT_TOLERANCE_MOST)
     created_at = UtcDateTimeField()

@@ -4,7 +4,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from peewee import BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
+from peewee import (
+    AnyField,
+    BigIntegerField,
+    BooleanField,
+    ForeignKeyField,
+    IntegerField,
+    TextField,
+)
 
 from ticketing.constants import (
     CURRENCY,
@@ -41,6 +48,20 @@ class VoucherPrice(NamedTuple):
     price_amount: int
 
 
+class OrderedChainIdsField(AnyField):
+    """Chain ids (EIP-155) in their order, stored as text: [8453, 10] is "8453,10"."""
+
+    field_type = "TEXT"
+
+    def db_value(self, value: Sequence[int] | None) -> str | None:
+        """Convert chain ids to text."""
+        return None if value is None else ",".join(map(str, value))
+
+    def python_value(self, value: str | None) -> tuple[int, ...] | None:
+        """Convert text to chain ids."""
+        return tuple(map(int, value.split(","))) if value else None
+
+
 class TicketType(BaseModel):
     """A class of admission: a price in micro-units, a chain, and a capacity (None: unlimited).
 
@@ -51,6 +72,9 @@ class TicketType(BaseModel):
     meal), and does not count in the event's capacity. `requires_ticket`: an order of it needs at
     least one seat of admission. `require_voucher`: only a voucher that names it opens it.
     `hide_without_voucher`: it is not even shown without one.
+
+    `chain_id` is the network that is proposed to buyers, `chain_ids` all on which they may pay.
+    `several_chains` are these if there are several: `chain_id` is the first then.
 
     `event_changes` counts the times at which its event was taken off sale, or got or lost a
     capacity. A lock of this row therefore shows whether the event is still as it was read.
@@ -73,6 +97,7 @@ class TicketType(BaseModel):
     require_voucher = BooleanField(default=False)
     hide_without_voucher = BooleanField(default=False)
     chain_id = BigIntegerField(null=True)
+    several_chains = OrderedChainIdsField(null=True, column_name="chain_ids")
     transferable = BooleanField()
     requires_key = BooleanField(default=False)
     status = TextField()
@@ -93,6 +118,7 @@ class TicketType(BaseModel):
     availability: Availability
     held_until: datetime | None  # if it is held: when the first unpaid order ends
     few_left: int | None  # how many can be bought, if they are few
+    usable_chains: Sequence[int]  # those of `chain_ids` on which it can be paid now
     voucher: VoucherPrice | None = None
 
     currency = CURRENCY
@@ -105,6 +131,20 @@ class TicketType(BaseModel):
     def available(self) -> int | None:
         """How many tickets can still be held. None: unlimited."""
         return None if self.capacity is None else self.capacity - self.held - self.sold
+
+    @property
+    def chain_ids(self) -> Sequence[int]:
+        """The networks on which it can be paid, the proposed one first. Empty: none."""
+        several: Sequence[int] | None = self.several_chains
+        # The version before writes `chain_id` only.
+        if several is not None and several[0] == self.chain_id:
+            return several
+        return () if self.chain_id is None else (self.chain_id,)
+
+    @chain_ids.setter
+    def chain_ids(self, chain_ids: Sequence[int]) -> None:
+        self.chain_id = chain_ids[0] if chain_ids else None
+        self.several_chains = tuple(chain_ids) if len(chain_ids) > 1 else None
 
     @property
     def count(self) -> StockCount:

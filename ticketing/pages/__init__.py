@@ -5,6 +5,7 @@ templates/pages. Pages of buyers need no cookie. The links of orders and tickets
 secret, so such a page is not cached or indexed. console/ has the pages of organizers.
 
 home.py: a tenant's events; the first page of the service
+event_networks.py: the networks on which the tickets of an event can be paid
 events.py: an event with its order form. The page is cached like the API (web/response_cache.py)
 cart.py: the tickets in that form: a number for each ticket type, or one choice
 orders.py: an order: to pay, its tickets, money that is owed

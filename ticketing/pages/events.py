@@ -10,7 +10,7 @@ from werkzeug import Response as AnyResponse
 
 from schemas.forms import OrderForm
 from ticketing import links
-from ticketing.constants import MAX_CODE_TYPED, MAX_PAGE, Ask
+from ticketing.constants import MAX_CODE_TYPED, MAX_PAGE, Ask, Availability
 from ticketing.errors import (
     NotFound,
     SoldOut,
@@ -22,13 +22,14 @@ from ticketing.errors import (
 from ticketing.limits import CallClass
 from ticketing.models.questions import Question
 from ticketing.models.tenants import Tenant
+from ticketing.models.ticket_types import TicketType
 from ticketing.models.vouchers import Voucher
-from ticketing.pages import answers, cart, forms, json_ld, render
+from ticketing.pages import answers, cart, event_networks, forms, json_ld, render
 from ticketing.pages.blueprint import HEADERS, PageBlueprint
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import Visitor
 from ticketing.pages.reasons import Sentence, reason
-from ticketing.services import chains, checkout
+from ticketing.services import checkout
 from ticketing.services.catalog import public_listing
 from ticketing.services.catalog import vouchers as all_vouchers
 from ticketing.services.catalog.public_listing import Listing
@@ -94,7 +95,9 @@ def order(tenant: str, event: str) -> AnyResponse:
 def _may_order(tenant: str, made: Order) -> bool:
     """Return whether to try it: some are left, or the form was sent before."""
     is_sold_out = checkout.is_sold_out(tenant, made)
-    return not is_sold_out or was_sent(forms.key()) or checkout.replaces_order(made)
+    if not is_sold_out or was_sent(forms.key()):
+        return True
+    return checkout.unpaid_of_form(made) is not None
 
 
 def _once(tenant: str, made: Order) -> str:
@@ -112,13 +115,15 @@ def _once(tenant: str, made: Order) -> str:
         if not was_sent(forms.key()):
             checkout.look_at_replaced(made, config())
         intent_id = once(forms.key(), place)
-        return place() if checkout.is_replaced(made, intent_id) else intent_id
+        newer = checkout.unpaid_of_form(made)
+        return intent_id if newer is None or newer.id == intent_id else place()
 
 
 def _order(event: str, form: Mapping[str, Any], wanted: Sequence[Wanted]) -> Order:
     return Order(
         event_id=event,
         wanted=wanted,
+        chain_id=form.get("chain_id"),
         voucher=form.get("voucher"),
         client=client(),
         form=form_digests(forms.key()),
@@ -213,7 +218,8 @@ def _page(tenant: Tenant, listing: Listing, form: Form, voucher: Voucher | None 
         event=event,
         is_over=listing.is_over,
         ticket_types=ticket_types,
-        networks={each.id: chains.name_of(each.chain_id, settings) for each in ticket_types},
+        networks={each.id: event_networks.names(each, settings) for each in ticket_types},
+        network_choice=event_networks.choice(_on_sale(ticket_types), settings),
         questions=[each for each in event.questions if _is_before(each)],
         json_ld=json_ld.event(event, public, tenant, origin.origin()),
         hold_minutes=int(settings.hold.total_seconds()) // 60,
@@ -222,6 +228,13 @@ def _page(tenant: Tenant, listing: Listing, form: Form, voucher: Voucher | None 
         voucher=voucher,
         form=form,
     )
+
+
+def _on_sale(ticket_types: Sequence[TicketType]) -> Sequence[TicketType]:
+    is_on_sale = Availability.ON_SALE
+    return [
+        each for each in ticket_types if each.availability is is_on_sale and not each.requires_key
+    ]
 
 
 def _all() -> PageRequest:

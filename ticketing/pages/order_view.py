@@ -7,15 +7,22 @@ from enum import StrEnum
 
 from ticketing import clock
 from ticketing.config import Config
-from ticketing.constants import LIVE, Flag, IntentStatus, Publication
+from ticketing.constants import (
+    LATE_PAYMENT,
+    LIVE,
+    Flag,
+    IntentStatus,
+    Publication,
+)
 from ticketing.models.admissions import Admission
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
-from ticketing.services import admission_views, chains
-from ticketing.services.orders import answers, intents
-from ticketing.services.payments import demo_wallet
+from ticketing.services import admission_views, chains, exchange_rates
+from ticketing.services.orders import answers, finality, intents
+from ticketing.services.payments import demo_wallet, hold_extensions, wallet_requests
+from ticketing.services.payments.wallet_requests import WalletRequests
 
 _UNSEEN_AFTER = timedelta(seconds=90)
 """A worker without open orders looks once a minute."""
@@ -37,6 +44,14 @@ class State(StrEnum):
     REVERSED = "reversed"
 
 
+class Way(StrEnum):
+    """A way to pay. The address of the page has it as `?way=`."""
+
+    BROWSER = "browser"
+    PHONE = "phone"
+    EXCHANGE = "exchange"
+
+
 _ENDED = (State.EXPIRED, State.CANCELED)
 _ASKED_EVERY = {State.PAY: 3, State.PROCESSING: 3, State.REVERSED: 3, State.EXPIRED: 30}
 _ASKED_SELDOM = 30
@@ -49,7 +64,9 @@ class OrderView:
 
     `ticket_types` are those of its items, by id. Of `asked` tickets that the page shows,
     `unanswered` lack answers to the organizer's questions. `payments` are the largest ones.
-    `has_more_payments`: there are others, which are not shown.
+    `has_more_payments`: there are others, which are not shown. `chosen_way`: how the buyer wants to
+    pay, None before they chose. `told`: what wallets and exchanges need to know.
+    `euros`: what is due, in euros, if that is known.
     """
 
     intent: PaymentIntent
@@ -62,8 +79,11 @@ class OrderView:
     is_unseen: bool
     writes_mail: bool
     now: datetime
+    told: WalletRequests
+    euros: str | None
     asked: int = 0
     unanswered: int = 0
+    chosen_way: Way | None = None
 
     @property
     def state(self) -> State:
@@ -86,7 +106,8 @@ class OrderView:
         """After how many seconds the page asks for news. 0: never."""
         if self.state in _ASKED_EVERY:
             return _ASKED_EVERY[self.state]
-        return _ASKED_SELDOM if self.intent.refund_due or self.state is State.CANCELED else 0
+        is_open = self.intent.refund_due or self.intent.early or self.state is State.CANCELED
+        return _ASKED_SELDOM if is_open else 0
 
     @property
     def marker(self) -> str:
@@ -110,11 +131,34 @@ class OrderView:
         return min(self.intent.confirmations, self.intent.required_confirmations or 0)
 
     @property
+    def minutes_to_final(self) -> int | None:
+        """In about how many minutes an early order is final. None: not known."""
+        return finality.minutes_left(self.intent)
+
+    @property
     def timer_from(self) -> datetime:
         """When the timer begins to run."""
         ends: datetime = self.intent.expires_at
         began: datetime = self.intent.created_at
         return ends - (ends - began) / _TIMER_PART
+
+    @property
+    def way(self) -> Way:
+        """How the page shows to pay. A script changes to a wallet that it finds in the browser."""
+        return self.chosen_way or Way.PHONE
+
+    @property
+    def can_be_extended(self) -> bool:
+        """Whether to ask for a longer hold if the buyer chooses an exchange."""
+        return hold_extensions.is_offered(self.intent)
+
+    @property
+    def late_until(self) -> datetime | None:
+        """Until when a late payment can still buy the tickets. None: not at all."""
+        ends = [each.sales_end_at for each in self.ticket_types.values()]
+        deadline: datetime = self.intent.expires_at
+        latest = min(filter(None, [deadline + LATE_PAYMENT, self.event.over_at, *ends]))
+        return latest if latest > deadline else None
 
     @property
     def was_removed(self) -> bool:
@@ -157,8 +201,8 @@ class OrderView:
         return demo_wallet.exists_for(self.intent)
 
 
-def read(intent_id: str, config: Config) -> OrderView:
-    """Return what the page of an order shows. NotFound."""
+def read(intent_id: str, config: Config, way: Way | None = None) -> OrderView:
+    """Return what the page of an order shows. `way`: how the buyer wants to pay. NotFound."""
     intent = intents.find(intent_id)
     intents.add_payment_details([intent])
     admission_views.add_to_order(intent, intent.event.online_join_url, config.keyring)
@@ -175,8 +219,11 @@ def read(intent_id: str, config: Config) -> OrderView:
         is_unseen=is_unseen(intent, config, now),
         writes_mail=config.smtp is not None and intent.buyer_email is not None,
         now=now,
+        told=wallet_requests.of(intent, config),
+        euros=exchange_rates.euros(intent.amount_due) if config.fx_url else None,
         asked=len(asked),
         unanswered=len(answers.incomplete(intent.event, asked)),
+        chosen_way=way,
     )
 
 

@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from contextlib import suppress
 
-from flask import Response, g, redirect
+from flask import Response, g, redirect, request
 from werkzeug import Response as AnyResponse
 
 from schemas.forms import EmptyForm, RefundAddressForm
 from ticketing import links
 from ticketing.errors import (
+    HoldExtended,
     IntentCanceled,
     IntentExpired,
     IntentReversed,
@@ -25,11 +26,12 @@ from ticketing.pages import forms, order_view, qr, render
 from ticketing.pages.blueprint import PageBlueprint
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import OrderLink
+from ticketing.pages.order_view import Way
 from ticketing.services import checkout
 from ticketing.services.checkout import Order
 from ticketing.services.orders import answers, intents
 from ticketing.services.orders.lines import Wanted
-from ticketing.services.payments import demo_wallet, refund_addresses
+from ticketing.services.payments import demo_wallet, hold_extensions, refund_addresses
 from ticketing.web import origin, rate_limit
 from ticketing.web.context import address, client, config
 from ticketing.web.idempotency import once
@@ -44,7 +46,7 @@ blp = PageBlueprint("orders", __name__, guard=OrderLink(), is_secret=True)
 
 @blp.get("/o/<link>")
 def show_order(link: str) -> str:
-    """Show the order in its present state."""
+    """Show the order in its present state. `way` is how the buyer wants to pay."""
     return _page(Form())
 
 
@@ -78,6 +80,18 @@ def cancel(link: str) -> AnyResponse:
     """Cancel an order that has received nothing."""
     tenant_id = intents.find(g.order).tenant_id
     return _carried_out(lambda: checkout.cancel(tenant_id, g.order, config(), client()).id)
+
+
+@blp.post("/o/<link>/hold")
+def pay_from_exchange(link: str) -> AnyResponse:
+    """Hold the tickets longer, and go to the steps for an exchange. The second time, only go."""
+    tenant_id = intents.find(g.order).tenant_id
+    try:
+        with suppress(HoldExtended):
+            hold_extensions.extend(tenant_id, g.order, config())
+    except TicketingError as error:
+        return forms.shown_again(_page(forms.refused(error), Way.EXCHANGE), error)
+    return redirect(f"{_path(g.order)}?way={Way.EXCHANGE}", 303)
 
 
 @blp.post("/o/<link>/refund-address")
@@ -136,7 +150,9 @@ def _carried_out(act: Callable[[], str]) -> AnyResponse:
     try:
         return redirect(_path(act()), 303)
     except (PaymentRequired, LookedJustNow):
-        return redirect(f"{_path(g.order)}#looked", 303)
+        way = _chosen_way()
+        shown = _path(g.order) if way is None else f"{_path(g.order)}?way={way}"
+        return redirect(f"{shown}#looked", 303)
     except TicketingError as error:
         return forms.shown_again(_page(forms.refused(error)), error)
 
@@ -179,8 +195,14 @@ def _again(item: Item) -> Wanted:
     return Wanted(item.ticket_type_id, item.quantity, chosen)
 
 
-def _page(form: Form) -> str:
-    view = order_view.read(g.order, config())
+def _chosen_way() -> Way | None:
+    """Return the way to pay in the query. None: there is none, or another word."""
+    word = request.args.get("way", "")
+    return Way(word) if word in [*Way] else None
+
+
+def _page(form: Form, way: Way | None = None) -> str:
+    view = order_view.read(g.order, config(), way or _chosen_way())
     return render.page(
         "order.html",
         tenant=view.tenant,
@@ -189,6 +211,7 @@ def _page(form: Form) -> str:
         event=view.event,
         path=_path(view.intent.id),
         payment_link=_payment_link(view.intent.id),
+        way_query="" if view.chosen_way is None else f"?way={view.chosen_way}",
         ticket_link=links.ticket,
         qr=qr.svg,
         form=form,

@@ -12,6 +12,7 @@ _REASONS = {
     "no_common_network": (
         "These tickets are not sold on one network. Order each of them on its own."
     ),
+    "network_unavailable": "This network cannot be used at the moment. Choose another one.",
     "sales_not_started": "The sale of this ticket has not started.",
     "sales_ended": "The sale of this ticket has ended.",
     "in_the_past": "People have tickets, and the new times are past. Confirm them below.",
@@ -50,7 +51,12 @@ _REASONS = {
     ),
     "nothing_received": "Nothing was received for this order, so nothing can be sent back.",
     "too_many_changes": "This address was changed too often today. Try again tomorrow.",
+    "hold_extended": "Your tickets are held longer already.",
+    "hold_not_extendable": "These tickets cannot be held longer.",
     "no_refund_due": "Nothing is due for this order now.",
+    "payment_not_final": (
+        "The network makes the payment final in a moment. Then the ticket can be passed on."
+    ),
     "refund_listed": (
         "This refund is on a list that can still be paid, or that was paid a moment ago. Wait until"
         " the list has ended, 72 hours after it was made. Do not pay it by hand before."
@@ -177,6 +183,10 @@ _AT_FIELDS = {
     "implementation_address": "This is a contract of this service, not your wallet.",
     "proxy_address": "This is a contract that makes other contracts, not your wallet.",
     "gathering_address": "This is where payments are gathered, not a wallet.",
+    "networks": "Choose at most %(max)s networks.",
+    "chain_id_or_ids": "Write either one network, or a list of them.",
+    "distinct_chains": "Choose each network once.",
+    "chain_not_sold": "Your tickets are not sold on this network. Choose another one.",
     "chain_ids": "Choose the networks on which you control this address.",
     "chain_unknown": "This service does not know these networks: %(ids)s.",
     "not_deployed": "This address is a contract, which does not exist on: %(names)s.",

@@ -15,7 +15,7 @@ from ticketing.pages.blueprint import PageBlueprint
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import TicketLink
 from ticketing.services import admission_views
-from ticketing.services.orders import answers, holders, transfers
+from ticketing.services.orders import answers, finality, holders, transfers
 from ticketing.services.orders.holders import Holder
 from ticketing.web import origin
 from ticketing.web.context import config
@@ -109,6 +109,7 @@ def _page(
     admission = admission_views.for_holder(of, settings.keyring, shows_code=True)
     is_canceled = admission.event.status == Publication.CANCELED
     text = None if is_canceled else admission.shown_qr
+    order = None if admission.is_final else admission.intent
     return render.page(
         "ticket.html",
         tenant=admission.tenant,
@@ -118,6 +119,8 @@ def _page(
         qr=text and qr.svg(text),
         offer_url=_offer_url(admission),
         obstacle=transfers.obstacle(admission),
+        early_order=order,
+        minutes_to_final=order and finality.minutes_left(order),
         naming_obstacle=holders.naming_obstacle(admission),
         naming=naming or Form(),
         passing_on=passing_on or Form(),

@@ -7,6 +7,7 @@ transaction, and records its facts in it (services/notifications/feed.py).
 checkout.py: what an order must meet: sales window, quantity, credential, maximum amount, payable
     chain. Preflight holds, prices and issues an address in one transaction; purchase reads the
     chain and settles; cancel only what has received nothing
+order_terms.py: on which network an order is paid, of those that all its ticket types share
 wallets/: each order gets an address of its own, from the tenant's address or xpub
 account_use.py: asks the chains whether an account is used already
 chains.py: which chains accept payments; the cursor of each; `now_on`: the time for deadlines is

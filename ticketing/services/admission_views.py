@@ -13,7 +13,8 @@ from ticketing.services.orders import admissions, answers, transfers
 def add_to_order(intent: PaymentIntent, join_url: str | None, keyring: Keyring) -> None:
     """Set the admissions and the join URL that an order shows its buyer.
 
-    `join_url` is the event's. It is shown for an admission that still shows its code.
+    `join_url` is the event's. It is shown for an admission that still shows its code, once the
+    order's payment is final: it cannot be taken back.
     """
     found = admissions.of_intent(intent)
     is_confirmed = intent.status == IntentStatus.CONFIRMED
@@ -23,7 +24,7 @@ def add_to_order(intent: PaymentIntent, join_url: str | None, keyring: Keyring) 
     for each, qr in zip(shown, ticket_signing.qrs_of(shown, keyring), strict=True):
         each.shown_code, each.shown_qr = each.code, qr
     intent.admissions = found
-    intent.online_join_url = join_url if shown else None
+    intent.online_join_url = join_url if shown and intent.final else None
 
 
 def for_holder(admission: Admission, keyring: Keyring, *, shows_code: bool) -> Admission:
@@ -35,7 +36,8 @@ def for_holder(admission: Admission, keyring: Keyring, *, shows_code: bool) -> A
     is_valid = admission.status == AdmissionStatus.VALID
     admission.shown_code = admission.code if shows_code else None
     admission.shown_qr = None if is_void else ticket_signing.qrs_of([admission], keyring)[0]
-    admission.online_join_url = admission.event.online_join_url if is_valid else None
+    can_join = is_valid and admission.is_final
+    admission.online_join_url = admission.event.online_join_url if can_join else None
     admission.transfer = transfers.pending(admission)
     admission.refund_recipient = RefundRecipient.ORDER_BUYER if admission.intent_id else None
     return answers.add_to(admission)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,7 +13,7 @@ from ticketing import clock
 from ticketing.chain.answers import Block, TokenFacts
 from ticketing.chain.eip3009 import TokenDomain
 from ticketing.chain.errors import RpcError
-from ticketing.chain.registry import LOCAL_CHAIN_ID, REGISTRY, Chain
+from ticketing.chain.registry import LOCAL_CHAIN_IDS, REGISTRY, Chain
 from ticketing.config import Config
 from ticketing.db.connection import write_transaction
 from ticketing.models.chains import ChainState
@@ -55,6 +55,13 @@ def states_of(chain_id: int | None) -> dict[int, ChainState]:
     return {} if found is None else {found.chain_id: found}
 
 
+def states_of_all(chain_ids: Collection[int]) -> dict[int, ChainState]:
+    """Return the states of some chains, by chain id, as far as the worker has read them."""
+    if len(chain_ids) > 1:
+        return states()
+    return states_of(next(iter(chain_ids), None))
+
+
 def payable(enabled: Mapping[int, Chain], known: Mapping[int, ChainState]) -> dict[int, Chain]:
     """Return the enabled chains that accept payments, with what the worker found out about them.
 
@@ -91,21 +98,26 @@ class Network:
 def networks(config: Config) -> list[Network]:
     """Return all chains that are enabled or in the registry, the enabled ones first.
 
-    The local chain is left out if it is not enabled.
+    Local chains are left out if they are not enabled.
     """
     known = {**REGISTRY, **config.chains}
     found = [
         Network(chain.chain_id, chain.name, chain_id in config.chains, chain.least_sensible_price)
         for chain_id, chain in sorted(known.items())
-        if chain_id in config.chains or chain_id != LOCAL_CHAIN_ID
+        if chain_id in config.chains or chain_id not in LOCAL_CHAIN_IDS
     ]
     return sorted(found, key=lambda network: not network.is_enabled)
 
 
 def name_of(chain_id: int | None, config: Config) -> str:
     """Return the name of a chain as people know it, also of one that is no longer enabled."""
-    known = config.chains.get(chain_id or 0) or REGISTRY.get(chain_id or 0)
+    known = known_as(chain_id, config)
     return f"chain {chain_id}" if known is None else known.name
+
+
+def known_as(chain_id: int | None, config: Config) -> Chain | None:
+    """Return a chain, also one of the registry that is no longer enabled. None: not known."""
+    return config.chains.get(chain_id or 0) or REGISTRY.get(chain_id or 0)
 
 
 def now_on(chain_id: int, known: Mapping[int, ChainState]) -> datetime:
@@ -121,7 +133,7 @@ def now_on(chain_id: int, known: Mapping[int, ChainState]) -> datetime:
     if state is None or newest is None:
         return now
     is_ahead = now > newest + CLOCK_SKEW and clock.is_within(LOOKED_JUST_NOW, state.looked_at)
-    if is_ahead and chain_id != LOCAL_CHAIN_ID:
+    if is_ahead and chain_id not in LOCAL_CHAIN_IDS:
         return newest + LONGEST_BLOCK_TIME
     return max(now, newest)
 
@@ -131,7 +143,7 @@ def check_head(chain_id: int, head: Block) -> Block:
 
     Deadlines follow the chain's time: one wrong head would end the holds of all live orders.
     """
-    if chain_id != LOCAL_CHAIN_ID and head.time > clock.now() + CLOCK_SKEW:
+    if chain_id not in LOCAL_CHAIN_IDS and head.time > clock.now() + CLOCK_SKEW:
         raise RpcError(f"its newest block is from {head.time}, which is far ahead of our clock")
     return head
 

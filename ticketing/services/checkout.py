@@ -10,8 +10,6 @@ from typing import Any
 from peewee import ModelSelect
 
 from ticketing import clock, credentials, ids
-from ticketing.chain import units
-from ticketing.chain.registry import Chain
 from ticketing.config import Config
 from ticketing.constants import (
     CURRENCY,
@@ -24,7 +22,6 @@ from ticketing.errors import (
     IntentExpired,
     IntentReversed,
     LookedJustNow,
-    NotPayable,
     PaymentRequired,
     SoldOut,
     TicketingError,
@@ -32,7 +29,7 @@ from ticketing.errors import (
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared, prepared_insert
-from ticketing.services import admission_views, chains, node_slots
+from ticketing.services import admission_views, chains, node_slots, order_terms
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import (
     answers,
@@ -47,7 +44,6 @@ from ticketing.services.orders import (
 from ticketing.services.orders.holds import Held
 from ticketing.services.orders.lines import Line, Wanted
 from ticketing.services.payments import booking, chain_view, settlement
-from ticketing.services.wallets import issuing
 
 _insert = prepared_insert(PaymentIntent)
 
@@ -107,9 +103,10 @@ class Order:
 
 @dataclass(frozen=True)
 class Quote:
-    """What an order would cost now, in micro-units."""
+    """What an order would cost now, in micro-units, and on which chain. None: it is free."""
 
     lines: Sequence[Line]
+    chain_id: int | None
 
     @property
     def event(self) -> Event:
@@ -137,16 +134,12 @@ class Quote:
         """The total."""
         return lines.amount(self.lines)
 
-    @property
-    def chain_id(self) -> int | None:
-        """The chain on which the order is paid."""
-        return order_rules.chain_of(self.lines)
 
-
-def quote(tenant_reference: str, order: Order) -> Quote:
+def quote(tenant_reference: str, order: Order, config: Config) -> Quote:
     """Return what an order would cost now. Nothing is held. The errors are those of `preflight`."""
     wanted = _checked(tenant_reference, order)
-    return Quote(wanted)
+    known = order_terms.states_for(wanted)
+    return Quote(wanted, order_terms.home(wanted, order.chain_id, known, config))
 
 
 def is_sold_out(tenant_reference: str, order: Order) -> bool:
@@ -168,10 +161,10 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
 
     NotFound if the event or a ticket type is not public. Invalid if the ticket type is on another
     chain or has no such price, or if an answer is wrong or missing. OneTypeOnly, NeedsTicket,
-    NoCommonNetwork. SoldOut, SalesNotStarted, SalesEnded, EventOver, BelowMinimum, AboveMaximum,
-    OverMaxAmount, NotPayable. KeyRequired. VoucherInvalid (count it: web/guesses.py),
-    VoucherNotApplicable, VoucherRequired. TooMuchUnpaid, TooManyOrders, TooManyFree. What the
-    channel raises.
+    NoCommonNetwork, NetworkUnavailable. SoldOut, SalesNotStarted, SalesEnded, EventOver,
+    BelowMinimum, AboveMaximum, OverMaxAmount, NotPayable. KeyRequired. VoucherInvalid (count it:
+    web/guesses.py), VoucherNotApplicable, VoucherRequired. TooMuchUnpaid, TooManyOrders,
+    TooManyFree. What the channel raises.
     """
     wanted = _checked(tenant_reference, order)
     asked = None
@@ -180,7 +173,7 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
         type_ids = [line.ticket_type.id for line in wanted]
         asked = answers.check(event, type_ids, order.answers)
     # Before the transaction, because in it other orders wait for this one.
-    known = chains.states_of(order_rules.chain_of(wanted))
+    known = order_terms.states_for(wanted)
     with write_transaction():
         uses: Sequence[client_limits.Use] = ()
         client_limits.take_turn(order.client, config)
@@ -203,31 +196,25 @@ def preflight(tenant_reference: str, order: Order, config: Config) -> PaymentInt
     return intent
 
 
+def unpaid_of_form(order: Order) -> PaymentIntent | None:
+    """Return the unpaid order that the same form made before. This order would replace it.
+
+    Example: Ada orders the last 2 tickets, goes back, corrects her email address, and sends the
+    form again. Without this, her own first order would be why nothing is left.
+    """
+    found = _order_of_form(order)
+    return found if found is not None and found.is_unpaid else None
+
+
 def look_at_replaced(order: Order, config: Config) -> None:
     """Read the chain before an order replaces the one that the same form made, if it is unpaid.
 
     Its money may have arrived, and not be booked yet: then it is not replaced. ChainUnavailable,
     NodesBusy. Call it outside a transaction.
     """
-    found = _order_of_form(order)
-    if found is not None and _is_unpaid(found):
-        _look_before_release(found, config, order.client)
-
-
-def is_replaced(order: Order, intent_id: str) -> bool:
-    """Return whether another order of the same form has replaced this one."""
-    found = _order_of_form(order)
-    return found is not None and found.id != intent_id and _is_unpaid(found)
-
-
-def replaces_order(order: Order) -> bool:
-    """Return whether an unpaid order that the same form made before would be replaced.
-
-    Example: Ada orders the last 2 tickets, goes back, corrects her email address, and sends the
-    form again. Without this, her own first order would be why nothing is left.
-    """
-    found = _order_of_form(order)
-    return found is not None and _is_unpaid(found)
+    replaced = unpaid_of_form(order)
+    if replaced is not None:
+        _look_before_release(replaced, config, order.client)
 
 
 def _replace_order_of(order: Order, wanted: Sequence[Line]) -> str | None:
@@ -256,18 +243,12 @@ def _order_of_form(order: Order) -> PaymentIntent | None:
     return found
 
 
-def _is_unpaid(intent: PaymentIntent) -> bool:
-    awaits = intent.status == IntentStatus.AWAITING_PAYMENT
-    return bool(awaits and intent.amount_received == 0)
-
-
 def _checked(tenant_reference: str, order: Order) -> Sequence[Line]:
     """Return an order's lines, after all checks that need no lock."""
     voucher = None
     if order.voucher is not None:
         # First of all: a wrong code must not tell what else is wrong with the order.
-        found = _order_of_form(order)
-        replaced = found if found is not None and _is_unpaid(found) else None
+        replaced = unpaid_of_form(order)
         voucher = vouchers.find(tenant_reference, order.event_id, order.voucher, replaced=replaced)
     wanted = holds.lines_on_sale(tenant_reference, order.event_id, order.wanted, voucher)
     vouchers.check_seats(voucher, [(line.ticket_type, line.quantity) for line in wanted])
@@ -275,7 +256,7 @@ def _checked(tenant_reference: str, order: Order) -> Sequence[Line]:
     try:
         holds.check_left(wanted)
     except SoldOut:
-        if not replaces_order(order):
+        if unpaid_of_form(order) is None:
             raise
     return wanted
 
@@ -375,15 +356,11 @@ def settle_now(intent: PaymentIntent, config: Config, client: Sequence[str] = ()
 def _issue(held: Held, order: Order, form: str | None, config: Config) -> PaymentIntent:
     wanted, known = held.lines, held.chains
     first, amount = wanted[0].ticket_type, lines.amount(wanted)
-    if amount == 0:
-        now, payment = clock.now(), {}
-    else:
-        chain_id = order_rules.chain_of(wanted) or 0
-        chain = chains.payable(config.chains, known).get(chain_id)
-        # Blocks that were read before this moment cannot contain a payment to the new address.
-        read_to = known[chain_id].block_number if chain_id in known else None
-        payment = _payment_terms(first.tenant_id, wanted, chain, read_to)
-        now = chains.now_on(chain_id, known)
+    payment: Mapping[str, Any] = {}
+    now = clock.now()
+    if amount:
+        terms = order_terms.fix(wanted, order.chain_id, known, config)
+        now, payment = chains.now_on(terms.chain_id, known), terms.columns
     deadline = now + _hold_of(held, order, config)
     has_items = lines.needs_items(wanted)
     intent = PaymentIntent(
@@ -429,30 +406,3 @@ def _hold_of(held: Held, order: Order, config: Config) -> timedelta:
     is_short = bool(order.client) and is_scarce
     hold = min(config.hold, HOLD_UNDER_PRESSURE) if is_short else config.hold
     return hold if order.channel is None else min(hold, order.channel.longest_hold)
-
-
-def _payment_terms(
-    tenant_id: str, wanted: Sequence[Line], chain: Chain | None, checked_block: int | None
-) -> dict[str, Any]:
-    """Return where and with which token an order must be paid.
-
-    Each seat's price must be exact in the token, not only the total: it may have to be refunded.
-    """
-    if chain is None or chain.decimals is None:
-        raise NotPayable("The chain of this ticket type is not enabled.")
-    try:
-        for line in wanted:
-            units.to_atomic(line.unit_amount, chain.decimals)
-    except units.NotExact:
-        raise NotPayable("The price cannot be paid exactly in this token.") from None
-    issued = issuing.issue_address(tenant_id, chain)
-    return {
-        "chain_id": chain.chain_id,
-        "checked_block": checked_block,
-        "wallet": issued.wallet_id,
-        "address_index": issued.index,
-        "address": issued.address,
-        "token_address": chain.token_address,
-        "token_decimals": chain.decimals,
-        "required_confirmations": chain.confirmations,
-    }

@@ -1,7 +1,9 @@
 """Send webhooks: one POST with one deadline, from the look-up of the name to the last byte.
 
+It also gets a small file, with the same care.
+
 The connection goes to an address that was judged. TLS and the header Host keep the name. Proxies
-are not used, redirects are not followed, and of an answer at most 1 KiB is read.
+are not used, redirects are not followed, and of an answer to a POST at most 1 KiB is read.
 """
 
 from __future__ import annotations
@@ -39,8 +41,12 @@ MAX_RECEIVED_BYTES = 64 * 1024
 SHOWN_CHARACTERS = 200
 LONGEST_RETRY_AFTER_SECONDS = 3600
 
+_OK = 200
 _READ_BYTES = 4096
 _USER_AGENT = "ticketing-webhooks/1"
+
+
+_Request = tuple[h11.Request, h11.Data, h11.EndOfMessage]
 
 
 class _Failed(Exception):
@@ -78,7 +84,9 @@ class Client:
         start, outcome = time.monotonic(), Outcome()
         try:
             async with asyncio.timeout(DEADLINE_SECONDS):
-                outcome = await self._post(headers, body)
+                size = {"Content-Type": "application/json", "Content-Length": str(len(body))}
+                request = self._request("POST", {**size, **headers}, body)
+                outcome = (await self._ask(request)).outcome(is_shown=self._is_shown)
         except _Failed as failure:
             outcome = Outcome(error=failure.error)
         except OSError as error:
@@ -88,18 +96,29 @@ class Client:
                 self.close()
         return outcome.lasted(time.monotonic() - start)
 
+    async def get(self, most: int) -> bytes | None:
+        """Send a GET, and close. Return the file. None: none of at most `most` bytes came."""
+        try:
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                answer = await self._ask(self._request("GET", {}, b""), most)
+        except (_Failed, OSError):
+            return None
+        finally:
+            self.close()
+        return answer.file
+
     def close(self) -> None:
         """Close the connection at once, without waiting for the receiver."""
         if self._streams is not None:
             self._streams[1].transport.abort()
             self._streams = None
 
-    async def _post(self, headers: Mapping[str, str], body: bytes) -> Outcome:
+    async def _ask(self, request: _Request, most: int = MAX_ANSWER_BYTES) -> _Answer:
         if self._streams is not None and (self.is_old or self._streams[0].at_eof()):
             self.close()
         if self._streams is not None:
             try:
-                return await self._exchange(self._streams, headers, body)
+                return await self._exchange(self._streams, request, most)
             except _Unanswered:
                 # The receiver closed a kept connection, most likely before it saw the request.
                 self.close()
@@ -107,7 +126,7 @@ class Client:
         self._opened_at = time.monotonic()
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEADER_BYTES)
         try:
-            return await self._exchange(self._streams, headers, body)
+            return await self._exchange(self._streams, request, most)
         except _Unanswered:
             raise _Failed(DeliveryError.CONNECTION_CLOSED) from None
 
@@ -149,14 +168,14 @@ class Client:
     async def _exchange(
         self,
         streams: tuple[asyncio.StreamReader, asyncio.StreamWriter],
-        headers: Mapping[str, str],
-        body: bytes,
-    ) -> Outcome:
+        request: _Request,
+        most: int,
+    ) -> _Answer:
         """Send the request and read its answer. _Unanswered if the connection ends before."""
         reader, writer = streams
-        answer = _Answer(self._http)
+        answer = _Answer(self._http, most)
         try:
-            writer.write(self._request(headers, body))
+            writer.write(b"".join(self._http.send(event) or b"" for event in request))
             await writer.drain()
             while not answer.is_complete:
                 answer.receive(await reader.read(_READ_BYTES))
@@ -172,31 +191,28 @@ class Client:
             self._http.start_next_cycle()
         else:
             self.close()
-        return answer.outcome(is_shown=self._is_shown)
+        return answer
 
-    def _request(self, headers: Mapping[str, str], body: bytes) -> bytes:
+    def _request(self, method: str, headers: Mapping[str, str], body: bytes) -> _Request:
         request = h11.Request(
-            method="POST",
+            method=method,
             target=self._target.path,
             headers=[
                 ("Host", self._target.authority),
                 ("User-Agent", _USER_AGENT),
                 ("Accept", "*/*"),
                 ("Accept-Encoding", "identity"),
-                ("Content-Type", "application/json"),
-                ("Content-Length", str(len(body))),
                 *headers.items(),
             ],
         )
-        events = (request, h11.Data(data=body), h11.EndOfMessage())
-        return b"".join(self._http.send(event) or b"" for event in events)
+        return (request, h11.Data(data=body), h11.EndOfMessage())
 
 
 class _Answer:
     """An answer, as far as it is read: its status, its headers, and the start of its body."""
 
-    def __init__(self, http: h11.Connection) -> None:
-        self._http = http
+    def __init__(self, http: h11.Connection, most: int) -> None:
+        self._http, self._most = http, most
         self._response: h11.Response | None = None
         self._body = bytearray()
         self._is_ended = False
@@ -205,7 +221,7 @@ class _Answer:
     @property
     def is_complete(self) -> bool:
         """Whether nothing more needs to be read."""
-        return self._is_ended or len(self._body) > MAX_ANSWER_BYTES
+        return self._is_ended or len(self._body) > self._most
 
     @property
     def is_reusable(self) -> bool:
@@ -236,6 +252,13 @@ class _Answer:
                 self._is_ended = True
             elif not isinstance(event, h11.InformationalResponse):
                 raise h11.RemoteProtocolError("the connection was closed")
+
+    @property
+    def file(self) -> bytes | None:
+        """The body of an answer with the status 200. None: another status, or it is too long."""
+        is_whole = self._is_ended and len(self._body) <= self._most
+        is_good = self._response is not None and self._response.status_code == _OK
+        return bytes(self._body) if is_whole and is_good else None
 
     def outcome(self, *, is_shown: bool) -> Outcome:
         """Return what the answer says. Without `is_shown`, none of its text."""

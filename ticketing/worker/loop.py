@@ -24,6 +24,7 @@ from ticketing.services.payments.booking import CursorMoved
 from ticketing.worker.chain_tasks import CHAIN_TASKS
 from ticketing.worker.delivering import Delivering
 from ticketing.worker.mailing import Mailer
+from ticketing.worker.rate_reader import RateReader
 from ticketing.worker.wallet_changes import WalletChanges
 from ticketing.worker.watcher import ChainRefused, Watcher
 
@@ -31,6 +32,10 @@ log = logging.getLogger(__name__)
 
 _NOTIFYING_SECONDS = 1.0
 """The longest pause between two runs of the tasks of notifications."""
+
+
+_RATE_SECONDS = 60.0
+"""How often it is checked whether the exchange rate is to be read again."""
 
 
 def _keep_house(config: Config) -> None:
@@ -77,6 +82,7 @@ def look_once(config: Config, *, accept_reorganization: bool = False) -> list[st
             troubles.append(f"chain {chain.chain_id} cannot be read: {error}")
         finally:
             watcher.leave()
+    RateReader(config).run()
     numbering.number_all()
     Delivering(config).once()
     mailer = Mailer(config)
@@ -107,6 +113,7 @@ class Worker:
         tasks: list[tuple[str, Callable[[], object], float]] = [
             ("housekeeping", partial(_keep_house, self._config), pause),
             ("wallet changes", wallet_changes.run, pause),
+            ("exchange rate", RateReader(self._config).run, _RATE_SECONDS),
             ("notifications", numbering.number_all, soon),
             # It returns only at the end, or after an error.
             ("webhooks", partial(Delivering(self._config).run, self._stop.is_set), soon),

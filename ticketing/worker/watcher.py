@@ -331,7 +331,8 @@ class Watcher:
     def _settle_deep(self, cursor: Block) -> bool:
         """Settle payments that are deep enough, if their blocks are still on the chain.
 
-        Return whether that may let others be settled: an order has a new status, or there are more.
+        Return whether that may let others be settled: an order has a new status or is final, or
+        there are more.
 
         Old blocks are not requested: each block after them was checked to follow its parent. Blocks
         above the cursor are not requested either: nothing in them is final. Nor are those in a gap.

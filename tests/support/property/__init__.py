@@ -13,6 +13,7 @@ collection_events.py: strangers collect from receivers, and the organizer change
 model.py, model_rows.py: payments, orders and stock; the rows and sums that it reads
 model_admissions.py, model_refunds.py, model_door.py, model_feed.py: tickets; who may get a refund;
     one person in per ticket; one notification for each fact
+model_early.py: which orders are confirmed before their payment is final
 model_vouchers.py: usages, prices, and which late order still gets them
 node.py: a faulty provider behind the service's client
 anvil_chain.py: a real node for the same sequences

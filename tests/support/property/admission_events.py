@@ -8,7 +8,7 @@ from ticketing.services.orders import guest_list, holders, reissues, transfers
 from ticketing.services.payments import voids
 
 ENDED = ("already_redeemed", "admission_void")
-NOT_TRANSFERABLE = (*ENDED, "admission_suspended", "transfers_closed")
+NOT_TRANSFERABLE = (*ENDED, "admission_suspended", "transfers_closed", "payment_not_final")
 
 
 class Admissions(Core):

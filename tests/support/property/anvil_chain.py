@@ -28,8 +28,9 @@ class AnvilChain:
     buyers = BUYERS
     friend = FRIEND
 
-    def __init__(self, node: anvil.Anvil, decimals: int) -> None:
+    def __init__(self, node: anvil.Anvil, chain_id: int, decimals: int) -> None:
         self._rpc = node.rpc
+        self.chain_id = chain_id
         self._client = RpcClient([node.url])
         self.decimals = decimals
         self.lag, self.widest_range = 0, 0

@@ -1,5 +1,6 @@
 """The initial data of the property test's world: an organizer and something to sell."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from peewee import sort_models
@@ -46,16 +47,16 @@ def create_tenant(now: datetime, tolerance: tuple[int, int]) -> Tenant:
     )
 
 
-def set_wallet(tenant: Tenant, to: str, chain_id: int) -> None:
+def set_wallet(tenant: Tenant, to: str, *chain_ids: int) -> None:
     """Set an extended public key, or an ordinary address without code, as the wallet."""
     if to.startswith("xpub"):
         wallets.use_xpub(tenant.id, to)
     else:
-        wallets.use_address(tenant.id, to, chain_id)
+        wallets.use_address(tenant.id, to, *chain_ids)
 
 
-def create_event(tenant: Tenant, now: datetime) -> Event:
-    """Create a published event."""
+def create_event(tenant: Tenant, now: datetime, doors_in: timedelta) -> Event:
+    """Create a published event. Its doors open after `doors_in`."""
     return Event.create(
         id=ids.new(ids.EVENT),
         tenant=tenant,
@@ -63,7 +64,7 @@ def create_event(tenant: Tenant, now: datetime) -> Event:
         **dict.fromkeys(("title", "description"), "Launch"),
         type="in_person",
         start_at=now + EVENT_STARTS_IN,
-        doors_open_at=now,
+        doors_open_at=now + doors_in,
         transfers_end_at=now + EVENT_STARTS_IN,
         timezone="Europe/Berlin",
         carts=True,
@@ -74,16 +75,16 @@ def create_event(tenant: Tenant, now: datetime) -> Event:
 
 
 def create_ticket_type(
-    event: Event, price: int, chain_id: int, capacity: int, *, admission: bool = True
+    event: Event, price: int, chain_ids: Sequence[int], capacity: int, *, admission: bool = True
 ) -> TicketType:
-    """Create a published ticket type. It is paid on `chain_id`, unless its price is 0."""
+    """Create a published ticket type. It is paid on one of the chains, unless its price is 0."""
     return TicketType.create(
         id=ids.new(ids.TICKET_TYPE),
         tenant=event.tenant,
         event=event,
         name="Admission",
         price_amount=price,
-        chain_id=chain_id if price else None,
+        chain_ids=chain_ids if price else (),
         transferable=True,
         admission=admission,
         status=Publication.PUBLISHED,

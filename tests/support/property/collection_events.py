@@ -13,24 +13,31 @@ class Collections(Core):
     """Anybody may send the money of receivers to their owner, at any moment."""
 
     def collect(self, whom: Sequence[int], direct: bool, stray: bool) -> None:
-        """Collect some orders in one transaction. `stray`: pay the gathering receiver before."""
+        """Collect some orders in one transaction of their chain.
+
+        `stray`: pay the gathering receiver before.
+        """
         owner = self.wallets[True]
-        if stray:
-            gathering = receivers.receiver_address(owner, receivers.GATHERING_SALT)
-            self.chain.send([Send(self.chain.buyers[0], gathering, 5)], self.chain_time())
         chosen = [self.intent(who, paid=True) for who in whom]
-        orders = {
-            intent.terms.address: _salt(intent)
-            for intent in chosen
-            if intent is not None and intent.wallet is not None and intent.wallet.owner
-        }
-        if orders:
-            self.chain.collect(owner, list(orders.items()), self.chain_time(), direct=direct)
-        self.model.see(self.chain)
+        for chain in self.chains.values():
+            if stray:
+                gathering = receivers.receiver_address(owner, receivers.GATHERING_SALT)
+                chain.send([Send(chain.buyers[0], gathering, 5)], self.chain_time())
+            orders = {
+                intent.terms.address: _salt(intent)
+                for intent in chosen
+                if intent is not None
+                and intent.chain_id == chain.chain_id
+                and intent.wallet is not None
+                and intent.wallet.owner
+            }
+            if orders:
+                chain.collect(owner, list(orders.items()), self.chain_time(), direct=direct)
+            self.model.see(chain)
 
     def change_wallet(self, to_address: bool) -> None:
         """Let new orders be paid to the wallet of an xpub, or of an ordinary address."""
-        set_wallet(self.tenant, self.wallets[to_address], self.settings.chain_id)
+        set_wallet(self.tenant, self.wallets[to_address], *self.chains)
 
 
 def _salt(intent: PaymentIntent) -> bytes:

@@ -1,4 +1,4 @@
-"""The core of the property test's world: a chain, a clock, workers, a node, and faults.
+"""The core of the property test's world: one or two chains, a clock, workers, nodes, and faults.
 
 World adds the events of people: sale_events, refund_events, admission_events.
 """
@@ -13,6 +13,7 @@ from peewee import OperationalError
 from tests.support import fact_triggers
 from tests.support.factories import new_xpub
 from tests.support.property.catalog import (
+    EVENT_STARTS_IN,
     create_event,
     create_tenant,
     create_ticket_type,
@@ -21,6 +22,7 @@ from tests.support.property.catalog import (
     set_wallet,
 )
 from tests.support.property.model import Model
+from tests.support.property.model_early import EarlyRules
 from tests.support.property.node import Fault, Pool
 from tests.support.provider.rules import Provider, answers_of
 from tests.support.tripwire import Killed, Tripwire
@@ -56,7 +58,7 @@ class Core:
     def __init__(
         self,
         config: Config,
-        chain: Any,
+        chains: Sequence[Any],
         *,
         capacity: int,
         skew: int,
@@ -64,25 +66,32 @@ class Core:
         tolerance: tuple[int, int],
     ) -> None:
         self.config = config
-        (self.settings,) = config.chains.values()
-        self.chain = chain
-        self.now = datetime.fromtimestamp(chain.head[2], UTC)
+        self.chains = {chain.chain_id: chain for chain in chains}
+        self.chain = chains[0]
+        """The first chain. Seats can be paid on the second one too, and shirts on this one only."""
+
+        self.settings = config.chains[self.chain.chain_id]
+        self.now = datetime.fromtimestamp(max(chain.head[2] for chain in chains), UTC)
         self._skew = skew
         self.tripwire = Tripwire()
-        provider = Provider(answers_of(chain.batch), lambda: self.now.timestamp())
-        self.pool = Pool(provider, self.tripwire.passed)
-        self._workers: list[Watcher | None] = [None] * 3
+        self.pools = {chain.chain_id: self._pool_of(chain) for chain in chains}
+        self._workers: list[dict[int, Watcher]] = [{} for _ in range(3)]
         self.refunds_sent: list[str] = []
-        self.model = Model(self.settings.confirmations, 10 ** (chain.decimals - 6))
+        early = EarlyRules(self.settings, config.early_most)
+        self.model = Model(self.settings.confirmations, 10 ** (self.chain.decimals - 6), early)
         self._capacity = capacity
         self._by_address = by_address
         self._tolerance = tolerance
         # Not the demo wallet: a real node has accounts of its own at those addresses.
-        self.wallets = {False: new_xpub(), True: checksum(chain.organizer.lower())}
+        self.wallets = {False: new_xpub(), True: checksum(self.chain.organizer.lower())}
         """The organizer's wallets: of an xpub, and of an ordinary address."""
 
         self.whole = True
         """Whether nothing has failed in this world: then it can be healed."""
+
+    def _pool_of(self, chain: Any) -> Pool:
+        provider = Provider(answers_of(chain.batch), lambda: self.now.timestamp())
+        return Pool(provider, self.tripwire.passed)
 
     def clock(self) -> datetime:
         """Return the service's time. It always moves forward."""
@@ -92,9 +101,10 @@ class Core:
     # Events of the chain, the clock and the workers.
 
     def mine(self, blocks: int) -> None:
-        """Mine empty blocks."""
-        self.chain.mine(blocks, self.chain_time())
-        self.model.see(self.chain)
+        """Mine empty blocks on each chain."""
+        for chain in self.chains.values():
+            chain.mine(blocks, self.chain_time())
+            self.model.see(chain)
 
     def pass_time(self, seconds: int, mined: bool) -> None:
         """Move the clock. The chain sees it with its next block."""
@@ -102,30 +112,36 @@ class Core:
         if mined:
             self.mine(1)
 
-    def reorganize(self, depth: int, places: Sequence[int | None], extra: int) -> None:
-        """Replace the last blocks of the chain."""
-        self.model.deepest = max(self.model.deepest, self.chain.reorganize(depth, places, extra))
-        self.model.see(self.chain)
+    def reorganize(
+        self, depth: int, places: Sequence[int | None], extra: int, which: int = 0
+    ) -> None:
+        """Replace the last blocks of a chain."""
+        chain = self._one(which)
+        self.model.deepest = max(self.model.deepest, chain.reorganize(depth, places, extra))
+        self.model.see(chain)
 
     def include_dropped(self) -> None:
         """Mine the transactions that reorganizations dropped."""
-        self.chain.include_dropped(self.chain_time())
-        self.model.see(self.chain)
+        for chain in self.chains.values():
+            chain.include_dropped(self.chain_time())
+            self.model.see(chain)
 
-    def set_node(self, is_cut: bool, faults: Sequence[Fault]) -> None:
-        """Disconnect the node, give its provider these faults, or heal it."""
-        self.pool.set(is_cut=is_cut, faults=faults)
+    def set_node(self, is_cut: bool, faults: Sequence[Fault], which: int = 0) -> None:
+        """Disconnect the node of a chain, give its provider these faults, or heal it."""
+        self.pools[self._one(which).chain_id].set(is_cut=is_cut, faults=faults)
         self.model.suspect(name for name, *_ in faults)
 
     def look(self, which: int) -> None:
-        """Run a look of one worker."""
+        """Run a look of one worker at each chain: one that cannot be read stops no other."""
         settlement.expire_free()
-        watcher = self._workers[which] = self._workers[which] or Watcher(self.settings)
-        try:
-            watcher.look()
-            watcher.sweep()
-        except (RpcError, CursorMoved, ChainRefused):
-            pass
+        watchers = self._workers[which]
+        for chain_id, settings in self.config.chains.items():
+            watcher = watchers.setdefault(chain_id, Watcher(settings))
+            try:
+                watcher.look()
+                watcher.sweep()
+            except (RpcError, CursorMoved, ChainRefused):
+                pass
         numbering.number_all()
 
     def look_after_silence(self, which: int) -> None:
@@ -145,7 +161,7 @@ class Core:
         with self.tripwire.armed(point, lambda: [self.do(each) for each in mishaps], ends_in):
             getattr(self, name)(*arguments)
         if ends_in is Killed and name.startswith("look"):
-            self._workers[arguments[0]] = None
+            self._workers[arguments[0]] = {}
         self.check()
         self.whole = True
 
@@ -156,8 +172,9 @@ class Core:
 
     def heal(self) -> None:
         """Heal everything, and let the worker see all there is."""
-        self.set_node(False, [])
-        self._workers = [None] * 3
+        for which in range(len(self.chains)):
+            self.set_node(False, [], which)
+        self._workers = [{} for _ in range(3)]
         self.do(("pass_time", (120, True)))
         self.do(("mine", (self.settings.confirmations,)))
         for _ in range(2):
@@ -171,7 +188,7 @@ class Core:
         for _ in range(len(PaymentIntent.select()) + 3):
             self.do(("pass_time", (120, True)))
             self.do(("look_after_silence", (0,)))
-        self.model.check_against(self.chain)
+        self.model.check_against(self.chains)
         self.do(("give_all_back", ()))
         self.do(("check_door", ()))
 
@@ -179,14 +196,18 @@ class Core:
         """Empty the database, and create an organizer with something to sell."""
         empty_database()
         self.tenant = create_tenant(self.now, self._tolerance)
-        set_wallet(self.tenant, self.wallets[self._by_address], self.settings.chain_id)
-        event = create_event(self.tenant, self.now)
+        set_wallet(self.tenant, self.wallets[self._by_address], *self.chains)
+        is_early = self.model.early.depth is not None
+        self.tenant.early_confirmation = is_early
+        self.tenant.save()
+        # While orders may be confirmed early, nobody can enter.
+        doors_in = EVENT_STARTS_IN if is_early else timedelta(0)
+        event = create_event(self.tenant, self.now, doors_in)
         self.paid, self.free = (
-            create_ticket_type(event, price, self.settings.chain_id, self._capacity)
-            for price in (PRICE, 0)
+            create_ticket_type(event, price, [*self.chains], self._capacity) for price in (PRICE, 0)
         )
         self.shirt = create_ticket_type(
-            event, SHIRT, self.settings.chain_id, self._capacity, admission=False
+            event, SHIRT, [self.settings.chain_id], self._capacity, admission=False
         )
         create_vouchers(event, self.paid)
         fact_triggers.install()
@@ -210,7 +231,7 @@ class Core:
         whole = self.atomic(intent.amount)
         paid = sum(
             seen.send.amount
-            for seen in self.chain.transfers()
+            for seen in self.chain_of(intent).transfers()
             if seen.send.to.lower() == intent.terms.address.lower()
         )
         nearly = self.atomic(intent.amount - intent.tolerance)
@@ -223,6 +244,13 @@ class Core:
             "too much": whole + self.atomic(7),
             "mote": 1,
         }[how_much]
+
+    def chain_of(self, intent: PaymentIntent) -> Any:
+        """Return the chain on which an order is paid."""
+        return self.chains[intent.terms.chain_id]
+
+    def _one(self, which: int) -> Any:
+        return [*self.chains.values()][which % len(self.chains)]
 
     def atomic(self, amount: int) -> int:
         """Convert micro-units to atomic units."""

@@ -23,7 +23,8 @@ def event(name: str, *arguments: Any) -> Any:
 
 # Orders.
 
-plain = event("preflight", st.sampled_from([False, False, False, True]), seats)
+chains = st.sampled_from([0, 0, 1])
+plain = event("preflight", st.sampled_from([False, False, False, True]), seats, st.booleans())
 carts = event("order_cart", st.tuples(*[st.integers(0, 2)] * 3))
 codes = st.integers(0, 2)
 alone = st.tuples(st.just(0), st.just(0), st.integers(1, 2))
@@ -45,6 +46,14 @@ of_vouchers = st.one_of(
     limits, limits, ends_of_vouchers, ends_of_vouchers, values, event("disable_voucher", codes)
 )
 sizes = event("set_capacity", st.none() | st.integers(0, 6))
+
+# Early confirmation: on or off, and in how many hours the doors open.
+
+hours = st.sampled_from([0, 20, 48, 48])
+earliness = event("set_early", st.sampled_from([True, True, False]), hours)
+mostly_early = event(
+    "set_early", st.sampled_from([True] * 4 + [False]), st.sampled_from([20, 48, 48])
+)
 
 # The wallet.
 
@@ -102,7 +111,7 @@ at_the_door = st.one_of(
 # The chain, the node and the workers.
 
 mining = event("mine", st.integers(1, 4))
-reorganizations = event("reorganize", depths, places, st.integers(0, 2))
+reorganizations = event("reorganize", depths, places, st.integers(0, 2), chains)
 times = event("pass_time", seconds, st.booleans())
 faults = st.sampled_from(
     [
@@ -123,8 +132,8 @@ faults = st.sampled_from(
         *(("misroute", (), {"every": n, "items": items}) for n in (3, 7) for items in (0, 1)),
     ]
 )
-nodes = event("set_node", st.just(False), st.lists(faults, max_size=2)) | event(
-    "set_node", st.just(True), st.just([])
+nodes = event("set_node", st.just(False), st.lists(faults, max_size=2), chains) | event(
+    "set_node", st.just(True), st.just([]), chains
 )
 looks = event("look_after_silence", st.integers(0, 1))
 
@@ -147,6 +156,7 @@ anything = st.one_of(
     of_vouchers,
     ends_of_sale,
     sizes,
+    earliness,
     invitations,
     of_admissions,
     of_refunds,

@@ -1,12 +1,13 @@
 """The expected books of payments, calculated in plain Python from rows and from the chain."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tests.support.property.model_admissions import AdmissionRules
 from tests.support.property.model_door import check_scans
+from tests.support.property.model_early import EarlyRules
 from tests.support.property.model_feed import FeedRules
 from tests.support.property.model_refunds import RefundRules
 from tests.support.property.model_rows import (
@@ -38,8 +39,9 @@ SCATTERS = {"scatter"}
 class Model:
     """Facts that are recorded beside the service, and compared with its data."""
 
-    def __init__(self, confirmations: int, atomic_per_unit: int) -> None:
+    def __init__(self, confirmations: int, atomic_per_unit: int, early: EarlyRules) -> None:
         self._confirmations = confirmations
+        self.early = early
         self._scale = atomic_per_unit
         self._was: dict[str, Row] = {}
         self._books: Books = {table: {} for table in TABLES}
@@ -47,6 +49,7 @@ class Model:
         self._refunds = RefundRules(atomic_per_unit)
         self.feed = FeedRules()
         self._ever_final: Counter[str] = Counter()
+        self._ever_early: Counter[str] = Counter()
         self._is_misled = False
         self.is_blind = False
         """Whether a provider has left out payments until their order ended."""
@@ -87,14 +90,11 @@ class Model:
             self._is_misled |= fault == "misroute"
 
     def see(self, chain: Any) -> None:
-        """Record transfers, and how much was ever final at each address."""
+        """Record transfers, and how much was ever final, or early, at each address."""
         self._refunds.see(chain)
-        final_up_to = chain.head[0] - self._confirmations + 1
-        now: Counter[str] = Counter()
-        for seen in chain.transfers():
-            if seen.block_number <= final_up_to:
-                now[seen.send.to.lower()] += seen.send.amount
-        self._ever_final |= now
+        self._ever_final |= _sent_up_to(chain, self._confirmations)
+        if self.early.depth is not None:
+            self._ever_early |= _sent_up_to(chain, self.early.depth)
 
     def check(self, tenant_id: str) -> None:
         """Check what must be true at every moment."""
@@ -111,17 +111,20 @@ class Model:
         self._admissions.check(before, books)
         self._refunds.check(before, books)
         check_scans(before, books)
+        self.early.check(before, books)
         for intent in intents.values():
             self._check_move(intent, self._was.get(intent["id"]), before)
         self._check_owed(before)
         self._was = intents
 
-    def check_against(self, chain: Any) -> None:
-        """Compare the books with the chain, after the worker has seen all of it."""
-        (state,) = self._books["chains"].values()
-        assert (state["block_number"], state["block_hash"]) == chain.head[:2]
+    def check_against(self, chains: Mapping[int, Any]) -> None:
+        """Compare the books with the chains, after the worker has seen all of them."""
+        states = {state["chain_id"]: state for state in self._books["chains"].values()}
+        heads = {chain_id: chain.head for chain_id, chain in chains.items()}
+        read = {key: (state["block_number"], state["block_hash"]) for key, state in states.items()}
+        assert read == {chain_id: head[:2] for chain_id, head in heads.items()}
         intents = self._books["payment_intents"]
-        transfers = chain.transfers()
+        transfers = [seen for chain in chains.values() for seen in chain.transfers()]
         of_address = {
             intent["address"].lower(): intent for intent in intents.values() if intent["address"]
         }
@@ -154,8 +157,10 @@ class Model:
             if each.time <= moment(intents[each.intent]["hold_until"]):
                 in_time[each.intent] += each.amount
         for intent in intents.values():
-            self._check_end(intent, arrived[intent["id"]], in_time[intent["id"]], chain.head[2])
-        self._refunds.check_against(chain, self._books)
+            if intent["address"]:
+                time = heads[intent["chain_id"]][2]
+                self._check_end(intent, arrived[intent["id"]], in_time[intent["id"]], time)
+        self._refunds.check_against(transfers, self._books)
         self.feed.check_end()
 
     def _differences(self, there: list[Place], table: str) -> tuple[Counter[Place], Counter[Place]]:
@@ -238,6 +243,10 @@ class Model:
     def _check_move(self, intent: Row, was: Row | None, books_before: Books) -> None:
         """Check that nobody is served without a final payment, or loses a seat without a reason."""
         after, before = intent["status"], was and was["status"]
+        if was is not None and was["early"] and not intent["early"] and after == "confirmed":
+            needed = kept(self._books, intent) + intent["refunded"] + intent["waived"]
+            final = self._ever_final[intent["address"].lower()]
+            assert final >= needed * self._scale, "said to be final, but never was"
         if after == before or not intent["address"]:
             return
         if before == "expired":
@@ -251,25 +260,26 @@ class Model:
             gone = "canceled" in (event["status"], *kinds)
             assert not gone or after in ("expired", "reversed"), "sold after the end of the sale"
         if after == "confirmed":
-            final = self._ever_final[intent["address"].lower()] // self._scale
-            needed = kept(self._books, intent, final) + intent["refunded"] + intent["waived"]
-            assert final >= needed, "sold, but never final"
+            ever = self._ever_early if intent["early"] else self._ever_final
+            deep = ever[intent["address"].lower()] // self._scale
+            needed = kept(self._books, intent, deep) + intent["refunded"] + intent["waived"]
+            assert deep >= needed, "sold, but never deep enough"
         elif after == "reversed":
             assert before == "confirmed"
-            is_cause = self.deepest >= self._confirmations or self._is_misled
+            least = self.early.depth or self._confirmations
+            is_cause = self.deepest >= least or self._is_misled
             assert is_cause, "reversed in vain"
         assert before not in SOLD or after in SOLD
         assert before != "canceled"
 
     def _check_end(self, intent: Row, arrived: int, in_time: int, time: int) -> None:
         status, needed = intent["status"], enough(intent) * self._scale
-        if not intent["address"]:
-            return
         gone = intent["refunded"] + intent["waived"]
         counted = arrived - gone * self._scale
         keeps = kept(self._books, intent)
         assert status != "processing"
         assert intent["refund_pending"] == 0
+        assert not intent["early"]
         if status == "awaiting_payment":
             assert counted < needed or intent["ended_at"]
             assert moment(intent["expires_at"]) >= datetime.fromtimestamp(time, UTC)
@@ -283,6 +293,16 @@ class Model:
             assert status == "awaiting_payment" or arrived // self._scale == left
             paid_in_time = in_time >= needed and status != "canceled" and not self.is_blind
             assert not paid_in_time or status == "confirmed", "paid in time, not served"
+
+
+def _sent_up_to(chain: Any, depth: int) -> Counter[str]:
+    """Return what was sent to each address in blocks with `depth` confirmations."""
+    last = chain.head[0] - depth + 1
+    sent: Counter[str] = Counter()
+    for seen in chain.transfers():
+        if seen.block_number <= last:
+            sent[seen.send.to.lower()] += seen.send.amount
+    return sent
 
 
 def _places(found: Iterable[tuple[Any, Row | None]]) -> list[Place]:

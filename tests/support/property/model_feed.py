@@ -6,6 +6,7 @@ from collections import Counter
 from tests.support import fact_triggers
 from tests.support.fact_triggers import Facts
 from ticketing.models.notifications import Notification, NotificationFeed
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import counters
 
 SUBJECTS = {
@@ -38,13 +39,14 @@ class FeedRules:
         noted = fact_triggers.noted()
         assert (noted - recorded, recorded - noted) == (Counter(), Counter())
         self._check_numbers(rows)
+        _check_final(rows)
 
     def check_end(self) -> None:
         """Check that everything is numbered and counted, after the worker had time for it."""
         rows = list(Notification.select())
         assert all(row.sequence is not None for row in rows)
         entered = Counter(row.type for row in rows if row.type.startswith("intent."))
-        del entered["intent.created"]
+        del entered["intent.created"], entered["intent.finalized"]
         assert _counted() - self._counted_before == entered
 
     def _check_numbers(self, rows: list[Notification]) -> None:
@@ -54,6 +56,29 @@ class FeedRules:
         feed = NotificationFeed.get_or_none()
         assert (feed.last_sequence if feed else 0) == len(numbered)
         self._numbered = numbered
+
+
+def _check_final(rows: list[Notification]) -> None:
+    """Check that one fact says of each order that it is final: when it is, and never twice.
+
+    Who was reversed comes back final, and says so with the next `intent.confirmed`.
+    """
+    last: dict[str, str] = {}
+    for row in rows:
+        data = json.loads(row.data)
+        if row.type == "intent.confirmed":
+            is_first = data["intent_id"] not in last
+            assert data["final"] or is_first, "early, but not for the first time"
+            last[data["intent_id"]] = "final" if data["final"] else "early"
+        elif row.type == "intent.finalized":
+            assert data["final"] is True
+            assert last[data["intent_id"]] == "early", "final for the second time"
+            last[data["intent_id"]] = "final"
+        elif row.type == "intent.reversed":
+            last[data["intent_id"]] = "reversed"
+    is_final = (PaymentIntent.status == "confirmed") & ~PaymentIntent.early
+    final = {row.id for row in PaymentIntent.select(PaymentIntent.id).where(is_final)}
+    assert {key for key, word in last.items() if word == "final"} == final & last.keys()
 
 
 def _counted() -> Counter[str]:

@@ -1,6 +1,7 @@
 """What must be true of refunds, in plain Python: who may get one, and how much (section 9.3)."""
 
 from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -37,9 +38,9 @@ class RefundRules:
             self._check_one(log, counted[log], before, books)
         self._check_shares(counted)
 
-    def check_against(self, chain: Any, books: Books) -> None:
-        """Check that each refund that counts is on the chain now."""
-        there = {(seen.tx_hash, seen.log_index, seen.block_hash) for seen in chain.transfers()}
+    def check_against(self, transfers: Sequence[Seen], books: Books) -> None:
+        """Check that each refund that counts is on a chain now."""
+        there = {(seen.tx_hash, seen.log_index, seen.block_hash) for seen in transfers}
         counted = {log[1:] for log in _canonical(books)}
         assert counted <= there, "a refund counts that is not on the chain"
 

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import urllib3
@@ -61,8 +61,8 @@ class Pool:
 class WorldClient(RpcClient):
     """RpcClient without the network: the current world answers."""
 
-    pool: ClassVar[Any]
+    pools: ClassVar[Mapping[int, Any]]
 
     def __init__(self, urls: Sequence[str], chain_id: int) -> None:
         super().__init__(urls, chain_id)
-        self._endpoints = [Endpoint(url, self.pool) for url in urls]
+        self._endpoints = [Endpoint(url, self.pools[chain_id]) for url in urls]

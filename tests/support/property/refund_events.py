@@ -26,16 +26,22 @@ class Refunds(Core):
                 refund_addresses.state(SLUG, intent.id, addresses[which % len(addresses)])
 
     def send_refunds(self, whom: Sequence[tuple[int, str, str]], apart: bool) -> None:
-        """Send money back for some orders in one block: in a transaction for each, or in one."""
+        """Send money back for some orders in one block of their chain.
+
+        `apart`: in a transaction for each.
+        """
         owed = [(self._owed(who), to, how_much) for who, to, how_much in whom]
-        sends = [
-            Send(self.chain.organizer, self._payee(intent, to), amount)
-            for intent, to, how_much in owed
-            if intent is not None and (amount := self._refund(intent, how_much)) > 0
-        ]
-        if sends:
-            self.refunds_sent += self.chain.send(sends, self.chain_time(), apart=apart)
-            self.model.see(self.chain)
+        for chain in self.chains.values():
+            sends = [
+                Send(chain.organizer, self._payee(intent, to), amount)
+                for intent, to, how_much in owed
+                if intent is not None
+                and self.chain_of(intent) is chain
+                and (amount := self._refund(intent, how_much)) > 0
+            ]
+            if sends:
+                self.refunds_sent += chain.send(sends, self.chain_time(), apart=apart)
+                self.model.see(chain)
 
     def settle_refund(self, who: int, which: int, named: bool) -> None:
         """Record one of the sent refunds for an order. 0 is the newest one."""
@@ -60,15 +66,13 @@ class Refunds(Core):
         owed = list(PaymentIntent.select().where(OWING).order_by(PaymentIntent.id))
         if not owed:
             return
-        to = [intent.refund_address or self.chain.friend for intent in owed]
-        sends = [
-            Send(self.chain.organizer, payee, self.atomic(intent.refund_due))
-            for intent, payee in zip(owed, to, strict=True)
-        ]
-        sent = self.chain.send(sends, self.chain_time())
-        self.chain.mine(self.settings.confirmations, self.chain_time())
-        self.model.see(self.chain)
-        for intent, payee, tx_hash in zip(owed, to, sent, strict=True):
+        sent = []
+        for intent in owed:
+            chain, payee = self.chain_of(intent), intent.refund_address or self.chain.friend
+            send = Send(chain.organizer, payee, self.atomic(intent.refund_due))
+            sent += [(intent, payee, *chain.send([send], self.chain_time()))]
+        self.mine(self.settings.confirmations)
+        for intent, payee, tx_hash in sent:
             self.model.name_recipient(intent.id, payee)
             self._settle(intent, tx_hash, None if intent.refund_address else payee)
             assert not PaymentIntent.get_by_id(intent.id).refund_due, "not all can be given back"

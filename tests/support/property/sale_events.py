@@ -1,5 +1,6 @@
 """Events of buyers and the organizer about orders, in the property test's world."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -7,6 +8,7 @@ from tests.support.fake_chain import Send
 from tests.support.property.catalog import SLUG
 from tests.support.property.core import Core, refused
 from ticketing.constants import Publication
+from ticketing.models.events import Event
 from ticketing.services import checkout
 from ticketing.services.access import tenants
 from ticketing.services.catalog import events, ticket_types
@@ -19,10 +21,11 @@ NOT_PAID = ("payment_required", "intent_expired", "intent_canceled", "intent_rev
 class Sales(Core):
     """Orders, payments, and the end of a sale."""
 
-    def preflight(self, free: bool, quantity: int) -> None:
-        """Order some seats."""
+    def preflight(self, free: bool, quantity: int, elsewhere: bool = False) -> None:
+        """Order some seats. `elsewhere`: paid on the second chain, if there is one."""
         wanted = self.free if free else self.paid
-        order = checkout.Order(wanted.event_id, [Wanted(wanted.id, quantity)])
+        chain_id = [*self.chains][-1] if elsewhere else None
+        order = checkout.Order(wanted.event_id, [Wanted(wanted.id, quantity)], chain_id=chain_id)
         self._order(order)
 
     def order_cart(self, seats: Sequence[int]) -> None:
@@ -53,16 +56,17 @@ class Sales(Core):
                 checkout.cancel(SLUG, intent.id, self.config)
 
     def pay(self, whom: Sequence[tuple[int, str]], apart: bool) -> None:
-        """Pay some intents in one block: in a transaction for each, or in one."""
-        sends = []
+        """Pay some intents in one block of their chain: in a transaction for each, or in one."""
+        sends = defaultdict(list)
         for who, how_much in whom:
             intent = self.intent(who, paid=True)
             if intent is not None:
                 buyer = self.chain.buyers[who % len(self.chain.buyers)]
-                sends.append(Send(buyer, intent.terms.address, self.amount(intent, how_much)))
-        if sends:
-            self.chain.send(sends, self.chain_time(), apart=apart)
-            self.model.see(self.chain)
+                amount = self.amount(intent, how_much)
+                sends[intent.chain_id].append(Send(buyer, intent.terms.address, amount))
+        for chain_id, on_one in sends.items():
+            self.chains[chain_id].send(on_one, self.chain_time(), apart=apart)
+            self.model.see(self.chains[chain_id])
 
     def change_terms(self, price: int, ends_in: int | None) -> None:
         """Change the price, and end the sale in some seconds."""
@@ -84,6 +88,13 @@ class Sales(Core):
                 events.set_status(self.tenant.id, sold.event_id, to, refund=refund)
             else:
                 ticket_types.set_status(self.tenant, sold.event_id, sold.id, to, self.config)
+
+    def set_early(self, is_on: bool, doors_in: int) -> None:
+        """Switch early confirmation on or off, and open the doors in some hours."""
+        tenants.change(self.tenant.id, {"early_confirmation": is_on})
+        event = Event.get_by_id(self.paid.event_id)
+        doors = min(self.now + timedelta(hours=doors_in), event.start_at)
+        events.change(self.tenant, event.id, {"doors_open_at": doors}, self.config)
 
     def set_capacity(self, capacity: int | None) -> None:
         """Limit the seats of the whole event, or remove the limit."""

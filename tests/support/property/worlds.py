@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.fake_chain import FakeChain
+from tests.support.property.core import PRICE, SHIRT
 from tests.support.property.node import WorldClient
 from tests.support.property.world import World
 from ticketing.chain.node import connect
@@ -17,36 +18,39 @@ from ticketing.db.connection import database, open_database
 from tools.anvil import TOKEN_ADDRESS
 
 START = 1_800_000_000
-LOCAL, COARSE = 31337, 777
+LOCAL, COARSE = (31337, 31338), (777, 778)
+EARLY_MOST = 2 * PRICE + SHIRT
+"""Some orders of a world cost more."""
 
 
-def chain_id_of(decimals: int) -> int:
-    """Return the id of a chain with a token of this many decimals."""
+def chain_ids_of(decimals: int) -> tuple[int, int]:
+    """Return the ids of two chains with a token of this many decimals."""
     return LOCAL if decimals == 6 else COARSE
 
 
-def fake_chain(decimals: int) -> FakeChain:
-    """Return a new chain in memory."""
-    return FakeChain(chain_id_of(decimals), TOKEN_ADDRESS, decimals, START)
+def fake_chain(decimals: int, which: int = 0) -> FakeChain:
+    """Return a new chain in memory: the first or the second one with such a token."""
+    return FakeChain(chain_ids_of(decimals)[which], TOKEN_ADDRESS, decimals, START)
 
 
 @contextmanager
 def worlds(database_url: str) -> Iterator[Callable[..., World]]:
-    """Yield a function that creates a world from a chain and some numbers.
+    """Yield a function that creates a world from one or two chains and some numbers.
 
-    `by_address`: its first wallet is an ordinary address. `tolerance`: how much may be missing of a
-    payment, in percent, and the most in micro-units.
+    `by_address`: its first wallet is an ordinary address. `early`: after how many blocks orders up
+    to EARLY_MOST may be confirmed early. 0: never, as on a chain outside the registry. `tolerance`:
+    how much may be missing of a payment, in percent, and the most in micro-units.
     """
 
     world: World | None = None
 
     def new_world(
-        chain: Any,
-        *,
+        *chains: Any,
         confirmations: int,
         capacity: int,
         skew: int = 0,
         by_address: bool = False,
+        early: int = 0,
         tolerance: tuple[int, int] = (0, 0),
     ) -> World:
         nonlocal world
@@ -55,22 +59,27 @@ def worlds(database_url: str) -> Iterator[Callable[..., World]]:
         if database_url.startswith("sqlite"):
             # A kill of the process loses nothing that is written, and no power is cut here.
             database.execute_sql("PRAGMA synchronous = OFF")
-        chain_id = chain_id_of(chain.decimals)
         environ = {
             "SECRET_KEY": "of no use here, but it must be long enough",
-            f"RPC_URL_{chain_id}": "http://127.0.0.1:9",
-            f"TOKEN_ADDRESS_{chain_id}": TOKEN_ADDRESS,
-            f"CONFIRMATIONS_{chain_id}": str(confirmations),
+            "EARLY_MOST": str(EARLY_MOST),
         }
+        for chain in chains:
+            environ |= {
+                f"RPC_URL_{chain.chain_id}": "http://127.0.0.1:9",
+                f"TOKEN_ADDRESS_{chain.chain_id}": TOKEN_ADDRESS,
+                f"CONFIRMATIONS_{chain.chain_id}": str(confirmations),
+            }
+            if chain.chain_id in LOCAL:
+                environ[f"EARLY_CONFIRMATIONS_{chain.chain_id}"] = str(early)
         world = World(
             load(environ),
-            chain,
+            chains,
             capacity=capacity,
             skew=skew,
             by_address=by_address,
             tolerance=tolerance,
         )
-        WorldClient.pool = world.pool
+        WorldClient.pools = world.pools
         world.found()
         return world
 

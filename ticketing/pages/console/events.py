@@ -102,6 +102,9 @@ def _page(event_id: str, form: Form) -> str:
         reasons=obstacles.of_event(event, types, role),
         ticket_types=types,
         statuses=PUBLICATIONS,
-        networks={each.id: chains.name_of(each.chain_id, config()) for each in types},
+        networks={
+            each.id: [chains.name_of(chain_id, config()) for chain_id in each.chain_ids]
+            for each in types
+        },
         form=form,
     )

@@ -13,7 +13,7 @@ from ticketing.pages.forms import Form
 from ticketing.services.access import tenants
 from ticketing.services.money import figures
 from ticketing.web.audited import recorded
-from ticketing.web.context import caller
+from ticketing.web.context import caller, config
 
 PATH = "/console/settings"
 
@@ -46,4 +46,5 @@ def change_settings() -> Response:
 
 def _page(form: Form) -> str:
     forgiven = figures.forgiven(caller().tenant_id)
-    return page("settings.html", "settings", form=form, forgiven=forgiven)
+    settings = {"early_most": config().early_most, "forgiven": forgiven}
+    return page("settings.html", "settings", form=form, **settings)

@@ -1,17 +1,14 @@
 """The console's pages of the ticket types of an event."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
+from flask import request
 from werkzeug import Response
 
 from schemas.events import StatusSchema
-from schemas.ticket_types import (
-    TicketTypeChangeSchema,
-    TicketTypeCreateSchema,
-    TicketTypePlaceSchema,
-    TicketTypeSchema,
-)
+from schemas.forms import TicketTypeChangeForm, TicketTypeForm
+from schemas.ticket_types import TicketTypePlaceSchema, TicketTypeSchema
 from ticketing import formats
 from ticketing.constants import DEFAULT_MAX_PER_ORDER, Publication, Role
 from ticketing.models.events import Event
@@ -112,7 +109,7 @@ def create_ticket_type(event_id: str) -> Response:
     event = events.get(caller().tenant_id, event_id)
 
     def create() -> str:
-        fields = typed_forms.read(TicketTypeCreateSchema, zone=event.timezone, amounts=_AMOUNTS)
+        fields = typed_forms.read(TicketTypeForm, zone=event.timezone, amounts=_AMOUNTS)
         made: TicketType = recorded(
             TicketTypeSchema,
             partial(ticket_types.create, caller().tenant, event_id, fields, config()),
@@ -141,7 +138,7 @@ def change_ticket_type(event_id: str, ticket_id: str) -> Response:
     zone = ticket_type.event.timezone
 
     def change() -> str:
-        sent = typed_forms.read(TicketTypeChangeSchema, zone=zone, amounts=_AMOUNTS)
+        sent = typed_forms.read(TicketTypeChangeForm, zone=zone, amounts=_AMOUNTS)
         fields = without_same_times(ticket_type, sent, zone)
         recorded(
             TicketTypeSchema,
@@ -172,12 +169,17 @@ def _values(ticket_type: TicketType) -> dict[str, str]:
 
 
 def _networks(ticket_type: TicketType | None) -> Mapping[int, str]:
-    """Return the chains to choose from: those that are enabled, and the ticket type's own."""
-    offered = list(config().chains)
-    own = None if ticket_type is None else ticket_type.chain_id
-    if own is not None and own not in offered:
-        offered.append(own)
+    """Return the chains to choose from: the ticket type's own, and those that are enabled."""
+    own = [] if ticket_type is None else ticket_type.chain_ids
+    offered = dict.fromkeys([*own, *config().chains])
     return {chain_id: chains.name_of(chain_id, config()) for chain_id in offered}
+
+
+def _also_on(ticket_type: TicketType | None) -> Sequence[str]:
+    """Return the networks that are checked: those that were sent, or the ticket type's own."""
+    if ticket_type is None or "also_on" in request.form:
+        return typed_forms.chosen("also_on")
+    return [str(chain_id) for chain_id in ticket_type.chain_ids[1:]]
 
 
 def _read(event_id: str, ticket_id: str) -> TicketType:
@@ -191,6 +193,7 @@ def _form_page(event: Event, ticket_type: TicketType | None, form: Form) -> str:
         event=event,
         ticket_type=ticket_type,
         networks=_networks(ticket_type),
+        also_on=_also_on(ticket_type),
         form=form,
     )
 
@@ -203,7 +206,7 @@ def _page(event_id: str, ticket_id: str, form: Form) -> str:
         ticket_type=ticket_type,
         event=ticket_type.event,
         status=PUBLICATIONS[Publication(ticket_type.status)],
-        network=chains.name_of(ticket_type.chain_id, config()),
+        networks=[chains.name_of(chain_id, config()) for chain_id in ticket_type.chain_ids],
         reasons=obstacles.of_ticket_type(ticket_type, ticket_type.event, caller().role),
         form=form,
     )

@@ -178,6 +178,7 @@ HAPPENED = {
     NotificationType.INTENT_CREATED: "Ordered",
     NotificationType.INTENT_PROCESSING: "Payment seen",
     NotificationType.INTENT_CONFIRMED: "Order confirmed",
+    NotificationType.INTENT_FINALIZED: "Payment final",
     NotificationType.INTENT_EXPIRED: "Order expired",
     NotificationType.INTENT_CANCELED: "Order canceled",
     NotificationType.INTENT_REVERSED: "Payment undone by the network",

@@ -44,7 +44,11 @@ def create(slug: str, name: str, wallet: Settings | None, *, by: str) -> Tenant:
     try:
         with write_transaction():
             tenant = Tenant.create(
-                id=ids.new(ids.TENANT), slug=slug, name=name, created_at=clock.now()
+                id=ids.new(ids.TENANT),
+                slug=slug,
+                name=name,
+                early_confirmation=True,
+                created_at=clock.now(),
             )
             if wallet is not None:
                 changes.put(tenant.id, wallet, by=by, wait=timedelta(0))

@@ -78,22 +78,24 @@ def of_ticket_type(
     """
     now = circumstances.now
     paid = ticket_type.price_amount > 0 or ticket_type.free_price
-    wallet, chain_id = circumstances.wallet, ticket_type.chain_id
-    chain = circumstances.payable_chains.get(chain_id or 0)
+    wallet, payable = circumstances.wallet, circumstances.payable_chains
+    taken = [each for each in ticket_type.chain_ids if wallet is None or wallet.takes(each)]
+    # One network that can be used is enough.
+    enabled = [payable[each] for each in taken or ticket_type.chain_ids if each in payable]
     limits = (ticket_type.available, left_of_event if ticket_type.admission else None)
     left = [each for each in limits if each is not None]
     found = {
         Obstacle.NOT_PUBLISHED: ticket_type.status != Publication.PUBLISHED,
         Obstacle.EVENT_NOT_PUBLISHED: event.status != Publication.PUBLISHED,
         Obstacle.WALLET_MISSING: paid and wallet is None,
-        Obstacle.CHAIN_NOT_ENABLED: paid and chain is None,
-        Obstacle.WALLET_NOT_ON_CHAIN: (paid and wallet is not None and not wallet.takes(chain_id)),
+        Obstacle.CHAIN_NOT_ENABLED: paid and not enabled,
+        Obstacle.WALLET_NOT_ON_CHAIN: paid and wallet is not None and not taken,
         Obstacle.RECEIVERS_UNAVAILABLE: (
             paid
             and wallet is not None
             and wallet.kind is WalletKind.ADDRESS
-            and chain is not None
-            and not chain.has_receivers
+            and bool(enabled)
+            and not any(chain.has_receivers for chain in enabled)
         ),
         Obstacle.SALES_NOT_STARTED: (
             ticket_type.sales_start_at is not None and now < ticket_type.sales_start_at
@@ -107,6 +109,20 @@ def of_ticket_type(
         Obstacle.VOUCHER_ONLY: ticket_type.require_voucher,
     }
     return [obstacle for obstacle, applies in found.items() if applies]
+
+
+def usable_chains(ticket_type: TicketType, circumstances: Circumstances) -> Sequence[int]:
+    """Return the chains on which a ticket type can be paid now, the proposed one first."""
+    wallet, payable = circumstances.wallet, circumstances.payable_chains
+    if wallet is None:
+        return ()
+    return [
+        chain_id
+        for chain_id in ticket_type.chain_ids
+        if chain_id in payable
+        and wallet.takes(chain_id)
+        and (wallet.kind is WalletKind.XPUB or payable[chain_id].has_receivers)
+    ]
 
 
 def of_event(
@@ -140,11 +156,9 @@ def of_event(
 
 def _warnings(ticket_type: TicketType, config: Config) -> list[TicketTypeWarning]:
     """Return what the organizer may want to change, though the ticket type may be on sale."""
-    chain_id = ticket_type.chain_id or 0
-    chain = config.chains.get(chain_id) or REGISTRY.get(chain_id)
-    if chain is not None and 0 < ticket_type.price_amount < chain.least_sensible_price:
-        return [TicketTypeWarning.FEE_EXCEEDS_PRICE]
-    return []
+    found = [config.chains.get(each) or REGISTRY.get(each) for each in ticket_type.chain_ids]
+    least = max((chain.least_sensible_price for chain in found if chain is not None), default=0)
+    return [TicketTypeWarning.FEE_EXCEEDS_PRICE] if 0 < ticket_type.price_amount < least else []
 
 
 def availability(obstacles: Sequence[Obstacle]) -> Availability:

@@ -127,6 +127,7 @@ def list_with_code(
     Each ticket type that the voucher is for has the `voucher` with its price.
     VoucherInvalid: count it (web/guesses.py). NotFound.
     """
+    find_event(tenant, event_reference)  # that an event does not exist is no secret
     voucher = vouchers.find(tenant.id, event_reference, code)
     return get_listing(tenant, event_reference, page, config, voucher).value.ticket_types
 
@@ -181,7 +182,7 @@ def _add_availability(
     voucher: Voucher | None,
     circumstances: Circumstances,
 ) -> None:
-    """Set what the public learns about the stock of an event's ticket types.
+    """Set what the public learns about the stock and the networks of an event's ticket types.
 
     Or somebody with a voucher, which opens some of them, and lowers their prices.
     """
@@ -194,6 +195,7 @@ def _add_availability(
         each.availability = obstacles.availability(why_not)
         if each.availability is Availability.SOLD_OUT and scarcity.is_held(each, event_stock):
             each.availability = Availability.HELD
+        each.usable_chains = obstacles.usable_chains(each, circumstances)
         each.few_left = scarcity.few_left(each, event_stock)
         each.held_until = None
     held = [each for each in found if each.availability is Availability.HELD]

@@ -128,6 +128,8 @@ def change(
         admission = fields.get("admission", ticket_type.admission)
         if admission != ticket_type.admission and _is_used(ticket_type):
             raise HasIntents
+        if "chain_id" in fields:
+            ticket_type.several_chains = None
         for name, value in fields.items():
             setattr(ticket_type, name, value)
         _imply(ticket_type)

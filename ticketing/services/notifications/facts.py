@@ -86,6 +86,11 @@ def intent_entered(intent: PaymentIntent) -> list[Fact]:
     return [] if type is None else [(type, _intent(intent))]
 
 
+def intent_finalized(intent: PaymentIntent) -> Fact:
+    """The payment of an intent that was confirmed early is final now."""
+    return NotificationType.INTENT_FINALIZED, _intent(intent)
+
+
 def refund_due(intent: PaymentIntent, due_before: int) -> list[Fact]:
     """A refund can be paid now, while `due_before` said that none could."""
     due = intent.refund_due_now
@@ -188,6 +193,7 @@ def _intent(intent: PaymentIntent) -> Data:
             {"ticket_id": item.ticket_type_id, "quantity": item.quantity} for item in intent.items
         ],
         "status": intent.status,
+        "final": intent.final,
         "flags": intent.flags_in_order,
         "quantity": intent.quantity,
         "amount": intent.amount,

@@ -70,6 +70,29 @@ def _used_by_site(client: Any, event_id: Any, since: Any) -> ModelSelect[Payment
 _QUERIES: tuple[Prepared[PaymentIntent], ...] = (_used_by, _used_by_site)
 
 
+def _extended_unpaid() -> ModelSelect[PaymentIntent]:
+    unpaid = PaymentIntent.hold_extended & (PaymentIntent.amount_received == 0)
+    sums = (fn.SUM(PaymentIntent.quantity), fn.MIN(PaymentIntent.created_at))
+    return PaymentIntent.select(*sums).where(unpaid)
+
+
+@Prepared
+def _extended_by(client: Any, since: Any) -> ModelSelect[PaymentIntent]:
+    return _extended_unpaid().where(
+        PaymentIntent.held_by == client, PaymentIntent.created_at > since
+    )
+
+
+@Prepared
+def _extended_by_site(client: Any, since: Any) -> ModelSelect[PaymentIntent]:
+    return _extended_unpaid().where(
+        PaymentIntent.held_by_site == client, PaymentIntent.created_at > since
+    )
+
+
+_EXTENDED: tuple[Prepared[PaymentIntent], ...] = (_extended_by, _extended_by_site)
+
+
 @dataclass(frozen=True)
 class Use:
     """What one network of a client had of an event in the last day.
@@ -130,6 +153,24 @@ def take_turn(client: Sequence[str], config: Config) -> None:
     """
     if client and any(_limits(config)):
         one_at_a_time(f"orders of {client[-1]}")
+
+
+def check_extension(intent: PaymentIntent, config: Config) -> None:
+    """Check how many seats a client holds longer. Call it after `take_turn`. TooMuchUnpaid.
+
+    In a day, each network may have as many seats in extended orders that were not paid as it may
+    hold unpaid at once. A single order may have more.
+
+    Example, with a limit of 10: two orders of 4 seats were extended, and expired unpaid. A third
+    one of 4 cannot be extended until the first is a day old.
+    """
+    most, now = config.unpaid_per_address, clock.now()
+    if not most:
+        return
+    for place, (network, query) in enumerate(zip(intent.held_by_networks, _EXTENDED, strict=False)):
+        ((extended, first),) = query.tuples(client=network, since=now - DAY)
+        if extended and extended + intent.quantity > most * WIDE_FACTOR**place:
+            raise TooMuchUnpaid(retry_after=_seconds(_instant(first) + DAY - now))
 
 
 def _limits(config: Config) -> tuple[int, int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from peewee import ModelSelect
+from peewee import JOIN, ModelSelect
 
 from ticketing import clock, credentials
 from ticketing.constants import AdmissionStatus
@@ -13,6 +13,7 @@ from ticketing.db.connection import locked, write_transaction
 from ticketing.errors import AdmissionVoid, AlreadyRedeemed, Conflict, NotFound, NotTransferable
 from ticketing.models.admissions import Admission
 from ticketing.models.events import Event
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
@@ -22,12 +23,26 @@ Holder = Mapping[str, str | None]
 """`name` and `email`, both optional."""
 
 
+OF_ORDER = (
+    PaymentIntent.id,
+    PaymentIntent.status,
+    PaymentIntent.unit_amount,
+    PaymentIntent.chain_id,
+    PaymentIntent.required_confirmations,
+    PaymentIntent.early_confirmations,
+    PaymentIntent.early,
+    PaymentIntent.confirmed_at,
+)
+"""What is read of the order with an admission: whether its payment is final, or when."""
+
+
 def _with_the_rest(where: Any) -> ModelSelect[Admission]:
     return (
-        Admission.select(Admission, Event, TicketType, Tenant)
+        Admission.select(Admission, Event, TicketType, Tenant, *OF_ORDER)
         .join(Event)
         .join_from(Admission, TicketType)
         .join_from(Admission, Tenant)
+        .join_from(Admission, PaymentIntent, JOIN.LEFT_OUTER)
         .where(where)
     )
 

@@ -13,6 +13,7 @@ from ticketing.constants import Publication
 from ticketing.errors import CapacityChanged, NotFound, SoldOut, VoucherInvalid
 from ticketing.models.chains import ChainState
 from ticketing.models.events import Event
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import EventStock, TicketType
@@ -176,7 +177,7 @@ def sold_out(wanted: Sequence[Line], line: Line) -> SoldOut:
 def hold(wanted: Sequence[Line], chain_states: Mapping[int, ChainState]) -> Held:
     """Hold the seats of all lines, and the usages of their voucher, or none.
 
-    `chain_states` has the state of their chain. SoldOut. VoucherInvalid, VoucherNotApplicable.
+    `chain_states` has the states of their chains. SoldOut. VoucherInvalid, VoucherNotApplicable.
     NotFound if their event is not published any more. CapacityChanged, very rarely: the event got a
     capacity since the ticket types were read, or one of these became, or stopped to be, one of
     admission.
@@ -200,14 +201,24 @@ def hold(wanted: Sequence[Line], chain_states: Mapping[int, ChainState]) -> Held
         _check_unchanged(line, held, is_counted=event_stock is not None)
         held.event, held.tenant = event, line.ticket_type.tenant
         locked[held.id] = held
-        if held.chain_id != line.ticket_type.chain_id:
-            chain_states = chains.states_of(held.chain_id)
+        if held.chain_ids != line.ticket_type.chain_ids:
+            chain_states = chains.states()
     now = [
         replace(line, ticket_type=locked[line.ticket_type.id], voucher=voucher) for line in wanted
     ]
     if lines.voucher_usages(now) != lines.voucher_usages(wanted):
         raise VoucherInvalid  # it is for other ticket types since a moment ago
     return Held(now, event_stock, chain_states)
+
+
+def is_scarce_beside(intent: PaymentIntent) -> bool:
+    """Return whether orders of others hold more than half of what is unsold, without locks."""
+    wanted = [Wanted(item.ticket_type_id, item.quantity) for item in intent.items]
+    types = TicketType.select().where(TicketType.id.in_([each.ticket_id for each in wanted]))
+    of_id = {each.id: each for each in types}
+    event_stock = EventStock.get_or_none(EventStock.event == intent.event_id)
+    held = Held([Line(each, of_id[each.ticket_id]) for each in wanted], event_stock, {})
+    return any(held.is_under_pressure(line) for line in held.lines)
 
 
 def _check_unchanged(line: Line, held: TicketType, *, is_counted: bool) -> None:

@@ -19,6 +19,7 @@ from ticketing.models.tenants import Tenant
 
 _SHOWN = (
     PaymentIntent.status,
+    PaymentIntent.early,
     PaymentIntent.flags,
     PaymentIntent.amount_received,
     PaymentIntent.refund_due,

@@ -8,7 +8,8 @@ from typing import Any
 
 from peewee import ModelSelect, fn
 
-from ticketing.chain import eip681, units
+from ticketing.chain import eip681, registry, units
+from ticketing.chain.registry import REGISTRY
 from ticketing.constants import MAX_PAYMENTS_SHOWN, Flag, IntentStatus
 from ticketing.errors import NotFound
 from ticketing.models.events import Event, only_event
@@ -16,8 +17,10 @@ from ticketing.models.payment_intents import (
     AWAITING,
     FLAGGED,
     UNSETTLED,
+    OrderNetwork,
     Payment,
     PaymentIntent,
+    PaymentOption,
     flag_bits,
 )
 from ticketing.models.prepared import Prepared
@@ -197,6 +200,7 @@ def add_payment_details(intents: Sequence[PaymentIntent]) -> None:
     refunds = _refunds_of([intent.id for intent in intents if intent.refunded])
     for intent in intents:
         intent.atomic_amount = intent.payment_uri = None
+        intent.payment_options = ()
         intent.confirmations = 0
         intent.refunds = refunds[intent.id]
         if intent.chain_id is not None:
@@ -221,8 +225,28 @@ def _add_payment_details(intent: PaymentIntent, head: int | None) -> None:
         intent.payment_uri = eip681.payment_uri(
             terms.chain_id, terms.token_address, terms.address, due
         )
+    intent.payment_options = [_option(intent, each) for each in intent.networks or [_home(intent)]]
     if intent.paid_block is not None:
         intent.confirmations = max(0, (head or 0) - intent.paid_block + 1)
     if intent.status == IntentStatus.CONFIRMED:
         # A purchase may have read newer blocks than the worker.
-        intent.confirmations = max(intent.confirmations, terms.required_confirmations)
+        least = intent.early_confirmations if intent.early else terms.required_confirmations
+        intent.confirmations = max(intent.confirmations, least or 0)
+
+
+def _home(intent: PaymentIntent) -> OrderNetwork:
+    terms, known = intent.terms, REGISTRY.get(intent.terms.chain_id)
+    symbol = None if known is None else known.symbol
+    return OrderNetwork(
+        terms.chain_id, terms.token_address, symbol, terms.decimals, terms.required_confirmations
+    )
+
+
+def _option(intent: PaymentIntent, network: OrderNetwork) -> PaymentOption:
+    """Return how an intent can be paid on a network. It is paid on its own chain only."""
+    return PaymentOption(
+        network=network,
+        name=registry.name_of(network.chain_id),
+        atomic_amount=units.to_atomic(intent.amount, network.decimals),
+        payment_uri=intent.payment_uri if network.chain_id == intent.chain_id else None,
+    )

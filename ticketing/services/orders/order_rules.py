@@ -12,6 +12,7 @@ from ticketing.errors import (
     BelowMinimum,
     Conflict,
     EventOver,
+    FieldMessage,
     Invalid,
     KeyRequired,
     NeedsTicket,
@@ -25,6 +26,8 @@ from ticketing.errors import (
 )
 from ticketing.services.orders import lines
 from ticketing.services.orders.lines import Line
+
+NOT_SOLD_THERE = FieldMessage("chain_not_sold", "This ticket type is not sold on that chain.")
 
 
 def check(
@@ -47,23 +50,29 @@ def check(
         raise OneTypeOnly
     if any(line.ticket_type.requires_ticket for line in wanted) and not _has_ticket(wanted):
         raise NeedsTicket
-    chain = chain_of(wanted)
-    possible = {line.ticket_type.chain_id for line in wanted} if chain is None else {chain}
-    if chain_id is not None and chain_id not in possible:
-        raise Invalid({"chain_id": ["This ticket type is not sold on that chain."]})
+    possible = common_chains(wanted)
+    # A free order is paid nowhere, so it suits every choice.
+    if chain_id is not None and possible and chain_id not in possible:
+        raise Invalid({"chain_id": [NOT_SOLD_THERE]})
     if max_amount is not None and lines.amount(wanted) > max_amount:
         raise OverMaxAmount
 
 
-def chain_of(wanted: Sequence[Line]) -> int | None:
-    """Return the chain that all lines that cost something are paid on. NoCommonNetwork.
+def common_chains(wanted: Sequence[Line]) -> Sequence[int]:
+    """Return the chains on which all lines that cost something can be paid. NoCommonNetwork.
 
-    None if all are free.
+    Empty if all are free. The first is the one that the first line proposes, if all have it.
+
+    Example: one line is sold on Base, Polygon and Arbitrum, another one on Arbitrum and Base. Base
+    and Arbitrum remain.
     """
-    chains = {line.ticket_type.chain_id for line in wanted if line.unit_amount}
-    if len(chains) > 1:
+    priced = [line.ticket_type.chain_ids for line in wanted if line.unit_amount]
+    if not priced:
+        return ()
+    common = [each for each in priced[0] if all(each in others for others in priced[1:])]
+    if not common:
         raise NoCommonNetwork
-    return next(iter(chains), None)
+    return common
 
 
 def _check_line(line: Line, *, has_key: bool) -> None:

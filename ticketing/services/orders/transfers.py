@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from peewee import ModelSelect
+from peewee import JOIN, ModelSelect
 
 from ticketing import clock, credentials, ids, links
 from ticketing.config import Config
@@ -27,16 +27,18 @@ from ticketing.errors import (
     NotFound,
     NotTransferable,
     OfferEnded,
+    PaymentNotFinal,
     TooManyTransfers,
     TransfersClosed,
 )
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.events import Event
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services.notifications import facts, feed
-from ticketing.services.orders import admissions, answers, holders
+from ticketing.services.orders import admissions, answers, finality, holders
 from ticketing.services.orders.holders import Holder
 
 _DAY = timedelta(days=1)
@@ -58,7 +60,8 @@ def offer(
     """Offer an admission to somebody else. An earlier offer ends.
 
     `to`: the person whom the sender names. `code` as in holders.get. NotFound, AdmissionVoid,
-    AlreadyRedeemed, AdmissionSuspended, NotTransferable, TransfersClosed, TooManyTransfers.
+    AlreadyRedeemed, AdmissionSuspended, NotTransferable, TransfersClosed, PaymentNotFinal,
+    TooManyTransfers.
     """
     with write_transaction():
         admission = holders.lock(tenant_reference, admission_id, code)
@@ -98,7 +101,7 @@ def accept(tenant: Tenant, offer: str, holder: Holder, keyring: Keyring) -> Admi
 
     Of the old holder nothing is kept. NotFound for a wrong offer. OfferEnded for one that was
     used, replaced or canceled, or is too old. AdmissionVoid, AlreadyRedeemed, AdmissionSuspended,
-    NotTransferable, TransfersClosed.
+    NotTransferable, TransfersClosed, PaymentNotFinal.
     """
     transfer_id = credentials.offered_transfer(keyring, offer)
     if transfer_id is None:
@@ -156,16 +159,22 @@ def obstacle(admission: Admission) -> Conflict | None:
         return AdmissionSuspended()
     if not admission.ticket_type.transferable:
         return NotTransferable()
-    return TransfersClosed() if clock.now() >= admission.event.transfers_end else None
+    if clock.now() >= admission.event.transfers_end:
+        return TransfersClosed()
+    if admission.is_final or admission.intent is None:
+        return None
+    # Its new holder may have paid for it, and would lose it if the payment left the chain.
+    return PaymentNotFinal(retry_after=finality.seconds_left(admission.intent))
 
 
 def _with_its_admission(transfer_id: str) -> ModelSelect[Transfer]:
     return (
-        Transfer.select(Transfer, Admission, Event, TicketType, Tenant)
+        Transfer.select(Transfer, Admission, Event, TicketType, Tenant, *holders.OF_ORDER)
         .join(Admission)
         .join(Event)
         .join_from(Admission, TicketType)
         .join_from(Admission, Tenant)
+        .join_from(Admission, PaymentIntent, JOIN.LEFT_OUTER)
         .where(Transfer.id == transfer_id)
     )
 

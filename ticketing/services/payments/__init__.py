@@ -48,6 +48,8 @@ watched_orders.py: for which addresses logs are read, and for which only balance
 address_search.py: compares balances, and searches the logs of addresses whose balance is not right
 chain_view.py: reads at most four ranges for one order while its buyer waits, or one transaction
     for a refund. If the worker goes back meanwhile, nothing of that is booked
+wallet_requests.py: what wallets are told of an order: its network, and links that open them
+hold_extensions.py: holds an order longer, once, whose buyer pays from an exchange
 refunds.py, refund_addresses.py: what is owed to whom; where buyers want their money
 waivers.py: writes off what is not sent back
 refund_settlement.py: counts a final transfer on the worker's chain as a refund; the service never
@@ -59,5 +61,5 @@ payout_events.py: stores the `Refunded` events of payers with a list, and books 
 restored_payouts.py: after a restored backup, finds payments of lists that the backup does not know
 sale_locks.py: locks a sale with all its orders, and cancels the live ones:
     services/catalog/events.py and services/catalog/ticket_types.py call it
-demo_wallet.py: pays from the local node, on chain 31337 only
+demo_wallet.py: pays from the local node, on the chains 31337 and 31338 only
 """

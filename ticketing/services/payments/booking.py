@@ -157,7 +157,8 @@ def skip_gap(chain: Chain, cursor: Block, to: Block) -> None:
 def settle_deep(chain: Chain, cursor: Block, intent_ids: Collection[str], hashes: Hashes) -> int:
     """Settle intents whose payments may be final, if their blocks are still on the chain.
 
-    `hashes` are those of the blocks of their payments. Return how many have a new status.
+    `hashes` are those of the blocks of their payments. Return how many have a new status, or are
+    final now.
     """
     with write_transaction():
         _lock_at(chain, cursor)

@@ -1,9 +1,9 @@
-"""The wallet of a demo: the local node pays for an order. There is none on another chain."""
+"""The wallet of a demo: the local node pays for an order. There is none on other chains."""
 
 from ticketing.chain import units
 from ticketing.chain.errors import RpcError
 from ticketing.chain.local_node import LocalNode
-from ticketing.chain.registry import LOCAL_CHAIN_ID
+from ticketing.chain.registry import LOCAL_CHAIN_IDS
 from ticketing.config import Config
 from ticketing.errors import ChainUnavailable, NotFound
 from ticketing.models.payment_intents import PaymentIntent
@@ -11,17 +11,17 @@ from ticketing.services.orders import intents
 
 
 def exists_for(intent: PaymentIntent) -> bool:
-    """Return whether the demo wallet can pay for an order: on the local chain only."""
-    return intent.chain_id == LOCAL_CHAIN_ID
+    """Return whether the demo wallet can pay for an order: on a local chain only."""
+    return intent.chain_id in LOCAL_CHAIN_IDS
 
 
 def pay(intent_id: str, config: Config) -> str:
     """Pay what is due for an order, if something is. Return the id of the order.
 
-    NotFound if its chain is not the local one. ChainUnavailable.
+    NotFound if its chain is not a local one. ChainUnavailable.
     """
     intent = intents.find(intent_id)
-    chain = config.chains.get(LOCAL_CHAIN_ID)
+    chain = config.chains.get(intent.chain_id or 0)
     if chain is None or not exists_for(intent):
         raise NotFound("There is no demo wallet for this order.")
     terms = intent.terms

@@ -60,7 +60,7 @@ def _is_on_sale(
         and (starts is None or starts <= paid_at)
         and (ends is None or paid_at < ends)
         and ticket_type.price_amount <= item.list_amount
-        and (item.unit_amount == 0 or ticket_type.chain_id == intent.chain_id)
+        and (item.unit_amount == 0 or intent.chain_id in ticket_type.chain_ids)
         and _still_costs(intent, item, ticket_type, paid_at)
     )
 

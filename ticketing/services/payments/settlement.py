@@ -24,6 +24,7 @@ from ticketing.models.chains import ChainState
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import (
     AWAITING,
+    EARLY,
     KEPT,
     REFUND_PENDING,
     SET_ASIDE,
@@ -35,7 +36,7 @@ from ticketing.models.ticket_types import EventStock
 from ticketing.services import chains, counters
 from ticketing.services.notifications import facts, feed
 from ticketing.services.notifications.facts import Fact
-from ticketing.services.orders import admissions, seats
+from ticketing.services.orders import admissions, finality, seats
 from ticketing.services.payments import balances, late_orders, payment_sums, payments
 
 INTENTS_PER_TRANSACTION = 100
@@ -65,7 +66,7 @@ def cancel(intent_id: str) -> PaymentIntent:
         (intent,) = lock([intent_id])
         if intent.status == IntentStatus.CANCELED:
             return intent
-        if intent.status != IntentStatus.AWAITING_PAYMENT or intent.amount_received > 0:
+        if not intent.is_unpaid:
             raise IntentNotCancelable
         enter(intent, IntentStatus.CANCELED, clock.now())
         return intent
@@ -83,7 +84,7 @@ def withdraw(intent_id: str, type_ids: Collection[str], voucher_ids: Collection[
     if intent.status in (IntentStatus.EXPIRED, IntentStatus.CANCELED):
         _write_changes(intent, {"idempotency_digest": None})
         return True
-    if intent.status != IntentStatus.AWAITING_PAYMENT or intent.amount_received > 0:
+    if not intent.is_unpaid:
         return False
     seats.lock([intent], type_ids, voucher_ids)
     enter(intent, IntentStatus.CANCELED, clock.now(), idempotency_digest=None)
@@ -158,7 +159,7 @@ def lock_tenant(tenant_id: str) -> None:
 def settle_again(chain_id: int, intent_ids: Collection[str], *, may_expire: bool = True) -> int:
     """Settle intents as of the cursor, because blocks were added or a deadline passed.
 
-    Return how many have a new status. `may_expire`: see `settle`.
+    Return how many have a new status, or are final now. `may_expire`: see `settle`.
     """
     moved = 0
     with write_transaction():
@@ -172,12 +173,12 @@ def settle_again(chain_id: int, intent_ids: Collection[str], *, may_expire: bool
 def settle_or_set_aside(intent: PaymentIntent, as_of: Block, *, may_expire: bool = False) -> bool:
     """Settle one locked intent. If that fails, set it aside: it must not stop all others.
 
-    Return whether it has a new status. `may_expire`: see `settle`.
+    Return whether it has a new status, or is final now. `may_expire`: see `settle`.
     """
-    before = intent.status
+    before = intent.status, intent.early
     with _or_set_aside(intent.id, intent.chain_id):
         settle(intent, as_of, may_expire=may_expire)
-        return bool(intent.status != before)
+        return (intent.status, intent.early) != before
     return False
 
 
@@ -211,10 +212,13 @@ def set_aside_due(chain_id: int) -> list[str]:
 def deep_enough(chain_id: int, cursor: Block) -> list[str]:
     """Return some intents whose payment or pending refund may be final now.
 
+    And some that may be confirmed early, and some that were, if their payment may be final now.
+
     Each is selected by the block that it waits for. So a settlement changes each one, and the next
     call returns others: many orders with pending refunds do not keep others from being selected.
 
-    Example: a payment in block 100 needs 3 confirmations. It is final at cursor 102.
+    Example: a payment in block 100 needs 3 confirmations. It is final at cursor 102. With 1 early
+    confirmation the order may be confirmed at cursor 100, and is settled again at 102.
     """
     depth = PaymentIntent.required_confirmations - 1
     counted = PaymentIntent.amount_received - PaymentIntent.refunded - PaymentIntent.waived
@@ -222,9 +226,15 @@ def deep_enough(chain_id: int, cursor: Block) -> list[str]:
         chain_id,
         UNSETTLED & (counted >= KEPT) & (PaymentIntent.paid_block + depth <= cursor.number),
     )
+    early = finality.early_enough(chain_id, cursor).where(~SET_ASIDE)
     # A canceled event, or a version without the column, stores no block: then it is found out here.
     first = fn.COALESCE(PaymentIntent.pending_block, 0)
-    return paid or _ids(chain_id, REFUND_PENDING & (first + depth <= cursor.number))
+    return (
+        paid
+        or [intent.id for intent in early.limit(INTENTS_PER_TRANSACTION)]
+        or _ids(chain_id, EARLY & (PaymentIntent.paid_block + depth <= cursor.number))
+        or _ids(chain_id, REFUND_PENDING & (first + depth <= cursor.number))
+    )
 
 
 def past_deadline(chain_id: int, cursor: Block) -> list[str]:
@@ -266,7 +276,9 @@ def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> N
 
     Example: an order of 10 awaits its payment, and a payment of 10 was recorded in a final block.
     The order becomes `confirmed`: its seats are sold, its admissions are issued, and the facts are
-    recorded. The next call computes the same sums and writes nothing.
+    recorded. The next call computes the same sums and writes nothing. If the block is not final,
+    but the order may be confirmed early, it becomes `confirmed` and `early`. A call when the block
+    is final ends `early`, and records `intent.finalized`.
     """
     waived = payment_sums.waived(intent)
     totals = payment_sums.totals_of(intent, as_of)
@@ -279,6 +291,11 @@ def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> N
     status = balance.status
     if status is IntentStatus.EXPIRED and intent.status in LIVE and not may_expire:
         status = IntentStatus.AWAITING_PAYMENT
+    early = status is IntentStatus.CONFIRMED and bool(intent.early) and not balance.is_final
+    if status is IntentStatus.PROCESSING and finality.is_early_enough(
+        intent, balance.paid_block, as_of
+    ):
+        status, early = IntentStatus.CONFIRMED, True
     has_ended = status is IntentStatus.EXPIRED or balances.has_ended(intent)
     if has_ended and totals.awaits_decision:
         payments.refuse_undecided(intent)
@@ -293,6 +310,7 @@ def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> N
         refund_pending=pending,
         pending_block=balance.open_block if pending else None,
         paid_block=balance.paid_block,
+        early=early,
         flags=balance.flags,
         expires_at=balance.deadline,
         grace_until=balance.grace_until,
@@ -303,6 +321,7 @@ def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> N
 def enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns: Any) -> None:
     """Write a locked intent with its new status and `columns`, and what follows from the change."""
     before, due_before = IntentStatus(intent.status), intent.refund_due_now
+    was_early = intent.early
     columns["status"] = status
     if status is IntentStatus.CONFIRMED and intent.confirmed_at is None:
         columns["confirmed_at"] = clock.now()
@@ -310,6 +329,8 @@ def enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns:
         columns |= _end(intent, status, now, columns)
     _write_changes(intent, columns)
     happened = [] if status is before else facts.intent_entered(intent)
+    if was_early and status is before and intent.final:
+        happened.append(facts.intent_finalized(intent))
     match before, status:
         case (
             IntentStatus.AWAITING_PAYMENT | IntentStatus.PROCESSING | IntentStatus.EXPIRED,

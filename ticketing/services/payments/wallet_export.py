@@ -88,7 +88,7 @@ def addresses(tenant_id: str, enabled: Mapping[int, Chain]) -> Iterator[Exported
 
 def _sweep(intent: PaymentIntent, balance: int | None, booked: int, now: datetime) -> Sweep:
     ended_at = _ended_at(intent)
-    if ended_at is None and intent.status != IntentStatus.CONFIRMED:
+    if ended_at is None and not intent.final:
         return Sweep.LIVE
     if ended_at is not None and now < ended_at + WATCH_AFTER_END:
         return Sweep.ENDED_RECENTLY

@@ -12,7 +12,7 @@ from ticketing.chain.answers import Block
 from ticketing.constants import LIVE, WATCH_AFTER_END, IntentStatus
 from ticketing.db.connection import write_transaction
 from ticketing.models.base import literal
-from ticketing.models.payment_intents import AWAITING, UNSETTLED, PaymentIntent
+from ticketing.models.payment_intents import AWAITING, EARLY, UNSETTLED, PaymentIntent
 from ticketing.services.payments import block_history
 from ticketing.services.payments.collections import Held
 
@@ -25,7 +25,9 @@ _LIVE = AWAITING | (UNSETTLED & (PaymentIntent.status == IntentStatus.PROCESSING
 
 def has_open_orders(chain_id: int) -> bool:
     """Return whether a chain has an order that may be paid, or whose payment is not final."""
-    exists: bool = PaymentIntent.select().where(PaymentIntent.chain_id == chain_id, _LIVE).exists()
+    is_open = _LIVE | EARLY
+    found = PaymentIntent.select().where(PaymentIntent.chain_id == chain_id, is_open)
+    exists: bool = found.exists()
     return exists
 
 

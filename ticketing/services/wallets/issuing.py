@@ -68,6 +68,15 @@ def current(tenant: Tenant) -> Wallet | None:
     return wallet
 
 
+def usable(tenant_id: str, found: Sequence[Chain]) -> Sequence[Chain]:
+    """Return the chains among `found` on which orders of a tenant get addresses."""
+    of_tenant = Tenant.select(Tenant.wallet).where(Tenant.id == tenant_id)
+    wallet: Wallet | None = Wallet.select().where(Wallet.id == of_tenant).first()
+    if wallet is None:
+        return ()
+    return [each for each in found if wallet.takes(each.chain_id) and _has_addresses(wallet, each)]
+
+
 def issue_address(tenant_id: str, chain: Chain) -> IssuedAddress:
     """Issue the next address of the tenant's wallet, for an order on `chain`.
 
@@ -79,10 +88,15 @@ def issue_address(tenant_id: str, chain: Chain) -> IssuedAddress:
         raise NotPayable("The organizer has not set a wallet yet.")
     if not wallet.takes(chain.chain_id):
         raise NotPayable("The organizer does not take payments on this network.")
-    if wallet.owner is not None and not chain.has_receivers:
+    if not _has_addresses(wallet, chain):
         raise NotPayable("This network cannot be used for payments to an ordinary address.")
     index = wallet.next_index - 1
     return IssuedAddress(wallet.id, index, address_of(wallet, index))
+
+
+def _has_addresses(wallet: Wallet, chain: Chain) -> bool:
+    """Return whether the addresses of a wallet are the organizer's on a chain."""
+    return wallet.owner is None or chain.has_receivers
 
 
 def address_of(wallet: Wallet, index: int) -> str:

@@ -16,7 +16,7 @@ from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import checkout
 from ticketing.services.checkout import Order
-from ticketing.services.orders import holds
+from ticketing.services.orders import holds, order_rules
 from ticketing.services.x402 import requirements, sales, share
 from ticketing.services.x402.asked import Asked
 from ticketing.services.x402.errors import X402NotEnabled
@@ -121,6 +121,10 @@ def _new(tenant: Tenant, asked: Asked, digests: Sequence[str], config: Config) -
     lines = asked.lines(tenant)
     for line in lines:
         _market_of(line.ticket_type, config)
+    # x402 offers one network of an order: the first that all its ticket types have.
+    proposed = next(iter(order_rules.common_chains(lines)), None)
+    if proposed is not None:
+        requirements.market_of(proposed, config)
     digest = digests[0] if digests else None
     with write_transaction():
         if digest is not None:
@@ -132,6 +136,7 @@ def _new(tenant: Tenant, asked: Asked, digests: Sequence[str], config: Config) -
         made = Order(
             event_id=lines[0].ticket_type.event_id,
             wanted=asked.wanted,
+            chain_id=proposed,
             client=asked.client,
             channel=share.channel(digest, asked.digest(config.keyring.current)),
             **further,

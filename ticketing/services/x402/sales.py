@@ -108,5 +108,13 @@ def _receipt(intent: PaymentIntent, payer: str | None) -> dict[str, Any] | None:
 
 
 def _retry_after(intent: PaymentIntent) -> int:
-    missing = intent.terms.required_confirmations - intent.confirmations
+    """Return after how many seconds the order may be confirmed: early, or when it is final.
+
+    Example: Polygon needs 64 blocks, or 16 to be early. With 4 blocks, the 12 missing ones take
+    about 24 seconds. With 16 blocks it was not confirmed early: 48 are missing, for 60 seconds.
+    """
+    needed, early = intent.terms.required_confirmations, intent.early_confirmations
+    if early is not None and intent.confirmations < early:
+        needed = early
+    missing = needed - intent.confirmations
     return min(max(missing * _SECONDS_PER_BLOCK, _SOONEST), _LATEST)

@@ -1,10 +1,12 @@
 // Finds the wallets of this browser (EIP-6963), and says in one word why one refused (EIP-1193).
 
-const found = new Map(); // by id: { name, provider }
+const ANSWER_MS = 3_000;
+const found = new Map(); // by id: { name, rdns, icon, provider }
 const listeners = [];
 
 addEventListener("eip6963:announceProvider", ({ detail: { info, provider } }) => {
-  found.set(info.uuid, { name: info.name, provider });
+  const icon = /^data:image\//.test(info.icon) ? info.icon : undefined;
+  found.set(info.uuid, { name: info.name, rdns: info.rdns, icon, provider });
   for (const listener of listeners) listener(found);
 });
 
@@ -14,8 +16,20 @@ export function onWallets(listener) {
   dispatchEvent(new Event("eip6963:requestProvider"));
 }
 
-export function reason({ code, message }) {
-  if (code === 4001) return "Rejected";
+// What is answered soon. Undefined: nothing was, or it failed. Some wallets never answer.
+export const soon = (answer) =>
+  Promise.race([answer, new Promise((resolve) => setTimeout(resolve, ANSWER_MS))]).catch(() => undefined);
+
+// The code of an error. Some wallets hide it in another one: -32603 around 4902.
+export function codeOf(error) {
+  return error?.data?.originalError?.code ?? error?.data?.code ?? error?.code;
+}
+
+export function reason(error) {
+  const code = codeOf(error);
+  const message = `${error?.data?.originalError?.message ?? ""} ${error?.message ?? ""}`;
+  if (code === 4001 || /user (rejected|denied)/i.test(message)) return "Rejected";
+  if (code === -32002) return "Pending";
   if (code === 4902 || code === 4901) return "Network";
   return /insufficient|exceeds.*balance/i.test(message) ? "Funds" : "Failed";
 }

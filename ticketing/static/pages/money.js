@@ -2,11 +2,11 @@
 // signed by a wallet of this browser. The server says what to sign; money_calls.js decides whether.
 // Whatever ends in between, the next look at the chain shows what is left.
 
-import { onWallets } from "./browser_wallets.js";
+import { onWallets, soon } from "./browser_wallets.js";
 import { approve, arrived, moves, paid, refunds } from "./money_calls.js";
 import { Signed } from "./money_signed.js";
 import { announce, counted, element, number, page, part, Row, say, short } from "./money_view.js";
-import { soon, Wallet } from "./money_wallet.js";
+import { Wallet } from "./money_wallet.js";
 import { shown, waits } from "./money_words.js";
 
 const FIND_MS = 300; // for wallets to announce themselves

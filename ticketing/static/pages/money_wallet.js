@@ -1,17 +1,12 @@
 // One wallet of this browser, asked by EIP-1193 and, for several calls at once, by EIP-5792.
 
-import { reason } from "./browser_wallets.js";
+import { codeOf, reason, soon } from "./browser_wallets.js";
 import { allowanceOf, approve, FACTORY, refundedOf } from "./money_calls.js";
 
 // Unknown method, and the codes with which wallets refuse to sign several calls at once.
 const NO_BATCH = [-32601, -32602, 4200, 5700, 5710, 5740, 5750, 5760];
 const CONFIRMED = 200, FAILED = 400;
-const ANSWER_MS = 3_000;
 const hex = (number) => `0x${BigInt(number).toString(16)}`;
-
-// What is answered soon. Undefined: nothing was, or it failed. Some wallets never answer.
-export const soon = (answer) =>
-  Promise.race([answer, new Promise((resolve) => setTimeout(resolve, ANSWER_MS))]).catch(() => undefined);
 
 export class Wallet {
   constructor({ name, provider }) {
@@ -113,7 +108,7 @@ export class Wallet {
     try {
       return await this.ask(method, ...params);
     } catch (error) {
-      throw { say: reason(error), isSingle: method === "wallet_sendCalls" && NO_BATCH.includes(error.code) };
+      throw { say: reason(error), isSingle: method === "wallet_sendCalls" && NO_BATCH.includes(codeOf(error)) };
     }
   }
 }

@@ -13,6 +13,8 @@ let waiting;
 let shownAt = Date.now();
 let tag; // the ETag of the order as the page shows it
 let clockAhead = 0; // of the reader's clock, in milliseconds
+let lookedAt = new Date();
+let announced; // the last step of the timer that was said
 
 async function ask() {
   const { tenant, marker } = order().dataset;
@@ -44,7 +46,7 @@ function markerOf(it) {
 
 async function showAgain() {
   if (isTyping()) return;
-  const answer = await fetch(`/o/${link}`, { cache: "no-store" });
+  const answer = await fetch(`/o/${link}${location.search}`, { cache: "no-store" });
   if (!answer.ok) throw new Refused(answer);
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   if (!page.getElementById("order") || isTyping()) return;
@@ -55,6 +57,7 @@ async function showAgain() {
     if (again) again.open = each.open;
   }
   order().replaceWith(page.getElementById("order"));
+  document.body.className = page.body.className;
   say(page);
   prepare();
   scrollTo(scrollX, place);
@@ -68,6 +71,17 @@ function say(page) {
   document.title = page.title;
   status.className = now.className;
   if (status.textContent !== now.textContent) status.textContent = now.textContent;
+}
+
+function timeOf(date, withDay) {
+  const day = withDay ? { weekday: "long", day: "numeric", month: "long" } : {};
+  const time = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }; // as the server writes it
+  return date.toLocaleString(document.documentElement.lang, { ...day, ...time });
+}
+
+function sayLost(text) {
+  const lost = document.getElementById("lost");
+  if (lost.textContent !== text) lost.textContent = text;
 }
 
 function isTyping() {
@@ -84,8 +98,7 @@ function prepare() {
   clockAhead = Date.now() - Date.parse(now);
   for (const each of order().querySelectorAll("[data-copy]")) each.hidden = !navigator.clipboard;
   for (const each of order().querySelectorAll("time[data-say-local]")) {
-    const time = new Date(each.dateTime).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-    each.textContent = each.dataset.sayLocal.replace("{time}", time);
+    each.textContent = each.dataset.sayLocal.replace("{time}", timeOf(new Date(each.dateTime), "withDay" in each.dataset));
   }
   tick();
   document.dispatchEvent(new Event("order-shown"));
@@ -95,10 +108,30 @@ function tick() {
   const timer = document.getElementById("timer");
   if (!timer) return;
   const now = Date.now() - clockAhead;
-  const left = Math.ceil((Date.parse(timer.dataset.until) - now) / 1000);
-  timer.hidden = now < Date.parse(timer.dataset.from);
+  const [began, from, until] = ["began", "from", "until"].map((name) => Date.parse(timer.dataset[name]));
+  const bar = document.getElementById("hold-bar");
+  bar.hidden = false;
+  bar.value = Math.max(0, (until - now) / (until - began));
+  timer.hidden = now < from;
+  const left = Math.max(0, Math.ceil((until - now) / 1000));
   const time = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
-  timer.textContent = left > 0 ? timer.dataset.sayLeft.replace("{time}", time) : timer.dataset.sayOver;
+  const text = left ? timer.dataset.sayLeft.replace("{time}", time) : timer.dataset.sayOver;
+  timer.textContent = text;
+  if (!timer.hidden) announce(left, text);
+}
+
+// A screen reader hears it when the timer appears, 5 minutes and 1 minute before the end, and then.
+function announce(left, text) {
+  const step = [0, 60, 300, Infinity].find((each) => left <= each);
+  if (announced === step) return;
+  announced = step;
+  document.getElementById("timer-said").textContent = text;
+}
+
+// No wallet answered the link, because this page is still in front.
+function sayNotOpened() {
+  const hint = document.getElementById("not-opened");
+  if (hint && !document.hidden) hint.textContent = hint.dataset.say;
 }
 
 async function copy(button) {
@@ -116,8 +149,11 @@ async function keepAsking() {
   if (!usual) return;
   try {
     await ask();
+    lookedAt = new Date();
+    sayLost("");
     pause = document.hidden ? Math.max(HIDDEN_PAUSE, usual) : usual;
   } catch (error) {
+    sayLost(document.getElementById("lost").dataset.say.replace("{time}", timeOf(lookedAt)));
     pause = Math.min(LONGEST_PAUSE, 2 * Math.max(pause, usual));
     pause = Math.max(pause, error.pause ?? 0);
   }
@@ -128,6 +164,7 @@ async function keepAsking() {
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-copy]");
   if (button) copy(button);
+  if (event.target.id === "open-wallet") setTimeout(sayNotOpened, 2000);
 });
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden && pause <= HIDDEN_PAUSE) keepAsking();
@@ -135,7 +172,9 @@ document.addEventListener("visibilitychange", () => {
 // A page from the back button's memory is old.
 addEventListener("pageshow", (event) => { if (event.persisted) showAgain().then(keepAsking); });
 
+// On a phone, a code on its own screen helps little. On a desk, there is room for what is bought.
 if (isPhone()) document.getElementById("code-address")?.removeAttribute("open");
+else document.getElementById("summary")?.setAttribute("open", "");
 prepare();
 setInterval(tick, 1000);
 waiting = setTimeout(keepAsking, Number(order().dataset.every) * 1000);

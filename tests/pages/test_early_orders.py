@@ -1,0 +1,73 @@
+"""What buyers and organizers see of orders that are confirmed before their payment is final."""
+
+import pytest
+
+from tests.support.console import sign_in
+from tests.support.factories import worker_once
+from tests.support.holders import JOIN_URL, Held
+from tests.support.order_pages import read, show, text_of
+
+DEEP = 30
+SENTENCE = "Your ticket is yours. The network makes this final soon."
+
+
+@pytest.fixture
+def environ(environ):
+    """A payment is final after 30 blocks, and early after 1."""
+    return {**environ, "CONFIRMATIONS_31337": str(DEEP)}
+
+
+@pytest.fixture
+def buyer(acme, node):
+    """A buyer with an early order for an online event."""
+    event = acme.event(type="online", venue=None, online_join_url=JOIN_URL)
+    buyer = acme.buyer(acme.ticket(event))
+    worker_once(acme.app)
+    buyer.pay(node)
+    worker_once(acme.app)
+    return buyer
+
+
+def test_the_ticket_is_shown_at_once_and_says_what_waits(acme, node, buyer, api):
+    seat = buyer.purchase().json["admissions"][0]
+    held = Held(acme, seat["id"], seat["code"])
+    said = read(buyer)
+    assert SENTENCE in said and JOIN_URL not in said
+    page = api.get(f"/t/{held.code}").text
+    assert SENTENCE in text_of(page)
+    assert JOIN_URL not in page and "/offer" not in page
+    assert "Then the ticket can be passed on." in page
+    # The page asks for news until then.
+    assert 'data-every="30"' in show(buyer)
+
+    node.rpc("anvil_mine", hex(DEEP))
+    worker_once(acme.app)
+    said, page = read(buyer), api.get(f"/t/{held.code}").text
+    assert "is yours" not in said + page
+    assert JOIN_URL in said and JOIN_URL in page and f"/t/{held.code}/offer" in page
+    assert 'data-every="0"' in show(buyer)
+
+
+def test_the_organizer_sees_what_happened(acme, node, buyer):
+    console, path = sign_in(acme), f"/console/orders/{buyer.intent['id']}"
+    page = console.get(path).text
+    assert "Not final yet" in page and "Payment final" not in page
+    node.rpc("anvil_mine", hex(DEEP))
+    worker_once(acme.app)
+    page = console.get(path).text
+    assert "Not final yet" not in page and "Payment final" in page
+
+
+def test_the_organizer_switches_it_and_is_offered_it_while_it_is_off(acme):
+    console = sign_in(acme)
+    offer = "They could have their tickets within seconds."
+    assert offer not in console.get("/console").text
+    page = console.get("/console/settings").text
+    box = 'name="early_confirmation" value="on"'
+    assert f"{box} checked" in page and "Orders of at most 1000.00 USDC" in text_of(page)
+    assert "/console/orders?status=reversed" in page
+    answer = console.send("/console/settings", {"name": "Acme", "early_confirmation": ""})
+    assert answer.headers["Location"] == "/console/settings#saved"
+    assert f"{box} checked" not in console.get("/console/settings").text
+    assert acme.api().get(acme.path).json["early_confirmation"] is False
+    assert offer in console.get("/console").text
