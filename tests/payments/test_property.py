@@ -179,7 +179,7 @@ class Payments(RuleBasedStateMachine):
     @rule(
         quantity=st.integers(1, 2),
         elsewhere=st.booleans(),
-        amount=st.sampled_from(["all", "all", "too much"]),
+        amount=st.sampled_from(["all", "nearly", "too much"]),
         rest=st.lists(draw.of_admissions | draw.at_the_door, max_size=3),
         mishap=draw.maybe,
     )
@@ -195,7 +195,7 @@ class Payments(RuleBasedStateMachine):
     @rule(
         switch=draw.mostly_early,
         order=draw.plain | draw.plain | draw.carts | draw.vouchered,
-        amount=st.sampled_from(["all", "all", "all", "too much"]),
+        amount=st.sampled_from(["all", "all", "nearly", "too much"]),
         blocks=st.integers(0, 2),
         reorganization=st.none() | draw.reorganizations,
         rest=st.lists(draw.of_admissions | draw.earliness | draw.mining | draw.looks, max_size=4),
@@ -220,27 +220,26 @@ class Payments(RuleBasedStateMachine):
             self.world.do(event, mishap)
 
     @rule(
-        percent=st.integers(1, 5),
-        quantity=st.integers(1, 2),
-        payments=st.lists(
-            st.sampled_from(["nearly", "just short", "mote", "rest", "part"]), max_size=3
-        ),
-        rest=st.lists(
-            draw.reorganizations | draw.voids | draw.of_refunds | draw.looks | draw.payments,
-            max_size=5,
-        ),
+        quantity=st.integers(1, 3),
+        more=st.lists(st.sampled_from(["nearly", "mote", "rest", "rest", "part"]), max_size=2),
+        voids=st.lists(draw.voids, max_size=2),
+        rest=st.lists(draw.reorganizations | draw.of_refunds | draw.looks, max_size=3),
+        is_canceled=st.integers(0, 5),
         mishap=draw.maybe,
     )
-    def forgive(self, percent: int, quantity: int, payments: Any, rest: Any, mishap: Any) -> None:
-        """Pay a little less than an order costs, and then add some of it or lose it again."""
-        settings = ("change_tolerance", ((percent, 1_500_000),))
+    def forgive(
+        self, quantity: int, more: Any, voids: Any, rest: Any, is_canceled: int, mishap: Any
+    ) -> None:
+        """Pay a little less than an order costs, void seats, add some of it, and lose it again."""
+        settings = ("change_tolerance", ((5, 1_500_000),))
         order, first = ("preflight", (False, quantity)), ("pay", ([(-1, "nearly")], True))
-        for event in [settings, order, first, *self._wait()]:
+        for event in [settings, order, first, *self._wait(), *voids]:
             self.world.do(event)
-        for amount in payments:
+        for amount in more:
             self.world.do(("pay", ([(-1, amount)], True)))
             self.world.do(("look_after_silence", (0,)))
-        for event in rest:
+        ended = [("end_sale", (True, True))] * (is_canceled == 5)
+        for event in [*rest, *ended]:
             self.world.do(event, mishap)
 
     @rule(

@@ -16,8 +16,11 @@ from ticketing.models.tenants import Tenant
 from ticketing.pages import order_view, qr, render
 from ticketing.pages.blueprint import PageBlueprint
 from ticketing.pages.guards import PaymentLink
+from ticketing.pages.order_view import Way
 from ticketing.services import chains
 from ticketing.services.orders import intents
+from ticketing.services.payments import wallet_requests
+from ticketing.services.payments.wallet_requests import WalletRequests
 from ticketing.web.context import config
 
 _ASKED_EVERY, _ASKED_SELDOM = 3, 30
@@ -47,7 +50,11 @@ _STATES = {
 
 @dataclass(frozen=True)
 class PaymentView:
-    """What is due of an order. `is_unseen`: its chain cannot be read at the moment."""
+    """What is due of an order. `is_unseen`: its chain cannot be read at the moment.
+
+    `told`: what a wallet in the browser needs to know. `way`: as OrderView has it, of which the
+    page shows a part. All ways to pay are shown at once.
+    """
 
     intent: PaymentIntent
     event: Event
@@ -55,6 +62,8 @@ class PaymentView:
     network: str
     is_unseen: bool
     now: datetime
+    told: WalletRequests
+    way: Way = Way.PHONE
 
     @property
     def state(self) -> State:
@@ -117,4 +126,5 @@ def _read(intent_id: str, config: Config) -> PaymentView:
         network=chains.name_of(intent.chain_id, config),
         is_unseen=order_view.is_unseen(intent, config, now),
         now=now,
+        told=wallet_requests.of(intent, config),
     )

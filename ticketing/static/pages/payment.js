@@ -53,8 +53,10 @@ async function showAgain() {
 function prepare() {
   for (const each of order().querySelectorAll("[data-copy]")) each.hidden = !navigator.clipboard;
   for (const each of order().querySelectorAll("time[data-say-local]")) {
-    const time = new Date(each.dateTime).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-    each.textContent = each.dataset.sayLocal.replace("{time}", time);
+    const day = "withDay" in each.dataset ? { weekday: "long", day: "numeric", month: "long" } : {};
+    const time = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }; // as the server writes it
+    const local = new Date(each.dateTime).toLocaleString(document.documentElement.lang, { ...day, ...time });
+    each.textContent = each.dataset.sayLocal.replace("{time}", local);
   }
   document.dispatchEvent(new Event("order-shown"));
 }

@@ -50,7 +50,9 @@ function show() {
 // Nobody has chosen a way to pay yet, and here is a wallet.
 function chooseBrowser() {
   box().hidden = false;
-  document.getElementById("phone").hidden = true;
+  const phone = document.getElementById("phone");
+  if (!phone) return; // A payment link shows all ways at once.
+  phone.hidden = true;
   document.getElementById("to-phone").removeAttribute("aria-current");
   document.getElementById("to-browser").setAttribute("aria-current", "true");
 }
