@@ -40,6 +40,12 @@ def _underpaid(shop: Shop) -> str:
     return order.wait(lambda it: it["amount_received"] == PRICE).url
 
 
+def _exchange(shop: Shop) -> str:
+    order = shop.order(2)
+    order.send("hold")
+    return f"{order.url}?way=exchange"
+
+
 def _processing(shop: Shop) -> str:
     order = shop.order()
     order.pay(PRICE)
@@ -117,6 +123,7 @@ SHOTS = (
     Shot("event", lambda shop: shop.event_url),
     Shot("not-found", lambda shop: f"{shop.url}/none"),
     Shot("order-pay", lambda shop: shop.order(2).url),
+    Shot("order-pay-exchange", _exchange),
     Shot("order-underpaid", _underpaid),
     Shot("order-processing", _processing),
     Shot("order-confirmed", lambda shop: shop.paid(2).url),
