@@ -40,6 +40,12 @@ def _underpaid(shop: Shop) -> str:
     return order.wait(lambda it: it["amount_received"] == PRICE).url
 
 
+def _exchange(shop: Shop) -> str:
+    order = shop.order(2)
+    order.send("hold")
+    return f"{order.url}?way=exchange"
+
+
 def _processing(shop: Shop) -> str:
     order = shop.order()
     order.pay(PRICE)
@@ -149,6 +155,7 @@ SHOTS = (
     Shot("payment-link", _pay_link),
     Shot("payment-link-paid", _pay_link_paid),
     Shot("payment-link-ended", _pay_link_ended),
+    Shot("order-pay-exchange", _exchange),
     Shot("order-underpaid", _underpaid),
     Shot("order-processing", _processing),
     Shot("order-confirmed", lambda shop: shop.paid(2).url),

@@ -303,6 +303,7 @@ class Drive(AgentsDrive, AfterSaleDrive, VouchersDrive, QuestionsDrive):
         buyer = self.acme.buyer(self.ticket)
         address = {"address": self.node.rpc("eth_accounts")[2]}
         assert post_twice(buyer.api, f"{buyer.path}/refund-address", address).status_code == 409
+        assert post_twice(buyer.api, f"{buyer.path}/hold", None).status_code == 200
         buyer.pay(self.node, PRICE + 9)
         self.work()
         for account in (2, 3):

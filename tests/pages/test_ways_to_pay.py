@@ -115,6 +115,7 @@ def test_it_says_when_the_order_cannot_be_held_longer(acme, node):
     assert answer.status_code == 409
     assert "These tickets cannot be held longer." in text_of(answer.text)
     assert current(answer.text) == ["exchange"] and "Let exactly" in answer.text
+    assert 'data-query="?way=exchange"' in answer.text  # the script shows the same way again
 
 
 def test_an_order_that_has_ended_leads_to_its_page(buyer, node):

@@ -21,6 +21,7 @@ event_locks.py: keeps an event as it is until a transaction ends
 idempotency.py: the rows of Idempotency-Key: claim, store the response with its effect, expire;
     web/idempotency.py has the header
 sequencing.py: numbers rows after their commit, so that a reader with a cursor misses none
+exchange_rates.py: what an amount is worth in euros, to be shown only
 leases.py: of all worker processes, one does a task; another takes over after 10 s
 node_slots.py: few requests of a process wait for nodes at the same time, and one for each order;
     others get NodesBusy

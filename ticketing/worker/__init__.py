@@ -32,6 +32,7 @@ delivery_schedule.py: which endpoint is next: slow ones have half of the request
     half of each
 webhook_channel.py: one endpoint: requests in order; a notification that is refused several times is
     set aside if the next one passes
+rate_reader.py: once a day, what a euro is worth, from FX_URL
 http_client.py: one POST with one deadline, to an address that
     services/notifications/webhook_urls.py has judged
 name_lookup.py: resolves names without blocking

@@ -47,6 +47,7 @@ class PagesDrive(NotificationsDrive):
         self.work()
         assert self._see(made).status_code == 200
         again = self._send(f"{made}/again", FORM).headers["Location"]
+        self._send(f"{again}/hold", FORM)
         self._send(f"{again}/cancel", FORM)
 
     def _see(self, path: str) -> TestResponse:

@@ -71,7 +71,8 @@ _QUERIES: tuple[Prepared[PaymentIntent], ...] = (_used_by, _used_by_site)
 
 
 def _extended_unpaid() -> ModelSelect[PaymentIntent]:
-    unpaid = PaymentIntent.hold_extended & (PaymentIntent.amount_received == 0)
+    # By the status, because dust for an order costs little.
+    unpaid = PaymentIntent.hold_extended & PaymentIntent.status.not_in(_PAID)
     sums = (fn.SUM(PaymentIntent.quantity), fn.MIN(PaymentIntent.created_at))
     return PaymentIntent.select(*sums).where(unpaid)
 

@@ -46,7 +46,7 @@ function markerOf(it) {
 
 async function showAgain() {
   if (isTyping()) return;
-  const answer = await fetch(`/o/${link}${location.search}`, { cache: "no-store" });
+  const answer = await fetch(`/o/${link}${order().dataset.query}`, { cache: "no-store" });
   if (!answer.ok) throw new Refused(answer);
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   if (!page.getElementById("order") || isTyping()) return;
