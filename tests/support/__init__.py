@@ -45,7 +45,6 @@ field_values.py, field_changes.py: values of tenants, events and ticket types: a
 odd_values.py, json_schema.py: difficult values in JSON; the part of JSON Schema that OpenAPI uses
 one_of_each.py: one resource of each kind, for tests of every endpoint
 fuzzing.py, fuzzing_shop.py: the fuzz and its shop
-one_of_each.py: one row of each kind, for the tables of ids
 networks_model.py: a model of one order that can be paid on several chains
 broken_books.py: books that were broken by hand, and which rule must name each
 refusals.py: the situation behind each refusal, and every surface that is asked in it
