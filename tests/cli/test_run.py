@@ -106,15 +106,16 @@ def running(folder):
 class Overpaid:
     """An order of the demo tenant that was paid 1 USDC too much."""
 
-    def __init__(self, folder, ports):
+    def __init__(self, folder, ports, chain_id=anvil.CHAIN_ID):
         demo = json.loads((folder / "var" / "demo.json").read_text())
         self._client = Client(f"http://127.0.0.1:{ports[0]}")
         self._key = {"X-API-Key": demo["key"]}
         asked = {"event_id": demo["event_id"], "ticket_id": demo["ticket_id"]}
-        made = self._client.send("POST", f"{CHECKOUT}/preflight", {**asked, "buyer": {}})
+        made = self._client.send("POST", f"{CHECKOUT}/preflight", {**asked, "chain_id": chain_id})
         self.id, self._secret = made.json["id"], made.json["client_secret"]
         to, amount = made.json["address"], made.json["amount"] + 1_000_000
-        anvil.transfer(partial(rpc, ports[1]), anvil.TOKEN_ADDRESS, to, amount)
+        port = ports[1 + anvil.CHAIN_IDS.index(chain_id)]
+        anvil.transfer(partial(rpc, port), anvil.TOKEN_ADDRESS, to, amount)
         eventually(lambda: self.now()["refund_due"] == 1_000_000)
 
     def now(self):
@@ -155,6 +156,17 @@ def test_payback_pays_what_is_owed_and_the_books_follow(folder, ports, running):
     assert (refund["amount"], refund["recipient"]) == (1_000_000, PAYEE)
     assert ended(folder, PAYBACK)[0] == 0
     assert anvil.balance(node, anvil.TOKEN_ADDRESS, PAYEE) == 1_000_000
+
+
+def test_collect_and_payback_work_on_the_second_chain(folder, ports, running):
+    order = Overpaid(folder, ports, anvil.SECOND_CHAIN_ID)
+    order.state(PAYEE)
+    for program in ("tools.collect_local", PAYBACK):
+        code, said = ended(folder, program)
+        assert code == 0, said
+    assert f"paid 1.00 USDC to {PAYEE} for {order.id}\n" in said
+    holder = (anvil.TOKEN_ADDRESS, PAYEE)
+    assert [anvil.balance(partial(rpc, port), *holder) for port in ports[1:]] == [0, 1_000_000]
 
 
 def test_payback_needs_make_run(folder):
