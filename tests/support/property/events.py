@@ -29,7 +29,7 @@ vouchered = event("order_with_voucher", codes, alone | alone | st.tuples(*[st.in
 preflights = plain | plain | carts | vouchered
 payments = event("pay", st.lists(st.tuples(who, amounts), min_size=1, max_size=3), st.booleans())
 purchases = event("purchase", who)
-cancelations = event("cancel", who)
+cancelations = event("cancel", who) | event("extend_hold", who)
 prices = st.sampled_from([PRICE - 100, PRICE, PRICE + 100])
 terms = event("change_terms", prices, st.sampled_from([None, None, 1, 700, 5000]))
 ends_of_sale = event("end_sale", st.booleans(), st.sampled_from([None, True, False]))
