@@ -104,6 +104,12 @@ def test_only_an_order_that_awaits_its_payment_is_held_longer(acme, status):
     refused(extend(buyer), "hold_not_extendable")
 
 
+def test_an_order_that_waits_for_a_late_payment_to_return_is_not_held_longer(acme):
+    buyer = order(acme, acme.ticket())
+    PaymentIntent.update(ended_at=PaymentIntent.created_at).execute()
+    refused(extend(buyer), "hold_not_extendable")
+
+
 def test_neither_free_tickets_nor_those_of_agents_are_held_longer(acme):
     refused(extend(order(acme, acme.ticket(**FREE))), "hold_not_extendable")
     of_agent = order(acme, acme.ticket())

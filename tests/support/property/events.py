@@ -32,7 +32,7 @@ vouchered = event("order_with_voucher", codes, alone | alone | st.tuples(*[st.in
 preflights = plain | plain | carts | vouchered
 payments = event("pay", st.lists(st.tuples(who, amounts), min_size=1, max_size=3), st.booleans())
 purchases = event("purchase", who)
-cancelations = event("cancel", who)
+cancelations = event("cancel", who) | event("extend_hold", who)
 prices = st.sampled_from([PRICE - 100, PRICE, PRICE + 100])
 tolerances = st.sampled_from([(5, 1_500_000), (5, 1_500_000), (5, 30), (0, 1_500_000)])
 settings = event("change_tolerance", tolerances)

@@ -13,6 +13,7 @@ from ticketing.services import checkout
 from ticketing.services.access import tenants
 from ticketing.services.catalog import events, ticket_types
 from ticketing.services.orders.lines import Wanted
+from ticketing.services.payments import hold_extensions
 
 NOT_PAID = ("payment_required", "intent_expired", "intent_canceled", "intent_reversed")
 """The codes with which a purchase may be refused."""
@@ -54,6 +55,12 @@ class Sales(Core):
         if intent := self.intent(who):
             with refused("chain_unavailable", "intent_not_cancelable"):
                 checkout.cancel(SLUG, intent.id, self.config)
+
+    def extend_hold(self, who: int) -> None:
+        """Hold an order longer, as a buyer with an exchange asks for."""
+        if intent := self.intent(who):
+            with refused("hold_extended", "hold_not_extendable"):
+                hold_extensions.extend(SLUG, intent.id, self.config)
 
     def pay(self, whom: Sequence[tuple[int, str]], apart: bool) -> None:
         """Pay some intents in one block of their chain: in a transaction for each, or in one."""

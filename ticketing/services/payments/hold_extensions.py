@@ -39,7 +39,9 @@ def extend(tenant_reference: str, intent_id: str, config: Config) -> PaymentInte
         if intent.hold_extended:
             raise HoldExtended
         deadline = intent.hold_until
-        if intent.status == IntentStatus.AWAITING_PAYMENT and intent.chain_id is not None:
+        # One that had expired waits for its late payment, and nothing else can pay for it.
+        awaits = intent.status == IntentStatus.AWAITING_PAYMENT and intent.ended_at is None
+        if awaits and intent.chain_id is not None:
             # Deadlines follow the chain's time. How old the order is, both clocks agree on.
             left = EXCHANGE_HOLD - (clock.now() - intent.created_at)
             deadline = chains.now_on(intent.chain_id, chains.states()) + left
