@@ -72,7 +72,7 @@ def test_a_buyer_pays_by_phone(order):
     page.get_by_text("QR code: address", exact=True).click()
     assert page.locator("svg.qr:visible").count() == 1
     page.get_by_text("QR code: address and amount", exact=True).click()
-    code = page.locator("img.qr")
+    code = page.locator("#code-request img")
     eventually(lambda: code.evaluate("image => image.complete && image.naturalWidth > 0"))
     assert page.locator(".qr:visible").count() == 1
     bought.pay()
