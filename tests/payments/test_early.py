@@ -121,6 +121,16 @@ def test_other_orders_wait_for_finality(environ, node, request, why):
     assert told(news) == [("intent.confirmed", True)]
 
 
+def test_two_early_confirmations_need_two_blocks(environ, node, request):
+    environ["EARLY_CONFIRMATIONS_31337"] = "2"
+    acme = request.getfixturevalue("acme")
+    buyer = bought(acme, node)
+    assert (buyer.now()["status"], buyer.purchase().status_code) == ("processing", 202)
+    mine(node, 1)
+    look(acme)
+    assert (buyer.now()["status"], buyer.now()["final"]) == ("confirmed", False)
+
+
 def test_it_is_decided_when_the_order_is_settled(acme, node):
     me = acme.api()
     event = acme.event(start_at=in_days(1))
