@@ -168,6 +168,17 @@ FIELDS: Fields = {
 }
 """All fields that organizers set."""
 
+_SHOWN_CHAINS: Fields = {
+    "chain_ids": fields.List(
+        fields.Integer(),
+        required=True,
+        metadata=documented(
+            [8453, 137],
+            "The networks on which buyers may pay, the proposed one first. Empty: none is stated.",
+        ),
+    )
+}
+
 
 class _Networks(BaseSchema):
     """The checks of `chain_id` and `chain_ids`."""
@@ -244,7 +255,7 @@ class TicketTypeSchema(BaseSchema):
     updated_at = Instant(required=True)
 
     class Meta:
-        include = shown(FIELDS)
+        include = {**shown(FIELDS), **_SHOWN_CHAINS}
 
 
 class PublicTicketTypeSchema(BaseSchema):
@@ -275,4 +286,4 @@ class PublicTicketTypeSchema(BaseSchema):
     )
 
     class Meta:
-        include = shown(PUBLIC_FIELDS)
+        include = {**shown(PUBLIC_FIELDS), **_SHOWN_CHAINS}
