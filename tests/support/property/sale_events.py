@@ -41,7 +41,9 @@ class Sales(Core):
             self._order(checkout.Order(self.paid.event_id, wanted))
 
     def _order(self, order: checkout.Order) -> None:
-        with refused("sold_out", "not_payable", "sales_ended", "event_over", "not_found"):
+        # A chain outside the registry cannot be used before its token was read.
+        unusable = ("not_payable", "network_unavailable")
+        with refused("sold_out", "sales_ended", "event_over", "not_found", *unusable):
             checkout.preflight(self.tenant.id, order, self.config)
 
     def purchase(self, who: int) -> None:
