@@ -144,6 +144,7 @@ TENANT = {
     "privacy_url": URL,
     "legal_address": text(1, 500, bad=(" ", "\n"), null=True),
     "accent_color": COLOR,
+    "early_confirmation": BOOLEAN,
     "payment_tolerance_percent": integer(0, 5),
     "payment_tolerance_most": integer(0, 5_000_000),
 }
