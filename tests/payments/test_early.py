@@ -214,6 +214,18 @@ def test_refunds_wait_for_finality(acme, node):
     assert (now["final"], now["refund_due"], now["refund_pending"]) == (True, PRICE + 7, 0)
 
 
+def test_an_order_that_keeps_nothing_waits_for_finality_too(acme, node):
+    news = News(acme)
+    buyer = bought(acme, node)
+    path = f"{acme.path}/admissions/{held(acme, buyer).id}/void"
+    assert acme.api().post(path, {"reason": "Asked for.", "refund": True}).status_code == 200
+    look(acme)
+    assert not buyer.now()["final"] and told(news) == [("intent.confirmed", False)]
+    mine(node, DEEP)
+    look(acme)
+    assert buyer.now()["final"] and told(news) == [("intent.finalized", True)]
+
+
 def test_an_early_order_of_a_canceled_event_becomes_final(acme, node):
     event = acme.event()
     buyer = bought(acme, node, event=event)

@@ -95,7 +95,7 @@ def test_a_purchase_after_an_outage_needs_no_worker(bad_node, acme, node, log):
 def test_without_balances_nothing_expires_but_what_is_deep_is_confirmed(
     environ, bad_node, node, request, log
 ):
-    environ["CONFIRMATIONS_31337"] = "3"
+    environ |= {"CONFIRMATIONS_31337": "3", "EARLY_CONFIRMATIONS_31337": "0"}
     acme = request.getfixturevalue("acme")
     ticket = acme.ticket()
     paying, idle = acme.buyer(ticket), acme.buyer(ticket)

@@ -190,6 +190,12 @@ def test_only_what_is_due_can_be_marked_and_a_mark_can_always_be_removed(node, v
     assert not is_marked(buyer)
 
 
+def test_a_free_order_has_no_mark_to_set_or_to_remove(venue):
+    free = venue.buyer(venue.ticket(price_amount=0, chain_id=None))
+    assert refused(mark(venue, free), "no_refund_due")
+    assert refused(mark(venue, free, by_hand=False), "no_refund_due")
+
+
 def test_a_refund_of_an_extended_public_key_cannot_be_marked(node, acme):
     buyer = overpay(acme, node)
     answer = mark(acme, buyer)

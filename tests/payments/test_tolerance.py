@@ -15,6 +15,7 @@ from tests.support.factories import Api, worker_once
 from tests.support.refunds import give_back, settle
 from ticketing.db.connection import database
 from ticketing.services.payments import reconciliation
+from tools import anvil
 
 USDC = 1_000_000
 PRICE = 25 * USDC
@@ -265,3 +266,29 @@ def test_books_without_the_tolerance_are_wrong(ticket, tolerant, node):
             (breach,) = reconciliation.reconcile(None)
             assert (breach.rule, breach.ids) == ("every_unit_accounted", [buyer.intent["id"]])
             attempt.rollback()
+
+
+@pytest.fixture
+def cents(environ, node):
+    """A chain outside the registry. Its token has 2 decimals."""
+    environ["CONFIRMATIONS_777"] = "1"
+    with anvil.Anvil(chain_id=777) as chain:
+        token = anvil.deploy_token(chain.rpc, decimals=2)
+        anvil.mint(chain.rpc, token, anvil.BUYER, 10**9)
+        environ["RPC_URL_777"], environ["TOKEN_ADDRESS_777"] = chain.url, token
+        yield chain
+
+
+def test_what_may_be_missing_is_whole_in_a_token_of_cents(cents, acme):
+    """5 % of 25.50 are 1.275."""
+    set_tolerance(acme, 5)
+    worker_once(acme.app)
+    ticket = acme.ticket(chain_id=777, price_amount=25_500_000)
+    whole, nearly, short, unpaid = (acme.buyer(ticket) for _ in range(4))
+    for buyer, amount in ((whole, 2550), (nearly, 2423), (short, 2422)):
+        buyer.pay(cents, amount)
+    worker_once(acme.app)
+    assert seen(whole) == ("confirmed", 0, 0)
+    assert seen(nearly) == ("confirmed", 1.27, 0)
+    assert seen(short) == ("awaiting_payment", 0, 0)
+    assert unpaid.cancel().status_code == 200

@@ -2,7 +2,7 @@
 
 from peewee import BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
 
-from ticketing.constants import DEFAULT_TOLERANCE_MOST
+from ticketing.constants import DEFAULT_TOLERANCE_MOST, MICRO_UNIT_DECIMALS
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.wallets import Wallet
 
@@ -38,11 +38,14 @@ class Tenant(BaseModel):
     class Meta:
         table_name = "tenants"
 
-    def tolerance_of(self, amount: int) -> int:
+    def tolerance_of(self, amount: int, token_decimals: int) -> int:
         """Return how much may be missing of the payment of a new order, in micro-units.
 
+        It is a whole number of the token's atomic units.
+
         Example: 5 % of an order of 25 USDC are 1.25 USDC. Of one of 100, only 1.50 may be missing,
-        if that is the most.
+        if that is the most. Of 25.50 in a token of 2 decimals, 1.27 may be missing, not 1.275.
         """
         part = amount * self.payment_tolerance_percent // 100
-        return int(min(part, self.payment_tolerance_most))
+        atom: int = 10 ** max(0, MICRO_UNIT_DECIMALS - token_decimals)
+        return int(min(part, self.payment_tolerance_most)) // atom * atom

@@ -372,7 +372,7 @@ def _issue(held: Held, order: Order, form: str | None, config: Config) -> Paymen
         quantity=lines.seats(wanted),
         unit_amount=wanted[0].unit_amount if len(wanted) == 1 else 0,
         amount=amount,
-        tolerance=first.tenant.tolerance_of(amount),
+        tolerance=first.tenant.tolerance_of(amount, payment.get("token_decimals", 0)),
         has_items=has_items,
         voucher=wanted[0].voucher,
         free_seats=lines.free_seats(wanted) if has_items else None,

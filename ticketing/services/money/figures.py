@@ -196,6 +196,7 @@ def _to_sweep(tenant_id: str) -> dict[tuple[int, str], Sum]:
     """
     is_xpub = PaymentIntent.wallet.not_in(list(collectable.wallets(tenant_id)))
     of_tenant = (PaymentIntent.tenant == tenant_id) & HAS_MONEY & ~IS_LIVE & is_xpub
+    of_tenant &= ~PaymentIntent.early  # until its payment is final, `wallet export` says LIVE
     of_chain = PaymentIntent.chain_id, PaymentIntent.token_address
     unread = (
         PaymentIntent.select(

@@ -114,6 +114,16 @@ class Balance:
         return self.final >= goal(self.intent, self.waived)
 
     @property
+    def is_deep(self) -> bool:
+        """Whether they are, and the payment that reached the goal is old enough too.
+
+        Example: the only seat of an order is voided with a refund. Then nothing is needed any more,
+        but a payment of this block may still leave the chain.
+        """
+        last = self.intent.terms.final_up_to(self.as_of.number)
+        return self.is_final and (self.paid_block is None or self.paid_block <= last)
+
+    @property
     def status(self) -> IntentStatus:
         """The status that the order must have now."""
         status = IntentStatus(self.intent.status)
@@ -166,8 +176,8 @@ def add_up(
     price = units.to_atomic(intent.amount, terms.decimals)
     received = units.from_atomic(totals.received, terms.decimals)[0]
     completed = next((step for step in steps if step.received >= price), None)
-    least = units.to_atomic(intent.amount - intent.tolerance, terms.decimals)
-    paid = next((step for step in steps if step.received >= least), None)
+    paid = _first_with(steps, intent.enough, terms.decimals)
+    reached = _first_with(steps, goal(intent, waived), terms.decimals)
     grace_until = _grace(intent, received, as_of)
     deadline = max(_deadline(intent, steps, paid), grace_until or intent.hold_until)
     ended = intent.status in (IntentStatus.EXPIRED, IntentStatus.CANCELED)
@@ -187,7 +197,7 @@ def add_up(
         final=units.from_atomic(totals.final, terms.decimals)[0],
         waived=waived,
         is_honoured=totals.is_honoured,
-        paid_block=_paid_block(steps, goal(intent, waived), terms.decimals),
+        paid_block=None if reached is None else reached.block_number,
         open_block=totals.open_block,
         flags=frozenset(flag for flag, is_set in flags.items() if is_set),
         deadline=deadline,
@@ -245,13 +255,10 @@ def goal(intent: PaymentIntent, waived: int) -> int:
     return max(0, left - (int(intent.amount) - intent.enough)) + gone
 
 
-def _paid_block(steps: Sequence[Step], goal: int, decimals: int) -> int | None:
-    """Return the block of the payment that reached the goal. None: it is not reached."""
-    for step in steps:
-        # In micro-units: an old order's seat may not be a whole number of atomic units.
-        if units.from_atomic(step.received, decimals)[0] >= goal:
-            return step.block_number
-    return None
+def _first_with(steps: Sequence[Step], sum_: int, decimals: int) -> Step | None:
+    """Return the step that reached a sum of micro-units. None: none did."""
+    # In micro-units: what is needed may not be a whole number of atomic units.
+    return next((s for s in steps if units.from_atomic(s.received, decimals)[0] >= sum_), None)
 
 
 def _deadline(intent: PaymentIntent, steps: Sequence[Step], paid: Step | None) -> datetime:

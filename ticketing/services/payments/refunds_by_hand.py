@@ -23,11 +23,12 @@ _NOT_READ = "A backup was restored. The worker reads what was paid since then. R
 def mark(tenant_id: str, intent_id: str, *, by_hand: bool, by: Actor) -> RefundOwed:
     """Mark the refund of an intent as paid by hand, or remove the mark. A repeat changes nothing.
 
-    The mark can always be removed. NotFound, NoRefundDue, RefundListed, ChainUnavailable.
+    The mark can always be removed. A free order has none. NotFound, NoRefundDue, RefundListed,
+    ChainUnavailable.
     """
     intent = intents.get(tenant_id, intent_id)
     with write_transaction():
-        if by_hand and intent.chain_id is None:
+        if intent.chain_id is None:
             raise NoRefundDue
         if by_hand:
             # The cursor of events stays in place, by which a list has ended.

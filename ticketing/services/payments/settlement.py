@@ -291,7 +291,7 @@ def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> N
     status = balance.status
     if status is IntentStatus.EXPIRED and intent.status in LIVE and not may_expire:
         status = IntentStatus.AWAITING_PAYMENT
-    early = status is IntentStatus.CONFIRMED and bool(intent.early) and not balance.is_final
+    early = status is IntentStatus.CONFIRMED and bool(intent.early) and not balance.is_deep
     if status is IntentStatus.PROCESSING and finality.is_early_enough(
         intent, balance.paid_block, as_of
     ):
