@@ -108,7 +108,7 @@ def test_what_was_sent_is_not_sent_twice(unpaid, node):
     for tab in (page, other):
         tab.get_by_role("button", name="Pay with <b>Stub</b>").click()
         expect(tab.get_by_text("Sent. We are waiting to see it.")).to_be_visible()
-        until(other, "localStorage.sent")
+        until(other, f"localStorage['sent {unpaid.id}']")
     for tab in (page, other):
         tab.reload()
         expect(tab.get_by_role("button", name="Pay with <b>Stub</b>")).to_be_disabled()

@@ -1,6 +1,7 @@
 """A wallet in the browser that rejects, hangs, drops, lies, or lacks something; the other ways."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from playwright.sync_api import expect
@@ -61,6 +62,35 @@ def press(bought, **changes):
 
 def says(bought, text):
     expect(bought.page.locator("#wallets .said")).to_contain_text(text)
+
+
+def answer(bought):
+    """Let the wallet answer all for which it hangs."""
+    bought.page.evaluate("wallet.waiting.forEach((go) => go())")
+
+
+def pass_until_asked(bought, method, times):
+    """Let the page's time pass until the wallet was asked so often."""
+
+    def is_asked():
+        bought.page.clock.run_for(1000)
+        return len(asked(bought.page, method)) >= times
+
+    eventually(is_asked)
+
+
+def is_sent(bought):
+    """Its page says that it was sent, and does not pay again."""
+    says(bought, "Sent.")
+    expect(button(bought)).to_be_disabled()
+
+
+def payment_link(bought):
+    """A new tab of the same browser with the payment link."""
+    link = bought.page.locator("#payment-link").text_content()
+    page = bought.page.context.new_page()
+    page.goto(link)
+    return replace(bought, page=page)
 
 
 def paid(bought):
@@ -126,7 +156,22 @@ def test_a_wallet_without_the_network_is_told_of_it(with_wallet, stack, changes)
 
 REFUSALS = [
     ({"eth_requestAccounts": {"code": -32002}}, "A request waits in your wallet."),
+    ({"eth_requestAccounts": {"code": -32002, "data": {"code": 0}}}, "A request waits"),
     ({"eth_sendTransaction": {"code": 4001}}, "You have said no in your wallet."),
+    (
+        {"eth_sendTransaction": {"code": 4001, "message": "No", "data": {"code": -32000}}},
+        "You have said no in your wallet.",
+    ),
+    (
+        {
+            "eth_sendTransaction": {
+                "code": -32603,
+                "message": "Internal JSON-RPC error.",
+                "data": {"code": -32000, "message": "insufficient funds"},
+            }
+        },
+        "Your wallet has too little USDC on Local",
+    ),
     (
         {"eth_sendTransaction": {"code": -32603, "message": "MetaMask Tx: User denied it."}},
         "You have said no in your wallet.",
@@ -175,7 +220,7 @@ def test_a_wallet_that_hangs_can_be_asked_again_and_pays_once(with_wallet):
     expect(button(bought)).to_be_enabled()
     press(bought, hangs=[])
     says(bought, "Sent.")
-    page.evaluate("wallet.waiting.forEach((go) => go())")  # now the first request is answered, too
+    answer(bought)  # now the first request is answered, too
     until_asked(page, "eth_accounts", 0)
     expect(button(bought)).to_be_disabled()
     assert len(asked(page, "eth_sendTransaction")) == 1
@@ -187,8 +232,9 @@ def test_a_late_answer_of_a_wallet_counts(with_wallet):
     press(bought, hangs=["eth_sendTransaction"])
     until_asked(bought.page, "eth_sendTransaction")
     bought.page.clock.run_for(NO_LONGER_BUSY)
+    says(bought, "A request to pay may still be open in your wallet. Answer it there.")
     expect(button(bought)).to_be_enabled()
-    bought.page.evaluate("wallet.waiting.forEach((go) => go())")
+    answer(bought)
     says(bought, "Sent.")
     expect(button(bought)).to_be_disabled()
     assert paid(bought) == PRICE
@@ -211,6 +257,132 @@ def test_a_payment_that_its_network_does_not_know_can_be_sent_again(with_wallet)
     press(bought)
     says(bought, "Sent.")
     eventually(lambda: paid(bought) == PRICE)
+
+
+AT_ONCE = {"eth_sendTransaction": HASH, "eth_getTransactionReceipt": None}
+"""A wallet that answers so needs no node. It says something else of the transaction."""
+
+
+def test_what_one_node_of_many_does_not_know_is_not_sent_again(with_wallet):
+    bought = with_wallet(clock=True)
+    page = bought.page
+    press(bought, lies={**AT_ONCE, "eth_getTransactionByHash": None})
+    is_sent(bought)
+    page.clock.fast_forward(NO_LONGER_BUSY)
+    pass_until_asked(bought, "eth_getTransactionByHash", 2)
+    page.evaluate("wallet.lies.eth_getTransactionByHash = {}")
+    pass_until_asked(bought, "eth_getTransactionByHash", 4)
+    is_sent(bought)
+    page.evaluate("wallet.lies.eth_getTransactionByHash = null")
+    pass_until_asked(bought, "eth_getTransactionByHash", 8)
+    says(bought, "Local does not know this payment.")
+    expect(button(bought)).to_be_enabled()
+    page.evaluate("wallet.lies.eth_getTransactionReceipt = { status: '0x1' }")
+    page.clock.run_for(4000)
+    is_sent(bought)
+
+
+def test_what_is_mined_is_not_paid_again_however_late_the_service_sees_it(with_wallet):
+    bought = with_wallet(clock=True)
+    press(bought)
+    is_sent(bought)
+    pass_until_asked(bought, "eth_getTransactionReceipt", 2)
+    bought.page.clock.fast_forward(301_000)
+    bought.page.clock.run_for(70_000)
+    is_sent(bought)
+    bought.page.reload()
+    is_sent(bought)
+
+
+def test_a_part_from_somebody_else_does_not_end_what_is_on_its_way(with_wallet, stack):
+    stack.start_worker()
+    bought = with_wallet(clock=True)
+    press(bought, lies={**AT_ONCE, "eth_getTransactionByHash": {}})
+    is_sent(bought)
+    bought.pay(2_000_000)
+    bought.says("Received 2.00, still to pay 3.00")
+    for _ in range(3):
+        bought.page.clock.run_for(3000)
+        bought.page.evaluate("Promise.resolve()")
+    is_sent(bought)
+
+
+def test_who_paid_by_hand_is_not_asked_by_the_wallet(with_wallet, stack):
+    stack.start_worker()
+    bought = with_wallet()
+    press(bought, hangs=["eth_requestAccounts"], lies={"eth_call": "0x"})
+    until_asked(bought.page, "eth_requestAccounts")
+    bought.pay()
+    bought.says("Paid")
+    answer(bought)
+    until_asked(bought.page, "eth_call")  # the last one before the payment
+    assert asked(bought.page, "eth_sendTransaction") == []
+
+
+def test_each_order_keeps_what_was_sent_for_it(with_wallet, node, remote):
+    first = with_wallet()
+    press(first)
+    is_sent(first)
+    second = buying.order(first.page.context.new_page(), node, remote)
+    press(second)
+    is_sent(second)
+    first.page.reload()
+    is_sent(first)
+
+
+def test_the_payment_link_knows_what_its_order_has_sent(with_wallet):
+    bought = with_wallet()
+    press(bought)
+    is_sent(bought)
+    is_sent(payment_link(bought))
+
+
+@pytest.fixture
+def seen(with_wallet, stack):
+    """As `with_wallet`, with a page that shows how long the order is held."""
+
+    def seen():
+        stack.start_worker()
+        bought = with_wallet(clock=True)
+        eventually(lambda: bought.page.reload() and held(bought))
+        return bought
+
+    return seen
+
+
+def held(bought):
+    """How many seconds the order is held, as the page of the wallet knows."""
+    return int(bought.page.locator("#wallets").get_attribute("data-left") or 0)
+
+
+def test_after_the_deadline_no_page_pays(seen, visit):
+    visit.expect("status of 503")
+    order = seen()
+    link = payment_link(order)
+    for bought in (order, link):
+        bought.page.route("**/v1/checkout/**", lambda route: route.fulfill(status=503, body=""))
+        press(bought, hangs=["eth_requestAccounts"], lies={"eth_call": "0x"})
+        until_asked(bought.page, "eth_requestAccounts")
+        bought.page.clock.fast_forward(901_000)
+        bought.page.clock.run_for(1000)
+        says(bought, "Time is up. Do not pay any more.")
+        answer(bought)
+        until_asked(bought.page, "eth_call")
+        says(bought, "Time is up. Do not pay any more.")
+        expect(button(bought)).to_be_disabled()
+        assert asked(bought.page, "eth_sendTransaction") == []
+
+
+def test_a_longer_hold_is_shown_in_all_tabs(seen):
+    order = seen()
+    link = payment_link(order)
+    assert held(order) <= 900 and held(link) <= 900
+    other = order.page.context.new_page()
+    other.goto(order.path)
+    other.get_by_role("button", name="Exchange").click()
+    other.wait_for_url("**?way=exchange")
+    for bought in (order, link):
+        eventually(lambda bought=bought: held(bought) > 3000)
 
 
 def test_a_payment_that_the_network_refuses_is_said(with_wallet):

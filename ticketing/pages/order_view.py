@@ -122,6 +122,7 @@ class OrderView:
             intent.refund_pending,
             len(intent.refunds),
             intent.refund_address or "",
+            clock.rfc3339(intent.expires_at),
         )
         return " ".join(map(str, parts))
 

@@ -89,7 +89,8 @@ class PaymentView:
     def marker(self) -> str:
         """What can change of the payment. static/pages/payment.js writes it too."""
         intent = self.intent
-        return f"{intent.status} {intent.amount_due} {intent.confirmations}"
+        expires_at = clock.rfc3339(intent.expires_at)
+        return f"{intent.status} {intent.amount_due} {intent.confirmations} {expires_at}"
 
     @property
     def blocks_seen(self) -> int:

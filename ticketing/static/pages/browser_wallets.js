@@ -20,14 +20,18 @@ export function onWallets(listener) {
 export const soon = (answer) =>
   Promise.race([answer, new Promise((resolve) => setTimeout(resolve, ANSWER_MS))]).catch(() => undefined);
 
-// The code of an error. Some wallets hide it in another one: -32603 around 4902.
+const TELLING = [4001, -32002, 4902, 4901];
+const layersOf = (error) => [error?.data?.originalError, error?.data, error].filter(Boolean);
+
+// The code of an error that tells most. Some wallets hide it in another one: -32603 around 4902.
 export function codeOf(error) {
-  return error?.data?.originalError?.code ?? error?.data?.code ?? error?.code;
+  const codes = layersOf(error).map(({ code }) => code);
+  return TELLING.find((each) => codes.includes(each)) ?? codes.find((each) => each !== undefined);
 }
 
 export function reason(error) {
   const code = codeOf(error);
-  const message = `${error?.data?.originalError?.message ?? ""} ${error?.message ?? ""}`;
+  const message = layersOf(error).map((each) => each.message).join(" ");
   if (code === 4001 || /user (rejected|denied)/i.test(message)) return "Rejected";
   if (code === -32002) return "Pending";
   if (code === 4902 || code === 4901) return "Network";

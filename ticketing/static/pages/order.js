@@ -40,7 +40,7 @@ class Refused extends Error {
 function markerOf(it) {
   return [
     it.status, it.amount_received, it.amount_due, it.confirmations,
-    it.refund_due, it.refund_pending, it.refunds.length, it.refund_address ?? "",
+    it.refund_due, it.refund_pending, it.refunds.length, it.refund_address ?? "", it.expires_at,
   ].join(" ");
 }
 
@@ -172,6 +172,8 @@ document.addEventListener("visibilitychange", () => {
 // A page from the back button's memory is old.
 addEventListener("pageshow", (event) => { if (event.persisted) showAgain().then(keepAsking); });
 
+// Without this script it is open: the page would close it each time that it loads again.
+document.getElementById("by-hand")?.removeAttribute("open");
 // On a phone, a code on its own screen helps little. On a desk, there is room for what is bought.
 if (isPhone()) document.getElementById("code-address")?.removeAttribute("open");
 else document.getElementById("summary")?.setAttribute("open", "");

@@ -5,28 +5,35 @@ import { codeOf, onWallets, reason, soon } from "./browser_wallets.js";
 const USABLE_AFTER = 20_000; // Some wallets never answer, as when their window is closed.
 const SENT_FOR = 300_000; // After that time, a payment that never came can be sent again.
 const RECEIPT_EVERY = 3_000;
-const order = location.pathname.split("/")[2].split(".")[0];
+const UNKNOWN_IN_A_ROW = 3; // Many nodes answer for one, and some do not know a payment yet.
+const place = `sent ${location.pathname.split("/")[2].split(".")[0]}`; // of what was sent for this order
 const box = () => document.getElementById("wallets");
 
 let wallets = new Map();
-let said; // what the page says of the payment, and for which state of the order
+let said; // what a press of a button led to, and for which payment
 let turn = 0; // Only the newest press says something.
+let open = 0; // how many requests to pay a wallet has not answered
 let followed; // the hash whose receipt is asked for
-let inMemory; // what was sent, where the browser stores nothing
+let inMemory = {}; // what was sent, where the browser stores nothing
 
 document.addEventListener("order-shown", show);
+setInterval(tell, 1000);
+show();
 onWallets((found) => {
   wallets = found;
   show();
 });
 
 function show() {
-  if (!box() || !wallets.size) return;
-  const buttons = [...wallets].map(([uuid, wallet], place) => {
+  if (!box()) return;
+  // By the reader's clock, however wrong. Not a number while the time does not run.
+  box().ends ??= Date.now() + 1000 * Number(box().dataset.left);
+  if (!wallets.size) return;
+  const buttons = [...wallets].map(([uuid, wallet], number) => {
     const button = document.createElement("button");
     button.type = "button";
     button.id = `wallet-${uuid}`;
-    button.className = place ? "" : "primary";
+    button.className = number ? "" : "primary";
     if (wallet.icon) button.append(Object.assign(new Image(), { src: wallet.icon, alt: "" }));
     button.append(box().dataset.sayLabel.replace("{wallet}", () => wallet.name));
     button.addEventListener("click", () => pay(wallet));
@@ -36,15 +43,10 @@ function show() {
   document.getElementById("no-wallet")?.remove();
   for (const other of document.querySelectorAll("#open-wallet, #demo")) other.classList.remove("primary");
   if (box().hidden) chooseBrowser();
-  const sent = lastSent();
-  if (sent) {
-    say("Sent", true);
-    const wallet = [...wallets.values()].find(({ rdns }) => rdns === sent.rdns);
-    if (wallet) follow(wallet, sent);
-  } else if (said?.marker === box().dataset.marker) {
-    if (said.what === "Sent") say("Dropped", false); // so long ago that it can be sent again
-    else say(said.what, said.isBusy, said.values);
-  }
+  tell();
+  const sent = kept();
+  const wallet = [...wallets.values()].find(({ rdns }) => rdns === sent.rdns);
+  if (wallet) follow(wallet, sent);
 }
 
 // Nobody has chosen a way to pay yet, and here is a wallet.
@@ -58,13 +60,13 @@ function chooseBrowser() {
 }
 
 async function pay(wallet) {
-  if (lastSent()) return say("Sent", true); // in another tab
+  if (refusal()) return show();
   const mine = ++turn;
-  const { request, marker } = box().dataset;
+  const { request } = box().dataset;
   // ethereum:<token>@<chain>/transfer?address=<to>&uint256=<amount>
   const [, token, chain, to, amount] = request.match(/:(\w+)@(\d+)\/transfer\?address=0x(\w+)&uint256=(\d+)$/);
   const chainId = `0x${Number(chain).toString(16)}`;
-  const ask = (method, ...params) => wallet.provider.request({ method, params });
+  const ask = async (method, ...params) => wallet.provider.request({ method, params });
   say("Asked", true);
   const usable = setTimeout(() => mine === turn && say("Slow", false), USABLE_AFTER);
   try {
@@ -73,14 +75,19 @@ async function pay(wallet) {
     await use(ask, chainId);
     const lacks = await missing(ask, token, from, BigInt(amount));
     if (lacks) throw { lacks };
-    if (mine !== turn || lastSent()) return; // The person has asked again, here or in another tab.
+    if (mine !== turn) return; // The person has asked again.
+    if (refusal() || box()?.dataset.request !== request) { // It was paid meanwhile, or the time is up.
+      said = undefined;
+      return show();
+    }
     const data = `0xa9059cbb${word(to)}${word(BigInt(amount).toString(16))}`;
-    const hash = await ask("eth_sendTransaction", { from, to: token, data, value: "0x0", chainId });
+    open += 1;
+    const hash = await ask("eth_sendTransaction", { from, to: token, data, value: "0x0", chainId })
+      .finally(() => { open -= 1; });
     turn += 1; // Also a late answer counts, so that nothing is paid twice.
-    const sent = { order, marker, hash, chain: Number(chain), rdns: wallet.rdns, at: Date.now() };
-    keep(sent);
-    say("Sent", true);
-    follow(wallet, sent);
+    said = undefined;
+    keep({ request, hash, chain: Number(chain), rdns: wallet.rdns, at: Date.now() });
+    show();
   } catch (error) {
     if (mine !== turn) return;
     if (error?.lacks) say("Missing", false, error.lacks);
@@ -125,54 +132,78 @@ function shown(amount) {
 }
 
 // Asks the wallet for the receipt, until the page shows that the payment was seen.
-async function follow(wallet, { hash, chain, marker, at }) {
+async function follow(wallet, { hash, chain, at }) {
   if (followed === hash || !/^0x[0-9a-f]{64}$/i.test(hash)) return;
   followed = hash;
   const ask = (method, ...params) => soon(wallet.provider.request({ method, params }));
-  while (box()?.dataset.marker === marker && lastSent()?.hash === hash) {
+  const isKept = () => kept().hash === hash;
+  let unknown = 0;
+  while (box() && isKept()) {
     await new Promise((resolve) => setTimeout(resolve, RECEIPT_EVERY));
     if (Number(await ask("eth_chainId")) !== chain) continue;
     const receipt = await ask("eth_getTransactionReceipt", hash);
-    if (receipt && Number(receipt.status) === 0) return giveUp("Reverted");
-    if (receipt || Date.now() - at < USABLE_AFTER) continue;
+    const isLate = !receipt && Date.now() - at > USABLE_AFTER;
     // Null: its node does not know the payment. Undefined: the wallet does not say.
-    if ((await ask("eth_getTransactionByHash", hash)) === null) return giveUp("Dropped");
+    unknown = isLate && (await ask("eth_getTransactionByHash", hash)) === null ? unknown + 1 : 0;
+    if (!isKept()) break;
+    if (receipt && Number(receipt.status) === 0) {
+      keep({});
+      say("Reverted", false);
+    } else if (receipt || unknown >= UNKNOWN_IN_A_ROW) {
+      keep({ ...kept(), isMined: Boolean(receipt) }); // A lost one that comes later still counts.
+      tell();
+    }
   }
-  if (box() && !lastSent()) say("Dropped", false);
-}
-
-function giveUp(why) {
-  followed = undefined;
-  keep({});
-  say(why, false);
+  if (followed === hash) followed = undefined;
 }
 
 function say(what, isBusy, values = {}) {
+  said = { what, isBusy, values, request: box()?.dataset.request };
+  tell();
+}
+
+// Says what counts most: why nobody may pay, else what the last press led to.
+function tell() {
   if (!box()) return;
-  said = { what, isBusy, values, marker: box().dataset.marker };
-  const text = box().dataset[`say${what}`].replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
+  const [no, sent] = [refusal(), stateOfSent()];
+  const last = said?.request === box().dataset.request ? said : { what: sent };
+  let { what, isBusy, values } = no ? { what: no, isBusy: true } : last;
+  if (open && (!what || what === "Slow")) what = "Open";
+  const text = what ? box().dataset[`say${what}`].replace(/\{(\w+)\}/g, (all, name) => values?.[name] ?? all) : "";
   const line = box().querySelector(".said");
   if (line.textContent !== text) line.textContent = text;
   for (const each of box().querySelectorAll("button")) each.disabled = isBusy;
 }
 
-// What was sent and is not seen yet must not be paid twice, after a reload neither.
+// Why nobody may pay now. Undefined: they may.
+function refusal() {
+  if (stateOfSent() === "Sent") return "Sent";
+  return Date.now() > box()?.ends ? "Over" : undefined;
+}
+
+// "Sent" is not seen yet, and must not be paid twice. "Dropped" can be sent again.
+function stateOfSent() {
+  const { request, at, isMined } = kept(); // isMined false: its network does not know it
+  const isDue = request === box()?.dataset.request;
+  const isNew = isMined !== false && Date.now() - at < SENT_FOR;
+  if (isNew || (isMined && isDue)) return "Sent";
+  return isDue ? "Dropped" : undefined;
+}
+
+// In all tabs, and after a reload.
 function keep(sent) {
   inMemory = sent;
   try {
-    localStorage.setItem("sent", JSON.stringify(sent));
+    localStorage.setItem(place, JSON.stringify(sent));
   } catch {
     // This browser stores nothing: then this page remembers it.
   }
 }
 
-function lastSent() {
-  let sent = inMemory;
+function kept() {
   try {
-    sent = JSON.parse(localStorage.getItem("sent")) ?? inMemory;
+    return JSON.parse(localStorage.getItem(place)) ?? inMemory;
   } catch {
-    // As in `keep`.
+    return inMemory;
   }
-  const isThis = sent?.order === order && sent.marker === box()?.dataset.marker;
-  return isThis && Date.now() - sent.at < SENT_FOR ? sent : undefined;
 }
