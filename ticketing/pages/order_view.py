@@ -154,7 +154,12 @@ class OrderView:
 
     @property
     def late_until(self) -> datetime | None:
-        """Until when a late payment can still buy the tickets. None: not at all."""
+        """Until when a late payment can still buy the tickets. None: not at all.
+
+        A late order needs one transfer of all that it costs. The rest of a part is not enough.
+        """
+        if self.intent.amount_received:
+            return None
         ends = [each.sales_end_at for each in self.ticket_types.values()]
         deadline: datetime = self.intent.expires_at
         latest = min(filter(None, [deadline + LATE_PAYMENT, self.event.over_at, *ends]))
