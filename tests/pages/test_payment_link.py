@@ -22,7 +22,8 @@ from tests.support.refunds import (
     pay_from,
     state,
 )
-from ticketing import credentials
+from tests.support.stopped_clock import StoppedClock
+from ticketing import clock, credentials
 from ticketing.db.connection import database
 
 NAME, EMAIL = "Ada Lovelace", "ada@example.org"
@@ -211,7 +212,19 @@ class TestLimits:
     def environ(self, environ):
         return {**environ, "RATE_LIMIT_ORDER": "2"}
 
-    def test_payers_count_together_and_apart_from_the_buyer(self, buyer, api):
+    def test_payers_have_three_times_the_limit_together_and_apart_from_the_buyer(
+        self, buyer, api, monkeypatch
+    ):
+        StoppedClock(monkeypatch, clock.now())  # one minute
         path = path_of(buyer, secret_of(buyer))
-        assert [api.get(path).status_code for _ in range(3)] == [200, 200, 429]
+        assert [api.get(path).status_code for _ in range(3)] == [200] * 3
+        payer = Api(buyer.organizer.app.test_client(), bearer(path.partition(".")[2]))
+        asked = [payer.get(f"{buyer.path}/payment") for _ in range(4)]
+        assert [each.status_code for each in asked] == [200] * 3 + [429]
+        assert asked[2].headers["RateLimit-Policy"] == '"order";q=6;w=60'
+        assert "r=0;" in asked[2].headers["RateLimit"]
         assert buyer.api.get(buyer.path).status_code == 200
+
+    def test_the_page_asks_so_seldom_that_many_payers_can_wait(self, buyer):
+        page = opened(buyer.organizer.app, path_of(buyer, secret_of(buyer))).text
+        assert 'data-every="10"' in page

@@ -23,8 +23,8 @@ from ticketing.services.payments import wallet_requests
 from ticketing.services.payments.wallet_requests import WalletRequests
 from ticketing.web.context import config
 
-_ASKED_EVERY, _ASKED_SELDOM = 3, 30
-"""How often the page asks for news, in seconds."""
+_ASKED_EVERY, _ASKED_SELDOM = 10, 30
+"""How often the page asks for news, in seconds. All who have it open count together."""
 
 blp = PageBlueprint("payment_links", __name__, guard=PaymentLink(), is_secret=True)
 
