@@ -126,9 +126,14 @@ class OrderView:
         return " ".join(map(str, parts))
 
     @property
+    def blocks_needed(self) -> int:
+        """With how many blocks the order is confirmed."""
+        return finality.blocks_needed(self.intent)
+
+    @property
     def blocks_seen(self) -> int:
         """How many blocks the payment has, at most those that it needs."""
-        return min(self.intent.confirmations, self.intent.required_confirmations or 0)
+        return min(self.intent.confirmations, self.blocks_needed)
 
     @property
     def minutes_to_final(self) -> int | None:

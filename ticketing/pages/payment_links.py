@@ -18,7 +18,7 @@ from ticketing.pages.blueprint import PageBlueprint
 from ticketing.pages.guards import PaymentLink
 from ticketing.pages.order_view import Way
 from ticketing.services import chains
-from ticketing.services.orders import intents
+from ticketing.services.orders import finality, intents
 from ticketing.services.payments import wallet_requests
 from ticketing.services.payments.wallet_requests import WalletRequests
 from ticketing.web.context import config
@@ -92,9 +92,14 @@ class PaymentView:
         return f"{intent.status} {intent.amount_due} {intent.confirmations}"
 
     @property
+    def blocks_needed(self) -> int:
+        """With how many blocks the order is confirmed."""
+        return finality.blocks_needed(self.intent)
+
+    @property
     def blocks_seen(self) -> int:
         """How many blocks the payment has, at most those that it needs."""
-        return min(self.intent.confirmations, self.intent.required_confirmations or 0)
+        return min(self.intent.confirmations, self.blocks_needed)
 
 
 @blp.get("/_p/<link>")
