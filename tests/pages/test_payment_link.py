@@ -74,6 +74,13 @@ def test_the_page_of_the_order_has_the_link_its_code_and_a_mail(buyer, api):
     assert unquote(found) in page and f'src="{order_link(buyer)}/payment-link.svg"' in page
 
 
+def test_the_mail_has_the_title_as_it_is_written(acme):
+    page = show(acme.buyer(acme.ticket(acme.event(title='Rock & <b>"Roll"</b>'))))
+    mail = unescape(re.search(r'href="(mailto:[^"]+)"', page)[1])
+    subject = parse_qs(urlsplit(mail).query)["subject"]
+    assert subject == ['Please pay for Rock & <b>"Roll"</b>']
+
+
 def test_three_wallets_pay_parts_and_learn_nothing_about_the_buyer(buyer, node, api):
     app, secret = buyer.organizer.app, secret_of(buyer)
     path, pages = path_of(buyer, secret), []
@@ -158,6 +165,7 @@ def test_the_secret_opens_what_is_due_and_nothing_else(buyer, acme, neighbour, a
             for name, body in (
                 ("purchase", None),
                 ("cancel", None),
+                ("hold", None),
                 ("refund-address", {"address": FRIEND_ADDRESS}),
             )
         },
@@ -205,6 +213,16 @@ def test_its_state_is_sent_once_until_it_changes(buyer, node):
     buyer.pay(node, 1)
     worker_once(buyer.organizer.app)
     assert api.get(f"{buyer.path}/payment", headers=known).status_code == 200
+
+
+def test_its_tag_is_no_digest_that_a_payer_can_compute(buyer, environ):
+    secret = secret_of(buyer)
+    first = asked(buyer, secret).headers["ETag"]
+    assert first != buyer.api.get(buyer.path).headers["ETag"]
+    database.close()
+    app = new_app({**environ, "SECRET_KEY": "another-one-" * 4, "SECRET_KEY_PREVIOUS": SECRET_KEY})
+    later = Api(app.test_client(), bearer(secret)).get(f"{buyer.path}/payment")
+    assert later.status_code == 200 and later.headers["ETag"] != first
 
 
 class TestLimits:
