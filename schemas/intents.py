@@ -206,7 +206,7 @@ class PaymentOptionSchema(BaseSchema):
         required=True,
         allow_none=True,
         metadata=documented(
-            f"ethereum:{EXAMPLE_TOKEN}@8453/transfer?address={EXAMPLE_ADDRESS}&uint256=50000000",
+            EXAMPLE_PAYMENT_URI,
             "EIP-681 link that pays `amount_due`. Null if it is not `available`.",
         ),
     )
@@ -312,8 +312,8 @@ class IntentSchema(BaseSchema):
         required=True,
         metadata=documented(
             False,
-            "Whether it is confirmed and its payment is final. What cannot be taken back, give out"
-            " only then.",
+            "Whether it is confirmed and its payment is final. Give out what cannot be taken back"
+            " only when the order is final.",
         ),
     )
     expires_at = Instant(required=True, metadata=documented("2026-11-21T09:15:00Z"))

@@ -6,9 +6,8 @@ from enum import StrEnum
 class CallClass(StrEnum):
     """The class of a request. Each class has a limit of requests per minute for one caller.
 
-    `admin` and `reconciliation` count per credential, door devices included; `order` per order,
-    per payment link, or per admission that has changed hands, and with a wider limit per client
-    address;
+    `admin` and `reconciliation` count per credential, door devices included; `order` per order or
+    per admission that has changed hands, with wider limits per payment link and per client address;
     `login` per member or invitation, the others per client address. `guess` counts only wrong
     codes.
     """
@@ -77,4 +76,7 @@ MAILS_PER_SEAT, MAILS_WITHOUT_SALES = 3, 1000
 """The default of MAILS_PER_TENANT: mails a day for each seat sold, and besides."""
 
 WIDE_FACTOR = 3
-"""The limit of an IPv6 /48 network is that of a /64 times this factor."""
+"""The limit of an IPv6 /48 network is that of a /64 times this factor.
+
+So is that of all payers of an order together, who share its payment link: that of an order.
+"""

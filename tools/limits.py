@@ -20,8 +20,9 @@ BEGIN, END = "<!-- limits: python -m tools.limits -->", "<!-- end of limits -->"
 _COUNTED = {
     CallClass.PUBLIC: "address | public reads, `/readyz`, pages, files, unknown paths, OPTIONS",
     CallClass.CHECKOUT: "address | checkout without a valid client secret",
-    CallClass.ORDER: f"order; its address has {ORDERS_OF_ADDRESS} times as many"
-    " | checkout with its client secret",
+    CallClass.ORDER: f"order; its payers together have {WIDE_FACTOR} times as many,"
+    f" its address {ORDERS_OF_ADDRESS} times"
+    " | checkout with its client secret or its payment link",
     CallClass.PREFLIGHT: "address | preflight without a credential",
     CallClass.TOKEN: "address | sign-in, key exchange, every invalid credential",
     CallClass.LOGIN: "member or invitation, from all addresses | sign-in",

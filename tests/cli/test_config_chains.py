@@ -89,6 +89,17 @@ def test_wallets_are_told_of_a_public_node():
         ({PUBLIC_NODE: "https://user:word@node.example.org"}, PUBLIC_NODE),
         ({PUBLIC_NODE: "wss://node.example.org"}, PUBLIC_NODE),
         ({PUBLIC_NODE: ""}, PUBLIC_NODE),
+        ({PUBLIC_NODE: "https://node.example.org/a b"}, PUBLIC_NODE),
+        ({PUBLIC_NODE: "https://node.example.org/\n"}, PUBLIC_NODE),
+        ({PUBLIC_NODE: "https://node.example.org/\u00e9"}, PUBLIC_NODE),
+        (
+            {
+                "RPC_URL_43114": "https://ours.example",
+                "TOKEN_ADDRESS_43114": ADDRESS,
+                "WALLET_RPC_URL_43114": "https://a.example",
+            },
+            "WALLET_RPC_URL_43114 .*registry",
+        ),
         ({"WALLET_RPC_URL_8453": "https://a.example"}, "WALLET_RPC_URL_8453 needs RPC_URL_8453"),
         ({"WALLET_RPC_URL_x": "https://a.example"}, "WALLET_RPC_URL_x"),
     ],

@@ -1,11 +1,13 @@
 """What buyers and organizers see of orders that are confirmed before their payment is final."""
 
+import re
+
 import pytest
 
 from tests.support.console import sign_in
-from tests.support.factories import worker_once
+from tests.support.factories import in_days, worker_once
 from tests.support.holders import JOIN_URL, Held
-from tests.support.order_pages import read, show, text_of
+from tests.support.order_pages import link, payment_link, read, show, status, text_of
 
 DEEP = 30
 SENTENCE = "Your ticket is yours. The network makes this final soon."
@@ -46,6 +48,48 @@ def test_the_ticket_is_shown_at_once_and_says_what_waits(acme, node, buyer, api)
     assert "is yours" not in said + page
     assert JOIN_URL in said and JOIN_URL in page and f"/t/{held.code}/offer" in page
     assert 'data-every="0"' in show(buyer)
+
+
+class TestTwoBlocks:
+    """An order may be confirmed after 2 of 30 blocks."""
+
+    @pytest.fixture
+    def environ(self, environ):
+        return {**environ, "EARLY_CONFIRMATIONS_31337": "2"}
+
+    def test_the_pages_count_to_the_block_that_confirms_it(self, acme, node, api):
+        event = acme.event()
+        path = f"{acme.path}/events/{event['id']}"
+        buyer = acme.buyer(acme.ticket(event))
+        worker_once(acme.app)
+        buyer.pay(node)
+        worker_once(acme.app)
+        links = (link(buyer), payment_link(buyer))
+
+        def statuses():
+            pages = [api.get(each).text for each in links]
+            return [(status(page), re.search(r'max="(\d+)" value', page)[1]) for page in pages]
+
+        assert statuses() == [("Seen. 1 of 2 blocks", "2")] * 2
+        assert acme.api().patch(path, {"doors_open_at": in_days(23 / 24)}).status_code == 200
+        assert statuses() == [(f"Seen. 1 of {DEEP} blocks", str(DEEP))] * 2
+        assert acme.api().patch(path, {"doors_open_at": in_days(25 / 24)}).status_code == 200
+        assert statuses() == [("Seen. 1 of 2 blocks", "2")] * 2
+        assert acme.api().patch(acme.path, {"early_confirmation": False}).status_code == 200
+        assert statuses() == [(f"Seen. 1 of {DEEP} blocks", str(DEEP))] * 2
+
+
+class TestSwitchedOff:
+    """The operator confirms nothing early."""
+
+    @pytest.fixture
+    def environ(self, environ):
+        return {**environ, "EARLY_MOST": "0"}
+
+    def test_the_settings_say_so(self, acme):
+        said = text_of(sign_in(acme).get("/console/settings").text)
+        assert "The operator of this service has switched this off." in said
+        assert "Orders of at most" not in said
 
 
 def test_the_organizer_sees_what_happened(acme, node, buyer):

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.support.admissions import FREE, admissions_of
-from tests.support.factories import PRICE, Api, Buyer, worker_once
+from tests.support.factories import CHAIN, PRICE, Api, Buyer, worker_once
 from tests.support.order_pages import (
     SAME_ORIGIN,
     key_in,
@@ -21,6 +21,7 @@ from tests.support.stopped_clock import StoppedClock
 from ticketing import clock, ids
 from ticketing.models.payment_intents import PaymentIntent
 from tools import anvil
+from tools.anvil import SECOND_CHAIN_ID
 
 FORMS = ("purchase", "cancel", "hold", "refund-address", "again", "demo-payment")
 NEVER = "0x" + "0" * 40
@@ -119,6 +120,32 @@ def test_an_order_that_cannot_be_repeated_says_why(acme, buyer):
     assert answer.status_code == 409
     assert "The sale of this ticket has ended." in text_of(answer.text)
     assert "/again" not in show(buyer)
+
+
+class TestTwoNetworks:
+    """The first network is the local one. The buyer chose the second one."""
+
+    @pytest.fixture
+    def ended(self, node, second_node, acme):
+        ticket = acme.ticket()
+        self.path = f"{acme.path}/events/{ticket['event_id']}/tickets/{ticket['id']}"
+        networks = {"chain_ids": [CHAIN, SECOND_CHAIN_ID]}
+        assert acme.api("write").patch(self.path, networks).status_code == 200
+        buyer = acme.buyer(ticket, chain_id=SECOND_CHAIN_ID)
+        press(buyer, "cancel")
+        return buyer
+
+    def test_an_order_made_again_is_on_the_same_network(self, acme, ended):
+        answer = press(ended, "again", idempotency_key=key_in(show(ended)))
+        assert buyer_at(acme, answer.location).now()["chain_id"] == SECOND_CHAIN_ID
+
+    def test_without_this_network_the_buyer_chooses_on_the_page_of_the_event(self, acme, ended):
+        key = key_in(show(ended))
+        networks = {"chain_ids": [CHAIN]}
+        assert acme.api("write").patch(self.path, networks).status_code == 200
+        answer = press(ended, "again", idempotency_key=key)
+        assert (answer.status_code, answer.location) == (303, "/acme/launch-night")
+        assert PaymentIntent.select().count() == 1
 
 
 def test_orders_made_again_count_as_all_orders_of_an_address(environ, request, monkeypatch):

@@ -81,6 +81,10 @@ def test_it_says_who_may_get_back_what_was_sent_wrongly(buyer, contact, says):
     assert all(each in said for each in says)
 
 
+def test_without_a_script_the_address_stays_open_when_the_page_loads_itself_again(buyer):
+    assert '<details class="card fold" id="by-hand" open>' in show(buyer)
+
+
 def test_the_code_of_the_payment_request_is_a_picture_of_its_own(buyer, node, api):
     picture = f"{link(buyer)}/request.svg"
     path = re.search(r'src="([^"]+)" loading="lazy"', show(buyer))[1]

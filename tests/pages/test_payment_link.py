@@ -22,7 +22,8 @@ from tests.support.refunds import (
     pay_from,
     state,
 )
-from ticketing import credentials
+from tests.support.stopped_clock import StoppedClock
+from ticketing import clock, credentials
 from ticketing.db.connection import database
 
 NAME, EMAIL = "Ada Lovelace", "ada@example.org"
@@ -71,6 +72,13 @@ def test_the_page_of_the_order_has_the_link_its_code_and_a_mail(buyer, api):
     picture = api.get(f"{order_link(buyer)}/payment-link.svg")
     assert (picture.status_code, picture.mimetype) == (200, "image/svg+xml")
     assert unquote(found) in page and f'src="{order_link(buyer)}/payment-link.svg"' in page
+
+
+def test_the_mail_has_the_title_as_it_is_written(acme):
+    page = show(acme.buyer(acme.ticket(acme.event(title='Rock & <b>"Roll"</b>'))))
+    mail = unescape(re.search(r'href="(mailto:[^"]+)"', page)[1])
+    subject = parse_qs(urlsplit(mail).query)["subject"]
+    assert subject == ['Please pay for Rock & <b>"Roll"</b>']
 
 
 def test_three_wallets_pay_parts_and_learn_nothing_about_the_buyer(buyer, node, api):
@@ -157,6 +165,7 @@ def test_the_secret_opens_what_is_due_and_nothing_else(buyer, acme, neighbour, a
             for name, body in (
                 ("purchase", None),
                 ("cancel", None),
+                ("hold", None),
                 ("refund-address", {"address": FRIEND_ADDRESS}),
             )
         },
@@ -206,12 +215,34 @@ def test_its_state_is_sent_once_until_it_changes(buyer, node):
     assert api.get(f"{buyer.path}/payment", headers=known).status_code == 200
 
 
+def test_its_tag_is_no_digest_that_a_payer_can_compute(buyer, environ):
+    secret = secret_of(buyer)
+    first = asked(buyer, secret).headers["ETag"]
+    assert first != buyer.api.get(buyer.path).headers["ETag"]
+    database.close()
+    app = new_app({**environ, "SECRET_KEY": "another-one-" * 4, "SECRET_KEY_PREVIOUS": SECRET_KEY})
+    later = Api(app.test_client(), bearer(secret)).get(f"{buyer.path}/payment")
+    assert later.status_code == 200 and later.headers["ETag"] != first
+
+
 class TestLimits:
     @pytest.fixture
     def environ(self, environ):
         return {**environ, "RATE_LIMIT_ORDER": "2"}
 
-    def test_payers_count_together_and_apart_from_the_buyer(self, buyer, api):
+    def test_payers_have_three_times_the_limit_together_and_apart_from_the_buyer(
+        self, buyer, api, monkeypatch
+    ):
+        StoppedClock(monkeypatch, clock.now())  # one minute
         path = path_of(buyer, secret_of(buyer))
-        assert [api.get(path).status_code for _ in range(3)] == [200, 200, 429]
+        assert [api.get(path).status_code for _ in range(3)] == [200] * 3
+        payer = Api(buyer.organizer.app.test_client(), bearer(path.partition(".")[2]))
+        asked = [payer.get(f"{buyer.path}/payment") for _ in range(4)]
+        assert [each.status_code for each in asked] == [200] * 3 + [429]
+        assert asked[2].headers["RateLimit-Policy"] == '"order";q=6;w=60'
+        assert "r=0;" in asked[2].headers["RateLimit"]
         assert buyer.api.get(buyer.path).status_code == 200
+
+    def test_the_page_asks_so_seldom_that_many_payers_can_wait(self, buyer):
+        page = opened(buyer.organizer.app, path_of(buyer, secret_of(buyer))).text
+        assert 'data-every="10"' in page

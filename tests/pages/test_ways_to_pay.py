@@ -83,6 +83,14 @@ def test_the_late_rule_ends_with_the_sale_and_is_not_said_after_it(buyer):
     assert "Slow is fine" not in shown(buyer, "exchange")
 
 
+def test_a_late_rest_buys_nothing_so_slow_is_not_said_to_be_fine(buyer, node):
+    buyer.pay(node, 2_000_000)
+    worker_once(buyer.organizer.app)
+    page = shown(buyer, "exchange")
+    assert status(page) == "Received 2.00, still to pay 3.00"
+    assert "Slow is fine" not in page
+
+
 def test_choosing_the_exchange_holds_the_order_longer_once(buyer):
     page = show(buyer)
     assert f'action="{link(buyer)}/hold"' in page

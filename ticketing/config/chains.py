@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from ticketing.chain import address, registry
 from ticketing.chain.registry import Chain
 from ticketing.config import x402
-from ticketing.config.variables import ConfigError, integer, is_http, listed, split_url
+from ticketing.config.variables import ConfigError, integer, is_http, is_visible, listed, split_url
 from ticketing.constants import MAX_SAFE_INTEGER, MOST_CONFIRMATIONS
 
 PREFIXES = (
@@ -56,6 +56,11 @@ def _chain(environ: Mapping[str, str], chain_id: int) -> Chain:
             f"EARLY_CONFIRMATIONS_{chain_id} must be 0: the chain is not in the registry, so all"
             " its payments must be final"
         )
+    if chain is None and f"WALLET_RPC_URL_{chain_id}" in environ:
+        raise ConfigError(
+            f"WALLET_RPC_URL_{chain_id} is for chains of the registry only: wallets also need the"
+            " name of the chain and of its coin, which are not known"
+        )
     if chain is None:
         if token_address is None:
             raise ConfigError(
@@ -79,7 +84,8 @@ def _wallet_rpc_url(environ: Mapping[str, str], name: str) -> str | None:
         return None
     url = split_url(name, environ[name])
     is_local = url.scheme == "http" and url.hostname in ("localhost", "127.0.0.1")
-    if not url.hostname or not (url.scheme == "https" or is_local) or "@" in url.netloc:
+    is_good = url.hostname and (url.scheme == "https" or is_local) and "@" not in url.netloc
+    if not is_good or not is_visible(environ[name]):
         raise ConfigError(f"{name} must be an https:// URL without a password: everybody sees it")
     return environ[name]
 

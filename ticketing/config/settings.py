@@ -15,6 +15,7 @@ from ticketing.config.chains import PREFIXES, chains
 from ticketing.config.variables import (
     ConfigError,
     integer,
+    is_visible,
     listed,
     number,
     one_of,
@@ -53,7 +54,6 @@ _OURS = re.compile(
 _METRICS_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{16,}", re.ASCII)
 _ALLOWED = re.compile(r"([0-9A-Fa-f.:]{2,39}/[0-9]{1,3})(?::([0-9]{1,5}))?", re.ASCII)
 _SENDER = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,190}", re.ASCII)
-_VISIBLE = re.compile(r"[\x21-\x7e]+")
 _SMTP_PORTS = {"smtp": 587, "smtps": 465}
 
 
@@ -279,7 +279,7 @@ def _fx_url(environ: Mapping[str, str]) -> str | None:
         return None
     url = split_url("FX_URL", value)
     is_good = url.scheme in ("http", "https") and url.hostname and "@" not in url.netloc
-    if not is_good or not _VISIBLE.fullmatch(value):
+    if not is_good or not is_visible(value):
         raise ConfigError("FX_URL must be an http:// or https:// URL without a password")
     return value
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 from urllib.parse import SplitResult, urlsplit
 
+_VISIBLE = re.compile(r"[\x21-\x7e]+")
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 Number = TypeVar("Number", int, float)
@@ -66,6 +67,11 @@ def split_url(name: str, value: str) -> SplitResult:
     except ValueError:
         raise ConfigError(f"{name} is not a URL") from None
     return url
+
+
+def is_visible(text: str) -> bool:
+    """Return whether a text has visible ASCII characters only: no space, and no end of a line."""
+    return _VISIBLE.fullmatch(text) is not None
 
 
 def is_http(name: str, text: str) -> bool:

@@ -111,7 +111,8 @@ curl -sS {origin}/v1/public/tenants/$TENANT/events/$EVENT/tickets
 ```
 
 1. Order. This holds the tickets until `expires_at` and issues an address for this order only. If
-the ticket type has several `chain_ids`, you can name one of them as `chain_id`: default, the first.
+the ticket type has several `chain_ids`, you can name one of them as `chain_id`. Without it, the
+order is paid on the first one that can be used.
 
 ```sh
 curl -sS {origin}/v1/checkout/tenants/$TENANT/preflight \\

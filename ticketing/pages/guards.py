@@ -10,7 +10,7 @@ from ticketing.limits import CallClass
 from ticketing.services.orders import holders
 from ticketing.web.auth import Counts, Security
 from ticketing.web.context import config
-from ticketing.web.secret_guards import counted_for_payers
+from ticketing.web.secret_guards import counts_for_payers
 
 
 class Page:
@@ -69,7 +69,7 @@ class PaymentLink(Page):
     def counts(self) -> Counts:
         """Count a good link by its order, and apart from the order's own page."""
         if "paid_order" in g:
-            return Counts(CallClass.ORDER, counted_for_payers(g.paid_order))
+            return counts_for_payers(g.paid_order)
         return Counts(CallClass.CHECKOUT)
 
 

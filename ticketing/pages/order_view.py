@@ -127,9 +127,14 @@ class OrderView:
         return " ".join(map(str, parts))
 
     @property
+    def blocks_needed(self) -> int:
+        """With how many blocks the order is confirmed."""
+        return finality.blocks_needed(self.intent)
+
+    @property
     def blocks_seen(self) -> int:
         """How many blocks the payment has, at most those that it needs."""
-        return min(self.intent.confirmations, self.intent.required_confirmations or 0)
+        return min(self.intent.confirmations, self.blocks_needed)
 
     @property
     def minutes_to_final(self) -> int | None:
@@ -155,7 +160,12 @@ class OrderView:
 
     @property
     def late_until(self) -> datetime | None:
-        """Until when a late payment can still buy the tickets. None: not at all."""
+        """Until when a late payment can still buy the tickets. None: not at all.
+
+        A late order needs one transfer of all that it costs. The rest of a part is not enough.
+        """
+        if self.intent.amount_received:
+            return None
         ends = [each.sales_end_at for each in self.ticket_types.values()]
         deadline: datetime = self.intent.expires_at
         latest = min(filter(None, [deadline + LATE_PAYMENT, self.event.over_at, *ends]))

@@ -15,6 +15,7 @@ from ticketing.errors import (
     IntentReversed,
     Invalid,
     LookedJustNow,
+    NetworkUnavailable,
     NotFound,
     PaymentRequired,
     SalesEnded,
@@ -38,7 +39,7 @@ from ticketing.web.idempotency import once
 
 
 class _Asked(Exception):
-    """The event asks something that the earlier order did not answer."""
+    """The buyer must choose again: an answer to the event's questions, or a network."""
 
 
 blp = PageBlueprint("orders", __name__, guard=OrderLink(), is_secret=True)
@@ -110,7 +111,8 @@ def state_refund_address(link: str) -> AnyResponse:
 def order_again(link: str) -> AnyResponse:
     """Order the same tickets again, and go to the page of the new order.
 
-    If the event asks something new, go to its page: the form is there.
+    If the event asks something new, or the network cannot be chosen any more, go to the event's
+    page: the form is there.
     """
 
     def order() -> str:
@@ -176,6 +178,7 @@ def _order_again() -> str:
     wanted = Order(
         event_id=before.event_id,
         wanted=[_again(item) for item in before.items],
+        chain_id=before.chain_id,
         client=client(),
         buyer_email=before.buyer_email,
         buyer_name=before.buyer_name,
@@ -185,7 +188,7 @@ def _order_again() -> str:
         return checkout.preflight(before.tenant_id, wanted, config()).id
     except NotFound:
         raise SalesEnded from None  # it was sold once
-    except Invalid:
+    except (Invalid, NetworkUnavailable):
         raise _Asked from None
 
 

@@ -18,13 +18,13 @@ from ticketing.pages.blueprint import PageBlueprint
 from ticketing.pages.guards import PaymentLink
 from ticketing.pages.order_view import Way
 from ticketing.services import chains
-from ticketing.services.orders import intents
+from ticketing.services.orders import finality, intents
 from ticketing.services.payments import wallet_requests
 from ticketing.services.payments.wallet_requests import WalletRequests
 from ticketing.web.context import config
 
-_ASKED_EVERY, _ASKED_SELDOM = 3, 30
-"""How often the page asks for news, in seconds."""
+_ASKED_EVERY, _ASKED_SELDOM = 10, 30
+"""How often the page asks for news, in seconds. All who have it open count together."""
 
 blp = PageBlueprint("payment_links", __name__, guard=PaymentLink(), is_secret=True)
 
@@ -93,9 +93,14 @@ class PaymentView:
         return f"{intent.status} {intent.amount_due} {intent.confirmations} {expires_at}"
 
     @property
+    def blocks_needed(self) -> int:
+        """With how many blocks the order is confirmed."""
+        return finality.blocks_needed(self.intent)
+
+    @property
     def blocks_seen(self) -> int:
         """How many blocks the payment has, at most those that it needs."""
-        return min(self.intent.confirmations, self.intent.required_confirmations or 0)
+        return min(self.intent.confirmations, self.blocks_needed)
 
 
 @blp.get("/_p/<link>")

@@ -39,11 +39,13 @@ ERRORS: list[type[TicketingError]] = [
 class Counts(NamedTuple):
     """The class in which a request counts (None: it does not count), and the caller.
 
-    Without a caller, the request counts for its client address.
+    Without a caller, the request counts for its client address. `factor`: how many times the limit
+    of its class the caller has.
     """
 
     call_class: CallClass | None
     caller: str | None = None
+    factor: int = 1
 
 
 class Guard(Protocol):

@@ -25,17 +25,18 @@ def _count_other_requests() -> None:
         count(CallClass.PUBLIC)
 
 
-def count(call_class: CallClass | None, caller: str | None = None) -> None:
+def count(call_class: CallClass | None, caller: str | None = None, factor: int = 1) -> None:
     """Count the current request once, for `caller` or for its address. TooManyRequests.
 
-    `call_class` None: do not count it.
+    `call_class` None: do not count it. `factor`: how many times the limit of the class it has.
     """
     if call_class is None:
         return
     environ = request.environ
     allowance: Allowance | None = environ.get(_ALLOWANCE)
     if allowance is None:
-        allowance = spend(environ, current_app.extensions["limiter"], config(), call_class, caller)
+        limiter = current_app.extensions["limiter"]
+        allowance = spend(environ, limiter, config(), call_class, caller, factor)
     _raise_unless_granted(allowance)
 
 
@@ -70,9 +71,10 @@ def spend(
     config: Config,
     call_class: CallClass,
     caller: str | None = None,
+    factor: int = 1,
 ) -> Allowance | None:
     """Count a request for `caller` (None: for its address). Return None if there is no limit."""
-    limit = config.rate_limits[call_class]
+    limit = config.rate_limits[call_class] * factor
     if not limit:
         return None
     callers: Sequence[str] = (caller,) if caller is not None else ()

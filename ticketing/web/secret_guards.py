@@ -10,7 +10,7 @@ from flask import g, request
 from ticketing import credentials
 from ticketing.constants import Role
 from ticketing.errors import InsufficientRole, NotFound, TicketingError, WrongTenant
-from ticketing.limits import CallClass
+from ticketing.limits import WIDE_FACTOR, CallClass
 from ticketing.services.door import devices
 from ticketing.services.orders import holders
 from ticketing.web.auth import (
@@ -62,7 +62,7 @@ class Buyer:
         intent_id = (request.view_args or {})["intent_id"]
         keyring = config().keyring
         if is_view(self.pay_view) and credentials.is_pay_secret(keyring, intent_id, secret):
-            g.order = counted_for_payers(intent_id)
+            g.paid_order = intent_id
             return
         if not credentials.is_client_secret(keyring, intent_id, secret):
             raise NotFound("This intent does not exist.")
@@ -72,6 +72,8 @@ class Buyer:
         """Count a valid secret by its order, because many buyers can share one address."""
         if "order" in g:
             return Counts(CallClass.ORDER, g.order)
+        if "paid_order" in g:
+            return counts_for_payers(g.paid_order)
         by_address = CallClass.PREFLIGHT if self._opens_intent() else CallClass.CHECKOUT
         return counts_for_credential(CallClass.ADMIN) or Counts(by_address)
 
@@ -183,12 +185,12 @@ class Door:
         return [*ERRORS, NotFound]
 
 
-def counted_for_payers(intent_id: str) -> str:
-    """Return for whom the requests with an order's pay secret count.
+def counts_for_payers(intent_id: str) -> Counts:
+    """Return how the requests with an order's pay secret count: for all payers of it together.
 
     The link may be posted in public. Then those who open it must not use up the buyer's requests.
     """
-    return f"payers of {intent_id}"
+    return Counts(CallClass.ORDER, f"payers of {intent_id}", WIDE_FACTOR)
 
 
 def sends_credential() -> bool:

@@ -78,6 +78,21 @@ def _is_allowed(as_of: Block) -> Expression:
     return Tenant.early_confirmation & ((Event.doors_open_at > latest) | by_start)
 
 
+def blocks_needed(intent: PaymentIntent) -> int:
+    """Return with how many blocks an order that is paid now will be confirmed: early, or final.
+
+    It reads the event and the tenant, as settlement does with the time of the block.
+    """
+    event, early = intent.event, intent.early_confirmations
+    is_early = (
+        early is not None
+        and intent.ended_at is None
+        and intent.tenant.early_confirmation
+        and event.doors_open > clock.now() + DOORS_AHEAD
+    )
+    return (early if is_early else intent.required_confirmations) or 0
+
+
 def seconds_left(intent: PaymentIntent) -> int:
     """Return in about how many seconds an order is final that was confirmed early. 2 or more.
 
