@@ -108,6 +108,7 @@ def test_an_organizer_sets_an_address_and_saves_the_recovery_file(opened, remote
 
 def test_nothing_but_an_address_leaves_the_page_before_the_form_is_sent(opened):
     page = opened()
+    page.wait_for_load_state("networkidle")  # its own files are here
     sent = []
     page.on("request", lambda request: sent.append(request.post_data))
     for text in (PHRASE, "0x" + "ab" * 32, OWNER[:-1], ""):
