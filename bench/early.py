@@ -30,6 +30,8 @@ BLOCK_SECONDS = 2
 _VARIABLES = {"CONFIRMATIONS_31337": "30", "POLL_SECONDS": "1"}
 _TICKETS = 'class="cards tickets"'
 _LOOK_SECONDS = 0.02
+"""Between two looks: without a pause the looks themselves would slow down what they measure."""
+
 _PATIENCE_SECONDS = 60.0
 
 

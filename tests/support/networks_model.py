@@ -227,7 +227,7 @@ class Order:
         self._settle()
 
     def settle_transfer(self, is_settling: bool) -> None:
-        """An x402 client's signed transfer is being settled, or is not any more."""
+        """The settlement of an x402 client's signed transfer begins or ends."""
         self.is_settling = is_settling and self.status == "awaiting"
         self._settle()
 

@@ -33,9 +33,8 @@ log = logging.getLogger(__name__)
 _NOTIFYING_SECONDS = 1.0
 """The longest pause between two runs of the tasks of notifications."""
 
-
 _RATE_SECONDS = 60.0
-"""How often it is checked whether the exchange rate is to be read again."""
+"""The pause between two checks whether a day has passed since the exchange rate was read."""
 
 
 def _keep_house(config: Config) -> None:
