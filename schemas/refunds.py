@@ -33,7 +33,7 @@ class PayerSchema(BaseSchema):
 class RefundSchema(BaseSchema):
     """The refund that is, or was, due for one intent."""
 
-    intent_id = an_id("pi_", attribute="intent.id")
+    intent_id = an_id("pi_", attribute="account.intent_id")
     status = one_of(
         RefundStatus,
         required=True,
@@ -44,20 +44,22 @@ class RefundSchema(BaseSchema):
     )
     refunded = fields.Integer(
         required=True,
-        attribute="intent.refunded",
+        attribute="account.refunded",
         metadata=documented(0, "The amount that was paid back already."),
     )
     waived = fields.Integer(
         required=True,
-        attribute="intent.waived",
+        attribute="account.waived",
         metadata=documented(0, "The amount that was written off."),
     )
     currency = fields.String(
-        required=True, attribute="intent.currency", metadata=documented(CURRENCY)
+        required=True, attribute="account.order.currency", metadata=documented(CURRENCY)
     )
-    chain_id = fields.Integer(required=True, attribute="intent.chain_id", metadata=documented(8453))
+    chain_id = fields.Integer(
+        required=True, attribute="account.chain_id", metadata=documented(8453)
+    )
     token_address = fields.String(
-        required=True, attribute="intent.token_address", metadata=documented(EXAMPLE_TOKEN)
+        required=True, attribute="account.token_address", metadata=documented(EXAMPLE_TOKEN)
     )
     payers = fields.List(
         fields.Nested(PayerSchema),
@@ -72,7 +74,7 @@ class RefundSchema(BaseSchema):
     refund_address = fields.String(
         required=True,
         allow_none=True,
-        attribute="intent.refund_address",
+        attribute="account.refund_address",
         metadata=documented(EXAMPLE_PAYER, "Where the buyer wants the money. Null: ask the buyer."),
     )
     by_hand_since = Instant(

@@ -19,6 +19,8 @@ class NotificationType(StrEnum):
     INTENT_EXPIRED = "intent.expired"
     INTENT_CANCELED = "intent.canceled"
     INTENT_REVERSED = "intent.reversed"
+    INTENT_CHAIN_CHANGED = "intent.chain_changed"
+    STRAY_SEEN = "stray.seen"
     REFUND_DUE = "refund.due"
     REFUND_ADDRESS_CHANGED = "refund.address_changed"
     REFUND_SETTLED = "refund.settled"

@@ -11,6 +11,7 @@ ticket_types.py, events.py: what is sold; their stock, `held` and `sold`; an eve
 items.py: the ticket types of an order, where its own columns are not enough
 vouchers.py: codes that lower a price, or open a ticket type
 questions.py: questions to buyers and attendees, and their answers
+stray_accounts.py: what orders received on other networks, or in other tokens, than their own
 refunds.py: refunds, the addresses that buyers stated for them, waivers
 tenants.py: tenants and their settings
 wallets.py: where payments go: addresses and extended public keys; changes that wait

@@ -17,6 +17,9 @@ class ChainState(BaseModel):
     `gap_seen_at`: since when no node has the block after block `gap_after`. `read_from`: no block
     before this one is read any more, because a gap ended there. `awaited_until`: until then it is
     read at full speed, because somebody has just signed something.
+
+    `strays_looked_at`: when the balances of orders with another home were read the last time, and
+    `strays_block` after which block.
     """
 
     chain_id = BigIntegerField(primary_key=True)
@@ -35,6 +38,8 @@ class ChainState(BaseModel):
     gap_seen_at = UtcDateTimeField(null=True)
     read_from = BigIntegerField(null=True)
     awaited_until = UtcDateTimeField(null=True)
+    strays_looked_at = UtcDateTimeField(null=True)
+    strays_block = BigIntegerField(null=True)
 
     class Meta:
         table_name = "chains"

@@ -10,13 +10,14 @@ class Collection(BaseModel):
     """One token transfer from an order's receiver to its gathering receiver or its owner.
 
     It is identified by (chain_id, tx_hash, log_index). `amount` is in whole micro-units, `dust` is
-    the rest in atomic units. Only a canonical one counts, as of payments. It changes nothing that
-    is kept or owed: it explains why a receiver holds less than was paid.
+    the rest in atomic units. `stray` and `canonical` are as of payments. It changes nothing that is
+    kept or owed: it explains why a receiver holds less than was paid.
     """
 
     id = TextField(primary_key=True)
     intent = ForeignKeyField(PaymentIntent)
     intent_id: str
+    stray = TextField(default="")
     chain_id = BigIntegerField()
     token_address = TextField()
     tx_hash = TextField()

@@ -175,7 +175,13 @@ class PaymentIntent(BaseModel):
 
     For an order without a credential, `held_by` is a digest of the client's IPv4 address or
     IPv6 /64, and `held_by_site` one of its IPv6 /48.
+
+    `strays_version` counts the changes of its stray accounts (models/stray_accounts.py). 0: it has
+    none.
     """
+
+    stray = ""
+    """What the rows of its home have as their `stray`."""
 
     id = TextField(primary_key=True)
     tenant = ForeignKeyField(Tenant)
@@ -238,6 +244,7 @@ class PaymentIntent(BaseModel):
     x402 = BooleanField(default=False)
     idempotency_digest = TextField(null=True)
     body_digest = TextField(null=True)
+    strays_version = IntegerField(default=0)
 
     item_rows: Iterable[Any]  # of IntentItem
 
@@ -308,6 +315,16 @@ class PaymentIntent(BaseModel):
         if None in terms:
             raise ValueError(f"{self.id} is a free order")
         return PaymentTerms(*terms)  # type: ignore[arg-type]
+
+    @property
+    def order(self) -> "PaymentIntent":
+        """The order itself. So it is an Account: see models/stray_accounts.py."""
+        return self
+
+    @property
+    def intent_id(self) -> str:
+        """The id of the order, as of a stray account."""
+        return str(self.id)
 
     @property
     def flags_in_order(self) -> list[Flag]:
@@ -390,6 +407,11 @@ class PaymentIntent(BaseModel):
     def refund_due_now(self) -> int:
         """The refund that is due from final payments, in micro-units."""
         return int(self.refund_due - self.refund_pending)
+
+    @property
+    def returnable_now(self) -> int:
+        """What can be paid back now. Of a stray account it may be more than is due."""
+        return self.refund_due_now
 
 
 AWAITING = PaymentIntent.status == literal(IntentStatus.AWAITING_PAYMENT)
@@ -474,12 +496,14 @@ class Payment(BaseModel):
 
     `amount` is in whole micro-units, `dust` is the rest in atomic units. Only a canonical payment
     counts: a reorganization can make it non-canonical, and canonical again. `honoured`: whether
-    this transfer paid for an order that had ended. None: not decided yet.
+    this transfer paid for an order that had ended. None: not decided yet. `stray`: the stray
+    account that received it. Empty: the order's home did.
     """
 
     id = TextField(primary_key=True)
     intent = ForeignKeyField(PaymentIntent)
     intent_id: str
+    stray = TextField(default="")
     chain_id = BigIntegerField()
     tx_hash = TextField()
     log_index = IntegerField()

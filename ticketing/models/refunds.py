@@ -1,4 +1,7 @@
-"""Refunds that were paid, the addresses that buyers stated for them, and waivers."""
+"""Refunds that were paid, the addresses that buyers stated for them, and waivers.
+
+`stray` of each is the stray account that it belongs to. Empty: the order's home.
+"""
 
 from peewee import BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
 
@@ -17,6 +20,7 @@ class Refund(BaseModel):
     id = TextField(primary_key=True)
     intent = ForeignKeyField(PaymentIntent)
     intent_id: str
+    stray = TextField(default="")
     chain_id = BigIntegerField()
     tx_hash = TextField()
     log_index = IntegerField()
@@ -39,6 +43,7 @@ class RefundAddress(BaseModel):
     id = TextField(primary_key=True)
     intent = ForeignKeyField(PaymentIntent)
     intent_id: str
+    stray = TextField(default="")
     address = TextField()
     stated_at = UtcDateTimeField()
     replaced_at = UtcDateTimeField(null=True)
@@ -57,6 +62,7 @@ class Waiver(BaseModel):
     id = TextField(primary_key=True)
     intent = ForeignKeyField(PaymentIntent)
     intent_id: str
+    stray = TextField(default="")
     amount = BigIntegerField()
     received = BigIntegerField()
     block_number = BigIntegerField()

@@ -13,7 +13,7 @@ from ticketing.chain.answers import Block
 from ticketing.chain.errors import RpcError, RpcLimited, RpcSilent
 from ticketing.chain.node import Node
 from ticketing.chain.registry import Chain
-from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.stray_accounts import Account
 from ticketing.services.payments import address_search, collections, payments, watched_orders
 
 SEARCHES_PER_PASS = 1000
@@ -81,27 +81,27 @@ class BalanceSweep:
         running = watched_orders.to_search(self._chain.chain_id)
         # Those that failed most come last: the logs of a gap may never be there again.
         due = sorted(filter(self._is_due, running), key=self._failures)[:SEARCHES_PER_PASS]
-        for intent in address_search.end_explained(self._node, self._chain.chain_id, due, cursor):
+        for account in address_search.end_explained(self._node, self._chain.chain_id, due, cursor):
             if left == 0:
                 break
-            _, searches = self._searched.get(intent.id, (None, 0))
+            _, searches = self._searched.get(account.id, (None, 0))
             try:
-                read = address_search.go_on(self._node, intent, left)
+                read = address_search.go_on(self._node, account, left)
                 if read < left:
-                    self._searched[intent.id] = (clock.now(), searches + 1)
+                    self._searched[account.id] = (clock.now(), searches + 1)
                 left -= read
             except (RpcLimited, RpcSilent):
                 raise
             except RpcError as error:
-                log.warning("the logs of intent %s cannot be read: %s", intent.id, error)
-                self._searched[intent.id] = (clock.now(), searches + 1)
+                log.warning("the logs of order %s cannot be read: %s", account.id, error)
+                self._searched[account.id] = (clock.now(), searches + 1)
                 left -= 1
 
-    def _failures(self, intent: PaymentIntent) -> int:
-        """Return how many searches of an intent failed, or found nothing, in a row."""
-        return self._searched.get(intent.id, (None, 0))[1]
+    def _failures(self, account: Account) -> int:
+        """Return how many searches of an account failed, or found nothing, in a row."""
+        return self._searched.get(account.id, (None, 0))[1]
 
-    def _is_due(self, intent: PaymentIntent) -> bool:
-        """Return whether an intent's search did not fail a moment ago."""
-        searched_at, searches = self._searched.get(intent.id, (None, 0))
+    def _is_due(self, account: Account) -> bool:
+        """Return whether an account's search did not fail a moment ago."""
+        searched_at, searches = self._searched.get(account.id, (None, 0))
         return not clock.is_within(BACKOFF.pause(searches), searched_at)

@@ -26,6 +26,7 @@ from ticketing.services.orders import intents
 from ticketing.services.payments import (
     block_history,
     booking,
+    chain_settlement,
     collections,
     payments,
     settlement,
@@ -325,8 +326,10 @@ class Watcher:
             moved = self._settle_deep(cursor)
             past = settlement.past_deadline(chain_id, cursor)
             past = self._balance_sweep.before_expiry(past, cursor)
-            moved |= settlement.settle_again(chain_id, past) > 0
-        settlement.settle_again(chain_id, settlement.set_aside_due(chain_id), may_expire=False)
+            moved |= chain_settlement.settle_again(chain_id, past) > 0
+        chain_settlement.settle_again(
+            chain_id, chain_settlement.set_aside_due(chain_id), may_expire=False
+        )
 
     def _settle_deep(self, cursor: Block) -> bool:
         """Settle payments that are deep enough, if their blocks are still on the chain.
@@ -340,7 +343,11 @@ class Watcher:
         final = settlement.deep_enough(self.chain.chain_id, cursor)
         old = block_history.last_old(cursor.number, self.chain.confirmations)
         old = max(old, chains.read_from(self.chain.chain_id) - 1)
-        numbers = {each for each in payments.blocks_of(final, old) if each <= cursor.number}
+        numbers = {
+            each
+            for each in payments.blocks_of(self.chain.chain_id, final, old)
+            if each <= cursor.number
+        }
         hashes = self._hashes(numbers)
         if len(hashes) < len(numbers):
             raise ChainMoved("the node lacks a block that holds a payment")

@@ -15,6 +15,7 @@ from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.events import Event
 from ticketing.models.members import Member
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.models.ticket_types import StockCount
 from ticketing.models.vouchers import Voucher
 from ticketing.notification_types import NotificationType
@@ -91,12 +92,38 @@ def intent_finalized(intent: PaymentIntent) -> Fact:
     return NotificationType.INTENT_FINALIZED, _intent(intent)
 
 
-def refund_due(intent: PaymentIntent, due_before: int) -> list[Fact]:
+def intent_chain_changed(
+    intent: PaymentIntent, from_: int | None, to: int, *, automatic: bool
+) -> Fact:
+    """An intent is paid on another chain now. `automatic`: its money was found there."""
+    data = {
+        "intent_id": intent.id,
+        "event_id": intent.event_id,
+        "from": from_,
+        "to": to,
+        "automatic": automatic,
+    }
+    return NotificationType.INTENT_CHAIN_CHANGED, data
+
+
+def stray_seen(account: StrayAccount) -> Fact:
+    """Money arrived that is not on the chain, or not in the token, of its intent."""
+    data = {
+        "intent_id": account.intent_id,
+        "event_id": account.order.event_id,
+        "chain_id": account.chain_id,
+        "token_address": account.token_address,
+        "amount": account.amount_received,
+    }
+    return NotificationType.STRAY_SEEN, data
+
+
+def refund_due(account: Account, due_before: int) -> list[Fact]:
     """A refund can be paid now, while `due_before` said that none could."""
-    due = intent.refund_due_now
+    due = account.refund_due_now
     if due_before > 0 or due <= 0:
         return []
-    return [(NotificationType.REFUND_DUE, _refund(intent, due))]
+    return [(NotificationType.REFUND_DUE, _refund(account, due))]
 
 
 def refund_address_changed(intent: PaymentIntent) -> Fact:
@@ -105,18 +132,18 @@ def refund_address_changed(intent: PaymentIntent) -> Fact:
     return NotificationType.REFUND_ADDRESS_CHANGED, data
 
 
-def refund_settled(intent: PaymentIntent, amount: int, tx_hash: str, *, automatic: bool) -> Fact:
+def refund_settled(account: Account, amount: int, tx_hash: str, *, automatic: bool) -> Fact:
     """A transfer counts as a refund of this amount, in micro-units.
 
     `automatic`: the worker found it, because it was listed for its payer. Nobody named it.
     """
-    data = {**_refund(intent, amount), "tx_hash": tx_hash, "automatic": automatic}
+    data = {**_refund(account, amount), "tx_hash": tx_hash, "automatic": automatic}
     return NotificationType.REFUND_SETTLED, data
 
 
-def refund_waived(intent: PaymentIntent, amount: int) -> Fact:
+def refund_waived(account: Account, amount: int) -> Fact:
     """The organizer wrote off this amount, in micro-units."""
-    return NotificationType.REFUND_WAIVED, _refund(intent, amount)
+    return NotificationType.REFUND_WAIVED, _refund(account, amount)
 
 
 def wallet_change_requested(said: Data) -> Fact:
@@ -203,13 +230,13 @@ def _intent(intent: PaymentIntent) -> Data:
     }
 
 
-def _refund(intent: PaymentIntent, amount: int) -> Data:
+def _refund(account: Account, amount: int) -> Data:
     return {
-        "intent_id": intent.id,
-        "event_id": intent.event_id,
+        "intent_id": account.intent_id,
+        "event_id": account.order.event_id,
         "amount": amount,
-        "currency": intent.currency,
-        "chain_id": intent.chain_id,
+        "currency": account.order.currency,
+        "chain_id": account.chain_id,
     }
 
 

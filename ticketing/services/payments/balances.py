@@ -32,6 +32,7 @@ from ticketing.chain.answers import Block
 from ticketing.constants import LIVE, PART_EXTENSION, REORG_GRACE, SOLD, Flag, IntentStatus
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import Waiver
+from ticketing.models.stray_accounts import Account
 
 Position = tuple[int, int]
 """A place on a chain: block number and log index."""
@@ -211,13 +212,13 @@ def has_ended(intent: PaymentIntent) -> bool:
     return expired_once or intent.status == IntentStatus.EXPIRED
 
 
-def may_be_covered(intent: PaymentIntent, totals: Totals, waived: int) -> bool:
-    """Return whether an undecided late transfer could pay for an ended order.
+def may_be_covered(intent: PaymentIntent, account: Account, totals: Totals, waived: int) -> bool:
+    """Return whether an undecided late transfer to an account could pay for an ended order.
 
     None can while an honoured transfer is on the chain: all others are surplus.
     """
-    received = units.from_atomic(totals.received, intent.terms.decimals)[0]
-    is_enough = received - intent.refunded - waived >= intent.amount
+    received = units.from_atomic(totals.received, account.terms.decimals)[0]
+    is_enough = received - account.refunded - waived >= intent.amount
     return has_ended(intent) and totals.awaits_decision and is_enough
 
 

@@ -2,7 +2,7 @@
 
 Each function is one transaction. Reads only add payments. Payments are removed only if their block
 was replaced (payments.take_out_replaced). A hold is dropped only after the address was asked for
-its balance: by book_view, and by settlement.settle_again. Locks: see settlement.
+its balance: by book_view, and by chain_settlement.settle_again. Locks: see settlement.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -17,15 +17,12 @@ from ticketing.errors import ChainUnavailable
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import Refund
+from ticketing.models.stray_accounts import Account
 from ticketing.services import chains, counters
 from ticketing.services.payments import block_history, collections, payments, watched_orders
+from ticketing.services.payments.chain_settlement import settle_on, settle_or_set_aside
 from ticketing.services.payments.chain_view import ChainView, is_outdated
-from ticketing.services.payments.settlement import (
-    lock,
-    lock_chain,
-    settle,
-    settle_or_set_aside,
-)
+from ticketing.services.payments.settlement import lock, lock_chain
 
 Hashes = Mapping[int, str]
 """The current hashes of blocks on the chain, by number."""
@@ -66,7 +63,7 @@ def book_range(
             raise CursorMoved(f"chain {chain.chain_id}: a purchase has recorded a payment")
         lost = payments.take_out_replaced(chain.chain_id, current_hashes)
         for intent in lock(touched | lost):
-            settle_or_set_aside(intent, last)
+            settle_or_set_aside(intent, chain.chain_id, last)
             if intent.id in lost:
                 watched_orders.watch_again(intent, last.time)
         _move_cursor(chain.chain_id, last)
@@ -81,21 +78,24 @@ def book_found(chain: Chain, cursor: Block, transfers: Sequence[Transfer]) -> No
         touched = payments.record(chain.chain_id, chain.token_address, transfers)
         collections.record(chain.chain_id, chain.token_address, transfers)
         for intent in lock(touched):
-            settle_or_set_aside(intent, cursor)
+            settle_or_set_aside(intent, chain.chain_id, cursor)
 
 
-def book_search(intent: PaymentIntent, transfers: Sequence[Transfer], searched_to: int) -> None:
-    """Record what a search of one intent's logs found, and the progress of the search."""
-    terms = intent.terms
+def book_search(account: Account, transfers: Sequence[Transfer], searched_to: int) -> None:
+    """Record what a search of one account's logs found, and the progress of the search.
+
+    If the account has become the home meanwhile, or was it before, the next look searches again.
+    """
+    terms = account.terms
     with write_transaction():
         cursor = chains.cursor_of(lock_chain(terms.chain_id, shared=True))
-        (intent,) = lock([intent.id])
+        (intent,) = lock([account.intent_id])
+        watched_orders.note_searched(account, searched_to)
         if cursor is not None:
             up_to_cursor = [each for each in transfers if each.block.number <= cursor.number]
             payments.record(terms.chain_id, terms.token_address, up_to_cursor, of_one=True)
-            _record_sent(intent, up_to_cursor)
-            settle_or_set_aside(intent, cursor)
-        watched_orders.note_searched(intent, searched_to)
+            _record_sent(account, up_to_cursor)
+            settle_or_set_aside(intent, terms.chain_id, cursor)
 
 
 def rewind(chain: Chain, cursor: Block, ancestor: Block, hashes: Hashes) -> None:
@@ -134,7 +134,7 @@ def _take_out(chain: Chain, hashes: Hashes, as_of: Block) -> None:
     """Remove what was in replaced blocks, and settle its intents. The chain is locked."""
     touched = payments.take_out_replaced(chain.chain_id, hashes)
     for intent in lock(touched):
-        settle_or_set_aside(intent, as_of)
+        settle_or_set_aside(intent, chain.chain_id, as_of)
         # The payment may return in any block, so read the intent's logs again.
         watched_orders.watch_again(intent, as_of.time)
 
@@ -165,7 +165,7 @@ def settle_deep(chain: Chain, cursor: Block, intent_ids: Collection[str], hashes
         touched = payments.take_out_replaced(chain.chain_id, hashes)
         moved = 0
         for intent in lock({*touched, *intent_ids}):
-            moved += settle_or_set_aside(intent, cursor)
+            moved += settle_or_set_aside(intent, chain.chain_id, cursor)
         return moved
 
 
@@ -191,7 +191,7 @@ def book_view(intent: PaymentIntent, view: ChainView, *, to_drop: bool = False) 
         payments.take_out_replaced(terms.chain_id, view.hashes, only=intent.id)
         (intent,) = lock([intent.id])
         before = intent.status
-        settle(intent, as_of)
+        settle_on(intent, terms.chain_id, as_of)
         drops = intent.status == IntentStatus.EXPIRED != before
         if (drops or to_drop) and (
             view.balance is None or not collections.held([intent])[intent.id].may_be(view.balance)
@@ -200,9 +200,9 @@ def book_view(intent: PaymentIntent, view: ChainView, *, to_drop: bool = False) 
         return intent
 
 
-def _record_sent(intent: PaymentIntent, transfers: Sequence[Transfer]) -> None:
-    """Record the collections of one intent."""
-    terms = intent.terms
+def _record_sent(account: Account, transfers: Sequence[Transfer]) -> None:
+    """Record the collections of one account."""
+    terms = account.terms
     sent = [each for each in transfers if each.sender == terms.address]
     collections.record(terms.chain_id, terms.token_address, sent)
 

@@ -16,6 +16,7 @@ from ticketing.chain.refunded_events import PaidRefund
 from ticketing.chain.registry import Chain
 from ticketing.errors import ChainUnavailable
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.stray_accounts import Account
 from ticketing.services import chains, counters
 from ticketing.services.payments import block_history, collections, payments
 
@@ -53,16 +54,16 @@ def look(intent: PaymentIntent, enabled: Mapping[int, Chain], *, to_drop: bool) 
         return _look(node, chain, intent, to_drop)
 
 
-def look_at(intent: PaymentIntent, tx_hash: str, enabled: Mapping[int, Chain]) -> ChainView:
-    """Read all transfers of an order's token in one transaction, to any recipient.
+def look_at(account: Account, tx_hash: str, enabled: Mapping[int, Chain]) -> ChainView:
+    """Read all transfers of an account's token in one transaction, to any recipient.
 
     They are of the chain that the worker reads: the node must have its last block. `as_of` is the
     node's newest block. `paid` are the refunds that went through the factory in the transaction.
     ChainUnavailable if the node is on another fork, lags, or cannot be read, or before the worker's
     first look.
     """
-    terms = intent.terms
-    with _reading(intent, enabled) as (node, chain):
+    terms = account.terms
+    with _reading(account, enabled) as (node, chain):
         after = chains.cursor(chain.chain_id)
         if after is None:
             raise ChainUnavailable("The worker has not read this chain yet.")
@@ -81,9 +82,9 @@ def is_outdated(chain_id: int, view: ChainView, cursor: Block | None) -> bool:
 
 
 @contextmanager
-def _reading(intent: PaymentIntent, enabled: Mapping[int, Chain]) -> Iterator[tuple[Node, Chain]]:
-    """Yield the chain of an intent and its node. Errors of the node are ChainUnavailable."""
-    chain = enabled.get(intent.terms.chain_id)
+def _reading(account: Account, enabled: Mapping[int, Chain]) -> Iterator[tuple[Node, Chain]]:
+    """Yield the chain of an account and its node. Errors of the node are ChainUnavailable."""
+    chain = enabled.get(account.terms.chain_id)
     if chain is None:
         raise ChainUnavailable("The chain of this intent is no longer enabled.")
     try:
@@ -121,7 +122,7 @@ def _look(node: Node, chain: Chain, intent: PaymentIntent, to_drop: bool) -> Cha
     except NotLinked:
         return ChainView(after, after or head)
     read = {transfer.block.number for transfer in transfers}
-    booked = sorted(payments.blocks_of([intent.id], _old(after, chain)) - read)
+    booked = sorted(payments.blocks_of(chain.chain_id, [intent.id], _old(after, chain)) - read)
     hashes = {each.number: each.hash for each in node.blocks(booked) if each is not None}
     hashes |= {transfer.block.number: transfer.block.hash for transfer in transfers}
     if not to_drop and read_to.time <= intent.expires_at:

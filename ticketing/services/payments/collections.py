@@ -20,9 +20,9 @@ from ticketing import clock, ids
 from ticketing.chain import units
 from ticketing.chain.answers import Transfer
 from ticketing.models.collections import Collection
-from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.stray_accounts import Account
 from ticketing.models.wallets import Wallet
-from ticketing.services.payments import payments
+from ticketing.services.payments import accounts, payments
 from ticketing.services.wallets import issuing
 
 SENDERS_PER_QUERY = 1000
@@ -78,98 +78,94 @@ def record(chain_id: int, token_address: str, transfers: Sequence[Transfer]) -> 
     counted = _canonical(chain_id, [transfer for _, transfer in found])
     _take_out_moved(found, counted.values())
     collected = {key: sums[0] for key, sums in _collected([each for each, _ in found]).items()}
-    for intent, transfer in found:
+    for account, transfer in found:
         before = counted.get((transfer.tx_hash, transfer.log_index))
         if before is not None and before.block_hash == transfer.block.hash:
             continue
-        amount, dust = units.from_atomic(transfer.atomic_amount, intent.terms.decimals)
-        total = collected.get(intent.id, 0) + amount
+        amount, dust = units.from_atomic(transfer.atomic_amount, account.terms.decimals)
+        total = collected.get(account.id, 0) + amount
         if total > payments.LARGEST_AMOUNT:
             log.error("collection %s is too large: not recorded", transfer.tx_hash)
             continue
-        _write(chain_id, intent, transfer, amount, dust)
-        collected[intent.id] = total
+        _write(chain_id, account, transfer, amount, dust)
+        collected[account.id] = total
 
 
-def held(intents: Sequence[PaymentIntent]) -> dict[str, Held]:
-    """Return what each intent's address must hold."""
-    booked = payments.booked_atomic(intents)
-    exact = receivers_among(intents)
-    collected = _collected([intent for intent in intents if intent.id in exact])
+def held(found: Sequence[Account]) -> dict[str, Held]:
+    """Return what the address of each account must hold of its token, by the account's id."""
+    booked = payments.booked_atomic(found)
+    exact = receivers_among(found)
+    collected = _collected([account for account in found if account.id in exact])
     result = {}
-    for intent in intents:
-        amount, dust = collected.get(intent.id, (0, 0))
-        taken = units.to_atomic(amount, intent.terms.decimals) + dust
-        result[intent.id] = Held(booked[intent.id] - taken, intent.id in exact)
+    for account in found:
+        amount, dust = collected.get(account.id, (0, 0))
+        taken = units.to_atomic(amount, account.terms.decimals) + dust
+        result[account.id] = Held(booked[account.id] - taken, account.id in exact)
     return result
 
 
-def held_atomic(intents: Sequence[PaymentIntent]) -> dict[str, int]:
-    """Return what each intent's address must hold, in atomic units: see Held."""
-    return {intent_id: each.atomic for intent_id, each in held(intents).items()}
+def held_atomic(found: Sequence[Account]) -> dict[str, int]:
+    """Return what the address of each account must hold, in atomic units: see Held."""
+    return {account_id: each.atomic for account_id, each in held(found).items()}
 
 
-def receivers_among(intents: Iterable[PaymentIntent]) -> set[str]:
-    """Return the ids of those intents whose address is a receiver."""
-    wallet_of = {intent.id: intent.wallet_id for intent in intents}
+def receivers_among(found: Iterable[Account]) -> set[str]:
+    """Return the ids of those accounts whose address is a receiver."""
+    wallet_of = {account.id: account.wallet_id for account in found}
     rows: Iterable[Any] = (
         Wallet.select(Wallet.id)
         .where(Wallet.id.in_(list(set(wallet_of.values()))), Wallet.owner.is_null(False))
         .tuples()
     )
     of_address = {wallet_id for (wallet_id,) in rows}
-    return {intent_id for intent_id, wallet_id in wallet_of.items() if wallet_id in of_address}
+    return {account_id for account_id, wallet_id in wallet_of.items() if wallet_id in of_address}
 
 
-def collected_of(intents: Sequence[PaymentIntent]) -> set[str]:
-    """Return the ids of those intents that have a canonical collection."""
-    return set(_collected(intents))
+def collected_of(found: Sequence[Account]) -> set[str]:
+    """Return the ids of those accounts that have a canonical collection."""
+    return set(_collected(found))
 
 
-def _receivers(
-    chain_id: int, token_address: str, senders: Iterable[str]
-) -> dict[str, PaymentIntent]:
-    """Return the intents whose receivers are among the senders, by address, with their wallets.
+def _receivers(chain_id: int, token_address: str, senders: Iterable[str]) -> dict[str, Account]:
+    """Return the accounts whose receivers are among the senders, by address, with their wallets.
 
     An owner may be a busy address, so most senders may be strangers. One query looks up many.
     """
-    found: dict[str, PaymentIntent] = {}
+    found: dict[str, Account] = {}
     asked = sorted(senders)
     for start in range(0, len(asked), SENDERS_PER_QUERY):
-        some = asked[start : start + SENDERS_PER_QUERY]
-        query = (
-            PaymentIntent.select(PaymentIntent, Wallet)
-            .join(Wallet)
-            .where(
-                PaymentIntent.address.in_(some),
-                PaymentIntent.chain_id == chain_id,
-                PaymentIntent.token_address == token_address,
-                Wallet.owner.is_null(False),
-            )
-        )
-        found |= {intent.terms.address: intent for intent in query}
+        some = accounts.at(chain_id, token_address, asked[start : start + SENDERS_PER_QUERY])
+        found |= {address: each for address, each in some.items() if _owner_of(each) is not None}
     return found
 
 
-def _is_collection(transfer: Transfer, issued: dict[str, PaymentIntent]) -> bool:
-    intent = issued.get(transfer.sender)
-    if intent is None or intent.wallet is None:
+def _owner_of(account: Account) -> str | None:
+    """Return whom the receiver of an account pays. None: its address is of an xpub."""
+    wallet = account.order.wallet
+    return None if wallet is None else wallet.owner
+
+
+def _is_collection(transfer: Transfer, issued: dict[str, Account]) -> bool:
+    account = issued.get(transfer.sender)
+    owner = None if account is None else _owner_of(account)
+    if owner is None:
         return False
-    owner = str(intent.wallet.owner)
     return transfer.recipient in (owner, issuing.gathering_address(owner))
 
 
-def _collected(intents: Iterable[PaymentIntent]) -> dict[str, tuple[int, int]]:
+def _collected(found: Iterable[Account]) -> dict[str, tuple[int, int]]:
     """Return the sums of the canonical collections, in micro-units and dust. Without any: none."""
-    intent_ids = list({intent.id for intent in intents})
-    if not intent_ids:
+    ids_ = {account.id: account.intent_id for account in found}
+    if not ids_:
         return {}
-    sums = Collection.select(
-        Collection.intent, fn.SUM(Collection.amount), fn.SUM(Collection.dust)
-    ).where(Collection.intent.in_(intent_ids), Collection.canonical)
-    rows: Iterable[Any] = sums.group_by(Collection.intent).tuples()
+    columns = (Collection.intent, Collection.stray)
+    sums = Collection.select(*columns, fn.SUM(Collection.amount), fn.SUM(Collection.dust)).where(
+        Collection.intent.in_(list(set(ids_.values()))), Collection.canonical
+    )
+    rows: Iterable[Any] = sums.group_by(*columns).tuples()
     # Postgres returns a sum as a Decimal.
-    return {intent_id: (int(amount), int(dust)) for intent_id, amount, dust in rows}
+    sums_of = {stray or intent: (int(amount), int(dust)) for intent, stray, amount, dust in rows}
+    return {account_id: sums_of[account_id] for account_id in ids_ if account_id in sums_of}
 
 
 def _canonical(chain_id: int, transfers: Iterable[Transfer]) -> dict[tuple[str, int], Collection]:
@@ -183,7 +179,7 @@ def _canonical(chain_id: int, transfers: Iterable[Transfer]) -> dict[tuple[str, 
 
 
 def _take_out_moved(
-    found: Sequence[tuple[PaymentIntent, Transfer]], counted: Iterable[Collection]
+    found: Sequence[tuple[Account, Transfer]], counted: Iterable[Collection]
 ) -> None:
     """Remove collections whose transaction is now in another block, at another position.
 
@@ -192,7 +188,7 @@ def _take_out_moved(
     """
     blocks = {transfer.tx_hash: transfer.block.hash for _, transfer in found}
     places = {(transfer.tx_hash, transfer.log_index) for _, transfer in found}
-    concerned = {intent.id for intent, _ in found}
+    concerned = {account.intent_id for account, _ in found}
     moved = [
         each.id
         for each in counted
@@ -204,12 +200,11 @@ def _take_out_moved(
         Collection.update(canonical=False).where(Collection.id.in_(moved)).execute()
 
 
-def _write(
-    chain_id: int, intent: PaymentIntent, transfer: Transfer, amount: int, dust: int
-) -> None:
+def _write(chain_id: int, account: Account, transfer: Transfer, amount: int, dust: int) -> None:
     columns = {
-        Collection.intent: intent.id,
-        Collection.token_address: intent.terms.token_address,
+        Collection.intent: account.intent_id,
+        Collection.stray: account.stray,
+        Collection.token_address: account.terms.token_address,
         Collection.block_number: transfer.block.number,
         Collection.block_hash: transfer.block.hash,
         Collection.block_time: transfer.block.time,

@@ -19,26 +19,28 @@ from ticketing.models.ticket_types import TicketType
 from ticketing.services.orders import seats, vouchers
 
 
-def take_seats(intent: PaymentIntent, transfer: Payment) -> bool:
-    """Hold the seats of a locked order again if `transfer` can still pay for all of them.
+def take_seats(intent: PaymentIntent, transfer: Payment, chain_id: int) -> bool:
+    """Hold the seats of a locked order again if `transfer` on a chain can pay for all of them.
 
     Return whether they are held. An order that lost its late payment still holds its seats.
     """
     if intent.status in LIVE:
         # It was honoured before, and holds its seats for the grace time. To hold them again would
         # count them twice. The event's stock is locked first, as everywhere: it may change next.
-        return _may_buy(intent, seats.locked_types(intent), transfer.block_time)
+        return _may_buy(intent, seats.locked_types(intent), transfer.block_time, chain_id)
     # Hold first, then judge: the hold locks the ticket types, so no price can change meanwhile.
     held = seats.hold_again(intent, transfer.block_time)
     if held is None:
         return False
-    if _may_buy(intent, held, transfer.block_time):
+    if _may_buy(intent, held, transfer.block_time, chain_id):
         return True
     seats.release(intent)
     return False
 
 
-def _may_buy(intent: PaymentIntent, types: Mapping[str, TicketType], paid_at: datetime) -> bool:
+def _may_buy(
+    intent: PaymentIntent, types: Mapping[str, TicketType], paid_at: datetime, chain_id: int
+) -> bool:
     """Return whether all ticket types were on sale at `paid_at`, and no list price has risen."""
     event = intent.event
     return (
@@ -46,13 +48,18 @@ def _may_buy(intent: PaymentIntent, types: Mapping[str, TicketType], paid_at: da
         and paid_at <= intent.ended_at + LATE_PAYMENT
         and paid_at < event.over_at
         and all(
-            _is_on_sale(intent, item, types[item.ticket_type_id], paid_at) for item in intent.items
+            _is_on_sale(intent, item, types[item.ticket_type_id], paid_at, chain_id)
+            for item in intent.items
         )
     )
 
 
 def _is_on_sale(
-    intent: PaymentIntent, item: Item, ticket_type: TicketType, paid_at: datetime
+    intent: PaymentIntent,
+    item: Item,
+    ticket_type: TicketType,
+    paid_at: datetime,
+    chain_id: int,
 ) -> bool:
     starts, ends = ticket_type.sales_start_at, ticket_type.sales_end_at
     return (
@@ -60,7 +67,7 @@ def _is_on_sale(
         and (starts is None or starts <= paid_at)
         and (ends is None or paid_at < ends)
         and ticket_type.price_amount <= item.list_amount
-        and (item.unit_amount == 0 or intent.chain_id in ticket_type.chain_ids)
+        and (item.unit_amount == 0 or chain_id in ticket_type.chain_ids)
         and _still_costs(intent, item, ticket_type, paid_at)
     )
 

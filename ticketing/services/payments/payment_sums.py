@@ -15,21 +15,23 @@ from peewee import Case, Tuple, Window, fn
 from ticketing.chain import units
 from ticketing.chain.answers import Block
 from ticketing.constants import MICRO_UNIT_DECIMALS, Flag
-from ticketing.models.base import UtcDateTimeField
+from ticketing.models.base import UtcDateTimeField, literal
 from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.models.refunds import Waiver
+from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.services.payments import balances
 from ticketing.services.payments.balances import Balance, Position, Step, Totals
 from ticketing.services.payments.payees import Received
 from ticketing.services.payments.payments import undecided_of
 
 _ORDER = (Payment.block_number, Payment.log_index, Payment.id)
+_OF_HOME = Payment.stray == literal("")
 _times = UtcDateTimeField()
 
 
 @Prepared
-def _groups(intent_id: Any, final_up_to: Any) -> Any:
+def _groups(intent_id: Any, stray: Any, final_up_to: Any) -> Any:
     is_final = Payment.block_number <= final_up_to
     return (
         Payment.select(
@@ -42,7 +44,7 @@ def _groups(intent_id: Any, final_up_to: Any) -> Any:
             fn.MIN(Case(None, [(~is_final, Payment.block_number)])),
             fn.MAX(Payment.block_time),
         )
-        .where(Payment.intent == intent_id)
+        .where(Payment.intent == intent_id, Payment.stray == stray)
         .group_by(Payment.canonical, Payment.honoured)
     )
 
@@ -52,7 +54,7 @@ def _first(intent_id: Any) -> Any:
     columns = (Payment.block_number, Payment.block_time, Payment.amount)
     # As of `_steps`. The sums up to the first payment are its own amount and dust.
     first = Payment.select(*columns, Payment.amount, Payment.dust).order_by(*_ORDER).limit(1)
-    return first.where(Payment.intent == intent_id, Payment.canonical)
+    return first.where(Payment.intent == intent_id, _OF_HOME, Payment.canonical)
 
 
 @Prepared
@@ -69,7 +71,7 @@ def _steps(intent_id: Any, least: Any, price: Any, goal: Any, scale: Any) -> Any
             fn.SUM(Payment.dust).over(in_order).cast("BIGINT").alias("sum_dust"),
             fn.ROW_NUMBER().over(in_order).alias("place"),
         )
-        .where(Payment.intent == intent_id, Payment.canonical)
+        .where(Payment.intent == intent_id, _OF_HOME, Payment.canonical)
         .window(in_order)
     )
     row = payments.c
@@ -82,20 +84,21 @@ def _steps(intent_id: Any, least: Any, price: Any, goal: Any, scale: Any) -> Any
 
 
 @Prepared
-def _before(intent_id: Any, block: Any, log_index: Any) -> Any:
+def _before(intent_id: Any, stray: Any, block: Any, log_index: Any) -> Any:
     is_before = (Payment.block_number < block) | (
         (Payment.block_number == block) & (Payment.log_index < log_index)
     )
     return Payment.select(fn.SUM(Payment.amount), fn.SUM(Payment.dust)).where(
-        Payment.intent == intent_id, Payment.canonical, is_before
+        Payment.intent == intent_id, Payment.stray == stray, Payment.canonical, is_before
     )
 
 
 @Prepared
-def _paid(intent_id: Any) -> Any:
+def _paid(intent_id: Any, stray: Any) -> Any:
     columns = (Payment.block_number, Payment.log_index, Payment.sender)
     paid = Payment.select(*columns, Payment.amount, Payment.dust)
-    return paid.where(Payment.intent == intent_id, Payment.canonical).order_by(*_ORDER)
+    of_account = (Payment.intent == intent_id) & (Payment.stray == stray)
+    return paid.where(of_account, Payment.canonical).order_by(*_ORDER)
 
 
 def balance(intent: PaymentIntent, as_of: Block, totals: Totals, waived: int) -> Balance:
@@ -104,15 +107,19 @@ def balance(intent: PaymentIntent, as_of: Block, totals: Totals, waived: int) ->
     return balances.add_up(intent, totals, steps, as_of, waived)
 
 
-def totals_of(intent: PaymentIntent, as_of: Block) -> Totals:
-    """Return what the payments of an order add up to, as of a block."""
-    terms = intent.terms
+def totals_of(account: Account, as_of: Block) -> Totals:
+    """Return what the payments of an account add up to, as of a block of its chain."""
+    terms = account.terms
     received = final = decided = 0
     blocks: list[int] = []
     times: list[datetime] = []
     states: set[bool | None] = set()
     has_removed = False
-    groups = _groups.tuples(intent_id=intent.id, final_up_to=terms.final_up_to(as_of.number))
+    groups = _groups.tuples(
+        intent_id=account.intent_id,
+        stray=account.stray,
+        final_up_to=terms.final_up_to(as_of.number),
+    )
     for canonical, honoured, amount, dust, final_amount, final_dust, open_block, latest in groups:
         if not canonical:
             has_removed = True
@@ -137,21 +144,23 @@ def totals_of(intent: PaymentIntent, as_of: Block) -> Totals:
     )
 
 
-def covering(intent: PaymentIntent, totals: Totals, waived: int) -> Payment | None:
-    """Return the first undecided transfer that covers the full amount of an ended order.
+def covering(
+    intent: PaymentIntent, account: Account, totals: Totals, waived: int
+) -> Payment | None:
+    """Return the first undecided transfer to an account that covers an ended order's full amount.
 
-    None if the order owes an earlier refund, which stays due. None also if the order is unpaid
+    None if the account owes an earlier refund, which stays due. None also if the order is unpaid
     even with that transfer, because more was refunded than received.
 
     Example: an order of 10 received 4, expired, and owes them. A late transfer of 10 does not cover
     it: 14 are owed. If the 4 were refunded first, the 10 cover it. Late transfers of 6 and 4 never
     do.
     """
-    if not balances.may_be_covered(intent, totals, waived):
+    if not balances.may_be_covered(intent, account, totals, waived):
         return None
     is_enough = Payment.amount >= intent.amount
     transfer: Payment | None = (
-        Payment.select().where(undecided_of(intent), is_enough).order_by(*_ORDER).first()
+        Payment.select().where(undecided_of(account), is_enough).order_by(*_ORDER).first()
     )
     if transfer is None:
         return None
@@ -159,33 +168,36 @@ def covering(intent: PaymentIntent, totals: Totals, waived: int) -> Payment | No
     # later one does not either.
     place = Tuple(transfer.block_number, transfer.log_index, transfer.id)
     sums = Payment.select(fn.SUM(Payment.amount), fn.SUM(Payment.dust))
-    rows: Any = sums.where(undecided_of(intent), Tuple(*_ORDER) < place).tuples()
-    decimals = intent.terms.decimals
+    rows: Any = sums.where(undecided_of(account), Tuple(*_ORDER) < place).tuples()
+    decimals = account.terms.decimals
     ((amount, dust),) = rows
     owed = totals.decided + _atomic(amount, dust, decimals)
-    owes = units.from_atomic(owed, decimals)[0] > intent.refunded + waived
+    owes = units.from_atomic(owed, decimals)[0] > account.refunded + waived
     return None if owes else transfer
 
 
-def received_before(intent: PaymentIntent, position: Position) -> int:
+def received_before(account: Account, position: Position) -> int:
     """Return the sum of the canonical payments that lie before a place on the chain."""
     block, log_index = position
-    rows = _before.tuples(intent_id=intent.id, block=block, log_index=log_index)
-    decimals = intent.terms.decimals
+    of_account = {"intent_id": account.intent_id, "stray": account.stray}
+    rows = _before.tuples(**of_account, block=block, log_index=log_index)
+    decimals = account.terms.decimals
     ((amount, dust),) = rows
     return units.from_atomic(_atomic(amount, dust, decimals), decimals)[0]
 
 
-def received_by_payer(intent: PaymentIntent) -> tuple[Received, Mapping[str, Received]]:
-    """Return what an order received, in all and of each payer.
+def received_by_payer(account: Account) -> tuple[Received, Mapping[str, Received]]:
+    """Return what an account received, in all and of each payer.
 
     This reads every canonical payment, but few columns. Only an organizer who settles a refund
     causes it.
     """
-    decimals = intent.terms.decimals
+    decimals = account.terms.decimals
     every: list[tuple[Position, int]] = []
     of_payer: dict[str, list[tuple[Position, int]]] = defaultdict(list)
-    for block, log_index, sender, amount, dust in _paid.tuples(intent_id=intent.id):
+    for block, log_index, sender, amount, dust in _paid.tuples(
+        intent_id=account.intent_id, stray=account.stray
+    ):
         paid = ((block, log_index), _atomic(amount, dust, decimals))
         every.append(paid)
         of_payer[sender].append(paid)
@@ -193,26 +205,28 @@ def received_by_payer(intent: PaymentIntent) -> tuple[Received, Mapping[str, Rec
     return Received(every, decimals), sent
 
 
-def received_up_to(intent: PaymentIntent, block: int) -> int:
+def received_up_to(account: Account, block: int) -> int:
     """Return the sum of the canonical payments in blocks up to `block`."""
-    return received_before(intent, (block + 1, 0))
+    return received_before(account, (block + 1, 0))
 
 
-def waivers_of(intent: PaymentIntent) -> Sequence[Waiver]:
-    """Return the waivers of an intent. A removal of payments sets a flag, and may end them."""
-    if not intent.waived and Flag.REORGED not in intent.flags:
+def waivers_of(account: Account) -> Sequence[Waiver]:
+    """Return the waivers of an account. A removal of payments sets a flag, and may end them."""
+    may_end = isinstance(account, StrayAccount) or Flag.REORGED in account.flags
+    if not account.waived and not may_end:
         return []
-    return list(Waiver.select().where(Waiver.intent == intent).order_by(Waiver.id))
+    of_account = (Waiver.intent == account.intent_id) & (Waiver.stray == account.stray)
+    return list(Waiver.select().where(of_account).order_by(Waiver.id))
 
 
-def waived(intent: PaymentIntent) -> int:
-    """Return what the waivers of an intent write off now, in micro-units."""
-    return sum(in_effect(intent, waiver) for waiver in waivers_of(intent))
+def waived(account: Account) -> int:
+    """Return what the waivers of an account write off now, in micro-units."""
+    return sum(in_effect(account, waiver) for waiver in waivers_of(account))
 
 
-def in_effect(intent: PaymentIntent, waiver: Waiver) -> int:
+def in_effect(account: Account, waiver: Waiver) -> int:
     """Return the part of a waiver whose payments are still on the chain, in micro-units."""
-    return balances.in_effect(waiver, received_up_to(intent, waiver.block_number))
+    return balances.in_effect(waiver, received_up_to(account, waiver.block_number))
 
 
 def _steps_of(intent: PaymentIntent, totals: Totals, goal: int) -> Sequence[Step]:

@@ -16,7 +16,9 @@ from ticketing.chain.answers import Transfer
 from ticketing.models.collections import Collection as Collected
 from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.models.refunds import Refund
+from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.models.wallets import Wallet
+from ticketing.services.payments import accounts
 from ticketing.services.wallets import issuing
 
 M = TypeVar("M", Payment, Refund, Collected)
@@ -32,21 +34,14 @@ def record(
 ) -> set[str]:
     """Record transfers, or mark them as canonical again. Return the intents concerned.
 
-    Transfers of 0, of another token than the intent's, or to unknown addresses are ignored, and so
-    is what receivers pay their owner. After a reorganization, a transfer can have the position of
-    another one. Then it replaces that one, except if the caller settles only `of_one` intent and
-    the other counted for another intent.
+    Transfers of 0, to unknown addresses, and to intents without an account for this chain and token
+    are ignored, and so is what receivers pay their owner. After a reorganization, a transfer can
+    have the position of another one. Then it replaces that one, except if the caller settles only
+    `of_one` intent and the other counted for another intent.
     """
     recipients = {transfer.recipient for transfer in transfers}
-    paid = {
-        intent.address: intent
-        for intent in PaymentIntent.select().where(
-            PaymentIntent.address.in_(recipients),
-            PaymentIntent.chain_id == chain_id,
-            PaymentIntent.token_address == token_address,
-        )
-    }
-    received = {intent.id: intent.amount_received for intent in paid.values()}
+    paid = accounts.at(chain_id, token_address, recipients)
+    received = {account.id: account.amount_received for account in paid.values()}
     counted = _canonical_of(chain_id, {transfer.tx_hash for transfer in transfers})
     touched = _take_out_moved(transfers, counted.values(), recipients if of_one else None)
     new = [each for each in transfers if each.recipient in paid and not _is_known(each, counted)]
@@ -54,18 +49,18 @@ def record(
     for transfer in new:
         if transfer in collected:
             continue
-        intent = paid[transfer.recipient]
+        account = paid[transfer.recipient]
         before = counted.get((transfer.tx_hash, transfer.log_index))
-        other = before.intent_id if before is not None else intent.id
-        if of_one and other != intent.id:
+        other = before.intent_id if before is not None else account.intent_id
+        if of_one and other != account.intent_id:
             continue
-        amount, dust = units.from_atomic(transfer.atomic_amount, intent.terms.decimals)
-        if received[intent.id] + amount > LARGEST_AMOUNT:
+        amount, dust = units.from_atomic(transfer.atomic_amount, account.terms.decimals)
+        if received[account.id] + amount > LARGEST_AMOUNT:
             log.error("transfer %s is too large: not recorded", transfer.tx_hash)
         elif amount or dust:
-            _write(chain_id, intent, transfer, amount, dust)
-            received[intent.id] += amount
-            touched |= {intent.id, other}
+            _write(chain_id, account, transfer, amount, dust)
+            received[account.id] += amount
+            touched |= {account.intent_id, other}
     return touched
 
 
@@ -74,14 +69,15 @@ def honour(transfer: Payment) -> None:
     Payment.update(honoured=True).where(Payment.id == transfer.id).execute()
 
 
-def refuse_undecided(intent: PaymentIntent) -> None:
-    """Record that no transfer to an ended order that is not decided yet pays for it."""
-    Payment.update(honoured=False).where(undecided_of(intent)).execute()
+def refuse_undecided(account: Account) -> None:
+    """Record that no transfer to an account that is not decided yet pays for its ended order."""
+    Payment.update(honoured=False).where(undecided_of(account)).execute()
 
 
-def undecided_of(intent: PaymentIntent) -> Expression:
-    """Return the condition of the transfers to an intent that are not decided yet."""
-    return (Payment.intent == intent) & Payment.canonical & Payment.honoured.is_null()
+def undecided_of(account: Account) -> Expression:
+    """Return the condition of the transfers to an account that are not decided yet."""
+    of_account = (Payment.intent == account.intent_id) & (Payment.stray == account.stray)
+    return of_account & Payment.canonical & Payment.honoured.is_null()
 
 
 def intents_of(intent_ids: Collection[str]) -> list[PaymentIntent]:
@@ -90,16 +86,20 @@ def intents_of(intent_ids: Collection[str]) -> list[PaymentIntent]:
     return list(query.order_by(PaymentIntent.id))
 
 
-def booked_atomic(intents: Sequence[PaymentIntent]) -> dict[str, int]:
-    """Return the sum of each intent's canonical payments, in atomic units."""
-    decimals = {intent.id: intent.terms.decimals for intent in intents}
+def booked_atomic(accounts: Sequence[Account]) -> dict[str, int]:
+    """Return the sum of each account's canonical payments, in atomic units, by its id."""
+    decimals = {account.id: account.terms.decimals for account in accounts}
     booked = dict.fromkeys(decimals, 0)
-    of_each = Payment.select(Payment.intent, fn.SUM(Payment.amount), fn.SUM(Payment.dust))
-    canonical = of_each.where(Payment.intent.in_(list(decimals)), Payment.canonical)
-    rows: Iterable[Any] = canonical.group_by(Payment.intent).tuples()
-    for intent_id, amount, dust in rows:
-        # Postgres returns a sum as a Decimal.
-        booked[intent_id] = units.to_atomic(int(amount), decimals[intent_id]) + int(dust)
+    intent_ids = list({account.intent_id for account in accounts})
+    columns = (Payment.intent, Payment.stray)
+    of_each = Payment.select(*columns, fn.SUM(Payment.amount), fn.SUM(Payment.dust))
+    canonical = of_each.where(Payment.intent.in_(intent_ids), Payment.canonical)
+    rows: Iterable[Any] = canonical.group_by(*columns).tuples()
+    for intent_id, stray, amount, dust in rows:
+        account_id = stray or intent_id
+        if account_id in decimals:
+            # Postgres returns a sum as a Decimal.
+            booked[account_id] = units.to_atomic(int(amount), decimals[account_id]) + int(dust)
     return booked
 
 
@@ -118,12 +118,14 @@ def blocks_after(chain_id: int, number: int) -> set[int]:
     return blocks | {block for (block,) in collected}
 
 
-def blocks_of(intent_ids: Collection[str], after: int) -> set[int]:
-    """Return the blocks after `after` with a payment or a recorded refund of these intents."""
+def blocks_of(chain_id: int, intent_ids: Collection[str], after: int) -> set[int]:
+    """Return a chain's blocks after `after` with a payment or recorded refund of these intents."""
     id_list = list(intent_ids)
     return _blocks(
-        Payment.intent.in_(id_list) & (Payment.block_number > after),
-        Refund.intent.in_(id_list) & (Refund.block_number > after),
+        Payment.intent.in_(id_list)
+        & (Payment.chain_id == chain_id)
+        & (Payment.block_number > after),
+        Refund.intent.in_(id_list) & (Refund.chain_id == chain_id) & (Refund.block_number > after),
     )
 
 
@@ -162,7 +164,10 @@ def take_out_replaced(
 
 def refunds_to_check(chain_id: int, cursor: int, after: str, most: int) -> list[Refund]:
     """Return refunds that are final at the cursor and were not checked, from the id `after` on."""
-    depth = PaymentIntent.required_confirmations - 1
+    of_stray = StrayAccount.select(StrayAccount.required_confirmations).where(
+        StrayAccount.id == Refund.stray
+    )
+    depth = fn.COALESCE(of_stray, PaymentIntent.required_confirmations) - 1
     query = (
         Refund.select(Refund)
         .join(PaymentIntent)
@@ -210,9 +215,10 @@ def _take_back(gone: Sequence[Refund]) -> None:
     """Mark refunds that are no longer on the chain as not canonical."""
     Refund.update(canonical=False).where(Refund.id.in_([each.id for each in gone])).execute()
     for refund in gone:
+        model = StrayAccount if refund.stray else PaymentIntent
         (
-            PaymentIntent.update(refunded=PaymentIntent.refunded - refund.amount)
-            .where(PaymentIntent.id == refund.intent_id)
+            model.update(refunded=model.refunded - refund.amount)
+            .where(model.id == (refund.stray or refund.intent_id))
             .execute()
         )
 
@@ -282,11 +288,10 @@ def _take_out_moved(
     return {payment.intent_id for payment in moved}
 
 
-def _write(
-    chain_id: int, intent: PaymentIntent, transfer: Transfer, amount: int, dust: int
-) -> None:
+def _write(chain_id: int, account: Account, transfer: Transfer, amount: int, dust: int) -> None:
     columns = {
-        Payment.intent: intent.id,
+        Payment.intent: account.intent_id,
+        Payment.stray: account.stray,
         Payment.sender: transfer.sender,
         Payment.amount: amount,
         Payment.dust: dust,
@@ -296,7 +301,7 @@ def _write(
         Payment.canonical: True,
     }
     # A decision on a transfer to another intent does not hold for this one.
-    same_intent = Payment.intent == intent.id
+    same_intent = Payment.intent == account.intent_id
     Payment.insert(
         {
             Payment.id: ids.new(ids.PAYMENT),

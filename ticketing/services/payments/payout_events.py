@@ -28,10 +28,12 @@ from ticketing.errors import ChainUnavailable
 from ticketing.models.payment_intents import TO_REFUND, PaymentIntent
 from ticketing.models.payouts import SEEN, Payout, PayoutCursor, Unbooked
 from ticketing.models.refunds import Refund
+from ticketing.models.stray_accounts import Account
 from ticketing.services import chains
 from ticketing.services.notifications import facts, feed
 from ticketing.services.payments import (
     block_history,
+    chain_settlement,
     payout_ids,
     refund_settlement,
     restored_payouts,
@@ -77,14 +79,19 @@ def can_be_paid(chain_id: int) -> Expression:
     return Payout.tx_hash.is_null() & (Payout.valid_before >= ended)
 
 
-def is_listed(intent: PaymentIntent) -> bool:
-    """Return whether a locked order is on a list that can still be paid, or was paid just now.
+def is_listed(account: Account) -> bool:
+    """Return whether a locked account is on a list that can still be paid, or was paid just now.
 
     Of a payment that was seen, the debt is not reduced yet, or it may return to the chain.
     """
-    of_order = Payout.select().where(Payout.intent == intent.id)
-    is_payable = of_order.where(can_be_paid(intent.terms.chain_id)).exists()
-    return bool(is_payable or undecided([intent]))
+    terms = account.terms
+    of_account = Payout.select().where(
+        Payout.intent == account.intent_id,
+        Payout.chain_id == terms.chain_id,
+        Payout.token_address == terms.token_address,
+    )
+    is_payable = of_account.where(can_be_paid(terms.chain_id)).exists()
+    return bool(is_payable or undecided([account]))
 
 
 def payers(chain_id: int, time: datetime) -> list[str] | None:
@@ -227,7 +234,7 @@ def book_waiting(chain_id: int) -> None:
     for row in _waiting(chain_id):
         # Noted first: an order that cannot be settled must not be tried at each look.
         Payout.update(tried_at=clock.now()).where(_is(row)).execute()
-        settlement.reduce_due_of_each([row.intent], partial(_book, row))
+        chain_settlement.reduce_due_of_each([row.intent], partial(_book, row))
 
 
 def _waiting(chain_id: int) -> Sequence[Payout]:
@@ -240,8 +247,8 @@ def _waiting(chain_id: int) -> Sequence[Payout]:
     return list(query.order_by(Payout.payment_id).limit(BOOKED_PER_PASS))
 
 
-def undecided(intents: Sequence[PaymentIntent]) -> dict[str, str]:
-    """Return the orders with a payment that was seen and is not settled, and its transaction.
+def undecided(accounts: Sequence[Account]) -> dict[str, str]:
+    """Return the accounts with a payment that was seen and is not settled, and its transaction.
 
     Such an order must be on no list: its next payment would have another id, and pay it again. The
     payment is not booked yet, or it was taken back by a reorganization and may return.
@@ -250,18 +257,20 @@ def undecided(intents: Sequence[PaymentIntent]) -> dict[str, str]:
     """
     refund = fn.EXISTS(Refund.select(Refund.id).where(_of_payment(), Refund.canonical))
     is_taken_back = Payout.unbooked.is_null() & ~refund
-    by_id = {intent.id: intent for intent in intents}
-    rows = Payout.select().where(Payout.intent.in_(list(by_id)), SEEN, Payout.waits | is_taken_back)
-    return {
-        row.intent_id: str(row.tx_hash)
-        for row in rows
-        if not row.waits or _may_count(by_id[row.intent_id], row)
-    }
+    of_place = {payout_ids.place_of(account): account for account in accounts}
+    intent_ids = list({account.intent_id for account in accounts})
+    rows = Payout.select().where(Payout.intent.in_(intent_ids), SEEN, Payout.waits | is_taken_back)
+    found = {}
+    for row in rows:
+        account = of_place.get((row.intent_id, row.chain_id, row.token_address))
+        if account is not None and (not row.waits or _may_count(account, row)):
+            found[account.id] = str(row.tx_hash)
+    return found
 
 
-def _may_count(intent: PaymentIntent, row: Payout) -> bool:
+def _may_count(account: Account, row: Payout) -> bool:
     try:
-        return refund_settlement.would_count(intent, _transfer(row)) > 0
+        return refund_settlement.would_count(account, _transfer(row)) > 0
     except ChainUnavailable:
         return True  # it is recorded in another block
 
@@ -283,7 +292,7 @@ def _note_booked(chain_id: int) -> None:
         _note_counted(row, row.intent)
 
 
-def _note_counted(row: Payout, intent: PaymentIntent) -> None:
+def _note_counted(row: Payout, account: Account) -> None:
     """Note that a payment counts. A surplus waits: more may be due later."""
     booked = Refund.select(fn.SUM(Refund.amount)).where(
         Refund.intent == row.intent_id,
@@ -292,7 +301,7 @@ def _note_counted(row: Payout, intent: PaymentIntent) -> None:
         Refund.log_index == row.transfer_log,
         Refund.canonical,
     )
-    value = units.from_atomic(int(row.paid_amount or 0), intent.terms.decimals)[0]
+    value = units.from_atomic(int(row.paid_amount or 0), account.terms.decimals)[0]
     has_surplus = int(booked.scalar() or 0) < value
     reason = str(Unbooked.SURPLUS) if has_surplus else None
     Payout.update(waits=has_surplus, unbooked=reason).where(_is(row)).execute()
@@ -313,31 +322,31 @@ def _is(row: Payout) -> Expression:
     return (Payout.payer == row.payer) & (Payout.payment_id == row.payment_id)
 
 
-def _book(row: Payout, intent: PaymentIntent, as_of: Block) -> dict[str, int]:
-    """Count a payment as a refund of its locked order. Return its new `refunded`, or nothing.
+def _book(row: Payout, account: Account, as_of: Block) -> dict[str, int]:
+    """Count a payment as a refund of its locked account. Return its new `refunded`, or nothing.
 
     The chain is locked, so the event stays where it is. Its Transfer counts for no other order: see
     payout_ids.transfers_for.
     """
     same = Payout.select().where(_is(row), Payout.waits, Payout.block_hash == row.block_hash)
-    if not same.exists() or int(row.block_number or 0) > intent.terms.final_up_to(as_of.number):
+    if not same.exists() or int(row.block_number or 0) > account.terms.final_up_to(as_of.number):
         return {}
-    if not intent.refund_due_now:
+    if not account.refund_due_now:
         return {}
     transfer = _transfer(row)
-    settlement.lock_tenant(intent.tenant_id)
+    settlement.lock_tenant(account.tenant_id)
     try:
-        counted = refund_settlement.count(intent, [transfer], None, may_grow=True)
+        counted = refund_settlement.count(account, [transfer], None, may_grow=True)
     except ChainUnavailable:
         # It is recorded in a block that was replaced, which the worker has not taken back yet.
         return {}
     if not counted:
-        _note_unbooked(row, intent)
+        _note_unbooked(row, account)
         return {}
-    _note_counted(row, intent)
-    fact = facts.refund_settled(intent, counted, transfer.tx_hash, automatic=True)
-    feed.record(intent.tenant_id, *fact)
-    return {"refunded": intent.refunded + counted}
+    _note_counted(row, account)
+    fact = facts.refund_settled(account, counted, transfer.tx_hash, automatic=True)
+    feed.record(account.tenant_id, *fact)
+    return {"refunded": account.refunded + counted}
 
 
 def _transfer(row: Payout) -> Transfer:
@@ -351,12 +360,12 @@ def _transfer(row: Payout) -> Transfer:
     )
 
 
-def _note_unbooked(row: Payout, intent: PaymentIntent) -> None:
+def _note_unbooked(row: Payout, account: Account) -> None:
     """Note why a payment does not count now. The buyer may still state its address."""
     if row.unbooked == Unbooked.SURPLUS:
         return
-    may_receive = refund_settlement.may_receive(intent, _transfer(row))
+    may_receive = refund_settlement.may_receive(account, _transfer(row))
     reason = Unbooked.NOTHING_DUE if may_receive else Unbooked.OTHER_PAYEE
     if row.unbooked != reason:
         Payout.update(unbooked=reason).where(_is(row)).execute()
-        log.warning("order %s: a listed refund does not count: %s", intent.id, reason)
+        log.warning("order %s: a listed refund does not count: %s", account.intent_id, reason)

@@ -9,8 +9,8 @@ from peewee import Case, fn
 from ticketing.chain import refunded_events
 from ticketing.chain.answers import Transfer
 from ticketing.chain.refunded_events import PaidRefund
-from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payouts import SEEN, Payout, Unbooked
+from ticketing.models.stray_accounts import Account
 
 READ_AFTER_END = timedelta(hours=72)
 """For how long a payer's events are read after the end of its last list."""
@@ -19,34 +19,44 @@ _IDS_AHEAD = 8
 """How many ids after an order's next one are recognised. A restored backup may know too few."""
 
 
-def id_of(intent: PaymentIntent, n: int) -> str:
-    """Return the id of an order's payment after `n` others were seen: 0x and 64 hex digits."""
-    terms = intent.terms
-    return refunded_events.payment_id(terms.chain_id, terms.token_address, intent.id, n)
+def id_of(account: Account, n: int) -> str:
+    """Return the id of an account's payment after `n` others were seen: 0x and 64 hex digits."""
+    terms = account.terms
+    return refunded_events.payment_id(terms.chain_id, terms.token_address, account.intent_id, n)
 
 
-def seen_payments(intents: Sequence[PaymentIntent]) -> dict[str, int]:
-    """Return of how many payments of each order the events were seen, booked or not.
+def seen_payments(accounts: Sequence[Account]) -> dict[str, int]:
+    """Return of how many payments of each account the events were seen, booked or not.
 
-    It is the `n` of an order's next id.
+    It is the `n` of an account's next id.
     """
-    counts = dict.fromkeys((intent.id for intent in intents), 0)
+    places = {place_of(each): each.id for each in accounts}
+    counts = dict.fromkeys(places.values(), 0)
+    columns = (Payout.intent, Payout.chain_id, Payout.token_address)
     rows: Iterable[Any] = (
-        Payout.select(Payout.intent, fn.COUNT(Payout.payment_id))
-        .where(Payout.intent.in_(list(counts)), SEEN)
-        .group_by(Payout.intent)
+        Payout.select(*columns, fn.COUNT(Payout.payment_id))
+        .where(Payout.intent.in_(list({each.intent_id for each in accounts})), SEEN)
+        .group_by(*columns)
         .tuples()
     )
-    return {**counts, **dict(rows)}
+    for *place, count in rows:
+        if tuple(place) in places:
+            counts[places[tuple(place)]] = count
+    return counts
 
 
-def owners_of_ids(intents: Sequence[PaymentIntent]) -> dict[str, str]:
-    """Return the ids that may be of these orders, each with its order's id."""
-    seen = seen_payments(intents)
+def place_of(account: Account) -> tuple[Any, ...]:
+    """Return what its payouts have in common: the order, the chain, and the token."""
+    return account.intent_id, account.chain_id, account.token_address
+
+
+def owners_of_ids(accounts: Sequence[Account]) -> dict[str, str]:
+    """Return the ids that may be of these accounts, each with its account's id."""
+    seen = seen_payments(accounts)
     return {
-        id_of(intent, n): intent.id
-        for intent in intents
-        for n in range(seen[intent.id] + 1 + _IDS_AHEAD)
+        id_of(account, n): account.id
+        for account in accounts
+        for n in range(seen[account.id] + 1 + _IDS_AHEAD)
     }
 
 
@@ -95,12 +105,12 @@ def _note_seen(chain_id: int, paid: PaidRefund) -> None:
 
 
 def transfers_for(
-    intent: PaymentIntent,
+    account: Account,
     transfers: Sequence[Transfer],
     paid: Sequence[PaidRefund],
     owners: Mapping[str, str],
 ) -> list[Transfer]:
-    """Return the transfers of one transaction that may count for an order.
+    """Return the transfers of one transaction that may count for an account.
 
     A Transfer that belongs to a `Refunded` event counts for the order of its id only, `paid` being
     the events of the transaction. `owners`: see `owners_of_ids`.
@@ -111,6 +121,6 @@ def transfers_for(
     others = {
         each.transfer.log_index
         for each in paid
-        if each.transfer is not None and owners.get(each.event.id) != intent.id
+        if each.transfer is not None and owners.get(each.event.id) != account.id
     }
     return [each for each in transfers if each.log_index not in others]

@@ -11,6 +11,7 @@ from ticketing.db.connection import write_transaction
 from ticketing.errors import FieldMessage, Invalid, NothingReceived, TooManyChanges
 from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.models.refunds import RefundAddress
+from ticketing.models.stray_accounts import Account
 from ticketing.services import stated_addresses
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import intents
@@ -57,10 +58,12 @@ def parse(text: str, intent: PaymentIntent, field: str) -> str:
     return address
 
 
-def stated_for(intent: PaymentIntent) -> Sequence[RefundAddress]:
-    """Return every address that the buyer has stated for an intent, the oldest first."""
-    of_intent = RefundAddress.select().where(RefundAddress.intent == intent)
-    return list(of_intent.order_by(RefundAddress.id))
+def stated_for(account: Account) -> Sequence[RefundAddress]:
+    """Return every address that the buyer has stated for an account, the oldest first."""
+    of_account = RefundAddress.select().where(
+        RefundAddress.intent == account.intent_id, RefundAddress.stray == account.stray
+    )
+    return list(of_account.order_by(RefundAddress.id))
 
 
 def _refuse_if_nothing_was_received(intent: PaymentIntent) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from peewee import ModelSelect, fn
+from peewee import Expression, ModelSelect, fn
 
 from ticketing import clock, ids
 from ticketing.chain import units
@@ -18,6 +18,7 @@ from ticketing.constants import IntentStatus
 from ticketing.errors import ChainUnavailable, NoRefundDue, RefundNotSeen
 from ticketing.models.payment_intents import TO_REFUND, Payment, PaymentIntent
 from ticketing.models.refunds import Refund, RefundAddress
+from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.services import node_slots
 from ticketing.services.access import audit_log
 from ticketing.services.access.audit_log import Actor
@@ -25,6 +26,7 @@ from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import intents
 from ticketing.services.payments import (
     balances,
+    chain_settlement,
     chain_view,
     payees,
     payment_sums,
@@ -83,21 +85,21 @@ def settle(
         recipient = refund_addresses.parse(recipient, intent, "recipient")
     if _is_repeat(intent, tx_hash, recipient):
         return refunds.owed_for(intent)
-    if not intent.refund_due_now:
+    if not intent.returnable_now:
         raise NoRefundDue
     view = _view(intent, tx_hash, enabled, intent.id)
 
-    def book(locked: PaymentIntent, cursor: Block) -> dict[str, int]:
+    def book(locked: Account, cursor: Block) -> dict[str, int]:
         if _is_repeat(locked, tx_hash, recipient):
             return {}
-        if not locked.refund_due_now:
+        if not locked.returnable_now:
             raise NoRefundDue
         changes = _book(locked, cursor, view, tx_hash, recipient, by)
         if not changes:
             raise RefundNotSeen
         return changes
 
-    return refunds.owed_for(settlement.reduce_due(intent, book))
+    return refunds.owed_for(chain_settlement.reduce_due(intent, book))
 
 
 def settle_all(
@@ -137,7 +139,7 @@ def _settle_each(due: Sequence[PaymentIntent], view: ChainView, tx_hash: str, by
 
     for intent, part in [*exact, *((intent, view) for intent in due)]:
 
-        def book(locked: PaymentIntent, cursor: Block, part: ChainView = part) -> dict[str, int]:
+        def book(locked: Account, cursor: Block, part: ChainView = part) -> dict[str, int]:
             nonlocal is_moved
             if _is_repeat(locked, tx_hash, None) or not locked.refund_due_now:
                 return {}
@@ -148,7 +150,7 @@ def _settle_each(due: Sequence[PaymentIntent], view: ChainView, tx_hash: str, by
                 is_moved = True
                 return {}
 
-        settlement.reduce_due_of_each([intent], book)
+        chain_settlement.reduce_due_of_each([intent], book)
     if is_moved:
         raise ChainUnavailable("The chain was reorganized. Retry.")
 
@@ -206,7 +208,7 @@ def _settled_by(tenant_id: str, tx_hash: str, chain_id: int) -> list[SettledOrde
 
 
 def _book(
-    locked: PaymentIntent,
+    locked: Account,
     cursor: Block,
     view: ChainView,
     tx_hash: str,
@@ -232,37 +234,39 @@ def _book(
     before, after = {"refunded": locked.refunded}, {"refunded": locked.refunded + counted}
     named = {} if recipient is None else {"recipient": recipient}
     audit_log.record(
-        locked.tenant_id, by, locked.id, before=before, after={**after, "tx_hash": tx_hash, **named}
+        locked.tenant_id,
+        by,
+        locked.intent_id,
+        before=before,
+        after={**after, "tx_hash": tx_hash, **named},
     )
     return after
 
 
-def _is_repeat(intent: PaymentIntent, tx_hash: str, recipient: str | None) -> bool:
-    """Return whether the transaction counts already for the intent, and for the recipient."""
+def _is_repeat(account: Account, tx_hash: str, recipient: str | None) -> bool:
+    """Return whether the transaction counts already for the account, and for the recipient."""
     to_recipient = [] if recipient is None else [Refund.recipient == recipient]
     return bool(
         Refund.select()
-        .where(Refund.intent == intent, Refund.tx_hash == tx_hash, Refund.canonical, *to_recipient)
+        .where(_of(account), Refund.tx_hash == tx_hash, Refund.canonical, *to_recipient)
         .exists()
     )
 
 
-def _view(
-    intent: PaymentIntent, tx_hash: str, enabled: Mapping[int, Chain], slot: str
-) -> ChainView:
-    """Return the transfers of the intent's token in a transaction. `slot`: see node_slots."""
+def _view(account: Account, tx_hash: str, enabled: Mapping[int, Chain], slot: str) -> ChainView:
+    """Return the transfers of the account's token in a transaction. `slot`: see node_slots."""
     with node_slots.slot(slot):
-        return chain_view.look_at(intent, tx_hash, enabled)
+        return chain_view.look_at(account, tx_hash, enabled)
 
 
 def count(
-    intent: PaymentIntent,
+    account: Account,
     transfers: Sequence[Transfer],
     recipient: str | None,
     *,
     may_grow: bool = False,
 ) -> int:
-    """Record what counts of final transfers for a locked intent, in micro-units. It may be 0.
+    """Record what counts of final transfers for a locked account, in micro-units. It may be 0.
 
     The tenant is locked. `may_grow`: of a transfer that counts already, more may count.
     ChainUnavailable if a transfer is recorded in another block.
@@ -270,20 +274,20 @@ def count(
     Example: Ada is owed 4 for order A and 7 for order B. One transfer sends her 10. For A it counts
     4, and then for B the unused 6. For B, 1 stays due.
     """
-    shares = _shares(intent, transfers, recipient, may_grow=may_grow)
+    shares = _shares(account, transfers, recipient, may_grow=may_grow)
     for each in shares:
-        _write(intent, each)
+        _write(account, each)
     return sum(each.amount for each in shares)
 
 
-def would_count(intent: PaymentIntent, transfer: Transfer) -> int:
+def would_count(account: Account, transfer: Transfer) -> int:
     """Return what `count` would record of a transfer that may grow. ChainUnavailable."""
-    return sum(each.amount for each in _shares(intent, [transfer], None, may_grow=True))
+    return sum(each.amount for each in _shares(account, [transfer], None, may_grow=True))
 
 
 @dataclass(frozen=True)
 class _Share:
-    """What counts of a transfer for an intent. `counted`: the refund that has a part of it."""
+    """What counts of a transfer for an account. `counted`: the refund that has a part of it."""
 
     transfer: Transfer
     amount: int
@@ -291,22 +295,22 @@ class _Share:
 
 
 def _shares(
-    intent: PaymentIntent,
+    account: Account,
     transfers: Sequence[Transfer],
     recipient: str | None,
     *,
     may_grow: bool,
 ) -> list[_Share]:
-    debts, decimals = _debts_of(intent, recipient), intent.terms.decimals
-    left = intent.refund_due_now
-    recorded = _recorded(intent, transfers)
+    debts, decimals = _debts_of(account, recipient), account.terms.decimals
+    left = account.returnable_now
+    recorded = _recorded(account, transfers)
     found = []
     for transfer in transfers:
         value = units.from_atomic(transfer.atomic_amount, decimals)[0]
         of_transfer = [each for each in recorded if each.log_index == transfer.log_index]
         unused = value - sum(each.amount for each in of_transfer)
         amount = min(left, unused, payees.countable(debts, transfer))
-        own = next((each for each in of_transfer if each.intent_id == intent.id), None)
+        own = next((each for each in of_transfer if _is_of(each, account)), None)
         if amount <= 0 or (own is not None and not may_grow):
             continue
         found.append(_Share(transfer, amount, own))
@@ -316,29 +320,46 @@ def _shares(
     return found
 
 
-def may_receive(intent: PaymentIntent, transfer: Transfer) -> bool:
-    """Return whether the payee of a transfer may get an intent's refunds, if any are due."""
-    return payees.is_payee(_debts_of(intent, None), transfer)
+def may_receive(account: Account, transfer: Transfer) -> bool:
+    """Return whether the payee of a transfer may get an account's refunds, if any are due."""
+    return payees.is_payee(_debts_of(account, None), transfer)
 
 
-def _debts_of(intent: PaymentIntent, recipient: str | None) -> Debts:
-    received, sent = payment_sums.received_by_payer(intent)
+def _debts_of(account: Account, recipient: str | None) -> Debts:
+    received, sent = payment_sums.received_by_payer(account)
     paid_back = [
         Reduction(_position_of(refund), refund.amount, refund.recipient)
-        for refund in Refund.select().where(Refund.intent == intent, Refund.canonical)
+        for refund in Refund.select().where(_of(account), Refund.canonical)
     ]
     waived = [
-        Reduction((waiver.block_number, _AFTER_ALL_LOGS), payment_sums.in_effect(intent, waiver))
-        for waiver in payment_sums.waivers_of(intent)
+        Reduction((waiver.block_number, _AFTER_ALL_LOGS), payment_sums.in_effect(account, waiver))
+        for waiver in payment_sums.waivers_of(account)
     ]
     return Debts(
         received,
         sent,
-        partial(balances.kept, intent, IntentStatus(intent.status)),
+        _kept_of(account),
         [*paid_back, *waived],
-        refund_addresses.stated_for(intent),
+        refund_addresses.stated_for(account),
         recipient,
     )
+
+
+def _kept_of(account: Account) -> Callable[[int], int]:
+    """Return a function of what was received: what is kept of it. Nothing of a stray account."""
+    if isinstance(account, StrayAccount):
+        return lambda _: 0
+    return partial(balances.kept, account, IntentStatus(account.status))
+
+
+def _of(account: Account) -> Expression:
+    """Return the condition of the refunds of an account."""
+    found: Expression = (Refund.intent == account.intent_id) & (Refund.stray == account.stray)
+    return found
+
+
+def _is_of(refund: Refund, account: Account) -> bool:
+    return refund.intent_id == account.intent_id and refund.stray == account.stray
 
 
 def _position_of(refund: Refund) -> Position:
@@ -348,7 +369,7 @@ def _position_of(refund: Refund) -> Position:
     return int(refund.block_number), int(refund.log_index)
 
 
-def _recorded(intent: PaymentIntent, transfers: Sequence[Transfer]) -> Sequence[Refund]:
+def _recorded(account: Account, transfers: Sequence[Transfer]) -> Sequence[Refund]:
     """Return what counts of a transaction already, for all orders of the tenant.
 
     ChainUnavailable if it was recorded in another block: the worker must first take that back.
@@ -359,10 +380,10 @@ def _recorded(intent: PaymentIntent, transfers: Sequence[Transfer]) -> Sequence[
         Refund.select(Refund)
         .join(PaymentIntent)
         .where(
-            Refund.chain_id == intent.chain_id,
+            Refund.chain_id == account.chain_id,
             Refund.tx_hash == transfers[0].tx_hash,
             Refund.canonical,
-            PaymentIntent.tenant == intent.tenant_id,
+            PaymentIntent.tenant == account.tenant_id,
         )
     )
     if any(each.block_hash not in (None, transfers[0].block.hash) for each in recorded):
@@ -370,7 +391,7 @@ def _recorded(intent: PaymentIntent, transfers: Sequence[Transfer]) -> Sequence[
     return recorded
 
 
-def _write(intent: PaymentIntent, share: _Share) -> None:
+def _write(account: Account, share: _Share) -> None:
     """Record a refund, or more of it, or mark one as canonical again after a reorganization."""
     transfer = share.transfer
     if share.counted is not None:
@@ -388,8 +409,9 @@ def _write(intent: PaymentIntent, share: _Share) -> None:
     Refund.insert(
         {
             Refund.id: ids.new(ids.REFUND),
-            Refund.intent: intent.id,
-            Refund.chain_id: intent.chain_id,
+            Refund.intent: account.intent_id,
+            Refund.stray: account.stray,
+            Refund.chain_id: account.chain_id,
             Refund.tx_hash: transfer.tx_hash,
             Refund.log_index: transfer.log_index,
             Refund.created_at: clock.now(),

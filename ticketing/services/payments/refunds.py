@@ -19,6 +19,7 @@ from ticketing.models.payment_intents import (
     Payment,
     PaymentIntent,
 )
+from ticketing.models.stray_accounts import Account
 from ticketing.services.orders import intents
 from ticketing.services.pagination import Computed, Page, PageRequest, paginate
 
@@ -60,45 +61,50 @@ class Payer:
 
 @dataclass(frozen=True)
 class RefundOwed:
-    """The refund that is, or was, due for one intent, and who paid the intent.
+    """The refund that is, or was, due for one account of an order, and who paid it.
 
     `payers` are the MAX_PAYERS_SHOWN who sent the most, of `payer_count`.
     """
 
-    intent: PaymentIntent
+    account: Account
     payers: Sequence[Payer]
     payer_count: int
 
     @property
+    def intent(self) -> PaymentIntent:
+        """The order of the account."""
+        return self.account.order
+
+    @property
     def amount(self) -> int:
         """The amount that can be refunded now, in micro-units, without pending payments."""
-        return self.intent.refund_due_now
+        return self.account.refund_due_now
 
     @property
     def payment_uri(self) -> str | None:
         """A link to pay what is due to the stated address. None: no address, or nothing is due."""
-        if self.intent.refund_address is None or not self.amount:
+        if self.account.refund_address is None or not self.amount:
             return None
-        terms = self.intent.terms
+        terms = self.account.terms
         return eip681.payment_uri(
             terms.chain_id,
             terms.token_address,
-            self.intent.refund_address,
+            self.account.refund_address,
             units.whole_atomic(self.amount, terms.decimals),
         )
 
     @property
     def by_hand_since(self) -> datetime | None:
         """Since when the organizer pays it by hand. None: not so, or nothing is due."""
-        at: datetime | None = self.intent.refund_by_hand_at
-        return at if self.intent.refund_due else None
+        at: datetime | None = self.account.refund_by_hand_at
+        return at if self.account.refund_due else None
 
     @property
     def status(self) -> RefundStatus:
         """Whether something is still due, and if not, what became of it."""
-        if self.intent.refund_due:
+        if self.account.refund_due:
             return RefundStatus.DUE
-        return RefundStatus.WAIVED if self.intent.waived else RefundStatus.SETTLED
+        return RefundStatus.WAIVED if self.account.waived else RefundStatus.SETTLED
 
 
 def list_page(
@@ -128,45 +134,50 @@ def list_page(
     return Page(_with_payers(intent_page.data), intent_page.next_cursor)
 
 
-def owed_for(intent: PaymentIntent) -> RefundOwed:
-    """Return the refund of one intent."""
-    return _with_payers([intent])[0]
+def owed_for(account: Account) -> RefundOwed:
+    """Return the refund of one account."""
+    return _with_payers([account])[0]
 
 
-def _with_payers(page: Sequence[PaymentIntent]) -> list[RefundOwed]:
-    """Return the refund of each intent with its largest payers, those seen first coming first.
+def _with_payers(page: Sequence[Account]) -> list[RefundOwed]:
+    """Return the refund of each account with its largest payers, those seen first coming first.
 
     The zero address is left out: nobody can receive money there.
     """
-    payers: dict[str, list[Payer]] = {intent.id: [] for intent in page}
+    payers: dict[str, list[Payer]] = {account.id: [] for account in page}
     counts = dict.fromkeys(payers, 0)
-    decimals = {intent.id: intent.token_decimals or 0 for intent in page}
-    of_intent, first_seen = [Payment.intent], fn.MIN(Payment.id)
+    decimals = {account.id: account.token_decimals or 0 for account in page}
+    of_account, first_seen = [Payment.intent, Payment.stray], fn.MIN(Payment.id)
     by_size = [fn.SUM(Payment.amount).desc(), first_seen]
     ranked = (
         Payment.select(
             Payment.intent,
+            Payment.stray,
             Payment.sender,
             fn.SUM(Payment.amount).alias("amount"),
             fn.SUM(Payment.dust).alias("dust"),
             first_seen.alias("first_seen"),
-            fn.ROW_NUMBER().over(partition_by=of_intent, order_by=by_size).alias("place"),
-            fn.COUNT(Payment.sender).over(partition_by=of_intent).alias("payer_count"),
+            fn.ROW_NUMBER().over(partition_by=of_account, order_by=by_size).alias("place"),
+            fn.COUNT(Payment.sender).over(partition_by=of_account).alias("payer_count"),
         )
         .where(
-            Payment.intent.in_(list(payers)),
+            Payment.intent.in_(list({account.intent_id for account in page})),
             Payment.canonical,
             Payment.sender != address.ZERO,
         )
-        .group_by(Payment.intent, Payment.sender)
+        .group_by(*of_account, Payment.sender)
     )
     of = ranked.c
-    columns = (of.intent_id, of.sender, of.amount, of.dust, of.payer_count)
+    columns = (of.intent_id, of.stray, of.sender, of.amount, of.dust, of.payer_count)
     shown = ranked.select_from(*columns).where(of.place <= MAX_PAYERS_SHOWN)
     rows: Iterable[Any] = shown.order_by(of.first_seen).tuples()
-    for intent_id, sender, amount, dust, count in rows:
+    for intent_id, stray, sender, amount, dust, count in rows:
+        account_id = stray or intent_id
+        if account_id not in payers:
+            continue
         # Postgres returns a sum as a Decimal.
-        atomic = units.to_atomic(int(amount), decimals[intent_id]) + int(dust)
-        payers[intent_id].append(Payer(sender, units.from_atomic(atomic, decimals[intent_id])[0]))
-        counts[intent_id] = count
-    return [RefundOwed(intent, payers[intent.id], counts[intent.id]) for intent in page]
+        atomic = units.to_atomic(int(amount), decimals[account_id]) + int(dust)
+        sent = units.from_atomic(atomic, decimals[account_id])[0]
+        payers[account_id].append(Payer(sender, sent))
+        counts[account_id] = count
+    return [RefundOwed(account, payers[account.id], counts[account.id]) for account in page]

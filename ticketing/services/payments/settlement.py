@@ -8,7 +8,7 @@ wallets, tenants. What moves several ticket types locks all their stock first: s
 
 import logging
 import traceback
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,7 +19,7 @@ from ticketing import clock
 from ticketing.chain.answers import Block
 from ticketing.constants import LIVE, WATCH_AFTER_END, IntentStatus
 from ticketing.db.connection import UNAVAILABLE, locked, savepoint, write_transaction
-from ticketing.errors import ChainUnavailable, IntentNotCancelable
+from ticketing.errors import IntentNotCancelable
 from ticketing.models.chains import ChainState
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import (
@@ -37,7 +37,7 @@ from ticketing.services import chains, counters
 from ticketing.services.notifications import facts, feed
 from ticketing.services.notifications.facts import Fact
 from ticketing.services.orders import admissions, finality, seats
-from ticketing.services.payments import balances, late_orders, payment_sums, payments
+from ticketing.services.payments import balances, late_orders, payment_sums, payments, strays
 
 INTENTS_PER_TRANSACTION = 100
 
@@ -82,7 +82,7 @@ def withdraw(intent_id: str, type_ids: Collection[str], voucher_ids: Collection[
     _keep_event_of(intent_id)
     (intent,) = lock_rows([intent_id])
     if intent.status in (IntentStatus.EXPIRED, IntentStatus.CANCELED):
-        _write_changes(intent, {"idempotency_digest": None})
+        write_changes(intent, {"idempotency_digest": None})
         return True
     if not intent.is_unpaid:
         return False
@@ -91,99 +91,13 @@ def withdraw(intent_id: str, type_ids: Collection[str], voucher_ids: Collection[
     return True
 
 
-def reduce_due(
-    intent: PaymentIntent, book: Callable[[PaymentIntent, Block], dict[str, int]]
-) -> PaymentIntent:
-    """Record what reduces the refund due, under the intent's lock, and settle the intent.
-
-    `book` gets the locked intent, settled as of the cursor, and the cursor. It returns the new
-    value of `refunded` or `waived`, in micro-units. ChainUnavailable before the chain's first read.
-    """
-    with write_transaction():
-        cursor = _known_cursor(intent.terms.chain_id)
-        (intent,) = lock([intent.id])
-        _reduce_due(intent, cursor, book)
-        return intent
-
-
-def reduce_due_of_each(
-    owing: Collection[PaymentIntent], book: Callable[[PaymentIntent, Block], dict[str, int]]
-) -> list[str]:
-    """Do the same for many intents, of any chains, in one transaction. Return which were reduced.
-
-    `book` returns an empty dict for an intent that is left as it is, and locks nothing. An intent
-    that cannot be settled is set aside: it must not stop all others. ChainUnavailable.
-    """
-    reduced: list[str] = []
-    with write_transaction():
-        chain_ids = {intent.chain_id for intent in owing if intent.chain_id is not None}
-        cursors = {chain_id: _known_cursor(chain_id) for chain_id in sorted(chain_ids)}
-        for intent in lock([intent.id for intent in owing]):
-            with _or_set_aside(intent.id, intent.chain_id):
-                if _reduce_due(intent, cursors[intent.terms.chain_id], book):
-                    reduced.append(intent.id)
-    return reduced
-
-
-def _known_cursor(chain_id: int) -> Block:
-    """Keep a chain's cursor in place, and return it. ChainUnavailable before its first read."""
-    cursor = chains.cursor_of(lock_chain(chain_id, shared=True))
-    if cursor is None:
-        raise ChainUnavailable("The worker has not read this chain yet.")
-    return cursor
-
-
-def _reduce_due(
-    intent: PaymentIntent,
-    cursor: Block,
-    book: Callable[[PaymentIntent, Block], dict[str, int]],
-) -> bool:
-    """Settle a locked intent, record what reduces its refund due, and settle it again.
-
-    The mark that the refund is paid by hand ends with that.
-    """
-    # This also takes all other locks, because `book` may lock the tenant, which is the last.
-    settle(intent, cursor, may_expire=False)
-    changes = book(intent, cursor)
-    if changes:
-        _write_changes(intent, {**changes, "refund_by_hand_at": None})
-        settle(intent, cursor, may_expire=False)
-    return bool(changes)
-
-
 def lock_tenant(tenant_id: str) -> None:
     """Lock a tenant until the transaction ends. It is the last lock in the order."""
     list(locked(Tenant.select(Tenant.id).where(Tenant.id == tenant_id)))
 
 
-def settle_again(chain_id: int, intent_ids: Collection[str], *, may_expire: bool = True) -> int:
-    """Settle intents as of the cursor, because blocks were added or a deadline passed.
-
-    Return how many have a new status, or are final now. `may_expire`: see `settle`.
-    """
-    moved = 0
-    with write_transaction():
-        cursor = chains.cursor_of(lock_chain(chain_id, shared=True))
-        if cursor is not None:
-            for intent in lock(intent_ids):
-                moved += settle_or_set_aside(intent, cursor, may_expire=may_expire)
-    return moved
-
-
-def settle_or_set_aside(intent: PaymentIntent, as_of: Block, *, may_expire: bool = False) -> bool:
-    """Settle one locked intent. If that fails, set it aside: it must not stop all others.
-
-    Return whether it has a new status, or is final now. `may_expire`: see `settle`.
-    """
-    before = intent.status, intent.early
-    with _or_set_aside(intent.id, intent.chain_id):
-        settle(intent, as_of, may_expire=may_expire)
-        return (intent.status, intent.early) != before
-    return False
-
-
 @contextmanager
-def _or_set_aside(intent_id: str, chain_id: int | None) -> Iterator[None]:
+def or_set_aside(intent_id: str, chain_id: int | None) -> Iterator[None]:
     """Run a block in a savepoint. If it fails, log, count, and set aside its intent."""
     try:
         with savepoint():
@@ -199,14 +113,6 @@ def _or_set_aside(intent_id: str, chain_id: int | None) -> Iterator[None]:
         until = clock.now() + SET_ASIDE_FOR
         columns = {PaymentIntent.set_aside_until: until}
         PaymentIntent.update(columns).where(PaymentIntent.id == intent_id).execute()
-
-
-def set_aside_due(chain_id: int) -> list[str]:
-    """Return some intents of a chain that were set aside and must be tried again now."""
-    is_due = SET_ASIDE & (PaymentIntent.set_aside_until <= clock.now())
-    query = PaymentIntent.select(PaymentIntent.id).where(PaymentIntent.chain_id == chain_id, is_due)
-    rows = query.order_by(PaymentIntent.set_aside_until).limit(INTENTS_PER_TRANSACTION)
-    return [intent.id for intent in rows]
 
 
 def deep_enough(chain_id: int, cursor: Block) -> list[str]:
@@ -234,6 +140,7 @@ def deep_enough(chain_id: int, cursor: Block) -> list[str]:
         or [intent.id for intent in early.limit(INTENTS_PER_TRANSACTION)]
         or _ids(chain_id, EARLY & (PaymentIntent.paid_block + depth <= cursor.number))
         or _ids(chain_id, REFUND_PENDING & (first + depth <= cursor.number))
+        or strays.deep_enough(chain_id, cursor)
     )
 
 
@@ -257,7 +164,7 @@ def expire_free() -> int:
     )
     intent_ids = [intent.id for intent in past.limit(INTENTS_PER_TRANSACTION)]
     for intent_id in intent_ids:
-        with write_transaction(), _or_set_aside(intent_id, None):
+        with write_transaction(), or_set_aside(intent_id, None):
             confirm_free(intent_id)
     return len(intent_ids)
 
@@ -270,7 +177,7 @@ def _ids(chain_id: int, condition: Expression) -> list[str]:
 
 
 def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> None:
-    """Set the state of one locked intent from its payments. Call it in a transaction.
+    """Set the state of one locked intent from the payments on its home. Call it in a transaction.
 
     `may_expire` False keeps a hold whose deadline has passed: the balance was not compared.
 
@@ -283,8 +190,12 @@ def settle(intent: PaymentIntent, as_of: Block, *, may_expire: bool = True) -> N
     waived = payment_sums.waived(intent)
     totals = payment_sums.totals_of(intent, as_of)
     # First decide on a late transfer: if it is honoured, `add_up` counts an ended order as paid.
-    transfer = payment_sums.covering(intent, totals, waived)
-    if transfer is not None and late_orders.take_seats(intent, transfer):
+    transfer = payment_sums.covering(intent, intent, totals, waived)
+    if (
+        transfer is not None
+        and not strays.owe(intent)
+        and late_orders.take_seats(intent, transfer, intent.terms.chain_id)
+    ):
         payments.honour(transfer)
         totals = payment_sums.totals_of(intent, as_of)
     balance = payment_sums.balance(intent, as_of, totals, waived)
@@ -327,7 +238,7 @@ def enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns:
         columns["confirmed_at"] = clock.now()
     if status is not before and status not in LIVE:
         columns |= _end(intent, status, now, columns)
-    _write_changes(intent, columns)
+    write_changes(intent, columns)
     happened = [] if status is before else facts.intent_entered(intent)
     if was_early and status is before and intent.final:
         happened.append(facts.intent_finalized(intent))
@@ -347,6 +258,8 @@ def enter(intent: PaymentIntent, status: IntentStatus, now: datetime, **columns:
         case IntentStatus.REVERSED, IntentStatus.CONFIRMED:
             admissions.restore(intent)
     feed.record_all(intent.tenant_id, [*happened, *facts.refund_due(intent, due_before)])
+    if status is not before and intent.strays_version:
+        strays.follow(intent)
 
 
 def _issue(intent: PaymentIntent) -> list[Fact]:
@@ -381,7 +294,7 @@ def _end(
     return ended
 
 
-def _write_changes(intent: PaymentIntent, columns: dict[str, Any]) -> None:
+def write_changes(intent: PaymentIntent, columns: dict[str, Any]) -> None:
     """Write the changes in one UPDATE, with the old status as a condition."""
     changes = {name: value for name, value in columns.items() if getattr(intent, name) != value}
     if not changes:

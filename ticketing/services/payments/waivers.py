@@ -16,11 +16,12 @@ from ticketing.errors import AmountChanged, RefundListed
 from ticketing.models.payment_intents import OWING, SET_ASIDE, PaymentIntent
 from ticketing.models.payouts import Payout
 from ticketing.models.refunds import Waiver
+from ticketing.models.stray_accounts import Account
 from ticketing.services.access import audit_log
 from ticketing.services.access.audit_log import Actor
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import intents
-from ticketing.services.payments import payment_sums, payout_events, refunds, settlement
+from ticketing.services.payments import chain_settlement, payment_sums, payout_events, refunds
 from ticketing.services.payments.refunds import RefundOwed
 
 WAIVED_AT_ONCE = 500
@@ -54,14 +55,14 @@ def waive(tenant_id: str, intent_id: str, amount: int, reason: str, by: Actor) -
     if amount != intent.refund_due_now:
         raise AmountChanged
 
-    def book(locked: PaymentIntent, cursor: Block) -> dict[str, int]:
+    def book(locked: Account, cursor: Block) -> dict[str, int]:
         if amount != locked.refund_due_now:
             raise AmountChanged
         if payout_events.is_listed(locked):
             raise RefundListed
         return _write_off(locked, cursor, reason, by)
 
-    return refunds.owed_for(settlement.reduce_due(intent, book))
+    return refunds.owed_for(chain_settlement.reduce_due(intent, book))
 
 
 def small(tenant_id: str, max_amount: int, chain_id: int | None = None) -> SmallRefunds:
@@ -86,14 +87,14 @@ def waive_small(
     found = list(query.order_by(negated, PaymentIntent.id).limit(WAIVED_AT_ONCE))
     amounts: dict[str, int] = {}
 
-    def book(locked: PaymentIntent, cursor: Block) -> dict[str, int]:
+    def book(locked: Account, cursor: Block) -> dict[str, int]:
         due = int(locked.refund_due)
         if locked.refund_pending or not 0 < due <= max_amount or payout_events.is_listed(locked):
             return {}
         amounts[locked.id] = due
         return _write_off(locked, cursor, reason, by)
 
-    waived = settlement.reduce_due_of_each(found, book)
+    waived = chain_settlement.reduce_due_of_each(found, book)
     left = small(tenant_id, max_amount, chain_id)
     return Waived(len(waived), sum(amounts[each] for each in waived), left.count)
 
@@ -118,27 +119,28 @@ def _small(tenant_id: str, max_amount: int, chain_id: int | None) -> ModelSelect
     return query if chain_id is None else query.where(PaymentIntent.chain_id == chain_id)
 
 
-def _write_off(intent: PaymentIntent, cursor: Block, reason: str, by: Actor) -> dict[str, int]:
-    """Waive what a locked intent owes from final payments. Return its new value of `waived`."""
-    amount = intent.refund_due_now
-    _write_waiver(intent, cursor, amount, reason)
-    feed.record(intent.tenant_id, *facts.refund_waived(intent, amount))
-    before, after = {"waived": intent.waived}, {"waived": intent.waived + amount}
+def _write_off(account: Account, cursor: Block, reason: str, by: Actor) -> dict[str, int]:
+    """Waive what a locked account owes from final payments. Return its new value of `waived`."""
+    amount = account.refund_due_now
+    _write_waiver(account, cursor, amount, reason)
+    feed.record(account.tenant_id, *facts.refund_waived(account, amount))
+    before, after = {"waived": account.waived}, {"waived": account.waived + amount}
     audit_log.record(
-        intent.tenant_id, by, intent.id, before=before, after={**after, "reason": reason}
+        account.tenant_id, by, account.intent_id, before=before, after={**after, "reason": reason}
     )
     return after
 
 
-def _write_waiver(intent: PaymentIntent, cursor: Block, amount: int, reason: str) -> None:
+def _write_waiver(account: Account, cursor: Block, amount: int, reason: str) -> None:
     """Record a waiver with the final payments that it depends on."""
-    terms = intent.terms
+    terms = account.terms
     final_up_to = terms.final_up_to(cursor.number)
     Waiver.insert(
         id=ids.new(ids.WAIVER),
-        intent=intent.id,
+        intent=account.intent_id,
+        stray=account.stray,
         amount=amount,
-        received=payment_sums.received_up_to(intent, final_up_to),
+        received=payment_sums.received_up_to(account, final_up_to),
         block_number=final_up_to,
         reason=reason,
         created_at=clock.now(),

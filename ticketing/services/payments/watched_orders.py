@@ -13,6 +13,7 @@ from ticketing.constants import LIVE, WATCH_AFTER_END, IntentStatus
 from ticketing.db.connection import write_transaction
 from ticketing.models.base import literal
 from ticketing.models.payment_intents import AWAITING, EARLY, UNSETTLED, PaymentIntent
+from ticketing.models.stray_accounts import SEARCHED, Account, StrayAccount
 from ticketing.services.payments import block_history
 from ticketing.services.payments.collections import Held
 
@@ -32,22 +33,51 @@ def has_open_orders(chain_id: int) -> bool:
 
 
 def watched_addresses(chain_id: int, token_address: str, since: Block) -> frozenset[str]:
-    """Return the addresses to read logs of after `since`: live and recently ended intents."""
-    query = PaymentIntent.select(PaymentIntent.address).where(
+    """Return the addresses to read logs of after `since`: live and recently ended intents.
+
+    And of those with another home that were paid here before.
+    """
+    is_watched = _LIVE | (PaymentIntent.watch_until > since.time)
+    homes = PaymentIntent.select(PaymentIntent.address).where(
         PaymentIntent.chain_id == chain_id,
         PaymentIntent.token_address == token_address,
-        _LIVE | (PaymentIntent.watch_until > since.time),
+        is_watched,
     )
-    rows: Iterable[Any] = query.tuples()
+    strays = (
+        StrayAccount.select(StrayAccount.address)
+        .join(PaymentIntent)
+        .where(
+            StrayAccount.chain_id == chain_id,
+            StrayAccount.token_address == token_address,
+            is_watched,
+        )
+    )
+    rows: Iterable[Any] = (*homes.tuples(), *strays.tuples())
     return frozenset(address for (address,) in rows)
 
 
-def watch_again(intent: PaymentIntent, now: datetime) -> None:
+def elsewhere(
+    chain_ids: Collection[int], chain_id: int, token_address: str, now: datetime
+) -> list[PaymentIntent]:
+    """Return the live and recently ended intents whose home is not this token on this chain.
+
+    `chain_ids`: the chains of their homes. Money for them may arrive here, by mistake or not.
+    """
+    is_home = (PaymentIntent.chain_id == chain_id) & (PaymentIntent.token_address == token_address)
+    is_watched = _LIVE | (PaymentIntent.watch_until > now)
+    found: list[PaymentIntent] = []
+    for each in chain_ids:
+        query = PaymentIntent.select().where(PaymentIntent.chain_id == each, is_watched, ~is_home)
+        found += query.order_by(PaymentIntent.id)
+    return found
+
+
+def watch_again(account: Account, now: datetime) -> None:
     """Read the logs of an ended intent's address again, as if it had just ended."""
     until = max(now, clock.now()) + WATCH_AFTER_END
     (
         PaymentIntent.update(watch_until=until)
-        .where(PaymentIntent.id == intent.id, PaymentIntent.watch_until < until)
+        .where(PaymentIntent.id == account.intent_id, PaymentIntent.watch_until < until)
         .execute()
     )
 
@@ -73,7 +103,7 @@ def to_sweep(chain_id: int, now: datetime) -> list[PaymentIntent]:
     return list({each.id: each for each in [*canceled, *cold[:COLD_ADDRESSES_PER_SWEEP]]}.values())
 
 
-def is_explained(intent: PaymentIntent, balance: int, held: Held) -> bool:
+def is_explained(account: Account, balance: int, held: Held) -> bool:
     """Return whether the books explain a balance, in the token's own units.
 
     The balance of a receiver must be what the books say. For any other the logs are searched. Of an
@@ -90,37 +120,37 @@ def is_explained(intent: PaymentIntent, balance: int, held: Held) -> bool:
     surplus = balance - held.atomic
     if held.is_exact:
         return surplus == 0
-    if surplus > 0 or intent.swept_balance is None:
+    if surplus > 0 or account.swept_balance is None:
         return surplus <= 0
-    before = int(intent.swept_surplus or 0)
-    took_all = surplus < before and balance in (0, int(intent.swept_balance))
+    before = int(account.swept_surplus or 0)
+    took_all = surplus < before and balance in (0, int(account.swept_balance))
     return surplus == before or took_all
 
 
-def note_balances(checks: Sequence[tuple[PaymentIntent, int, Held]], at: Block) -> None:
+def note_balances(checks: Sequence[tuple[Account, int, Held]], at: Block) -> None:
     """Store explained balances. All transfers up to `at` are known, unless a search is running.
 
-    `checks` has for each intent the balance of its address, and what it must hold.
+    `checks` has for each account the balance of its address, and what it must hold.
     """
-    of_balance: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for intent, balance, held in checks:
-        of_balance[str(balance), str(balance - held.atomic)].append(intent.id)
-    checked = Case(None, [(PaymentIntent.search_to.is_null(), at.number)], None)
+    of_balance: dict[tuple[type[Account], str, str], list[str]] = defaultdict(list)
+    for account, balance, held in checks:
+        of_balance[type(account), str(balance), str(balance - held.atomic)].append(account.id)
     with write_transaction():
-        for (balance_text, surplus), intent_ids in of_balance.items():
+        for (model, balance_text, surplus), account_ids in of_balance.items():
+            checked = Case(None, [(model.search_to.is_null(), at.number)], None)
             (
-                PaymentIntent.update(
+                model.update(
                     swept_at=at.time,
                     swept_balance=balance_text,
                     swept_surplus=surplus,
-                    checked_block=fn.COALESCE(checked, PaymentIntent.checked_block),
+                    checked_block=fn.COALESCE(checked, model.checked_block),
                 )
-                .where(PaymentIntent.id.in_(intent_ids))
+                .where(model.id.in_(account_ids))
                 .execute()
             )
 
 
-def note_unexplained(intent: PaymentIntent, balance: int, held: Held, at: Block) -> None:
+def note_unexplained(account: Account, balance: int, held: Held, at: Block) -> None:
     """Store an unexplained balance, and start a search of the address's logs up to `at`.
 
     The search begins MOST_BLOCKS_BACK before the last block at which the balance was explained: a
@@ -131,30 +161,32 @@ def note_unexplained(intent: PaymentIntent, balance: int, held: Held, at: Block)
     745 to 1400 are searched. If the 15 are still unexplained afterwards, all blocks since the order
     was created are searched.
     """
-    is_same = intent.swept_balance == str(balance)
+    is_same = account.swept_balance == str(balance)
     columns: dict[str, Any] = {"swept_at": at.time, "swept_surplus": str(balance - held.atomic)}
-    if not is_same or intent.search_to is None:
-        last_block = None if is_same else intent.checked_block
+    if not is_same or account.search_to is None:
+        last_block = None if is_same else account.checked_block
         back = None if last_block is None else max(-1, last_block - block_history.MOST_BLOCKS_BACK)
         columns |= {"swept_balance": str(balance), "search_to": at.number, "checked_block": back}
-    PaymentIntent.update(columns).where(PaymentIntent.id == intent.id).execute()
+    model = type(account)
+    model.update(columns).where(model.id == account.id).execute()
 
 
 def search_again(chain_id: int, addresses: Collection[str], block: Block) -> None:
-    """Let the logs of one block be searched again for the intents with these addresses.
+    """Let the logs of one block be searched again for the accounts with these addresses.
 
     A running search goes on. If this one finds nothing either, the balance is compared before the
     hold ends, or after the address is no longer watched.
     """
-    (
-        PaymentIntent.update(search_to=block.number, checked_block=block.number - 1)
-        .where(
-            PaymentIntent.chain_id == chain_id,
-            PaymentIntent.address.in_(list(addresses)),
-            PaymentIntent.search_to.is_null(),
+    for model in (PaymentIntent, StrayAccount):
+        (
+            model.update(search_to=block.number, checked_block=block.number - 1)
+            .where(
+                model.chain_id == chain_id,
+                model.address.in_(list(addresses)),
+                model.search_to.is_null(),
+            )
+            .execute()
         )
-        .execute()
-    )
 
 
 def search_gap(chain_id: int, cursor: Block, to: Block) -> None:
@@ -166,59 +198,66 @@ def search_gap(chain_id: int, cursor: Block, to: Block) -> None:
     on where it is, up to `to`. Orders that are watched by balance are asked later: see was_skipped.
     """
     back = max(-1, cursor.number - block_history.MOST_BLOCKS_BACK)
-    is_new = PaymentIntent.search_to.is_null()
-    begins = Case(None, [(is_new, back)], PaymentIntent.checked_block)
-    ends = Case(None, [(is_new, to.number - 1)], to.number)
-    (
-        PaymentIntent.update(search_to=ends, checked_block=begins)
-        .where(
-            PaymentIntent.chain_id == chain_id, _LIVE | (PaymentIntent.watch_until > cursor.time)
-        )
-        .execute()
+    is_watched = _LIVE | (PaymentIntent.watch_until > cursor.time)
+    of_watched = StrayAccount.intent.in_(PaymentIntent.select(PaymentIntent.id).where(is_watched))
+    watched: Sequence[tuple[type[Account], Any]] = (
+        (PaymentIntent, is_watched),
+        (StrayAccount, of_watched),
     )
+    for model, condition in watched:
+        is_new = model.search_to.is_null()
+        begins = Case(None, [(is_new, back)], model.checked_block)
+        ends = Case(None, [(is_new, to.number - 1)], to.number)
+        (
+            model.update(search_to=ends, checked_block=begins)
+            .where(model.chain_id == chain_id, condition)
+            .execute()
+        )
 
 
-def was_skipped(intent: PaymentIntent, read_from: int) -> bool:
-    """Return whether the logs of an ended intent lack the newest gap, and are not searched yet.
+def was_skipped(account: Account, read_from: int) -> bool:
+    """Return whether the logs of an ended account lack the newest gap, and are not searched yet.
 
     `read_from` is the block after the gap, or 0.
     """
-    return intent.search_to is None and (intent.checked_block or 0) < read_from - 1
+    return account.search_to is None and (account.checked_block or 0) < read_from - 1
 
 
-def search_skipped(intent: PaymentIntent, read_from: int) -> None:
-    """Let an intent's logs be searched up to the end of the newest gap: see search_gap."""
-    last_block = intent.checked_block
+def search_skipped(account: Account, read_from: int) -> None:
+    """Let an account's logs be searched up to the end of the newest gap: see search_gap."""
+    last_block, model = account.checked_block, type(account)
     back = None if last_block is None else max(-1, last_block - block_history.MOST_BLOCKS_BACK)
     (
-        PaymentIntent.update(search_to=read_from - 1, checked_block=back)
-        .where(PaymentIntent.id == intent.id, PaymentIntent.search_to.is_null())
+        model.update(search_to=read_from - 1, checked_block=back)
+        .where(model.id == account.id, model.search_to.is_null())
         .execute()
     )
 
 
-def end_searches(intent_ids: Collection[str], at: Block) -> None:
+def end_searches(accounts: Iterable[Account], at: Block) -> None:
     """End searches: all transfers up to a block are known."""
-    (
-        PaymentIntent.update(search_to=None, checked_block=at.number)
-        .where(PaymentIntent.id.in_(list(intent_ids)), PaymentIntent.search_to <= at.number)
-        .execute()
-    )
+    of_model: dict[type[Account], list[str]] = defaultdict(list)
+    for account in accounts:
+        of_model[type(account)].append(account.id)
+    for model, account_ids in of_model.items():
+        (
+            model.update(search_to=None, checked_block=at.number)
+            .where(model.id.in_(account_ids), model.search_to <= at.number)
+            .execute()
+        )
 
 
-def to_search(chain_id: int) -> list[PaymentIntent]:
-    """Return the intents whose logs must be read again, the oldest first."""
-    query = PaymentIntent.select().where(
-        PaymentIntent.chain_id == chain_id, PaymentIntent.search_to.is_null(False)
-    )
-    return list(query.order_by(PaymentIntent.id))
+def to_search(chain_id: int) -> list[Account]:
+    """Return the accounts whose logs must be read again, the oldest orders first."""
+    is_searched = PaymentIntent.search_to.is_null(False)
+    homes = PaymentIntent.select().where(PaymentIntent.chain_id == chain_id, is_searched)
+    of_chain = (StrayAccount.chain_id == chain_id) & SEARCHED
+    strays = StrayAccount.select(StrayAccount, PaymentIntent).join(PaymentIntent).where(of_chain)
+    return sorted([*homes, *strays], key=lambda account: str(account.id))
 
 
-def note_searched(intent: PaymentIntent, to: int) -> None:
-    """Store that an intent's logs were read up to a block. The search ends at `search_to`."""
-    ends = Case(None, [(PaymentIntent.search_to > to, PaymentIntent.search_to)], None)
-    (
-        PaymentIntent.update(checked_block=to, search_to=ends)
-        .where(PaymentIntent.id == intent.id)
-        .execute()
-    )
+def note_searched(account: Account, to: int) -> None:
+    """Store that an account's logs were read up to a block. The search ends at `search_to`."""
+    model = type(account)
+    ends = Case(None, [(model.search_to > to, model.search_to)], None)
+    model.update(checked_block=to, search_to=ends).where(model.id == account.id).execute()

@@ -1,0 +1,60 @@
+"""Find the accounts of orders: the home of each, and its stray accounts."""
+
+from collections.abc import Collection, Iterable, Sequence
+
+from peewee import JOIN
+
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.stray_accounts import Account, StrayAccount
+from ticketing.models.wallets import Wallet
+
+
+def at(chain_id: int, token_address: str, addresses: Collection[str]) -> dict[str, Account]:
+    """Return the accounts for a token on a chain that have some of these addresses, by address.
+
+    Each has its order's wallet.
+    """
+    wanted = list(addresses)
+    homes = (
+        PaymentIntent.select(PaymentIntent, Wallet)
+        .join(Wallet, JOIN.LEFT_OUTER)
+        .where(
+            PaymentIntent.address.in_(wanted),
+            PaymentIntent.chain_id == chain_id,
+            PaymentIntent.token_address == token_address,
+        )
+    )
+    strays = (
+        StrayAccount.select(StrayAccount, PaymentIntent, Wallet)
+        .join(PaymentIntent)
+        .join(Wallet)
+        .where(
+            StrayAccount.address.in_(wanted),
+            StrayAccount.chain_id == chain_id,
+            StrayAccount.token_address == token_address,
+        )
+    )
+    found: list[Account] = [*homes, *strays]
+    return {each.terms.address: each for each in found}
+
+
+def strays_of(intent: PaymentIntent) -> Sequence[StrayAccount]:
+    """Return the stray accounts of an order, by id. Without any, nothing is read."""
+    if not intent.strays_version:
+        return ()
+    found = list(StrayAccount.select().where(StrayAccount.intent == intent.id))
+    for account in found:
+        account.intent = intent
+    return sorted(found, key=lambda account: str(account.id))
+
+
+def of_intents(intents: Iterable[PaymentIntent]) -> dict[str, Sequence[StrayAccount]]:
+    """Return the stray accounts of each order, by the order's id. Without any, nothing is read."""
+    by_id = {intent.id: intent for intent in intents if intent.strays_version}
+    found: dict[str, list[StrayAccount]] = {}
+    if by_id:
+        rows = StrayAccount.select().where(StrayAccount.intent.in_(list(by_id)))
+        for account in rows.order_by(StrayAccount.id):
+            account.intent = by_id[account.intent_id]
+            found.setdefault(account.intent_id, []).append(account)
+    return dict(found)
