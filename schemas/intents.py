@@ -154,6 +154,12 @@ class UsedVoucherSchema(BaseSchema):
     )
 
 
+class ChainChoiceSchema(BaseSchema):
+    """The network on which an order shall be paid."""
+
+    chain_id = Int(required=True, validate=Range(1, MAX_SAFE_INTEGER), metadata=documented(137))
+
+
 class PreflightSchema(WantedSchema):
     """The order of a buyer."""
 
@@ -207,7 +213,7 @@ class PaymentOptionSchema(BaseSchema):
         allow_none=True,
         metadata=documented(
             EXAMPLE_PAYMENT_URI,
-            "EIP-681 link that pays `amount_due`. Null if it is not `available`.",
+            "EIP-681 link that pays what is missing there. Null if it is not `available`.",
         ),
     )
     required_confirmations = fields.Integer(
@@ -217,9 +223,49 @@ class PaymentOptionSchema(BaseSchema):
         required=True,
         metadata=documented(
             True,
-            "Whether the order can be paid there now. Do not pay on another network: order again"
-            " with its `chain_id`.",
+            "Whether the order can be paid there now. Pay all of it on one network: the order moves"
+            " there by itself.",
         ),
+    )
+
+
+class StraySchema(BaseSchema):
+    """What an order received on a network, or in a token, that it is not paid in."""
+
+    chain_id = fields.Integer(required=True, metadata=documented(137))
+    token_address = fields.String(required=True, metadata=documented(EXAMPLE_TOKEN))
+    symbol = fields.String(
+        required=True, allow_none=True, metadata=documented("USDC", "Null: not known.")
+    )
+    amount_received = fields.Integer(required=True, metadata=documented(24_000_000))
+    unassigned = fields.Integer(
+        required=True,
+        metadata=documented(
+            24_000_000,
+            "It can still pay for the order: neither kept nor owed. It pays if all of the amount"
+            " arrives on this network. It is owed when the order is paid otherwise, ends, or the"
+            " buyer states a refund address for this network.",
+        ),
+    )
+    refund_due = fields.Integer(required=True, metadata=documented(0))
+    refund_pending = fields.Integer(
+        required=True, metadata=documented(0, "The part of `refund_due` that is not final yet.")
+    )
+    out_of_reach = fields.Integer(
+        required=True,
+        metadata=documented(
+            0, "Not owed yet: the organizer's wallet is not on this network, as far as we know."
+        ),
+    )
+    refund_address = fields.String(
+        required=True,
+        allow_none=True,
+        metadata=documented(None, "Where the buyer wants this money back, on this network."),
+    )
+    refunds = fields.List(
+        fields.Nested(PaidRefundSchema),
+        required=True,
+        metadata=documented([], "The refunds that were paid."),
     )
 
 
@@ -303,8 +349,13 @@ class IntentSchema(BaseSchema):
         metadata=documented(
             [],
             "The networks on which its ticket types were sold when it was made, the proposed one"
-            " first. Empty for a free order. It is paid on `chain_id` only.",
+            " first. Empty for a free order. The terms of `chain_id` are those of the order.",
         ),
+    )
+    strays = fields.List(
+        fields.Nested(StraySchema),
+        required=True,
+        metadata=documented([], "Money that arrived on other networks, or in other tokens."),
     )
     required_confirmations = fields.Integer(required=True, allow_none=True, metadata=documented(30))
     confirmations = fields.Integer(required=True, metadata=documented(0))
@@ -335,6 +386,11 @@ class DuePaymentSchema(BaseSchema):
         required=True,
         allow_none=True,
         metadata=documented(EXAMPLE_PAYMENT_URI, "EIP-681 link that pays `amount_due`, or null."),
+    )
+    strays = fields.List(
+        fields.Nested(StraySchema),
+        required=True,
+        metadata=documented([], "Money that arrived on other networks, or in other tokens."),
     )
     required_confirmations = fields.Integer(required=True, allow_none=True, metadata=documented(30))
     confirmations = fields.Integer(required=True, metadata=documented(0))

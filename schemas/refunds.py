@@ -219,6 +219,20 @@ class RefundAddressSchema(BaseSchema):
         validate=ADDRESS,
         metadata=documented(EXAMPLE_PAYER, "EIP-55, or all lower case."),
     )
+    chain_id = Int(
+        load_default=None,
+        allow_none=True,
+        validate=Range(1, MAX_SAFE_INTEGER),
+        metadata=documented(None, "The network of the money. Null: the one of the order."),
+    )
+    token_address = Text(
+        load_default=None,
+        allow_none=True,
+        validate=ADDRESS,
+        metadata=documented(
+            None, "The token of the money. Null: the one that the order can be paid in there."
+        ),
+    )
 
 
 class PaidRefundSchema(BaseSchema):

@@ -5,6 +5,7 @@ from typing import Any
 from flask import Response, jsonify
 
 from schemas.intents import (
+    ChainChoiceSchema,
     DuePaymentSchema,
     IntentSchema,
     NewIntentSchema,
@@ -16,6 +17,7 @@ from ticketing import credentials
 from ticketing.constants import IntentStatus
 from ticketing.errors import (
     AboveMaximum,
+    AlreadyPaying,
     BelowMinimum,
     CapacityChanged,
     ChainUnavailable,
@@ -54,7 +56,7 @@ from ticketing.services import checkout
 from ticketing.services.checkout import Order
 from ticketing.services.orders import intent_versions, intents
 from ticketing.services.orders.lines import all_wanted
-from ticketing.services.payments import hold_extensions, refund_addresses
+from ticketing.services.payments import hold_extensions, home_choice, refund_addresses
 from ticketing.web import cors, guesses, secret_guards
 from ticketing.web.blueprint import ApiBlueprint
 from ticketing.web.conditional import may_have_changed, of_tag
@@ -107,6 +109,7 @@ def _client_secret_again(stored: dict[str, Any]) -> dict[str, Any]:
     EventOver,
     BelowMinimum,
     AboveMaximum,
+    AlreadyPaying,
     OverMaxAmount,
     NotPayable,
     OneTypeOnly,
@@ -215,6 +218,20 @@ def extend_hold(tenant: str, intent_id: str) -> PaymentIntent:
     return hold_extensions.extend(tenant, intent_id, config())
 
 
+@blp.post("/intents/<intent_id>/chain")
+@idempotent
+@blp.arguments(ChainChoiceSchema)
+@blp.response(200, IntentSchema)
+@blp.raises(NotFound, Invalid, AlreadyPaying, NetworkUnavailable, IntentExpired, IntentCanceled)
+@never_stored(IN_ORDER, shown_again=order_again)
+def choose_chain(body: dict[str, Any], tenant: str, intent_id: str) -> PaymentIntent:
+    """Move an intent that awaits its payment to another of its `payment_options`.
+
+    It is needed only to pay a part on that network: who pays all of it there need not ask.
+    """
+    return home_choice.choose(tenant, intent_id, body["chain_id"], config())
+
+
 @blp.post("/intents/<intent_id>/refund-address")
 @idempotent
 @blp.arguments(RefundAddressSchema)
@@ -224,6 +241,8 @@ def extend_hold(tenant: str, intent_id: str) -> PaymentIntent:
 def state_refund_address(body: dict[str, Any], tenant: str, intent_id: str) -> PaymentIntent:
     """State where money that is owed shall go, once something was received: 5 times in 24 hours.
 
-    An earlier address still counts for 72 hours. The same address again changes nothing.
+    An earlier address still counts for 72 hours. The same address again changes nothing. Money on
+    another network has an address of its own: with its `chain_id`. If that money is `unassigned`,
+    this asks for it back, for good.
     """
-    return refund_addresses.state(tenant, intent_id, body["address"])
+    return refund_addresses.state(tenant, intent_id, **body)

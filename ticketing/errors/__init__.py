@@ -42,6 +42,7 @@ TicketingError
 │   ├── OneTypeOnly                one_type_only
 │   ├── NeedsTicket                needs_ticket
 │   ├── NoCommonNetwork            no_common_network
+│   ├── AlreadyPaying              already_paying
 │   ├── NotPayable                 not_payable
 │   ├── WalletInUse                wallet_in_use
 │   ├── OwnerNotConfirmed          owner_not_confirmed

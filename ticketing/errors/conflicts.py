@@ -122,6 +122,13 @@ class NetworkUnavailable(Conflict):
     detail = "This network cannot be used at the moment. Choose another one."
 
 
+class AlreadyPaying(Conflict):
+    """The order is paid on its network, or a signed transfer there is being settled."""
+
+    code = "already_paying"
+    detail = "This order is being paid on its network. It cannot move to another one now."
+
+
 class SalesNotStarted(Conflict):
     """The sales window has not started."""
 

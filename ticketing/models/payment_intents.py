@@ -72,8 +72,8 @@ class NetworksField(AnyField):
 class PaymentOption:
     """A network on which an order can be paid, as buyers see it.
 
-    `atomic_amount`: the order's amount in the token's own units. `payment_uri` pays what is due,
-    None: do not pay there now.
+    `atomic_amount`: the order's amount in the token's own units. `payment_uri` pays what is missing
+    there, None: do not pay there now.
     """
 
     network: OrderNetwork
@@ -253,6 +253,7 @@ class PaymentIntent(BaseModel):
     atomic_amount: int | None
     payment_uri: str | None
     payment_options: Sequence[PaymentOption]
+    strays: Sequence[Any]  # the stray accounts that received money
     confirmations: int
     refunds: Sequence[Any]
     client_secret: str

@@ -1,6 +1,7 @@
 """What orders received on other networks, or in other tokens, than those they are paid in."""
 
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from peewee import BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
 
@@ -56,6 +57,9 @@ class StrayAccount(BaseModel):
     swept_balance = TextField(null=True)
     swept_surplus = TextField(null=True)
     created_at = UtcDateTimeField()
+
+    # No column: services set it on an instance for its response.
+    refunds: Sequence[Any]
 
     class Meta:
         table_name = "stray_accounts"

@@ -20,6 +20,9 @@ from ticketing.models.chains import ChainState
 from ticketing.models.prepared import Prepared
 from ticketing.services import catalog_version
 
+DOWN_AFTER = timedelta(seconds=60)
+"""A chain that was not read for so long is down: nobody waits for it."""
+
 CLOCK_SKEW = timedelta(hours=1)
 """How far a chain's clock and ours may differ. On the local chain, tests move the time."""
 
@@ -60,6 +63,11 @@ def states_of_all(chain_ids: Collection[int]) -> dict[int, ChainState]:
     if len(chain_ids) > 1:
         return states()
     return states_of(next(iter(chain_ids), None))
+
+
+def is_fresh(state: ChainState) -> bool:
+    """Return whether the worker has read a chain a moment ago, so that money there is seen."""
+    return state.refusal is None and clock.is_within(DOWN_AFTER, state.looked_at)
 
 
 def payable(enabled: Mapping[int, Chain], known: Mapping[int, ChainState]) -> dict[int, Chain]:

@@ -30,6 +30,7 @@ from ticketing.services.payments import (
     collections,
     payments,
     settlement,
+    stray_search,
     watched_orders,
 )
 from ticketing.services.payments.booking import CursorMoved, Hashes
@@ -38,6 +39,7 @@ from ticketing.worker.history_gap import HistoryGap
 from ticketing.worker.payout_reader import PayoutReader
 from ticketing.worker.receiver_check import ReceiverCheck
 from ticketing.worker.refund_check import RefundCheck
+from ticketing.worker.stray_look import StrayLook
 from ticketing.worker.unassigned_sweep import UnassignedSweep
 
 QUIET = timedelta(minutes=1)
@@ -66,6 +68,7 @@ class Watcher:
         self._lease = LeaseHolder(f"chain {chain.chain_id}")
         self._node = connect(chain)
         self._balance_sweep = BalanceSweep(chain, self._node)
+        self._stray_look = StrayLook(chain, self._node)
         self._unassigned_sweep = UnassignedSweep(chain, self._node)
         self._refund_check = RefundCheck(chain, self._node)
         self._payout_reader = PayoutReader(chain, self._node)
@@ -115,6 +118,7 @@ class Watcher:
         """
         cursor = chains.cursor(self.chain.chain_id)
         if self.is_in_charge and cursor is not None:
+            self._stray_look.run(cursor)
             self._balance_sweep.run(cursor)
             self._unassigned_sweep.run()
 
@@ -325,6 +329,7 @@ class Watcher:
         while moved:
             moved = self._settle_deep(cursor)
             past = settlement.past_deadline(chain_id, cursor)
+            past = stray_search.may_expire(past, chain_id, cursor)
             past = self._balance_sweep.before_expiry(past, cursor)
             moved |= chain_settlement.settle_again(chain_id, past) > 0
         chain_settlement.settle_again(

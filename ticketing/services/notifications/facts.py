@@ -126,9 +126,9 @@ def refund_due(account: Account, due_before: int) -> list[Fact]:
     return [(NotificationType.REFUND_DUE, _refund(account, due))]
 
 
-def refund_address_changed(intent: PaymentIntent) -> Fact:
+def refund_address_changed(account: Account) -> Fact:
     """The buyer stated an address for refunds, the first one or another one."""
-    data = {"intent_id": intent.id, "event_id": intent.event_id}
+    data = {"intent_id": account.intent_id, "event_id": account.order.event_id}
     return NotificationType.REFUND_ADDRESS_CHANGED, data
 
 

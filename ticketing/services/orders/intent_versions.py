@@ -1,6 +1,7 @@
 """The version of an order. It changes whenever the API shows another state of the order.
 
-Names of ticket types and codes of vouchers are no state of the order: they do not change it.
+Names of ticket types, codes of vouchers, and whether a network can be used at the moment are no
+state of the order: they do not change it.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ _SHOWN = (
     PaymentIntent.expires_at,
     PaymentIntent.confirmed_at,
     PaymentIntent.ended_at,
+    PaymentIntent.chain_id,
+    PaymentIntent.strays_version,
 )
 """What can change of an order, and is shown or decides what is shown."""
 

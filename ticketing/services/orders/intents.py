@@ -12,6 +12,7 @@ from ticketing.chain import eip681, registry, units
 from ticketing.chain.registry import REGISTRY
 from ticketing.constants import MAX_PAYMENTS_SHOWN, Flag, IntentStatus
 from ticketing.errors import NotFound
+from ticketing.models.chains import ChainState
 from ticketing.models.events import Event, only_event
 from ticketing.models.payment_intents import (
     AWAITING,
@@ -25,10 +26,11 @@ from ticketing.models.payment_intents import (
 )
 from ticketing.models.prepared import Prepared
 from ticketing.models.refunds import Refund
+from ticketing.models.stray_accounts import StrayAccount
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains
-from ticketing.services.orders import admissions, answers, items
+from ticketing.services.orders import accounts, admissions, answers, items
 from ticketing.services.pagination import Page, PageRequest, paginate
 
 
@@ -195,29 +197,38 @@ def add_payment_details(intents: Sequence[PaymentIntent]) -> None:
     items.read(intents)
     items.read_vouchers(intents)
     items.add_names(intents)
-    paid = any(intent.paid_block is not None for intent in intents)
-    heads = {each.chain_id: each.block_number for each in chains.states().values()} if paid else {}
-    refunds = _refunds_of([intent.id for intent in intents if intent.refunded])
+    asks_chains = any(intent.paid_block is not None or intent.networks for intent in intents)
+    states = chains.states() if asks_chains else {}
+    strays = accounts.of_intents(intents)
+    refunds = _refunds_of([each.id for each in intents if each.refunded or each.id in strays])
     for intent in intents:
         intent.atomic_amount = intent.payment_uri = None
         intent.payment_options = ()
         intent.confirmations = 0
         intent.refunds = refunds[intent.id]
+        every = strays.get(intent.id, ())
+        intent.strays = [account for account in every if account.amount_received]
+        for account in intent.strays:
+            account.refunds = refunds[account.id]
         if intent.chain_id is not None:
-            _add_payment_details(intent, heads.get(intent.chain_id))
+            _add_payment_details(intent, states, every)
 
 
 def _refunds_of(intent_ids: Sequence[str]) -> Mapping[str, Sequence[Refund]]:
-    """Return the refunds that were paid for each intent, the oldest first."""
+    """Return the refunds that were paid for each account, by its id, the oldest first."""
     refunds: dict[str, list[Refund]] = defaultdict(list)
     if intent_ids:
         paid = Refund.select().where(Refund.intent.in_(list(intent_ids)), Refund.canonical)
         for refund in paid.order_by(Refund.id):
-            refunds[refund.intent_id].append(refund)
+            refunds[refund.stray or refund.intent_id].append(refund)
     return refunds
 
 
-def _add_payment_details(intent: PaymentIntent, head: int | None) -> None:
+def _add_payment_details(
+    intent: PaymentIntent,
+    states: Mapping[int, ChainState],
+    strays: Sequence[StrayAccount],
+) -> None:
     terms = intent.terms
     intent.atomic_amount = units.to_atomic(intent.amount, terms.decimals)
     if intent.amount_due > 0:
@@ -225,8 +236,17 @@ def _add_payment_details(intent: PaymentIntent, head: int | None) -> None:
         intent.payment_uri = eip681.payment_uri(
             terms.chain_id, terms.token_address, terms.address, due
         )
-    intent.payment_options = [_option(intent, each) for each in intent.networks or [_home(intent)]]
+    if intent.networks is None:
+        intent.payment_options = [_option(intent, _home(intent), intent.payment_uri)]
+    else:
+        of_chain = {account.chain_id: account for account in strays if account.is_option}
+        intent.payment_options = [
+            _option(intent, each, _uri_on(intent, each, states, of_chain.get(each.chain_id)))
+            for each in intent.networks
+        ]
     if intent.paid_block is not None:
+        state = states.get(terms.chain_id)
+        head = None if state is None else state.block_number
         intent.confirmations = max(0, (head or 0) - intent.paid_block + 1)
     if intent.status == IntentStatus.CONFIRMED:
         # A purchase may have read newer blocks than the worker.
@@ -242,11 +262,34 @@ def _home(intent: PaymentIntent) -> OrderNetwork:
     )
 
 
-def _option(intent: PaymentIntent, network: OrderNetwork) -> PaymentOption:
-    """Return how an intent can be paid on a network. It is paid on its own chain only."""
+def _option(intent: PaymentIntent, network: OrderNetwork, uri: str | None) -> PaymentOption:
+    """Return how an intent can be paid on a network. `uri`: None if it cannot be now."""
     return PaymentOption(
         network=network,
         name=registry.name_of(network.chain_id),
         atomic_amount=units.to_atomic(intent.amount, network.decimals),
-        payment_uri=intent.payment_uri if network.chain_id == intent.chain_id else None,
+        payment_uri=uri,
     )
+
+
+def _uri_on(
+    intent: PaymentIntent,
+    network: OrderNetwork,
+    states: Mapping[int, ChainState],
+    account: StrayAccount | None,
+) -> str | None:
+    """Return a link that pays on a network what is missing there. None: do not pay there now.
+
+    Example: an order of 25 received 20 on its home, Base, and 24 on Polygon. On Base 5 are missing,
+    on Polygon 1. Who pays this 1 has paid: the 20 are owed then.
+    """
+    if network.chain_id == intent.chain_id or intent.payment_uri is None:
+        return intent.payment_uri
+    state = states.get(network.chain_id)
+    if state is None or not chains.is_fresh(state):
+        return None
+    if account is not None and account.asked_back_at is not None:
+        return None
+    missing = intent.amount - (0 if account is None else account.counted)
+    atomic = units.to_atomic(max(0, missing), network.decimals)
+    return eip681.payment_uri(network.chain_id, network.token_address, intent.terms.address, atomic)

@@ -19,7 +19,8 @@ from ticketing.models.refunds import Refund, RefundAddress, Waiver
 from ticketing.models.stray_accounts import StrayAccount, id_of
 from ticketing.models.x402 import SETTLING, X402Settlement
 from ticketing.services.notifications import facts, feed
-from ticketing.services.payments import accounts, strays
+from ticketing.services.orders import accounts
+from ticketing.services.payments import strays
 
 _ROWS = (Payment, Refund, Waiver, RefundAddress, Collection)
 

@@ -17,8 +17,8 @@ from ticketing.errors import ChainUnavailable, NoRefundDue
 from ticketing.models.payment_intents import SET_ASIDE, PaymentIntent
 from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.services import chains
+from ticketing.services.orders import accounts
 from ticketing.services.payments import (
-    accounts,
     adoption,
     balances,
     late_orders,

@@ -22,7 +22,8 @@ from ticketing.chain.answers import Transfer
 from ticketing.models.collections import Collection
 from ticketing.models.stray_accounts import Account
 from ticketing.models.wallets import Wallet
-from ticketing.services.payments import accounts, payments
+from ticketing.services.orders import accounts
+from ticketing.services.payments import payments
 from ticketing.services.wallets import issuing
 
 SENDERS_PER_QUERY = 1000

@@ -18,7 +18,7 @@ from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.models.refunds import Refund
 from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.models.wallets import Wallet
-from ticketing.services.payments import accounts
+from ticketing.services.orders import accounts
 from ticketing.services.wallets import issuing
 
 M = TypeVar("M", Payment, Refund, Collected)

@@ -20,7 +20,8 @@ from ticketing.constants import LIVE, IntentStatus
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.stray_accounts import PENDING, StrayAccount
 from ticketing.services.notifications import facts, feed
-from ticketing.services.payments import accounts, payment_sums, payments
+from ticketing.services.orders import accounts
+from ticketing.services.payments import payment_sums, payments
 
 ACCOUNTS_AT_ONCE = 100
 

@@ -20,6 +20,9 @@ from ticketing.services.payments.collections import Held
 SWEEP_EVERY = timedelta(minutes=1)
 COLD_ADDRESSES_PER_SWEEP = 1000
 
+OLD_UNTIL = timedelta(days=30)
+"""For how long after they ended orders are looked at on other chains than their home."""
+
 _LIVE = AWAITING | (UNSETTLED & (PaymentIntent.status == IntentStatus.PROCESSING))
 """Each part has an index by chain. An unsettled order that is not live is reversed."""
 
@@ -57,14 +60,21 @@ def watched_addresses(chain_id: int, token_address: str, since: Block) -> frozen
 
 
 def elsewhere(
-    chain_ids: Collection[int], chain_id: int, token_address: str, now: datetime
+    chain_ids: Collection[int],
+    chain_id: int,
+    token_address: str,
+    now: datetime,
+    *,
+    with_old: bool = False,
 ) -> list[PaymentIntent]:
     """Return the live and recently ended intents whose home is not this token on this chain.
 
-    `chain_ids`: the chains of their homes. Money for them may arrive here, by mistake or not.
+    `chain_ids`: the chains of their homes. `with_old`: those too that ended within OLD_UNTIL. Money
+    for them may arrive here, by mistake or not.
     """
     is_home = (PaymentIntent.chain_id == chain_id) & (PaymentIntent.token_address == token_address)
-    is_watched = _LIVE | (PaymentIntent.watch_until > now)
+    since = now - OLD_UNTIL if with_old else now
+    is_watched = _LIVE | (PaymentIntent.watch_until > since)
     found: list[PaymentIntent] = []
     for each in chain_ids:
         query = PaymentIntent.select().where(PaymentIntent.chain_id == each, is_watched, ~is_home)

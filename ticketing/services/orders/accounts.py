@@ -38,6 +38,27 @@ def at(chain_id: int, token_address: str, addresses: Collection[str]) -> dict[st
     return {each.terms.address: each for each in found}
 
 
+def named(
+    intent: PaymentIntent, chain_id: int | None, token_address: str | None = None
+) -> Account | None:
+    """Return the account of an order on a chain, by default its home. None: it has none there.
+
+    A chain may have several, for different tokens. Without a token it is the one that the order can
+    be paid in, else the first.
+    """
+    every: list[Account] = [intent, *strays_of(intent)]
+    wanted = intent.chain_id if chain_id is None else chain_id
+    found = [
+        each
+        for each in every
+        if each.chain_id == wanted
+        and (token_address is None or each.token_address.lower() == token_address.lower())
+    ]
+    return min(
+        found, key=lambda each: isinstance(each, StrayAccount) and not each.is_option, default=None
+    )
+
+
 def strays_of(intent: PaymentIntent) -> Sequence[StrayAccount]:
     """Return the stray accounts of an order, by id. Without any, nothing is read."""
     if not intent.strays_version:

@@ -1,0 +1,190 @@
+"""Find money of orders on chains, and in tokens, that they are not paid in.
+
+On such a chain an order's address is watched by its balance only. A balance without a stray account
+opens one, and the logs of the address are searched (address_search.py): they say who sent what.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from peewee import JOIN
+
+from ticketing import clock
+from ticketing.chain.answers import Block
+from ticketing.chain.node import Node
+from ticketing.chain.registry import Chain
+from ticketing.db.connection import write_transaction
+from ticketing.models.chains import ChainState
+from ticketing.models.collections import Collection
+from ticketing.models.payment_intents import OrderNetwork, PaymentIntent
+from ticketing.models.stray_accounts import StrayAccount, id_of
+from ticketing.models.wallets import Wallet
+from ticketing.services import chains
+from ticketing.services.orders import accounts
+from ticketing.services.payments import address_search, settlement, strays
+
+YOUNG = timedelta(seconds=120)
+"""How old the last look for strays may be when an order expires."""
+
+WAIT_AT_MOST = timedelta(minutes=5)
+"""How long after its deadline an order waits for looks on other chains."""
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token on a chain in which money may arrive by mistake."""
+
+    chain: Chain
+    address: str
+    symbol: str | None
+    decimals: int
+
+    @property
+    def network(self) -> OrderNetwork:
+        """The terms of an account in it."""
+        return OrderNetwork(
+            self.chain.chain_id,
+            self.address,
+            self.symbol,
+            self.decimals,
+            self.chain.confirmations,
+        )
+
+
+def tokens(chain: Chain, state: ChainState) -> Sequence[Token]:
+    """Return the tokens to look for on a chain: its own one."""
+    if state.decimals is None or state.token_address != chain.token_address:
+        return ()
+    return [Token(chain, chain.token_address, state.symbol, state.decimals)]
+
+
+def look(node: Node, token: Token, intents: Sequence[PaymentIntent], at: Block) -> None:
+    """Compare the balances of orders that are not paid in this token here. RpcError.
+
+    `at` is the worker's cursor on this chain.
+    """
+    addresses = [intent.terms.address for intent in intents]
+    known = accounts.at(token.chain.chain_id, token.address, addresses)
+    without = [intent for intent in intents if intent.terms.address not in known]
+    held = node.balances_at(at, token.address, [each.terms.address for each in without])
+    for intent, balance in zip(without, held, strict=True):
+        if balance:
+            _open(intent, token)
+    found = accounts.at(token.chain.chain_id, token.address, addresses).values()
+    opened = [each for each in found if isinstance(each, StrayAccount)]
+    address_search.compare(node, token.chain.chain_id, opened, at)
+
+
+def _open(intent: PaymentIntent, token: Token) -> None:
+    """Open the stray account of an order, unless it is its home meanwhile."""
+    with write_transaction():
+        settlement.lock_chain(token.chain.chain_id, shared=True)
+        (locked,) = settlement.lock_rows([intent.id])
+        if (locked.chain_id, locked.token_address) != (token.chain.chain_id, token.address):
+            wallet: Wallet | None = Wallet.get_or_none(Wallet.id == locked.wallet_id)
+            account = new_account(locked, token.network, token.chain, wallet)
+            account.save(force_insert=True)
+            strays.note_change(locked)
+
+
+def new_account(
+    intent: PaymentIntent, network: OrderNetwork, chain: Chain, wallet: Wallet | None
+) -> StrayAccount:
+    """Return an account of an order without money, not stored.
+
+    If the order can be paid there, its terms are those of order time.
+    """
+    options = {(each.chain_id, each.token_address): each for each in intent.networks or ()}
+    option = options.get((network.chain_id, network.token_address))
+    terms = option or network
+    may_be_early = intent.early_confirmations is not None
+    return StrayAccount(
+        id=id_of(intent.id, terms.chain_id, terms.token_address),
+        intent=intent,
+        tenant_id=intent.tenant_id,
+        chain_id=terms.chain_id,
+        token_address=terms.token_address,
+        symbol=terms.symbol,
+        token_decimals=terms.decimals,
+        required_confirmations=terms.required_confirmations,
+        early_confirmations=chain.early_confirmations if may_be_early else None,
+        address=intent.address,
+        is_option=option is not None,
+        in_reach=option is not None or is_in_reach(wallet, chain.chain_id),
+        created_at=intent.created_at,
+    )
+
+
+def is_in_reach(wallet: Wallet | None, chain_id: int) -> bool:
+    """Return whether the organizer can take what arrives at an address of a wallet on a chain."""
+    state = chains.states_of(chain_id).get(chain_id)
+    if wallet is None or wallet.owner is None:
+        return True
+    return wallet.takes(chain_id) and state is not None and bool(state.has_receivers)
+
+
+def reach(chain_id: int) -> None:
+    """Let accounts owe what their organizers can take now.
+
+    They said that they control their address on this chain, or somebody collected the money.
+    """
+    out_of_reach = (StrayAccount.chain_id == chain_id) & ~StrayAccount.in_reach
+    query = (
+        StrayAccount.select(StrayAccount, PaymentIntent, Wallet)
+        .join(PaymentIntent)
+        .join(Wallet, JOIN.LEFT_OUTER)
+        .where(out_of_reach)
+    )
+    for account in query:
+        of_account = (Collection.intent == account.intent_id) & (Collection.stray == account.id)
+        is_collected = Collection.select().where(of_account, Collection.canonical).exists()
+        if is_collected or is_in_reach(account.order.wallet, chain_id):
+            _reach(account)
+
+
+def _reach(account: StrayAccount) -> None:
+    with write_transaction():
+        settlement.lock_chain(account.chain_id, shared=True)
+        (intent,) = settlement.lock_rows([account.intent_id])
+        for each in accounts.strays_of(intent):
+            if each.id == account.id:
+                strays.write(intent, each, {"in_reach": True})
+
+
+def note_look(chain_id: int, at: Block) -> None:
+    """Store that the balances of all live orders with another home were read after a block."""
+    columns = {ChainState.strays_looked_at: clock.now(), ChainState.strays_block: at.number}
+    ChainState.update(columns).where(ChainState.chain_id == chain_id).execute()
+
+
+def begin_unless_known(account: StrayAccount) -> None:
+    """Let the logs of a new home be searched since the last look: money may be on its way there.
+
+    Example: the balance was 0 at block 100, and the buyer chooses the chain at block 120. The
+    worker reads the logs of its address from block 120 on, so 101 to 120 are searched.
+    """
+    state = chains.states_of(account.chain_id).get(account.chain_id)
+    if account.search_to is None and state is not None:
+        account.checked_block = state.strays_block
+        account.search_to = state.block_number
+
+
+def may_expire(intent_ids: Sequence[str], chain_id: int, cursor: Block) -> list[str]:
+    """Return which of these orders of a chain may expire: no other chain must be looked at first.
+
+    What is found later falls under the late rule.
+    """
+    if not intent_ids or not _waits_for_others(chain_id):
+        return list(intent_ids)
+    past = PaymentIntent.expires_at < cursor.time - WAIT_AT_MOST
+    query = PaymentIntent.select(PaymentIntent.id).where(PaymentIntent.id.in_(list(intent_ids)))
+    return [intent.id for intent in query.where(past)]
+
+
+def _waits_for_others(chain_id: int) -> bool:
+    others = [state for state in chains.states().values() if state.chain_id != chain_id]
+    return any(
+        chains.is_fresh(state) and not clock.is_within(YOUNG, state.strays_looked_at)
+        for state in others
+    )
