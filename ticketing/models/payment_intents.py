@@ -521,3 +521,7 @@ class Payment(BaseModel):
     class Meta:
         table_name = "payments"
         indexes = ((("chain_id", "tx_hash", "log_index"), True),)
+
+
+PAYMENT_AT_HOME = Payment.stray == literal("")
+"""Payments that belong to the home of their order, not to a stray account."""

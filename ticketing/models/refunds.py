@@ -5,7 +5,7 @@
 
 from peewee import BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
 
-from ticketing.models.base import BaseModel, UtcDateTimeField
+from ticketing.models.base import BaseModel, UtcDateTimeField, literal
 from ticketing.models.payment_intents import PaymentIntent
 
 
@@ -35,6 +35,10 @@ class Refund(BaseModel):
     class Meta:
         table_name = "refunds"
         indexes = ((("intent_id", "chain_id", "tx_hash", "log_index"), True),)
+
+
+REFUND_AT_HOME = Refund.stray == literal("")
+"""Refunds of the home of an order, not of a stray account."""
 
 
 class RefundAddress(BaseModel):

@@ -48,15 +48,15 @@ def named(
     """
     every: list[Account] = [intent, *strays_of(intent)]
     wanted = intent.chain_id if chain_id is None else chain_id
-    found = [
-        each
-        for each in every
-        if each.chain_id == wanted
-        and (token_address is None or each.token_address.lower() == token_address.lower())
-    ]
-    return min(
-        found, key=lambda each: isinstance(each, StrayAccount) and not each.is_option, default=None
-    )
+    found = [each for each in every if each.chain_id == wanted]
+    if token_address is not None:
+        token = token_address.lower()
+        found = [each for each in found if (each.token_address or "").lower() == token]
+    return min(found, key=_cannot_be_home, default=None)
+
+
+def _cannot_be_home(account: Account) -> bool:
+    return isinstance(account, StrayAccount) and not account.is_option
 
 
 def strays_of(intent: PaymentIntent) -> Sequence[StrayAccount]:

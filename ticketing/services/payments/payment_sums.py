@@ -15,8 +15,8 @@ from peewee import Case, Tuple, Window, fn
 from ticketing.chain import units
 from ticketing.chain.answers import Block
 from ticketing.constants import MICRO_UNIT_DECIMALS, Flag
-from ticketing.models.base import UtcDateTimeField, literal
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.base import UtcDateTimeField
+from ticketing.models.payment_intents import PAYMENT_AT_HOME, Payment, PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.models.refunds import Waiver
 from ticketing.models.stray_accounts import Account, StrayAccount
@@ -26,7 +26,6 @@ from ticketing.services.payments.payees import Received
 from ticketing.services.payments.payments import undecided_of
 
 _ORDER = (Payment.block_number, Payment.log_index, Payment.id)
-_OF_HOME = Payment.stray == literal("")
 _times = UtcDateTimeField()
 
 
@@ -54,7 +53,7 @@ def _first(intent_id: Any) -> Any:
     columns = (Payment.block_number, Payment.block_time, Payment.amount)
     # As of `_steps`. The sums up to the first payment are its own amount and dust.
     first = Payment.select(*columns, Payment.amount, Payment.dust).order_by(*_ORDER).limit(1)
-    return first.where(Payment.intent == intent_id, _OF_HOME, Payment.canonical)
+    return first.where(Payment.intent == intent_id, PAYMENT_AT_HOME, Payment.canonical)
 
 
 @Prepared
@@ -71,7 +70,7 @@ def _steps(intent_id: Any, least: Any, price: Any, goal: Any, scale: Any) -> Any
             fn.SUM(Payment.dust).over(in_order).cast("BIGINT").alias("sum_dust"),
             fn.ROW_NUMBER().over(in_order).alias("place"),
         )
-        .where(Payment.intent == intent_id, _OF_HOME, Payment.canonical)
+        .where(Payment.intent == intent_id, PAYMENT_AT_HOME, Payment.canonical)
         .window(in_order)
     )
     row = payments.c

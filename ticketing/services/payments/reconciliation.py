@@ -6,12 +6,14 @@
 3.  An order has as many admissions as its quantity once it was confirmed, else none. They are
     valid while it is confirmed, suspended while it is reversed, or void. Items add up to it.
 4.  Each payment is on its order's chain. What an order received is kept, owed, refunded or waived.
-    Its amount is what its seats cost, and what it released is what they released.
+    Its amount is what its seats cost, and what it released is what they released. What it received
+    elsewhere is owed, unassigned, out of reach, refunded or waived there, and nothing of it kept.
 5.  No address serves two orders.
 6.  A collection is of an order with a receiver, on its chain and in its token. That no more was
     collected than received is no rule: a payment may have been collected before it was found.
 
-stock_rules.py has the rules 1 to 3, reconciled_vouchers.py that of vouchers, this file the others.
+stock_rules.py has the rules 1 to 3, reconciled_vouchers.py that of vouchers, reconciled_strays.py
+those of money elsewhere, this file the others.
 Each rule is one SQL statement. It sees one consistent state, so it is correct while buyers order
 and the worker writes. First, one query over the ticket types and one over the orders find the rows
 that may violate a rule. Usually there are none. Then the rules check only these rows.
@@ -33,12 +35,13 @@ from peewee import JOIN, Case, fn
 from ticketing.chain import units
 from ticketing.constants import MICRO_UNIT_DECIMALS, SOLD, IntentStatus
 from ticketing.models.admissions import COST, SEAT_RELEASED, Admission
+from ticketing.models.base import literal
 from ticketing.models.collections import Collection
-from ticketing.models.payment_intents import KEPT, RELEASED, Payment, PaymentIntent
-from ticketing.models.refunds import Refund
+from ticketing.models.payment_intents import KEPT, PAYMENT_AT_HOME, RELEASED, Payment, PaymentIntent
+from ticketing.models.refunds import REFUND_AT_HOME, Refund
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.wallets import Wallet
-from ticketing.services.payments import reconciled_vouchers, stock_rules
+from ticketing.services.payments import reconciled_strays, reconciled_vouchers, stock_rules
 from ticketing.services.payments.rule_scope import (
     BREACHES_PER_RULE,
     Rows,
@@ -81,13 +84,15 @@ def _is_doubtful_intent() -> Any:
     intent = PaymentIntent.id
     abroad = fn.SUM(Case(None, [(Payment.chain_id == PaymentIntent.chain_id, 0)], 1))
     received = Case(None, [(abroad > 0, -1)], _received())
+    at_home = (Payment.intent == intent) & PAYMENT_AT_HOME
+    refunded_at_home = (Refund.intent == intent) & REFUND_AT_HOME
     return (
         stock_rules.is_doubtful_intent()
         | (_voided_with_refund() != PaymentIntent.seats_refunded)
         | _seats_differ()
         | _UNACCOUNTED
-        | (Payment.select(received).where(Payment.intent == intent) != _AMOUNT_RECEIVED)
-        | (Refund.select(_refunded()).where(Refund.intent == intent) != PaymentIntent.refunded)
+        | (Payment.select(received).where(at_home) != _AMOUNT_RECEIVED)
+        | (Refund.select(_refunded()).where(refunded_at_home) != PaymentIntent.refunded)
     )
 
 
@@ -119,7 +124,10 @@ def payments_fit_intents(scope: Scope) -> Rows:
     query = (
         Payment.select(Payment.id, Payment.chain_id, PaymentIntent.id, PaymentIntent.chain_id)
         .join(PaymentIntent)
-        .where(PaymentIntent.chain_id.is_null() | (Payment.chain_id != PaymentIntent.chain_id))
+        .where(
+            PAYMENT_AT_HOME,
+            PaymentIntent.chain_id.is_null() | (Payment.chain_id != PaymentIntent.chain_id),
+        )
     )
     for payment, chain, intent, intent_chain in first(query, PaymentIntent, scope):
         yield [payment, intent], f"the payment is on chain {chain}, its intent on {intent_chain}"
@@ -130,7 +138,11 @@ def received_is_payments(scope: Scope) -> Rows:
     total = _received()
     query = (
         PaymentIntent.select(PaymentIntent.id, _AMOUNT_RECEIVED, total)
-        .join(Payment, JOIN.LEFT_OUTER, on=(Payment.intent == PaymentIntent.id))
+        .join(
+            Payment,
+            JOIN.LEFT_OUTER,
+            on=(Payment.intent == PaymentIntent.id) & PAYMENT_AT_HOME,
+        )
         .group_by(PaymentIntent.id)
         .having(total != _AMOUNT_RECEIVED)
     )
@@ -143,7 +155,7 @@ def refunded_is_refunds(scope: Scope) -> Rows:
     total = _refunded()
     query = (
         PaymentIntent.select(PaymentIntent.id, PaymentIntent.refunded, total)
-        .join(Refund, JOIN.LEFT_OUTER, on=(Refund.intent == PaymentIntent.id))
+        .join(Refund, JOIN.LEFT_OUTER, on=(Refund.intent == PaymentIntent.id) & REFUND_AT_HOME)
         .group_by(PaymentIntent.id)
         .having(PaymentIntent.refunded != total)
     )
@@ -263,10 +275,11 @@ def collections_fit_intents(scope: Scope) -> Rows:
         .join(PaymentIntent)
         .join(Wallet, JOIN.LEFT_OUTER)
         .where(
+            Collection.stray == literal(""),
             (Collection.chain_id != PaymentIntent.chain_id)
             | (Collection.token_address != PaymentIntent.token_address)
             | PaymentIntent.token_address.is_null()
-            | Wallet.owner.is_null()
+            | Wallet.owner.is_null(),
         )
     )
     query = of_tenant(query, PaymentIntent, scope.tenant_id).order_by(PaymentIntent.id)
@@ -292,6 +305,10 @@ RULES: dict[str, Callable[[Scope], Rows]] = {
         refunded_seats_are_void,
         seats_add_up,
         every_unit_accounted,
+        reconciled_strays.strays_fit_intents,
+        reconciled_strays.stray_received_is_payments,
+        reconciled_strays.stray_refunded_is_refunds,
+        reconciled_strays.every_stray_unit_accounted,
         one_address_one_intent,
         collections_fit_intents,
     )

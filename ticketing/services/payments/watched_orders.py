@@ -78,7 +78,7 @@ def elsewhere(
     found: list[PaymentIntent] = []
     for each in chain_ids:
         query = PaymentIntent.select().where(PaymentIntent.chain_id == each, is_watched, ~is_home)
-        found += query.order_by(PaymentIntent.id)
+        found.extend(query.order_by(PaymentIntent.id))
     return found
 
 
