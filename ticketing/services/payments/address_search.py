@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from ticketing.chain.answers import Block
+from ticketing.chain.endpoint import Call
 from ticketing.chain.node import Node
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains
@@ -18,15 +19,28 @@ def balances(
     node: Node, intents: Iterable[PaymentIntent], at: Block
 ) -> list[tuple[PaymentIntent, int]]:
     """Return the balance of each intent's address after a block, in atomic units. RpcError."""
-    by_token: dict[str, list[PaymentIntent]] = {}
-    for intent in intents:
-        by_token.setdefault(intent.terms.token_address, []).append(intent)
     pairs = []
-    for token_address, of_token in by_token.items():
+    for token_address, of_token in _by_token(intents).items():
         addresses = [intent.terms.address for intent in of_token]
         amounts = node.balances_at(at, token_address, addresses)
         pairs += list(zip(of_token, amounts, strict=True))
     return pairs
+
+
+def balance_calls(node: Node, intents: Iterable[PaymentIntent], at: Block) -> list[Call]:
+    """Return the calls of `balances`, as far as they are known."""
+    calls: list[Call] = []
+    for token_address, of_token in _by_token(intents).items():
+        addresses = [intent.terms.address for intent in of_token]
+        calls += node.balance_calls(token_address, addresses, at=hex(at.number))
+    return calls
+
+
+def _by_token(intents: Iterable[PaymentIntent]) -> dict[str, list[PaymentIntent]]:
+    by_token: dict[str, list[PaymentIntent]] = {}
+    for intent in intents:
+        by_token.setdefault(intent.terms.token_address, []).append(intent)
+    return by_token
 
 
 def compare(
