@@ -4,6 +4,7 @@ Real proxies in front of a node count HTTP requests. The test moves the clock.
 """
 
 import json
+import time
 from contextlib import ExitStack
 from datetime import timedelta
 from functools import partial
@@ -14,8 +15,10 @@ import pytest
 from tests.support.bad_node import BadNode
 from tests.support.factories import CHAIN, PRICE
 from tests.support.payouts import OWNER, fund, listed, owed, sign, with_address
+from tests.support.processes import variables_of
 from tests.support.receivers import Chain, gathering
 from tests.support.refunds import account
+from tests.support.remote import eventually
 from tests.support.stopped_clock import StoppedClock
 from ticketing import clock
 from ticketing.chain import multicall, receivers
@@ -31,6 +34,7 @@ from tools import anvil
 pytestmark = pytest.mark.exhaustive
 
 OTHER_CHAINS = (31338, 90001, 90002)
+WAKES_WITHIN = 2.0
 POLL_SECONDS = BLOCK_SECONDS = 2
 MULTICALL = Path(anvil.__file__).parent / "contracts" / "TestMulticall.json"
 
@@ -204,3 +208,28 @@ def test_a_late_payment_is_noticed_without_orders_and_so_is_its_removal(venue, s
     shop.pass_seconds(2 * QUIET.seconds)
     assert buyer.now()["amount_received"] == 0
     assert shop.failed <= 1
+
+
+class TestOfProcesses:
+    """The web server sells, and the worker is another process."""
+
+    @pytest.fixture
+    def proxy(self, node):
+        with BadNode(node.url) as proxy:
+            yield proxy
+
+    @pytest.fixture
+    def variables(self, database_url, proxy):
+        return variables_of(database_url, proxy.url, POLL_SECONDS="12")
+
+    def test_the_first_order_wakes_the_worker_within_two_seconds(self, proxy, stack, remote):
+        ticket = remote.ticket()
+        stack.start_worker()
+        eventually(lambda: remote.ready()["chains"][0]["block_number"] is not None)
+        # Its next look without an order is 20 s later.
+        asked = proxy.calls["eth_getBlockByNumber"]
+        order = remote.preflight(ticket)
+        began = time.monotonic()
+        assert order.status == 201, order.json
+        eventually(lambda: proxy.calls["eth_getBlockByNumber"] > asked)
+        assert time.monotonic() - began < WAKES_WITHIN

@@ -35,12 +35,13 @@ class Running:
         self._node, self._clock, self._polls = node, clock, polls
         self._poll_seconds = poll_seconds
         self._seconds = 0
+        self.block_seconds = BLOCK_SECONDS
 
     def pass_poll(self):
         """Move the clock by one poll, mine a block if it is time, and wait for every task."""
         self._seconds += self._poll_seconds
         self._clock.forward(seconds=self._poll_seconds)
-        if self._seconds % BLOCK_SECONDS == 0:
+        if self._seconds % self.block_seconds == 0:
             self._node.rpc("evm_setNextBlockTimestamp", int(self._clock.now.timestamp()))
             self._node.rpc("anvil_mine", "0x1")
         # The second of two runs began after the clock was moved.
@@ -195,21 +196,37 @@ def test_an_order_is_noticed_within_one_poll(bad_node, acme, node, running):
 
 
 @pytest.mark.parametrize("orders", [1, 5])
+@pytest.mark.parametrize(("block_seconds", "most"), [(12, (36, 72)), (2, (61, 122))])
 def test_with_orders_open_each_block_is_read_once(
-    three_deep, bad_node, acme, node, running, orders
+    three_deep, bad_node, acme, node, running, orders, block_seconds, most
 ):
     ticket = acme.ticket(capacity=None)
     with running(acme.app, POLL_SECONDS) as worker:
         for _ in range(orders):
             acme.buyer(ticket)
+        worker.block_seconds = block_seconds
         worker.pass_poll()
         bad_node.calls.clear()
         looks = worker.looks
         minutes = 2
-        a_minute(bad_node, worker, minutes)
+        requests, questions = a_minute(bad_node, worker, minutes)
+        assert requests <= most[0] and questions <= most[1]
         looks = worker.looks - looks
-        blocks = minutes * 60 / BLOCK_SECONDS
+        blocks = minutes * 60 / block_seconds
         # One with the head of each look, and one with each new block. A look may be running.
         assert bad_node.calls["eth_chainId"] <= looks + 1 + blocks
         assert bad_node.calls["eth_getLogs"] <= blocks + 1
         assert bad_node.calls["eth_call"] == 0
+
+
+def test_what_a_paid_order_adds_until_it_is_final(three_deep, bad_node, acme, node, running):
+    ticket = acme.ticket(capacity=None)
+    with running(acme.app, POLL_SECONDS) as worker:
+        buyer, _ = acme.buyer(ticket), acme.buyer(ticket)
+        worker.pass_poll()
+        without, questions = a_minute(bad_node, worker, 1)
+        buyer.pay(node)
+        with_payment, with_questions = a_minute(bad_node, worker, 1)
+        assert buyer.now()["status"] == "confirmed"
+        assert with_payment - without <= 7
+        assert with_questions - questions <= 10
