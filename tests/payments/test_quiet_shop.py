@@ -26,7 +26,9 @@ from ticketing.chain.errors import RpcError
 from ticketing.chain.node import connect
 from ticketing.models.collections import Collection
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.unassigned_money import UnassignedMoney
+from ticketing.models.unassigned_money import SkippedIndexes, UnassignedMoney
+from ticketing.models.wallets import Wallet
+from ticketing.services.wallets import issuing
 from ticketing.worker.chain_tasks import CHAIN_TASKS
 from ticketing.worker.watcher import QUIET, Watcher
 from tools import anvil
@@ -169,6 +171,17 @@ def test_an_hour_later_the_same_requests_read_what_belongs_to_no_order(venue, sh
     anvil.mint(node.rpc, anvil.TOKEN_ADDRESS, gathering(account(node, OWNER)), PRICE)
     shop.stopped.forward(hours=1)
     assert shop.requests_of(1) == [3, 3, 3, 3]
+    assert {each.chain_id for each in UnassignedMoney.select()} == {CHAIN, *OTHER_CHAINS}
+
+
+def test_after_a_restore_the_other_pages_of_that_are_read_at_once(venue, shop, node):
+    wallet = Wallet.get(Wallet.owner.is_null(False))
+    SkippedIndexes.create(wallet=wallet, first=2, next=1500, skipped_at=clock.now())
+    anvil.mint(node.rpc, anvil.TOKEN_ADDRESS, issuing.address_of(wallet, 1499), PRICE)
+    shop.pass_seconds(60)
+    UnassignedMoney.delete().execute()
+    shop.stopped.forward(hours=1)
+    shop.pass_seconds(10)
     assert {each.chain_id for each in UnassignedMoney.select()} == {CHAIN, *OTHER_CHAINS}
 
 

@@ -35,22 +35,39 @@ class UnassignedSweep:
         self._page: Sequence[Place] | None = None
         """The next page to read. A page that could not be read is read again."""
         self._running = threading.Lock()
+        self.has_more = False
+        """Whether the last run left pages of its pass."""
 
     def calls(self) -> list[Call]:
-        """Return the calls of `run` for the first page, as far as they are known."""
-        with self._running:
+        """Return the calls of `run` for the first page, as far as they are known.
+
+        None while another thread runs it.
+        """
+        if not self._running.acquire(blocking=False):
+            return []
+        try:
             state = self._state()
             self._begin_if_due()
             if self._page is None or state is None:
                 return []
             addresses = [place.address for place in self._page]
             return self._node.balance_calls(state.token_address, addresses)
+        finally:
+            self._running.release()
 
     def run(self, pages: int = PAGES_PER_RUN) -> None:
-        """Read some pages, if a pass is due or was begun. RpcError."""
-        with self._running:
+        """Read some pages, if a pass is due or was begun. Nothing while another thread runs it.
+
+        RpcError.
+        """
+        if not self._running.acquire(blocking=False):
+            return
+        try:
             if (state := self._state()) is not None:
                 self._run(state, pages)
+                self.has_more = self._page is not None
+        finally:
+            self._running.release()
 
     def _state(self) -> ChainState | None:
         state = chains.states_of(self._chain.chain_id).get(self._chain.chain_id)

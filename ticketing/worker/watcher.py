@@ -152,6 +152,8 @@ class Watcher:
         try:
             with self._node.asked_ahead(self._calls(cursor, to)):
                 self._look(to)
+                if not self.is_in_charge:
+                    return
                 self._payout_reader.run(to)
                 self._balance_sweep.compare(to)
                 self._unassigned_sweep.run(pages=1)
@@ -186,7 +188,7 @@ class Watcher:
         if not self._reads_all:
             self._balance_sweep.compare(cursor)
         self._balance_sweep.search(cursor)
-        if not self._reads_all:
+        if not self._reads_all or self._unassigned_sweep.has_more:
             self._unassigned_sweep.run()
 
     def check_refunds(self) -> None:
