@@ -19,6 +19,7 @@ from tests.support.refunds import (
     waive,
 )
 from ticketing import clock
+from ticketing.limits import DEFAULT_RATE_LIMITS, CallClass
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import TicketType
@@ -334,3 +335,9 @@ def test_the_quick_pace_is_granted_again_each_minute(monkeypatch):
     assert not pages.take()
     now += 1
     assert pages.take()
+
+
+def test_the_limit_of_an_order_is_enough_for_two_tabs(buyer):
+    # A block in two seconds shows the page again, besides its questions for news.
+    every = float(re.search('data-every="([^"]*)"', show(buyer))[1])
+    assert 2 * (60 / every + 60 / 2) <= DEFAULT_RATE_LIMITS[CallClass.ORDER]
