@@ -26,7 +26,7 @@ class CallClass(StrEnum):
 DEFAULT_RATE_LIMITS: dict[CallClass, int] = {
     CallClass.PUBLIC: 600,
     CallClass.CHECKOUT: 300,
-    CallClass.ORDER: 60,
+    CallClass.ORDER: 240,
     CallClass.PREFLIGHT: 60,
     CallClass.TOKEN: 30,
     CallClass.LOGIN: 10,

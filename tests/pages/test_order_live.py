@@ -136,7 +136,9 @@ def test_it_asks_less_and_less_often_while_there_is_no_answer(unpaid, visit):
     asks.pass_seconds(200)
     gaps = asks.gaps()
     assert len(gaps) >= 5
-    assert all(gap >= min(LONGEST_PAUSE, 3 * 2**number) for number, gap in enumerate(gaps, 1))
+    assert all(
+        gap >= min(LONGEST_PAUSE, int(0.8 * 2**number)) for number, gap in enumerate(gaps, 1)
+    )
     assert max(gaps) <= LONGEST_PAUSE + 5
     asks.answer(429, {"Retry-After": "150"})
     asks.pass_seconds(LONGEST_PAUSE + 5)
@@ -161,6 +163,17 @@ def test_it_asks_less_often_while_nobody_looks(unpaid):
     unpaid.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     asks.pass_seconds(8)
     assert len(asks.gaps()) >= count + 2
+
+
+def test_it_asks_every_second_after_a_wallet_has_sent_a_payment(unpaid):
+    asks = Asks(unpaid)
+    asks.answer(200)
+    unpaid.page.evaluate("document.getElementById('order').dataset.every = 3")
+    asks.pass_seconds(10)
+    assert asks.gaps()[-1] == 3
+    unpaid.page.evaluate("document.dispatchEvent(new Event('payment-sent'))")
+    asks.pass_seconds(10)
+    assert len(asks.gaps()) >= 10 and asks.gaps()[-1] == 1
 
 
 class Asks:

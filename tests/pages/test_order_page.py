@@ -19,10 +19,12 @@ from tests.support.refunds import (
     waive,
 )
 from ticketing import clock
+from ticketing.limits import DEFAULT_RATE_LIMITS, CallClass
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.ticket_types import TicketType
-from ticketing.pages import qr
+from ticketing.pages import order_view, qr
+from ticketing.pages.pace import QuickPages
 
 REFRESH = '<noscript><meta http-equiv="refresh" content="10;url={}"></noscript>'
 
@@ -316,3 +318,26 @@ def test_a_part_that_is_not_sold_any_more_keeps_the_link_but_not_the_order(acme,
     TicketType.update(status="canceled").where(TicketType.id == shirt["id"]).execute()
     assert "Order the same again" not in read(buyer)
     assert "/launch-night" in show(buyer)
+
+
+def test_of_many_pages_that_wait_only_some_ask_quickly(buyer, monkeypatch):
+    monkeypatch.setattr(order_view, "_QUICK_PAGES", QuickPages(2))
+    pages = [show(buyer) for _ in range(3)]
+    assert [re.search('data-every="([^"]*)"', page)[1] for page in pages] == ["0.8", "0.8", "3"]
+
+
+def test_the_quick_pace_is_granted_again_each_minute(monkeypatch):
+    now = 1000.0
+    monkeypatch.setattr("ticketing.pages.pace.time.monotonic", lambda: now)
+    pages = QuickPages(1)
+    assert [pages.take(), pages.take()] == [True, False]
+    now += 59
+    assert not pages.take()
+    now += 1
+    assert pages.take()
+
+
+def test_the_limit_of_an_order_is_enough_for_two_tabs(buyer):
+    # A block in two seconds shows the page again, besides its questions for news.
+    every = float(re.search('data-every="([^"]*)"', show(buyer))[1])
+    assert 2 * (60 / every + 60 / 2) <= DEFAULT_RATE_LIMITS[CallClass.ORDER]

@@ -13,7 +13,7 @@ transfer_logs.py: reads logs in ranges that the node accepts: a failure halves t
     too: a node that lags does not have it
 block_headers.py: the blocks of logs, which must have the hashes that the logs name, else ChainMoved
 answers.py: parses each response; logs that the node marks as removed are left out
-rpc.py: several URLs as one: the first that responds
+rpc.py: several URLs as one: the first that responds; calls that several readers share
 endpoint.py: one URL: its JSON-RPC envelope, batch sizes, pauses after silence and rate limits
 errors.py: the tree of errors, which never contain a URL, because URLs contain keys
 multicall.py: many balances in one call

@@ -1,6 +1,7 @@
 """Read a chain: its head, headers, a token's facts, balances, transfers to addresses."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -105,6 +106,15 @@ class Node:
         self._old_reader = TransferReader(rpc)
         self._search: _Search | None = None
         self.payouts = PayoutCalls(rpc, chain_id)
+
+    @contextmanager
+    def asked_ahead(self, calls: Sequence[Call]) -> Iterator[None]:
+        """Ask for the head and `calls` with one request, for the questions in the block.
+
+        See RpcClient.asked_ahead. The methods that end with `_calls` return such calls.
+        """
+        with self._rpc.asked_ahead([CHAIN_ID_CALL, HEAD_CALL, *calls]):
+            yield
 
     def head(self) -> Block:
         """Return the newest block. RpcError if the node serves another chain."""
@@ -333,17 +343,24 @@ class Node:
 
         One call reads many balances if the chain has Multicall3, else they are read in batches.
         """
-        calls = [_balance_data(each) for each in addresses]
-        if not (calls and self._has_multicall()):
-            answers = self._rpc.batch([_eth_call(token_address, data, at) for data in calls])
-            return [parse_word(answer) for answer in answers]
+        if not (addresses and self._has_multicall()):
+            calls = [_eth_call(token_address, _balance_data(each), at) for each in addresses]
+            return [parse_word(answer) for answer in self._rpc.batch(calls)]
         held: list[int] = []
-        for start in range(0, len(calls), _CALLS_PER_MULTICALL):
-            some = calls[start : start + _CALLS_PER_MULTICALL]
-            call = _eth_call(multicall.ADDRESS, multicall.encode(token_address, some), at)
+        for call in _multicalls(token_address, addresses, at):
             (answer,) = self._rpc.batch([call])
-            held += multicall.decode(answer, len(some))
+            held += multicall.decode(answer, min(_CALLS_PER_MULTICALL, len(addresses) - len(held)))
         return held
+
+    def balance_calls(
+        self, token_address: str, addresses: Sequence[str], *, at: str = "latest"
+    ) -> list[Call]:
+        """Return the calls of `balances`. None before it is known if the chain has Multicall3."""
+        if self._multicall is None:
+            return []
+        if not self._multicall:
+            return [_eth_call(token_address, _balance_data(each), at) for each in addresses]
+        return list(_multicalls(token_address, addresses, at))
 
     def _has_multicall(self) -> bool:
         if self._multicall is None:
@@ -365,6 +382,12 @@ class Node:
         return self._reader.read(
             token_address, recipients, first, head, after=after, senders=senders
         )
+
+    def transfer_calls(
+        self, token_address: str, recipients: Iterable[str], first: int, head: Block, after: Block
+    ) -> list[Call]:
+        """Return the calls of `transfers`: see TransferReader.calls."""
+        return self._reader.calls(token_address, recipients, first, head, after)
 
     def old_transfers(
         self,
@@ -400,6 +423,14 @@ class Node:
 def connect(chain: Chain) -> Node:
     """Return the node of a chain. There is one per process, to keep connections open."""
     return Node(RpcClient(chain.rpc_urls, chain.chain_id), chain.chain_id)
+
+
+def _multicalls(token_address: str, addresses: Sequence[str], at: str) -> Iterator[Call]:
+    """Yield calls for the balances of _CALLS_PER_MULTICALL addresses each, the rest in the last."""
+    for start in range(0, len(addresses), _CALLS_PER_MULTICALL):
+        some = addresses[start : start + _CALLS_PER_MULTICALL]
+        data = multicall.encode(token_address, [_balance_data(each) for each in some])
+        yield _eth_call(multicall.ADDRESS, data, at)
 
 
 def _balance_data(holder: str) -> str:

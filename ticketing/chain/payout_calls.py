@@ -129,13 +129,7 @@ class PayoutCalls:
         asked for in the same batch: NotLinked if the node is on another fork, ChainMoved if it
         lacks the block, or if the chain changes meanwhile.
         """
-        found, last_block, *answers = self._ask(
-            [
-                header_call(known.number),
-                header_call(last),
-                *refunded_events.log_calls(payers, first, last),
-            ]
-        )
+        found, last_block, *answers = self._ask(self.refunded_calls(known, payers, first, last))
         check_link(known, read_header(known.number, found))
         end = read_header(last, last_block)
         if end is None:
@@ -148,6 +142,13 @@ class PayoutCalls:
             raise RpcInvalid("the node sent a log that was not requested")
         blocks = self._blocks(known, {each.block_number for each in events})
         return end, [(each, _block_of(each, blocks)) for each in events]
+
+    def refunded_calls(
+        self, known: Block, payers: Sequence[str] | None, first: int, last: int
+    ) -> list[Call]:
+        """Return the calls of `refunded`, if there are no events."""
+        headers = [header_call(known.number), header_call(last)]
+        return [*headers, *refunded_events.log_calls(payers, first, last)]
 
     def refunds_of(
         self, tx_hash: str, token_address: str, known: Block

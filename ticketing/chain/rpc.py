@@ -1,7 +1,9 @@
 """A JSON-RPC 2.0 client for Ethereum nodes, with several endpoints of one chain."""
 
 import logging
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import urllib3
@@ -16,6 +18,23 @@ logging.getLogger("urllib3").setLevel(logging.ERROR)
 CHAIN_ID_CALL: Call = ("eth_chainId", [])
 
 
+class _Ahead(threading.local):
+    """Calls that a thread has asked ahead, with their results."""
+
+    def __init__(self) -> None:
+        self.results: list[tuple[Call, Any]] = []
+
+    def find(self, calls: Sequence[Call]) -> list[Any] | None:
+        """Return the results of all `calls`. None if one of them was not asked."""
+        found = []
+        for call in calls:
+            of_call = [result for asked, result in self.results if asked == call]
+            if not of_call:
+                return None
+            found += of_call
+        return found
+
+
 class RpcClient:
     """Uses the first endpoint that responds. Threads may share it."""
 
@@ -24,6 +43,25 @@ class RpcClient:
         self._chain_id = chain_id if len(urls) > 1 else None
         pool = urllib3.PoolManager(maxsize=4, retries=False)
         self._endpoints = [Endpoint(url, pool) for url in urls]
+        self._ahead = _Ahead()
+
+    @contextmanager
+    def asked_ahead(self, calls: Sequence[Call]) -> Iterator[None]:
+        """Ask `calls` with one batch, and use their results for the batches in the block.
+
+        So several readers share one request. A batch with another call is sent as usual. Other
+        threads are not affected. RpcError: see `batch`.
+
+        Example: [head, header 7, logs] are asked ahead. In the block, the batches [head] and
+        [logs, header 7] need no request. [logs, header 8] is sent.
+        """
+        each_once = [call for place, call in enumerate(calls) if call not in calls[:place]]
+        results = self.batch(each_once)
+        self._ahead.results = list(zip(each_once, results, strict=True))
+        try:
+            yield
+        finally:
+            self._ahead.results = []
 
     def batch(self, calls: Sequence[Call]) -> list[Any]:
         """Return the results of `calls`, in their order.
@@ -32,6 +70,8 @@ class RpcClient:
         of a block, others may have it; else its results are returned. RpcRefused if one of them
         returns an error and none returns results, else the error of the last one.
         """
+        if (known := self._ahead.find(calls)) is not None:
+            return known
         errors: list[RpcError] = []
         incomplete: list[Any] | None = None
         for endpoint in sorted(self._endpoints, key=lambda each: each.is_avoided):

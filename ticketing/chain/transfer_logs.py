@@ -172,6 +172,15 @@ class TransferReader:
             first = last_number + 1
             after = last if link is not None else after
 
+    def calls(
+        self, token_address: str, recipients: Iterable[str], first: int, last: Block, after: Block
+    ) -> list[Call]:
+        """Return the calls of the first request of `read`, if the blocks are one range for it."""
+        parties = sorted(_Party(each.lower()) for each in recipients)
+        asked = _log_calls(token_address, parties, first, last.number)
+        headers = {last.number, after.number + 1}
+        return [*asked[:FILTERS_PER_REQUEST], *map(header_call, sorted(headers))]
+
     def _block(
         self, token_address: str, parties: list[_Party], block: Block, after: Block | None
     ) -> tuple[list[Transfer], Collection[_Party]]:

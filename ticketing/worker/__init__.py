@@ -14,7 +14,7 @@ Before an order expires, its address is asked for its balance.
 loop.py: the threads: for each chain a watcher, a sweep, the check of refunds and those of
     chain_tasks.py; housekeeping, numbering, webhooks, mails; what housekeeping deletes
 watcher.py: one chain: checks it, reads, books, goes back, expires. A chain without open orders is
-    read once a minute
+    read every 20 s, with one request for everything
 history_gap.py: blocks that no node has any more are skipped after 10 s, and named in the log;
     balances show which orders must wait for their logs
 balance_sweep.py: an order whose address holds more than is booked does not expire before its logs

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from ticketing import clock
 from ticketing.backoff import Backoff
 from ticketing.chain.answers import Block
+from ticketing.chain.endpoint import Call
 from ticketing.chain.errors import RpcError, RpcLimited, RpcSilent
 from ticketing.chain.node import Node
 from ticketing.chain.registry import Chain
@@ -63,20 +64,34 @@ class BalanceSweep:
                 address_search.begin(intent, balance, held[intent.id], cursor)
         return may_expire
 
-    def run(self, cursor: Block) -> None:
-        """Compare balances of ended intents once a minute, and continue searches. RpcError."""
-        if not clock.is_within(watched_orders.SWEEP_EVERY, self._swept_at):
-            swept = watched_orders.to_sweep(self._chain.chain_id, cursor.time)
-            chain_id = self._chain.chain_id
-            unexplained = address_search.compare(self._node, chain_id, swept, cursor)
-            idle = {each.id for each in swept if each.search_to is None}
-            for intent_id in idle - {each.id for each in unexplained}:
-                self._searched.pop(intent_id, None)
-            self._swept_at = clock.now()
-        self._search(cursor)
+    def calls(self, cursor: Block) -> list[Call]:
+        """Return the calls of `compare` with a cursor, as far as they are known."""
+        if not self._is_due_to_compare:
+            return []
+        swept = watched_orders.to_sweep(self._chain.chain_id, cursor.time)
+        return address_search.balance_calls(self._node, swept, cursor)
 
-    def _search(self, cursor: Block) -> None:
-        """Continue searches, some ranges in total. A failed search does not stop the others."""
+    def compare(self, cursor: Block) -> None:
+        """Compare balances of ended intents once a minute. RpcError."""
+        if not self._is_due_to_compare:
+            return
+        chain_id = self._chain.chain_id
+        swept = watched_orders.to_sweep(chain_id, cursor.time)
+        unexplained = address_search.compare(self._node, chain_id, swept, cursor)
+        idle = {each.id for each in swept if each.search_to is None}
+        for intent_id in idle - {each.id for each in unexplained}:
+            self._searched.pop(intent_id, None)
+        self._swept_at = clock.now()
+
+    @property
+    def _is_due_to_compare(self) -> bool:
+        return not clock.is_within(watched_orders.SWEEP_EVERY, self._swept_at)
+
+    def search(self, cursor: Block) -> None:
+        """Continue searches, some ranges in total. A failed search does not stop the others.
+
+        RpcLimited, RpcSilent.
+        """
         left = RANGES_PER_PASS
         running = watched_orders.to_search(self._chain.chain_id)
         # Those that failed most come last: the logs of a gap may never be there again.

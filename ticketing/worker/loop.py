@@ -1,9 +1,11 @@
 """The worker's loop. Each task has its own thread, so that a slow one delays no other."""
 
 import logging
+import math
 import signal
 import threading
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 
 from ticketing.chain.errors import RpcError
@@ -32,6 +34,9 @@ log = logging.getLogger(__name__)
 
 _NOTIFYING_SECONDS = 1.0
 """The longest pause between two runs of the tasks of notifications."""
+
+_WAKING_SECONDS = 1.0
+"""The longest pause between two looks into the database for the first new order."""
 
 _RATE_SECONDS = 60.0
 """The pause between two checks whether a day has passed since the exchange rate was read."""
@@ -102,13 +107,15 @@ class Worker:
         """Run all tasks. Return whether a signal ended it."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self._stop.set())
-        watchers = [Watcher(chain) for chain in self._config.chains.values()]
+        pause = self._config.poll_seconds
+        every = timedelta(seconds=pause)
+        watchers = [Watcher(chain, every=every) for chain in self._config.chains.values()]
         if not watchers:
             log.warning("no chain is enabled: nothing to watch")
         mailer = Mailer(self._config, is_stopped=self._stop.is_set)
         wallet_changes = WalletChanges(self._config)
-        pause = self._config.poll_seconds
         soon = min(_NOTIFYING_SECONDS, pause)
+        waking = pause / math.ceil(pause / _WAKING_SECONDS)
         tasks: list[tuple[str, Callable[[], object], float]] = [
             ("housekeeping", partial(_keep_house, self._config), pause),
             ("wallet changes", wallet_changes.run, pause),
@@ -120,7 +127,7 @@ class Worker:
         ]
         for watcher in watchers:
             chain_id = watcher.chain.chain_id
-            tasks.append((f"chain {chain_id}", watcher.look_if_due, pause))
+            tasks.append((f"chain {chain_id}", watcher.look_if_due, waking))
             tasks.append((f"sweep of chain {chain_id}", watcher.sweep, pause))
             tasks.append((f"refunds of chain {chain_id}", watcher.check_refunds, pause))
             for name, act in CHAIN_TASKS:

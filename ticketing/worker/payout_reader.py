@@ -8,6 +8,8 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from ticketing.chain.answers import Block
+from ticketing.chain.block_headers import header_call
+from ticketing.chain.endpoint import Call
 from ticketing.chain.errors import ChainMoved, RpcError, RpcLimited, RpcRefused, RpcSilent
 from ticketing.chain.node import Node
 from ticketing.chain.refunded_events import PaidRefund, Refunded
@@ -42,19 +44,39 @@ class PayoutReader:
             # A node that does not respond keeps nothing that is stored from being booked.
             payout_events.book_waiting(self._chain.chain_id)
 
+    def calls(self, cursor: Block) -> list[Call]:
+        """Return the calls of `run` with a cursor, if nothing has happened."""
+        read, payers = self._unread(cursor)
+        if read is None or cursor == self._done_at:
+            return []
+        first, last = self._first(read), self._last(cursor)
+        end = min(first + self._width.blocks - 1, last)
+        of_events = self._node.payouts.refunded_calls(cursor, payers, first, end)
+        return [header_call(read.number), *of_events]
+
+    def _unread(self, cursor: Block) -> tuple[Block | None, list[str] | None]:
+        """Return up to where events were read, and whose are read now. No block: nobody's."""
+        read = payout_events.cursor(self._chain.chain_id)
+        if read is None or self._last(cursor) < read.number:
+            return None, []
+        payers = payout_events.payers(self._chain.chain_id, read.time)
+        return (None if payers == [] else read), payers
+
+    def _first(self, read: Block) -> int:
+        again = read.number + 1 - self._chain.confirmations
+        return max(0, again, chains.read_from(self._chain.chain_id))
+
+    def _last(self, cursor: Block) -> int:
+        return cursor.number + 1 - self._chain.confirmations
+
     def _read(self, cursor: Block) -> bool:
         """Read some ranges. Return whether all was read that is final at the cursor."""
         chain_id = self._chain.chain_id
-        read = payout_events.cursor(chain_id)
-        last = cursor.number + 1 - self._chain.confirmations
-        if read is None or last < read.number:
+        unread, payers = self._unread(cursor)
+        if unread is None:
             return True
-        payers = payout_events.payers(chain_id, read.time)
-        if payers is not None and not payers:
-            return True
-        read = self._go_back_if_replaced(cursor, read)
-        again = read.number + 1 - self._chain.confirmations
-        first = max(0, again, chains.read_from(chain_id))
+        read = self._go_back_if_replaced(cursor, unread)
+        first, last = self._first(read), self._last(cursor)
         if first > read.number + 1:
             log.error(
                 "chain %s: no node has blocks %s to %s: what lists paid in them is not booked",

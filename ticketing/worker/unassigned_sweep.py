@@ -1,9 +1,11 @@
 """Read what receivers hold that belong to no order. services/money/unassigned.py says which."""
 
+import threading
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from ticketing import clock
+from ticketing.chain.endpoint import Call
 from ticketing.chain.node import Node
 from ticketing.chain.registry import Chain
 from ticketing.models.chains import ChainState
@@ -32,21 +34,58 @@ class UnassignedSweep:
         self._pages: Iterator[Sequence[Place]] = iter(())
         self._page: Sequence[Place] | None = None
         """The next page to read. A page that could not be read is read again."""
+        self._running = threading.Lock()
+        self.has_more = False
+        """Whether the last run left pages of its pass."""
 
-    def run(self) -> None:
-        """Read some pages, if a pass is due or was begun. RpcError."""
-        chain_id = self._chain.chain_id
-        state = chains.states_of(chain_id).get(chain_id)
-        if state is None or state.decimals is None:
+    def calls(self) -> list[Call]:
+        """Return the calls of `run` for the first page, as far as they are known.
+
+        None while another thread runs it.
+        """
+        if not self._running.acquire(blocking=False):
+            return []
+        try:
+            state = self._state()
+            self._begin_if_due()
+            if self._page is None or state is None:
+                return []
+            addresses = [place.address for place in self._page]
+            return self._node.balance_calls(state.token_address, addresses)
+        finally:
+            self._running.release()
+
+    def run(self, pages: int = PAGES_PER_RUN) -> None:
+        """Read some pages, if a pass is due or was begun. Nothing while another thread runs it.
+
+        RpcError.
+        """
+        if not self._running.acquire(blocking=False):
             return
+        try:
+            if (state := self._state()) is not None:
+                self._run(state, pages)
+                self.has_more = self._page is not None
+        finally:
+            self._running.release()
+
+    def _state(self) -> ChainState | None:
+        state = chains.states_of(self._chain.chain_id).get(self._chain.chain_id)
+        return None if state is None or state.decimals is None else state
+
+    def _begin_if_due(self) -> None:
+        if self._page is None and not clock.is_within(EVERY, self._began_at):
+            self._began_at, self._pages = clock.now(), unassigned.places(self._chain.chain_id)
+            self._page = next(self._pages, None)
+
+    def _run(self, state: ChainState, pages: int) -> None:
+        chain_id = self._chain.chain_id
         if chains.is_awaited(chain_id) and not clock.is_within(AFTER_A_SIGNATURE, self._looked_at):
             self._looked_at = clock.now()
             if page := unassigned.with_money(chain_id):
                 self._read(page, state)
-        if self._page is None and not clock.is_within(EVERY, self._began_at):
-            self._began_at, self._pages = clock.now(), unassigned.places(chain_id)
-            self._page = next(self._pages, None)
-        for _ in range(PAGES_PER_RUN):
+        self._begin_if_due()
+        for _ in range(pages):
             if self._page is None:
                 return
             self._read(self._page, state)

@@ -8,6 +8,7 @@ from ticketing import clock
 from ticketing.chain import units
 from ticketing.chain.answers import Block, TokenFacts
 from ticketing.chain.eip3009 import TokenDomain
+from ticketing.chain.endpoint import Call
 from ticketing.chain.errors import (
     ChainMoved,
     NotLinked,
@@ -42,8 +43,10 @@ from ticketing.worker.refund_check import RefundCheck
 from ticketing.worker.stray_look import StrayLook
 from ticketing.worker.unassigned_sweep import UnassignedSweep
 
-QUIET = timedelta(minutes=1)
+QUIET = timedelta(seconds=20)
 """How often a chain is read on which nobody waits."""
+
+_AT_ONCE = timedelta(0)
 
 _FIRST_HEADERS, _HEADERS_AT_ONCE = 4, 32
 
@@ -61,8 +64,13 @@ class ReorganizedTooDeep(RpcError):
 class Watcher:
     """Watches one chain. Each `look` is independent and may be interrupted at any point."""
 
-    def __init__(self, chain: Chain, *, accept_reorganization: bool = False) -> None:
-        """Watch a chain. `accept_reorganization`: it may go back beyond all stored blocks."""
+    def __init__(
+        self, chain: Chain, *, every: timedelta = _AT_ONCE, accept_reorganization: bool = False
+    ) -> None:
+        """Watch a chain. `every`: how often it is read while somebody waits.
+
+        `accept_reorganization`: it may go back beyond all stored blocks.
+        """
         self.chain = chain
         self._accept_reorganization = accept_reorganization
         self._lease = LeaseHolder(f"chain {chain.chain_id}")
@@ -75,7 +83,14 @@ class Watcher:
         self._gap = HistoryGap(chain, self._node)
         self._checked = False
         self._receivers = ReceiverCheck(chain, self._node)
+        self._every = every
+        self._head: Block | None = None
+        """The newest block that the last look saw. None after an error."""
+        self._tried_at: datetime | None = None
         self._looked_at: datetime | None = None
+        self._is_quiet = False
+        self._reads_all = False
+        """Whether the looks read what the other threads of the chain read at other times."""
 
     @property
     def is_in_charge(self) -> bool:
@@ -83,17 +98,26 @@ class Watcher:
         return bool(self._lease.is_held)
 
     def look_if_due(self) -> None:
-        """Look if somebody waits for the chain, or if the last look was at least QUIET ago.
+        """Look if it is due. Errors: see `look`.
 
-        A buyer waits with an open order, an organizer after a signature.
-
-        In both cases the lease is renewed. Errors: see `look`.
+        While somebody waits for the chain, that is `every` so often: a buyer with an open order, an
+        organizer after a signature. Else it is every QUIET. It is called more often, and so notices
+        the first new order in the database within a second.
         """
-        if clock.is_within(QUIET, self._looked_at) and not (
-            self._take_lease() and self._is_awaited()
-        ):
+        if self._checked and not self._has_lease():
             return
-        self.look()
+        was_quiet, self._is_quiet = self._is_quiet, not self._is_awaited()
+        wakes = was_quiet and not self._is_quiet
+        if clock.is_within(self._every, self._tried_at) and not wakes:
+            return
+        if self._is_quiet and clock.is_within(QUIET, self._looked_at):
+            return
+        self._tried_at = clock.now()
+        if self._is_quiet:
+            self._look_quietly()
+        else:
+            self._reads_all = False
+            self.look()
 
     def _is_awaited(self) -> bool:
         chain_id = self.chain.chain_id
@@ -111,15 +135,65 @@ class Watcher:
             counters.add(counters.RPC_ERRORS, str(self.chain.chain_id))
             raise
 
+    def _look_quietly(self) -> None:
+        """Read with one request for everything, if there is nothing new. Errors: see `look`.
+
+        It reads up to the head that the look before has seen: then all calls are known before the
+        request, which also asks for the next head. What is new needs further requests. If the
+        request is refused or the chain was reorganized, this is a usual look, and the other threads
+        read their part.
+
+        Example: the cursor is 100, and the look before has seen 110. One request asks for the head,
+        which is 120, the logs of 101 to 110, the events of payers up to 110, and the balances at
+        110 that must be compared. The next look reads up to 120.
+        """
+        to, self._head = self._head, None
+        cursor = chains.cursor(self.chain.chain_id)
+        self._reads_all = to is not None and cursor is not None and to.number >= cursor.number
+        if to is None or cursor is None or not self._reads_all:
+            self.look()
+            return
+        try:
+            with self._node.asked_ahead(self._calls(cursor, to)):
+                self._look(to)
+                if not self.is_in_charge:
+                    return
+                self._payout_reader.run(to)
+                self._balance_sweep.compare(to)
+                self._unassigned_sweep.run(pages=1)
+                self._head = self._node.head()
+        except RpcError as error:
+            self._reads_all = False
+            if isinstance(error, RpcLimited | RpcSilent):
+                counters.add(counters.RPC_ERRORS, str(self.chain.chain_id))
+                raise
+            self.look()
+            return
+        self._looked_at = clock.now()
+
+    def _calls(self, cursor: Block, to: Block) -> list[Call]:
+        """Return the calls of a quiet look up to a block."""
+        calls: list[Call] = []
+        if to.number > cursor.number:
+            watched, first = self._watched(cursor)
+            calls = self._node.transfer_calls(self.chain.token_address, watched, first, to, cursor)
+        calls += self._payout_reader.calls(to)
+        calls += self._balance_sweep.calls(to)
+        return calls + self._unassigned_sweep.calls()
+
     def sweep(self) -> None:
         """Compare the balances of ended intents, and search the logs of those that differ.
 
         Only the worker with the lease does it. RpcError if the chain cannot be read.
         """
         cursor = chains.cursor(self.chain.chain_id)
-        if self.is_in_charge and cursor is not None:
-            self._stray_look.run(cursor)
-            self._balance_sweep.run(cursor)
+        if not self.is_in_charge or cursor is None:
+            return
+        self._stray_look.run(cursor)
+        if not self._reads_all:
+            self._balance_sweep.compare(cursor)
+        self._balance_sweep.search(cursor)
+        if not self._reads_all or self._unassigned_sweep.has_more:
             self._unassigned_sweep.run()
 
     def check_refunds(self) -> None:
@@ -130,29 +204,40 @@ class Watcher:
         RpcError if the chain cannot be read, CursorMoved if it was reorganized meanwhile.
         """
         cursor = chains.cursor(self.chain.chain_id)
-        if self.is_in_charge and cursor is not None:
-            self._refund_check.run(cursor)
+        if not self.is_in_charge or cursor is None:
+            return
+        self._refund_check.run(cursor)
+        if not self._reads_all:
             self._payout_reader.run(cursor)
 
     def leave(self) -> None:
         """Release the lease, so that another worker can continue at once."""
         self._lease.give_back()
 
-    def _look(self) -> None:
+    def _look(self, to: Block | None = None) -> None:
+        """Read up to a block, which the node had at the look before, or up to the newest one."""
         if not self._checked:
             self._check()
             self._checked = True
         if not self._take_lease():
             return
         self._receivers.run()
-        cursor = self._follow(chains.check_head(self.chain.chain_id, self._node.head()))
+        head = chains.check_head(self.chain.chain_id, to or self._node.head())
+        cursor = self._follow(head)
         chains.note_look(self.chain.chain_id)
         self._settle(cursor)
-        self._looked_at = clock.now()
+        self._head, self._looked_at = head, clock.now()
+
+    def _has_lease(self) -> bool:
+        """Return whether this worker has the lease. It is renewed from time to time."""
+        return self._noted(self._lease.is_held, self._lease.keep())
 
     def _take_lease(self) -> bool:
-        """Take or renew the lease, and log a change."""
-        was_held, is_held = self._lease.is_held, self._lease.take()
+        """Take or renew the lease now. Return whether this worker has it."""
+        return self._noted(self._lease.is_held, self._lease.take())
+
+    def _noted(self, was_held: bool | None, is_held: bool) -> bool:
+        """Log a change of the lease."""
         if is_held != was_held:
             doing = "watching" if is_held else "standing by for"
             log.info("%s chain %s", doing, self.chain.chain_id)
@@ -220,12 +305,8 @@ class Watcher:
         chain = self.chain
         if head.number <= cursor.number:
             return cursor
-        # Loaded after the head: an address that is issued later is paid in a later block. What
-        # receivers sent is read by recipient, so many receivers do not make it slower.
-        orders = watched_orders.watched_addresses(chain.chain_id, chain.token_address, cursor)
-        watched = orders | collections.recipients()
-        again = max(cursor.number + 1 - chain.confirmations, chains.read_from(chain.chain_id))
-        first = again if watched else cursor.number + 1
+        # Loaded after the head: an address that is issued later is paid in a later block.
+        watched, first = self._watched(cursor)
         start = cursor
         ranges = self._node.transfers(chain.token_address, watched, first, head, after=cursor)
         for found in ranges:
@@ -241,6 +322,17 @@ class Watcher:
             if not is_all:
                 log.info("chain %s: read to %s of %s", chain.chain_id, cursor.number, head.number)
         return cursor
+
+    def _watched(self, cursor: Block) -> tuple[frozenset[str], int]:
+        """Return the recipients whose transfers are read after the cursor, and the first block.
+
+        What receivers sent is read by recipient, so many receivers do not make it slower.
+        """
+        chain = self.chain
+        orders = watched_orders.watched_addresses(chain.chain_id, chain.token_address, cursor)
+        watched = orders | collections.recipients()
+        again = max(cursor.number + 1 - chain.confirmations, chains.read_from(chain.chain_id))
+        return watched, again if watched else cursor.number + 1
 
     def _book(self, cursor: Block, found: Range) -> None:
         booked = payments.blocks_after(self.chain.chain_id, cursor.number)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from ticketing.chain.answers import Block
+from ticketing.chain.endpoint import Call
 from ticketing.chain.node import Node
 from ticketing.models.stray_accounts import Account
 from ticketing.services import chains
@@ -16,15 +17,28 @@ log = logging.getLogger(__name__)
 
 def balances(node: Node, accounts: Iterable[Account], at: Block) -> list[tuple[Account, int]]:
     """Return the balance of each account's address after a block, in atomic units. RpcError."""
-    by_token: dict[str, list[Account]] = {}
-    for account in accounts:
-        by_token.setdefault(account.terms.token_address, []).append(account)
     pairs = []
-    for token_address, of_token in by_token.items():
+    for token_address, of_token in _by_token(accounts).items():
         addresses = [account.terms.address for account in of_token]
         amounts = node.balances_at(at, token_address, addresses)
         pairs += list(zip(of_token, amounts, strict=True))
     return pairs
+
+
+def balance_calls(node: Node, accounts: Iterable[Account], at: Block) -> list[Call]:
+    """Return the calls of `balances`, as far as they are known."""
+    calls: list[Call] = []
+    for token_address, of_token in _by_token(accounts).items():
+        addresses = [account.terms.address for account in of_token]
+        calls += node.balance_calls(token_address, addresses, at=hex(at.number))
+    return calls
+
+
+def _by_token(accounts: Iterable[Account]) -> dict[str, list[Account]]:
+    by_token: dict[str, list[Account]] = {}
+    for account in accounts:
+        by_token.setdefault(account.terms.token_address, []).append(account)
+    return by_token
 
 
 def compare(node: Node, chain_id: int, accounts: Sequence[Account], at: Block) -> list[Account]:

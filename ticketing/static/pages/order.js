@@ -2,6 +2,8 @@
 
 const LONGEST_PAUSE = 60;
 const HIDDEN_PAUSE = 10;
+const SENT_PAUSE = 1;
+const SENT_FOR = 120_000; // So long after a wallet has sent a payment, the page asks often.
 const SHOWN_AGAIN_AFTER = 60_000; // The page knows more than the order: whether the chain is seen.
 
 const link = location.pathname.split("/")[2];
@@ -10,6 +12,7 @@ const order = () => document.getElementById("order");
 
 let pause = 0;
 let waiting;
+let sentAt = 0;
 let shownAt = Date.now();
 let tag; // the ETag of the order as the page shows it
 let clockAhead = 0; // of the reader's clock, in milliseconds
@@ -143,9 +146,14 @@ async function copy(button) {
   setTimeout(() => { label.textContent = before; }, 2000);
 }
 
+function usualPause() {
+  const every = Number(order().dataset.every);
+  return Date.now() - sentAt < SENT_FOR ? Math.min(every, SENT_PAUSE) : every;
+}
+
 async function keepAsking() {
   clearTimeout(waiting);
-  const usual = Number(order().dataset.every);
+  const usual = usualPause();
   if (!usual) return;
   try {
     await ask();
@@ -169,6 +177,10 @@ document.addEventListener("click", (event) => {
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden && pause <= HIDDEN_PAUSE) keepAsking();
 });
+document.addEventListener("payment-sent", () => {
+  sentAt = Date.now();
+  keepAsking();
+});
 // A page from the back button's memory is old.
 addEventListener("pageshow", (event) => { if (event.persisted) showAgain().then(keepAsking); });
 
@@ -179,4 +191,4 @@ if (isPhone()) document.getElementById("code-address")?.removeAttribute("open");
 else document.getElementById("summary")?.setAttribute("open", "");
 prepare();
 setInterval(tick, 1000);
-waiting = setTimeout(keepAsking, Number(order().dataset.every) * 1000);
+waiting = setTimeout(keepAsking, usualPause() * 1000);

@@ -87,6 +87,7 @@ async function pay(wallet) {
     turn += 1; // Also a late answer counts, so that nothing is paid twice.
     said = undefined;
     keep({ request, hash, chain: Number(chain), rdns: wallet.rdns, at: Date.now() });
+    document.dispatchEvent(new Event("payment-sent"));
     show();
   } catch (error) {
     if (mine !== turn) return;
