@@ -131,6 +131,11 @@ def collect(chain, buyer):
     chain.collect(intent.wallet.owner, anvil.TOKEN_ADDRESS, [salt])
 
 
+def collected_at_home():
+    """One node is behind all chains: on the others, the same money is a stray."""
+    return Collection.select().where(Collection.stray == "").count()
+
+
 def test_four_quiet_chains_get_twelve_requests_a_minute_and_nothing_is_missed(
     venue, shop, chain, node
 ):
@@ -146,7 +151,7 @@ def test_four_quiet_chains_get_twelve_requests_a_minute_and_nothing_is_missed(
     collect(chain, ada)
     sign(node, of_list)
     shop.pass_seconds(2 * QUIET.seconds + POLL_SECONDS)
-    assert Collection.select().count() == 1
+    assert collected_at_home() == 1
     assert [each.now()["refund_due"] for each in (ada, bob)] == [0, 0]
     assert shop.requests_of(1) == [3, 3, 3, 3]
     assert not shop.failed
@@ -203,7 +208,7 @@ def test_a_node_that_refuses_the_one_request_is_read_as_usual(venue, shop, chain
     shop.proxies[0].well()
     shop.proxies[0].answer("eth_chainId", hex(CHAIN))
     shop.pass_seconds(3 * QUIET.seconds)
-    assert Collection.select().count() == 1
+    assert collected_at_home() == 1
     intent = PaymentIntent.get_by_id(ada.intent["id"])
     assert shop.stopped.now - intent.swept_at < timedelta(seconds=120)
 

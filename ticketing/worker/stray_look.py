@@ -1,16 +1,23 @@
 """Look for money of orders on a chain that they are not paid on: services/payments/stray_search."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from ticketing import clock
 from ticketing.chain.answers import Block
+from ticketing.chain.endpoint import Call
 from ticketing.chain.node import Node
 from ticketing.chain.registry import Chain
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains
 from ticketing.services.payments import stray_looks, stray_search, watched_orders
+from ticketing.services.payments.stray_search import Token
 
 EVERY = timedelta(seconds=60)
 """How often the balances of live and recently ended orders are read."""
+
+PAGE = 500
+"""How many balances one request reads."""
 
 OLD_EVERY = timedelta(days=1)
 """How often those of orders that ended within a month are read."""
@@ -30,27 +37,42 @@ class StrayLook:
         self._missing: dict[str, bool] = {}
         """Which look-alikes are not on this chain: on a local one, usually."""
 
-    def run(self, cursor: Block) -> None:
-        """Look if a look is due. RpcError."""
+    def calls(self, at: Block) -> list[Call]:
+        """Return the calls of `run`, as far as they are known. RpcError."""
+        calls: list[Call] = []
+        for token, orders in self._due():
+            calls += stray_search.calls(self._node, token, orders, at)
+        return calls
+
+    def run(self, at: Block) -> None:
+        """Look if a look is due, at the balances after a block. RpcError."""
         if clock.is_within(EVERY, self._looked_at):
             return
         chain_id = self._chain.chain_id
-        states = chains.states()
-        state = states.get(chain_id)
-        if state is None:
-            return
         stray_search.reach(chain_id)
-        is_old_due = not clock.is_within(OLD_EVERY, self._old_at)
+        for token, orders in self._due():
+            stray_search.look(self._node, token, orders, at)
+        stray_looks.note_look(chain_id, at)
+        if not clock.is_within(OLD_EVERY, self._old_at):
+            self._old_at = clock.now()
+        self._looked_at = clock.now()
+
+    def _due(self) -> Sequence[tuple[Token, Sequence[PaymentIntent]]]:
+        """Return the tokens to look for, with the orders whose balances are read now, in pages."""
+        states = chains.states()
+        state = states.get(self._chain.chain_id)
+        if state is None or clock.is_within(EVERY, self._looked_at):
+            return ()
+        with_old = not clock.is_within(OLD_EVERY, self._old_at)
+        found = []
         for token in stray_search.tokens(self._chain, state):
             orders = watched_orders.elsewhere(
-                list(states), chain_id, token.address, clock.now(), with_old=is_old_due
+                list(states), state.chain_id, token.address, clock.now(), with_old=with_old
             )
             if orders and not self._is_missing(token.address):
-                stray_search.look(self._node, token, orders, cursor)
-        stray_looks.note_look(chain_id, cursor)
-        self._looked_at = clock.now()
-        if is_old_due:
-            self._old_at = self._looked_at
+                pages = range(0, len(orders), PAGE)
+                found += [(token, orders[start : start + PAGE]) for start in pages]
+        return found
 
     def _is_missing(self, token_address: str) -> bool:
         """Return whether there is no such token. The own one was checked before. RpcError."""

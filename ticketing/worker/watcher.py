@@ -159,6 +159,7 @@ class Watcher:
                 if not self.is_in_charge:
                     return
                 self._payout_reader.run(to)
+                self._stray_look.run(to)
                 self._balance_sweep.compare(to)
                 self._unassigned_sweep.run(pages=1)
                 self._head = self._node.head()
@@ -178,6 +179,7 @@ class Watcher:
             watched, first = self._watched(cursor)
             calls = self._node.transfer_calls(self.chain.token_address, watched, first, to, cursor)
         calls += self._payout_reader.calls(to)
+        calls += self._stray_look.calls(to)
         calls += self._balance_sweep.calls(to)
         return calls + self._unassigned_sweep.calls()
 
@@ -189,8 +191,8 @@ class Watcher:
         cursor = chains.cursor(self.chain.chain_id)
         if not self.is_in_charge or cursor is None:
             return
-        self._stray_look.run(cursor)
         if not self._reads_all:
+            self._stray_look.run(cursor)
             self._balance_sweep.compare(cursor)
         self._balance_sweep.search(cursor)
         if not self._reads_all or self._unassigned_sweep.has_more:

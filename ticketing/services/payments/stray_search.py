@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from peewee import JOIN
 
 from ticketing.chain.answers import Block
+from ticketing.chain.endpoint import Call
 from ticketing.chain.node import Node
 from ticketing.chain.registry import Chain
 from ticketing.db.connection import write_transaction
@@ -53,6 +54,16 @@ def tokens(chain: Chain, state: ChainState) -> Sequence[Token]:
         Token(chain, chain.token_address, state.symbol, state.decimals),
         *(Token(chain, each.token_address, each.symbol, each.decimals) for each in others),
     ]
+
+
+def calls(node: Node, token: Token, intents: Sequence[PaymentIntent], at: Block) -> list[Call]:
+    """Return the calls of `look`, as far as they are known."""
+    addresses = [intent.terms.address for intent in intents]
+    known = accounts.at(token.chain.chain_id, token.address, addresses)
+    without = [each for each in addresses if each not in known]
+    asked = node.balance_calls(token.address, without, at=hex(at.number)) if without else []
+    opened = [each for each in known.values() if isinstance(each, StrayAccount)]
+    return [*asked, *address_search.balance_calls(node, opened, at)]
 
 
 def look(node: Node, token: Token, intents: Sequence[PaymentIntent], at: Block) -> None:
