@@ -152,10 +152,10 @@ def _rules() -> str:
   ones: `"answers": {{"identifier": value}}`. The others are asked on the page of each ticket.
 - Pay before `expires_at`. One late payment of the full amount counts within {late} hours if tickets
   are left. Other money is owed to the order: `refund_due`.
-- Networks are never added up: half on one and half on another pays nothing. Money on another
-  network than the order's `chain_id` is shown in `strays`. If it pays for all of the order, on one of
-  `payment_options`, the order moves there within about a minute. Other money is owed to you on the
-  network where it is, once the order is paid or has ended: state an address with
+- Money of several networks is never added up: half on one and half on another pays nothing. What
+  arrives on another network than the order's `chain_id` is in `strays`. If it pays for all of the
+  order, on one of `payment_options`, the order moves there within about a minute. Other money is
+  owed on the network where it is, once the order is paid or has ended: state an address with
   `POST .../intents/$INTENT/refund-address` and the `chain_id` of that network.
 - Refunds: the service never sends money. The organizer does, to the address that the buyer states
   with `POST .../intents/$INTENT/refund-address`.

@@ -24,7 +24,7 @@ from ticketing.constants import IntentStatus
 from ticketing.db.connection import one_at_a_time, write_transaction
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.x402 import SETTLING, SettlementState, X402Settlement
-from ticketing.services.payments import home_choice, settlement
+from ticketing.services.payments import chain_settlement, home_choice, settlement
 from ticketing.services.x402.errors import InvalidPayment, X402CallsUsed
 
 CLAIM = timedelta(seconds=40)
@@ -170,6 +170,15 @@ def wait(row: X402Settlement) -> None:
 def end(row: X402Settlement, state: SettlementState) -> None:
     """Write the outcome of a transfer."""
     _end_claim(row, state=state)
+
+
+def give_up(row: X402Settlement) -> None:
+    """Write that a transfer did not pay. Then money on another chain may pay for the order.
+
+    If the process dies in between, the next look at the order settles it, or its deadline does.
+    """
+    end(row, SettlementState.FAILED)
+    chain_settlement.settle_again(row.chain_id, [row.intent_id], may_expire=False)
 
 
 def _end_claim(row: X402Settlement, **columns: Any) -> None:

@@ -155,7 +155,8 @@ def _conclude(row: X402Settlement, verdict: Verdict, market: Market, config: Con
     if intent.status in settling.PAID:
         claims.end(row, SettlementState.SETTLED)
     elif verdict.outcome is Outcome.REFUSED and _is_unused(row, intent, verdict, market):
-        claims.end(row, SettlementState.FAILED)
+        claims.give_up(row)
+        intent = sales.order(intent.id)
         if intent.status == IntentStatus.AWAITING_PAYMENT:
             reason = f"The facilitator refused the payment: {verdict.reason}."
             raise requirements.asking(intent, config, reason)
