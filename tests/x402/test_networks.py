@@ -26,8 +26,6 @@ from ticketing.services.x402 import claims, payment_header
 from tools import anvil
 from tools.anvil import SECOND_CHAIN_ID as SECOND
 
-pytestmark = pytest.mark.sql
-
 BOTH = [CHAIN, SECOND]
 FRIEND_KEY = "0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6"
 """Of the node's account FRIEND."""
@@ -109,6 +107,7 @@ def test_every_network_with_a_facilitator_is_accepted_its_home_first(api, path, 
     assert [each["network"] for each in offer["networks"]] == [f"eip155:{each}" for each in BOTH]
 
 
+@pytest.mark.sql
 def test_the_network_of_the_payment_becomes_the_home(
     api, path, wallet, node, second_node, facilitator, second_facilitator, acme, ticket
 ):
@@ -177,6 +176,7 @@ def test_what_is_missing_on_a_network_is_asked_for_there(api, path, app, order, 
     assert stored(order).amount_received == PRICE
 
 
+@pytest.mark.sql
 def test_after_a_refusal_the_order_stays_there_and_can_be_paid_anywhere(
     api, path, order, wallet, facilitator, second_facilitator, node, second_node, acme, ticket
 ):
@@ -205,6 +205,7 @@ def test_the_facilitators_are_asked_three_times_for_an_order_in_all(
     assert stored(order).chain_id == SECOND
 
 
+@pytest.mark.sql
 def test_while_a_transfer_settles_nothing_moves_the_order(
     app, api, path, order, wallet, facilitator, second_facilitator, nodes_of, acme
 ):
@@ -232,6 +233,7 @@ def test_while_a_transfer_settles_nothing_moves_the_order(
     assert (stray["chain_id"], stray["refund_due"]) == (CHAIN, PRICE)
 
 
+@pytest.mark.sql
 @pytest.mark.usefixtures("impatient")
 def test_after_a_transfer_has_failed_money_elsewhere_pays(
     app, api, path, order, wallet, second_facilitator, nodes_of
@@ -251,6 +253,7 @@ def test_after_a_transfer_has_failed_money_elsewhere_pays(
     assert api.post(path, headers=payment).status_code == 200
 
 
+@pytest.mark.sql
 def test_a_transfer_that_failed_is_not_submitted_after_the_order_has_moved(
     app, api, path, order, wallet, facilitator, second_facilitator, node, second_node
 ):
@@ -267,6 +270,7 @@ def test_a_transfer_that_failed_is_not_submitted_after_the_order_has_moved(
     assert received(order, node, second_node) == [PRICE, 0]
 
 
+@pytest.mark.sql
 def test_requests_with_two_networks_at_once_settle_once(
     app, path, order, wallet, facilitator, second_facilitator, node, second_node
 ):
@@ -284,6 +288,7 @@ def test_requests_with_two_networks_at_once_settle_once(
     assert (now.status, now.chain_id) == ("confirmed", BOTH[paid.index(PRICE)])
 
 
+@pytest.mark.sql
 def test_of_claims_on_two_networks_at_once_one_holds_and_the_order_is_there(
     environ, api, path, wallet, acme
 ):
