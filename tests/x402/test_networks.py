@@ -10,6 +10,7 @@ import pytest
 from app import configure
 from tests.support.carts import CHILD, family, items_of
 from tests.support.factories import CHAIN, PRICE, Api, worker_once
+from tests.support.mcp import call
 from tests.support.races import at_once
 from tests.support.refunds import FRIEND, account
 from tests.support.relayer import held
@@ -156,13 +157,19 @@ def test_a_network_that_was_not_read_a_moment_ago_is_not_accepted(api, path, ord
     assert stored(order).chain_id == CHAIN
 
 
-def test_a_first_network_without_a_facilitator_is_no_home(app, environ, api, path):
+def test_a_first_network_without_a_facilitator_is_no_home(app, environ, api, path, acme, ticket):
     of_first = {f"X402_FACILITATOR_{name}_{CHAIN}" for name in ("URL", "TOKEN")}
     configure(app, load({name: environ[name] for name in environ.keys() - of_first}))
     assert api.get(path).json["network"] == f"eip155:{SECOND}"
     order = api.post(path)
     assert offered(order) == [(SECOND, PRICE)]
     assert order.json["intent"]["chain_id"] == SECOND
+    # An agent that orders by MCP gets another first network, and is told of x402 all the same.
+    wanted = {"event_id": ticket["event_id"], "ticket_id": ticket["id"], "quantity": 1}
+    here = Api(app.test_client(), {"Host": "tickets.example.org"})
+    made = call(here, "order_ticket", tenant=acme.slug, **wanted)
+    assert (made["chain_id"], made["x402_url"]) == (CHAIN, f"https://tickets.example.org{path}")
+    assert [each["chain_id"] for each in made["payment_options"]] == BOTH
 
 
 def test_what_is_missing_on_a_network_is_asked_for_there(api, path, app, order, wallet, nodes_of):
