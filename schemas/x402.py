@@ -67,8 +67,15 @@ class X402SaleSchema(PurchaseSchema):
     )
 
 
+class X402NetworkSchema(BaseSchema):
+    """A network on which x402 clients can pay."""
+
+    network = fields.String(required=True, metadata=documented("eip155:8453", "CAIP-2."))
+    asset = fields.String(required=True, metadata=documented(EXAMPLE_TOKEN, "The token."))
+
+
 class X402ProductSchema(BaseSchema):
-    """A ticket type that x402 clients can buy. For a free one, the chain is null."""
+    """A ticket type that x402 clients can buy. For a free one, the network is null."""
 
     ticket_id = an_id("tkt_", attribute="ticket_type.id")
     ticket = fields.String(required=True, attribute="ticket_type.name", metadata=documented("Seat"))
@@ -82,15 +89,25 @@ class X402ProductSchema(BaseSchema):
         required=True, attribute="ticket_type.max_per_order", metadata=documented(10)
     )
     network = fields.String(
-        required=True, allow_none=True, metadata=documented("eip155:8453", "CAIP-2.")
+        required=True,
+        allow_none=True,
+        metadata=documented("eip155:8453", "The first of `networks`."),
     )
     asset = fields.String(
-        required=True, allow_none=True, metadata=documented(EXAMPLE_TOKEN, "The token.")
+        required=True, allow_none=True, metadata=documented(EXAMPLE_TOKEN, "Its token.")
+    )
+    networks = fields.List(
+        fields.Nested(X402NetworkSchema),
+        required=True,
+        metadata=documented(
+            [{"network": "eip155:8453", "asset": EXAMPLE_TOKEN}],
+            "Where an x402 client can pay: all of an order on one of them. Empty if it is free.",
+        ),
     )
 
 
 class X402OfferSchema(X402ProductSchema):
-    """What a ticket costs, and how an x402 client buys it. For a free one, the chain is null."""
+    """What a ticket costs, and how an x402 client buys it. For a free one, the network is null."""
 
     event_id = an_id("evt_", attribute="ticket_type.event_id")
     event = fields.String(

@@ -40,11 +40,11 @@ def main() -> None:
         sys.exit(f"\nmake demo-agent: {error}")
 
 
-def put_usdc(node: anvil.Anvil) -> None:
-    """Put the test token where Base Sepolia has USDC, and give tokens to the buyer."""
+def put_usdc(node: anvil.Anvil, token: str = USDC) -> None:
+    """Put the test token where a chain has USDC (Base Sepolia), and give tokens to the buyer."""
     code = node.rpc("eth_getCode", anvil.deploy_token(node.rpc), "latest")
-    node.rpc("anvil_setCode", USDC, code)
-    anvil.mint(node.rpc, USDC, anvil.BUYER, anvil.BUYER_TOKENS)
+    node.rpc("anvil_setCode", token, code)
+    anvil.mint(node.rpc, token, anvil.BUYER, anvil.BUYER_TOKENS)
 
 
 def start_facilitator(running: ExitStack, rpc_url: str, token: str) -> str:

@@ -60,6 +60,8 @@ class RemoteOrganizer:
         """Create a published ticket type of a new published event."""
         event = self.send("POST", f"{self.path}/events", {**event_body(), "status": "published"})
         body = {**ticket_body(), "status": "published", **fields}
+        if "chain_ids" in fields:
+            del body["chain_id"]
         return self.send("POST", f"{self.path}/events/{event.json['id']}/tickets", body).json
 
     def read(self, ticket: Any) -> Any:

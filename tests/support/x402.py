@@ -65,9 +65,16 @@ class Wallet:
     def address(self) -> str:
         return str(Account.from_key(self.key).address)
 
-    def payment(self, asked: Any, **changes: Any) -> dict[str, Any]:
-        """The content of PAYMENT-SIGNATURE for requirements. `changes` are of the signed fields."""
-        accepted = asked["accepts"][0]
+    def payment(self, asked: Any, chain_id: int | None = None, **changes: Any) -> dict[str, Any]:
+        """The content of PAYMENT-SIGNATURE for requirements. `changes` are of the signed fields.
+
+        It pays on the network of `chain_id`, by default the first one.
+        """
+        accepted = next(
+            each
+            for each in asked["accepts"]
+            if chain_id is None or each["network"] == f"eip155:{chain_id}"
+        )
         message = {
             "from": self.address,
             "to": accepted["payTo"],
@@ -93,8 +100,8 @@ class Wallet:
             "payload": {"signature": "0x" + signature.hex(), "authorization": texts},
         }
 
-    def header(self, asked: Any, **changes: Any) -> dict[str, str]:
-        return {"PAYMENT-SIGNATURE": encoded(self.payment(asked, **changes))}
+    def header(self, asked: Any, chain_id: int | None = None, **changes: Any) -> dict[str, str]:
+        return {"PAYMENT-SIGNATURE": encoded(self.payment(asked, chain_id, **changes))}
 
 
 class Facilitator(Running):

@@ -10,15 +10,18 @@ from x402.http.clients import x402_http_adapter
 from x402.mechanisms.evm.exact import register_exact_evm_client
 
 from tests.support.databases import only_once
+from tests.support.factories import PRICE
 from tests.support.processes import variables_of
 from tests.support.remote import in_process
-from tests.support.x402 import BUYER_KEY, TOKEN
+from tests.support.x402 import BUYER_KEY, TOKEN, decoded
+from ticketing.chain.registry import REGISTRY
 from tools import agent, anvil
 from tools.demo_agent import CHAIN, put_usdc, start_facilitator
 
 pytestmark = pytest.mark.long
 
 BASE_SEPOLIA = CHAIN
+BASE = 8453
 
 
 @pytest.fixture
@@ -74,9 +77,9 @@ def test_the_npm_client_buys_one_and_two_tickets(url):
         assert bought["receipt"]["network"] == f"eip155:{BASE_SEPOLIA}"
 
 
-def _session(**controls):
+def _session(key=BUYER_KEY, networks=None, **controls):
     client = x402ClientSync()
-    register_exact_evm_client(client, Account.from_key(BUYER_KEY))
+    register_exact_evm_client(client, Account.from_key(key), networks=networks)
     if controls:
         client.set_spend_controls(controls)
     session = requests.Session()
@@ -93,6 +96,51 @@ def test_the_python_client_buys_one_and_two_tickets(url):
             assert len(_codes(bought.json())) == quantity
     with _session() as careful, pytest.raises(Exception, match="max_amount_per_payment"):
         careful.post(url)
+
+
+class TestTwoNetworks:
+    """A ticket type of two networks, each with a chain and a facilitator of its own."""
+
+    @pytest.fixture
+    def base(self, starts_processes):
+        """A chain with the id of Base."""
+        with anvil.Anvil(chain_id=BASE) as node:
+            put_usdc(node, REGISTRY[BASE].token_address)
+            yield node
+
+    @pytest.fixture
+    def variables(self, variables, base):
+        with ExitStack() as running:
+            yield {
+                **variables,
+                f"RPC_URL_{BASE}": base.url,
+                f"CONFIRMATIONS_{BASE}": "1",
+                f"X402_FACILITATOR_URL_{BASE}": start_facilitator(running, base.url, TOKEN),
+                f"X402_FACILITATOR_TOKEN_{BASE}": TOKEN,
+            }
+
+    @pytest.fixture
+    def url(self, stack, remote):
+        ticket = remote.ticket(capacity=100, chain_ids=[BASE_SEPOLIA, BASE])
+        in_process(stack, "worker", "--once")
+        slug = remote.path.rpartition("/")[2]
+        return f"{stack.url}/v1/x402/tenants/{slug}/tickets/{ticket['id']}/orders"
+
+    def test_a_client_with_money_on_the_second_one_only_pays_there(self, url, base):
+        payer = Account.create()
+        anvil.mint(base.rpc, REGISTRY[BASE].token_address, payer.address, PRICE)
+        key, limit = payer.key.hex(), "$50"
+        with _session(key, f"eip155:{BASE}", max_amount_per_payment=limit) as session:
+            bought = session.post(url)
+        assert bought.status_code == 200, bought.text
+        assert (bought.json()["chain_id"], len(_codes(bought.json()))) == (BASE, 1)
+        receipt = decoded(bought.headers["PAYMENT-RESPONSE"])
+        assert (receipt["network"], receipt["payer"]) == (f"eip155:{BASE}", payer.address)
+
+    @only_once
+    def test_the_npm_client_pays_on_the_first_one(self, url):
+        bought = agent.buy(url, BUYER_KEY, limit="$50")
+        assert (bought["status"], bought["body"]["chain_id"]) == (200, BASE_SEPOLIA), bought
 
 
 def test_the_facilitator_wants_its_token(facilitator_url):

@@ -5,13 +5,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.support.databases import only_once
-from tests.support.factories import PRICE
+from tests.support.factories import CHAIN, PRICE
 from tests.support.processes import new_tenant, variables_of
 from tests.support.relayer import held
 from tests.support.remote import eventually, in_process
 from tests.support.waits import assert_wait_little, usual_seconds
 from tests.support.x402 import Facilitator, Wallet, encoded, required
 from ticketing.constants import LOOKS_AT_ONCE
+from tools.anvil import SECOND_CHAIN_ID as SECOND
 
 pytestmark = pytest.mark.long
 
@@ -142,3 +143,74 @@ def test_forged_signatures_beside_a_node_that_hangs_stop_nobody_else(
         assert {each.result() for each in hanging} == {503}
     assert bad_node.requests <= most_waiting
     assert facilitator.asked == []
+
+
+class TestTwoNetworks:
+    """An order that can be paid on two chains, each with a facilitator of its own."""
+
+    @pytest.fixture
+    def second_facilitator(self, second_node):
+        with Facilitator(second_node) as running:
+            yield running
+
+    @pytest.fixture
+    def variables(self, variables, second_node, second_facilitator):
+        return {
+            **variables,
+            f"RPC_URL_{SECOND}": second_node.url,
+            f"X402_FACILITATOR_URL_{SECOND}": second_facilitator.url,
+        }
+
+    @pytest.fixture
+    def path(self, stack, remote):
+        ticket = remote.ticket(capacity=100, chain_ids=[CHAIN, SECOND])
+        in_process(stack, "worker", "--once")
+        slug = remote.path.rpartition("/")[2]
+        return f"/v1/x402/tenants/{slug}/tickets/{ticket['id']}/orders"
+
+    @pytest.mark.parametrize("mode", ["hang", "submit, then hang"])
+    def test_after_a_crash_while_the_second_one_settles_the_worker_pays_once(
+        self, stack, remote, path, facilitator, second_facilitator, node, second_node, mode
+    ):
+        order = remote.client.send("POST", path)
+        first, second = (
+            {"PAYMENT-SIGNATURE": encoded(Wallet().payment(required(order), each))}
+            for each in (CHAIN, SECOND)
+        )
+        second_facilitator.mode = mode
+        with ThreadPoolExecutor(1) as pool:
+            cut = pool.submit(remote.client.send, "POST", path, headers=second)
+            eventually(lambda: len(second_facilitator.asked) == 1)
+            stack.kill("web")
+            assert cut.exception() is not None
+        second_facilitator.mode = "submit"
+        stack.start_web()
+        remote.move_to(stack)
+        # The client tries the other network, and is told to wait.
+        assert remote.client.send("POST", path, headers=first).status in (200, 202)
+        stack.start_worker()
+        eventually(lambda: remote.client.send("POST", path, headers=second).status == 200)
+        address = order.json["intent"]["address"]
+        assert (held(node, address), held(second_node, address)) == (0, PRICE)
+        assert facilitator.asked == []
+
+    def test_copies_for_both_networks_at_once_settle_once(
+        self, stack, remote, path, facilitator, second_facilitator, node, second_node
+    ):
+        order = remote.client.send("POST", path)
+        payments = [
+            {"PAYMENT-SIGNATURE": encoded(Wallet().payment(required(order), each))}
+            for each in [CHAIN, SECOND] * (COPIES // 2)
+        ]
+
+        def send(headers):
+            return remote.client.send("POST", path, headers=headers)
+
+        stack.start_worker()
+        with ThreadPoolExecutor(COPIES) as pool:
+            answers = list(pool.map(send, payments))
+        assert {each.status for each in answers} <= {200, 202}
+        eventually(lambda: send(payments[0]).status == 200)
+        assert len(facilitator.asked) + len(second_facilitator.asked) == 1
+        address = order.json["intent"]["address"]
+        assert held(node, address) + held(second_node, address) == PRICE

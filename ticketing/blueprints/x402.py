@@ -65,8 +65,10 @@ PAYMENT, REQUIRED, RECEIPT = "PAYMENT-SIGNATURE", "PAYMENT-REQUIRED", "PAYMENT-R
 _HEADERS = {
     "PAYMENT-REQUIRED": {
         "description": (
-            "What to sign (x402, version 2): base64 of JSON. Echo `accepts[0]` as `accepted`: its"
-            " `extra.claim` proves that the payment is yours."
+            "What to sign (x402, version 2): base64 of JSON. `accepts` has an entry for each"
+            " network of the order that can be used, its present one first. Pay all of it on one of"
+            " them, and echo that entry as `accepted`: its `extra.claim` proves that the payment is"
+            " yours."
         ),
         "required": True,
         "schema": {"type": "string"},

@@ -92,11 +92,12 @@ def order_ticket(arguments: Arguments) -> Result:
     Of one ticket type: ticket_id and quantity. Of several of one event, if it has carts: items,
     without these two. All of them are held, or none, and one payment of the sum buys them.
 
-    This does not pay. Send exactly atomic_amount of the token at token_address, on the chain
-    chain_id, to address: payment_uri has all of it (EIP-681). Money on another chain, or in another
-    token, does not pay the order; the organizer may be able to get it back. Then call order_status.
-    Keep client_secret: it opens the order. A free order needs no payment. With max_amount, an order
-    that costs more is refused.
+    This does not pay. Pay on one of payment_options; all of it on one network. Send atomic_amount
+    of the token at token_address, on the chain chain_id of that option, to address: its payment_uri
+    has all of it (EIP-681). Do not use one that is not available. Money of several networks is
+    never added up. What arrives elsewhere, or in another token, does not pay the order: it is owed
+    there, if the organizer can reach it. Then call order_status. Keep client_secret: it opens the
+    order. A free order needs no payment. With max_amount, an order that costs more is refused.
     """
     rate_limit.count_also(CallClass.PREFLIGHT)
     tenant = tenants.find(arguments.pop("tenant"))

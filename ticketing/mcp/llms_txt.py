@@ -121,7 +121,8 @@ curl -sS {origin}/v1/checkout/tenants/$TENANT/preflight \\
 ```
 
 2. Pay: send `atomic_amount` of the token `token_address` on the chain `chain_id` to `address`.
-`payment_uri` has all of it (EIP-681). A free ticket needs no payment.
+`payment_uri` has all of it (EIP-681). If `payment_options` has several networks, pay on any one of
+them that is `available`: all of it on one network. A free ticket needs no payment.
 
 3. Get the tickets. `$INTENT` is the `id` of the order, `$SECRET` its `client_secret`. 200:
 `admissions` has the codes and QR codes. 202: paid, but not final yet: ask again. 402: the money has
@@ -151,8 +152,11 @@ def _rules() -> str:
   ones: `"answers": {{"identifier": value}}`. The others are asked on the page of each ticket.
 - Pay before `expires_at`. One late payment of the full amount counts within {late} hours if tickets
   are left. Other money is owed to the order: `refund_due`.
-- Money on another chain, or in another token, does not pay the order. The organizer may be able to
-  get it back: ask them.
+- Money of several networks is never added up: half on one and half on another pays nothing. What
+  arrives on another network than the order's `chain_id` is in `strays`. If it pays for all of the
+  order, on one of `payment_options`, the order moves there within about a minute. Other money is
+  owed on the network where it is, once the order is paid or has ended: state an address with
+  `POST .../intents/$INTENT/refund-address` and the `chain_id` of that network.
 - Refunds: the service never sends money. The organizer does, to the address that the buyer states
   with `POST .../intents/$INTENT/refund-address`.
 - Who has `client_secret` or the `code` of a ticket can use it. Keep both secret.

@@ -72,13 +72,14 @@ class NetworksField(AnyField):
 class PaymentOption:
     """A network on which an order can be paid, as buyers see it.
 
-    `atomic_amount`: the order's amount in the token's own units. `payment_uri` pays what is missing
-    there, None: do not pay there now.
+    `atomic_amount`: the order's amount in the token's own units. `atomic_due` is what is missing
+    there, and `payment_uri` pays it. None: do not pay there now.
     """
 
     network: OrderNetwork
     name: str
     atomic_amount: int
+    atomic_due: int | None
     payment_uri: str | None
 
     @property

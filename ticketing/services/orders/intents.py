@@ -231,19 +231,16 @@ def _add_payment_details(
 ) -> None:
     terms = intent.terms
     intent.atomic_amount = units.to_atomic(intent.amount, terms.decimals)
-    if intent.amount_due > 0:
-        due = units.to_atomic(intent.amount_due, terms.decimals)
-        intent.payment_uri = eip681.payment_uri(
-            terms.chain_id, terms.token_address, terms.address, due
-        )
-    if intent.networks is None:
-        intent.payment_options = [_option(intent, _home(intent), intent.payment_uri)]
-    else:
-        of_chain = {account.chain_id: account for account in strays if account.is_option}
-        intent.payment_options = [
-            _option(intent, each, _uri_on(intent, each, states, of_chain.get(each.chain_id)))
-            for each in intent.networks
-        ]
+    of_chain = {account.chain_id: account for account in strays if account.is_option}
+    intent.payment_options = [
+        _option(intent, each, _due_on(intent, each, states, of_chain.get(each.chain_id)))
+        for each in intent.networks or (_home(intent),)
+    ]
+    intent.payment_uri = next(
+        each.payment_uri
+        for each in intent.payment_options
+        if each.network.chain_id == terms.chain_id
+    )
     if intent.paid_block is not None:
         state = states.get(terms.chain_id)
         head = None if state is None else state.block_number
@@ -262,34 +259,40 @@ def _home(intent: PaymentIntent) -> OrderNetwork:
     )
 
 
-def _option(intent: PaymentIntent, network: OrderNetwork, uri: str | None) -> PaymentOption:
-    """Return how an intent can be paid on a network. `uri`: None if it cannot be now."""
+def _option(intent: PaymentIntent, network: OrderNetwork, due: int | None) -> PaymentOption:
+    """Return how an intent can be paid on a network. `due`: None if it cannot be now."""
+    uri = None
+    if due is not None:
+        address = intent.terms.address
+        uri = eip681.payment_uri(network.chain_id, network.token_address, address, due)
     return PaymentOption(
         network=network,
         name=registry.name_of(network.chain_id),
         atomic_amount=units.to_atomic(intent.amount, network.decimals),
+        atomic_due=due,
         payment_uri=uri,
     )
 
 
-def _uri_on(
+def _due_on(
     intent: PaymentIntent,
     network: OrderNetwork,
     states: Mapping[int, ChainState],
     account: StrayAccount | None,
-) -> str | None:
-    """Return a link that pays on a network what is missing there. None: do not pay there now.
+) -> int | None:
+    """Return what is missing on a network, in atomic units. None: do not pay there now.
 
     Example: an order of 25 received 20 on its home, Base, and 24 on Polygon. On Base 5 are missing,
     on Polygon 1. Who pays this 1 has paid: the 20 are owed then.
     """
-    if network.chain_id == intent.chain_id or intent.payment_uri is None:
-        return intent.payment_uri
+    missing = intent.amount_due
+    if network.chain_id == intent.chain_id or not missing:
+        return units.to_atomic(missing, network.decimals) if missing else None
     state = states.get(network.chain_id)
     if state is None or not chains.is_fresh(state):
         return None
     if account is not None and account.asked_back_at is not None:
         return None
     missing = intent.amount - (0 if account is None else account.counted)
-    atomic = units.to_atomic(max(0, missing), network.decimals)
-    return eip681.payment_uri(network.chain_id, network.token_address, intent.terms.address, atomic)
+    # It is paid there already: the order moves there with the next look.
+    return units.to_atomic(missing, network.decimals) if missing > 0 else None

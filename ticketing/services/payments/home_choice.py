@@ -1,5 +1,9 @@
 """A buyer moves an order to another of its networks."""
 
+from collections.abc import Mapping
+
+from ticketing.chain.answers import Block
+from ticketing.chain.registry import Chain
 from ticketing.config import Config
 from ticketing.constants import IntentStatus
 from ticketing.db.connection import write_transaction
@@ -11,7 +15,7 @@ from ticketing.errors import (
     Invalid,
     NetworkUnavailable,
 )
-from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payment_intents import OrderNetwork, PaymentIntent
 from ticketing.models.stray_accounts import StrayAccount
 from ticketing.services import chains
 from ticketing.services.orders import accounts, intents
@@ -39,7 +43,7 @@ def choose(tenant_reference: str, intent_id: str, chain_id: int, config: Config)
     and adds 1 there.
     """
     found = intents.get(tenant_reference, intent_id)
-    network = next((each for each in found.networks or () if each.chain_id == chain_id), None)
+    network = _network_of(found, chain_id)
     if network is None and chain_id != found.chain_id:
         raise Invalid({"chain_id": [_NO_OPTION]})
     if network is not None and chain_id != found.chain_id:
@@ -48,24 +52,54 @@ def choose(tenant_reference: str, intent_id: str, chain_id: int, config: Config)
         if chain is None or state is None or not chains.is_fresh(state):
             raise NetworkUnavailable
         with write_transaction():
-            cursors = {
-                each: chains.cursor_of(settlement.lock_chain(each, shared=True))
-                for each in sorted({chain_id, found.terms.chain_id})
-            }
+            known = lock_chains(found, chain_id)
             (intent,) = settlement.lock([found.id])
             if intent.chain_id != chain_id:
                 _check(intent)
-                account = _account(intent, chain_id) or stray_search.new_account(
-                    intent, network, chain, None
-                )
-                if not strays.may_be_home(account):
-                    raise NetworkUnavailable
-                known = {each: block for each, block in cursors.items() if block is not None}
-                stray_search.begin_unless_known(account)
-                chain_settlement.move(intent, account, known, automatic=False)
+                move(intent, chain, known)
         found = intents.get(tenant_reference, intent_id)
     intents.add_payment_details([found])
     return found
+
+
+def lock_chains(intent: PaymentIntent, chain_id: int) -> Mapping[int, Block]:
+    """Keep the cursors of an order's home and of another chain in place, and return them.
+
+    The order is locked after them: see settlement.py.
+    """
+    found = {
+        each: chains.cursor_of(settlement.lock_chain(each, shared=True))
+        for each in sorted({chain_id, intent.terms.chain_id})
+    }
+    return {each: block for each, block in found.items() if block is not None}
+
+
+def may_move(intent: PaymentIntent) -> bool:
+    """Return whether a locked order waits for its payment, and none is on its way."""
+    is_waiting = intent.status == IntentStatus.AWAITING_PAYMENT and strays.is_open(intent)
+    return is_waiting and not adoption.is_settling(intent)
+
+
+def move(intent: PaymentIntent, chain: Chain, known: Mapping[int, Block]) -> None:
+    """Make another network the home of a locked order that may move, and settle it there.
+
+    `known`: of `lock_chains`. NetworkUnavailable if the order cannot be paid there, or if the buyer
+    wants the money there back.
+    """
+    network = _network_of(intent, chain.chain_id)
+    if network is None:
+        raise NetworkUnavailable
+    account = _account(intent, chain.chain_id)
+    if account is None:
+        account = stray_search.new_account(intent, network, chain, None)
+    if not strays.may_be_home(account):
+        raise NetworkUnavailable
+    stray_search.begin_unless_known(account)
+    chain_settlement.move(intent, account, known, automatic=False)
+
+
+def _network_of(intent: PaymentIntent, chain_id: int) -> OrderNetwork | None:
+    return next((each for each in intent.networks or () if each.chain_id == chain_id), None)
 
 
 def _check(intent: PaymentIntent) -> None:
@@ -74,8 +108,7 @@ def _check(intent: PaymentIntent) -> None:
         raise IntentExpired(intent=intent)
     if intent.status == IntentStatus.CANCELED:
         raise IntentCanceled(intent=intent)
-    is_waiting = intent.status == IntentStatus.AWAITING_PAYMENT and strays.is_open(intent)
-    if not is_waiting or adoption.is_settling(intent):
+    if not may_move(intent):
         raise AlreadyPaying
 
 

@@ -1,7 +1,13 @@
 """The rows of signed transfers. A row is claimed before the facilitator is asked.
 
-One order has one transfer that is settling at most, so copies of a request and two signatures of
-one buyer never pay twice. The holder of a claim acts until `next_at`. Then the worker goes on.
+One order has one transfer that is settling at most, on all chains together. So copies of a request,
+and two signatures of one buyer, never pay twice. While one is settling, the order's home is the
+chain of it: the claim moves the order there, and nothing moves it away. The holder of a claim acts
+until `next_at`. Then the worker goes on.
+
+A failed transfer does not move the order back: the buyer chose that network, and the next claim, or
+money that arrives elsewhere, moves it as from any home. So one move loses nothing, and two could
+only fail at more points.
 """
 
 from __future__ import annotations
@@ -13,11 +19,12 @@ from typing import Any
 from ticketing import clock
 from ticketing.backoff import Backoff
 from ticketing.chain.eip3009 import Authorization
+from ticketing.chain.registry import Chain
 from ticketing.constants import IntentStatus
 from ticketing.db.connection import one_at_a_time, write_transaction
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.x402 import SETTLING, SettlementState, X402Settlement
-from ticketing.services.payments import settlement
+from ticketing.services.payments import chain_settlement, home_choice, settlement
 from ticketing.services.x402.errors import InvalidPayment, X402CallsUsed
 
 CLAIM = timedelta(seconds=40)
@@ -54,21 +61,30 @@ def is_settling(intent_id: str) -> bool:
 
 
 def claim(
-    intent: PaymentIntent, authorization: Authorization, signature: bytes, *, calls: int
+    intent: PaymentIntent,
+    chain: Chain,
+    authorization: Authorization,
+    signature: bytes,
+    *,
+    calls: int,
 ) -> X402Settlement | None:
     """Write the row of a transfer that is settled next. None if one of this order is settling.
 
-    `calls`: 1 if the caller asks the facilitator now, 0 if the worker shall. The caller may take
-    over what waits for the worker. None, too, if the order is not waiting for a payment any more.
-    X402CallsUsed. InvalidPayment if the nonce belongs to another order.
+    The transfer is one of the token of `chain`, a network of the order. If that is not its home, it
+    becomes the home. `calls`: 1 if the caller asks the facilitator now, 0 if the worker shall. The
+    caller may take over what waits for the worker. None, too, if the order is not waiting for a
+    payment any more, or was moved meanwhile. X402CallsUsed. InvalidPayment if the nonce belongs to
+    another order. NetworkUnavailable if the buyer wants back what is on that chain.
     """
-    terms, now = intent.terms, clock.now()
+    moves, now = intent.chain_id != chain.chain_id, clock.now()
     with write_transaction():
         one_at_a_time(f"x402 payer {authorization.sender}")
-        (locked,) = settlement.lock_rows([intent.id])
+        cursors = home_choice.lock_chains(intent, chain.chain_id) if moves else {}
+        # A move settles the order, which may sell its seats. A claim alone moves no stock.
+        (locked,) = (settlement.lock if moves else settlement.lock_rows)([intent.id])
         if locked.status != IntentStatus.AWAITING_PAYMENT:
             return None
-        known = find(terms.chain_id, terms.token_address, authorization)
+        known = find(chain.chain_id, chain.token_address, authorization)
         if known is not None and known.intent_id != intent.id:
             raise InvalidPayment
         rows = list(X402Settlement.select().where(X402Settlement.intent == intent.id))
@@ -77,9 +93,15 @@ def claim(
             return known if is_left else None
         if sum(row.calls for row in rows) >= CALLS:
             raise X402CallsUsed(intent=intent)
+        if locked.chain_id != chain.chain_id:
+            if not (moves and home_choice.may_move(locked)):
+                return None
+            home_choice.move(locked, chain, cursors)
+            if locked.status != IntentStatus.AWAITING_PAYMENT:
+                return None  # it is paid there already
         row = known or X402Settlement(
-            chain_id=terms.chain_id,
-            token_address=terms.token_address,
+            chain_id=chain.chain_id,
+            token_address=chain.token_address,
             payer=authorization.sender,
             nonce=authorization.nonce.hex(),
             intent=intent.id,
@@ -115,13 +137,20 @@ def take(row: X402Settlement, **columns: int) -> bool:
 
 
 def count_call(row: X402Settlement) -> bool:
-    """Count the next call of the facilitator. False if the order has had all its calls."""
+    """Count the next call of the facilitator. False if the order has had all its calls.
+
+    False, too, if the caller does not hold the claim any more. Example: the claim ended while the
+    caller slept, another process found that the transfer failed, and the order moved to another
+    chain. Then this transfer must not be submitted.
+    """
     with write_transaction():
         settlement.lock_rows([row.intent_id])
         rows = X402Settlement.select().where(X402Settlement.intent == row.intent_id)
         if sum(each.calls for each in rows) >= CALLS:
             return False
-        _update(row, calls=X402Settlement.calls + 1).execute()
+        counted = _update(row, calls=X402Settlement.calls + 1)
+        if not counted.where(SETTLING, X402Settlement.next_at == row.next_at).execute():
+            return False
         row.calls += 1
         return True
 
@@ -141,6 +170,15 @@ def wait(row: X402Settlement) -> None:
 def end(row: X402Settlement, state: SettlementState) -> None:
     """Write the outcome of a transfer."""
     _end_claim(row, state=state)
+
+
+def give_up(row: X402Settlement) -> None:
+    """Write that a transfer did not pay. Then money on another chain may pay for the order.
+
+    If the process dies in between, the next look at the order settles it, or its deadline does.
+    """
+    end(row, SettlementState.FAILED)
+    chain_settlement.settle_again(row.chain_id, [row.intent_id], may_expire=False)
 
 
 def _end_claim(row: X402Settlement, **columns: Any) -> None:

@@ -8,9 +8,12 @@ from ticketing.services.x402.requirements import EVENT_PATH, PATH, SPEND_LIMIT
 
 
 def links(origin: str, tenant: Tenant, intent: PaymentIntent, config: Config) -> dict[str, str]:
-    """Return where an x402 client orders and pays in one call, if the chain has a facilitator."""
-    chain = None if intent.chain_id is None else config.chains.get(intent.chain_id)
-    if chain is None or chain.facilitator is None:
+    """Return where an x402 client orders and pays in one call.
+
+    Empty if no network of the order, which has its payment options, has a facilitator.
+    """
+    found = (config.chains.get(each.network.chain_id) for each in intent.payment_options)
+    if not any(chain is not None and chain.facilitator is not None for chain in found):
         return {}
     return {"x402_url": origin + requirements.path_of(tenant, intent)}
 
@@ -38,6 +41,9 @@ await buy("{origin}{PATH.format(tenant="$TENANT", ticket_id="$TICKET")}", {{
 Several ticket types of one event, in one payment, if the event has `carts`: the same with
 `{{"items": [{{"ticket_id": "$TICKET", "quantity": 2}}, ...]}}` at
 `POST {origin}{EVENT_PATH}`.
+
+If the order can be paid on several networks, `accepts` of the 402 has an entry for each. A client
+pays on the one on which it has money: all of it on one network.
 
 Clients refuse what costs more than their spend limit: the default is $1.
 """

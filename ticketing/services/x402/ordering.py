@@ -9,14 +9,15 @@ from typing import Any
 from ticketing.config import Config
 from ticketing.constants import CURRENCY
 from ticketing.db.connection import one_at_a_time, write_transaction
-from ticketing.errors import KeyReused
+from ticketing.errors import KeyReused, NetworkUnavailable
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
-from ticketing.services import checkout
+from ticketing.services import chains, checkout, order_terms
 from ticketing.services.checkout import Order
 from ticketing.services.orders import holds, order_rules
+from ticketing.services.orders.lines import Line
 from ticketing.services.x402 import requirements, sales, share
 from ticketing.services.x402.asked import Asked
 from ticketing.services.x402.errors import X402NotEnabled
@@ -28,28 +29,36 @@ _HOW_TO_PAY = "with an x402 client (version 2, scheme exact)."
 
 @dataclass(frozen=True)
 class Product:
-    """A ticket type that x402 clients can buy. `market` is None if it is free."""
+    """A ticket type that x402 clients can buy, on any of these markets. None if it is free."""
 
     ticket_type: TicketType
-    market: Market | None
+    markets: Sequence[Market]
     url: str
 
     currency = CURRENCY
 
     @property
+    def networks(self) -> Sequence[dict[str, str]]:
+        """The CAIP-2 name of each chain, and the address of its token."""
+        return [
+            {"network": market.network, "asset": market.chain.token_address}
+            for market in self.markets
+        ]
+
+    @property
     def network(self) -> str | None:
-        """The CAIP-2 name of the chain."""
-        return None if self.market is None else self.market.network
+        """The CAIP-2 name of the first chain."""
+        return self.markets[0].network if self.markets else None
 
     @property
     def asset(self) -> str | None:
-        """The address of the token."""
-        return None if self.market is None else self.market.chain.token_address
+        """The address of its token."""
+        return self.markets[0].chain.token_address if self.markets else None
 
     @property
     def how_to_buy(self) -> str:
         """What an agent does with `url`."""
-        if self.market is None:
+        if not self.markets:
             return "POST to `url`: it is free."
         return f"POST to `url` {_HOW_TO_PAY} First {requirements.SPEND_LIMIT}."
 
@@ -71,7 +80,7 @@ class Shelf:
         return (
             f"POST `items`, {which}, to `url` {_HOW_TO_PAY}"
             f" First {requirements.SPEND_LIMIT}. All items are paid in one transfer, so those that"
-            " cost something must have the same `network`."
+            " cost something must share one of their `networks`."
         )
 
 
@@ -119,12 +128,7 @@ def order(tenant: Tenant, asked: Asked, digests: Sequence[str], config: Config) 
 def _new(tenant: Tenant, asked: Asked, digests: Sequence[str], config: Config) -> PaymentIntent:
     """Make an order, unless another request with the same key was faster."""
     lines = asked.lines(tenant)
-    for line in lines:
-        _market_of(line.ticket_type, config)
-    # x402 offers one network of an order: the first that all its ticket types have.
-    proposed = next(iter(order_rules.common_chains(lines)), None)
-    if proposed is not None:
-        requirements.market_of(proposed, config)
+    home = _home(lines, config)
     digest = digests[0] if digests else None
     with write_transaction():
         if digest is not None:
@@ -136,7 +140,7 @@ def _new(tenant: Tenant, asked: Asked, digests: Sequence[str], config: Config) -
         made = Order(
             event_id=lines[0].ticket_type.event_id,
             wanted=asked.wanted,
-            chain_id=proposed,
+            chain_id=home,
             client=asked.client,
             channel=share.channel(digest, asked.digest(config.keyring.current)),
             **further,
@@ -150,18 +154,39 @@ def _present(intent: PaymentIntent, config: Config) -> Sale:
     sale = sales.present(intent, config)
     if sale is not None:
         return sale
-    market = requirements.market_for(intent, config)
-    raise requirements.asking(intent, market, config)
+    raise requirements.asking(intent, config)
+
+
+def _home(lines: Sequence[Line], config: Config) -> int | None:
+    """Return the first network of an order that can be used, and has a market. None: it is free.
+
+    The other ones are options: the payment may be on any of them. X402NotEnabled,
+    NetworkUnavailable, NoCommonNetwork.
+    """
+    chain_ids = order_rules.common_chains(lines)
+    markets = _markets_of(chain_ids, config)
+    known = chains.states_of_all(chain_ids)
+    for market in markets:
+        try:
+            return order_terms.home(lines, market.chain.chain_id, known, config)
+        except NetworkUnavailable:
+            continue
+    if markets:
+        raise NetworkUnavailable
+    return None
 
 
 def _product(tenant: Tenant, found: TicketType, config: Config) -> Product:
     url = (config.public_url or "") + requirements.path(tenant, found.id)
-    return Product(found, _market_of(found, config), url)
+    return Product(found, _markets_of(found.chain_ids, config), url)
 
 
-def _market_of(found: TicketType, config: Config) -> Market | None:
-    if found.chain_id is not None:
-        return requirements.market_of(found.chain_id, config)
-    if not requirements.is_enabled(config):
+def _markets_of(chain_ids: Sequence[int], config: Config) -> Sequence[Market]:
+    """Return the markets among the networks of what costs something. None of them: it is free.
+
+    X402NotEnabled if it has none, or nothing can be bought with x402 at all.
+    """
+    markets = requirements.markets_of(chain_ids, config)
+    if not markets and (chain_ids or not requirements.is_enabled(config)):
         raise X402NotEnabled
-    return None
+    return markets

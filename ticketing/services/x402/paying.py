@@ -5,6 +5,7 @@ from __future__ import annotations
 from ticketing.chain.eip3009 import signer
 from ticketing.chain.errors import RpcError
 from ticketing.chain.node import connect
+from ticketing.chain.registry import Chain
 from ticketing.config import Config
 from ticketing.constants import IntentStatus
 from ticketing.errors import ChainUnavailable, KeyReused, NodesBusy
@@ -17,10 +18,11 @@ from ticketing.services.x402.asked import Asked
 from ticketing.services.x402.errors import InvalidPayment, OrderEnded
 from ticketing.services.x402.facilitator import Outcome, Verdict
 from ticketing.services.x402.payment_header import Payment
-from ticketing.services.x402.requirements import Market
+from ticketing.services.x402.requirements import Market, Way
 from ticketing.services.x402.sales import Sale
 
 _NO_INTENT = "pi_"
+_OTHER_TERMS = "The accepted requirements are not those of this order."
 
 
 def pay(tenant: Tenant, asked: Asked, payment: Payment, config: Config) -> Sale:
@@ -28,7 +30,7 @@ def pay(tenant: Tenant, asked: Asked, payment: Payment, config: Config) -> Sale:
 
     InvalidPayment for no order of this path, or without its claim. KeyReused for one with another
     body. SignatureRequired with what to sign instead. OrderEnded, IntentReversed, X402CallsUsed,
-    X402NotEnabled, ChainUnavailable.
+    X402NotEnabled, NetworkUnavailable, ChainUnavailable.
     """
     intent = _order_of(tenant, asked, payment, config)
     if intent.status == IntentStatus.AWAITING_PAYMENT and not claims.is_settling(intent.id):
@@ -37,17 +39,18 @@ def pay(tenant: Tenant, asked: Asked, payment: Payment, config: Config) -> Sale:
     payer = payment.authorization.sender
     sale = sales.present(intent, config, payer)
     if sale is None:
-        market = requirements.market_for(intent, config)
-        _check_authorization(intent, payment, market, config)
+        way = _way_of(intent, payment, config)
+        _check_authorization(intent, payment, way, config)
         if is_read:
-            _settle(intent, payment, market, config)
+            _settle(intent, payment, way.market, config)
         else:
             # The order may be paid already. The worker looks first.
-            claims.claim(intent, payment.authorization, payment.signature, calls=0)
+            signed, signature = payment.authorization, payment.signature
+            claims.claim(intent, way.market.chain, signed, signature, calls=0)
         intent = sales.order(intent.id)
         sale = sales.present(intent, config, payer)
     if sale is None:
-        raise requirements.asking(intent, requirements.market_for(intent, config), config)
+        raise requirements.asking(intent, config)
     return sale
 
 
@@ -72,36 +75,36 @@ def _check_terms(intent: PaymentIntent, payment: Payment, config: Config) -> Non
 
     The amount of a payment that was tried before is not compared: it may be paid already.
     """
-    terms, market = intent.terms, requirements.market_for(intent, config)
-    accepted = (payment.network, payment.asset, payment.pay_to, payment.name, payment.version)
-    domain = market.domain
-    required = (
-        market.network,
-        terms.token_address,
-        terms.address,
-        domain.name,
-        domain.version,
-    )
-    is_due = payment.amount == requirements.amount_of(intent)
-    if accepted != required or not (is_due or _was_tried(intent, payment)):
-        reason = "The accepted requirements are not those of this order."
-        raise requirements.asking(intent, market, config, reason)
+    way = _way_of(intent, payment, config)
+    accepted = (payment.asset, payment.pay_to, payment.name, payment.version)
+    chain, domain = way.market.chain, way.market.domain
+    required = (chain.token_address, intent.terms.address, domain.name, domain.version)
+    is_due = payment.amount == way.amount
+    if accepted != required or not (is_due or _was_tried(chain, payment)):
+        raise requirements.asking(intent, config, _OTHER_TERMS)
 
 
-def _was_tried(intent: PaymentIntent, payment: Payment) -> bool:
-    terms = intent.terms
-    return claims.find(terms.chain_id, terms.token_address, payment.authorization) is not None
+def _way_of(intent: PaymentIntent, payment: Payment, config: Config) -> Way:
+    """Return the way to pay that the client chose. SignatureRequired for another network."""
+    for way in requirements.ways_for(intent, config):
+        if way.market.network == payment.network:
+            return way
+    raise requirements.asking(intent, config, _OTHER_TERMS)
 
 
-def _check_authorization(
-    intent: PaymentIntent, payment: Payment, market: Market, config: Config
-) -> None:
+def _was_tried(chain: Chain, payment: Payment) -> bool:
+    known = claims.find(chain.chain_id, chain.token_address, payment.authorization)
+    return known is not None
+
+
+def _check_authorization(intent: PaymentIntent, payment: Payment, way: Way, config: Config) -> None:
     """Check the signed transfer. SignatureRequired. OrderEnded if the hold is over."""
+    market = way.market
     signed, now = payment.authorization, market.now.timestamp()
     if intent.expires_at <= market.now:
         raise OrderEnded(intent=intent)
     reason = None
-    if signed.value != requirements.amount_of(intent):
+    if signed.value != way.amount:
         reason = "The signed value is not the price."
     elif signed.valid_before <= now:
         reason = "The signed transfer has expired."
@@ -110,7 +113,7 @@ def _check_authorization(
     elif not _is_signed(intent, payment, market):
         reason = "The signature is not the payer's."
     if reason is not None:
-        raise requirements.asking(intent, market, config, reason)
+        raise requirements.asking(intent, config, reason)
 
 
 def _is_signed(intent: PaymentIntent, payment: Payment, market: Market) -> bool:
@@ -136,27 +139,27 @@ def _settle(intent: PaymentIntent, payment: Payment, market: Market, config: Con
     signed, signature = payment.authorization, payment.signature
     try:
         with node_slots.slot(intent.id):
-            row = claims.claim(intent, signed, signature, calls=1)
+            row = claims.claim(intent, market.chain, signed, signature, calls=1)
             verdict = None if row is None else settling.settle(row, intent, market, config)
     except NodesBusy:
-        claims.claim(intent, signed, signature, calls=0)
+        claims.claim(intent, market.chain, signed, signature, calls=0)
         return
     if row is not None and verdict is not None:
-        _conclude(row, verdict, intent, market, config)
+        _conclude(row, verdict, market, config)
 
 
-def _conclude(
-    row: X402Settlement, verdict: Verdict, intent: PaymentIntent, market: Market, config: Config
-) -> None:
+def _conclude(row: X402Settlement, verdict: Verdict, market: Market, config: Config) -> None:
     """Write what the chain says about a payment. SignatureRequired if it is surely not used."""
-    intent, _ = sales.look(intent, config)
+    # Its home may be another one than before the claim.
+    intent, _ = sales.look(sales.order(row.intent_id), config)
     if intent.status in settling.PAID:
         claims.end(row, SettlementState.SETTLED)
     elif verdict.outcome is Outcome.REFUSED and _is_unused(row, intent, verdict, market):
-        claims.end(row, SettlementState.FAILED)
+        claims.give_up(row)
+        intent = sales.order(intent.id)
         if intent.status == IntentStatus.AWAITING_PAYMENT:
             reason = f"The facilitator refused the payment: {verdict.reason}."
-            raise requirements.asking(intent, market, config, reason)
+            raise requirements.asking(intent, config, reason)
     else:
         claims.wait(row)
 

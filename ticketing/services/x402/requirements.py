@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,6 +13,7 @@ from ticketing.chain import units
 from ticketing.chain.eip3009 import TokenDomain
 from ticketing.chain.registry import Chain
 from ticketing.config import Config
+from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
 from ticketing.services import chains
@@ -50,6 +52,14 @@ class Market:
         return self.domain.separator(self.chain.chain_id, self.chain.token_address)
 
 
+@dataclass(frozen=True)
+class Way:
+    """A market on which an order can be paid now. `amount`: what is missing, in atomic units."""
+
+    market: Market
+    amount: int
+
+
 def network(chain_id: int) -> str:
     """Return the CAIP-2 name of a chain."""
     return f"eip155:{chain_id}"
@@ -81,27 +91,64 @@ def is_enabled(config: Config) -> bool:
     return any(chain.facilitator for chain in config.chains.values())
 
 
-def market_of(chain_id: int, config: Config) -> Market:
-    """Return the market of a chain. X402NotEnabled without a facilitator or a suitable token."""
-    chain, known = config.chains.get(chain_id), chains.states()
+def markets_of(chain_ids: Sequence[int], config: Config) -> Sequence[Market]:
+    """Return the markets of those of some chains that have a facilitator and a suitable token."""
+    known = chains.states()
+    found = (_market(chain_id, known, config) for chain_id in chain_ids)
+    return [market for market in found if market is not None]
+
+
+def _market(chain_id: int, known: Mapping[int, ChainState], config: Config) -> Market | None:
+    chain = config.chains.get(chain_id)
     if chain is None or chain.facilitator is None:
-        raise X402NotEnabled
+        return None
     domain = chains.domain_of(known.get(chain_id), chain)
-    if domain is None:
-        raise X402NotEnabled
-    return Market(chain, domain, chains.now_on(chain_id, known))
+    return None if domain is None else Market(chain, domain, chains.now_on(chain_id, known))
 
 
 def market_for(intent: PaymentIntent, config: Config) -> Market:
-    """Return the market on which an order can be paid. X402NotEnabled."""
-    market = market_of(intent.terms.chain_id, config)
-    if market.chain.token_address != intent.terms.token_address:
+    """Return the market of an order's home. X402NotEnabled."""
+    for market in markets_of([intent.terms.chain_id], config):
+        if market.chain.token_address == intent.terms.token_address:
+            return market
+    raise X402NotEnabled
+
+
+def ways_for(intent: PaymentIntent, config: Config) -> Sequence[Way]:
+    """Return where an order can be paid, its home first. X402NotEnabled if that is nowhere.
+
+    The home is there even while its chain cannot be read: the order need not move. Another network
+    must have been read a moment ago.
+
+    Example: an order of 25 can be paid on Base, Polygon and Arbitrum, its home is Polygon, and 24
+    arrived on Base. Arbitrum has no facilitator. There are two: 25 on Polygon, and 1 on Base.
+    """
+    home = intent.terms.chain_id
+    due = {home: amount_of(intent)}
+    tokens = {home: intent.terms.token_address}
+    if intent.networks is not None:
+        intents.add_payment_details([intent])
+        for option in intent.payment_options:
+            tokens[option.network.chain_id] = option.network.token_address
+            if option.atomic_due is not None:
+                due.setdefault(option.network.chain_id, option.atomic_due)
+    markets = [
+        market
+        for market in markets_of(list(due), config)
+        if market.chain.token_address == tokens[market.chain.chain_id]
+    ]
+    if not markets:
         raise X402NotEnabled
-    return market
+    return [Way(market, due[market.chain.chain_id]) for market in markets]
+
+
+def _is_in_time(intent: PaymentIntent, market: Market) -> bool:
+    """Return whether enough of the hold is left to pay."""
+    return bool((intent.expires_at - market.now).total_seconds() >= LEAST_SECONDS)
 
 
 def amount_of(intent: PaymentIntent) -> int:
-    """Return what is due for an order, in atomic units."""
+    """Return what is due for an order on its home, in atomic units."""
     return units.to_atomic(intent.amount_due, intent.terms.decimals)
 
 
@@ -112,7 +159,7 @@ def public(intent: PaymentIntent, market: Market, atomic_amount: int) -> dict[st
         "scheme": SCHEME,
         "network": market.network,
         "amount": str(atomic_amount),
-        "asset": intent.terms.token_address,
+        "asset": market.chain.token_address,
         "payTo": intent.terms.address,
         "maxTimeoutSeconds": max(1, min(int(share.HOLD.total_seconds()), seconds)),
         "extra": {"name": market.domain.name, "version": market.domain.version},
@@ -150,26 +197,26 @@ def _description_of(intent: PaymentIntent) -> str:
     return text[: _LONGEST_DESCRIPTION - 1] + "…" if is_long else text
 
 
-def asking(
-    intent: PaymentIntent, market: Market, config: Config, reason: str | None = None
-) -> SignatureRequired:
+def asking(intent: PaymentIntent, config: Config, reason: str | None = None) -> SignatureRequired:
     """Return the error that asks for a payment, or for another one. `reason`: what was wrong.
 
-    OrderEnded if too little of the hold is left to pay.
+    OrderEnded if too little of the hold is left to pay. X402NotEnabled.
     """
     intents.add_payment_details([intent])
-    if (intent.expires_at - market.now).total_seconds() < LEAST_SECONDS:
+    ways = [way for way in ways_for(intent, config) if _is_in_time(intent, way.market)]
+    if not ways:
         raise OrderEnded(intent=intent)
     price = formats.amount(intent.amount_due, intent.currency)
-    accepted = public(intent, market, amount_of(intent))
-    accepted["extra"]["claim"] = order_claim.claim(config.keyring.current, intent.id)
+    accepts = [public(intent, way.market, way.amount) for way in ways]
+    for each in accepts:
+        each["extra"]["claim"] = order_claim.claim(config.keyring.current, intent.id)
     error = reason or "PAYMENT-SIGNATURE header is required."
     return SignatureRequired(
         {
             "x402Version": VERSION,
             "error": f"{error} This costs {price}: {SPEND_LIMIT}.",
             "resource": resource_of(intent, config.public_url or ""),
-            "accepts": [accepted],
+            "accepts": accepts,
             "extensions": {},
         },
         intent=intent,

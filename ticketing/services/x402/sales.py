@@ -95,7 +95,8 @@ def present(intent: PaymentIntent, config: Config, payer: str | None = None) -> 
 
 def _receipt(intent: PaymentIntent, payer: str | None) -> dict[str, Any] | None:
     """Return what the chain says about the payment of an order. None for a free order."""
-    found = [each for each in intents.largest_payments_of(intent) if each.canonical]
+    largest = intents.largest_payments_of(intent)
+    found = [each for each in largest if each.canonical and each.stray == intent.stray]
     paid = [each for each in found if each.sender == payer] or found
     if not paid:
         return None

@@ -66,27 +66,22 @@ def go_on(
     head = node.head()
     if _is_used(node, row):
         # The watcher books it. If the order has ended, it decides too.
-        is_over = intent.status != IntentStatus.AWAITING_PAYMENT
-        _end_or_wait(row, SettlementState.SETTLED if is_over else None)
+        if intent.status == IntentStatus.AWAITING_PAYMENT:
+            claims.wait(row)
+        else:
+            claims.end(row, SettlementState.SETTLED)
         return
     if claims.has_passed(row, head.time):
-        claims.end(row, SettlementState.FAILED)
+        claims.give_up(row)
         return
     is_open = intent.status == IntentStatus.AWAITING_PAYMENT
     is_in_time = is_open and market is not None and intent.expires_at > market.now
     if market is not None and is_in_time and claims.count_call(row):
         verdict = settle(row, intent, market, config)
-        is_refused = verdict.outcome is Outcome.REFUSED and is_unused(row, verdict, market)
-        _end_or_wait(row, SettlementState.FAILED if is_refused else None)
-        return
+        if verdict.outcome is Outcome.REFUSED and is_unused(row, verdict, market):
+            claims.give_up(row)
+            return
     claims.wait(row)
-
-
-def _end_or_wait(row: X402Settlement, state: SettlementState | None) -> None:
-    if state is None:
-        claims.wait(row)
-    else:
-        claims.end(row, state)
 
 
 def _is_used(node: Node, row: X402Settlement) -> bool:
