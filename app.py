@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import click
 from flask import Flask
@@ -113,9 +115,20 @@ def create_app(config: Config | None = None) -> Flask:
     return app
 
 
+class _Application(Flask):
+    """Flask without asynchronous views."""
+
+    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a view, or what runs before or after it, as it is: none is asynchronous.
+
+        Flask would inspect ten functions at each request.
+        """
+        return func
+
+
 def build() -> Flask:
     """Return the application with all surfaces. It works once it is configured."""
-    app = Flask("ticketing")
+    app = _Application("ticketing")
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.json.sort_keys = False  # type: ignore[attr-defined]
     app.json.compact = True  # type: ignore[attr-defined]

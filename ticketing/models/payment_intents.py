@@ -72,11 +72,15 @@ class NetworksField(AnyField):
 class PaymentOption:
     """A network on which an order can be paid, as buyers see it.
 
-    `atomic_amount`: the order's amount in the token's own units. `payment_uri` pays what is due,
-    None: do not pay there now.
+    It begins with the fields of OrderNetwork. `atomic_amount`: the order's amount in the token's
+    own units. `payment_uri` pays what is due, None: do not pay there now.
     """
 
-    network: OrderNetwork
+    chain_id: int
+    token_address: str
+    symbol: str | None
+    decimals: int
+    required_confirmations: int
     name: str
     atomic_amount: int
     payment_uri: str | None
@@ -283,12 +287,14 @@ class PaymentIntent(BaseModel):
     @property
     def only_ticket_id(self) -> str | None:
         """The ticket type of its only item. None if it has several."""
-        return None if self.only_item is None else self.only_item.ticket_type_id
+        item = self.only_item
+        return None if item is None else item.ticket_type_id
 
     @property
     def only_unit_amount(self) -> int | None:
         """What each of its seats costs, if it has only one item. None if it has several."""
-        return None if self.only_item is None else self.only_item.unit_amount
+        item = self.only_item
+        return None if item is None else item.unit_amount
 
     @property
     def discount_amount(self) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from itertools import groupby
 from typing import Any, Generic, TypeVar
 
 from peewee import (
@@ -89,35 +90,38 @@ class _Reader:
         columns: Sequence[Field[Any]] = getattr(
             query, "selected_columns", query.model._meta.sorted_fields
         )
-        self._models = list(dict.fromkeys([query.model, *(column.model for column in columns)]))
-        self._columns = [
-            (self._models.index(column.model), column.name, _converter(column))
-            for column in columns
+        of_each = {model: list(own) for model, own in groupby(columns, lambda column: column.model)}
+        models = list(of_each)
+        if sum(map(len, of_each.values())) != len(columns) or models[0] is not query.model:
+            raise TypeError("the columns of each model must be together, those of the first first")
+        self._models = [
+            (model, [column.name for column in own], list(_converters(own)))
+            for model, own in of_each.items()
         ]
-        self._links = [_link(self._models, place) for place in range(1, len(self._models))]
+        self._links = [_link(models, place) for place in range(1, len(models))]
 
     def read(self, row: Sequence[Any]) -> Any:
         """Return the model of a row. Its foreign keys refer to the joined models."""
-        values: list[dict[str, Any]] = [{} for _ in self._models]
-        for (place, name, convert), value in zip(self._columns, row, strict=True):
-            values[place][name] = value if convert is None else convert(value)
-        made = [_made(model, each) for model, each in zip(self._models, values, strict=True)]
+        rest, made = iter(row), []
+        for model, names, converters in self._models:
+            made.append(model())
+            # The constructor would set each value through its field: five times the CPU.
+            values = made[-1].__data__
+            values.update(zip(names, rest, strict=False))
+            for name, convert in converters:
+                values[name] = convert(values[name])
         for (owner, name), joined in zip(self._links, made[1:], strict=True):
             setattr(made[owner], name, joined)
         return made[0]
 
 
-def _made(model: type[Model], values: dict[str, Any]) -> Model:
-    # The constructor would set each value through its field: five times the CPU.
-    row = model()
-    row.__data__.update(values)
-    return row
-
-
-def _converter(column: Field[Any]) -> Callable[[Any], Any] | None:
-    if type(column) is BooleanField and not column.null:
-        return bool  # what python_value does, without a call of Python
-    return None if type(column) in _UNCONVERTED else column.python_value
+def _converters(columns: Sequence[Field[Any]]) -> Iterator[tuple[str, Callable[[Any], Any]]]:
+    """Yield the names of the columns whose values need a conversion, and the conversion."""
+    for column in columns:
+        if type(column) is BooleanField and not column.null:
+            yield column.name, bool  # what python_value does, without a call of Python
+        elif type(column) not in _UNCONVERTED:
+            yield column.name, column.python_value
 
 
 def _link(models: Sequence[type[Model]], place: int) -> tuple[int, str]:
@@ -134,13 +138,8 @@ def prepared_insert(model: type[M]) -> Callable[[M], None]:
     fields = model._meta.sorted_fields
     built: dict[type[Database], str] = {}
 
-    # The attribute with the plain value of a field: for a foreign key the id, not the model.
     columns = [
-        (
-            field.object_id_name if isinstance(field, ForeignKeyField) else field.name,
-            None if type(field) in _UNCONVERTED else field.db_value,
-        )
-        for field in fields
+        (field.name, None if type(field) in _UNCONVERTED else field.db_value) for field in fields
     ]
 
     def insert(row: M) -> None:
@@ -148,7 +147,8 @@ def prepared_insert(model: type[M]) -> Callable[[M], None]:
         if kind not in built:
             # The values are not in the SQL. None stands for each of them here.
             built[kind], _ = model.insert({field: Value(None, False) for field in fields}).sql()
-        values = [(getattr(row, attribute), convert) for attribute, convert in columns]
+        # The plain values: for a foreign key the id, not the model.
+        values = [(row.__data__.get(name), convert) for name, convert in columns]
         database.execute_sql(
             built[kind], [value if convert is None else convert(value) for value, convert in values]
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from peewee import ModelSelect
@@ -203,9 +203,7 @@ def hold(wanted: Sequence[Line], chain_states: Mapping[int, ChainState]) -> Held
         locked[held.id] = held
         if held.chain_ids != line.ticket_type.chain_ids:
             chain_states = chains.states()
-    now = [
-        replace(line, ticket_type=locked[line.ticket_type.id], voucher=voucher) for line in wanted
-    ]
+    now = [Line(line.wanted, locked[line.ticket_type.id], voucher) for line in wanted]
     if lines.voucher_usages(now) != lines.voucher_usages(wanted):
         raise VoucherInvalid  # it is for other ticket types since a moment ago
     return Held(now, event_stock, chain_states)

@@ -21,6 +21,7 @@ from ticketing.models.payment_intents import (
     Payment,
     PaymentIntent,
     PaymentOption,
+    PaymentTerms,
     flag_bits,
 )
 from ticketing.models.prepared import Prepared
@@ -218,14 +219,16 @@ def _refunds_of(intent_ids: Sequence[str]) -> Mapping[str, Sequence[Refund]]:
 
 
 def _add_payment_details(intent: PaymentIntent, head: int | None) -> None:
-    terms = intent.terms
+    terms, due = intent.terms, intent.amount_due
     intent.atomic_amount = units.to_atomic(intent.amount, terms.decimals)
-    if intent.amount_due > 0:
-        due = units.to_atomic(intent.amount_due, terms.decimals)
+    if due > 0:
         intent.payment_uri = eip681.payment_uri(
-            terms.chain_id, terms.token_address, terms.address, due
+            terms.chain_id,
+            terms.token_address,
+            terms.address,
+            units.to_atomic(due, terms.decimals),
         )
-    intent.payment_options = [_option(intent, each) for each in intent.networks or [_home(intent)]]
+    intent.payment_options = [_option(intent, each) for each in intent.networks or [_home(terms)]]
     if intent.paid_block is not None:
         intent.confirmations = max(0, (head or 0) - intent.paid_block + 1)
     if intent.status == IntentStatus.CONFIRMED:
@@ -234,8 +237,8 @@ def _add_payment_details(intent: PaymentIntent, head: int | None) -> None:
         intent.confirmations = max(intent.confirmations, least or 0)
 
 
-def _home(intent: PaymentIntent) -> OrderNetwork:
-    terms, known = intent.terms, REGISTRY.get(intent.terms.chain_id)
+def _home(terms: PaymentTerms) -> OrderNetwork:
+    known = REGISTRY.get(terms.chain_id)
     symbol = None if known is None else known.symbol
     return OrderNetwork(
         terms.chain_id, terms.token_address, symbol, terms.decimals, terms.required_confirmations
@@ -245,7 +248,7 @@ def _home(intent: PaymentIntent) -> OrderNetwork:
 def _option(intent: PaymentIntent, network: OrderNetwork) -> PaymentOption:
     """Return how an intent can be paid on a network. It is paid on its own chain only."""
     return PaymentOption(
-        network=network,
+        *network,
         name=registry.name_of(network.chain_id),
         atomic_amount=units.to_atomic(intent.amount, network.decimals),
         payment_uri=intent.payment_uri if network.chain_id == intent.chain_id else None,
