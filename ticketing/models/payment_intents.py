@@ -69,29 +69,6 @@ class NetworksField(AnyField):
 
 
 @dataclass(frozen=True)
-class PaymentOption:
-    """A network on which an order can be paid, as buyers see it.
-
-    It begins with the fields of OrderNetwork. `atomic_amount`: the order's amount in the token's
-    own units. `payment_uri` pays what is due, None: do not pay there now.
-    """
-
-    chain_id: int
-    token_address: str
-    symbol: str | None
-    decimals: int
-    required_confirmations: int
-    name: str
-    atomic_amount: int
-    payment_uri: str | None
-
-    @property
-    def available(self) -> bool:
-        """Whether the order can be paid there now."""
-        return self.payment_uri is not None
-
-
-@dataclass(frozen=True)
 class PaymentTerms:
     """How to pay an intent: chain, address, token and confirmations, as shown to the buyer."""
 
@@ -249,7 +226,7 @@ class PaymentIntent(BaseModel):
     item_names: Mapping[str, str]  # of its ticket types
     atomic_amount: int | None
     payment_uri: str | None
-    payment_options: Sequence[PaymentOption]
+    payment_options: Sequence[Any]
     confirmations: int
     refunds: Sequence[Any]
     client_secret: str
@@ -287,14 +264,12 @@ class PaymentIntent(BaseModel):
     @property
     def only_ticket_id(self) -> str | None:
         """The ticket type of its only item. None if it has several."""
-        item = self.only_item
-        return None if item is None else item.ticket_type_id
+        return self.items[0].ticket_type_id if len(self.items) == 1 else None
 
     @property
     def only_unit_amount(self) -> int | None:
         """What each of its seats costs, if it has only one item. None if it has several."""
-        item = self.only_item
-        return None if item is None else item.unit_amount
+        return self.items[0].unit_amount if len(self.items) == 1 else None
 
     @property
     def discount_amount(self) -> int:

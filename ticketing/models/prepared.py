@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from typing import Any, Generic, TypeVar
@@ -38,13 +38,17 @@ class Prepared(Generic[M]):
     """A query with parameters. Use it as a decorator on the function that builds the query.
 
     Each call passes values by the names of the function's parameters. The query is built once for
-    each kind of database.
+    each kind of database. `returned`: the columns that an UPDATE or INSERT returns, unless it
+    returns every column of its model, or nothing.
     """
 
-    def __init__(self, query: Callable[..., Any]) -> None:
+    def __init__(
+        self, query: Callable[..., Any], returned: Sequence[Field[Any]] | None = None
+    ) -> None:
         self._query = query
         self._names = query.__code__.co_varnames[: query.__code__.co_argcount]
-        self._built: dict[type[Database], tuple[Any, str, list[Any]]] = {}
+        self._returned = returned
+        self._built: dict[type[Database], _Built] = {}
         self._reader: _Reader | None = None
 
     def rows(self, **values: Any) -> list[M]:
@@ -54,12 +58,13 @@ class Prepared(Generic[M]):
         """
         query, cursor = self._execute(values)
         if self._reader is None:
-            self._reader = _Reader(query)
+            self._reader = _Reader(query, self._returned)
         return [self._reader.read(row) for row in cursor.fetchall()]
 
     def first(self, **values: Any) -> M | None:
         """Return the first row as a model. None if there is none."""
-        return next(iter(self.rows(**values)), None)
+        rows = self.rows(**values)
+        return rows[0] if rows else None
 
     def tuples(self, **values: Any) -> list[Any]:
         """Return all rows as the database driver returns them. SQLite returns times as text."""
@@ -75,19 +80,38 @@ class Prepared(Generic[M]):
         kind = type(database.obj)
         if kind not in self._built:
             query = self._query(*(Value(_Parameter(name), False) for name in self._names))
-            self._built[kind] = (query, *query.sql())
-        query, sql, parameters = self._built[kind]
-        given = [values[each] if type(each) is _Parameter else each for each in parameters]
-        given = [_to_column(each) if isinstance(each, datetime) else each for each in given]
-        return query, database.execute_sql(sql, given)
+            self._built[kind] = _Built(query, *query.sql())
+        built = self._built[kind]
+        return built.query, database.execute_sql(built.sql, built.given(values))
+
+
+class _Built:
+    """A query that was built for one kind of database."""
+
+    def __init__(self, query: Any, sql: str, parameters: Sequence[Any]) -> None:
+        self.query, self.sql = query, sql
+        self._parameters = [_for_driver(each) for each in parameters]
+        self._places = [
+            (place, str(each)) for place, each in enumerate(parameters) if type(each) is _Parameter
+        ]
+
+    def given(self, values: Mapping[str, Any]) -> list[Any]:
+        """Return the parameters of the statement with these values."""
+        given = self._parameters.copy()
+        for place, name in self._places:
+            given[place] = _for_driver(values[name])
+        return given
+
+
+def _for_driver(value: Any) -> Any:
+    return _to_column(value) if isinstance(value, datetime) else value
 
 
 class _Reader:
     """Converts the rows of a query to models."""
 
-    def __init__(self, query: Any) -> None:
-        # Our UPDATEs and INSERTs return every column of their model, or nothing.
-        columns: Sequence[Field[Any]] = getattr(
+    def __init__(self, query: Any, returned: Sequence[Field[Any]] | None) -> None:
+        columns: Sequence[Field[Any]] = returned or getattr(
             query, "selected_columns", query.model._meta.sorted_fields
         )
         of_each = {model: list(own) for model, own in groupby(columns, lambda column: column.model)}
@@ -104,15 +128,24 @@ class _Reader:
         """Return the model of a row. Its foreign keys refer to the joined models."""
         rest, made = iter(row), []
         for model, names, converters in self._models:
-            made.append(model())
-            # The constructor would set each value through its field: five times the CPU.
-            values = made[-1].__data__
-            values.update(zip(names, rest, strict=False))
+            values = dict(zip(names, rest, strict=False))
             for name, convert in converters:
                 values[name] = convert(values[name])
+            made.append(new_row(model, values))
         for (owner, name), joined in zip(self._links, made[1:], strict=True):
             setattr(made[owner], name, joined)
         return made[0]
+
+
+def new_row(model: type[M], values: Mapping[str, Any]) -> M:
+    """Return a new instance of a model with these columns, and the defaults of the others.
+
+    The value of a foreign key is an id.
+    """
+    # The constructor would set each value through its field: five times the CPU.
+    row = model()
+    row.__data__.update(values)
+    return row
 
 
 def _converters(columns: Sequence[Field[Any]]) -> Iterator[tuple[str, Callable[[Any], Any]]]:
@@ -148,9 +181,13 @@ def prepared_insert(model: type[M]) -> Callable[[M], None]:
             # The values are not in the SQL. None stands for each of them here.
             built[kind], _ = model.insert({field: Value(None, False) for field in fields}).sql()
         # The plain values: for a foreign key the id, not the model.
-        values = [(row.__data__.get(name), convert) for name, convert in columns]
+        value_of = row.__data__.get
         database.execute_sql(
-            built[kind], [value if convert is None else convert(value) for value, convert in values]
+            built[kind],
+            [
+                value_of(name) if convert is None else convert(value_of(name))
+                for name, convert in columns
+            ],
         )
 
     return insert

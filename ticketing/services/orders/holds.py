@@ -25,13 +25,22 @@ from ticketing.services.orders.lines import Line, Wanted
 _MOST_SHOWN = 100
 
 
+_OF_EVENT = (
+    Event.id,
+    Event.title,
+    Event.start_at,
+    Event.end_at,
+    Event.capacity,
+    Event.carts,
+    Event.order_questions,
+)
 _OF_TENANT = (Tenant.id, Tenant.payment_tolerance_percent, Tenant.payment_tolerance_most)
-"""What an order needs of its organizer: it is read with the ticket type."""
+"""What an order needs of its event and its organizer: it is read with the ticket type."""
 
 
 def _on_sale(tenant: Any, of_ticket_type: Any) -> ModelSelect[TicketType]:
     return (
-        TicketType.select(TicketType, Event, *_OF_TENANT)
+        TicketType.select(*stock.OF_TICKET_TYPE, *_OF_EVENT, *_OF_TENANT)
         .join_from(TicketType, Event)
         .join_from(TicketType, Tenant)
         .where(

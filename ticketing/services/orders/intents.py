@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from peewee import ModelSelect, fn
@@ -20,7 +21,6 @@ from ticketing.models.payment_intents import (
     OrderNetwork,
     Payment,
     PaymentIntent,
-    PaymentOption,
     PaymentTerms,
     flag_bits,
 )
@@ -31,6 +31,29 @@ from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains
 from ticketing.services.orders import admissions, answers, items
 from ticketing.services.pagination import Page, PageRequest, paginate
+
+
+@dataclass(frozen=True)
+class PaymentOption:
+    """A network on which an order can be paid, as buyers see it.
+
+    It begins with the fields of OrderNetwork. `atomic_amount`: the order's amount in the token's
+    own units. `payment_uri` pays what is due, None: do not pay there now.
+    """
+
+    chain_id: int
+    token_address: str
+    symbol: str | None
+    decimals: int
+    required_confirmations: int
+    name: str
+    atomic_amount: int
+    payment_uri: str | None
+
+    @property
+    def available(self) -> bool:
+        """Whether the order can be paid there now."""
+        return self.payment_uri is not None
 
 
 @Prepared
