@@ -27,6 +27,8 @@ M = TypeVar("M", bound=Model)
 _UNCONVERTED = (TextField, IntegerField, BigIntegerField, ForeignKeyField)
 """Values of these types need no conversion with either driver."""
 
+_Columns = list[tuple[str, Callable[[Any], Any] | None]]
+
 _to_column = UtcDateTimeField().db_value
 
 
@@ -167,27 +169,32 @@ def _link(models: Sequence[type[Model]], place: int) -> tuple[int, str]:
 
 
 def prepared_insert(model: type[M]) -> Callable[[M], None]:
-    """Return a function that inserts an instance of `model` with all columns."""
-    fields = model._meta.sorted_fields
-    built: dict[type[Database], str] = {}
+    """Return a function that inserts an instance of `model`.
 
-    columns = [
-        (field.name, None if type(field) in _UNCONVERTED else field.db_value) for field in fields
-    ]
+    It writes the columns that the instance has. So the others, which are NULL, are no parameters:
+    psycopg parses a statement with more than 50 of them at each call (its `_queries.py`).
+    """
+    built: dict[tuple[type[Database], tuple[str, ...]], tuple[str, _Columns]] = {}
 
     def insert(row: M) -> None:
-        kind = type(database.obj)
-        if kind not in built:
-            # The values are not in the SQL. None stands for each of them here.
-            built[kind], _ = model.insert({field: Value(None, False) for field in fields}).sql()
         # The plain values: for a foreign key the id, not the model.
-        value_of = row.__data__.get
-        database.execute_sql(
-            built[kind],
-            [
-                value_of(name) if convert is None else convert(value_of(name))
-                for name, convert in columns
-            ],
-        )
+        values = row.__data__
+        key = type(database.obj), tuple(values)
+        if key not in built:
+            fields = [field for field in model._meta.sorted_fields if field.name in values]
+            # The values are not in the SQL. None stands for each of them here.
+            sql, _ = model.insert({field: Value(None, False) for field in fields}).sql()
+            built[key] = (
+                sql,
+                [
+                    (field.name, None if type(field) in _UNCONVERTED else field.db_value)
+                    for field in fields
+                ],
+            )
+        sql, columns = built[key]
+        given = [
+            values[name] if convert is None else convert(values[name]) for name, convert in columns
+        ]
+        database.execute_sql(sql, given)
 
     return insert
