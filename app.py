@@ -1,12 +1,16 @@
 """The application factory, for `gunicorn 'app:create_app()'` and `flask --app app ...`."""
 
+import json
 import os
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import click
 from flask import Flask
 from flask.cli import load_dotenv
 from flask.helpers import get_load_dotenv
+from flask.json.provider import DefaultJSONProvider
 
 from ticketing import cli, logs
 from ticketing.blueprints import (
@@ -94,6 +98,8 @@ SURFACES = (
     x402,
 )
 
+_COMPACT = (",", ":")
+
 
 def create_app(config: Config | None = None) -> Flask:
     """Build the application from `config`, or from the environment."""
@@ -113,12 +119,37 @@ def create_app(config: Config | None = None) -> Flask:
     return app
 
 
+class _Json(DefaultJSONProvider):
+    """JSON of responses, written by one encoder: to make one takes as long as to use it."""
+
+    sort_keys = False
+    compact = True
+    _encode = json.JSONEncoder(separators=_COMPACT, default=DefaultJSONProvider.default).encode
+
+    def dumps(self, obj: Any, **options: Any) -> str:
+        """Return a value as JSON, as json.dumps with these options would."""
+        if options == {"separators": _COMPACT}:
+            return self._encode(obj)
+        return super().dumps(obj, **options)
+
+
+class _Application(Flask):
+    """Flask without asynchronous views."""
+
+    json_provider_class = _Json
+
+    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a view, or what runs before or after it, as it is: none is asynchronous.
+
+        Flask would inspect ten functions at each request.
+        """
+        return func
+
+
 def build() -> Flask:
     """Return the application with all surfaces. It works once it is configured."""
-    app = Flask("ticketing")
+    app = _Application("ticketing")
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
-    app.json.sort_keys = False  # type: ignore[attr-defined]
-    app.json.compact = True  # type: ignore[attr-defined]
     app.url_map.merge_slashes = False  # otherwise `//` redirects to an absolute http:// URL
     request_log.register(app)
     rate_limit.register(app)

@@ -191,20 +191,15 @@ class PreflightSchema(WantedSchema):
 class PaymentOptionSchema(BaseSchema):
     """A network on which an order could be paid, with its terms, which never change."""
 
-    chain_id = fields.Integer(
-        required=True, attribute="network.chain_id", metadata=documented(8453)
-    )
+    chain_id = fields.Integer(required=True, metadata=documented(8453))
     name = fields.String(required=True, metadata=documented("Base"))
-    token_address = fields.String(
-        required=True, attribute="network.token_address", metadata=documented(EXAMPLE_TOKEN)
-    )
+    token_address = fields.String(required=True, metadata=documented(EXAMPLE_TOKEN))
     symbol = fields.String(
         required=True,
         allow_none=True,
-        attribute="network.symbol",
         metadata=documented("USDC", "The token's symbol. Null: not known."),
     )
-    decimals = fields.Integer(required=True, attribute="network.decimals", metadata=documented(6))
+    decimals = fields.Integer(required=True, metadata=documented(6))
     atomic_amount = fields.Integer(
         required=True, metadata=documented(50_000_000, "`amount` in the token's own units.")
     )
@@ -216,9 +211,7 @@ class PaymentOptionSchema(BaseSchema):
             "EIP-681 link that pays what is missing there. Null if it is not `available`.",
         ),
     )
-    required_confirmations = fields.Integer(
-        required=True, attribute="network.required_confirmations", metadata=documented(30)
-    )
+    required_confirmations = fields.Integer(required=True, metadata=documented(30))
     available = fields.Boolean(
         required=True,
         metadata=documented(

@@ -69,26 +69,6 @@ class NetworksField(AnyField):
 
 
 @dataclass(frozen=True)
-class PaymentOption:
-    """A network on which an order can be paid, as buyers see it.
-
-    `atomic_amount`: the order's amount in the token's own units. `atomic_due` is what is missing
-    there, and `payment_uri` pays it. None: do not pay there now.
-    """
-
-    network: OrderNetwork
-    name: str
-    atomic_amount: int
-    atomic_due: int | None
-    payment_uri: str | None
-
-    @property
-    def available(self) -> bool:
-        """Whether the order can be paid there now."""
-        return self.payment_uri is not None
-
-
-@dataclass(frozen=True)
 class PaymentTerms:
     """How to pay an intent: chain, address, token and confirmations, as shown to the buyer."""
 
@@ -253,7 +233,7 @@ class PaymentIntent(BaseModel):
     item_names: Mapping[str, str]  # of its ticket types
     atomic_amount: int | None
     payment_uri: str | None
-    payment_options: Sequence[PaymentOption]
+    payment_options: Sequence[Any]
     strays: Sequence[Any]  # the stray accounts that received money
     confirmations: int
     refunds: Sequence[Any]
@@ -292,12 +272,12 @@ class PaymentIntent(BaseModel):
     @property
     def only_ticket_id(self) -> str | None:
         """The ticket type of its only item. None if it has several."""
-        return None if self.only_item is None else self.only_item.ticket_type_id
+        return self.items[0].ticket_type_id if len(self.items) == 1 else None
 
     @property
     def only_unit_amount(self) -> int | None:
         """What each of its seats costs, if it has only one item. None if it has several."""
-        return None if self.only_item is None else self.only_item.unit_amount
+        return self.items[0].unit_amount if len(self.items) == 1 else None
 
     @property
     def discount_amount(self) -> int:

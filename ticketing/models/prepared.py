@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import groupby
 from typing import Any, Generic, TypeVar
 
 from peewee import (
@@ -26,6 +27,8 @@ M = TypeVar("M", bound=Model)
 _UNCONVERTED = (TextField, IntegerField, BigIntegerField, ForeignKeyField)
 """Values of these types need no conversion with either driver."""
 
+_Columns = list[tuple[str, Callable[[Any], Any] | None]]
+
 _to_column = UtcDateTimeField().db_value
 
 
@@ -37,13 +40,17 @@ class Prepared(Generic[M]):
     """A query with parameters. Use it as a decorator on the function that builds the query.
 
     Each call passes values by the names of the function's parameters. The query is built once for
-    each kind of database.
+    each kind of database. `returned`: the columns that an UPDATE or INSERT returns, unless it
+    returns every column of its model, or nothing.
     """
 
-    def __init__(self, query: Callable[..., Any]) -> None:
+    def __init__(
+        self, query: Callable[..., Any], returned: Sequence[Field[Any]] | None = None
+    ) -> None:
         self._query = query
         self._names = query.__code__.co_varnames[: query.__code__.co_argcount]
-        self._built: dict[type[Database], tuple[Any, str, list[Any]]] = {}
+        self._returned = returned
+        self._built: dict[type[Database], _Built] = {}
         self._reader: _Reader | None = None
 
     def rows(self, **values: Any) -> list[M]:
@@ -53,12 +60,13 @@ class Prepared(Generic[M]):
         """
         query, cursor = self._execute(values)
         if self._reader is None:
-            self._reader = _Reader(query)
+            self._reader = _Reader(query, self._returned)
         return [self._reader.read(row) for row in cursor.fetchall()]
 
     def first(self, **values: Any) -> M | None:
         """Return the first row as a model. None if there is none."""
-        return next(iter(self.rows(**values)), None)
+        rows = self.rows(**values)
+        return rows[0] if rows else None
 
     def tuples(self, **values: Any) -> list[Any]:
         """Return all rows as the database driver returns them. SQLite returns times as text."""
@@ -74,50 +82,81 @@ class Prepared(Generic[M]):
         kind = type(database.obj)
         if kind not in self._built:
             query = self._query(*(Value(_Parameter(name), False) for name in self._names))
-            self._built[kind] = (query, *query.sql())
-        query, sql, parameters = self._built[kind]
-        given = [values[each] if type(each) is _Parameter else each for each in parameters]
-        given = [_to_column(each) if isinstance(each, datetime) else each for each in given]
-        return query, database.execute_sql(sql, given)
+            self._built[kind] = _Built(query, *query.sql())
+        built = self._built[kind]
+        return built.query, database.execute_sql(built.sql, built.given(values))
+
+
+class _Built:
+    """A query that was built for one kind of database."""
+
+    def __init__(self, query: Any, sql: str, parameters: Sequence[Any]) -> None:
+        self.query, self.sql = query, sql
+        self._parameters = [_for_driver(each) for each in parameters]
+        self._places = [
+            (place, str(each)) for place, each in enumerate(parameters) if type(each) is _Parameter
+        ]
+
+    def given(self, values: Mapping[str, Any]) -> list[Any]:
+        """Return the parameters of the statement with these values."""
+        given = self._parameters.copy()
+        for place, name in self._places:
+            given[place] = _for_driver(values[name])
+        return given
+
+
+def _for_driver(value: Any) -> Any:
+    return _to_column(value) if isinstance(value, datetime) else value
 
 
 class _Reader:
     """Converts the rows of a query to models."""
 
-    def __init__(self, query: Any) -> None:
-        # Our UPDATEs and INSERTs return every column of their model, or nothing.
-        columns: Sequence[Field[Any]] = getattr(
+    def __init__(self, query: Any, returned: Sequence[Field[Any]] | None) -> None:
+        columns: Sequence[Field[Any]] = returned or getattr(
             query, "selected_columns", query.model._meta.sorted_fields
         )
-        self._models = list(dict.fromkeys([query.model, *(column.model for column in columns)]))
-        self._columns = [
-            (self._models.index(column.model), column.name, _converter(column))
-            for column in columns
+        of_each = {model: list(own) for model, own in groupby(columns, lambda column: column.model)}
+        models = list(of_each)
+        if sum(map(len, of_each.values())) != len(columns) or models[0] is not query.model:
+            raise TypeError("the columns of each model must be together, those of the first first")
+        self._models = [
+            (model, [column.name for column in own], list(_converters(own)))
+            for model, own in of_each.items()
         ]
-        self._links = [_link(self._models, place) for place in range(1, len(self._models))]
+        self._links = [_link(models, place) for place in range(1, len(models))]
 
     def read(self, row: Sequence[Any]) -> Any:
         """Return the model of a row. Its foreign keys refer to the joined models."""
-        values: list[dict[str, Any]] = [{} for _ in self._models]
-        for (place, name, convert), value in zip(self._columns, row, strict=True):
-            values[place][name] = value if convert is None else convert(value)
-        made = [_made(model, each) for model, each in zip(self._models, values, strict=True)]
+        rest, made = iter(row), []
+        for model, names, converters in self._models:
+            values = dict(zip(names, rest, strict=False))
+            for name, convert in converters:
+                values[name] = convert(values[name])
+            made.append(new_row(model, values))
         for (owner, name), joined in zip(self._links, made[1:], strict=True):
             setattr(made[owner], name, joined)
         return made[0]
 
 
-def _made(model: type[Model], values: dict[str, Any]) -> Model:
+def new_row(model: type[M], values: Mapping[str, Any]) -> M:
+    """Return a new instance of a model with these columns, and the defaults of the others.
+
+    The value of a foreign key is an id.
+    """
     # The constructor would set each value through its field: five times the CPU.
     row = model()
     row.__data__.update(values)
     return row
 
 
-def _converter(column: Field[Any]) -> Callable[[Any], Any] | None:
-    if type(column) is BooleanField and not column.null:
-        return bool  # what python_value does, without a call of Python
-    return None if type(column) in _UNCONVERTED else column.python_value
+def _converters(columns: Sequence[Field[Any]]) -> Iterator[tuple[str, Callable[[Any], Any]]]:
+    """Yield the names of the columns whose values need a conversion, and the conversion."""
+    for column in columns:
+        if type(column) is BooleanField and not column.null:
+            yield column.name, bool  # what python_value does, without a call of Python
+        elif type(column) not in _UNCONVERTED:
+            yield column.name, column.python_value
 
 
 def _link(models: Sequence[type[Model]], place: int) -> tuple[int, str]:
@@ -130,27 +169,32 @@ def _link(models: Sequence[type[Model]], place: int) -> tuple[int, str]:
 
 
 def prepared_insert(model: type[M]) -> Callable[[M], None]:
-    """Return a function that inserts an instance of `model` with all columns."""
-    fields = model._meta.sorted_fields
-    built: dict[type[Database], str] = {}
+    """Return a function that inserts an instance of `model`.
 
-    # The attribute with the plain value of a field: for a foreign key the id, not the model.
-    columns = [
-        (
-            field.object_id_name if isinstance(field, ForeignKeyField) else field.name,
-            None if type(field) in _UNCONVERTED else field.db_value,
-        )
-        for field in fields
-    ]
+    It writes the columns that the instance has. So the others, which are NULL, are no parameters:
+    psycopg parses a statement with more than 50 of them at each call (its `_queries.py`).
+    """
+    built: dict[tuple[type[Database], tuple[str, ...]], tuple[str, _Columns]] = {}
 
     def insert(row: M) -> None:
-        kind = type(database.obj)
-        if kind not in built:
+        # The plain values: for a foreign key the id, not the model.
+        values = row.__data__
+        key = type(database.obj), tuple(values)
+        if key not in built:
+            fields = [field for field in model._meta.sorted_fields if field.name in values]
             # The values are not in the SQL. None stands for each of them here.
-            built[kind], _ = model.insert({field: Value(None, False) for field in fields}).sql()
-        values = [(getattr(row, attribute), convert) for attribute, convert in columns]
-        database.execute_sql(
-            built[kind], [value if convert is None else convert(value) for value, convert in values]
-        )
+            sql, _ = model.insert({field: Value(None, False) for field in fields}).sql()
+            built[key] = (
+                sql,
+                [
+                    (field.name, None if type(field) in _UNCONVERTED else field.db_value)
+                    for field in fields
+                ],
+            )
+        sql, columns = built[key]
+        given = [
+            values[name] if convert is None else convert(values[name]) for name, convert in columns
+        ]
+        database.execute_sql(sql, given)
 
     return insert

@@ -135,11 +135,12 @@ class TicketType(BaseModel):
     @property
     def chain_ids(self) -> Sequence[int]:
         """The networks on which it can be paid, the proposed one first. Empty: none."""
+        proposed: int | None = self.chain_id
         several: Sequence[int] | None = self.several_chains
         # The version before writes `chain_id` only.
-        if several is not None and several[0] == self.chain_id:
+        if several is not None and several[0] == proposed:
             return several
-        return () if self.chain_id is None else (self.chain_id,)
+        return () if proposed is None else (proposed,)
 
     @chain_ids.setter
     def chain_ids(self, chain_ids: Sequence[int]) -> None:

@@ -28,7 +28,7 @@ from ticketing.errors import (
 )
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.prepared import Prepared, prepared_insert
+from ticketing.models.prepared import Prepared, new_row, prepared_insert
 from ticketing.services import admission_views, chains, node_slots, order_terms
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import (
@@ -363,30 +363,31 @@ def _issue(held: Held, order: Order, form: str | None, config: Config) -> Paymen
         now, payment = chains.now_on(terms.chain_id, known), terms.columns
     deadline = now + _hold_of(held, order, config)
     has_items = lines.needs_items(wanted)
-    intent = PaymentIntent(
-        id=ids.new(ids.INTENT),
-        tenant=first.tenant_id,
-        event=first.event_id,
-        ticket_type=first,
-        status=IntentStatus.AWAITING_PAYMENT,
-        quantity=lines.seats(wanted),
-        unit_amount=wanted[0].unit_amount if len(wanted) == 1 else 0,
-        amount=amount,
-        tolerance=first.tenant.tolerance_of(amount, payment.get("token_decimals", 0)),
-        has_items=has_items,
-        voucher=wanted[0].voucher,
-        free_seats=lines.free_seats(wanted) if has_items else None,
-        currency=CURRENCY,
-        held_by=order.client[0] if order.client else None,
-        held_by_site=order.client[1] if len(order.client) > 1 else None,
-        buyer_email=order.buyer_email,
-        buyer_name=order.buyer_name,
-        created_at=clock.now(),
-        hold_until=deadline,
-        expires_at=deadline,
-        **payment,
-        **{"idempotency_digest": form, **(order.channel.marks if order.channel else {})},
-    )
+    columns = {
+        "id": ids.new(ids.INTENT),
+        "tenant": first.tenant_id,
+        "event": first.event_id,
+        "status": IntentStatus.AWAITING_PAYMENT,
+        "quantity": lines.seats(wanted),
+        "unit_amount": wanted[0].unit_amount if len(wanted) == 1 else 0,
+        "amount": amount,
+        "tolerance": first.tenant.tolerance_of(amount, payment.get("token_decimals", 0)),
+        "has_items": has_items,
+        "voucher": None if wanted[0].voucher is None else wanted[0].voucher.id,
+        "free_seats": lines.free_seats(wanted) if has_items else None,
+        "currency": CURRENCY,
+        "held_by": order.client[0] if order.client else None,
+        "held_by_site": order.client[1] if len(order.client) > 1 else None,
+        "buyer_email": order.buyer_email,
+        "buyer_name": order.buyer_name,
+        "created_at": clock.now(),
+        "hold_until": deadline,
+        "expires_at": deadline,
+        "idempotency_digest": form,
+    }
+    marks = order.channel.marks if order.channel else {}
+    intent = new_row(PaymentIntent, {**columns, **payment, **marks})
+    intent.ticket_type = first
     intent.items = tuple(line.item for line in wanted)
     intent.item_names = {line.ticket_type.id: line.ticket_type.name for line in wanted}
     _insert(intent)

@@ -58,7 +58,7 @@ def _add(caller: Any, minute: Any) -> ModelInsert:
                 RateCount.used: Case(None, [(same, RateCount.used + 1)], 1),
             },
         )
-        .returning(RateCount.caller, RateCount.minute, RateCount.used)
+        .returning(RateCount.used)
     )
 
 
@@ -143,13 +143,12 @@ class Limiter:
 def _count_in_database(caller: str, minute: int) -> int:
     """Count a request of a caller for all processes, and return the count."""
     try:
-        counted = _add.first(caller=caller, minute=minute)
+        ((counted,),) = _add.tuples(caller=caller, minute=minute)
     except (DatabaseError, InterfaceError) as error:
         log.error("cannot count requests: %s", str(error).strip().split("\n")[0])
         close_broken_connection()
         raise DatabaseUnavailable from None
-    assert counted is not None
-    return counted.used
+    return int(counted)
 
 
 class OneAtATime:

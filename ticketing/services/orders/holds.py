@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from peewee import ModelSelect
@@ -25,13 +25,22 @@ from ticketing.services.orders.lines import Line, Wanted
 _MOST_SHOWN = 100
 
 
+_OF_EVENT = (
+    Event.id,
+    Event.title,
+    Event.start_at,
+    Event.end_at,
+    Event.capacity,
+    Event.carts,
+    Event.order_questions,
+)
 _OF_TENANT = (Tenant.id, Tenant.payment_tolerance_percent, Tenant.payment_tolerance_most)
-"""What an order needs of its organizer: it is read with the ticket type."""
+"""What an order needs of its event and its organizer: it is read with the ticket type."""
 
 
 def _on_sale(tenant: Any, of_ticket_type: Any) -> ModelSelect[TicketType]:
     return (
-        TicketType.select(TicketType, Event, *_OF_TENANT)
+        TicketType.select(*stock.OF_TICKET_TYPE, *_OF_EVENT, *_OF_TENANT)
         .join_from(TicketType, Event)
         .join_from(TicketType, Tenant)
         .where(
@@ -203,9 +212,7 @@ def hold(wanted: Sequence[Line], chain_states: Mapping[int, ChainState]) -> Held
         locked[held.id] = held
         if held.chain_ids != line.ticket_type.chain_ids:
             chain_states = chains.states()
-    now = [
-        replace(line, ticket_type=locked[line.ticket_type.id], voucher=voucher) for line in wanted
-    ]
+    now = [Line(line.wanted, locked[line.ticket_type.id], voucher) for line in wanted]
     if lines.voucher_usages(now) != lines.voucher_usages(wanted):
         raise VoucherInvalid  # it is for other ticket types since a moment ago
     return Held(now, event_stock, chain_states)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from peewee import ModelSelect, fn
@@ -21,7 +22,7 @@ from ticketing.models.payment_intents import (
     OrderNetwork,
     Payment,
     PaymentIntent,
-    PaymentOption,
+    PaymentTerms,
     flag_bits,
 )
 from ticketing.models.prepared import Prepared
@@ -32,6 +33,31 @@ from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains
 from ticketing.services.orders import accounts, admissions, answers, items
 from ticketing.services.pagination import Page, PageRequest, paginate
+
+
+@dataclass(frozen=True)
+class PaymentOption:
+    """A network on which an order can be paid, as buyers see it.
+
+    It begins with the fields of OrderNetwork. `atomic_amount`: the order's amount in the token's
+    own units. `atomic_due` is what is missing there, and `payment_uri` pays it. None: do not pay
+    there now.
+    """
+
+    chain_id: int
+    token_address: str
+    symbol: str | None
+    decimals: int
+    required_confirmations: int
+    name: str
+    atomic_amount: int
+    atomic_due: int | None
+    payment_uri: str | None
+
+    @property
+    def available(self) -> bool:
+        """Whether the order can be paid there now."""
+        return self.payment_uri is not None
 
 
 @Prepared
@@ -234,12 +260,10 @@ def _add_payment_details(
     of_chain = {account.chain_id: account for account in strays if account.is_option}
     intent.payment_options = [
         _option(intent, each, _due_on(intent, each, states, of_chain.get(each.chain_id)))
-        for each in intent.networks or (_home(intent),)
+        for each in intent.networks or (_home(terms),)
     ]
     intent.payment_uri = next(
-        each.payment_uri
-        for each in intent.payment_options
-        if each.network.chain_id == terms.chain_id
+        each.payment_uri for each in intent.payment_options if each.chain_id == terms.chain_id
     )
     if intent.paid_block is not None:
         state = states.get(terms.chain_id)
@@ -251,8 +275,8 @@ def _add_payment_details(
         intent.confirmations = max(intent.confirmations, least or 0)
 
 
-def _home(intent: PaymentIntent) -> OrderNetwork:
-    terms, known = intent.terms, REGISTRY.get(intent.terms.chain_id)
+def _home(terms: PaymentTerms) -> OrderNetwork:
+    known = REGISTRY.get(terms.chain_id)
     symbol = None if known is None else known.symbol
     return OrderNetwork(
         terms.chain_id, terms.token_address, symbol, terms.decimals, terms.required_confirmations
@@ -266,7 +290,7 @@ def _option(intent: PaymentIntent, network: OrderNetwork, due: int | None) -> Pa
         address = intent.terms.address
         uri = eip681.payment_uri(network.chain_id, network.token_address, address, due)
     return PaymentOption(
-        network=network,
+        *network,
         name=registry.name_of(network.chain_id),
         atomic_amount=units.to_atomic(intent.amount, network.decimals),
         atomic_due=due,

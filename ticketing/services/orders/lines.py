@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from ticketing.models.payment_intents import Item
@@ -44,24 +45,24 @@ class Line:
         """How many seats."""
         return self.wanted.quantity
 
-    @property
+    @cached_property
     def list_amount(self) -> int:
         """The price of a seat, or the lowest one if the price is free."""
         return int(self.ticket_type.price_amount)
 
-    @property
+    @cached_property
     def is_vouchered(self) -> bool:
         """Whether each of its seats uses the voucher once."""
         return self.voucher is not None and vouchers.applies_to(self.voucher, self.ticket_type)
 
-    @property
+    @cached_property
     def least_amount(self) -> int:
         """The price of a seat, or the lowest one if the price is free, with the voucher."""
         if self.voucher is None or not self.is_vouchered:
             return self.list_amount
         return vouchers.price(self.voucher, self.list_amount)
 
-    @property
+    @cached_property
     def unit_amount(self) -> int:
         """What a seat costs in this order."""
         chosen = self.wanted.price_amount
@@ -72,7 +73,7 @@ class Line:
         """What all its seats cost."""
         return self.unit_amount * self.quantity
 
-    @property
+    @cached_property
     def item(self) -> Item:
         """The item of an order."""
         return Item(

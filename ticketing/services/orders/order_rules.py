@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from ticketing import clock
 from ticketing.constants import LEAST_FREE_PRICE, MAX_PRICE, Publication
@@ -43,8 +42,12 @@ def check(
     lines, `errors` names the line.
     """
     for place, line in enumerate(wanted):
-        with _naming(place, wanted):
+        try:
             _check_line(line, has_key=has_key)
+        except Conflict as error:
+            if len(wanted) == 1:
+                raise
+            raise type(error)(errors={f"items.{place}": [error.detail]}) from None
         _check_price(place, line)
     if len(wanted) > 1 and not wanted[0].ticket_type.event.carts:
         raise OneTypeOnly
@@ -69,7 +72,8 @@ def common_chains(wanted: Sequence[Line]) -> Sequence[int]:
     priced = [line.ticket_type.chain_ids for line in wanted if line.unit_amount]
     if not priced:
         return ()
-    common = [each for each in priced[0] if all(each in others for others in priced[1:])]
+    shared = set(priced[0]).intersection(*priced[1:])
+    common = [each for each in priced[0] if each in shared]
     if not common:
         raise NoCommonNetwork
     return common
@@ -102,9 +106,10 @@ def _check_price(place: int, line: Line) -> None:
     It is nothing, the lowest price, or worth a transfer: an order for 1 micro-unit is not free, so
     the limits of free seats would not stop it.
     """
-    chosen, least, most = line.wanted.price_amount, line.least_amount, _most_of(line)
+    chosen = line.wanted.price_amount
     if chosen is None:
         return
+    least, most = line.least_amount, _most_of(line)
     is_sensible = chosen in (0, least) or chosen >= LEAST_FREE_PRICE
     if not (line.ticket_type.free_price and is_sensible and least <= chosen <= most):
         field = f"items.{place}.price_amount"
@@ -114,17 +119,6 @@ def _check_price(place: int, line: Line) -> None:
 def _most_of(line: Line) -> int:
     most: int | None = line.ticket_type.max_price_amount
     return MAX_PRICE if most is None else most
-
-
-@contextmanager
-def _naming(place: int, wanted: Sequence[Line]) -> Iterator[None]:
-    """Let a refusal name the line that it is about, if there are several."""
-    try:
-        yield
-    except Conflict as error:
-        if len(wanted) == 1:
-            raise
-        raise type(error)(errors={f"items.{place}": [error.detail]}) from None
 
 
 def _has_ticket(wanted: Sequence[Line]) -> bool:

@@ -20,6 +20,33 @@ from ticketing.models.events import Event
 from ticketing.models.prepared import Prepared
 from ticketing.models.ticket_types import EventStock, StockCount, TicketType
 
+OF_TICKET_TYPE = (
+    TicketType.id,
+    TicketType.tenant,
+    TicketType.event,
+    TicketType.name,
+    TicketType.price_amount,
+    TicketType.free_price,
+    TicketType.max_price_amount,
+    TicketType.admission,
+    TicketType.requires_ticket,
+    TicketType.require_voucher,
+    TicketType.hide_without_voucher,
+    TicketType.chain_id,
+    TicketType.several_chains,
+    TicketType.requires_key,
+    TicketType.status,
+    TicketType.capacity,
+    TicketType.held,
+    TicketType.sold,
+    TicketType.min_per_order,
+    TicketType.max_per_order,
+    TicketType.sales_start_at,
+    TicketType.sales_end_at,
+    TicketType.event_changes,
+)
+"""What an order needs of a ticket type: all but what only pages and lists show."""
+
 
 class StockMoved(Exception):
     """The stock is inconsistent: the quantity to move was not held or not sold."""
@@ -28,13 +55,14 @@ class StockMoved(Exception):
 class _Changes:
     """The changes of one kind of stock, found by the column `key`.
 
-    Those of `sold` return the columns `counted`.
+    That of `held` alone returns the columns `ordered`, those of `sold` the columns `counted`.
     """
 
     def __init__(
         self,
         stock: type[TicketType | EventStock],
         key: Field[Any],
+        ordered: Sequence[Field[Any]],
         counted: Sequence[Field[Any]],
     ) -> None:
         def change(of: Any, condition: Any, **columns: Any) -> ModelUpdate:
@@ -44,7 +72,7 @@ class _Changes:
             return stock.capacity.is_null() | (stock.held + stock.sold + quantity <= stock.capacity)
 
         def hold(of: Any, quantity: Any) -> ModelUpdate:
-            return change(of, is_left(quantity), held=stock.held + quantity).returning(stock)
+            return change(of, is_left(quantity), held=stock.held + quantity).returning(*ordered)
 
         def release(of: Any, quantity: Any) -> ModelUpdate:
             return change(of, stock.held >= quantity, held=stock.held - quantity)
@@ -61,7 +89,7 @@ class _Changes:
             sold = stock.sold - quantity
             return change(of, stock.sold >= quantity, sold=sold).returning(*counted)
 
-        self.hold: Prepared[Any] = Prepared(hold)
+        self.hold: Prepared[Any] = Prepared(hold, ordered)
         self.release: Prepared[Any] = Prepared(release)
         self.sell: Prepared[Any] = Prepared(sell)
         self.admit: Prepared[Any] = Prepared(admit)
@@ -70,12 +98,14 @@ class _Changes:
 
 _COUNTED = (TicketType.capacity, TicketType.sold, TicketType.status)
 
-_ticket_type = _Changes(TicketType, TicketType.id, _COUNTED)
-_event = _Changes(EventStock, EventStock.event, (EventStock.capacity, EventStock.sold))
+_OF_EVENT = (EventStock.event, EventStock.capacity, EventStock.held, EventStock.sold)
+
+_ticket_type = _Changes(TicketType, TicketType.id, OF_TICKET_TYPE, _COUNTED)
+_event = _Changes(EventStock, EventStock.event, _OF_EVENT, (EventStock.capacity, EventStock.sold))
 
 
 def hold(ticket_type_id: str, quantity: int) -> TicketType | None:
-    """Hold `quantity` of a ticket type, and return it as updated. None if fewer are left."""
+    """Hold `quantity` of a ticket type. Return it with OF_TICKET_TYPE. None if fewer are left."""
     ticket_type: TicketType | None = _ticket_type.hold.first(of=ticket_type_id, quantity=quantity)
     return ticket_type
 

@@ -46,13 +46,28 @@ class SkippedAddresses:
     tenants: Sequence[str]
 
 
-@Prepared
-def _take_address(tenant_id: Any) -> ModelUpdate:
+_ISSUING = (
+    Wallet.id,
+    Wallet.xpub,
+    Wallet.owner,
+    Wallet.secret,
+    Wallet.chain_ids,
+    Wallet.code_on,
+    Wallet.no_code_on,
+    Wallet.next_index,
+)
+"""The columns from which an address is issued."""
+
+
+def _next_index(tenant_id: Any) -> ModelUpdate:
     return (
         Wallet.update(next_index=Wallet.next_index + 1)
         .where(Wallet.id == Tenant.select(Tenant.wallet).where(Tenant.id == tenant_id))
-        .returning(Wallet)
+        .returning(*_ISSUING)
     )
+
+
+_take_address: Prepared[Wallet] = Prepared(_next_index, _ISSUING)
 
 
 @Prepared

@@ -12,7 +12,7 @@ def links(origin: str, tenant: Tenant, intent: PaymentIntent, config: Config) ->
 
     Empty if no network of the order, which has its payment options, has a facilitator.
     """
-    found = (config.chains.get(each.network.chain_id) for each in intent.payment_options)
+    found = (config.chains.get(each.chain_id) for each in intent.payment_options)
     if not any(chain is not None and chain.facilitator is not None for chain in found):
         return {}
     return {"x402_url": origin + requirements.path_of(tenant, intent)}

@@ -129,9 +129,9 @@ def ways_for(intent: PaymentIntent, config: Config) -> Sequence[Way]:
     if intent.networks is not None:
         intents.add_payment_details([intent])
         for option in intent.payment_options:
-            tokens[option.network.chain_id] = option.network.token_address
+            tokens[option.chain_id] = option.token_address
             if option.atomic_due is not None:
-                due.setdefault(option.network.chain_id, option.atomic_due)
+                due.setdefault(option.chain_id, option.atomic_due)
     markets = [
         market
         for market in markets_of(list(due), config)
