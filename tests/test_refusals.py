@@ -20,6 +20,8 @@ from ticketing.errors import (
 from ticketing.services.access import passwords
 from ticketing.services.x402.errors import X402CallsUsed, X402ShareHeld
 
+pytestmark = pytest.mark.one_database
+
 REFUSALS = orders.REFUSALS | tickets.REFUSALS | events.REFUSALS | money.REFUSALS | access.REFUSALS
 
 PROVED_ELSEWHERE = {

@@ -2,7 +2,8 @@
 
 Each test runs on SQLite. A test whose result depends on SQL, locks or the dialect is marked `sql`,
 or is in one of SQL_FOLDERS: `make test` runs it on Postgres, too. On Postgres, all others are long,
-and those of SURFACES do not run: tests/db/test_query_plans.py requests each endpoint there.
+and those of ONE_DATABASE or with that mark do not run. tests/db/test_query_plans.py requests each
+endpoint there, and tests/api/test_odd_bytes.py writes and reads each field.
 An exhaustive test and a test in a browser are long on both.
 A test is quick unless it is long, runs on Postgres, or uses the fixture `starts_processes`,
 directly or indirectly. A quick test that starts a process fails.
@@ -20,8 +21,8 @@ from tests.support.databases import only_once
 SQL_FOLDERS = {"db"}
 """Folders of tests that are all marked `sql`."""
 
-SURFACES = {"console", "mcp", "pages", "server"}
-"""Folders of tests about how something is requested and shown, not about what is stored."""
+ONE_DATABASE = {"console", "mcp", "pages", "server"}
+"""Folders of tests that are all marked `one_database`, except those that are marked `sql`."""
 
 LONGEST = (
     "test_every_way_a_payment_can_go",
@@ -39,12 +40,13 @@ LONGEST = (
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test of a surface on SQLite only, unless it says where it runs."""
+    """Run a test on SQLite only if it is marked so, or by its folder, unless it says where."""
     test = metafunc.definition
-    is_of_surface = test.path.parent.name in SURFACES and not test.get_closest_marker("sql")
-    if not is_of_surface or "database_url" not in metafunc.fixturenames:
+    is_of_folder = test.path.parent.name in ONE_DATABASE and not test.get_closest_marker("sql")
+    if not is_of_folder and not test.get_closest_marker("one_database"):
         return
-    if not any("database_url" in each.args[0] for each in test.iter_markers("parametrize")):
+    is_said = any("database_url" in each.args[0] for each in test.iter_markers("parametrize"))
+    if "database_url" in metafunc.fixturenames and not is_said:
         test.add_marker(only_once)
 
 

@@ -22,13 +22,8 @@ from tests.support.prefork import Prefork
 from tests.support.remote import RemoteOrganizer, in_process
 from tools.stack import ROOT, Stack, free_port
 
-OF_PROCESSES = {
-    "faults/test_processes",
-    "faults/test_stopping",
-    "server/test_other_gunicorn",
-    "server/test_queue",
-}
-"""Tests of processes themselves, with those in tests/cli: they start as an operator starts them."""
+OF_PROCESSES = {"cli", "server", "faults/test_processes", "faults/test_stopping"}
+"""Folders and files of tests about processes themselves: they start as an operator starts them."""
 
 _numbers = count(1)
 
@@ -140,7 +135,7 @@ def prefork(request: pytest.FixtureRequest, variables: dict[str, str]) -> Prefor
     """What starts the processes of `stack`: see tests/support/prefork.py."""
     is_read_at_start = any(name.startswith("PYTHON") for name in variables)
     folder = request.path.parent.name
-    if folder == "cli" or f"{folder}/{request.path.stem}" in OF_PROCESSES or is_read_at_start:
+    if {folder, f"{folder}/{request.path.stem}"} & OF_PROCESSES or is_read_at_start:
         return None
     forking: Prefork = request.getfixturevalue("forking")
     return forking
