@@ -1,8 +1,8 @@
 """Helpers of the tests: data and people, real programs around the service, rules for all endpoints.
 
 property/ has the property test's world and model, provider/ JSON-RPC providers that misbehave,
-query_plans/ what is done while the plans of queries are recorded, refusals/ the situation behind each
-refusal, and every surface that is asked in it.
+query_plans/ what is done while the plans of queries are recorded, refusals/ the situation behind
+each refusal, and every surface that is asked in it.
 
 Which tests run when, and on what:
 
