@@ -2,7 +2,9 @@
 
 import pytest
 
-from tests.support.refusals import ON_CHAIN, REFUSALS, X402, Shop
+from tests.support.refusals import access, events, money, orders, tickets
+from tests.support.refusals.money import ON_CHAIN
+from tests.support.refusals.shop import X402, Shop
 from tests.support.stored_rows import rows
 from ticketing.errors import (
     Conflict,
@@ -17,6 +19,10 @@ from ticketing.errors import (
 )
 from ticketing.services.access import passwords
 from ticketing.services.x402.errors import X402CallsUsed, X402ShareHeld
+
+pytestmark = pytest.mark.one_database
+
+REFUSALS = orders.REFUSALS | tickets.REFUSALS | events.REFUSALS | money.REFUSALS | access.REFUSALS
 
 PROVED_ELSEWHERE = {
     StillRunning: "needs a request that runs: tests/api/test_idempotency.py",

@@ -28,7 +28,7 @@ from tests.support.members import first_member, invite
 from tests.support.webhook_endpoints import new_webhook
 from ticketing import credentials, ids
 
-pytestmark = pytest.mark.exhaustive
+pytestmark = [pytest.mark.exhaustive, pytest.mark.one_database]
 
 
 class Door(NamedTuple):

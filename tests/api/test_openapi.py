@@ -10,6 +10,8 @@ from tests.support.json_schema import check, resolve
 from tests.support.routes import pages
 from tests.support.webhook_endpoints import new_webhook
 
+pytestmark = pytest.mark.one_database
+
 METHODS = {"get", "put", "post", "delete", "patch", "head", "options", "trace"}
 NOT_DOCUMENTED = {
     "/metrics",

@@ -21,6 +21,8 @@ from tools.anvil import BUYER
 
 from .test_lock_order import MEET_SECONDS, OTHER_CHAIN, past_all_holds
 
+pytestmark = pytest.mark.sql
+
 BUYERS, ORDERS = 50, 4
 TYPES = 4
 

@@ -16,7 +16,7 @@ from ticketing.worker.history_gap import SEEN_FOR
 
 RULE_COUNT = len(reconciliation.RULES)
 
-pytestmark = pytest.mark.usefixtures("bad_node", "unforgetting")
+pytestmark = [pytest.mark.usefixtures("bad_node", "unforgetting"), pytest.mark.exhaustive]
 
 HASH = "0x" + "12" * 32
 ADDRESS = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"

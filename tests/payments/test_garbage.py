@@ -69,7 +69,11 @@ NONSENSE = [
     "0x" + "f" * 64,
 ]
 
-pytestmark = [pytest.mark.exhaustive, pytest.mark.usefixtures("unforgetting")]
+pytestmark = [
+    pytest.mark.exhaustive,
+    pytest.mark.usefixtures("unforgetting"),
+    pytest.mark.one_database,
+]
 
 
 BLOCKS = [

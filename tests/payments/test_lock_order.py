@@ -21,6 +21,8 @@ from ticketing.services.orders import stock, vouchers
 from ticketing.services.orders.lines import Wanted
 from ticketing.services.payments import reconciliation, settlement
 
+pytestmark = pytest.mark.sql
+
 OTHER_CHAIN = 8453
 TOKEN = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 MEET_SECONDS = 1

@@ -11,6 +11,8 @@ from ticketing.constants import MAX_PAYERS_SHOWN, MAX_PAYMENTS_SHOWN
 from ticketing.models.payment_intents import Payment, PaymentIntent
 from tools import anvil
 
+pytestmark = pytest.mark.sql
+
 MANY = 60
 
 

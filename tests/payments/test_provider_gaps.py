@@ -6,7 +6,11 @@ from tests.support.factories import PRICE, worker_once
 from ticketing.models.payment_intents import Payment
 from tools import anvil
 
-pytestmark = [pytest.mark.exhaustive, pytest.mark.usefixtures("unforgetting", "three_deep")]
+pytestmark = [
+    pytest.mark.exhaustive,
+    pytest.mark.usefixtures("unforgetting", "three_deep"),
+    pytest.mark.one_database,
+]
 
 
 @pytest.fixture

@@ -24,6 +24,8 @@ from ticketing.services.payments import address_check, reconciliation
 from ticketing.services.payments.address_check import AddressCheck
 from ticketing.services.payments.rule_scope import BREACHES_PER_RULE
 
+pytestmark = pytest.mark.sql
+
 
 @pytest.fixture
 def books(acme, neighbour, node):

@@ -245,6 +245,7 @@ def test_a_refund_that_is_marked_while_it_is_tried_is_left_out(node, venue, monk
     assert [row.intent_id for row in Payout.select()] == [stays.intent["id"]]
 
 
+@pytest.mark.sql
 def test_two_marks_at_once_are_one(app, node, venue):
     (buyer,) = owed(venue, node, 7)
     headers = venue.api().headers
@@ -258,6 +259,7 @@ def test_two_marks_at_once_are_one(app, node, venue):
     assert entries() == 1
 
 
+@pytest.mark.sql
 def test_a_mark_and_a_list_at_once_never_both_pay(app, node, venue):
     """The mark comes earlier or later while the list is made."""
     (buyer,) = owed(venue, node, 7)

@@ -11,6 +11,8 @@ from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.services.payments import booking, settlement
 from tools import anvil
 
+pytestmark = pytest.mark.sql
+
 
 @pytest.fixture
 def coarse_token(environ, node):
