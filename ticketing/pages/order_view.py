@@ -23,6 +23,8 @@ from ticketing.services import admission_views, chains, exchange_rates
 from ticketing.services.orders import answers, finality, intents
 from ticketing.services.payments import demo_wallet, hold_extensions, wallet_requests
 from ticketing.services.payments.wallet_requests import WalletRequests
+from ticketing.services.x402 import gasless
+from ticketing.services.x402.gasless import Offer
 
 _UNSEEN_AFTER = timedelta(seconds=90)
 """A worker without open orders looks once a minute."""
@@ -66,7 +68,8 @@ class OrderView:
     `unanswered` lack answers to the organizer's questions. `payments` are the largest ones.
     `has_more_payments`: there are others, which are not shown. `chosen_way`: how the buyer wants to
     pay, None before they chose. `told`: what wallets and exchanges need to know.
-    `euros`: what is due, in euros, if that is known.
+    `gasless`: the offer to pay without a network fee. `euros`: what is due, in euros, if that is
+    known.
     """
 
     intent: PaymentIntent
@@ -80,6 +83,7 @@ class OrderView:
     writes_mail: bool
     now: datetime
     told: WalletRequests
+    gasless: Offer | None
     euros: str | None
     asked: int = 0
     unanswered: int = 0
@@ -231,6 +235,7 @@ def read(intent_id: str, config: Config, way: Way | None = None) -> OrderView:
         writes_mail=config.smtp is not None and intent.buyer_email is not None,
         now=now,
         told=wallet_requests.of(intent, config),
+        gasless=gasless.offer(intent, config),
         euros=exchange_rates.euros(intent.amount_due) if config.fx_url else None,
         asked=len(asked),
         unanswered=len(answers.incomplete(intent.event, asked)),

@@ -53,6 +53,12 @@ def is_settling(intent_id: str) -> bool:
     return bool(query.exists())
 
 
+def has_calls_left(intent_id: str) -> bool:
+    """Return whether the facilitator may be asked again to settle for this order."""
+    rows = X402Settlement.select(X402Settlement.calls).where(X402Settlement.intent == intent_id)
+    return sum(row.calls for row in rows) < CALLS
+
+
 def claim(
     intent: PaymentIntent, authorization: Authorization, signature: bytes, *, calls: int
 ) -> X402Settlement | None:
@@ -83,13 +89,14 @@ def claim(
             payer=authorization.sender,
             nonce=authorization.nonce.hex(),
             intent=intent.id,
-            value=str(authorization.value),
-            valid_after=authorization.valid_after,
-            valid_before=authorization.valid_before,
-            signature=signature.hex(),
             calls=0,
             created_at=now,
         )
+        # A failed transfer may be signed again with its nonce: until another time, for another sum.
+        row.value = str(authorization.value)
+        row.valid_after = authorization.valid_after
+        row.valid_before = authorization.valid_before
+        row.signature = signature.hex()
         row.state = SettlementState.SETTLING
         row.calls += calls
         row.next_at = now + CLAIM if calls else now
