@@ -5,11 +5,11 @@ from marshmallow import fields
 from schemas.base import EXAMPLE_ADDRESS, EXAMPLE_PAYER, EXAMPLE_TOKEN, BaseSchema, Text, documented
 from schemas.checks import ADDRESS, Written
 
-_UINT256 = Written(r"^[0-9]{1,78}$", "uint256", "Must be a whole number of at most 78 digits.")
-_SECONDS = Written(r"^[0-9]{1,18}$", "seconds", "Must be a whole number of at most 18 digits.")
-_BYTES32 = Written(r"^0x[0-9a-fA-F]{64}$", "bytes32", "Must be 0x and 64 hexadecimal characters.")
+_UINT256 = Written(r"^[0-9]{1,78}$", "digits", "Must be a whole number of at most 78 digits.")
+_SECONDS = Written(r"^[0-9]{1,18}$", "digits", "Must be a whole number of at most 18 digits.")
+_BYTES32 = Written(r"^0x[0-9a-fA-F]{64}$", "hex", "Must be 0x and 64 hexadecimal characters.")
 _SIGNATURE = Written(
-    r"^0x([0-9a-fA-F]{2}){1,2048}$", "signature_hex", "Must be 0x and 1 to 2048 bytes in hex."
+    r"^0x([0-9a-fA-F]{2}){1,2048}$", "hex", "Must be 0x and 1 to 2048 bytes in hex."
 )
 
 _MESSAGE = {
@@ -71,13 +71,13 @@ class ToSignSchema(BaseSchema):
     )
 
 
-class TransferMessageSchema(BaseSchema):
-    """The `message` that was signed, as it was read."""
+class SignedTransferSchema(BaseSchema):
+    """A signed transfer: the members of the `message` that was signed, and the signature."""
 
     class Meta:
         include = {
-            "from": Text(required=True, validate=ADDRESS, metadata=documented(EXAMPLE_PAYER)),
-            "to": Text(required=True, validate=ADDRESS, metadata=documented(EXAMPLE_ADDRESS)),
+            "from": Text(required=True, validate=ADDRESS, metadata=documented(_MESSAGE["from"])),
+            "to": Text(required=True, validate=ADDRESS, metadata=documented(_MESSAGE["to"])),
             "value": Text(required=True, validate=_UINT256, metadata=documented(_MESSAGE["value"])),
             "validAfter": Text(required=True, validate=_SECONDS, metadata=documented("0")),
             "validBefore": Text(
@@ -86,11 +86,6 @@ class TransferMessageSchema(BaseSchema):
             "nonce": Text(required=True, validate=_BYTES32, metadata=documented(_MESSAGE["nonce"])),
         }
 
-
-class SignedTransferSchema(BaseSchema):
-    """A signed transfer."""
-
-    message = fields.Nested(TransferMessageSchema, required=True)
     signature = Text(
         required=True,
         validate=_SIGNATURE,

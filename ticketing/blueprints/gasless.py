@@ -4,8 +4,6 @@ from typing import Any
 
 from schemas.gasless import PayerQuery, SignedTransferSchema, ToSignSchema
 from schemas.intents import DuePaymentSchema
-from ticketing.chain.address import checksum
-from ticketing.chain.eip3009 import Authorization
 from ticketing.constants import IntentStatus
 from ticketing.errors import (
     ChainUnavailable,
@@ -51,8 +49,7 @@ def get_what_to_sign(query: dict[str, Any], tenant: str, intent_id: str) -> dict
     It is good for 5 minutes, or until the hold ends. Whatever a payer signs for the same sum of an
     order, the token takes only one of it. The secret of a payment link can do it too.
     """
-    payer = checksum(query["payer"])
-    return {"typed_data": gasless.to_sign(tenant, intent_id, payer, config())}
+    return {"typed_data": gasless.to_sign(tenant, intent_id, query["payer"], config())}
 
 
 @blp.post("/intents/<intent_id>/gasless")
@@ -61,23 +58,11 @@ def get_what_to_sign(query: dict[str, Any], tenant: str, intent_id: str) -> dict
 @blp.response(200, DuePaymentSchema)
 @blp.alt_response(202, schema=DuePaymentSchema, description="On its way, or not final yet")
 @blp.raises(NotFound, TransferOutdated, TransferRefused, Invalid, ChainUnavailable, *_ENDED)
-def pay_without_fee(body: dict[str, Any], tenant: str, intent_id: str) -> tuple[PaymentIntent, int]:
+def pay_without_fee(body: dict[str, str], tenant: str, intent_id: str) -> tuple[PaymentIntent, int]:
     """Send a signed transfer. It is settled once; a repeat changes nothing.
 
     202: it is on its way, and nobody should sign again. After `transfer_outdated` and
     `transfer_refused` nothing was paid: read again what to sign.
     """
-    signature = bytes.fromhex(body["signature"][2:])
-    intent = gasless.pay(tenant, intent_id, _signed(body["message"]), signature, config())
+    intent = gasless.pay(tenant, intent_id, body, config())
     return intent, 200 if intent.status == IntentStatus.CONFIRMED else 202
-
-
-def _signed(message: dict[str, str]) -> Authorization:
-    return Authorization(
-        sender=checksum(message["from"]),
-        recipient=checksum(message["to"]),
-        value=int(message["value"]),
-        valid_after=int(message["validAfter"]),
-        valid_before=int(message["validBefore"]),
-        nonce=bytes.fromhex(message["nonce"][2:]),
-    )

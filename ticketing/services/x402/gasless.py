@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ticketing.chain import eip3009
+from ticketing.chain import address, eip3009
 from ticketing.chain.eip3009 import Authorization
 from ticketing.config import Config
 from ticketing.constants import IntentStatus
@@ -53,7 +53,7 @@ _ENDED: Mapping[IntentStatus, type[TicketingError]] = {
     IntentStatus.REVERSED: IntentReversed,
 }
 
-_NOT_SIGNED = FieldMessage("signature", "Must be the signature of the account in `from`.")
+_NOT_SIGNED = FieldMessage("not_the_signer", "Must be the signature of the account in `from`.")
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,7 @@ def to_sign(tenant_reference: str, intent_id: str, payer: str, config: Config) -
     if (deadline - market.now).total_seconds() < requirements.LEAST_SECONDS:
         raise IntentExpired
     nonce = _nonce(intent, config.keyring.current)
+    payer = address.checksum(payer)
     asked = _transfer(intent, payer, math.floor(deadline.timestamp()), nonce)
     return eip3009.typed_data(
         asked, market.domain, market.chain.chain_id, market.chain.token_address
@@ -100,21 +101,19 @@ def to_sign(tenant_reference: str, intent_id: str, payer: str, config: Config) -
 
 
 def pay(
-    tenant_reference: str,
-    intent_id: str,
-    signed: Authorization,
-    signature: bytes,
-    config: Config,
+    tenant_reference: str, intent_id: str, sent: Mapping[str, str], config: Config
 ) -> PaymentIntent:
     """Settle a signed transfer once. Return the order with its payment details, as it then is.
 
-    It is confirmed or processing, or awaits its payment, which is on its way. A repeat settles
-    nothing twice. The errors have nothing of the order: the payer may be somebody else.
+    `sent` has the `message` that was signed, of `to_sign`, and its `signature` in hex. The order is
+    confirmed or processing, or awaits its payment, which is on its way. A repeat settles nothing
+    twice. The errors have nothing of the order: the payer may be somebody else.
 
     NotFound. GaslessNotEnabled. TransferOutdated. Invalid for a wrong signature. TransferRefused:
     nothing was paid. X402CallsUsed. IntentExpired, IntentCanceled, IntentReversed.
     ChainUnavailable.
     """
+    signed, signature = _signed(sent), bytes.fromhex(sent["signature"].removeprefix("0x"))
     intent = sales.order(intents.get(tenant_reference, intent_id).id)
     if _awaits(intent):
         market = _market_for(intent, config)
@@ -179,6 +178,17 @@ def _check(intent: PaymentIntent, signed: Authorization, market: Market, keyring
     is_in_time = market.now.timestamp() < signed.valid_before <= intent.expires_at.timestamp()
     if signed not in asked or not is_in_time:
         raise TransferOutdated
+
+
+def _signed(message: Mapping[str, str]) -> Authorization:
+    return Authorization(
+        sender=address.checksum(message["from"]),
+        recipient=address.checksum(message["to"]),
+        value=int(message["value"]),
+        valid_after=int(message["validAfter"]),
+        valid_before=int(message["validBefore"]),
+        nonce=bytes.fromhex(message["nonce"].removeprefix("0x")),
+    )
 
 
 def _transfer(intent: PaymentIntent, payer: str, valid_before: int, nonce: bytes) -> Authorization:

@@ -30,7 +30,7 @@ export async function toSign(from, { token, chain, to, amount }) {
 
 // Sends a signature, again and again while nobody answers: a repeat changes nothing.
 export async function send(message, signature, onLost) {
-  const body = JSON.stringify({ message, signature });
+  const body = JSON.stringify({ ...message, signature });
   const until = performance.now() + GOOD_FOR * SECONDS;
   for (let pause = 1; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
     const answer = await fetch(path(), { method: "POST", headers, body }).catch(() => undefined);
