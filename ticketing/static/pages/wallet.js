@@ -163,7 +163,9 @@ function onItsWay() {
 }
 
 // Lets the page show itself again: only the service knows what became of the order.
-const changed = () => document.dispatchEvent(new Event("order-changed"));
+function changed() {
+  document.dispatchEvent(new Event("order-changed"));
+}
 
 function timeOf(seconds) {
   const format = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }; // as the page writes it
@@ -262,7 +264,9 @@ function refusal() {
 }
 
 // Whether a signed transfer is on its way. It must not be paid in another way.
-const isSettling = () => "settling" in (box()?.dataset ?? {});
+function isSettling() {
+  return "settling" in (box()?.dataset ?? {});
+}
 
 // "Sent" is not seen yet, and must not be paid twice. "Dropped" can be sent again.
 function stateOfSent() {
