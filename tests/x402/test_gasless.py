@@ -3,10 +3,10 @@
 from datetime import timedelta
 
 import pytest
-from eth_account import Account
 
 from tests.support.credentials_table import bearer
 from tests.support.factories import PRICE, Api, Buyer, worker_once
+from tests.support.gasless import address_of, signed
 from tests.support.relayer import held
 from tests.support.stopped_clock import StoppedClock
 from tests.support.x402 import BUYER_KEY
@@ -28,7 +28,7 @@ class Payer:
         app = buyer.organizer.app
         self.api = Api(app.test_client(), bearer(secret or buyer.intent["client_secret"]))
         self.path = f"{buyer.path}/gasless"
-        self.address = Account.from_key(key).address
+        self.address = address_of(key)
 
     def asked(self):
         return self.api.get(f"{self.path}?payer={self.address}")
@@ -37,10 +37,7 @@ class Payer:
         """The body of the second request. `changes` are of the message that is signed."""
         answer = self.asked()
         assert answer.status_code == 200, answer.text
-        data = answer.json["typed_data"]
-        data["message"] |= changes
-        signature = Account.sign_typed_data(self.key, full_message=data).signature
-        return {**data["message"], "signature": "0x" + signature.hex()}
+        return signed(answer.json["typed_data"], self.key, **changes)
 
     def send(self, body):
         return self.api.post(self.path, body)
