@@ -11,7 +11,7 @@ from ticketing.db.connection import database
 from tools.json_client import Answer, Client
 from tools.stack import Stack
 
-PATIENCE_SECONDS = 40
+PATIENCE_SECONDS = 120
 """The time limit of all waits. A slow and busy machine stays well below it."""
 
 

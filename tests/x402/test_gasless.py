@@ -10,7 +10,7 @@ from tests.support.gasless import address_of, signed
 from tests.support.relayer import held
 from tests.support.stopped_clock import StoppedClock
 from tests.support.x402 import BUYER_KEY
-from ticketing import clock, credentials
+from ticketing import clock, credentials, links
 from ticketing.backoff import Backoff
 from ticketing.models.x402 import X402Settlement
 from ticketing.services.x402 import claims
@@ -294,6 +294,20 @@ def test_an_order_of_an_agent_can_be_paid_so_too(api, path, acme, facilitator):
 def test_a_free_order_cannot(acme, facilitator):
     payer = Payer(acme.buyer(acme.ticket(price_amount=0, chain_id=None)))
     assert code(payer.asked()) == (404, "gasless_not_enabled")
+
+
+def test_its_page_says_what_is_signed_and_what_is_on_its_way(payer, buyer, facilitator, impatient):
+    browser = Api(buyer.organizer.app.test_client(), {"Host": "tickets.example.org"})
+    keyring = buyer.organizer.app.extensions["ticketing"].keyring
+    page = links.order(buyer.intent["id"], keyring)
+    text = browser.get(page).text
+    assert "you sign a permission for exactly 5.00 USDC" in text and "data-settling" not in text
+    facilitator.mode = "fail"
+    assert payer.pay().status_code == 202
+    for each in (page, links.payment(buyer.intent["id"], keyring)):
+        text = browser.get(each).text
+        assert "data-settling" in text and "A payment was signed, and is on its way." in text
+        assert "/cancel" not in text and "you sign a permission" not in text
 
 
 def test_a_body_that_is_too_large_is_413(payer):

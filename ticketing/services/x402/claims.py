@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from ticketing import clock
 from ticketing.backoff import Backoff
@@ -32,6 +32,13 @@ CALLS = 3
 _AT_ONCE = 20
 
 
+class Standing(NamedTuple):
+    """Whether a transfer for an order may be on its way, and another one may be submitted."""
+
+    is_settling: bool
+    has_calls_left: bool
+
+
 def find(chain_id: int, token_address: str, authorization: Authorization) -> X402Settlement | None:
     """Return the row of a signed transfer. None if it was never claimed."""
     row: X402Settlement | None = (
@@ -53,10 +60,14 @@ def is_settling(intent_id: str) -> bool:
     return bool(query.exists())
 
 
-def has_calls_left(intent_id: str) -> bool:
-    """Return whether the facilitator may be asked again to settle for this order."""
-    rows = X402Settlement.select(X402Settlement.calls).where(X402Settlement.intent == intent_id)
-    return sum(row.calls for row in rows) < CALLS
+def standing(intent_id: str) -> Standing:
+    """Return how far an order is paid by signed transfers."""
+    shown = (X402Settlement.state, X402Settlement.calls)
+    rows = list(X402Settlement.select(*shown).where(X402Settlement.intent == intent_id))
+    return Standing(
+        is_settling=any(row.state == SettlementState.SETTLING for row in rows),
+        has_calls_left=sum(row.calls for row in rows) < CALLS,
+    )
 
 
 def claim(

@@ -72,9 +72,8 @@ def offer(intent: PaymentIntent, config: Config) -> Offer | None:
         _market_for(intent, config)
     except GaslessNotEnabled:
         return None
-    if claims.is_settling(intent.id):
-        return Offer(is_settling=True)
-    return Offer(is_settling=False) if claims.has_calls_left(intent.id) else None
+    is_settling, has_calls_left = claims.standing(intent.id)
+    return Offer(is_settling) if is_settling or has_calls_left else None
 
 
 def to_sign(tenant_reference: str, intent_id: str, payer: str, config: Config) -> dict[str, Any]:
@@ -87,7 +86,7 @@ def to_sign(tenant_reference: str, intent_id: str, payer: str, config: Config) -
     if not _awaits(intent):
         raise PaymentSent
     market = _market_for(intent, config)
-    if not claims.has_calls_left(intent.id):
+    if not claims.standing(intent.id).has_calls_left:
         raise X402CallsUsed
     deadline = min(market.now + VALID_FOR, intent.expires_at)
     if (deadline - market.now).total_seconds() < requirements.LEAST_SECONDS:
