@@ -18,7 +18,13 @@ from ticketing.errors import (
     VoucherNotApplicable,
 )
 from ticketing.services.access import passwords
-from ticketing.services.x402.errors import X402CallsUsed, X402ShareHeld
+from ticketing.services.x402.errors import (
+    PaymentSent,
+    TransferOutdated,
+    TransferRefused,
+    X402CallsUsed,
+    X402ShareHeld,
+)
 
 pytestmark = pytest.mark.one_database
 
@@ -33,6 +39,9 @@ PROVED_ELSEWHERE = {
     NotRedeemed: "needs a scan: tests/door/test_stolen_device.py",
     OwnerNotConfirmed: "needs a wallet of an address: tests/payments/test_collecting.py",
     TooManyScans: "needs many scans: tests/door/test_stolen_device.py",
+    PaymentSent: "needs a facilitator: tests/x402/test_gasless.py",
+    TransferOutdated: "needs a facilitator: tests/x402/test_gasless.py",
+    TransferRefused: "needs a facilitator: tests/x402/test_gasless.py",
     X402CallsUsed: "x402 only: tests/x402/test_checks.py",
     VoucherNotApplicable: "has several reasons: tests/api/test_vouchers.py",
 }

@@ -10,7 +10,7 @@ from tools.stack import Stack, free_port
 
 pytestmark = pytest.mark.one_database
 
-OPEN_TO_ALL = {"public", "checkout", "holders", "transfers", "voucher_tickets", "x402"}
+OPEN_TO_ALL = {"public", "checkout", "holders", "transfers", "voucher_tickets", "x402", "gasless"}
 PAGES = ("/healthz", "/docs", "/openapi.json", "/static/docs.js", "/", "/none", "/v1/auth/token")
 
 

@@ -19,6 +19,7 @@ from tests.support.factories import (
     new_xpub,
     ticket_body,
 )
+from tests.support.gasless import address_of, signed
 from tests.support.mail_server import MailServer
 from tests.support.mails import PUBLIC_URL, SENDER
 from tests.support.payouts import OTHER, PAYER, fund, listed, owed, sign
@@ -278,6 +279,7 @@ class Drive(AgentsDrive, AfterSaleDrive, VouchersDrive, QuestionsDrive):
             self.work()
             key = {}
         self.buy_a_cart_by_x402(anybody)
+        self.buy_without_fee()
 
     def buy_a_cart_by_x402(self, anybody):
         """Pay for several ticket types of one event by one signature."""
@@ -289,6 +291,14 @@ class Drive(AgentsDrive, AfterSaleDrive, VouchersDrive, QuestionsDrive):
         asked = required(anybody.post(path, body))
         header = Wallet().header(asked, validBefore=2**40)
         assert anybody.post(path, body, headers=header).status_code in (200, 202)
+        self.work()
+
+    def buy_without_fee(self):
+        """Pay an order by a signature."""
+        buyer = self.acme.buyer(self.ticket)
+        path = f"{buyer.path}/gasless"
+        asked = buyer.api.get(f"{path}?payer={address_of()}").json["typed_data"]
+        assert buyer.api.post(path, signed(asked)).status_code in (200, 202)
         self.work()
 
     def watch(self):

@@ -24,6 +24,12 @@ from ticketing.notification_types import NotificationType
 
 ADDRESS = "0x" + "ab" * 20
 TX_HASH = {"tx_hash": "0x" + "ab" * 32}
+SIGNED = {
+    **dict.fromkeys(("from", "to"), ADDRESS),
+    **dict.fromkeys(("value", "validAfter", "validBefore"), "1"),
+    "nonce": "0x" + "ab" * 32,
+    "signature": "0xab",
+}
 NOWHERE = ids.INTENT + "0" * 26
 HOLDER = ([{}], [None, [], "Ada", 1, True])
 NAME = text(1, 200, null=True)
@@ -196,6 +202,18 @@ CASES = {
         "chain_id": integer(1, 2**53 - 1, null=True),
         "reason": text(1, 500),
     },
+    "SignedTransfer": {
+        **dict.fromkeys(("from", "to"), text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,))),
+        "value": text(1, 78, free=False, good=("0", "9" * 78), bad=("-1", "1.0", "٣")),
+        **dict.fromkeys(
+            ("validAfter", "validBefore"),
+            text(1, 18, free=False, good=("0", "9" * 18), bad=("-1", "1.0", "٣")),
+        ),
+        "nonce": text(66, 66, free=False, good=("0x" + "aB" * 32,), bad=("0x" + "g" * 64,)),
+        "signature": text(
+            4, 4098, free=False, good=("0xaB", "0x" + "ab" * 2048), bad=("0x", "0xa")
+        ),
+    },
     "RefundAddress": {"address": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,))},
     "DoorDeviceCreate": {
         "name": text(1, 100),
@@ -324,7 +342,9 @@ CHECKOUT_QUERIES = {
         "limit": ([], PAGE["limit"][1]),
         "cursor": PAGE["cursor"],
         "voucher": ([], ["", "x" * 101, "a\0b"]),
-    }
+    },
+    # Within the bounds it is 404 here: tests/x402 has a facilitator.
+    "/intents/{intent_id}/gasless": {"payer": ([], ["", "x" * 42, ADDRESS[:-1], "a\0b"])},
 }
 DOOR_QUERIES = {
     "/manifest": {

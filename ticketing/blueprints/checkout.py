@@ -76,7 +76,7 @@ blp = ApiBlueprint(
     guard=secret_guards.Buyer(
         open_view="preflight",
         secret_views=frozenset({"state_refund_address"}),
-        pay_view="get_payment",
+        pay_views=frozenset({"get_payment"}),
     ),
     description="Order tickets, pay for them, and get admissions.",
 )

@@ -24,6 +24,8 @@ from ticketing.services import admission_views, chains, exchange_rates
 from ticketing.services.orders import answers, finality, intents
 from ticketing.services.payments import demo_wallet, hold_extensions, wallet_requests
 from ticketing.services.payments.wallet_requests import WalletRequests
+from ticketing.services.x402 import gasless
+from ticketing.services.x402.gasless import Offer
 
 _UNSEEN_AFTER = timedelta(seconds=90)
 """A worker without open orders looks every 20 s."""
@@ -72,7 +74,8 @@ class OrderView:
     `unanswered` lack answers to the organizer's questions. `payments` are the largest ones.
     `has_more_payments`: there are others, which are not shown. `chosen_way`: how the buyer wants to
     pay, None before they chose. `told`: what wallets and exchanges need to know.
-    `euros`: what is due, in euros, if that is known. `is_quick`: it asks quickly for news.
+    `gasless`: the offer to pay without a network fee. `euros`: what is due, in euros, if that is
+    known. `is_quick`: it asks quickly for news.
     """
 
     intent: PaymentIntent
@@ -86,6 +89,7 @@ class OrderView:
     writes_mail: bool
     now: datetime
     told: WalletRequests
+    gasless: Offer | None
     euros: str | None
     is_quick: bool = False
     asked: int = 0
@@ -238,6 +242,7 @@ def read(intent_id: str, config: Config, way: Way | None = None) -> OrderView:
         writes_mail=config.smtp is not None and intent.buyer_email is not None,
         now=now,
         told=wallet_requests.of(intent, config),
+        gasless=gasless.offer(intent, config),
         euros=exchange_rates.euros(intent.amount_due) if config.fx_url else None,
         is_quick=_waits_for_chain(intent) and _QUICK_PAGES.take(),
         asked=len(asked),

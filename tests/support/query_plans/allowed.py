@@ -17,7 +17,7 @@ ALLOWED = {
         r".* searches payments_in_order, then looks at canonical"
     ),
     "The x402 payments of one chain that are settling: at most one for each order, for minutes.": (
-        r"x402\.order_\w+ walks x402_due"
+        r"(x402\.order_\w+|gasless\.\w+) walks x402_due"
     ),
     "The scans of one admission: these are few.": (
         r"door\.scan (searches scans_of_admission, then looks at .*|sorts scans)"

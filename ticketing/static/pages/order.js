@@ -174,6 +174,10 @@ document.addEventListener("click", (event) => {
   if (button) copy(button);
   if (event.target.id === "open-wallet") setTimeout(sayNotOpened, 2000);
 });
+document.addEventListener("order-changed", () => {
+  shownAt = 0;
+  keepAsking();
+});
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden && pause <= HIDDEN_PAUSE) keepAsking();
 });

@@ -87,6 +87,10 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-copy]");
   if (button) copy(button);
 });
+document.addEventListener("order-changed", () => {
+  shownAt = 0;
+  keepAsking();
+});
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden && pause <= HIDDEN_PAUSE) keepAsking();
 });
