@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ticketing.chain.registry import Chain
 from ticketing.config import Config
 from ticketing.constants import IntentStatus
 from ticketing.errors import KeyReused
