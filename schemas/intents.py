@@ -387,11 +387,6 @@ class DuePaymentSchema(BaseSchema):
         allow_none=True,
         metadata=documented(EXAMPLE_PAYMENT_URI, "EIP-681 link that pays `amount_due`, or null."),
     )
-    strays = fields.List(
-        fields.Nested(StraySchema),
-        required=True,
-        metadata=documented([], "Money that arrived on other networks, or in other tokens."),
-    )
     required_confirmations = fields.Integer(required=True, allow_none=True, metadata=documented(30))
     confirmations = fields.Integer(required=True, metadata=documented(0))
     expires_at = Instant(required=True, metadata=documented("2026-11-21T09:15:00Z"))

@@ -12,6 +12,7 @@ _REASONS = {
     "no_common_network": (
         "These tickets are not sold on one network. Order each of them on its own."
     ),
+    "already_paying": "This order is being paid already. It cannot change its network now.",
     "network_unavailable": "This network cannot be used at the moment. Choose another one.",
     "sales_not_started": "The sale of this ticket has not started.",
     "sales_ended": "The sale of this ticket has ended.",
