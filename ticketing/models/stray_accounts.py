@@ -137,3 +137,10 @@ STRAY_OWING = StrayAccount.refund_due > literal(0)
 
 STRAY_TO_REFUND = STRAY_OWING & (StrayAccount.refund_due > StrayAccount.refund_pending)
 """Accounts with a refund that can be paid now."""
+
+STRAY_NOT_OWING = StrayAccount.refund_due == literal(0)
+STRAY_WAIVED = STRAY_NOT_OWING & (StrayAccount.waived > literal(0))
+STRAY_REFUNDED = (
+    STRAY_NOT_OWING & (StrayAccount.waived == literal(0)) & (StrayAccount.refunded > literal(0))
+)
+"""Accounts whose refund was waived or paid. Each has partial indexes by tenant."""

@@ -130,7 +130,10 @@ def propose(
             wallets = collectable.wallets(tenant_id)
             search = _Search(connect(chain), found, wallets, decimals)
             search.check_token()
-            search.add_booked(collectable.booked(asked, cursor, chains.now_on(chain_id, states)))
+            now = chains.now_on(chain_id, states)
+            search.add_booked(
+                collectable.booked(asked, cursor, now, is_owner_confirmed=is_owner_confirmed)
+            )
             search.add_unknown(unassigned.unknown_orders(asked))
             search.add_others(collectable.others(asked, after))
             search.check_owners(chain, is_confirmed=is_owner_confirmed)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from peewee import ModelSelect, fn
+from peewee import ModelSelect
 
 from ticketing.chain import eip681, registry, units
 from ticketing.chain.registry import REGISTRY
@@ -98,7 +98,7 @@ def few_of_tenant(tenant_id: str) -> ModelSelect[PaymentIntent]:
     The partial indexes for such conditions contain this expression. The indexes on all intents do
     not, so the database cannot choose them.
     """
-    return PaymentIntent.select().where(fn.LOWER(PaymentIntent.tenant) == tenant_id)
+    return accounts.HOMES.few_of_tenant(tenant_id)
 
 
 def get(tenant_reference: str, intent_id: str) -> PaymentIntent:
