@@ -71,6 +71,11 @@ class StrayAccount(BaseModel):
         return intent
 
     @property
+    def currency(self) -> str:
+        """What its token is called. If that is not known: as the order's."""
+        return str(self.symbol or self.order.currency)
+
+    @property
     def stray(self) -> str:
         """What its rows have as their `stray`."""
         return str(self.id)

@@ -22,14 +22,13 @@ class OtherNetwork:
 
 @dataclass(frozen=True)
 class AccountView:
-    """One account of an order. `network` is its name, `symbol` that of the token.
+    """One account of an order. `network` is the name of its chain.
 
     `can_be_home`: the buyer can move the order there now.
     """
 
     account: Account
     network: str
-    symbol: str
     can_be_home: bool = False
 
     @property
@@ -106,12 +105,11 @@ def of(intent: PaymentIntent, others: Sequence[OtherNetwork], config: Config) ->
     if intent.chain_id is None:
         return []
     available = {each.chain_id for each in others}
-    home = AccountView(intent, chains.name_of(intent.chain_id, config), intent.currency)
+    home = AccountView(intent, chains.name_of(intent.chain_id, config))
     strays = [
         AccountView(
             account,
             chains.name_of(account.chain_id, config),
-            account.symbol or intent.currency,
             can_be_home=bool(account.unassigned) and account.chain_id in available,
         )
         for account in intent.strays
