@@ -128,7 +128,11 @@ def refund_due(account: Account, due_before: int) -> list[Fact]:
 
 def refund_address_changed(account: Account) -> Fact:
     """The buyer stated an address for refunds, the first one or another one."""
-    data = {"intent_id": account.intent_id, "event_id": account.order.event_id}
+    data = {
+        "intent_id": account.intent_id,
+        "event_id": account.order.event_id,
+        "chain_id": account.chain_id,
+    }
     return NotificationType.REFUND_ADDRESS_CHANGED, data
 
 
