@@ -8,6 +8,8 @@ from tests.support.carts import carts_of
 from tests.support.factories import CHAIN, PRICE, cli, worker_once
 from tests.support.refunds import FRIEND, FRIEND_ADDRESS, STRANGER_ADDRESS, pass_hours, pay_from
 from ticketing import clock
+from ticketing.chain.address import checksum
+from ticketing.chain.registry import REGISTRY
 from ticketing.models.chains import ChainState
 from ticketing.services.payments import reconciliation
 from tools import anvil
@@ -209,3 +211,18 @@ def test_nobody_else_can_be_paid_back(shop, nodes_of):
     assert done.status_code == 200, done.json
     assert (done.json["refunded"], done.json["chain_id"]) == (PRICE, SECOND)
     assert sound(buyer)["strays"][0]["refund_due"] == 0
+
+
+def test_a_token_that_people_take_for_the_right_one_is_seen_and_owed(shop, nodes_of):
+    node = nodes_of[CHAIN]
+    other = checksum(anvil.deploy_token(node.rpc))
+    assert other == REGISTRY[CHAIN].look_alikes[0].token_address
+    buyer = order(shop)
+    anvil.mint(node.rpc, other, FRIEND_ADDRESS, PRICE)
+    anvil.transfer(node.rpc, other, buyer.intent["address"], PRICE, sender=FRIEND)
+    worker_once(shop.app)
+    assert books(sound(buyer)) == ("awaiting_payment", CHAIN, 0, [(CHAIN, PRICE, 0, PRICE)])
+    (stray,) = buyer.now()["strays"]
+    assert (stray["symbol"], stray["token_address"]) == ("USDC.e", other)
+    pay(nodes_of, buyer, CHAIN)
+    assert books(sound(buyer)) == ("confirmed", CHAIN, PRICE, [(CHAIN, PRICE, 0, PRICE)])

@@ -26,6 +26,7 @@ from tests.support.property.model_rows import (
     received,
     waived,
 )
+from tests.support.property.model_strays import accounts, check_strays
 from tests.support.property.model_vouchers import check_vouchers, gives_no_less
 from ticketing.services.payments.reconciliation import reconcile
 
@@ -34,6 +35,10 @@ LEAVES_OUT = {"lag", "omit_logs", "omit_tip_logs", "omit_new_logs"}
 
 SCATTERS = {"scatter"}
 """Faults that may hide a payment while its block is read, but not from every later answer."""
+
+
+Home = tuple[int, str]
+"""A chain and an address on it."""
 
 
 class Model:
@@ -48,8 +53,8 @@ class Model:
         self._admissions = AdmissionRules()
         self._refunds = RefundRules(atomic_per_unit)
         self.feed = FeedRules()
-        self._ever_final: Counter[str] = Counter()
-        self._ever_early: Counter[str] = Counter()
+        self._ever_final: Counter[Home] = Counter()
+        self._ever_early: Counter[Home] = Counter()
         self._is_misled = False
         self.is_blind = False
         """Whether a provider has left out payments until their order ended."""
@@ -69,8 +74,7 @@ class Model:
     def owes(self) -> bool:
         """Return whether a refund can be paid now."""
         return any(
-            row["refund_due"] > row["refund_pending"]
-            for row in self._books["payment_intents"].values()
+            row["refund_due"] > row["refund_pending"] for row in accounts(self._books).values()
         )
 
     @property
@@ -107,6 +111,7 @@ class Model:
         intents = books["payment_intents"]
         assert not [each for each in intents.values() if each["set_aside_until"] is not None]
         self._check_sums(intents)
+        check_strays(books, self._scale)
         check_vouchers(before, books)
         self._admissions.check(before, books)
         self._refunds.check(before, books)
@@ -189,7 +194,7 @@ class Model:
             arrived = received(of_intent(books["payments"], key), self._scale)
             assert intent["amount_received"] == arrived
             assert intent["refunded"] == sum(row["amount"] for row in refunds)
-            assert intent["waived"] == waived(books, key, self._scale)
+            assert intent["waived"] == waived(books, intent["place"], self._scale)
             beyond = arrived - intent["refunded"] - intent["waived"] - kept(books, intent)
             if not intent["address"]:
                 assert (beyond, intent["refund_due"]) == (-kept(books, intent), 0)
@@ -210,11 +215,15 @@ class Model:
         lost: Counter[str] = Counter()
         for key, payment in before["payments"].items():
             if payment["canonical"] and not self._books["payments"][key]["canonical"]:
-                lost[payment["intent_id"]] += payment["amount"] + 1  # with its smallest part
-        for key, was in before["payment_intents"].items():
-            now = self._books["payment_intents"][key]
+                lost[payment["place"]] += payment["amount"] + 1  # with its smallest part
+        now_at = accounts(self._books)
+        for place, was in accounts(before).items():
+            if place not in now_at:
+                assert not was["refund_due"], "an account that owes is gone"
+                continue
+            now = now_at[place]
             reduced = sum(max(0, now[each] - was[each]) for each in ("refunded", "waived"))
-            assert was["refund_due"] - now["refund_due"] <= reduced + lost[key], "sold"
+            assert was["refund_due"] - now["refund_due"] <= reduced + lost[place], "sold"
 
     def _check_late(self, intent: Row, before: Books) -> None:
         """Check that an expired order is honoured only by one full transfer within a day.
@@ -245,7 +254,7 @@ class Model:
         after, before = intent["status"], was and was["status"]
         if was is not None and was["early"] and not intent["early"] and after == "confirmed":
             needed = kept(self._books, intent) + intent["refunded"] + intent["waived"]
-            final = self._ever_final[intent["address"].lower()]
+            final = self._ever_final[_home(intent)]
             assert final >= needed * self._scale, "said to be final, but never was"
         if after == before or not intent["address"]:
             return
@@ -261,7 +270,7 @@ class Model:
             assert not gone or after in ("expired", "reversed"), "sold after the end of the sale"
         if after == "confirmed":
             ever = self._ever_early if intent["early"] else self._ever_final
-            deep = ever[intent["address"].lower()] // self._scale
+            deep = ever[_home(intent)] // self._scale
             needed = kept(self._books, intent, deep) + intent["refunded"] + intent["waived"]
             assert deep >= needed, "sold, but never deep enough"
         elif after == "reversed":
@@ -295,14 +304,18 @@ class Model:
             assert not paid_in_time or status == "confirmed", "paid in time, not served"
 
 
-def _sent_up_to(chain: Any, depth: int) -> Counter[str]:
+def _sent_up_to(chain: Any, depth: int) -> "Counter[Home]":
     """Return what was sent to each address in blocks with `depth` confirmations."""
     last = chain.head[0] - depth + 1
-    sent: Counter[str] = Counter()
+    sent: Counter[Home] = Counter()
     for seen in chain.transfers():
         if seen.block_number <= last:
-            sent[seen.send.to.lower()] += seen.send.amount
+            sent[chain.chain_id, seen.send.to.lower()] += seen.send.amount
     return sent
+
+
+def _home(intent: Row) -> Home:
+    return intent["chain_id"], intent["address"].lower()
 
 
 def _places(found: Iterable[tuple[Any, Row | None]]) -> list[Place]:

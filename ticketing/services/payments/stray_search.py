@@ -53,10 +53,14 @@ class Token:
 
 
 def tokens(chain: Chain, state: ChainState) -> Sequence[Token]:
-    """Return the tokens to look for on a chain: its own one."""
+    """Return the tokens to look for on a chain: its own one first, then its look-alikes."""
     if state.decimals is None or state.token_address != chain.token_address:
         return ()
-    return [Token(chain, chain.token_address, state.symbol, state.decimals)]
+    others = [each for each in chain.look_alikes if each.token_address != chain.token_address]
+    return [
+        Token(chain, chain.token_address, state.symbol, state.decimals),
+        *(Token(chain, each.token_address, each.symbol, each.decimals) for each in others),
+    ]
 
 
 def look(node: Node, token: Token, intents: Sequence[PaymentIntent], at: Block) -> None:
