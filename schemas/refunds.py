@@ -56,7 +56,7 @@ class RefundSchema(BaseSchema):
         metadata=documented(0, "The amount that was written off."),
     )
     currency = fields.String(
-        required=True, attribute="account.order.currency", metadata=documented(CURRENCY)
+        required=True, attribute="account.currency", metadata=documented(CURRENCY)
     )
     chain_id = fields.Integer(
         required=True, attribute="account.chain_id", metadata=documented(8453)

@@ -305,9 +305,11 @@ def _intent(mail: Mail) -> PaymentIntent | None:
 
 
 def _account(mail: Mail) -> Account | None:
-    """Return the account of an order that a mail is about: on the network of its notification."""
+    """Return the account of an order that the notification of a mail is about."""
     intent, data = _intent(mail), _data(mail) or {}
-    return None if intent is None else accounts.named(intent, data.get("chain_id"))
+    if intent is None:
+        return None
+    return accounts.named(intent, data.get("chain_id"), data.get("token_address"))
 
 
 def _admission(mail: Mail) -> Admission | None:

@@ -132,6 +132,7 @@ def refund_address_changed(account: Account) -> Fact:
         "intent_id": account.intent_id,
         "event_id": account.order.event_id,
         "chain_id": account.chain_id,
+        "token_address": account.token_address,
     }
     return NotificationType.REFUND_ADDRESS_CHANGED, data
 
@@ -239,8 +240,9 @@ def _refund(account: Account, amount: int) -> Data:
         "intent_id": account.intent_id,
         "event_id": account.order.event_id,
         "amount": amount,
-        "currency": account.order.currency,
+        "currency": account.currency,
         "chain_id": account.chain_id,
+        "token_address": account.token_address,
     }
 
 
