@@ -53,14 +53,14 @@ def test_an_order_shows_each_account(order, console):
     buyer = order(CHAIN, SECOND, amount=PRICE - 1)
     page = console.get(f"/console/orders/{buyer.intent['id']}").text
     said = text_of(page)
-    assert "On another network: Local 2 Received 4.999999 USDC" in said
+    assert "Also received: USDC on Local 2 Received 4.999999 USDC" in said
     assert "May still pay for the order 4.999999 USDC Do not send it back yet." in said
     assert f"Paid from {FRIEND_ADDRESS}" in said and "To refund" not in said
-    assert "Money seen on another network" in said
+    assert "Other money seen: on another network" in said
     assert "4.999999 USDC on Local 2" in said  # in the list of payments
     buyer.api.post(f"{buyer.path}/chain", {"chain_id": SECOND})
     said = text_of(console.get(f"/console/orders/{buyer.intent['id']}").text)
-    assert "Order moved to another network" in said and "On another network:" not in said
+    assert "Order moved to another network" in said and "Also received:" not in said
 
 
 def test_what_is_out_of_reach_is_said_and_not_owed(order, console):

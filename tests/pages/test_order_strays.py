@@ -164,7 +164,8 @@ def test_a_network_that_is_no_option_owes_at_once(order, pay):
     buyer = order(CHAIN)
     pay(buyer, SECOND, PRICE)
     said = read(buyer)
-    assert "This order cannot be paid with it on Local 2." in said
+    assert "This order cannot be paid with USDC on Local 2." in said
+    assert status(show(buyer)) == "We see 5.00 USDC on Local 2"
     assert "To get your tickets, pay 5.00 USDC on Local." in said
     assert "Get it back" not in said and "Say where to send it" in said
     assert ask_back(buyer, back(buyer)).status_code == 303

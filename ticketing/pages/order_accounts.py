@@ -72,6 +72,12 @@ class AccountView:
         return bool(account.refund_due or account.refunds or account.waived)
 
     @property
+    def is_news(self) -> bool:
+        """Whether it is a stray account of which the buyer must know, or should do something."""
+        is_open = self.account.refund_due and not self.account.refund_address
+        return self.is_stray and bool(self.unassigned or self.out_of_reach or is_open)
+
+    @property
     def marker(self) -> str:
         """What can change of a stray account. static/pages/order.js writes it too."""
         account = self.account

@@ -142,6 +142,17 @@ class OrderView:
         return self.accounts[1:]
 
     @property
+    def offered(self) -> Sequence[OtherNetwork]:
+        """The other networks, without those on which the page asks for the rest."""
+        asked = {each.account.chain_id for each in self.strays if each.can_be_home}
+        return [each for each in self.others if each.chain_id not in asked]
+
+    @property
+    def news(self) -> Sequence[AccountView]:
+        """The stray accounts that the page of an unpaid order shows first."""
+        return [each for each in self.strays if each.is_news]
+
+    @property
     def unassigned(self) -> Sequence[AccountView]:
         """The accounts with money that may still pay for the order."""
         return [each for each in self.accounts if each.unassigned]

@@ -55,9 +55,10 @@ def owners_of(tenant_id: str) -> list[str]:
 
 def _why(account: Account) -> str:
     """Return why an account of an order is owed money, in a few words to be translated."""
-    if account.stray:
-        return "Sent on another network"
     intent = account.order
+    if account.stray:
+        is_here = account.chain_id == intent.chain_id
+        return "Sent in another token" if is_here else "Sent on another network"
     if intent.seats_refunded:
         return "Ticket taken back"
     if Flag.PAID_LATE in intent.flags:
