@@ -2,7 +2,7 @@
 
 from ticketing.constants import Flag, IntentStatus, Role
 from ticketing.errors import NotFound
-from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.stray_accounts import Account
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.services import chains
@@ -51,8 +51,11 @@ def owners_of(tenant_id: str) -> list[str]:
     return [str(each.owner) for each in collectable.wallets(tenant_id).values()]
 
 
-def _why(intent: PaymentIntent) -> str:
-    """Return why an order is owed money, in a few words to be translated."""
+def _why(account: Account) -> str:
+    """Return why money of an order is owed, in a few words to be translated."""
+    intent = account.order
+    if account.stray:
+        return "Sent on another network"
     if intent.seats_refunded:
         return "Ticket taken back"
     if Flag.PAID_LATE in intent.flags:
