@@ -252,7 +252,8 @@ def _movements(event_id: str) -> Iterator[Sequence[Movement]]:
         span = {"event_id": event_id, "after": after, "last": orders[-1].id}
         payments: list[Payment] = _payments.rows(**span)
         refunds: list[Refund] = _refunds.rows(**span)
-        tokens = _tokens_of({row.stray for row in (*payments, *refunds) if row.stray})
+        rows: list[Payment | Refund] = [*payments, *refunds]
+        tokens = _tokens_of({row.stray for row in rows if row.stray})
         for payment in payments:
             order = by_id[payment.intent_id]
             token = tokens.get(payment.stray, order.token_address)

@@ -26,8 +26,8 @@ event_voids.py: voids all admissions of an event that services/catalog/events.py
     people inside too
 wallet_export.py, refund_export.py: which addresses may be swept; which refunds can be sent from the
     payment address
-reconciliation.py, stock_rules.py, reconciled_vouchers.py, rule_scope.py: the rules that must always
-    hold, as SQL
+reconciliation.py, stock_rules.py, reconciled_vouchers.py, reconciled_strays.py, rule_scope.py: the
+    rules that must always hold, as SQL
 address_check.py: computes the addresses of orders again, from their wallets, for `reconcile`
 chain_comparison.py: compares all payments, refunds and collections with the nodes, for
     `reconcile --chain`
@@ -50,6 +50,7 @@ chain_view.py: reads at most four ranges for one order while its buyer waits, or
     for a refund. If the worker goes back meanwhile, nothing of that is booked
 wallet_requests.py: what wallets are told of an order: its network, and links that open them
 hold_extensions.py: holds an order longer, once, whose buyer pays from an exchange
+fresh_look.py: looks for one tenant's money on other networks now, before a list or an export
 refunds.py, refund_addresses.py: what is owed to whom; where buyers want their money
 waivers.py: writes off what is not sent back
 refund_settlement.py: counts a final transfer on the worker's chain as a refund; the service never

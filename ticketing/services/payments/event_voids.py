@@ -26,6 +26,7 @@ _OF_REFUND = (
     PaymentIntent.event,
     PaymentIntent.currency,
     PaymentIntent.chain_id,
+    PaymentIntent.token_address,
     PaymentIntent.refund_due,
     PaymentIntent.refund_pending,
 )
