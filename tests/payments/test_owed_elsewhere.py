@@ -18,15 +18,18 @@ from tests.support.refunds import (
 )
 from tests.support.wallets import use_address
 from ticketing import clock
+from ticketing.config import load
 from ticketing.models.chains import ChainState
 from ticketing.models.collections import Collection
 from ticketing.models.events import Event
-from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.refunds import Refund
+from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payouts import Payout, PayoutCursor
+from ticketing.models.refunds import Refund, RefundAddress
 from ticketing.models.stray_accounts import StrayAccount
 from ticketing.models.wallets import Wallet
 from ticketing.services import erasure, metrics
 from ticketing.services.payments import reconciliation
+from ticketing.worker.watcher import Watcher
 from tools import anvil
 from tools.anvil import SECOND_CHAIN_ID as SECOND
 
@@ -280,6 +283,47 @@ def test_a_payment_of_a_list_stays_with_its_network_when_the_order_moves(venue, 
     (row,) = Refund.select().where(Refund.canonical)
     assert (row.chain_id, row.amount, row.stray != "") == (CHAIN, 5, True)
     sound()
+
+
+def test_what_a_list_paid_back_is_found_after_a_restore(venue, nodes_of, environ):
+    """The backup knows neither the money on the second network, nor the list that paid it back.
+
+    The worker reads what lists paid before it looks for strays.
+    """
+    node = nodes_of[SECOND]
+    first = node.rpc("eth_getBlockByNumber", "latest", False)
+    buyer = paid_twice(venue, nodes_of, PRICE, 3)
+    state(buyer, FRIEND_ADDRESS, SECOND)
+    sign(node, payouts(venue, nodes_of, SECOND, OWNER), OWNER)
+    forget_the_second_network()
+    at = datetime.fromtimestamp(int(first["timestamp"], 16), UTC)
+    PayoutCursor.insert(
+        chain_id=SECOND,
+        block_number=int(first["number"], 16),
+        block_hash=first["hash"],
+        block_time=at,
+        restored_at=clock.now(),
+    ).execute()
+    pass_hours(node, 0.1)
+    watcher = Watcher(load(environ).chains[SECOND])
+    watcher.look()
+    watcher.check_refunds()
+    watcher.leave()
+    for _ in range(3):
+        worker_once(venue.app)
+    assert StrayAccount.get().refunded == 3
+    assert payouts(venue, nodes_of, SECOND, OWNER)["payments"] == []
+    sound()
+
+
+def forget_the_second_network():
+    """Delete what was recorded of it, as a backup of before would."""
+    for model in (Payout, PayoutCursor):
+        model.delete().where(model.chain_id == SECOND).execute()
+    for model in (Payment, RefundAddress):
+        model.delete().where(model.stray != "").execute()
+    StrayAccount.delete().execute()
+    PaymentIntent.update(strays_version=0).execute()
 
 
 def test_what_came_elsewhere_is_collected_there(venue, nodes_of):
