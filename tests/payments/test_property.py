@@ -84,6 +84,25 @@ class Payments(RuleBasedStateMachine):
     def pay(self, event: Any) -> None:
         self.world.do(event)
 
+    @rule(
+        quantity=st.integers(1, 2),
+        first=draw.elsewhere | draw.elsewhere | draw.payments,
+        rest=st.lists(
+            draw.elsewhere | draw.homes | draw.payments | draw.reorganizations | draw.looks,
+            max_size=4,
+        ),
+        wait=st.sampled_from([0, 0, 5000, 100_000]),
+        mishap=draw.maybe,
+    )
+    def pay_elsewhere(self, quantity: int, first: Any, rest: Any, wait: int, mishap: Any) -> None:
+        """Pay an order on several chains, in time or late, and move it."""
+        look = ("look_after_silence", (0,))
+        late = [("pass_time", (wait, True)), look] * (wait > 0)
+        for event in [look, ("preflight", (False, quantity)), look, *late, first, *self._wait()]:
+            self.world.do(event)
+        for event in [*rest, look]:
+            self.world.do(event, mishap)
+
     @precondition(lambda self: self.world.model.has_intents)
     @rule(
         payment=draw.payments,

@@ -36,6 +36,9 @@ def _full(row: str) -> str:
 _FIELDS_DIFFER = " OR ".join(f"OLD.{name} IS DISTINCT FROM NEW.{name}" for name in EVENT_FIELDS)
 _DUE_BEFORE, _DUE = (f"{row}.refund_due - {row}.refund_pending" for row in ("OLD", "NEW"))
 _ENTERED = f"OLD.status <> NEW.status AND NEW.status IN {RECORDED}"
+_REFUNDED = "NEW.refunded > OLD.refunded"
+_MOVED = "(OLD.chain_id <> NEW.chain_id)"
+_SEEN = "OLD.amount_received = 0 AND NEW.amount_received > 0"
 _FINALIZED = "OLD.early AND NOT NEW.early AND NEW.status = 'confirmed'"
 _PUBLISHED = "OLD.status <> 'published' AND NEW.status = 'published'"
 _CANCELED = "OLD.status <> 'canceled' AND NEW.status = 'canceled'"
@@ -67,7 +70,11 @@ NOTED = (
     ("payment_intents", "UPDATE", "'intent.' || NEW.status", "id", _ENTERED),
     ("payment_intents", "UPDATE", "'intent.finalized'", "id", _FINALIZED),
     ("payment_intents", "UPDATE", "'refund.due'", "id", f"{_DUE_BEFORE} <= 0 AND {_DUE} > 0"),
-    ("payment_intents", "UPDATE", "'refund.settled'", "id", "NEW.refunded > OLD.refunded"),
+    ("payment_intents", "UPDATE", "'refund.settled'", "id", f"NOT {_MOVED} AND {_REFUNDED}"),
+    ("payment_intents", "UPDATE", "'intent.chain_changed'", "id", _MOVED),
+    ("stray_accounts", "UPDATE", "'stray.seen'", "intent_id", _SEEN),
+    ("stray_accounts", "UPDATE", "'refund.due'", "intent_id", f"{_DUE_BEFORE} <= 0 AND {_DUE} > 0"),
+    ("stray_accounts", "UPDATE", "'refund.settled'", "intent_id", _REFUNDED),
     ("refund_addresses", "INSERT", "'refund.address_changed'", "intent_id", "TRUE"),
     ("waivers", "INSERT", "'refund.waived'", "intent_id", "TRUE"),
     ("admissions", "INSERT", "'admission.issued'", "id", "TRUE"),

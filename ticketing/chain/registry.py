@@ -12,6 +12,8 @@ LOCAL_CHAIN_IDS = (LOCAL_CHAIN_ID, SECOND_LOCAL_CHAIN_ID)
 """The chains of a developer's machine."""
 
 _LOCAL_TOKEN = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
+_LOCAL_LOOK_ALIKE = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
+"""The first two contracts of the first account of a developer's node: it mints in between."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,15 @@ class Facilitator:
 
     url: str = field(repr=False)
     token: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class LookAlike:
+    """A token that people take for the one that is paid with. Nothing is ever paid with it."""
+
+    symbol: str
+    token_address: str
+    decimals: int = 6
 
 
 @dataclass(frozen=True)
@@ -37,6 +48,7 @@ class Chain:
     `exchange_names`: what else exchanges call it. `wallet_rpc_url`: a public node for a wallet that
     does not know the chain, shown to everybody. `coin` pays for gas.
     `trust_coin`: how Trust Wallet numbers it. None: not known there.
+    `look_alikes`: other tokens that are looked for at the addresses of orders, three at most.
     """
 
     chain_id: int
@@ -56,6 +68,7 @@ class Chain:
     explorer_url: str | None = None
     coin: str = "ETH"
     trust_coin: int | None = None
+    look_alikes: tuple[LookAlike, ...] = ()
 
     def enabled(
         self,
@@ -118,6 +131,7 @@ REGISTRY: Mapping[int, Chain] = MappingProxyType(
                 wallet_rpc_url="https://ethereum-rpc.publicnode.com",
                 explorer_url="https://etherscan.io",
                 trust_coin=60,
+                look_alikes=(LookAlike("USDT", "0xdAC17F958D2ee523a2206206994597C13D831ec7"),),
             ),
             Chain(
                 10,
@@ -131,6 +145,10 @@ REGISTRY: Mapping[int, Chain] = MappingProxyType(
                 wallet_rpc_url="https://mainnet.optimism.io",
                 explorer_url="https://optimistic.etherscan.io",
                 trust_coin=10_000_070,
+                look_alikes=(
+                    LookAlike("USDC.e", "0x7F5c764cBc14f9669B88837ca1490cCa17c31607"),
+                    LookAlike("USDT", "0x94b008aA00579c1307B0EF2c499aD98a8ce58e58"),
+                ),
             ),
             Chain(
                 137,
@@ -145,6 +163,10 @@ REGISTRY: Mapping[int, Chain] = MappingProxyType(
                 explorer_url="https://polygonscan.com",
                 coin="POL",
                 trust_coin=966,
+                look_alikes=(
+                    LookAlike("USDC.e", "0x2791Bca1f2de4661ED88A30C99A7a9449Aa84174"),
+                    LookAlike("USDT", "0xc2132D05D31c914a87C6611C10748AEb04B58e8F"),
+                ),
             ),
             Chain(
                 8453,
@@ -158,6 +180,10 @@ REGISTRY: Mapping[int, Chain] = MappingProxyType(
                 wallet_rpc_url="https://mainnet.base.org",
                 explorer_url="https://basescan.org",
                 trust_coin=8453,
+                look_alikes=(
+                    LookAlike("USDbC", "0xd9aAEc86B65D86f6A7B5B1b0c42FFA531710b6CA"),
+                    LookAlike("USDT", "0xfde4C96c8593536E31F229EA8f37b2ADa2699bb2"),
+                ),
             ),
             Chain(
                 42161,
@@ -171,6 +197,10 @@ REGISTRY: Mapping[int, Chain] = MappingProxyType(
                 wallet_rpc_url="https://arb1.arbitrum.io/rpc",
                 explorer_url="https://arbiscan.io",
                 trust_coin=10_042_221,
+                look_alikes=(
+                    LookAlike("USDC.e", "0xFF970A61A04b1cA14834A43f5dE4533eBDDB5CC8"),
+                    LookAlike("USDT", "0xFd086bC7CD5C481DCC9C85ebE478A1C0b69FCbb9"),
+                ),
             ),
             Chain(
                 84532,
@@ -202,6 +232,7 @@ REGISTRY: Mapping[int, Chain] = MappingProxyType(
                 1,
                 least_sensible_price=0,
                 early_confirmations=1,
+                look_alikes=(LookAlike("USDC.e", _LOCAL_LOOK_ALIKE),),
             ),
             Chain(
                 SECOND_LOCAL_CHAIN_ID,
@@ -211,6 +242,7 @@ REGISTRY: Mapping[int, Chain] = MappingProxyType(
                 1,
                 least_sensible_price=0,
                 early_confirmations=1,
+                look_alikes=(LookAlike("USDC.e", _LOCAL_LOOK_ALIKE),),
             ),
         )
     }

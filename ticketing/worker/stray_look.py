@@ -7,7 +7,7 @@ from ticketing.chain.answers import Block
 from ticketing.chain.node import Node
 from ticketing.chain.registry import Chain
 from ticketing.services import chains
-from ticketing.services.payments import stray_search, watched_orders
+from ticketing.services.payments import stray_looks, stray_search, watched_orders
 
 EVERY = timedelta(seconds=60)
 """How often the balances of live and recently ended orders are read."""
@@ -27,6 +27,8 @@ class StrayLook:
         self._node = node
         self._looked_at: datetime | None = None
         self._old_at: datetime | None = None
+        self._missing: dict[str, bool] = {}
+        """Which look-alikes are not on this chain: on a local one, usually."""
 
     def run(self, cursor: Block) -> None:
         """Look if a look is due. RpcError."""
@@ -43,9 +45,17 @@ class StrayLook:
             orders = watched_orders.elsewhere(
                 list(states), chain_id, token.address, clock.now(), with_old=is_old_due
             )
-            if orders:
+            if orders and not self._is_missing(token.address):
                 stray_search.look(self._node, token, orders, cursor)
-        stray_search.note_look(chain_id, cursor)
+        stray_looks.note_look(chain_id, cursor)
         self._looked_at = clock.now()
         if is_old_due:
             self._old_at = self._looked_at
+
+    def _is_missing(self, token_address: str) -> bool:
+        """Return whether there is no such token. The own one was checked before. RpcError."""
+        if token_address == self._chain.token_address:
+            return False
+        if token_address not in self._missing:
+            self._missing[token_address] = not self._node.is_token(token_address)
+        return self._missing[token_address]

@@ -33,6 +33,8 @@ preflights = plain | plain | carts | vouchered
 payments = event("pay", st.lists(st.tuples(who, amounts), min_size=1, max_size=3), st.booleans())
 purchases = event("purchase", who)
 cancelations = event("cancel", who) | event("extend_hold", who)
+elsewhere = event("pay_elsewhere", who, amounts)
+homes = event("choose_home", who, chains) | event("ask_back", who, chains)
 prices = st.sampled_from([PRICE - 100, PRICE, PRICE + 100])
 tolerances = st.sampled_from([(5, 1_500_000), (5, 1_500_000), (5, 30), (0, 1_500_000)])
 settings = event("change_tolerance", tolerances)
@@ -143,6 +145,8 @@ anything = st.one_of(
     event("look_after_silence", st.just(2)),
     preflights,
     payments,
+    elsewhere,
+    homes,
     purchases,
     cancelations,
     collects,

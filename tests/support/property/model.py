@@ -26,6 +26,7 @@ from tests.support.property.model_rows import (
     received,
     waived,
 )
+from tests.support.property.model_strays import accounts, check_strays
 from tests.support.property.model_vouchers import check_vouchers, gives_no_less
 from ticketing.services.payments.reconciliation import reconcile
 
@@ -34,6 +35,10 @@ LEAVES_OUT = {"lag", "omit_logs", "omit_tip_logs", "omit_new_logs"}
 
 SCATTERS = {"scatter"}
 """Faults that may hide a payment while its block is read, but not from every later answer."""
+
+
+Home = tuple[int, str]
+"""A chain and an address on it."""
 
 
 class Model:
@@ -48,8 +53,8 @@ class Model:
         self._admissions = AdmissionRules()
         self._refunds = RefundRules(atomic_per_unit)
         self.feed = FeedRules()
-        self._ever_final: Counter[str] = Counter()
-        self._ever_early: Counter[str] = Counter()
+        self._ever_final: Counter[Home] = Counter()
+        self._ever_early: Counter[Home] = Counter()
         self._is_misled = False
         self.is_blind = False
         """Whether a provider has left out payments until their order ended."""
@@ -69,8 +74,7 @@ class Model:
     def owes(self) -> bool:
         """Return whether a refund can be paid now."""
         return any(
-            row["refund_due"] > row["refund_pending"]
-            for row in self._books["payment_intents"].values()
+            row["refund_due"] > row["refund_pending"] for row in accounts(self._books).values()
         )
 
     @property
@@ -107,6 +111,7 @@ class Model:
         intents = books["payment_intents"]
         assert not [each for each in intents.values() if each["set_aside_until"] is not None]
         self._check_sums(intents)
+        check_strays(books, self._scale)
         check_vouchers(before, books)
         self._admissions.check(before, books)
         self._refunds.check(before, books)
@@ -124,7 +129,7 @@ class Model:
         read = {key: (state["block_number"], state["block_hash"]) for key, state in states.items()}
         assert read == {chain_id: head[:2] for chain_id, head in heads.items()}
         intents = self._books["payment_intents"]
-        transfers = [seen for chain in chains.values() for seen in chain.transfers()]
+        transfers = [(each.chain_id, seen) for each in chains.values() for seen in each.transfers()]
         of_address = {
             intent["address"].lower(): intent for intent in intents.values() if intent["address"]
         }
@@ -134,8 +139,8 @@ class Model:
             for address, intent in of_address.items()
             if wallets[intent["wallet_id"]]["owner"]
         }
-        there = _places((seen, of_address.get(seen.send.to.lower())) for seen in transfers)
-        sent = _places((seen, receivers.get(seen.send.sender.lower())) for seen in transfers)
+        there = _places((of_address.get(s.send.to.lower()), chain, s) for chain, s in transfers)
+        sent = _places((receivers.get(s.send.sender.lower()), chain, s) for chain, s in transfers)
         lost, invented = self._differences(there, "payments")
         lost_sent, invented_sent = self._differences(sent, "collections")
         assert (invented, invented_sent) == (Counter(), Counter()), "not on the chain"
@@ -144,23 +149,27 @@ class Model:
             all_lost, unseen = lost, _sums(lost)
             hidden = {key for key, amount in _sums(lost_sent).items() if unseen[key] == amount}
             lost, lost_sent = (
-                Counter(each for each in some.elements() if each.intent not in hidden)
+                Counter(each for each in some.elements() if each.account not in hidden)
                 for some in (lost, lost_sent)
             )
-            gone = {each for each in all_lost if each.intent in hidden}
+            gone = {each for each in all_lost if each.account in hidden}
             there = [each for each in there if each not in gone]
         assert (lost, lost_sent) == (Counter(), Counter()), "the books lack what the chain has"
         arrived: Counter[str] = Counter()
         in_time: Counter[str] = Counter()
         for each in there:
-            arrived[each.intent] += each.amount
-            if each.time <= moment(intents[each.intent]["hold_until"]):
-                in_time[each.intent] += each.amount
+            arrived[each.account] += each.amount
+            intent = intents[each.account.partition("@")[0]]
+            if each.time <= moment(intent["hold_until"]):
+                in_time[each.account] += each.amount
         for intent in intents.values():
             if intent["address"]:
-                time = heads[intent["chain_id"]][2]
-                self._check_end(intent, arrived[intent["id"]], in_time[intent["id"]], time)
-        self._refunds.check_against(transfers, self._books)
+                time, place = heads[intent["chain_id"]][2], intent["place"]
+                self._check_end(intent, arrived[place], in_time[place], time)
+        for account in self._books["stray_accounts"].values():
+            assert account["refund_pending"] == 0
+            assert account["amount_received"] == arrived[account["place"]] // self._scale
+        self._refunds.check_against([seen for _, seen in transfers], self._books)
         self.feed.check_end()
 
     def _differences(self, there: list[Place], table: str) -> tuple[Counter[Place], Counter[Place]]:
@@ -172,7 +181,7 @@ class Model:
                 row["block_number"],
                 row["block_hash"],
                 moment(row["block_time"]),
-                row["intent_id"],
+                row["place"],
                 row["amount"] * self._scale + row["dust"],
             )
             for row in self._books[table].values()
@@ -189,7 +198,7 @@ class Model:
             arrived = received(of_intent(books["payments"], key), self._scale)
             assert intent["amount_received"] == arrived
             assert intent["refunded"] == sum(row["amount"] for row in refunds)
-            assert intent["waived"] == waived(books, key, self._scale)
+            assert intent["waived"] == waived(books, intent["place"], self._scale)
             beyond = arrived - intent["refunded"] - intent["waived"] - kept(books, intent)
             if not intent["address"]:
                 assert (beyond, intent["refund_due"]) == (-kept(books, intent), 0)
@@ -210,11 +219,15 @@ class Model:
         lost: Counter[str] = Counter()
         for key, payment in before["payments"].items():
             if payment["canonical"] and not self._books["payments"][key]["canonical"]:
-                lost[payment["intent_id"]] += payment["amount"] + 1  # with its smallest part
-        for key, was in before["payment_intents"].items():
-            now = self._books["payment_intents"][key]
+                lost[payment["place"]] += payment["amount"] + 1  # with its smallest part
+        now_at = accounts(self._books)
+        for place, was in accounts(before).items():
+            if place not in now_at:
+                assert not was["refund_due"], "an account that owes is gone"
+                continue
+            now = now_at[place]
             reduced = sum(max(0, now[each] - was[each]) for each in ("refunded", "waived"))
-            assert was["refund_due"] - now["refund_due"] <= reduced + lost[key], "sold"
+            assert was["refund_due"] - now["refund_due"] <= reduced + lost[place], "sold"
 
     def _check_late(self, intent: Row, before: Books) -> None:
         """Check that an expired order is honoured only by one full transfer within a day.
@@ -245,7 +258,7 @@ class Model:
         after, before = intent["status"], was and was["status"]
         if was is not None and was["early"] and not intent["early"] and after == "confirmed":
             needed = kept(self._books, intent) + intent["refunded"] + intent["waived"]
-            final = self._ever_final[intent["address"].lower()]
+            final = self._ever_final[_home(intent)]
             assert final >= needed * self._scale, "said to be final, but never was"
         if after == before or not intent["address"]:
             return
@@ -261,7 +274,7 @@ class Model:
             assert not gone or after in ("expired", "reversed"), "sold after the end of the sale"
         if after == "confirmed":
             ever = self._ever_early if intent["early"] else self._ever_final
-            deep = ever[intent["address"].lower()] // self._scale
+            deep = ever[_home(intent)] // self._scale
             needed = kept(self._books, intent, deep) + intent["refunded"] + intent["waived"]
             assert deep >= needed, "sold, but never deep enough"
         elif after == "reversed":
@@ -295,17 +308,21 @@ class Model:
             assert not paid_in_time or status == "confirmed", "paid in time, not served"
 
 
-def _sent_up_to(chain: Any, depth: int) -> Counter[str]:
+def _sent_up_to(chain: Any, depth: int) -> "Counter[Home]":
     """Return what was sent to each address in blocks with `depth` confirmations."""
     last = chain.head[0] - depth + 1
-    sent: Counter[str] = Counter()
+    sent: Counter[Home] = Counter()
     for seen in chain.transfers():
         if seen.block_number <= last:
-            sent[seen.send.to.lower()] += seen.send.amount
+            sent[chain.chain_id, seen.send.to.lower()] += seen.send.amount
     return sent
 
 
-def _places(found: Iterable[tuple[Any, Row | None]]) -> list[Place]:
+def _home(intent: Row) -> Home:
+    return intent["chain_id"], intent["address"].lower()
+
+
+def _places(found: Iterable[tuple[Row | None, int, Any]]) -> list[Place]:
     """Return the places of transfers on the chain that concern an order."""
     return [
         Place(
@@ -314,17 +331,17 @@ def _places(found: Iterable[tuple[Any, Row | None]]) -> list[Place]:
             seen.block_number,
             seen.block_hash,
             datetime.fromtimestamp(seen.time, UTC),
-            intent["id"],
+            f"{intent['id']}@{chain_id}",
             seen.send.amount,
         )
-        for seen, intent in found
+        for intent, chain_id, seen in found
         if intent is not None
     ]
 
 
 def _sums(places: Counter[Place]) -> Counter[str]:
-    """Return the sum of some places for each order."""
+    """Return the sum of some places for each account."""
     sums: Counter[str] = Counter()
     for each in places.elements():
-        sums[each.intent] += each.amount
+        sums[each.account] += each.amount
     return sums

@@ -6,7 +6,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tests.support.fake_chain import Seen
-from tests.support.property.model_rows import Books, Row, kept, moment, of_intent, received, waived
+from tests.support.property.model_rows import (
+    Books,
+    Row,
+    at_place,
+    kept_at,
+    moment,
+    received,
+    waived,
+)
 
 OVERLAP = timedelta(hours=72)
 Log = tuple[str, int, str]
@@ -49,17 +57,17 @@ class RefundRules:
         payee = seen.send.to.lower()
         assert refund["recipient"].lower() == payee
         assert refund["block_number"] == seen.block_number
-        intent_id = refund["intent_id"]
+        intent_id, place = refund["intent_id"], refund["place"]
         time = datetime.fromtimestamp(seen.time, UTC)
-        stated = of_intent(books["refund_addresses"], intent_id)
+        stated = at_place(books["refund_addresses"], place)
         is_stated = any(
             row["address"].lower() == payee
             and (row["replaced_at"] is None or time < moment(row["replaced_at"]) + OVERLAP)
             for row in stated
         )
-        refunds = [row for row in of_intent(books["refunds"], intent_id) if row["canonical"]]
+        refunds = [row for row in at_place(books["refunds"], place) if row["canonical"]]
         # Another event may have removed payments after this refund was settled.
-        payments = _of_both(before, books, intent_id)
+        payments = _of_both(before, books, place)
         if not is_stated and (intent_id, payee) not in self._named:
             firsts = [moment(row["stated_at"]) for row in stated]
             assert all(time < first + OVERLAP for first in firsts), "a payer, too late"
@@ -71,12 +79,12 @@ class RefundRules:
 
         def keeps(arrived: int) -> int:
             return min(
-                kept(rows, rows["payment_intents"][intent_id], arrived)
+                kept_at(rows, place, arrived)
                 for rows in (before, books)
                 if intent_id in rows["payment_intents"]
             )
 
-        written_off = min(waived(rows, intent_id, self._scale) for rows in (before, books))
+        written_off = min(waived(rows, place, self._scale) for rows in (before, books))
         refunded = sum(row["amount"] for row in refunds)
         arrived = received(payments, self._scale)
         assert refunded + written_off + keeps(arrived) <= arrived, "more than was owed"
@@ -110,14 +118,14 @@ def _canonical(books: Books) -> dict[tuple[str, ...], Row]:
     }
 
 
-def _of_both(before: Books, books: Books, intent_id: str) -> list[Row]:
+def _of_both(before: Books, books: Books, place: str) -> list[Row]:
     """Return the payments of an order that are canonical, or were before the last event.
 
     Of a payment that moved to another block, return the earlier place.
     """
     rows: dict[str, Row] = {}
     for each in (before, books):
-        for row in of_intent(each["payments"], intent_id):
+        for row in at_place(each["payments"], place):
             known = rows.get(row["id"], row)
             if row["canonical"] and _position(row) <= _position(known):
                 rows[row["id"]] = row

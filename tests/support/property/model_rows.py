@@ -17,6 +17,7 @@ TABLES = (
     "vouchers",
     "payment_intents",
     "intent_items",
+    "stray_accounts",
     "payments",
     "collections",
     "admissions",
@@ -29,26 +30,41 @@ TABLES = (
     "chains",
 )
 
+OF_MONEY = ("payments", "collections", "refunds", "refund_addresses", "waivers")
+"""The tables whose rows belong to the home of an order, or to one of its stray accounts."""
+
 Row = dict[str, Any]
 Books = dict[str, dict[str, Row]]
 """The rows of each table by their first column."""
 
 
 class Place(NamedTuple):
-    """One payment or collection, in the books or on the chain."""
+    """One payment or collection, in the books or on the chain.
+
+    `account`: the order and the chain, as `place` in the rows.
+    """
 
     tx_hash: str
     log_index: int
     block_number: int
     block_hash: str
     time: datetime
-    intent: str
+    account: str
     amount: int
 
 
 def read_books() -> Books:
-    """Return all rows that the model needs."""
-    return {table: _rows(table) for table in TABLES}
+    """Return all rows that the model needs. Rows of money have a `place`: see place_of."""
+    books = {table: _rows(table) for table in TABLES}
+    for account in books["stray_accounts"].values():
+        account["place"] = f"{account['intent_id']}@{account['chain_id']}"
+    for intent in books["payment_intents"].values():
+        intent["place"] = f"{intent['id']}@{intent['chain_id']}"
+    for table in OF_MONEY:
+        for row in books[table].values():
+            accounts = books["stray_accounts" if row["stray"] else "payment_intents"]
+            row["place"] = accounts[row["stray"] or row["intent_id"]]["place"]
+    return books
 
 
 def moment(value: str | datetime) -> datetime:
@@ -57,8 +73,13 @@ def moment(value: str | datetime) -> datetime:
 
 
 def of_intent(rows: dict[str, Row], intent_id: str) -> list[Row]:
-    """Return the rows of one order."""
-    return [row for row in rows.values() if row["intent_id"] == intent_id]
+    """Return the rows of one order. Of rows of money: those of its home."""
+    return [row for row in rows.values() if row["intent_id"] == intent_id and not row.get("stray")]
+
+
+def at_place(rows: dict[str, Row], place: str) -> list[Row]:
+    """Return the rows of money of one order on one chain, whether it is its home or not."""
+    return [row for row in rows.values() if row["place"] == place]
 
 
 def items(books: Books, intent: Row) -> list[Row]:
@@ -110,11 +131,18 @@ def received(payments: Iterable[Row], scale: int) -> int:
     return int(atomic // scale)
 
 
-def waived(books: Books, intent_id: str, scale: int) -> int:
+def kept_at(books: Books, place: str, arrived: int | None = None) -> int:
+    """Return the same for one chain: nothing of what is not the order's home."""
+    intent = books["payment_intents"].get(place.partition("@")[0])
+    is_home = intent is not None and intent["place"] == place
+    return kept(books, intent, arrived) if intent is not None and is_home else 0
+
+
+def waived(books: Books, place: str, scale: int) -> int:
     """Return what is written off: a waiver ends with the payments that it was about."""
-    payments = of_intent(books["payments"], intent_id)
+    payments = at_place(books["payments"], place)
     left = 0
-    for waiver in of_intent(books["waivers"], intent_id):
+    for waiver in at_place(books["waivers"], place):
         up_to = [row for row in payments if row["block_number"] <= waiver["block_number"]]
         gone = max(0, waiver["received"] - received(up_to, scale))
         left += max(0, waiver["amount"] - gone)

@@ -13,7 +13,7 @@ from ticketing.services import checkout
 from ticketing.services.access import tenants
 from ticketing.services.catalog import events, ticket_types
 from ticketing.services.orders.lines import Wanted
-from ticketing.services.payments import hold_extensions
+from ticketing.services.payments import hold_extensions, home_choice, refund_addresses
 
 NOT_PAID = ("payment_required", "intent_expired", "intent_canceled", "intent_reversed")
 """The codes with which a purchase may be refused."""
@@ -76,6 +76,32 @@ class Sales(Core):
         for chain_id, on_one in sends.items():
             self.chains[chain_id].send(on_one, self.chain_time(), apart=apart)
             self.model.see(self.chains[chain_id])
+
+    def pay_elsewhere(self, who: int, how_much: str) -> None:
+        """Pay an order on the chain that is not its home."""
+        intent = self.intent(who, paid=True)
+        if intent is not None:
+            chain = next(each for each in self.chains.values() if each.chain_id != intent.chain_id)
+            buyer = self.chain.buyers[who % len(self.chain.buyers)]
+            send = Send(buyer, intent.terms.address, self.amount(intent, how_much))
+            chain.send([send], self.chain_time())
+            self.model.see(chain)
+
+    def choose_home(self, who: int, which: int) -> None:
+        """Move an order to one of the chains."""
+        intent = self.intent(who, paid=True)
+        if intent is not None:
+            refusals = ("already_paying", "network_unavailable", "invalid_request")
+            with refused(*refusals, "intent_expired", "intent_canceled"):
+                home_choice.choose(SLUG, intent.id, self._one(which).chain_id, self.config)
+
+    def ask_back(self, who: int, which: int) -> None:
+        """State where the money on one of the chains shall go."""
+        intent = self.intent(who, paid=True)
+        if intent is not None:
+            with refused("nothing_received", "too_many_changes"):
+                address, chain_id = self.chain.buyers[0], self._one(which).chain_id
+                refund_addresses.state(SLUG, intent.id, address, chain_id)
 
     def change_terms(self, price: int, ends_in: int | None) -> None:
         """Change the price, and end the sale in some seconds."""

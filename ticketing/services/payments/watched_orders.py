@@ -75,7 +75,11 @@ def elsewhere(
     """
     is_home = (PaymentIntent.chain_id == chain_id) & (PaymentIntent.token_address == token_address)
     since = now - OLD_UNTIL if with_old else now
-    is_watched = _LIVE | (PaymentIntent.watch_until > since)
+    # An unpaid order that was canceled is not watched by its logs.
+    is_canceled = (PaymentIntent.status == literal(IntentStatus.CANCELED)) & (
+        PaymentIntent.ended_at > now - WATCH_AFTER_END
+    )
+    is_watched = _LIVE | (PaymentIntent.watch_until > since) | is_canceled
     found: list[PaymentIntent] = []
     for each in chain_ids:
         query = PaymentIntent.select().where(PaymentIntent.chain_id == each, is_watched, ~is_home)
