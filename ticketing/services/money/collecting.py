@@ -129,7 +129,7 @@ def propose(
         try:
             decimals = _decimals(states[chain_id], asked.token_address)
             wallets, node = collectable.wallets(tenant_id), connect(chain)
-            fresh_look.look(node, chain, tenant_id, cursor, fresh_look.MOST_ORDERS)
+            fresh_look.before_list(node, chain, token_address, tenant_id, cursor)
             search = _Search(node, found, wallets, decimals)
             search.check_token()
             now = chains.now_on(chain_id, states)

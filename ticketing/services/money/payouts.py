@@ -187,7 +187,8 @@ def _parse(
 def _look_elsewhere(node: Node, wanted: _Wanted) -> None:
     cursor = chains.cursor(wanted.chain.chain_id)
     if cursor is not None:
-        fresh_look.look(node, wanted.chain, wanted.tenant_id, cursor, fresh_look.MOST_ORDERS)
+        token, tenant_id = wanted.token_address, wanted.tenant_id
+        fresh_look.before_list(node, wanted.chain, token, tenant_id, cursor)
 
 
 def _try_all(node: Node, wanted: _Wanted) -> _Tried:

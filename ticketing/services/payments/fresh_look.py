@@ -4,6 +4,8 @@ The worker looks at live and recently ended orders each minute, and at older one
 an organizer signs, or takes away, must know what came since.
 """
 
+from collections.abc import Iterator
+
 from ticketing import clock
 from ticketing.chain.answers import Block
 from ticketing.chain.node import Node
@@ -11,38 +13,49 @@ from ticketing.chain.registry import Chain
 from ticketing.models.stray_accounts import StrayAccount
 from ticketing.services import chains
 from ticketing.services.payments import address_search, stray_search, watched_orders
+from ticketing.services.payments.stray_search import Token
 
 MOST_ORDERS = 5_000
-"""Of how many orders a request reads the balances, the newest first: ten calls of a node."""
+"""Of how many orders a list reads the balances, the newest first: ten calls of a node."""
 
 
-def look(node: Node, chain: Chain, tenant_id: str, cursor: Block, most: int | None = None) -> None:
-    """Read the balances on a chain of a tenant's orders of the last 30 days. RpcError.
+def before_list(node: Node, chain: Chain, token_address: str, tenant_id: str, at: Block) -> None:
+    """Read the balances of a token of a tenant's newest orders of the last 30 days. RpcError.
 
-    Money that is found opens a stray account. The worker searches its logs, and books it. `most`:
-    see MOST_ORDERS. None: all orders. Call it outside of a transaction.
+    `at` is the worker's cursor on the chain. Money that is found opens a stray account. The worker
+    searches its logs, and books it. Call it outside of a transaction.
     """
-    states = chains.states()
-    state = states.get(chain.chain_id)
-    if state is None:
-        return
-    for token in stray_search.tokens(chain, state):
-        orders = watched_orders.elsewhere(
-            list(states),
-            chain.chain_id,
-            token.address,
-            clock.now(),
-            with_old=True,
-            tenant_id=tenant_id,
-        )
-        newest = sorted(orders, key=lambda order: str(order.id), reverse=True)[:most]
-        if newest:
-            stray_search.look(node, token, newest, cursor)
+    for token in _tokens(node, chain):
+        if token.address == token_address:
+            _look(node, token, tenant_id, at, MOST_ORDERS)
 
 
-def look_and_search(node: Node, chain: Chain, tenant_id: str, cursor: Block) -> None:
-    """Do the same for all these orders, and search the logs of what is found. RpcError."""
-    look(node, chain, tenant_id, cursor)
+def before_export(node: Node, chain: Chain, tenant_id: str, at: Block) -> None:
+    """Do the same for all tokens and orders, and search the logs of what is found. RpcError."""
+    for token in _tokens(node, chain):
+        _look(node, token, tenant_id, at)
     for account in watched_orders.to_search(chain.chain_id):
         if isinstance(account, StrayAccount) and account.tenant_id == tenant_id:
             address_search.go_on(node, account)
+
+
+def _tokens(node: Node, chain: Chain) -> Iterator[Token]:
+    """Yield the tokens to look for. Look-alikes are not on each chain: on a local one, usually."""
+    state = chains.states_of(chain.chain_id).get(chain.chain_id)
+    for token in () if state is None else stray_search.tokens(chain, state):
+        if token.address == chain.token_address or node.is_token(token.address):
+            yield token
+
+
+def _look(node: Node, token: Token, tenant_id: str, at: Block, most: int | None = None) -> None:
+    orders = watched_orders.elsewhere(
+        list(chains.states()),
+        token.chain.chain_id,
+        token.address,
+        clock.now(),
+        with_old=True,
+        tenant_id=tenant_id,
+    )
+    newest = sorted(orders, key=lambda order: str(order.id), reverse=True)[:most]
+    if newest:
+        stray_search.look(node, token, newest, at)

@@ -109,7 +109,7 @@ def _look_elsewhere(tenant_id: str, enabled: Mapping[int, Chain]) -> None:
         cursor = chains.cursor(chain.chain_id)
         if cursor is not None:
             with _asking(chain) as node:
-                fresh_look.look_and_search(node, chain, tenant_id, cursor)
+                fresh_look.before_export(node, chain, tenant_id, cursor)
 
 
 def _with_strays(intents: Sequence[PaymentIntent]) -> list[Account]:
