@@ -368,6 +368,38 @@ def test_money_that_is_out_of_reach_is_shown_apart_and_hinders_nothing(venue, no
     sound()
 
 
+def test_two_tokens_of_one_network_are_paid_back_and_collected_apart(venue, nodes_of):
+    node = nodes_of[CHAIN]
+    other = anvil.deploy_token(node.rpc)
+    buyer = order(venue, CHAIN)
+    anvil.mint(node.rpc, other, FRIEND_ADDRESS, 3)
+    anvil.transfer(node.rpc, other, buyer.intent["address"], 3, sender=FRIEND)
+    pay(nodes_of, buyer, CHAIN, PRICE + 7)
+    assert all_pages(venue) == [(buyer.intent["id"], CHAIN, 7), (buyer.intent["id"], CHAIN, 3)]
+    rows = venue.api("read").get(f"{venue.path}/money").json["data"]
+    assert sorted((row["received"], row["owed"], row["kept"]) for row in rows) == [
+        (3, 3, 0),
+        (PRICE + 7, 7, PRICE),
+    ]
+    query = {"chain_id": CHAIN, "token": other}
+    found = venue.api().get(f"{venue.path}/collections", query_string=query).json
+    assert [each["atomic_amount"] for each in found["transactions"] if each["orders"]] == [3]
+    state(buyer, FRIEND_ADDRESS)
+    named = {"address": FRIEND_ADDRESS, "chain_id": CHAIN, "token_address": other}
+    assert buyer.api.post(f"{buyer.path}/refund-address", named).status_code == 200
+    anvil.mint(node.rpc, other, account(node, PAYER), 3)
+    body = {"chain_id": CHAIN, "payer": account(node, PAYER), "token": other}
+    found = venue.api().post(f"{venue.path}/payouts", body).json
+    assert [each["amount"] for each in found["payments"]] == [3]
+    sent = sign(node, found)[-1]
+    assert refund(venue, buyer, "settle", tx_hash=sent).json["code"] == "refund_not_seen"
+    done = refund(venue, buyer, "settle", tx_hash=sent, chain_id=CHAIN, token_address=other)
+    assert (done.json["refunded"], done.json["amount"]) == (3, 0)
+    worker_once(venue.app)
+    assert all_pages(venue) == [(buyer.intent["id"], CHAIN, 7)]
+    sound()
+
+
 def test_the_figures_of_two_networks_are_never_added(shop, nodes_of):
     paid_twice(shop, nodes_of, PRICE + 7, 3)
     pay(nodes_of, order(shop), SECOND, 4)

@@ -4,7 +4,7 @@ The worker looks at live and recently ended orders each minute, and at older one
 an organizer signs, or takes away, must know what came since.
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from ticketing import clock
 from ticketing.chain.answers import Block
@@ -25,29 +25,29 @@ def before_list(node: Node, chain: Chain, token_address: str, tenant_id: str, at
     `at` is the worker's cursor on the chain. Money that is found opens a stray account. The worker
     searches its logs, and books it. Call it outside of a transaction.
     """
-    for token in _tokens(node, chain):
+    for token in _tokens(chain):
         if token.address == token_address:
             _look(node, token, tenant_id, at, MOST_ORDERS)
 
 
 def before_export(node: Node, chain: Chain, tenant_id: str, at: Block) -> None:
     """Do the same for all tokens and orders, and search the logs of what is found. RpcError."""
-    for token in _tokens(node, chain):
+    for token in _tokens(chain):
         _look(node, token, tenant_id, at)
     for account in watched_orders.to_search(chain.chain_id):
         if isinstance(account, StrayAccount) and account.tenant_id == tenant_id:
             address_search.go_on(node, account)
 
 
-def _tokens(node: Node, chain: Chain) -> Iterator[Token]:
-    """Yield the tokens to look for. Look-alikes are not on each chain: on a local one, usually."""
+def _tokens(chain: Chain) -> Sequence[Token]:
     state = chains.states_of(chain.chain_id).get(chain.chain_id)
-    for token in () if state is None else stray_search.tokens(chain, state):
-        if token.address == chain.token_address or node.is_token(token.address):
-            yield token
+    return () if state is None else stray_search.tokens(chain, state)
 
 
 def _look(node: Node, token: Token, tenant_id: str, at: Block, most: int | None = None) -> None:
+    # Look-alikes are not on each chain: on a local one, usually.
+    if token.address != token.chain.token_address and not node.is_token(token.address):
+        return
     orders = watched_orders.elsewhere(
         list(chains.states()),
         token.chain.chain_id,
