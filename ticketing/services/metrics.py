@@ -10,11 +10,11 @@ from peewee import fn
 from ticketing import clock
 from ticketing.chain.registry import Chain
 from ticketing.constants import IntentStatus
-from ticketing.models.payment_intents import AWAITING, UNSETTLED, PaymentIntent
+from ticketing.models.payment_intents import AWAITING, OWING, UNSETTLED, PaymentIntent
+from ticketing.models.stray_accounts import STRAY_OWING, StrayAccount
 from ticketing.services import chains, counters
 from ticketing.services.notifications import figures
 from ticketing.services.notifications.figures import Figures
-from ticketing.services.orders import accounts
 
 _ENTERED = [status for status in IntentStatus if status is not IntentStatus.AWAITING_PAYMENT]
 
@@ -45,9 +45,10 @@ def read(enabled: Mapping[int, Chain]) -> Metrics:
     """Return the current metrics."""
     counted = counters.read()
     owed = due = 0
-    for kind in accounts.KINDS:
-        sums = fn.COUNT(kind.model.id), fn.SUM(kind.model.refund_due)
-        count, amount = kind.model.select(*sums).where(kind.owing).scalar(as_tuple=True)
+    kinds: Any = ((PaymentIntent, OWING), (StrayAccount, STRAY_OWING))
+    for model, owing in kinds:
+        sums = fn.COUNT(model.id), fn.SUM(model.refund_due)
+        count, amount = model.select(*sums).where(owing).scalar(as_tuple=True)
         owed, due = owed + int(count), due + int(amount or 0)
     none = {str(chain_id): 0 for chain_id in enabled}
     states, now = chains.states(), clock.now()
