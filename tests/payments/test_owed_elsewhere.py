@@ -285,6 +285,28 @@ def test_a_payment_of_a_list_stays_with_its_network_when_the_order_moves(venue, 
     sound()
 
 
+def test_who_was_paid_back_by_a_list_is_owed_what_comes_later(venue, nodes_of):
+    """Who stated where to has asked the money back: it never pays for the order."""
+    buyer = order(venue)
+    pay(nodes_of, buyer, SECOND, 3)
+    for node in nodes_of.values():
+        pass_hours(node, 1)
+    for _ in range(2):
+        worker_once(venue.app)
+    state(buyer, FRIEND_ADDRESS, SECOND)
+    first = payouts(venue, nodes_of, SECOND)
+    sign(nodes_of[SECOND], first)
+    for _ in range(2):
+        worker_once(venue.app)
+    assert buyer.now()["strays"][0]["refund_due"] == 0
+    pay(nodes_of, buyer, SECOND)
+    assert buyer.now()["status"] == "expired"
+    second = payouts(venue, nodes_of, SECOND)
+    assert [each["amount"] for each in second["payments"]] == [PRICE]
+    assert second["payments"][0]["id"] != first["payments"][0]["id"]
+    sound()
+
+
 def test_what_a_list_paid_back_is_found_after_a_restore(venue, nodes_of, environ):
     """The backup knows neither the money on the second network, nor the list that paid it back.
 
