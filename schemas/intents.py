@@ -413,10 +413,11 @@ class PurchaseSchema(IntentSchema):
 
 
 class PaymentSchema(BaseSchema):
-    """One token transfer to the payment address."""
+    """One token transfer to the payment address, on any network."""
 
     id = an_id("pay_")
     chain_id = fields.Integer(required=True, metadata=documented(8453))
+    token_address = fields.String(required=True, metadata=documented(EXAMPLE_TOKEN))
     tx_hash = fields.String(required=True, metadata=documented(EXAMPLE_TX_HASH))
     log_index = fields.Integer(required=True, metadata=documented(12))
     block_number = fields.Integer(required=True, metadata=documented(21_000_000))

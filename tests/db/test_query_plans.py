@@ -304,6 +304,8 @@ class Drive(AgentsDrive, AfterSaleDrive, VouchersDrive, QuestionsDrive):
         address = {"address": self.node.rpc("eth_accounts")[2]}
         assert post_twice(buyer.api, f"{buyer.path}/refund-address", address).status_code == 409
         assert post_twice(buyer.api, f"{buyer.path}/hold", None).status_code == 200
+        here = {"chain_id": anvil.CHAIN_ID}
+        assert post_twice(buyer.api, f"{buyer.path}/chain", here).status_code == 200
         buyer.pay(self.node, PRICE + 9)
         self.work()
         for account in (2, 3):

@@ -155,11 +155,8 @@ def test_a_refund_is_due_once_and_settled_and_due_again(app, acme, node, news):
     buyer = overpay(acme, node, surplus=7)
     due = [data for type, data in news.all() if type == "refund.due"]
     order = {"intent_id": buyer.intent["id"], "event_id": buyer.intent["event_id"]}
-    in_usdc = {
-        "currency": "USDC",
-        "chain_id": CHAIN,
-        "token_address": buyer.intent["token_address"],
-    }
+    of_home = {"chain_id": CHAIN, "token_address": buyer.intent["token_address"]}
+    in_usdc = {"currency": "USDC", **of_home}
     assert due == [{**order, "amount": 7, **in_usdc}]
     buyer.pay(node, 3)
     worker_once(app)
@@ -195,8 +192,8 @@ def test_a_refund_of_a_payment_that_is_not_final_is_due_later(three_deep, app, a
 def test_a_waiver_and_each_new_address_are_recorded(app, acme, node, news):
     buyer = overpay(acme, node, surplus=7)
     news.all()
-    order = {name: buyer.intent[name] for name in ("event_id", "chain_id", "token_address")}
-    order["intent_id"] = buyer.intent["id"]
+    of_home = {"chain_id": CHAIN, "token_address": buyer.intent["token_address"]}
+    order = {"intent_id": buyer.intent["id"], "event_id": buyer.intent["event_id"], **of_home}
     for address in (FRIEND_ADDRESS, FRIEND_ADDRESS, STRANGER_ADDRESS):
         assert state(buyer, address).status_code == 200
     assert waive(acme, buyer, 6).status_code == 409

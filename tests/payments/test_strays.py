@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from tests.support import wallets
 from tests.support.carts import carts_of
 from tests.support.factories import CHAIN, PRICE, cli, worker_once
 from tests.support.refunds import FRIEND, FRIEND_ADDRESS, STRANGER_ADDRESS, pass_hours, pay_from
@@ -11,9 +12,11 @@ from ticketing import clock
 from ticketing.chain.address import checksum
 from ticketing.chain.registry import REGISTRY
 from ticketing.models.chains import ChainState
+from ticketing.models.wallets import Wallet
 from ticketing.services.payments import reconciliation
 from tools import anvil
 from tools.anvil import SECOND_CHAIN_ID as SECOND
+from tools.anvil import SELLER
 
 pytestmark = pytest.mark.sql
 
@@ -226,3 +229,52 @@ def test_a_token_that_people_take_for_the_right_one_is_seen_and_owed(shop, nodes
     assert (stray["symbol"], stray["token_address"]) == ("USDC.e", other)
     pay(nodes_of, buyer, CHAIN)
     assert books(sound(buyer)) == ("confirmed", CHAIN, PRICE, [(CHAIN, PRICE, 0, PRICE)])
+
+
+def test_a_payment_that_moved_an_order_may_leave_its_chain(shop, nodes_of, environ):
+    buyer = order(shop)
+    pay(nodes_of, buyer, CHAIN, 3)
+    pay(nodes_of, buyer, SECOND)
+    assert sound(buyer)["chain_id"] == SECOND
+    nodes_of[SECOND].rpc("anvil_reorg", 1, [])
+    worker_once(shop.app)
+    intent = sound(buyer)
+    assert (intent["status"], intent["chain_id"], intent["flags"]) == (
+        "reversed",
+        SECOND,
+        ["reorged"],
+    )
+    assert books(intent)[3] == [(CHAIN, 3, 0, 3)]
+    pay(nodes_of, buyer, SECOND)
+    assert books(sound(buyer)) == ("confirmed", SECOND, PRICE, [(CHAIN, 3, 0, 3)])
+
+
+def test_money_out_of_reach_is_owed_once_the_organizer_is_on_that_network(shop, nodes_of):
+    wallets.use_address(shop.id, SELLER, CHAIN)
+    buyer = order(shop, CHAIN)
+    pay(nodes_of, buyer, SECOND)
+    (stray,) = sound(buyer)["strays"]
+    assert (stray["out_of_reach"], stray["refund_due"]) == (PRICE, 0)
+    Wallet.update(chain_ids={CHAIN, SECOND}, no_code_on={CHAIN, SECOND}).where(
+        Wallet.owner == SELLER
+    ).execute()
+    worker_once(shop.app)
+    (stray,) = sound(buyer)["strays"]
+    assert (stray["out_of_reach"], stray["refund_due"]) == (0, PRICE)
+
+
+def test_a_look_that_is_too_old_keeps_an_order_until_the_next_one(shop, nodes_of):
+    """The worker reads the second chain, but not the balances there: as if that task was late.
+
+    A late payment would be owed, because the price has risen.
+    """
+    ticket = shop.ticket(carts_of(shop), chain_ids=BOTH)
+    buyer = shop.buyer(ticket)
+    path = f"{shop.path}/events/{ticket['event_id']}/tickets/{ticket['id']}"
+    assert shop.api().patch(path, {"price_amount": 2 * PRICE}).status_code == 200
+    pay_from(nodes_of[SECOND], FRIEND, buyer, PRICE)
+    pass_hours(nodes_of[CHAIN], 0.3)
+    old = clock.now() - timedelta(minutes=3)
+    ChainState.update(strays_looked_at=old).where(ChainState.chain_id == SECOND).execute()
+    worker_once(shop.app)
+    assert books(sound(buyer)) == ("confirmed", SECOND, PRICE, [])

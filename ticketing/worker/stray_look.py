@@ -7,7 +7,7 @@ from ticketing.chain.answers import Block
 from ticketing.chain.node import Node
 from ticketing.chain.registry import Chain
 from ticketing.services import chains
-from ticketing.services.payments import stray_search, watched_orders
+from ticketing.services.payments import stray_looks, stray_search, watched_orders
 
 EVERY = timedelta(seconds=60)
 """How often the balances of live and recently ended orders are read."""
@@ -47,7 +47,7 @@ class StrayLook:
             )
             if orders and not self._is_missing(token.address):
                 stray_search.look(self._node, token, orders, cursor)
-        stray_search.note_look(chain_id, cursor)
+        stray_looks.note_look(chain_id, cursor)
         self._looked_at = clock.now()
         if is_old_due:
             self._old_at = self._looked_at

@@ -30,7 +30,7 @@ from ticketing.services.payments import (
     collections,
     payments,
     settlement,
-    stray_search,
+    stray_looks,
     watched_orders,
 )
 from ticketing.services.payments.booking import CursorMoved, Hashes
@@ -329,7 +329,7 @@ class Watcher:
         while moved:
             moved = self._settle_deep(cursor)
             past = settlement.past_deadline(chain_id, cursor)
-            past = stray_search.may_expire(past, chain_id, cursor)
+            past = stray_looks.may_expire(past, chain_id, cursor)
             past = self._balance_sweep.before_expiry(past, cursor)
             moved |= chain_settlement.settle_again(chain_id, past) > 0
         chain_settlement.settle_again(

@@ -129,7 +129,7 @@ class Model:
         read = {key: (state["block_number"], state["block_hash"]) for key, state in states.items()}
         assert read == {chain_id: head[:2] for chain_id, head in heads.items()}
         intents = self._books["payment_intents"]
-        transfers = [seen for chain in chains.values() for seen in chain.transfers()]
+        transfers = [(each.chain_id, seen) for each in chains.values() for seen in each.transfers()]
         of_address = {
             intent["address"].lower(): intent for intent in intents.values() if intent["address"]
         }
@@ -139,8 +139,8 @@ class Model:
             for address, intent in of_address.items()
             if wallets[intent["wallet_id"]]["owner"]
         }
-        there = _places((seen, of_address.get(seen.send.to.lower())) for seen in transfers)
-        sent = _places((seen, receivers.get(seen.send.sender.lower())) for seen in transfers)
+        there = _places((of_address.get(s.send.to.lower()), chain, s) for chain, s in transfers)
+        sent = _places((receivers.get(s.send.sender.lower()), chain, s) for chain, s in transfers)
         lost, invented = self._differences(there, "payments")
         lost_sent, invented_sent = self._differences(sent, "collections")
         assert (invented, invented_sent) == (Counter(), Counter()), "not on the chain"
@@ -149,23 +149,27 @@ class Model:
             all_lost, unseen = lost, _sums(lost)
             hidden = {key for key, amount in _sums(lost_sent).items() if unseen[key] == amount}
             lost, lost_sent = (
-                Counter(each for each in some.elements() if each.intent not in hidden)
+                Counter(each for each in some.elements() if each.account not in hidden)
                 for some in (lost, lost_sent)
             )
-            gone = {each for each in all_lost if each.intent in hidden}
+            gone = {each for each in all_lost if each.account in hidden}
             there = [each for each in there if each not in gone]
         assert (lost, lost_sent) == (Counter(), Counter()), "the books lack what the chain has"
         arrived: Counter[str] = Counter()
         in_time: Counter[str] = Counter()
         for each in there:
-            arrived[each.intent] += each.amount
-            if each.time <= moment(intents[each.intent]["hold_until"]):
-                in_time[each.intent] += each.amount
+            arrived[each.account] += each.amount
+            intent = intents[each.account.partition("@")[0]]
+            if each.time <= moment(intent["hold_until"]):
+                in_time[each.account] += each.amount
         for intent in intents.values():
             if intent["address"]:
-                time = heads[intent["chain_id"]][2]
-                self._check_end(intent, arrived[intent["id"]], in_time[intent["id"]], time)
-        self._refunds.check_against(transfers, self._books)
+                time, place = heads[intent["chain_id"]][2], intent["place"]
+                self._check_end(intent, arrived[place], in_time[place], time)
+        for account in self._books["stray_accounts"].values():
+            assert account["refund_pending"] == 0
+            assert account["amount_received"] == arrived[account["place"]] // self._scale
+        self._refunds.check_against([seen for _, seen in transfers], self._books)
         self.feed.check_end()
 
     def _differences(self, there: list[Place], table: str) -> tuple[Counter[Place], Counter[Place]]:
@@ -177,7 +181,7 @@ class Model:
                 row["block_number"],
                 row["block_hash"],
                 moment(row["block_time"]),
-                row["intent_id"],
+                row["place"],
                 row["amount"] * self._scale + row["dust"],
             )
             for row in self._books[table].values()
@@ -318,7 +322,7 @@ def _home(intent: Row) -> Home:
     return intent["chain_id"], intent["address"].lower()
 
 
-def _places(found: Iterable[tuple[Any, Row | None]]) -> list[Place]:
+def _places(found: Iterable[tuple[Row | None, int, Any]]) -> list[Place]:
     """Return the places of transfers on the chain that concern an order."""
     return [
         Place(
@@ -327,17 +331,17 @@ def _places(found: Iterable[tuple[Any, Row | None]]) -> list[Place]:
             seen.block_number,
             seen.block_hash,
             datetime.fromtimestamp(seen.time, UTC),
-            intent["id"],
+            f"{intent['id']}@{chain_id}",
             seen.send.amount,
         )
-        for seen, intent in found
+        for intent, chain_id, seen in found
         if intent is not None
     ]
 
 
 def _sums(places: Counter[Place]) -> Counter[str]:
-    """Return the sum of some places for each order."""
+    """Return the sum of some places for each account."""
     sums: Counter[str] = Counter()
     for each in places.elements():
-        sums[each.intent] += each.amount
+        sums[each.account] += each.amount
     return sums

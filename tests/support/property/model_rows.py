@@ -39,14 +39,17 @@ Books = dict[str, dict[str, Row]]
 
 
 class Place(NamedTuple):
-    """One payment or collection, in the books or on the chain."""
+    """One payment or collection, in the books or on the chain.
+
+    `account`: the order and the chain, as `place` in the rows.
+    """
 
     tx_hash: str
     log_index: int
     block_number: int
     block_hash: str
     time: datetime
-    intent: str
+    account: str
     amount: int
 
 

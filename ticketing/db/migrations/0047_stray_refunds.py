@@ -11,6 +11,8 @@ INDEXES = (
     "strays_refunded_by_amount ON stray_accounts (tenant_id, (0 - refunded), id)"
     " WHERE refund_due = 0 AND waived = 0 AND refunded > 0",
     "strays_of_tenant ON stray_accounts (tenant_id, chain_id, token_address)",
+    # Without it, the lists of a chain that can be paid are read for each account.
+    "payouts_of_account ON payouts (intent_id, chain_id, valid_before)",
 )
 
 

@@ -305,7 +305,10 @@ def _intent(mail: Mail) -> PaymentIntent | None:
 
 
 def _account(mail: Mail) -> Account | None:
-    """Return the account of an order that the notification of a mail is about."""
+    """Return whose refund a mail is about: an order's home, or what it received elsewhere.
+
+    Notifications of the version before do not say it: they are about the home.
+    """
     intent, data = _intent(mail), _data(mail) or {}
     if intent is None:
         return None

@@ -26,7 +26,7 @@ from ticketing.models.payment_intents import (
     Payment,
     PaymentIntent,
 )
-from ticketing.models.stray_accounts import Account, StrayAccount
+from ticketing.models.stray_accounts import Account, StrayAccount, id_of
 from ticketing.models.wallets import Wallet
 from ticketing.services.orders import accounts
 from ticketing.services.orders.accounts import Kind
@@ -232,10 +232,10 @@ def others(asked: Asked, after: str) -> Iterator[Order]:
     `booked`. Reads page by page.
     """
     in_others = PaymentIntent.token_address != asked.token_address
+    # By the id: with the chain, the database might read all strays of it for each order.
+    id_ = id_of("", asked.chain_id, asked.token_address)
     of_token = StrayAccount.select(StrayAccount.id).where(
-        StrayAccount.intent == PaymentIntent.id,
-        StrayAccount.chain_id == asked.chain_id,
-        StrayAccount.token_address == asked.token_address,
+        StrayAccount.id == PaymentIntent.id.concat(id_)
     )
     for page in _pages(asked, in_others & ~fn.EXISTS(of_token), after):
         yield from (_order(intent, 0) for intent in page)

@@ -52,6 +52,7 @@ from ticketing.services.money.payout_lists import (
 from ticketing.services.orders import accounts
 from ticketing.services.orders.accounts import Kind
 from ticketing.services.payments import (
+    fresh_look,
     payout_events,
     payout_ids,
     restored_payouts,
@@ -136,6 +137,7 @@ def propose(
     with node_slots.slot(f"payouts {tenant_id}"):
         try:
             node = connect(wanted.chain)
+            _look_elsewhere(node, wanted)
             tried = _try_all(node, wanted)
             paid_in = _transactions_of(node, wanted, tried.used.values())
         except RpcError as error:
@@ -180,6 +182,13 @@ def _parse(
         raise Invalid({"payer": [_NO_OWNER]})
     # The node of a chain is known by its configuration, without what the worker found out.
     return _Wanted(tenant_id, enabled[chain_id], token_address, account, known.decimals or 0)
+
+
+def _look_elsewhere(node: Node, wanted: _Wanted) -> None:
+    cursor = chains.cursor(wanted.chain.chain_id)
+    if cursor is not None:
+        token, tenant_id = wanted.token_address, wanted.tenant_id
+        fresh_look.before_list(node, wanted.chain, token, tenant_id, cursor)
 
 
 def _try_all(node: Node, wanted: _Wanted) -> _Tried:

@@ -19,7 +19,13 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import Refund
 from ticketing.models.stray_accounts import Account
 from ticketing.services import chains, counters
-from ticketing.services.payments import block_history, collections, payments, watched_orders
+from ticketing.services.payments import (
+    block_history,
+    collections,
+    payments,
+    stray_looks,
+    watched_orders,
+)
 from ticketing.services.payments.chain_settlement import settle_on, settle_or_set_aside
 from ticketing.services.payments.chain_view import ChainView, is_outdated
 from ticketing.services.payments.settlement import lock, lock_chain
@@ -190,8 +196,12 @@ def book_view(intent: PaymentIntent, view: ChainView, *, to_drop: bool = False) 
         _record_sent(intent, view.transfers)
         payments.take_out_replaced(terms.chain_id, view.hashes, only=intent.id)
         (intent,) = lock([intent.id])
+        if to_drop and intent.terms != terms:
+            # It is paid on another chain now, which was not read.
+            raise ChainUnavailable
         before = intent.status
-        settle_on(intent, terms.chain_id, as_of)
+        may_expire = bool(stray_looks.may_expire([intent.id], terms.chain_id, as_of))
+        settle_on(intent, terms.chain_id, as_of, may_expire=may_expire)
         drops = intent.status == IntentStatus.EXPIRED != before
         if (drops or to_drop) and (
             view.balance is None or not collections.held([intent])[intent.id].may_be(view.balance)

@@ -39,6 +39,8 @@ def record(
     have the position of another one. Then it replaces that one, except if the caller settles only
     `of_one` intent and the other counted for another intent.
     """
+    if not transfers:
+        return set()
     recipients = {transfer.recipient for transfer in transfers}
     paid = accounts.at(chain_id, token_address, recipients)
     received = {account.id: account.amount_received for account in paid.values()}

@@ -6,11 +6,9 @@ opens one, and the logs of the address are searched (address_search.py): they sa
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 
 from peewee import JOIN
 
-from ticketing import clock
 from ticketing.chain.answers import Block
 from ticketing.chain.node import Node
 from ticketing.chain.registry import Chain
@@ -23,12 +21,6 @@ from ticketing.models.wallets import Wallet
 from ticketing.services import chains
 from ticketing.services.orders import accounts
 from ticketing.services.payments import address_search, settlement, strays
-
-YOUNG = timedelta(seconds=120)
-"""How old the last look for strays may be when an order expires."""
-
-WAIT_AT_MOST = timedelta(minutes=5)
-"""How long after its deadline an order waits for looks on other chains."""
 
 
 @dataclass(frozen=True)
@@ -156,12 +148,6 @@ def _reach(account: StrayAccount) -> None:
                 strays.write(intent, each, {"in_reach": True})
 
 
-def note_look(chain_id: int, at: Block) -> None:
-    """Store that the balances of all live orders with another home were read after a block."""
-    columns = {ChainState.strays_looked_at: clock.now(), ChainState.strays_block: at.number}
-    ChainState.update(columns).where(ChainState.chain_id == chain_id).execute()
-
-
 def begin_unless_known(account: StrayAccount) -> None:
     """Let the logs of a new home be searched since the last look: money may be on its way there.
 
@@ -172,23 +158,3 @@ def begin_unless_known(account: StrayAccount) -> None:
     if account.search_to is None and state is not None:
         account.checked_block = state.strays_block
         account.search_to = state.block_number
-
-
-def may_expire(intent_ids: Sequence[str], chain_id: int, cursor: Block) -> list[str]:
-    """Return which of these orders of a chain may expire: no other chain must be looked at first.
-
-    What is found later falls under the late rule.
-    """
-    if not intent_ids or not _waits_for_others(chain_id):
-        return list(intent_ids)
-    past = PaymentIntent.expires_at < cursor.time - WAIT_AT_MOST
-    query = PaymentIntent.select(PaymentIntent.id).where(PaymentIntent.id.in_(list(intent_ids)))
-    return [intent.id for intent in query.where(past)]
-
-
-def _waits_for_others(chain_id: int) -> bool:
-    others = [state for state in chains.states().values() if state.chain_id != chain_id]
-    return any(
-        chains.is_fresh(state) and not clock.is_within(YOUNG, state.strays_looked_at)
-        for state in others
-    )
