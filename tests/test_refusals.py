@@ -5,6 +5,7 @@ import pytest
 from tests.support.refusals import ON_CHAIN, REFUSALS, X402, Shop
 from tests.support.stored_rows import rows
 from ticketing.errors import (
+    AlreadyPaying,
     Conflict,
     EventOver,
     IntentReversed,
@@ -19,6 +20,7 @@ from ticketing.services.access import passwords
 from ticketing.services.x402.errors import X402CallsUsed, X402ShareHeld
 
 PROVED_ELSEWHERE = {
+    AlreadyPaying: "needs two networks: tests/payments/test_strays.py",
     StillRunning: "needs a request that runs: tests/api/test_idempotency.py",
     IntentReversed: "needs a reorganization: tests/payments/test_reorganized.py",
     X402ShareHeld: "x402 only: tests/x402/test_ordering.py",
