@@ -214,7 +214,7 @@ ALLOWED = {
         r"worker walks notification_feeds_to_mail"
     ),
     "Orders that hold stock and refunds that are owed, of everybody: these are counted.": (
-        r"metrics\.read_metrics (walks intents_(awaiting|deep|to_refund(_by_amount)?)"
+        r"metrics\.read_metrics (walks (intents|strays)_(awaiting|deep|to_refund(_by_amount)?)"
         r"|sorts payment_intents)"
     ),
     "Who is paid late becomes live again; there are few of these among those to be swept.": (
