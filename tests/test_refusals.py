@@ -7,6 +7,7 @@ from tests.support.refusals.money import ON_CHAIN
 from tests.support.refusals.shop import X402, Shop
 from tests.support.stored_rows import rows
 from ticketing.errors import (
+    AlreadyPaying,
     Conflict,
     EventOver,
     IntentReversed,
@@ -31,6 +32,7 @@ pytestmark = pytest.mark.one_database
 REFUSALS = orders.REFUSALS | tickets.REFUSALS | events.REFUSALS | money.REFUSALS | access.REFUSALS
 
 PROVED_ELSEWHERE = {
+    AlreadyPaying: "needs two networks: tests/payments/test_strays.py",
     StillRunning: "needs a request that runs: tests/api/test_idempotency.py",
     IntentReversed: "needs a reorganization: tests/payments/test_reorganized.py",
     X402ShareHeld: "x402 only: tests/x402/test_ordering.py",

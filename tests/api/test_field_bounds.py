@@ -172,6 +172,13 @@ def door(organizer, schema):
         "RefundAddress": lambda: Door(
             "POST",
             f"{organizer.checkout}/intents/{NOWHERE}/refund-address",
+            {"address": ADDRESS},
+            404,
+            credentials.client_secret(SECRET_KEY, NOWHERE),
+        ),
+        "ChainChoice": lambda: Door(
+            "POST",
+            f"{organizer.checkout}/intents/{NOWHERE}/chain",
             {},
             404,
             credentials.client_secret(SECRET_KEY, NOWHERE),

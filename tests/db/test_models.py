@@ -29,6 +29,7 @@ from ticketing.models.payouts import Payout, PayoutCursor
 from ticketing.models.questions import Answer, Question, QuestionOption
 from ticketing.models.rate_counts import RateCount
 from ticketing.models.refunds import Refund, RefundAddress, Waiver
+from ticketing.models.stray_accounts import StrayAccount
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.models.unassigned_money import SkippedIndexes, UnassignedMoney
@@ -45,6 +46,7 @@ MODELS = (
     Event,
     ExchangeRate,
     IdempotencyKey,
+    StrayAccount,
     Answer,
     IntentItem,
     Question,

@@ -25,7 +25,7 @@ from ticketing.models.payment_intents import Payment, PaymentIntent
 from ticketing.models.payouts import Payout
 from ticketing.services.money import owed as owed_now
 from ticketing.services.money import payouts
-from ticketing.services.payments import payout_events, settlement
+from ticketing.services.payments import chain_settlement, payout_events
 
 RACES = 20
 
@@ -174,7 +174,7 @@ def test_money_that_left_the_chain_and_returns_is_still_paid_by_hand(app, node, 
     at = marked(venue, buyer)
     for canonical, seen in ((False, []), (True, [at])):
         Payment.update(canonical=canonical).where(Payment.amount == 7).execute()
-        settlement.settle_again(CHAIN, [buyer.intent["id"]])
+        chain_settlement.settle_again(CHAIN, [buyer.intent["id"]])
         assert since(venue) == seen
     assert listed(venue, node)["payments"] == []
 

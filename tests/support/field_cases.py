@@ -89,6 +89,12 @@ WANTED = ([], [[], None, {}, "x", 1])
 CODE_TYPED = ([None], text(1, 100, null=True)[1])
 """Of a code of no voucher: within the bounds it is looked up before the rest, and refused."""
 
+ACCOUNT = {
+    "chain_id": integer(1, 2**53 - 1, null=True),
+    "token_address": text(42, 42, null=True, free=False, good=(ADDRESS,), bad=("x" * 42,)),
+}
+"""Which refund of an order is meant."""
+
 CASES = {
     "TenantChange": TENANT,
     "EventCreate": {**EVENT, "status": NEW_STATUS},
@@ -169,6 +175,7 @@ CASES = {
     "KeyExchange": {"api_key": text(1, 200)},
     "Login": {"tenant": text(1, 100), "email": text(1, 254), "password": text(1, 128)},
     "RefundSettle": {
+        **ACCOUNT,
         "tx_hash": text(66, 66, free=False, good=("0x" + "ab" * 32,), bad=("x" * 66,)),
         "recipient": text(42, 42, null=True, free=False, good=(ADDRESS,), bad=("x" * 42,)),
     },
@@ -195,8 +202,8 @@ CASES = {
         ),
         "reason": text(1, 500, bad=(" ", "\n"), null=True),
     },
-    "RefundByHand": {"by_hand": BOOLEAN},
-    "RefundWaive": {"amount": integer(1, 2**53 - 1), "reason": text(1, 500)},
+    "RefundByHand": {"by_hand": BOOLEAN, **ACCOUNT},
+    "RefundWaive": {**ACCOUNT, "amount": integer(1, 2**53 - 1), "reason": text(1, 500)},
     "RefundsWaive": {
         "max_amount": integer(1, 2**53 - 1),
         "chain_id": integer(1, 2**53 - 1, null=True),
@@ -214,7 +221,11 @@ CASES = {
             4, 4098, free=False, good=("0xaB", "0x" + "ab" * 2048), bad=("0x", "0xa")
         ),
     },
-    "RefundAddress": {"address": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,))},
+    "ChainChoice": {"chain_id": integer(1, 2**53 - 1)},
+    "RefundAddress": {
+        **ACCOUNT,
+        "address": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,)),
+    },
     "DoorDeviceCreate": {
         "name": text(1, 100),
         "gate": text(1, 100, null=True),

@@ -499,6 +499,9 @@ class Payment(BaseModel):
     honoured = BooleanField(null=True)
     seen_at = UtcDateTimeField()
 
+    # No column: services set it on an instance for its response.
+    token_address: str
+
     class Meta:
         table_name = "payments"
         indexes = ((("chain_id", "tx_hash", "log_index"), True),)

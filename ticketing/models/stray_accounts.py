@@ -71,6 +71,11 @@ class StrayAccount(BaseModel):
         return intent
 
     @property
+    def currency(self) -> str:
+        """What its token is called. If that is not known: as the order's."""
+        return str(self.symbol or self.order.currency)
+
+    @property
     def stray(self) -> str:
         """What its rows have as their `stray`."""
         return str(self.id)
@@ -137,3 +142,10 @@ STRAY_OWING = StrayAccount.refund_due > literal(0)
 
 STRAY_TO_REFUND = STRAY_OWING & (StrayAccount.refund_due > StrayAccount.refund_pending)
 """Accounts with a refund that can be paid now."""
+
+STRAY_NOT_OWING = StrayAccount.refund_due == literal(0)
+STRAY_WAIVED = STRAY_NOT_OWING & (StrayAccount.waived > literal(0))
+STRAY_REFUNDED = (
+    STRAY_NOT_OWING & (StrayAccount.waived == literal(0)) & (StrayAccount.refunded > literal(0))
+)
+"""Accounts whose refund was waived or paid. Each has partial indexes by tenant."""

@@ -11,6 +11,7 @@ cart.py: the tickets in that form: a number for each ticket type, or one choice
 orders.py: an order: to pay, its tickets, money that is owed
 order_view.py: decides which state of an order its page shows; there is a template for each
 pace.py: how many pages of orders may ask for news often
+order_accounts.py: what it shows of money on each network
 payment_links.py: an order for somebody else who pays: what is due and how, nothing of the buyer
 tickets.py, transfers.py: a ticket, to be named and passed on; an offer, to be accepted
 door.py: the scanner's page and its files as one version. The scanner is JavaScript, in static/door:

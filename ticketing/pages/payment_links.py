@@ -90,10 +90,13 @@ class PaymentView:
 
     @property
     def marker(self) -> str:
-        """What can change of the payment. static/pages/payment.js writes it too."""
+        """What can change of the payment. static/pages/payment.js writes it too.
+
+        Of `payment_uri`, the network changes: the buyer can move the order to another one.
+        """
         intent = self.intent
-        expires_at = clock.rfc3339(intent.expires_at)
-        return f"{intent.status} {intent.amount_due} {intent.confirmations} {expires_at}"
+        expires_at, uri = clock.rfc3339(intent.expires_at), intent.payment_uri or ""
+        return f"{intent.status} {intent.amount_due} {intent.confirmations} {expires_at} {uri}"
 
     @property
     def blocks_needed(self) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from peewee import ModelSelect, fn
+from peewee import ModelSelect
 
 from ticketing.chain import eip681, registry, units
 from ticketing.chain.registry import REGISTRY
@@ -124,7 +124,7 @@ def few_of_tenant(tenant_id: str) -> ModelSelect[PaymentIntent]:
     The partial indexes for such conditions contain this expression. The indexes on all intents do
     not, so the database cannot choose them.
     """
-    return PaymentIntent.select().where(fn.LOWER(PaymentIntent.tenant) == tenant_id)
+    return accounts.HOMES.few_of_tenant(tenant_id)
 
 
 def get(tenant_reference: str, intent_id: str) -> PaymentIntent:
@@ -191,21 +191,35 @@ def oldest(chain_id: int) -> PaymentIntent | None:
 
 
 def page_of_payments(tenant_id: str, intent_id: str, page: PageRequest) -> Page[Payment]:
-    """Return a page of the transfers to an intent, in the order of the chain. NotFound."""
-    query = Payment.select().where(Payment.intent == get(tenant_id, intent_id))
+    """Return a page of the transfers to an intent on all chains, by their blocks. NotFound.
+
+    Each says on which chain, and in which token.
+    """
+    intent = get(tenant_id, intent_id)
+    query = Payment.select().where(Payment.intent == intent)
     # During a reorganization, two transfers can have the same place.
     order: list[Any] = [Payment.block_number, Payment.log_index, Payment.id]
-    return paginate(query, order, page, scope=f"payments {intent_id}")
+    found: Page[Payment] = paginate(query, order, page, scope=f"payments {intent_id}")
+    _add_tokens(intent, found.data)
+    return found
 
 
 def largest_payments_of(intent: PaymentIntent) -> Sequence[Payment]:
-    """Return the largest MAX_PAYMENTS_SHOWN transfers to an intent, in the order of the chain.
+    """Return the largest MAX_PAYMENTS_SHOWN transfers to an intent on all chains, by their blocks.
 
     Those that a reorganization removed come last in size. So the payments of the buyer are not
     hidden by thousands of tiny ones of a stranger.
     """
     found: list[Payment] = _largest_of.rows(intent_id=intent.id)
+    _add_tokens(intent, found)
     return sorted(found, key=lambda each: (each.block_number, each.log_index))
+
+
+def _add_tokens(intent: PaymentIntent, found: Sequence[Payment]) -> None:
+    """Set the token of each payment: the one of its account."""
+    of_strays = {account.id: account.token_address for account in accounts.strays_of(intent)}
+    for payment in found:
+        payment.token_address = of_strays.get(payment.stray, intent.terms.token_address)
 
 
 def count_payments(intent: PaymentIntent, shown: Sequence[Payment]) -> int:

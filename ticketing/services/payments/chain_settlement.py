@@ -180,7 +180,7 @@ def reduce_due_of_each(owing: Collection[Account], book: Book) -> list[str]:
     for account in owing:
         of_intent[account.intent_id].append(account)
     with write_transaction():
-        chain_ids = {account.terms.chain_id for account in owing}
+        chain_ids = {int(account.chain_id or 0) for account in owing}
         cursors = {chain_id: _known_cursor(chain_id) for chain_id in sorted(chain_ids)}
         for intent in lock(of_intent):
             for each in of_intent[intent.id]:
@@ -188,7 +188,7 @@ def reduce_due_of_each(owing: Collection[Account], book: Book) -> list[str]:
                 if locked_account is None:
                     continue
                 with or_set_aside(intent.id, locked_account.chain_id):
-                    if _reduce_due(locked_account, cursors[each.terms.chain_id], book):
+                    if _reduce_due(locked_account, cursors[int(each.chain_id or 0)], book):
                         reduced.append(each.id)
     return reduced
 
@@ -196,7 +196,8 @@ def reduce_due_of_each(owing: Collection[Account], book: Book) -> list[str]:
 def _account_of(intent: PaymentIntent, wanted: Account) -> Account | None:
     """Return an account of a locked intent as it is now. None: it is another one now."""
     if isinstance(wanted, PaymentIntent):
-        return intent if intent.terms == wanted.terms else None
+        is_same = intent.chain_id == wanted.chain_id
+        return intent if is_same and intent.token_address == wanted.token_address else None
     return next((each for each in accounts.strays_of(intent) if each.id == wanted.id), None)
 
 

@@ -309,6 +309,7 @@ RULES: dict[str, Callable[[Scope], Rows]] = {
         reconciled_strays.stray_received_is_payments,
         reconciled_strays.stray_refunded_is_refunds,
         reconciled_strays.every_stray_unit_accounted,
+        reconciled_strays.collections_fit_strays,
         one_address_one_intent,
         collections_fit_intents,
     )

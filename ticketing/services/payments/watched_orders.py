@@ -66,11 +66,12 @@ def elsewhere(
     now: datetime,
     *,
     with_old: bool = False,
+    tenant_id: str | None = None,
 ) -> list[PaymentIntent]:
     """Return the live and recently ended intents whose home is not this token on this chain.
 
     `chain_ids`: the chains of their homes. `with_old`: those too that ended within OLD_UNTIL. Money
-    for them may arrive here, by mistake or not.
+    for them may arrive here, by mistake or not. `tenant_id`: those of one tenant.
     """
     is_home = (PaymentIntent.chain_id == chain_id) & (PaymentIntent.token_address == token_address)
     since = now - OLD_UNTIL if with_old else now
@@ -82,6 +83,8 @@ def elsewhere(
     found: list[PaymentIntent] = []
     for each in chain_ids:
         query = PaymentIntent.select().where(PaymentIntent.chain_id == each, is_watched, ~is_home)
+        if tenant_id is not None:
+            query = query.where(PaymentIntent.tenant == tenant_id)
         found.extend(query.order_by(PaymentIntent.id))
     return found
 

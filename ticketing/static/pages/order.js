@@ -44,7 +44,16 @@ function markerOf(it) {
   return [
     it.status, it.amount_received, it.amount_due, it.confirmations,
     it.refund_due, it.refund_pending, it.refunds.length, it.refund_address ?? "", it.expires_at,
+    it.chain_id ?? "", ...it.strays.map(markerOfStray),
   ].join(" ");
+}
+
+// As AccountView.marker in pages/order_accounts.py.
+function markerOfStray(it) {
+  return [
+    it.chain_id, it.amount_received, it.unassigned, it.refund_due, it.refund_pending, it.out_of_reach,
+    it.refunds.length, it.refund_address ?? "",
+  ].join("/");
 }
 
 async function showAgain() {

@@ -31,7 +31,7 @@ async function get(path, headers) {
 
 // As PaymentView.marker in pages/payment_links.py.
 function markerOf(it) {
-  return [it.status, it.amount_due, it.confirmations, it.expires_at].join(" ");
+  return [it.status, it.amount_due, it.confirmations, it.expires_at, it.payment_uri ?? ""].join(" ");
 }
 
 async function showAgain() {
