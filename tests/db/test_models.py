@@ -24,7 +24,8 @@ from ticketing.models.notifications import (
     WebhookDelivery,
     WebhookEndpoint,
 )
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.models.payouts import Payout, PayoutCursor
 from ticketing.models.questions import Answer, Question, QuestionOption
 from ticketing.models.rate_counts import RateCount

@@ -9,7 +9,8 @@ from tests.support.factories import PRICE, cli, worker_once
 from tests.support.refunds import give_back, overpay, settle
 from tests.support.stopped_clock import StoppedClock
 from ticketing import clock
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.models.refunds import Refund
 from ticketing.services.payments import chain_comparison, reconciliation
 from ticketing.worker.history_gap import SEEN_FOR

@@ -22,7 +22,8 @@ from ticketing.config import load
 from ticketing.models.chains import ChainState
 from ticketing.models.collections import Collection
 from ticketing.models.events import Event
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.models.payouts import Payout, PayoutCursor
 from ticketing.models.refunds import Refund, RefundAddress
 from ticketing.models.stray_accounts import StrayAccount

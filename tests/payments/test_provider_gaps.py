@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.factories import PRICE, worker_once
-from ticketing.models.payment_intents import Payment
+from ticketing.models.payments import Payment
 from tools import anvil
 
 pytestmark = [

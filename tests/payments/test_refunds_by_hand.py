@@ -21,7 +21,8 @@ from tests.support.races import at_once
 from tests.support.refunds import account, give_back, overpay, pass_hours, settled, waive
 from tests.support.refunds import listed as refunds_of
 from ticketing.models.audit_log import AuditLogEntry
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.models.payouts import Payout
 from ticketing.services.money import owed as owed_now
 from ticketing.services.money import payouts

@@ -7,7 +7,8 @@ import pytest
 from tests.support.factories import PRICE, cli, worker_once
 from ticketing.chain.answers import Block
 from ticketing.models.chains import ChainState
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.services.payments import booking, settlement
 from tools import anvil
 

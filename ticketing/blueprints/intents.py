@@ -12,7 +12,8 @@ from schemas.intents import (
 )
 from ticketing.constants import Role
 from ticketing.errors import NotFound
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.services.catalog import vouchers
 from ticketing.services.orders import intents, order_search
 from ticketing.services.pagination import Page

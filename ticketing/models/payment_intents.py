@@ -1,4 +1,4 @@
-"""Payment intents and their payments."""
+"""Payment intents: orders."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -241,7 +241,7 @@ class PaymentIntent(BaseModel):
     has_changed: bool  # whether the purchase or the cancelation that returned it had an effect
     capped_event: str | None  # of a locked intent: its event, if that has a capacity
     online_join_url: str | None
-    payments: Sequence["Payment"]  # the largest ones
+    payments: Sequence[Any]  # the largest ones
     payment_count: int
     admissions: Sequence[Any]
     questions: Sequence[Any]
@@ -471,41 +471,3 @@ NOT_OWING = PaymentIntent.refund_due == literal(0)
 WAIVED = NOT_OWING & (PaymentIntent.waived > literal(0))
 REFUNDED = NOT_OWING & (PaymentIntent.waived == literal(0)) & (PaymentIntent.refunded > literal(0))
 """The few intents whose refund was waived or paid. Each has a partial index."""
-
-
-class Payment(BaseModel):
-    """One token transfer on a chain, identified by (chain_id, tx_hash, log_index).
-
-    `amount` is in whole micro-units, `dust` is the rest in atomic units. Only a canonical payment
-    counts: a reorganization can make it non-canonical, and canonical again. `honoured`: whether
-    this transfer paid for an order that had ended. None: not decided yet. `stray`: the stray
-    account that received it. Empty: the order's home did.
-    """
-
-    id = TextField(primary_key=True)
-    intent = ForeignKeyField(PaymentIntent)
-    intent_id: str
-    stray = TextField(default="")
-    chain_id = BigIntegerField()
-    tx_hash = TextField()
-    log_index = IntegerField()
-    block_number = BigIntegerField()
-    block_hash = TextField()
-    block_time = UtcDateTimeField()
-    sender = TextField()
-    amount = BigIntegerField()
-    dust = BigIntegerField(default=0)
-    canonical = BooleanField()
-    honoured = BooleanField(null=True)
-    seen_at = UtcDateTimeField()
-
-    # No column: services set it on an instance for its response.
-    token_address: str
-
-    class Meta:
-        table_name = "payments"
-        indexes = ((("chain_id", "tx_hash", "log_index"), True),)
-
-
-PAYMENT_AT_HOME = Payment.stray == literal("")
-"""Payments that belong to the home of their order, not to a stray account."""

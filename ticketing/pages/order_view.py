@@ -16,7 +16,8 @@ from ticketing.constants import (
 )
 from ticketing.models.admissions import Admission
 from ticketing.models.events import Event
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.pages import order_accounts

@@ -19,7 +19,8 @@ from peewee import JOIN, ModelSelect
 from ticketing.constants import MICRO_UNIT_DECIMALS, Ask
 from ticketing.models.admissions import COST, SEAT_RELEASED, Admission
 from ticketing.models.base import UtcDateTimeField
-from ticketing.models.payment_intents import Item, Payment, PaymentIntent
+from ticketing.models.payment_intents import Item, PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.models.prepared import Prepared
 from ticketing.models.refunds import Refund
 from ticketing.models.stray_accounts import StrayAccount

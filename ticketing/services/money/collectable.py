@@ -20,12 +20,8 @@ from ticketing.constants import MOST_CONFIRMATIONS, WATCH_AFTER_END, IntentStatu
 from ticketing.db.connection import database
 from ticketing.models.base import literal
 from ticketing.models.collections import Collection
-from ticketing.models.payment_intents import (
-    HAS_MONEY,
-    PAYMENT_AT_HOME,
-    Payment,
-    PaymentIntent,
-)
+from ticketing.models.payment_intents import HAS_MONEY, PaymentIntent
+from ticketing.models.payments import PAYMENT_AT_HOME, Payment
 from ticketing.models.stray_accounts import Account, StrayAccount, id_of
 from ticketing.models.wallets import Wallet
 from ticketing.services.orders import accounts

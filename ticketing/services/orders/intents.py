@@ -20,11 +20,11 @@ from ticketing.models.payment_intents import (
     FLAGGED,
     UNSETTLED,
     OrderNetwork,
-    Payment,
     PaymentIntent,
     PaymentTerms,
     flag_bits,
 )
+from ticketing.models.payments import Payment
 from ticketing.models.prepared import Prepared
 from ticketing.models.refunds import Refund
 from ticketing.models.stray_accounts import StrayAccount

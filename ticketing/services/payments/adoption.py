@@ -14,7 +14,8 @@ from peewee import Case
 from ticketing.chain import units
 from ticketing.constants import IntentStatus
 from ticketing.models.collections import Collection
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.models.refunds import Refund, RefundAddress, Waiver
 from ticketing.models.stray_accounts import StrayAccount, id_of
 from ticketing.models.x402 import SETTLING, X402Settlement

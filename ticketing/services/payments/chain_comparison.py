@@ -21,7 +21,8 @@ from ticketing.chain.errors import ChainMoved, RpcError, RpcLimited, RpcRefused
 from ticketing.chain.node import Evidence, Node, connect
 from ticketing.chain.registry import Chain
 from ticketing.models.collections import Collection
-from ticketing.models.payment_intents import Payment, PaymentIntent, PaymentTerms
+from ticketing.models.payment_intents import PaymentIntent, PaymentTerms
+from ticketing.models.payments import Payment
 from ticketing.models.refunds import Refund
 from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.services import chains

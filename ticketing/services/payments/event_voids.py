@@ -14,7 +14,8 @@ from ticketing.constants import EVENT_CANCELED_REASON, SOLD, AdmissionStatus, In
 from ticketing.db.connection import locked
 from ticketing.models.admissions import SEAT_KEPT, SEAT_RELEASED, Admission
 from ticketing.models.chains import ChainState
-from ticketing.models.payment_intents import KEPT, PAYMENT_AT_HOME, Payment, PaymentIntent
+from ticketing.models.payment_intents import KEPT, PaymentIntent
+from ticketing.models.payments import PAYMENT_AT_HOME, Payment
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import admissions

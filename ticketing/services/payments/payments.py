@@ -14,7 +14,8 @@ from ticketing import clock, ids
 from ticketing.chain import units
 from ticketing.chain.answers import Transfer
 from ticketing.models.collections import Collection as Collected
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.models.refunds import Refund
 from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.models.wallets import Wallet

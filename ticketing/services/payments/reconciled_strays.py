@@ -13,7 +13,8 @@ from ticketing.chain import units
 from ticketing.constants import LIVE, MICRO_UNIT_DECIMALS
 from ticketing.models.base import literal
 from ticketing.models.collections import Collection
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.models.refunds import Refund
 from ticketing.models.stray_accounts import StrayAccount
 from ticketing.models.wallets import Wallet

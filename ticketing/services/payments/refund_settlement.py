@@ -16,7 +16,8 @@ from ticketing.chain.answers import Block, Transfer
 from ticketing.chain.registry import Chain
 from ticketing.constants import IntentStatus
 from ticketing.errors import ChainUnavailable, NoRefundDue, RefundNotSeen
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.models.refunds import Refund, RefundAddress
 from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.services import node_slots

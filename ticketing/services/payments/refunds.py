@@ -12,7 +12,8 @@ from peewee import Expression, fn
 from ticketing.chain import address, eip681, units
 from ticketing.constants import MAX_PAYERS_SHOWN, RefundStatus
 from ticketing.models.base import literal
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.models.stray_accounts import Account
 from ticketing.services.orders import accounts
 from ticketing.services.orders.accounts import Kind
