@@ -59,6 +59,7 @@ mail_server.py, odd_servers.py: a real SMTP server; servers that only look like 
 raw_http.py, nginx.py, certificates.py: raw bytes to the real server; a proxy; certificates
 faults.py: what clients see during a fault, and how long until it is over
 injected_wallet.py, money.py: a wallet that a browser announces; an organizer's console with it
+gasless.py: a payer who signs what the service asks for
 carts.py: orders of several ticket types, and with vouchers
 browser.py, buying.py, scanner.py, screen.py, fake_camera.py: a visitor in Chromium; one with a
     wallet; the scanner's page, what it shows, and its camera

@@ -127,6 +127,6 @@ def other_networks(intent: PaymentIntent, config: Config) -> list[OtherNetwork]:
     """Return the networks to which the buyer can move an order that has its payment details."""
     return [
         OtherNetwork(chain_id, chains.name_of(chain_id, config))
-        for chain_id in (each.network.chain_id for each in intent.payment_options if each.available)
+        for chain_id in (each.chain_id for each in intent.payment_options if each.available)
         if chain_id != intent.chain_id
     ]
