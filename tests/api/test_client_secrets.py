@@ -14,6 +14,9 @@ NEEDED = {
 }
 """What a request must have besides its path."""
 
+OF_FREE = {"get_what_to_sign": (404,), "pay_without_fee": (404,), "choose_chain": (422,)}
+"""Nobody signs for a free order, and it has no network. The others say 200 or 409."""
+
 
 @pytest.fixture
 def buyer(acme):
