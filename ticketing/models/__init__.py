@@ -11,6 +11,7 @@ items.py: the ticket types of an order, where its own columns are not enough
 vouchers.py: codes that lower a price, or open a ticket type
 questions.py: questions to buyers and attendees, and their answers
 stray_accounts.py: what orders received on other networks, or in other tokens, than their own
+order_networks.py: the networks on which an order could be paid
 payments.py: transfers to the addresses of orders
 refunds.py: refunds, the addresses that buyers stated for them, waivers
 tenants.py: tenants and their settings

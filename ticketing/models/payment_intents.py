@@ -1,6 +1,5 @@
 """Payment intents: orders."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +18,7 @@ from peewee import (
 from ticketing.constants import LIVE, Flag, IntentStatus
 from ticketing.models.base import BaseModel, UtcDateTimeField, literal
 from ticketing.models.events import Event
+from ticketing.models.order_networks import NetworksField, OrderNetwork, PaymentOption
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.vouchers import Voucher
@@ -42,30 +42,6 @@ class FlagsField(AnyField):
     def python_value(self, value: int) -> frozenset[Flag]:
         """Convert the integer to a set of flags."""
         return frozenset(flag for flag in Flag if value & flag_bits([flag]))
-
-
-class OrderNetwork(NamedTuple):
-    """A network on which an order could be paid, with its terms at order time."""
-
-    chain_id: int
-    token_address: str
-    symbol: str | None
-    decimals: int
-    required_confirmations: int
-
-
-class NetworksField(AnyField):
-    """Networks in their order, stored as JSON."""
-
-    field_type = "TEXT"
-
-    def db_value(self, value: Sequence[OrderNetwork] | None) -> str | None:
-        """Convert networks to JSON."""
-        return None if value is None else json.dumps(value)
-
-    def python_value(self, value: str | None) -> tuple[OrderNetwork, ...] | None:
-        """Convert JSON to networks."""
-        return None if value is None else tuple(OrderNetwork(*each) for each in json.loads(value))
 
 
 @dataclass(frozen=True)
@@ -158,7 +134,7 @@ class PaymentIntent(BaseModel):
     IPv6 /64, and `held_by_site` one of its IPv6 /48.
 
     `strays_version` counts the changes of its stray accounts (models/stray_accounts.py). 0: it has
-    none.
+    none. `moves`: how often its buyer moved it to another network.
     """
 
     stray = ""
@@ -226,6 +202,7 @@ class PaymentIntent(BaseModel):
     idempotency_digest = TextField(null=True)
     body_digest = TextField(null=True)
     strays_version = IntegerField(default=0)
+    moves = IntegerField(default=0)
 
     item_rows: Iterable[Any]  # of IntentItem
 
@@ -233,7 +210,7 @@ class PaymentIntent(BaseModel):
     item_names: Mapping[str, str]  # of its ticket types
     atomic_amount: int | None
     payment_uri: str | None
-    payment_options: Sequence[Any]
+    payment_options: Sequence[PaymentOption]
     strays: Sequence[Any]  # the stray accounts that received money
     confirmations: int
     refunds: Sequence[Any]
@@ -297,6 +274,10 @@ class PaymentIntent(BaseModel):
         if None in terms:
             raise ValueError(f"{self.id} is a free order")
         return PaymentTerms(*terms)  # type: ignore[arg-type]
+
+    def network_on(self, chain_id: int | None) -> OrderNetwork | None:
+        """Return the network of it on a chain. None: it cannot be paid there, or on one only."""
+        return next((each for each in self.networks or () if each.chain_id == chain_id), None)
 
     @property
     def order(self) -> "PaymentIntent":

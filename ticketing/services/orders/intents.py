@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from peewee import ModelSelect
@@ -15,11 +14,11 @@ from ticketing.constants import MAX_PAYMENTS_SHOWN, Flag, IntentStatus
 from ticketing.errors import NotFound
 from ticketing.models.chains import ChainState
 from ticketing.models.events import Event, only_event
+from ticketing.models.order_networks import OrderNetwork, PaymentOption
 from ticketing.models.payment_intents import (
     AWAITING,
     FLAGGED,
     UNSETTLED,
-    OrderNetwork,
     PaymentIntent,
     PaymentTerms,
     flag_bits,
@@ -33,31 +32,6 @@ from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains
 from ticketing.services.orders import accounts, admissions, answers, items
 from ticketing.services.pagination import Page, PageRequest, paginate
-
-
-@dataclass(frozen=True)
-class PaymentOption:
-    """A network on which an order can be paid, as buyers see it.
-
-    It begins with the fields of OrderNetwork. `atomic_amount`: the order's amount in the token's
-    own units. `atomic_due` is what is missing there, and `payment_uri` pays it. None: do not pay
-    there now.
-    """
-
-    chain_id: int
-    token_address: str
-    symbol: str | None
-    decimals: int
-    required_confirmations: int
-    name: str
-    atomic_amount: int
-    atomic_due: int | None
-    payment_uri: str | None
-
-    @property
-    def available(self) -> bool:
-        """Whether the order can be paid there now."""
-        return self.payment_uri is not None
 
 
 @Prepared
@@ -304,7 +278,7 @@ def _option(intent: PaymentIntent, network: OrderNetwork, due: int | None) -> Pa
         address = intent.terms.address
         uri = eip681.payment_uri(network.chain_id, network.token_address, address, due)
     return PaymentOption(
-        *network,
+        **network._asdict(),
         name=registry.name_of(network.chain_id),
         atomic_amount=units.to_atomic(intent.amount, network.decimals),
         atomic_due=due,

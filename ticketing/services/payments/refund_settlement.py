@@ -414,6 +414,7 @@ def _write(account: Account, share: _Share) -> None:
         Refund.update(grown).where(Refund.id == share.counted.id).execute()
         return
     columns = {
+        Refund.stray: account.stray,
         Refund.recipient: transfer.recipient,
         Refund.amount: share.amount,
         Refund.block_number: transfer.block.number,
@@ -425,7 +426,6 @@ def _write(account: Account, share: _Share) -> None:
         {
             Refund.id: ids.new(ids.REFUND),
             Refund.intent: account.intent_id,
-            Refund.stray: account.stray,
             Refund.chain_id: account.chain_id,
             Refund.tx_hash: transfer.tx_hash,
             Refund.log_index: transfer.log_index,
