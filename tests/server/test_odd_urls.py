@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlencode
 
 import pytest
 
+from schemas.base import EXAMPLE_PAYER
 from tests.support.holders import bought
 from tests.support.odd_values import is_unicode
 from tests.support.routes import UNKNOWN, endpoints, operations_of, pages, sent_to
@@ -134,6 +135,10 @@ def test_an_odd_secret_in_the_path_of_a_page_is_one_that_never_was(app, secrets_
     assert tried >= 8 * len(SEGMENTS)
 
 
+NAMED = {"chain_id": "1", "payer": EXAMPLE_PAYER}
+"""What a query needs, besides ids."""
+
+
 def test_an_odd_value_of_a_query_is_taken_as_text_or_refused_by_its_name(app, acme, here):
     headers = {"X-API-Key": acme.admin_key}
     document = app.test_client().get("/openapi.json").json
@@ -141,7 +146,7 @@ def test_an_odd_value_of_a_query_is_taken_as_text_or_refused_by_its_name(app, ac
     for path, item in document["paths"].items():
         declared = item.get("get", {}).get("parameters", [])
         needed = [each for each in declared if each.get("required") and each["in"] == "query"]
-        others = {each["name"]: {"chain_id": "1", **here}[each["name"]] for each in needed}
+        others = {each["name"]: {**NAMED, **here}[each["name"]] for each in needed}
         for parameter in (each for each in declared if each["in"] == "query"):
             name, schema = parameter["name"], parameter["schema"]
             for what, value in QUERIES.items():

@@ -61,6 +61,7 @@ IN_WORDS = {
     "sales_end_at": {"Must be after sales_start_at."},
     "min_per_order": {"Must not be above max_per_order."},
     "chain_id": {
+        "Must be a network of this order.",
         "Required if price_amount is not 0, or free_price is true.",
         "This ticket type is not sold on that chain.",
         "This network is not enabled.",
