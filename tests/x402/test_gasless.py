@@ -307,6 +307,7 @@ def test_its_page_says_what_is_signed_and_what_is_on_its_way(payer, buyer, facil
     for each in (page, links.payment(buyer.intent["id"], keyring)):
         text = browser.get(each).text
         assert "data-settling" in text and "A payment was signed, and is on its way." in text
+        assert 'id="open-wallet"' not in text
         assert "/cancel" not in text and "you sign a permission" not in text
 
 

@@ -9,8 +9,10 @@ import pytest
 
 from app import configure
 from tests.support.carts import CHILD, family, items_of
+from tests.support.databases import only_once
 from tests.support.factories import CHAIN, PRICE, Api, worker_once
 from tests.support.mcp import call
+from tests.support.order_pages import SAME_ORIGIN, status, text_of
 from tests.support.races import at_once
 from tests.support.refunds import FRIEND, account
 from tests.support.relayer import held
@@ -31,6 +33,7 @@ BOTH = [CHAIN, SECOND]
 FRIEND_KEY = "0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6"
 """Of the node's account FRIEND."""
 
+HERE = {"Host": "tickets.example.org"}
 KEY = {"Idempotency-Key": "an-order-of-my-agent-" + "0" * 20}
 
 
@@ -96,6 +99,23 @@ def send(node, order, amount):
     anvil.mint(node.rpc, anvil.TOKEN_ADDRESS, account(node, FRIEND), amount)
     address = order.json["intent"]["address"]
     anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, address, amount, sender=FRIEND)
+
+
+class OrderPage:
+    """The page of an order."""
+
+    def __init__(self, app, order):
+        self.client = app.test_client()
+        self.path = f"/o/{order.json['intent']['id']}.{order.json['client_secret']}"
+
+    def get(self, query=""):
+        page = self.client.get(self.path + query, headers=HERE)
+        assert page.status_code == 200, page.text
+        return page.text
+
+    def press(self, form, **fields):
+        headers = HERE | SAME_ORIGIN
+        return self.client.post(f"{self.path}/{form}", data=fields, headers=headers)
 
 
 def test_every_network_with_a_facilitator_is_accepted_its_home_first(api, path, order):
@@ -166,7 +186,7 @@ def test_a_first_network_without_a_facilitator_is_no_home(app, environ, api, pat
     assert order.json["intent"]["chain_id"] == SECOND
     # An agent that orders by MCP gets another first network, and is told of x402 all the same.
     wanted = {"event_id": ticket["event_id"], "ticket_id": ticket["id"], "quantity": 1}
-    here = Api(app.test_client(), {"Host": "tickets.example.org"})
+    here = Api(app.test_client(), HERE)
     made = call(here, "order_ticket", tenant=acme.slug, **wanted)
     assert (made["chain_id"], made["x402_url"]) == (CHAIN, f"https://tickets.example.org{path}")
     assert [each["chain_id"] for each in made["payment_options"]] == BOTH
@@ -238,6 +258,49 @@ def test_while_a_transfer_settles_nothing_moves_the_order(
     assert stored(order).refund_due == 0
     (stray,) = api.get(intent, headers=buyer).json["strays"]
     assert (stray["chain_id"], stray["refund_due"]) == (CHAIN, PRICE)
+
+
+@only_once
+def test_while_a_transfer_settles_its_page_asks_for_no_other_payment(
+    app, api, path, order, wallet, second_facilitator, nodes_of
+):
+    shown = OrderPage(app, order)
+    assert "Pay on Local 2 instead" in text_of(shown.get())
+    second_facilitator.mode = "lie"
+    payment = wallet.header(required(order), SECOND)
+    assert api.post(path, headers=payment).status_code == 202
+    for way in ("browser", "phone", "exchange"):
+        page = shown.get(f"?way={way}")
+        assert "Do not pay again" in page and "/chain" not in page and 'id="demo"' not in page
+        assert 'id="open-wallet"' not in page
+    send(nodes_of[CHAIN], order, PRICE)
+    worker_once(app)
+    page = shown.get()
+    said = text_of(page)
+    assert "We see 5.00 USDC on Local. You chose Local 2. A payment is on its way" in said
+    assert "We cannot see" not in said and "pay what is missing" not in said
+    assert "/chain" not in page and "Get it back" in said
+    assert status(page) == "We see 5.00 USDC on Local"
+
+
+@only_once
+def test_what_paid_elsewhere_while_a_transfer_failed_can_be_used(
+    app, api, path, order, wallet, second_facilitator, nodes_of
+):
+    second_facilitator.mode = "lie"
+    payment = wallet.header(required(order), SECOND)
+    assert api.post(path, headers=payment).status_code == 202
+    send(nodes_of[CHAIN], order, PRICE)
+    worker_once(app)
+    # The process dies before it settles the order again.
+    claims.end(X402Settlement.get(), SettlementState.FAILED)
+    shown = OrderPage(app, order)
+    said = text_of(shown.get())
+    assert "It is enough to pay for this order. Do not pay again." in said
+    assert "Use it to pay on Local Get it back" in said and "Pay on Local instead" not in said
+    assert shown.press("chain", chain_id=CHAIN).status_code == 303
+    now = stored(order)
+    assert (now.status, now.chain_id) == ("confirmed", CHAIN)
 
 
 @pytest.mark.sql

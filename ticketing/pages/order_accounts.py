@@ -3,7 +3,7 @@
 The amounts of two networks are never added up: each is paid back where it arrived.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ticketing.config import Config
@@ -24,7 +24,8 @@ class OtherNetwork:
 class AccountView:
     """One account of an order. `network` is the name of its chain.
 
-    `can_be_home`: the buyer can move the order there now.
+    `can_be_home`: it has money that may still pay for the order, and its chain was read a moment
+    ago. So the order can be moved there, unless a signed transfer is settling.
     """
 
     account: Account
@@ -103,20 +104,22 @@ class AccountView:
         return is_token and chain_id == str(self.account.chain_id)
 
 
-def of(intent: PaymentIntent, others: Sequence[OtherNetwork], config: Config) -> list[AccountView]:
+def of(intent: PaymentIntent, config: Config) -> list[AccountView]:
     """Return the home of an order that has its payment details, then its stray accounts.
 
-    A free order has none. `others`: as `other_networks` returns them.
+    A free order has none.
     """
     if intent.chain_id is None:
         return []
-    available = {each.chain_id for each in others}
+    # An account that pays for all of the order is not `available`: nothing is missing there.
+    states = chains.states() if any(each.unassigned for each in intent.strays) else {}
+    seen = {chain_id for chain_id, state in states.items() if chains.is_fresh(state)}
     home = AccountView(intent, chains.name_of(intent.chain_id, config))
     strays = [
         AccountView(
             account,
             chains.name_of(account.chain_id, config),
-            can_be_home=bool(account.unassigned) and account.chain_id in available,
+            can_be_home=bool(account.unassigned) and account.chain_id in seen,
         )
         for account in intent.strays
     ]

@@ -154,8 +154,18 @@ class OrderView:
         return self.accounts[1:]
 
     @property
+    def is_settling(self) -> bool:
+        """Whether a signed transfer is on its way: the buyer must not pay in another way."""
+        return self.gasless is not None and self.gasless.is_settling
+
+    @property
     def offered(self) -> Sequence[OtherNetwork]:
-        """The other networks, without those on which the page asks for the rest."""
+        """The other networks, without those on which the page asks for the rest.
+
+        None while a signed transfer is on its way: nothing moves the order then.
+        """
+        if self.is_settling:
+            return ()
         asked = {each.account.chain_id for each in self.strays if each.can_be_home}
         return [each for each in self.others if each.chain_id not in asked]
 
@@ -261,7 +271,7 @@ class OrderView:
     @property
     def has_demo_wallet(self) -> bool:
         """Whether the page offers the demo wallet."""
-        return demo_wallet.exists_for(self.intent)
+        return not self.is_settling and demo_wallet.exists_for(self.intent)
 
 
 def read(
@@ -276,7 +286,6 @@ def read(
     admission_views.add_to_order(intent, intent.event.online_join_url, config.keyring)
     now, payments = clock.now(), intents.largest_payments_of(intent)
     asked = _still_asked(intent, now)
-    others = order_accounts.other_networks(intent, config)
     return OrderView(
         intent=intent,
         event=intent.event,
@@ -292,8 +301,8 @@ def read(
         gasless=gasless.offer(intent, config),
         euros=exchange_rates.euros(intent.amount_due) if config.fx_url else None,
         is_quick=_waits_for_chain(intent) and _QUICK_PAGES.take(),
-        accounts=order_accounts.of(intent, others, config),
-        others=others,
+        accounts=order_accounts.of(intent, config),
+        others=order_accounts.other_networks(intent, config),
         asked=len(asked),
         unanswered=len(answers.incomplete(intent.event, asked)),
         chosen_way=way,
