@@ -11,6 +11,7 @@ from app import configure
 from tests.support.carts import CHILD, family, items_of
 from tests.support.databases import only_once
 from tests.support.factories import CHAIN, PRICE, Api, worker_once
+from tests.support.gasless import address_of, signed
 from tests.support.mcp import call
 from tests.support.order_pages import SAME_ORIGIN, status, text_of
 from tests.support.races import at_once
@@ -24,7 +25,7 @@ from ticketing.errors import AlreadyPaying
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.x402 import SettlementState, X402Settlement
-from ticketing.services.payments import home_choice, reconciliation
+from ticketing.services.payments import home_choice, reconciliation, settlement
 from ticketing.services.x402 import claims, payment_header
 from tools import anvil
 from tools.anvil import SECOND_CHAIN_ID as SECOND
@@ -338,6 +339,63 @@ def test_a_transfer_that_failed_is_not_submitted_after_the_order_has_moved(
     worker_once(app)
     assert (len(facilitator.asked), len(second_facilitator.asked)) == (1, 1)
     assert received(order, node, second_node) == [PRICE, 0]
+
+
+@pytest.fixture
+def before_the_claim(monkeypatch):
+    """A function that lets something happen after the checks of a payment, before its claim."""
+    claim = claims.claim
+
+    def let(happen):
+        def claimed(*args, **options):
+            happen()
+            return claim(*args, **options)
+
+        monkeypatch.setattr(claims, "claim", claimed)
+
+    return let
+
+
+@only_once
+def test_a_signature_for_an_order_that_moves_meanwhile_is_not_said_to_be_on_its_way(
+    acme, ticket, environ, facilitator, second_facilitator, before_the_claim
+):
+    config = load(environ)
+    buyer = acme.buyer(ticket)
+    before_the_claim(lambda: home_choice.choose(acme.id, buyer.intent["id"], SECOND, config))
+    refused = buyer.api.post(f"{buyer.path}/gasless", signature_of(buyer))
+    assert code(refused) == (409, "transfer_outdated")
+    assert X402Settlement.select().count() == 0 and facilitator.asked == []
+    paid = buyer.api.post(f"{buyer.path}/gasless", signature_of(buyer))
+    assert (paid.status_code, buyer.now()["chain_id"]) == (200, SECOND)
+
+
+@only_once
+def test_a_signature_for_an_order_that_ends_meanwhile_is_refused(
+    acme, ticket, facilitator, before_the_claim
+):
+    buyer = acme.buyer(ticket)
+    before_the_claim(lambda: settlement.cancel(buyer.intent["id"]))
+    refused = buyer.api.post(f"{buyer.path}/gasless", signature_of(buyer))
+    assert code(refused) == (409, "intent_canceled") and facilitator.asked == []
+
+
+@only_once
+def test_an_agent_whose_order_moves_meanwhile_is_asked_again(
+    api, path, order, wallet, acme, environ, facilitator, before_the_claim
+):
+    intent_id, config = order.json["intent"]["id"], load(environ)
+    before_the_claim(lambda: home_choice.choose(acme.id, intent_id, SECOND, config))
+    refused = api.post(path, headers=wallet.header(required(order), CHAIN))
+    assert code(refused) == (402, "payment_required") and facilitator.asked == []
+    assert offered(refused) == [(SECOND, PRICE), (CHAIN, PRICE)]
+    assert "The order changed while this payment was checked." in required(refused)["error"]
+
+
+def signature_of(buyer):
+    """What pays an order without a network fee, on its home."""
+    asked = buyer.api.get(f"{buyer.path}/gasless?payer={address_of()}")
+    return signed(asked.json["typed_data"])
 
 
 @pytest.mark.sql

@@ -124,6 +124,9 @@ def pay(
             _check(intent, signed, market, config.keyring)
             _submit(intent, signed, signature, market, config, is_read=is_read)
             intent = sales.order(intent.id)
+            if _awaits(intent):
+                # The order moved to another network before the claim, or the transfer failed since.
+                raise TransferOutdated
     intents.add_payment_details([intent])
     return intent
 
@@ -167,9 +170,14 @@ def _market_for(intent: PaymentIntent, config: Config) -> Market:
 
 
 def _check(intent: PaymentIntent, signed: Authorization, market: Market, keyring: Keyring) -> None:
-    """Check that a transfer is what the order asks for now. TransferOutdated, IntentExpired."""
+    """Check that a transfer is what the order asks for now. TransferOutdated, IntentExpired.
+
+    The order may have moved since its market was read. A signature does not move it back.
+    """
     if intent.expires_at <= market.now:
         raise IntentExpired
+    if intent.chain_id != market.chain.chain_id:
+        raise TransferOutdated
     asked = [
         _transfer(intent, signed.sender, signed.valid_before, _nonce(intent, each))
         for each in keyring.accepted
