@@ -143,7 +143,8 @@ def _submit(
     try:
         refusal = submitting.submit(intent, signed, signature, market, config, is_read=is_read)
     except X402CallsUsed:
-        raise X402CallsUsed from None  # without the order
+        # Without the order: the payer may be somebody else, who has a payment link only.
+        raise X402CallsUsed from None
     if refusal is not None:
         raise TransferRefused(f"{TransferRefused.detail} Its reason: {refusal}.")
 
