@@ -66,6 +66,11 @@ def ask_back(buyer, page, address=FRIEND_ADDRESS):
     return press(buyer, "refund-address", address=address, **hidden)
 
 
+def choose(buyer, chain_id=SECOND):
+    """Move the order by the API."""
+    return buyer.api.post(f"{buyer.path}/chain", {"chain_id": chain_id})
+
+
 def end(buyer, nodes_of):
     for each in nodes_of.values():
         pass_hours(each, 1)
@@ -106,8 +111,37 @@ def test_a_paid_order_does_not_move(buyer, pay):
     pay(buyer, CHAIN, PRICE)
     answer = press(buyer, "chain", chain_id=str(SECOND))
     assert answer.status_code == 409
-    assert "This order is being paid already." in text_of(answer.text)
+    assert "This order is paid, or is being paid." in text_of(answer.text)
     assert status(answer.text) == "Paid"
+
+
+def test_an_order_whose_payment_is_missing_does_not_move_and_says_why(buyer, pay, nodes_of):
+    pay(buyer, CHAIN, PRICE)
+    nodes_of[CHAIN].rpc("anvil_reorg", 1, [])
+    nodes_of[CHAIN].rpc("anvil_mine", "0x1")
+    worker_once(buyer.organizer.app)
+    assert status(show(buyer)) == "Your payment is missing"
+    answer = press(buyer, "chain", chain_id=str(SECOND))
+    assert answer.status_code == 409
+    said = text_of(answer.text)
+    assert "The payment of this order is missing, and may come back." in said
+    assert "being paid" not in said
+    answer = choose(buyer)
+    assert (answer.status_code, answer.json["code"]) == (409, "already_paying")
+    assert "A reorganization removed the payment" in answer.json["detail"]
+
+
+def test_a_network_from_which_the_buyer_wants_money_back_is_refused_for_good(buyer, pay):
+    pay(buyer, SECOND, PART)
+    assert ask_back(buyer, back(buyer)).status_code == 303
+    answer = press(buyer, "chain", chain_id=str(SECOND))
+    assert answer.status_code == 409
+    said = text_of(answer.text)
+    assert "You wanted back what you had sent on this network." in said
+    assert "at the moment" not in said
+    answer = choose(buyer)
+    assert (answer.status_code, answer.json["code"]) == (409, "network_unavailable")
+    assert "asked back" in answer.json["detail"]
 
 
 def test_to_move_an_order_that_has_ended_shows_that_it_has(buyer):
