@@ -213,10 +213,12 @@ class IntentReversed(Conflict):
 
 
 class IntentNotCancelable(Conflict):
-    """The intent has received money, or has ended."""
+    """The intent has received money or soon will, or has ended."""
 
     code = "intent_not_cancelable"
     detail = "Only an intent that has received nothing can be canceled."
+    settling = "A signed transfer of this intent may be on its way. It cannot be canceled now."
+    """The detail if no money was seen yet."""
 
 
 class NotTransferable(Conflict):

@@ -3,7 +3,13 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ticketing.errors import AlreadyPaying, FieldMessage, NetworkUnavailable, TicketingError
+from ticketing.errors import (
+    AlreadyPaying,
+    FieldMessage,
+    IntentNotCancelable,
+    NetworkUnavailable,
+    TicketingError,
+)
 
 _REASONS = {
     "sold_out": "Somebody was faster: so many tickets are not left.",
@@ -94,6 +100,9 @@ _REASONS = {
 _BY_DETAIL = {
     AlreadyPaying.missing: (
         "The payment of this order is missing, and may come back. Do not pay on another network."
+    ),
+    IntentNotCancelable.settling: (
+        "A payment of this order is on its way. It cannot be canceled now."
     ),
     NetworkUnavailable.asked_back: (
         "You wanted back what you had sent on this network. So this order cannot be paid there."

@@ -37,7 +37,14 @@ from ticketing.services import chains, counters
 from ticketing.services.notifications import facts, feed
 from ticketing.services.notifications.facts import Fact
 from ticketing.services.orders import admissions, finality, seats
-from ticketing.services.payments import balances, late_orders, payment_sums, payments, strays
+from ticketing.services.payments import (
+    adoption,
+    balances,
+    late_orders,
+    payment_sums,
+    payments,
+    strays,
+)
 
 INTENTS_PER_TRANSACTION = 100
 
@@ -60,7 +67,10 @@ def confirm_free(intent_id: str) -> PaymentIntent:
 
 
 def cancel(intent_id: str) -> PaymentIntent:
-    """Cancel an intent and release its hold. A repeat changes nothing. IntentNotCancelable."""
+    """Cancel an intent and release its hold. A repeat changes nothing. IntentNotCancelable.
+
+    While a signed transfer settles, it cannot be canceled: what arrives would be owed back.
+    """
     with write_transaction():
         _keep_event_of(intent_id)
         (intent,) = lock([intent_id])
@@ -68,6 +78,8 @@ def cancel(intent_id: str) -> PaymentIntent:
             return intent
         if not intent.is_unpaid:
             raise IntentNotCancelable
+        if adoption.is_settling(intent):
+            raise IntentNotCancelable(IntentNotCancelable.settling)
         enter(intent, IntentStatus.CANCELED, clock.now())
         return intent
 
@@ -75,16 +87,17 @@ def cancel(intent_id: str) -> PaymentIntent:
 def withdraw(intent_id: str, type_ids: Collection[str], voucher_ids: Collection[str] = ()) -> bool:
     """Cancel an unpaid intent that another one replaces in this transaction.
 
-    Return whether the other one may have its `idempotency_digest`: not if this one was paid. One
-    that has ended only gives the digest up. `type_ids` and `voucher_ids`: what the other one wants.
-    They are locked too, in one order with what is released.
+    Return whether the other one may have its `idempotency_digest`: not if this one was paid, or a
+    signed transfer may still pay it. One that has ended only gives the digest up. `type_ids` and
+    `voucher_ids`: what the other one wants. They are locked too, in one order with what is
+    released.
     """
     _keep_event_of(intent_id)
     (intent,) = lock_rows([intent_id])
     if intent.status in (IntentStatus.EXPIRED, IntentStatus.CANCELED):
         write_changes(intent, {"idempotency_digest": None})
         return True
-    if not intent.is_unpaid:
+    if not intent.is_unpaid or adoption.is_settling(intent):
         return False
     seats.lock([intent], type_ids, voucher_ids)
     enter(intent, IntentStatus.CANCELED, clock.now(), idempotency_digest=None)
