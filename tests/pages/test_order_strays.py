@@ -194,6 +194,21 @@ def test_a_part_elsewhere_can_be_asked_back_which_is_final(buyer, pay):
     assert "Do not pay again." not in said and "Pay on Local 2 instead" not in said
 
 
+def test_the_order_says_what_was_asked_back_and_what_was_waived(buyer, pay, acme):
+    def stray():
+        (found,) = buyer.now()["strays"]
+        return {name: found[name] for name in ("asked_back", "refund_due", "waived")}
+
+    pay(buyer, SECOND, PART)
+    assert stray() == {"asked_back": False, "refund_due": 0, "waived": 0}
+    assert ask_back(buyer, back(buyer)).status_code == 303
+    assert stray() == {"asked_back": True, "refund_due": PART, "waived": 0}
+    body = {"amount": PART, "reason": "agreed", "chain_id": SECOND}
+    done = acme.api().post(f"{acme.path}/refunds/{buyer.intent['id']}/waive", body)
+    assert done.status_code == 200, done.json
+    assert stray() == {"asked_back": True, "refund_due": 0, "waived": PART}
+
+
 def test_a_network_that_is_no_option_owes_at_once(order, pay):
     buyer = order(CHAIN)
     pay(buyer, SECOND, PRICE)

@@ -56,7 +56,7 @@ class AccountView:
     def was_asked_back(self) -> bool:
         """Whether it could have paid for the order, and the buyer wanted it back."""
         stray = self.account
-        return isinstance(stray, StrayAccount) and stray.is_option and bool(stray.asked_back_at)
+        return isinstance(stray, StrayAccount) and stray.is_option and stray.asked_back
 
     @property
     def rest(self) -> int:

@@ -329,7 +329,7 @@ def _due_on(
     state = states.get(network.chain_id)
     if state is None or not chains.is_fresh(state):
         return None
-    if account is not None and account.asked_back_at is not None:
+    if account is not None and account.asked_back:
         return None
     missing = intent.amount - (0 if account is None else account.counted)
     # It is paid there already: the order moves there with the next look.

@@ -92,7 +92,7 @@ def move(intent: PaymentIntent, chain: Chain, known: Mapping[int, Block]) -> Non
     account = _account(intent, chain.chain_id)
     if account is None:
         account = stray_search.new_account(intent, network, chain, None)
-    if account.asked_back_at is not None:
+    if account.asked_back:
         raise NetworkUnavailable(NetworkUnavailable.asked_back)
     if not strays.may_be_home(account):
         raise NetworkUnavailable
