@@ -166,7 +166,7 @@ class OrderView:
         """
         if self.is_settling:
             return ()
-        asked = {each.account.chain_id for each in self.strays if each.can_be_home}
+        asked = {each.books.chain_id for each in self.strays if each.can_be_home}
         return [each for each in self.others if each.chain_id not in asked]
 
     @property
@@ -182,17 +182,24 @@ class OrderView:
     @property
     def owed(self) -> Sequence[AccountView]:
         """The accounts with money that is owed."""
-        return [each for each in self.accounts if each.account.refund_due]
+        return [each for each in self.accounts if each.books.refund_due]
 
     @property
-    def refunds(self) -> Sequence[AccountView]:
-        """The accounts with money that is owed, or was."""
-        return [each for each in self.accounts if each.has_refund]
+    def refunds_first(self) -> Sequence[AccountView]:
+        """The accounts whose refund the page of an unpaid order shows before how to pay."""
+        is_unpaid = self.state is State.PAY
+        return [each for each in self.news if each.has_refund] if is_unpaid else []
+
+    @property
+    def refunds_last(self) -> Sequence[AccountView]:
+        """The other accounts with money that is owed, or was."""
+        first = {each.key for each in self.refunds_first}
+        return [each for each in self.accounts if each.has_refund and each.key not in first]
 
     @property
     def was_paid_back(self) -> bool:
         """Whether some of its money was sent back."""
-        return any(each.account.refunds for each in self.accounts)
+        return any(each.books.refunds for each in self.accounts)
 
     @property
     def blocks_needed(self) -> int:
