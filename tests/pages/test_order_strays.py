@@ -66,6 +66,12 @@ def ask_back(buyer, page, address=FRIEND_ADDRESS):
     return press(buyer, "refund-address", address=address, **hidden)
 
 
+def link_in(page, text):
+    """Where a link of the page leads."""
+    (path,) = re.findall(rf'href="([^"]*)"[^>]*>{text}<', page)
+    return path
+
+
 def choose(buyer, chain_id=SECOND):
     """Move the order by the API."""
     return buyer.api.post(f"{buyer.path}/chain", {"chain_id": chain_id})
@@ -163,7 +169,9 @@ def test_if_its_network_cannot_be_seen_the_page_says_that_money_there_is_not_los
 def test_a_part_elsewhere_can_be_completed_there(buyer, pay):
     pay(buyer, SECOND, PART)
     page = show(buyer)
-    assert status(page) == "We see 4.00 USDC on Local 2"
+    assert status(page) == (
+        "We see 4.00 USDC on Local 2. Still to pay: 1.00 there, or 5.00 on Local"
+    )
     said = text_of(page)
     assert "We see 4.00 USDC on Local 2. You chose Local." in said
     assert "Pay the remaining 1.00 USDC on Local 2 Get it back" in said
@@ -181,8 +189,10 @@ def test_a_part_elsewhere_can_be_asked_back_which_is_final(buyer, pay):
     said = text_of(page)
     assert "This is final. After that, the 4.00 USDC cannot pay for this order any more." in said
     assert 'http-equiv="refresh"' not in page and 'http-equiv="refresh"' in show(buyer)
+    assert link_in(page, "Do not ask it back") == link(buyer)
     answer = ask_back(buyer, page, address="0x12")
     assert answer.status_code == 422 and "not a complete address" in text_of(answer.text)
+    assert link_in(answer.text, "Do not ask it back") == link(buyer)
     assert 'value="0x12"' in answer.text and 'http-equiv="refresh"' not in answer.text
     answer = ask_back(buyer, page)
     assert (answer.status_code, answer.location) == (303, link(buyer))
@@ -214,9 +224,11 @@ def test_a_network_that_is_no_option_owes_at_once(order, pay):
     pay(buyer, SECOND, PRICE)
     said = read(buyer)
     assert "This order cannot be paid with USDC on Local 2." in said
-    assert status(show(buyer)) == "We see 5.00 USDC on Local 2"
+    assert status(show(buyer)) == "We see 5.00 USDC on Local 2. Still to pay: 5.00 on Local"
     assert "To get your tickets, pay 5.00 USDC on Local." in said
     assert "Get it back" not in said and "Say where to send it" in said
+    assert link_in(back(buyer), "Back to the order") == link(buyer)
+    assert "Back to the order" not in said
     assert ask_back(buyer, back(buyer)).status_code == 303
     pay(buyer, CHAIN, PRICE)
     page = show(buyer)
