@@ -217,7 +217,7 @@ class PaymentOptionSchema(BaseSchema):
         metadata=documented(
             True,
             "Whether the order can be paid there now. Pay all of it on one network: the order moves"
-            " there by itself.",
+            " there by itself. Also false if that network has received enough: pay nothing more.",
         ),
     )
 
@@ -248,6 +248,15 @@ class StraySchema(BaseSchema):
         required=True,
         metadata=documented(
             0, "Not owed yet: the organizer's wallet is not on this network, as far as we know."
+        ),
+    )
+    waived = fields.Integer(
+        required=True, metadata=documented(0, "What the organizer decided not to send back.")
+    )
+    asked_back = fields.Boolean(
+        required=True,
+        metadata=documented(
+            False, "Whether the buyer stated a refund address here: it never pays for the order."
         ),
     )
     refund_address = fields.String(

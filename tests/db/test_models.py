@@ -30,7 +30,7 @@ from ticketing.models.payouts import Payout, PayoutCursor
 from ticketing.models.questions import Answer, Question, QuestionOption
 from ticketing.models.rate_counts import RateCount
 from ticketing.models.refunds import Refund, RefundAddress, Waiver
-from ticketing.models.stray_accounts import StrayAccount
+from ticketing.models.stray_accounts import StrayAccount, StrayLooks
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.models.unassigned_money import SkippedIndexes, UnassignedMoney
@@ -48,6 +48,7 @@ MODELS = (
     ExchangeRate,
     IdempotencyKey,
     StrayAccount,
+    StrayLooks,
     Answer,
     IntentItem,
     Question,

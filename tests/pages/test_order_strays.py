@@ -66,6 +66,17 @@ def ask_back(buyer, page, address=FRIEND_ADDRESS):
     return press(buyer, "refund-address", address=address, **hidden)
 
 
+def link_in(page, text):
+    """Where a link of the page leads."""
+    (path,) = re.findall(rf'href="([^"]*)"[^>]*>{text}<', page)
+    return path
+
+
+def choose(buyer, chain_id=SECOND):
+    """Move the order by the API."""
+    return buyer.api.post(f"{buyer.path}/chain", {"chain_id": chain_id})
+
+
 def end(buyer, nodes_of):
     for each in nodes_of.values():
         pass_hours(each, 1)
@@ -106,8 +117,37 @@ def test_a_paid_order_does_not_move(buyer, pay):
     pay(buyer, CHAIN, PRICE)
     answer = press(buyer, "chain", chain_id=str(SECOND))
     assert answer.status_code == 409
-    assert "This order is being paid already." in text_of(answer.text)
+    assert "This order is paid, or is being paid." in text_of(answer.text)
     assert status(answer.text) == "Paid"
+
+
+def test_an_order_whose_payment_is_missing_does_not_move_and_says_why(buyer, pay, nodes_of):
+    pay(buyer, CHAIN, PRICE)
+    nodes_of[CHAIN].rpc("anvil_reorg", 1, [])
+    nodes_of[CHAIN].rpc("anvil_mine", "0x1")
+    worker_once(buyer.organizer.app)
+    assert status(show(buyer)) == "Your payment is missing"
+    answer = press(buyer, "chain", chain_id=str(SECOND))
+    assert answer.status_code == 409
+    said = text_of(answer.text)
+    assert "The payment of this order is missing, and may come back." in said
+    assert "being paid" not in said
+    answer = choose(buyer)
+    assert (answer.status_code, answer.json["code"]) == (409, "already_paying")
+    assert "A reorganization removed the payment" in answer.json["detail"]
+
+
+def test_a_network_from_which_the_buyer_wants_money_back_is_refused_for_good(buyer, pay):
+    pay(buyer, SECOND, PART)
+    assert ask_back(buyer, back(buyer)).status_code == 303
+    answer = press(buyer, "chain", chain_id=str(SECOND))
+    assert answer.status_code == 409
+    said = text_of(answer.text)
+    assert "You wanted back what you had sent on this network." in said
+    assert "at the moment" not in said
+    answer = choose(buyer)
+    assert (answer.status_code, answer.json["code"]) == (409, "network_unavailable")
+    assert "asked back" in answer.json["detail"]
 
 
 def test_to_move_an_order_that_has_ended_shows_that_it_has(buyer):
@@ -129,7 +169,9 @@ def test_if_its_network_cannot_be_seen_the_page_says_that_money_there_is_not_los
 def test_a_part_elsewhere_can_be_completed_there(buyer, pay):
     pay(buyer, SECOND, PART)
     page = show(buyer)
-    assert status(page) == "We see 4.00 USDC on Local 2"
+    assert status(page) == (
+        "We see 4.00 USDC on Local 2. Still to pay: 1.00 there, or 5.00 on Local"
+    )
     said = text_of(page)
     assert "We see 4.00 USDC on Local 2. You chose Local." in said
     assert "Pay the remaining 1.00 USDC on Local 2 Get it back" in said
@@ -147,8 +189,10 @@ def test_a_part_elsewhere_can_be_asked_back_which_is_final(buyer, pay):
     said = text_of(page)
     assert "This is final. After that, the 4.00 USDC cannot pay for this order any more." in said
     assert 'http-equiv="refresh"' not in page and 'http-equiv="refresh"' in show(buyer)
+    assert link_in(page, "Do not ask it back") == link(buyer)
     answer = ask_back(buyer, page, address="0x12")
     assert answer.status_code == 422 and "not a complete address" in text_of(answer.text)
+    assert link_in(answer.text, "Do not ask it back") == link(buyer)
     assert 'value="0x12"' in answer.text and 'http-equiv="refresh"' not in answer.text
     answer = ask_back(buyer, page)
     assert (answer.status_code, answer.location) == (303, link(buyer))
@@ -160,14 +204,31 @@ def test_a_part_elsewhere_can_be_asked_back_which_is_final(buyer, pay):
     assert "Do not pay again." not in said and "Pay on Local 2 instead" not in said
 
 
+def test_the_order_says_what_was_asked_back_and_what_was_waived(buyer, pay, acme):
+    def stray():
+        (found,) = buyer.now()["strays"]
+        return {name: found[name] for name in ("asked_back", "refund_due", "waived")}
+
+    pay(buyer, SECOND, PART)
+    assert stray() == {"asked_back": False, "refund_due": 0, "waived": 0}
+    assert ask_back(buyer, back(buyer)).status_code == 303
+    assert stray() == {"asked_back": True, "refund_due": PART, "waived": 0}
+    body = {"amount": PART, "reason": "agreed", "chain_id": SECOND}
+    done = acme.api().post(f"{acme.path}/refunds/{buyer.intent['id']}/waive", body)
+    assert done.status_code == 200, done.json
+    assert stray() == {"asked_back": True, "refund_due": 0, "waived": PART}
+
+
 def test_a_network_that_is_no_option_owes_at_once(order, pay):
     buyer = order(CHAIN)
     pay(buyer, SECOND, PRICE)
     said = read(buyer)
     assert "This order cannot be paid with USDC on Local 2." in said
-    assert status(show(buyer)) == "We see 5.00 USDC on Local 2"
+    assert status(show(buyer)) == "We see 5.00 USDC on Local 2. Still to pay: 5.00 on Local"
     assert "To get your tickets, pay 5.00 USDC on Local." in said
     assert "Get it back" not in said and "Say where to send it" in said
+    assert link_in(back(buyer), "Back to the order") == link(buyer)
+    assert "Back to the order" not in said
     assert ask_back(buyer, back(buyer)).status_code == 303
     pay(buyer, CHAIN, PRICE)
     page = show(buyer)

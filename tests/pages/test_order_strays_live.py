@@ -47,7 +47,7 @@ def test_a_part_elsewhere_is_seen_and_completed_there(
     page.evaluate("globalThis.isLoadedOnce = true")
     elsewhere.pay(PRICE - REST)
     look()
-    elsewhere.says("We see 4.00 USDC on Local 2")
+    elsewhere.says("We see 4.00 USDC on Local 2. Still to pay: 1.00 there, or 5.00 on Local")
     assert page.evaluate("globalThis.isLoadedOnce") and axe(page) == []
     shown_again = []
     page.on("request", lambda it: shown_again.append(it.url) if "/o/" in it.url else None)

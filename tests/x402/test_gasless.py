@@ -12,7 +12,9 @@ from tests.support.stopped_clock import StoppedClock
 from tests.support.x402 import BUYER_KEY
 from ticketing import clock, credentials, links
 from ticketing.backoff import Backoff
+from ticketing.db.connection import write_transaction
 from ticketing.models.x402 import X402Settlement
+from ticketing.services.payments import settlement
 from ticketing.services.x402 import claims
 from tools import anvil
 
@@ -275,6 +277,32 @@ def test_an_order_that_has_ended_is_not_signed_for(app, payer, buyer, node, faci
     assert facilitator.asked == []
 
 
+@pytest.mark.sql
+def test_an_order_is_not_canceled_while_its_transfer_settles(
+    app, payer, buyer, facilitator, impatient, acme, ticket
+):
+    facilitator.mode = "lie"
+    assert payer.pay().status_code == 202
+    answer = buyer.cancel()
+    assert code(answer) == (409, "intent_not_cancelable")
+    assert "signed transfer" in answer.json["detail"]
+    assert acme.stock(ticket) == (1, 0)
+    facilitator.mode = "submit"
+    for _ in range(2):
+        worker_once(app)
+    assert buyer.now()["status"] == "confirmed"
+
+
+def test_the_same_form_does_not_replace_an_order_while_its_transfer_settles(
+    payer, buyer, facilitator, impatient
+):
+    facilitator.mode = "lie"
+    assert payer.pay().status_code == 202
+    with write_transaction():
+        assert not settlement.withdraw(buyer.intent["id"], [buyer.intent["ticket_id"]])
+    assert buyer.now()["status"] == "awaiting_payment"
+
+
 def test_after_the_hold_nobody_signs(app, payer, buyer, node, facilitator):
     body = payer.signed()
     node.rpc("evm_increaseTime", 20 * MINUTE)
@@ -307,6 +335,7 @@ def test_its_page_says_what_is_signed_and_what_is_on_its_way(payer, buyer, facil
     for each in (page, links.payment(buyer.intent["id"], keyring)):
         text = browser.get(each).text
         assert "data-settling" in text and "A payment was signed, and is on its way." in text
+        assert 'id="open-wallet"' not in text
         assert "/cancel" not in text and "you sign a permission" not in text
 
 

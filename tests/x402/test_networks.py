@@ -9,8 +9,11 @@ import pytest
 
 from app import configure
 from tests.support.carts import CHILD, family, items_of
+from tests.support.databases import only_once
 from tests.support.factories import CHAIN, PRICE, Api, worker_once
+from tests.support.gasless import address_of, signed
 from tests.support.mcp import call
+from tests.support.order_pages import SAME_ORIGIN, status, text_of
 from tests.support.races import at_once
 from tests.support.refunds import FRIEND, account
 from tests.support.relayer import held
@@ -22,7 +25,7 @@ from ticketing.errors import AlreadyPaying
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.x402 import SettlementState, X402Settlement
-from ticketing.services.payments import home_choice, reconciliation
+from ticketing.services.payments import home_choice, reconciliation, settlement
 from ticketing.services.x402 import claims, payment_header
 from tools import anvil
 from tools.anvil import SECOND_CHAIN_ID as SECOND
@@ -31,6 +34,7 @@ BOTH = [CHAIN, SECOND]
 FRIEND_KEY = "0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6"
 """Of the node's account FRIEND."""
 
+HERE = {"Host": "tickets.example.org"}
 KEY = {"Idempotency-Key": "an-order-of-my-agent-" + "0" * 20}
 
 
@@ -96,6 +100,23 @@ def send(node, order, amount):
     anvil.mint(node.rpc, anvil.TOKEN_ADDRESS, account(node, FRIEND), amount)
     address = order.json["intent"]["address"]
     anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, address, amount, sender=FRIEND)
+
+
+class OrderPage:
+    """The page of an order."""
+
+    def __init__(self, app, order):
+        self.client = app.test_client()
+        self.path = f"/o/{order.json['intent']['id']}.{order.json['client_secret']}"
+
+    def get(self, query=""):
+        page = self.client.get(self.path + query, headers=HERE)
+        assert page.status_code == 200, page.text
+        return page.text
+
+    def press(self, form, **fields):
+        headers = HERE | SAME_ORIGIN
+        return self.client.post(f"{self.path}/{form}", data=fields, headers=headers)
 
 
 def test_every_network_with_a_facilitator_is_accepted_its_home_first(api, path, order):
@@ -166,7 +187,7 @@ def test_a_first_network_without_a_facilitator_is_no_home(app, environ, api, pat
     assert order.json["intent"]["chain_id"] == SECOND
     # An agent that orders by MCP gets another first network, and is told of x402 all the same.
     wanted = {"event_id": ticket["event_id"], "ticket_id": ticket["id"], "quantity": 1}
-    here = Api(app.test_client(), {"Host": "tickets.example.org"})
+    here = Api(app.test_client(), HERE)
     made = call(here, "order_ticket", tenant=acme.slug, **wanted)
     assert (made["chain_id"], made["x402_url"]) == (CHAIN, f"https://tickets.example.org{path}")
     assert [each["chain_id"] for each in made["payment_options"]] == BOTH
@@ -240,6 +261,49 @@ def test_while_a_transfer_settles_nothing_moves_the_order(
     assert (stray["chain_id"], stray["refund_due"]) == (CHAIN, PRICE)
 
 
+@only_once
+def test_while_a_transfer_settles_its_page_asks_for_no_other_payment(
+    app, api, path, order, wallet, second_facilitator, nodes_of
+):
+    shown = OrderPage(app, order)
+    assert "Pay on Local 2 instead" in text_of(shown.get())
+    second_facilitator.mode = "lie"
+    payment = wallet.header(required(order), SECOND)
+    assert api.post(path, headers=payment).status_code == 202
+    for way in ("browser", "phone", "exchange"):
+        page = shown.get(f"?way={way}")
+        assert "Do not pay again" in page and "/chain" not in page and 'id="demo"' not in page
+        assert 'id="open-wallet"' not in page
+    send(nodes_of[CHAIN], order, PRICE)
+    worker_once(app)
+    page = shown.get()
+    said = text_of(page)
+    assert "We see 5.00 USDC on Local. You chose Local 2. A payment is on its way" in said
+    assert "We cannot see" not in said and "pay what is missing" not in said
+    assert "/chain" not in page and "Get it back" in said
+    assert status(page) == "We see 5.00 USDC on Local"
+
+
+@only_once
+def test_what_paid_elsewhere_while_a_transfer_failed_can_be_used(
+    app, api, path, order, wallet, second_facilitator, nodes_of
+):
+    second_facilitator.mode = "lie"
+    payment = wallet.header(required(order), SECOND)
+    assert api.post(path, headers=payment).status_code == 202
+    send(nodes_of[CHAIN], order, PRICE)
+    worker_once(app)
+    # The process dies before it settles the order again.
+    claims.end(X402Settlement.get(), SettlementState.FAILED)
+    shown = OrderPage(app, order)
+    said = text_of(shown.get())
+    assert "It is enough to pay for this order. Do not pay again." in said
+    assert "Use it to pay on Local Get it back" in said and "Pay on Local instead" not in said
+    assert shown.press("chain", chain_id=CHAIN).status_code == 303
+    now = stored(order)
+    assert (now.status, now.chain_id) == ("confirmed", CHAIN)
+
+
 @pytest.mark.sql
 @pytest.mark.usefixtures("impatient")
 def test_after_a_transfer_has_failed_money_elsewhere_pays(
@@ -275,6 +339,63 @@ def test_a_transfer_that_failed_is_not_submitted_after_the_order_has_moved(
     worker_once(app)
     assert (len(facilitator.asked), len(second_facilitator.asked)) == (1, 1)
     assert received(order, node, second_node) == [PRICE, 0]
+
+
+@pytest.fixture
+def before_the_claim(monkeypatch):
+    """A function that lets something happen after the checks of a payment, before its claim."""
+    claim = claims.claim
+
+    def let(happen):
+        def claimed(*args, **options):
+            happen()
+            return claim(*args, **options)
+
+        monkeypatch.setattr(claims, "claim", claimed)
+
+    return let
+
+
+@only_once
+def test_a_signature_for_an_order_that_moves_meanwhile_is_not_said_to_be_on_its_way(
+    acme, ticket, environ, facilitator, second_facilitator, before_the_claim
+):
+    config = load(environ)
+    buyer = acme.buyer(ticket)
+    before_the_claim(lambda: home_choice.choose(acme.id, buyer.intent["id"], SECOND, config))
+    refused = buyer.api.post(f"{buyer.path}/gasless", signature_of(buyer))
+    assert code(refused) == (409, "transfer_outdated")
+    assert X402Settlement.select().count() == 0 and facilitator.asked == []
+    paid = buyer.api.post(f"{buyer.path}/gasless", signature_of(buyer))
+    assert (paid.status_code, buyer.now()["chain_id"]) == (200, SECOND)
+
+
+@only_once
+def test_a_signature_for_an_order_that_ends_meanwhile_is_refused(
+    acme, ticket, facilitator, before_the_claim
+):
+    buyer = acme.buyer(ticket)
+    before_the_claim(lambda: settlement.cancel(buyer.intent["id"]))
+    refused = buyer.api.post(f"{buyer.path}/gasless", signature_of(buyer))
+    assert code(refused) == (409, "intent_canceled") and facilitator.asked == []
+
+
+@only_once
+def test_an_agent_whose_order_moves_meanwhile_is_asked_again(
+    api, path, order, wallet, acme, environ, facilitator, before_the_claim
+):
+    intent_id, config = order.json["intent"]["id"], load(environ)
+    before_the_claim(lambda: home_choice.choose(acme.id, intent_id, SECOND, config))
+    refused = api.post(path, headers=wallet.header(required(order), CHAIN))
+    assert code(refused) == (402, "payment_required") and facilitator.asked == []
+    assert offered(refused) == [(SECOND, PRICE), (CHAIN, PRICE)]
+    assert "The order changed while this payment was checked." in required(refused)["error"]
+
+
+def signature_of(buyer):
+    """What pays an order without a network fee, on its home."""
+    asked = buyer.api.get(f"{buyer.path}/gasless?payer={address_of()}")
+    return signed(asked.json["typed_data"])
 
 
 @pytest.mark.sql

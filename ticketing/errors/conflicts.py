@@ -120,13 +120,17 @@ class NetworkUnavailable(Conflict):
 
     code = "network_unavailable"
     detail = "This network cannot be used at the moment. Choose another one."
+    asked_back = "The buyer asked back what arrived on this network, for good. Choose another one."
+    """The detail if no time changes it."""
 
 
 class AlreadyPaying(Conflict):
-    """The order is paid on its network, or a signed transfer there is being settled."""
+    """The order has a payment on its network, or a signed transfer there is being settled."""
 
     code = "already_paying"
-    detail = "This order is being paid on its network. It cannot move to another one now."
+    detail = "This order is paid on its network, or is being paid there. It cannot move now."
+    missing = "A reorganization removed the payment of this order. It may return: it cannot move."
+    """The detail if the payment is not on the chain any more."""
 
 
 class SalesNotStarted(Conflict):
@@ -209,10 +213,12 @@ class IntentReversed(Conflict):
 
 
 class IntentNotCancelable(Conflict):
-    """The intent has received money, or has ended."""
+    """The intent has received money or soon will, or has ended."""
 
     code = "intent_not_cancelable"
     detail = "Only an intent that has received nothing can be canceled."
+    settling = "A signed transfer of this intent may be on its way. It cannot be canceled now."
+    """The detail if no money was seen yet."""
 
 
 class NotTransferable(Conflict):

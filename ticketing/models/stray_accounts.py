@@ -117,6 +117,11 @@ class StrayAccount(BaseModel):
         return max(0, min(self.counted, final)) if self.in_reach else 0
 
     @property
+    def asked_back(self) -> bool:
+        """Whether the buyer wanted it back. Then it never pays for the order."""
+        return self.asked_back_at is not None
+
+    @property
     def out_of_reach(self) -> int:
         """What the organizer cannot pay back yet."""
         return 0 if self.in_reach else max(0, self.counted)

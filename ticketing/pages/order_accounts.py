@@ -3,7 +3,7 @@
 The amounts of two networks are never added up: each is paid back where it arrived.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ticketing.config import Config
@@ -22,74 +22,75 @@ class OtherNetwork:
 
 @dataclass(frozen=True)
 class AccountView:
-    """One account of an order. `network` is the name of its chain.
+    """One account of an order. `books`: what it received and owes. `network`: its chain's name.
 
-    `can_be_home`: the buyer can move the order there now.
+    `can_be_home`: it has money that may still pay for the order, and its chain was read a moment
+    ago. So the order can be moved there, unless a signed transfer is settling.
     """
 
-    account: Account
+    books: Account
     network: str
     can_be_home: bool = False
 
     @property
     def key(self) -> str:
         """What names the account in the page, and in its address as `?back=`."""
-        return f"{self.account.chain_id}-{self.account.token_address}"
+        return f"{self.books.chain_id}-{self.books.token_address}"
 
     @property
     def is_stray(self) -> bool:
         """Whether it is another account than the home."""
-        return isinstance(self.account, StrayAccount)
+        return isinstance(self.books, StrayAccount)
 
     @property
     def unassigned(self) -> int:
         """What may still pay for the order, in micro-units."""
-        return self.account.unassigned if isinstance(self.account, StrayAccount) else 0
+        return self.books.unassigned if isinstance(self.books, StrayAccount) else 0
 
     @property
     def out_of_reach(self) -> int:
         """What the organizer cannot pay back yet, in micro-units."""
-        return self.account.out_of_reach if isinstance(self.account, StrayAccount) else 0
+        return self.books.out_of_reach if isinstance(self.books, StrayAccount) else 0
 
     @property
     def was_asked_back(self) -> bool:
         """Whether it could have paid for the order, and the buyer wanted it back."""
-        stray = self.account
-        return isinstance(stray, StrayAccount) and stray.is_option and bool(stray.asked_back_at)
+        stray = self.books
+        return isinstance(stray, StrayAccount) and stray.is_option and stray.asked_back
 
     @property
     def rest(self) -> int:
         """What is missing there to pay for the order, in micro-units. 0: nothing."""
-        account = self.account
-        if not isinstance(account, StrayAccount):
-            return int(account.amount_due)
-        return max(0, int(account.order.amount) - account.counted)
+        books = self.books
+        if not isinstance(books, StrayAccount):
+            return int(books.amount_due)
+        return max(0, int(books.order.amount) - books.counted)
 
     @property
     def has_refund(self) -> bool:
         """Whether money is owed there, or was."""
-        account = self.account
-        return bool(account.refund_due or account.refunds or account.waived)
+        books = self.books
+        return bool(books.refund_due or books.refunds or books.waived)
 
     @property
     def is_news(self) -> bool:
         """Whether it is a stray account of which the buyer must know, or should do something."""
-        is_open = self.account.refund_due and not self.account.refund_address
+        is_open = self.books.refund_due and not self.books.refund_address
         return self.is_stray and bool(self.unassigned or self.out_of_reach or is_open)
 
     @property
     def marker(self) -> str:
         """What can change of a stray account. static/pages/order.js writes it too."""
-        account = self.account
+        books = self.books
         parts = (
-            account.chain_id,
-            account.amount_received,
+            books.chain_id,
+            books.amount_received,
             self.unassigned,
-            account.refund_due,
-            account.refund_pending,
+            books.refund_due,
+            books.refund_pending,
             self.out_of_reach,
-            len(account.refunds),
-            account.refund_address or "",
+            len(books.refunds),
+            books.refund_address or "",
         )
         return "/".join(map(str, parts))
 
@@ -98,25 +99,27 @@ class AccountView:
         chain_id = values.get("chain_id", "")
         if not chain_id:
             return not self.is_stray
-        token = values.get("token_address", self.account.token_address or "")
-        is_token = token.lower() == (self.account.token_address or "").lower()
-        return is_token and chain_id == str(self.account.chain_id)
+        token = values.get("token_address", self.books.token_address or "")
+        is_token = token.lower() == (self.books.token_address or "").lower()
+        return is_token and chain_id == str(self.books.chain_id)
 
 
-def of(intent: PaymentIntent, others: Sequence[OtherNetwork], config: Config) -> list[AccountView]:
+def of(intent: PaymentIntent, config: Config) -> list[AccountView]:
     """Return the home of an order that has its payment details, then its stray accounts.
 
-    A free order has none. `others`: as `other_networks` returns them.
+    A free order has none.
     """
     if intent.chain_id is None:
         return []
-    available = {each.chain_id for each in others}
+    # An account that pays for all of the order is not `available`: nothing is missing there.
+    states = chains.states() if any(each.unassigned for each in intent.strays) else {}
+    seen = {chain_id for chain_id, state in states.items() if chains.is_fresh(state)}
     home = AccountView(intent, chains.name_of(intent.chain_id, config))
     strays = [
         AccountView(
             account,
             chains.name_of(account.chain_id, config),
-            can_be_home=bool(account.unassigned) and account.chain_id in available,
+            can_be_home=bool(account.unassigned) and account.chain_id in seen,
         )
         for account in intent.strays
     ]

@@ -154,9 +154,19 @@ class OrderView:
         return self.accounts[1:]
 
     @property
+    def is_settling(self) -> bool:
+        """Whether a signed transfer is on its way: the buyer must not pay in another way."""
+        return self.gasless is not None and self.gasless.is_settling
+
+    @property
     def offered(self) -> Sequence[OtherNetwork]:
-        """The other networks, without those on which the page asks for the rest."""
-        asked = {each.account.chain_id for each in self.strays if each.can_be_home}
+        """The other networks, without those on which the page asks for the rest.
+
+        None while a signed transfer is on its way: nothing moves the order then.
+        """
+        if self.is_settling:
+            return ()
+        asked = {each.books.chain_id for each in self.strays if each.can_be_home}
         return [each for each in self.others if each.chain_id not in asked]
 
     @property
@@ -172,17 +182,24 @@ class OrderView:
     @property
     def owed(self) -> Sequence[AccountView]:
         """The accounts with money that is owed."""
-        return [each for each in self.accounts if each.account.refund_due]
+        return [each for each in self.accounts if each.books.refund_due]
 
     @property
-    def refunds(self) -> Sequence[AccountView]:
-        """The accounts with money that is owed, or was."""
-        return [each for each in self.accounts if each.has_refund]
+    def refunds_first(self) -> Sequence[AccountView]:
+        """The accounts whose refund the page of an unpaid order shows before how to pay."""
+        is_unpaid = self.state is State.PAY
+        return [each for each in self.news if each.has_refund] if is_unpaid else []
+
+    @property
+    def refunds_last(self) -> Sequence[AccountView]:
+        """The other accounts with money that is owed, or was."""
+        first = {each.key for each in self.refunds_first}
+        return [each for each in self.accounts if each.has_refund and each.key not in first]
 
     @property
     def was_paid_back(self) -> bool:
         """Whether some of its money was sent back."""
-        return any(each.account.refunds for each in self.accounts)
+        return any(each.books.refunds for each in self.accounts)
 
     @property
     def blocks_needed(self) -> int:
@@ -261,7 +278,7 @@ class OrderView:
     @property
     def has_demo_wallet(self) -> bool:
         """Whether the page offers the demo wallet."""
-        return demo_wallet.exists_for(self.intent)
+        return not self.is_settling and demo_wallet.exists_for(self.intent)
 
 
 def read(
@@ -276,7 +293,6 @@ def read(
     admission_views.add_to_order(intent, intent.event.online_join_url, config.keyring)
     now, payments = clock.now(), intents.largest_payments_of(intent)
     asked = _still_asked(intent, now)
-    others = order_accounts.other_networks(intent, config)
     return OrderView(
         intent=intent,
         event=intent.event,
@@ -292,8 +308,8 @@ def read(
         gasless=gasless.offer(intent, config),
         euros=exchange_rates.euros(intent.amount_due) if config.fx_url else None,
         is_quick=_waits_for_chain(intent) and _QUICK_PAGES.take(),
-        accounts=order_accounts.of(intent, others, config),
-        others=others,
+        accounts=order_accounts.of(intent, config),
+        others=order_accounts.other_networks(intent, config),
         asked=len(asked),
         unanswered=len(answers.incomplete(intent.event, asked)),
         chosen_way=way,

@@ -3,7 +3,13 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ticketing.errors import FieldMessage, TicketingError
+from ticketing.errors import (
+    AlreadyPaying,
+    FieldMessage,
+    IntentNotCancelable,
+    NetworkUnavailable,
+    TicketingError,
+)
 
 _REASONS = {
     "sold_out": "Somebody was faster: so many tickets are not left.",
@@ -12,7 +18,7 @@ _REASONS = {
     "no_common_network": (
         "These tickets are not sold on one network. Order each of them on its own."
     ),
-    "already_paying": "This order is being paid already. It cannot change its network now.",
+    "already_paying": "This order is paid, or is being paid. It cannot change its network now.",
     "network_unavailable": "This network cannot be used at the moment. Choose another one.",
     "sales_not_started": "The sale of this ticket has not started.",
     "sales_ended": "The sale of this ticket has ended.",
@@ -90,6 +96,19 @@ _REASONS = {
     "answers_closed": "Answers can be changed until the doors open. Ask the organizer.",
     "intent_not_cancelable": "Money has arrived for this order. It cannot be canceled.",
 }
+
+_BY_DETAIL = {
+    AlreadyPaying.missing: (
+        "The payment of this order is missing, and may come back. Do not pay on another network."
+    ),
+    IntentNotCancelable.settling: (
+        "A payment of this order is on its way. It cannot be canceled now."
+    ),
+    NetworkUnavailable.asked_back: (
+        "You wanted back what you had sent on this network. So this order cannot be paid there."
+    ),
+}
+"""Of codes with several situations, those that are not the usual one."""
 
 _AT_FIELDS = {
     # Of every field.
@@ -222,7 +241,7 @@ class Sentence(NamedTuple):
 
 def reason(error: TicketingError) -> str:
     """Return a sentence for the person who got this error, to be translated."""
-    return _REASONS.get(error.code, error.detail)
+    return _BY_DETAIL.get(error.detail) or _REASONS.get(error.code, error.detail)
 
 
 def at_field(message: str) -> Sentence:

@@ -307,8 +307,8 @@ def cancel(
     """Release the hold of an intent that has received nothing. A repeat changes nothing.
 
     `client` as for `purchase`. The chain is read once more before the release. NotFound;
-    IntentNotCancelable if the intent has received money; ChainUnavailable if the chain cannot be
-    read; NodesBusy.
+    IntentNotCancelable if the intent has received money, or a signed transfer is settling;
+    ChainUnavailable if the chain cannot be read; NodesBusy.
     """
     found = intents.get(tenant_reference, intent_id)
     _look_before_release(found, config, client)

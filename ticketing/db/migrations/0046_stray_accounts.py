@@ -7,14 +7,10 @@ nothing is looked for on other chains: for a day, if there were orders before.
 is empty for what belongs to the order's own network: so it is in all rows of the version before.
 """
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from peewee import Database
 from playhouse.migrate import SchemaMigrator
-
-from ticketing import clock
-from ticketing.db.connection import is_sqlite
-from ticketing.models.base import UtcDateTimeField
 
 ROWS = ("payments", "refunds", "waivers", "refund_addresses", "collections")
 
@@ -76,9 +72,8 @@ def up(migrator: SchemaMigrator, db: Database) -> None:
     db.execute_sql("ALTER TABLE payment_intents ADD COLUMN moves INTEGER NOT NULL DEFAULT 0")
     db.execute_sql("CREATE TABLE stray_looks (begin_at TIMESTAMPTZ NOT NULL)")
     if db.execute_sql("SELECT 1 FROM payment_intents LIMIT 1").fetchone():
-        begin_at = UtcDateTimeField().db_value(clock.now() + timedelta(days=1))
-        mark = "?" if is_sqlite() else "%s"
-        db.execute_sql(f"INSERT INTO stray_looks (begin_at) VALUES ({mark})", (begin_at,))
+        begin_at = (datetime.now(UTC) + timedelta(days=1)).isoformat(timespec="microseconds")
+        db.execute_sql(f"INSERT INTO stray_looks VALUES ('{begin_at.replace('+00:00', 'Z')}')")
     db.execute_sql("ALTER TABLE chains ADD COLUMN strays_looked_at TIMESTAMPTZ")
     db.execute_sql("ALTER TABLE chains ADD COLUMN strays_block BIGINT")
 

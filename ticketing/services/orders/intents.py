@@ -278,7 +278,11 @@ def _option(intent: PaymentIntent, network: OrderNetwork, due: int | None) -> Pa
         address = intent.terms.address
         uri = eip681.payment_uri(network.chain_id, network.token_address, address, due)
     return PaymentOption(
-        **network._asdict(),
+        chain_id=network.chain_id,
+        token_address=network.token_address,
+        symbol=network.symbol,
+        decimals=network.decimals,
+        required_confirmations=network.required_confirmations,
         name=registry.name_of(network.chain_id),
         atomic_amount=units.to_atomic(intent.amount, network.decimals),
         atomic_due=due,
@@ -303,7 +307,7 @@ def _due_on(
     state = states.get(network.chain_id)
     if state is None or not chains.is_fresh(state):
         return None
-    if account is not None and account.asked_back_at is not None:
+    if account is not None and account.asked_back:
         return None
     missing = intent.amount - (0 if account is None else account.counted)
     # It is paid there already: the order moves there with the next look.

@@ -103,6 +103,8 @@ def move(intent: PaymentIntent, chain: Chain, known: Mapping[int, Block]) -> Non
     account = _account(intent, chain.chain_id)
     if account is None:
         account = stray_search.new_account(intent, network, chain, None)
+    if account.asked_back:
+        raise NetworkUnavailable(NetworkUnavailable.asked_back)
     if not strays.may_be_home(account):
         raise NetworkUnavailable
     stray_search.begin_unless_known(account)
@@ -121,7 +123,9 @@ def _check(intent: PaymentIntent, known: Mapping[int, Block]) -> None:
     if intent.status == IntentStatus.CANCELED:
         raise IntentCanceled(intent=intent)
     if not may_move(intent):
-        raise AlreadyPaying
+        is_paid = intent.status in (IntentStatus.PROCESSING, IntentStatus.CONFIRMED)
+        is_paying = is_paid or adoption.is_settling(intent)
+        raise AlreadyPaying(None if is_paying else AlreadyPaying.missing)
     if intent.moves >= MOST_MOVES:
         raise NetworkUnavailable(_MOVED_OFTEN)
 

@@ -67,12 +67,17 @@ def confirm_free(intent_id: str) -> PaymentIntent:
 
 
 def cancel(intent_id: str) -> PaymentIntent:
-    """Cancel an intent and release its hold. A repeat changes nothing. IntentNotCancelable."""
+    """Cancel an intent and release its hold. A repeat changes nothing. IntentNotCancelable.
+
+    While a signed transfer settles, it cannot be canceled: what arrives would be owed back.
+    """
     with write_transaction():
         _keep_event_of(intent_id)
         (intent,) = lock([intent_id])
         if intent.status == IntentStatus.CANCELED:
             return intent
+        if adoption.is_settling(intent):
+            raise IntentNotCancelable(IntentNotCancelable.settling)
         if not _may_be_given_up(intent):
             raise IntentNotCancelable
         enter(intent, IntentStatus.CANCELED, clock.now())
@@ -82,9 +87,10 @@ def cancel(intent_id: str) -> PaymentIntent:
 def withdraw(intent_id: str, type_ids: Collection[str], voucher_ids: Collection[str] = ()) -> bool:
     """Cancel an unpaid intent that another one replaces in this transaction.
 
-    Return whether the other one may have its `idempotency_digest`: not if this one was paid. One
-    that has ended only gives the digest up. `type_ids` and `voucher_ids`: what the other one wants.
-    They are locked too, in one order with what is released.
+    Return whether the other one may have its `idempotency_digest`: not if this one was paid, or a
+    signed transfer may still pay it. One that has ended only gives the digest up. `type_ids` and
+    `voucher_ids`: what the other one wants. They are locked too, in one order with what is
+    released.
     """
     _keep_event_of(intent_id)
     (intent,) = lock_rows([intent_id])

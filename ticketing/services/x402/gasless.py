@@ -124,6 +124,9 @@ def pay(
             _check(intent, signed, market, config.keyring)
             _submit(intent, signed, signature, market, config, is_read=is_read)
             intent = sales.order(intent.id)
+            if _awaits(intent):
+                # The order moved to another network before the claim, or the transfer failed since.
+                raise TransferOutdated
     intents.add_payment_details([intent])
     return intent
 
@@ -140,7 +143,8 @@ def _submit(
     try:
         refusal = submitting.submit(intent, signed, signature, market, config, is_read=is_read)
     except X402CallsUsed:
-        raise X402CallsUsed from None  # without the order
+        # Without the order: the payer may be somebody else, who has a payment link only.
+        raise X402CallsUsed from None
     if refusal is not None:
         raise TransferRefused(f"{TransferRefused.detail} Its reason: {refusal}.")
 
@@ -167,9 +171,14 @@ def _market_for(intent: PaymentIntent, config: Config) -> Market:
 
 
 def _check(intent: PaymentIntent, signed: Authorization, market: Market, keyring: Keyring) -> None:
-    """Check that a transfer is what the order asks for now. TransferOutdated, IntentExpired."""
+    """Check that a transfer is what the order asks for now. TransferOutdated, IntentExpired.
+
+    The order may have moved since its market was read. A signature does not move it back.
+    """
     if intent.expires_at <= market.now:
         raise IntentExpired
+    if intent.chain_id != market.chain.chain_id:
+        raise TransferOutdated
     asked = [
         _transfer(intent, signed.sender, signed.valid_before, _nonce(intent, each))
         for each in keyring.accepted

@@ -16,6 +16,7 @@ from ticketing.services.x402.requirements import Way
 from ticketing.services.x402.sales import Sale
 
 _NO_INTENT = "pi_"
+_CHANGED = "The order changed while this payment was checked. Nothing was paid."
 _OTHER_TERMS = "The accepted requirements are not those of this order."
 
 
@@ -44,7 +45,7 @@ def pay(tenant: Tenant, asked: Asked, payment: Payment, config: Config) -> Sale:
             raise requirements.asking(intent, config, reason)
         sale = sales.present(intent, config, payer)
     if sale is None:
-        raise requirements.asking(intent, config)
+        raise requirements.asking(intent, config, _CHANGED)
     return sale
 
 

@@ -48,6 +48,7 @@ def submit(
 
     Return why the facilitator refused it, if the chain does not have it either: then the order
     waits for another one. None: it is settled or on its way, or another transfer of the order is.
+    None, too, if the order moved or ended before the claim: the caller reads the order again.
     If the chain could not be read just now (`is_read` False), or too many wait, the worker goes on:
     it looks first whether the order is paid. X402CallsUsed.
     """
