@@ -76,6 +76,13 @@ class EventType(StrEnum):
     HYBRID = "hybrid"
 
 
+class Visibility(StrEnum):
+    """Who finds a published event. One that is unlisted is in no list: people need its link."""
+
+    PUBLIC = "public"
+    UNLISTED = "unlisted"
+
+
 class Publication(StrEnum):
     """The status of an event and of a ticket type."""
 

@@ -168,6 +168,7 @@ PUBLIC_EVENT = {
 EVENT = {
     **PUBLIC_EVENT,
     "online_join_url": URL,
+    "visibility": choice("public", "unlisted"),
     "capacity": integer(0, 2**53 - 1, null=True),
 }
 """All fields of an event."""
