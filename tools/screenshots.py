@@ -159,6 +159,7 @@ SHOTS = (
     Shot("order-underpaid", _underpaid),
     Shot("order-processing", _processing),
     Shot("order-confirmed", lambda shop: shop.paid(2).url),
+    Shot("order-print", lambda shop: f"{shop.paid(2).url}/print"),
     Shot("order-overpaid", lambda shop: _overpaid(shop).url),
     Shot("order-refund-stated", _refund_stated),
     Shot("order-refunded", _refunded),
