@@ -365,6 +365,12 @@ def max_body_bytes(path: str) -> int:
 DEFAULT_PAGE = 25
 MAX_PAGE = 100
 
+BILLING_AFTER_EVENT = timedelta(days=90)
+"""For how long after an event a buyer may write who the order is billed to."""
+MAX_BILLING = 500
+"""Characters of name, address and tax id together."""
+RECEIPT_NOTICE = "Receipt, not a tax invoice"
+
 MAX_PAYMENTS_SHOWN = MAX_PAYERS_SHOWN = 25
 """How many payments the answer for one order has, and how many payers the one for its refund.
 

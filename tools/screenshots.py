@@ -145,6 +145,13 @@ def _somebody_else(_shop: Shop, page: Page) -> None:
     page.wait_for_load_state("networkidle")
 
 
+def _receipt(shop: Shop) -> str:
+    order = _overpaid(shop)
+    bill = {"name": "Lovelace Engines Ltd.", "address": "10 Downing Street\nLondon"}
+    order.send("billing", {**bill, "tax_id": "GB123456789"})
+    return f"{order.url}/receipt"
+
+
 SHOTS = (
     FIRST_STEPS,
     Shot("tenant", lambda shop: shop.url),
@@ -160,6 +167,7 @@ SHOTS = (
     Shot("order-processing", _processing),
     Shot("order-confirmed", lambda shop: shop.paid(2).url),
     Shot("order-print", lambda shop: f"{shop.paid(2).url}/print"),
+    Shot("receipt", _receipt),
     Shot("order-overpaid", lambda shop: _overpaid(shop).url),
     Shot("order-refund-stated", _refund_stated),
     Shot("order-refunded", _refunded),

@@ -25,6 +25,7 @@ _SETTINGS = {
     "terms_url": "https://northernlights.example/terms",
     "privacy_url": "https://northernlights.example/privacy",
     "legal_address": "Northern Lights e. V., Hafenstraße 12, 20359 Hamburg",
+    "tax_id": "DE 123456789",
     "accent_color": "#0b6e66",
 }
 _DESCRIPTION = """\

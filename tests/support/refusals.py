@@ -493,6 +493,16 @@ def address_for_the_refund_of_an_unpaid_order(shop: Shop) -> None:
         shop.form(f"{link(buyer)}/refund-address", address=anvil.BUYER)
 
 
+@refuses(errors.BillingClosed)
+def billing_long_after_the_event(shop: Shop) -> None:
+    ticket = shop.organizer.ticket(**FREE)
+    buyer = shop.organizer.buyer(ticket)
+    times = {"start_at": in_days(-92), "end_at": in_days(-91), "force": True}
+    shop.has(f"events/{ticket['event_id']}", times, "patch")
+    shop.api(f"{buyer.path}/billing", {"name": "Ada"}, buyer.api)
+    shop.form(f"{link(buyer)}/billing", name="Ada")
+
+
 @refuses(errors.NoRefundDue)
 def refund_of_a_free_order(shop: Shop) -> None:
     path = f"refunds/{given(shop.organizer, shop.organizer.ticket(**FREE)).intent['id']}/settle"

@@ -75,7 +75,8 @@ TicketingError
 │   ├── VoucherRequired            voucher_required
 │   ├── QuestionAnswered           question_answered
 │   ├── TooManyQuestions           too_many_questions
-│   └── AnswersClosed              answers_closed
+│   ├── AnswersClosed              answers_closed
+│   └── BillingClosed              billing_closed
 ├── Gone                      410
 │   ├── IntentExpired              intent_expired
 │   ├── OfferEnded                 offer_ended

@@ -10,7 +10,7 @@ events.py: an event with its order form. The page is cached like the API (web/re
 cart.py: the tickets in that form: a number for each ticket type, or one choice
 orders.py: an order: to pay, its tickets, money that is owed
 order_view.py: decides which state of an order its page shows; there is a template for each
-papers.py: what people print of an order: its tickets
+papers.py: what people print of an order: its tickets, its receipt
 pace.py: how many pages of orders may ask for news often
 payment_links.py: an order for somebody else who pays: what is due and how, nothing of the buyer
 tickets.py, transfers.py: a ticket, to be named and passed on; an offer, to be accepted
