@@ -156,6 +156,7 @@ SHOTS = (
     FIRST_STEPS,
     Shot("tenant", lambda shop: shop.url),
     Shot("event", lambda shop: shop.event_url),
+    Shot("embed", lambda shop: shop.embed_url),
     Shot("not-found", lambda shop: f"{shop.url}/none"),
     Shot("order-pay", lambda shop: shop.order(2).url),
     Shot("order-somebody-else", lambda shop: shop.order().url, act=_somebody_else),

@@ -110,6 +110,7 @@ class Shop:
         self.event_id = event["id"]
         self.url = f"{stack.url}/{TENANT}"
         self.event_url = f"{self.url}/{event['slug']}"
+        self.embed_url = f"{stack.url}/_e/{TENANT}/{event['slug']}"
         self.ticket_ids = [self._ticket(each) for each in _TICKETS]
 
     def change(self, method: str, path: str, body: Any = None) -> Any:

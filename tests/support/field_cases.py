@@ -196,6 +196,11 @@ CASES = {
         "chain_id": integer(1, 2**53 - 1, null=True),
         "reason": text(1, 500),
     },
+    "BillingChange": {
+        "name": text(1, 200, bad=(" ", "\n"), null=True),
+        "address": text(1, 500, bad=(" ", "\n"), null=True),
+        "tax_id": text(1, 50, bad=(" ", "\n"), null=True),
+    },
     "RefundAddress": {"address": text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,))},
     "DoorDeviceCreate": {
         "name": text(1, 100),

@@ -10,6 +10,7 @@ from ticketing.constants import RESERVED_SLUGS
 from ticketing.pages import (
     assets,
     door,
+    embed,
     events,
     home,
     orders,
@@ -48,6 +49,7 @@ SURFACES = (
     # For buyers, holders and people at the door.
     home.blp,
     events.blp,
+    embed.blp,
     orders.blp,
     papers.blp,
     payment_links.blp,
