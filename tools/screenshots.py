@@ -26,7 +26,7 @@ from tools.screenshots_door import (
     unpaired,
     write_picture,
 )
-from tools.screenshots_shop import CONFIRMATIONS, PRICE, Order, Shop, Shot
+from tools.screenshots_shop import CONFIRMATIONS, PRICE, TENANT, Order, Shop, Shot
 from tools.stack import ROOT, StackFailed, new_stack
 
 FOLDER = ROOT / "docs" / "screenshots"
@@ -157,6 +157,7 @@ SHOTS = (
     Shot("tenant", lambda shop: shop.url),
     Shot("event", lambda shop: shop.event_url),
     Shot("embed", lambda shop: shop.embed_url),
+    Shot("lost-links", lambda shop: f"{shop.stack.url}/_f/{TENANT}"),
     Shot("not-found", lambda shop: f"{shop.url}/none"),
     Shot("order-pay", lambda shop: shop.order(2).url),
     Shot("order-somebody-else", lambda shop: shop.order().url, act=_somebody_else),

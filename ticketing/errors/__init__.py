@@ -93,6 +93,7 @@ TicketingError
 │   ├── TooManyFree                too_many_free
 │   ├── TooManyGuesses             too_many_guesses
 │   ├── TooManyTransfers           too_many_transfers
+│   ├── TooManyLinks               too_many_links
 │   ├── TooManyChanges             too_many_changes
 │   └── TooManyDeliveries          too_many_deliveries
 └── Unavailable               503

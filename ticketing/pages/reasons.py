@@ -25,6 +25,7 @@ _REASONS = {
     "too_many_orders": "Your network has made too many orders today. Try again tomorrow.",
     "too_many_free": "Your network has ordered too many free tickets of this event today.",
     "too_many_requests": "Too many people of your network are here. Wait a minute, then try again.",
+    "too_many_links": "Too many links were asked for from your network today. Try again tomorrow.",
     "too_many_transfers": "This ticket was offered too often today. Try again tomorrow.",
     "invalid_request": "Please correct what is marked below.",
     "not_transferable": "This ticket cannot be given to somebody else.",

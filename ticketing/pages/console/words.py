@@ -167,6 +167,7 @@ MAILS = {
     MailKind.EVENT_CANCELED: "Event canceled",
     MailKind.EVENT_MOVED: "Event moved",
     MailKind.ANSWERS_MISSING: "Answers missing",
+    MailKind.LOST_LINKS: "Links of orders",
     MailKind.WEBHOOK_FAILING: "Webhook fails",
     MailKind.MEMBER_INVITED: "Invitation",
     MailKind.WALLET_CHANGE_REQUESTED: "Change of the wallet asked for",
