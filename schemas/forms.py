@@ -74,9 +74,11 @@ class LostLinksForm(BaseSchema):
 
 
 class RefundAddressForm(BaseSchema):
-    """Where a buyer wants money back."""
+    """Where a buyer wants money back, and on which network it is. Without, it is the order's."""
 
     address = Text(required=True, validate=ADDRESS)
+    chain_id = QueryInt(load_default=None, validate=Range(1, MAX_SAFE_INTEGER))
+    token_address = Text(load_default=None, validate=ADDRESS)
 
 
 class EmptyForm(BaseSchema):

@@ -380,11 +380,6 @@ class DuePaymentSchema(BaseSchema):
         allow_none=True,
         metadata=documented(EXAMPLE_PAYMENT_URI, "EIP-681 link that pays `amount_due`, or null."),
     )
-    strays = fields.List(
-        fields.Nested(StraySchema),
-        required=True,
-        metadata=documented([], "Money that arrived on other networks, or in other tokens."),
-    )
     required_confirmations = fields.Integer(required=True, allow_none=True, metadata=documented(30))
     confirmations = fields.Integer(required=True, metadata=documented(0))
     expires_at = Instant(required=True, metadata=documented("2026-11-21T09:15:00Z"))
@@ -411,10 +406,11 @@ class PurchaseSchema(IntentSchema):
 
 
 class PaymentSchema(BaseSchema):
-    """One token transfer to the payment address."""
+    """One token transfer to the payment address, on any network."""
 
     id = an_id("pay_")
     chain_id = fields.Integer(required=True, metadata=documented(8453))
+    token_address = fields.String(required=True, metadata=documented(EXAMPLE_TOKEN))
     tx_hash = fields.String(required=True, metadata=documented(EXAMPLE_TX_HASH))
     log_index = fields.Integer(required=True, metadata=documented(12))
     block_number = fields.Integer(required=True, metadata=documented(21_000_000))

@@ -37,8 +37,15 @@ class ChainMoneySchema(BaseSchema):
     )
     received = _amount(100_000_000, "What all orders received.")
     kept = _amount(75_000_000, "The price of what was sold.")
-    open = _amount(5_000_000, "What live orders received: it is not decided yet.")
+    open = _amount(
+        5_000_000, "What live orders received, here as their network or not: it is not decided yet."
+    )
     owed = _amount(10_000_000, "What is due to buyers. See the refunds.")
+    out_of_reach = _amount(
+        0,
+        "What buyers sent here, although the wallet does not name this network. It is in no other"
+        " figure, and is owed as soon as you say that you control the address here.",
+    )
     refunded = _amount(10_000_000, "What was paid back, from the organizer's own wallet.")
     waived = _amount(0, "What was due, and the organizer wrote off.")
     collected = _amount(40_000_000, "What was moved to the organizer's address.")

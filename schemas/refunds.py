@@ -31,7 +31,10 @@ class PayerSchema(BaseSchema):
 
 
 class RefundSchema(BaseSchema):
-    """The refund that is, or was, due for one intent."""
+    """The refund that is, or was, due for one intent on one network and in one token.
+
+    An order that received money on several has several.
+    """
 
     intent_id = an_id("pi_", attribute="account.intent_id")
     status = one_of(
@@ -53,7 +56,7 @@ class RefundSchema(BaseSchema):
         metadata=documented(0, "The amount that was written off."),
     )
     currency = fields.String(
-        required=True, attribute="account.order.currency", metadata=documented(CURRENCY)
+        required=True, attribute="account.currency", metadata=documented(CURRENCY)
     )
     chain_id = fields.Integer(
         required=True, attribute="account.chain_id", metadata=documented(8453)
@@ -105,7 +108,26 @@ class RefundListQuery(PageQuery):
     )
 
 
-class RefundSettleSchema(BaseSchema):
+class AccountFieldsSchema(BaseSchema):
+    """Which money of the order is meant: it may have received some on several networks."""
+
+    chain_id = Int(
+        load_default=None,
+        allow_none=True,
+        validate=Range(1, MAX_SAFE_INTEGER),
+        metadata=documented(None, "The network of the money. Null: the one of the order."),
+    )
+    token_address = Text(
+        load_default=None,
+        allow_none=True,
+        validate=ADDRESS,
+        metadata=documented(
+            None, "The token of the money. Null: the one that the order can be paid in there."
+        ),
+    )
+
+
+class RefundSettleSchema(AccountFieldsSchema):
     """The transaction that paid the refund, or a part of it."""
 
     tx_hash = Text(
@@ -133,9 +155,10 @@ class RefundsSettleSchema(BaseSchema):
 
 
 class SettledOrderSchema(BaseSchema):
-    """What the transaction paid back for one order."""
+    """What the transaction paid back for one order in one token."""
 
     intent_id = an_id("pi_")
+    token_address = fields.String(required=True, metadata=documented(EXAMPLE_TOKEN))
     amount = fields.Integer(required=True, metadata=documented(5_000_000))
 
 
@@ -153,7 +176,7 @@ class SettledRefundsSchema(BaseSchema):
     )
 
 
-class RefundWaiveSchema(BaseSchema):
+class RefundWaiveSchema(AccountFieldsSchema):
     """An amount that is written off. It must be what is due now."""
 
     amount = Int(
@@ -168,7 +191,7 @@ class RefundWaiveSchema(BaseSchema):
     )
 
 
-class RefundByHandSchema(BaseSchema):
+class RefundByHandSchema(AccountFieldsSchema):
     """Whether a refund is paid by hand."""
 
     by_hand = Bool(
@@ -211,27 +234,13 @@ class WaivedRefundsSchema(BaseSchema):
     )
 
 
-class RefundAddressSchema(BaseSchema):
+class RefundAddressSchema(AccountFieldsSchema):
     """Where the buyer wants money back."""
 
     address = Text(
         required=True,
         validate=ADDRESS,
         metadata=documented(EXAMPLE_PAYER, "EIP-55, or all lower case."),
-    )
-    chain_id = Int(
-        load_default=None,
-        allow_none=True,
-        validate=Range(1, MAX_SAFE_INTEGER),
-        metadata=documented(None, "The network of the money. Null: the one of the order."),
-    )
-    token_address = Text(
-        load_default=None,
-        allow_none=True,
-        validate=ADDRESS,
-        metadata=documented(
-            None, "The token of the money. Null: the one that the order can be paid in there."
-        ),
     )
 
 

@@ -2,9 +2,12 @@
 
 import pytest
 
-from tests.support.refusals import ON_CHAIN, REFUSALS, X402, Shop
+from tests.support.refusals import access, events, money, orders, tickets
+from tests.support.refusals.money import ON_CHAIN
+from tests.support.refusals.shop import X402, Shop
 from tests.support.stored_rows import rows
 from ticketing.errors import (
+    AlreadyPaying,
     Conflict,
     EventOver,
     IntentReversed,
@@ -16,9 +19,20 @@ from ticketing.errors import (
     VoucherNotApplicable,
 )
 from ticketing.services.access import passwords
-from ticketing.services.x402.errors import X402CallsUsed, X402ShareHeld
+from ticketing.services.x402.errors import (
+    PaymentSent,
+    TransferOutdated,
+    TransferRefused,
+    X402CallsUsed,
+    X402ShareHeld,
+)
+
+pytestmark = pytest.mark.one_database
+
+REFUSALS = orders.REFUSALS | tickets.REFUSALS | events.REFUSALS | money.REFUSALS | access.REFUSALS
 
 PROVED_ELSEWHERE = {
+    AlreadyPaying: "needs two networks: tests/payments/test_strays.py",
     StillRunning: "needs a request that runs: tests/api/test_idempotency.py",
     IntentReversed: "needs a reorganization: tests/payments/test_reorganized.py",
     X402ShareHeld: "x402 only: tests/x402/test_ordering.py",
@@ -27,6 +41,9 @@ PROVED_ELSEWHERE = {
     NotRedeemed: "needs a scan: tests/door/test_stolen_device.py",
     OwnerNotConfirmed: "needs a wallet of an address: tests/payments/test_collecting.py",
     TooManyScans: "needs many scans: tests/door/test_stolen_device.py",
+    PaymentSent: "needs a facilitator: tests/x402/test_gasless.py",
+    TransferOutdated: "needs a facilitator: tests/x402/test_gasless.py",
+    TransferRefused: "needs a facilitator: tests/x402/test_gasless.py",
     X402CallsUsed: "x402 only: tests/x402/test_checks.py",
     VoucherNotApplicable: "has several reasons: tests/api/test_vouchers.py",
 }

@@ -26,6 +26,7 @@ from tools.screenshots_door import (
     unpaired,
     write_picture,
 )
+from tools.screenshots_networks import NETWORK_SHOTS
 from tools.screenshots_shop import CONFIRMATIONS, PRICE, TENANT, Order, Shop, Shot
 from tools.stack import ROOT, StackFailed, new_stack
 
@@ -179,6 +180,7 @@ SHOTS = (
     Shot("transfer", lambda shop: _offer(shop)[1]),
     *CONSOLE_SHOTS,
     *DESK_SHOTS,
+    *NETWORK_SHOTS,
     Shot("door-unpaired", scanner_url, act=unpaired),
     Shot("door-ready", scanner_url, act=ready),
     Shot("door-admitted", scanner_url, act=admitted),
@@ -248,20 +250,24 @@ def _write(page: Page, file: Path) -> None:
 
 
 def open_shop(running: ExitStack) -> Shop:
-    """Start a chain, a web server and a worker over an empty database, with a shop in it."""
-    node = running.enter_context(anvil.Anvil())
-    anvil.ensure_token(node.rpc)
-    variables = {
-        "RPC_URL_31337": node.url,
-        "CONFIRMATIONS_31337": str(CONFIRMATIONS),
-        "EARLY_CONFIRMATIONS_31337": "0",
-        "HOLD_SECONDS": str(HOLD_SECONDS),
-    }
+    """Start two chains, a web server and a worker over an empty database, with a shop in it."""
+    variables = {"HOLD_SECONDS": str(HOLD_SECONDS)}
+    nodes = []
+    for chain_id in anvil.CHAIN_IDS:
+        node = running.enter_context(anvil.Anvil(chain_id=chain_id))
+        anvil.ensure_token(node.rpc)
+        variables |= {
+            f"RPC_URL_{chain_id}": node.url,
+            f"CONFIRMATIONS_{chain_id}": str(CONFIRMATIONS),
+            f"EARLY_CONFIRMATIONS_{chain_id}": "0",
+        }
+        nodes.append(node)
     stack = new_stack(running, variables)
     stack.start_web()
     stack.start_worker()
-    stack.wait_for_receivers(anvil.CHAIN_ID)
-    return Shop(stack, node)
+    for chain_id in anvil.CHAIN_IDS:
+        stack.wait_for_receivers(chain_id)
+    return Shop(stack, *nodes)
 
 
 if __name__ == "__main__":

@@ -15,9 +15,10 @@ from tools.json_client import Client
 from tools.stack import Stack, StackFailed
 
 TENANT = "northern-lights"
-PRICE = 25_000_000
+PRICE, REST = 25_000_000, 1_000_000
 CONFIRMATIONS = 4
 PATIENCE_SECONDS = 120
+PARTLY_PAID_AT_ONCE = 7
 
 _SETTINGS = {
     "contact_email": "hello@northernlights.example",
@@ -75,18 +76,20 @@ class Order:
             raise StackFailed(f"the page of the order {self.id} has no payment link")
         return found[1]
 
-    def pay(self, amount: int, *, blocks: int = 0) -> None:
-        """Pay from the buyer's account, then mine so many blocks."""
-        anvil.transfer(self._shop.node.rpc, anvil.TOKEN_ADDRESS, self.address, amount)
-        self._shop.mine(blocks)
+    def pay(self, amount: int, *, blocks: int = 0, node: anvil.Anvil | None = None) -> None:
+        """Pay from the buyer's account, then mine so many blocks. By default on the first chain."""
+        node = node or self._shop.node
+        anvil.transfer(node.rpc, anvil.TOKEN_ADDRESS, self.address, amount)
+        if blocks:
+            node.rpc("anvil_mine", hex(blocks))
 
-    def wait(self, holds: Callable[[dict[str, Any]], bool]) -> "Order":
-        """Wait until the order is as it shall be."""
+    def wait(self, holds: Callable[[dict[str, Any]], bool], pause: float = 0.1) -> "Order":
+        """Wait until the order is as it shall be. `pause`: the seconds between two looks."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not holds(self._shop.client.send("GET", self._path, headers=self._headers).json):
             if time.monotonic() > deadline:
                 raise StackFailed(f"the order {self.id} has not changed in time")
-            time.sleep(0.1)
+            time.sleep(pause)
         return self
 
     def send(self, call: str, body: Any = None) -> Any:
@@ -97,21 +100,28 @@ class Order:
 class Shop:
     """The tenant, its event, and its orders."""
 
-    def __init__(self, stack: Stack, node: anvil.Anvil) -> None:
-        self.stack, self.node, self.client = stack, node, Client(stack.url)
-        key = stack.create_tenant(TENANT, "Northern Lights", *anvil.SELLER_WALLET)
+    def __init__(self, stack: Stack, node: anvil.Anvil, second: anvil.Anvil) -> None:
+        self.stack, self.node, self.second = stack, node, second
+        self.client = Client(stack.url)
+        chains = ",".join(map(str, anvil.CHAIN_IDS))
+        wallet = ("--address", anvil.SELLER, "--chains", chains)
+        key = stack.create_tenant(TENANT, "Northern Lights", *wallet)
         self._headers = {"X-API-Key": key}
         self.admin = f"/v1/admin/tenants/{TENANT}"
         self.checkout = f"/v1/checkout/tenants/{TENANT}"
         self.change("PATCH", "", _SETTINGS)
         start = (datetime.now(UTC) + timedelta(days=40)).replace(hour=19, minute=30, second=0)
         event = self._event("Songs from the Boiler House", start)
-        self._event("The Silent Ferry", start + timedelta(days=21))
+        ferry = self._event("The Silent Ferry", start + timedelta(days=21))
         self.event_id = event["id"]
         self.url = f"{stack.url}/{TENANT}"
         self.event_url = f"{self.url}/{event['slug']}"
         self.embed_url = f"{stack.url}/_e/{TENANT}/{event['slug']}"
-        self.ticket_ids = [self._ticket(each) for each in _TICKETS]
+        self.ticket_ids = [self._ticket(self.event_id, each) for each in _TICKETS]
+        self.second_event_url = f"{self.url}/{ferry['slug']}"
+        both = {"name": "Deck", "price_amount": PRICE, "chain_ids": anvil.CHAIN_IDS}
+        self._partly_paid: list[Order] = []
+        self._deck = {"event_id": ferry["id"], "ticket_id": self._ticket(ferry["id"], both)}
 
     def change(self, method: str, path: str, body: Any = None) -> Any:
         """Make a call of the organizer."""
@@ -122,8 +132,27 @@ class Shop:
 
     def order(self, quantity: int = 1) -> Order:
         """Order tickets, as a shop does: a buyer alone may not hold so many."""
-        body = {"event_id": self.event_id, "ticket_id": self.ticket_ids[0], "quantity": quantity}
-        body["buyer"] = {"email": "ada@example.org", "name": "Ada Lovelace"}
+        return self._order({"event_id": self.event_id, "ticket_id": self.ticket_ids[0]}, quantity)
+
+    def order_on_two_networks(self) -> Order:
+        """Order a ticket that can be paid on both chains."""
+        return self._order(self._deck, 1)
+
+    def partly_paid_elsewhere(self) -> Order:
+        """Order a ticket, and pay a part of it on the second chain.
+
+        The worker looks there once a minute, so several such orders wait for it together.
+        """
+        if not self._partly_paid:
+            found = [self.order_on_two_networks() for _ in range(PARTLY_PAID_AT_ONCE)]
+            for order in found:
+                order.pay(PRICE - REST, blocks=CONFIRMATIONS, node=self.second)
+            self._partly_paid = [order.wait(lambda it: bool(it["strays"]), 2) for order in found]
+        return self._partly_paid.pop()
+
+    def _order(self, ticket: dict[str, str], quantity: int) -> Order:
+        buyer = {"email": "ada@example.org", "name": "Ada Lovelace"}
+        body = {**ticket, "quantity": quantity, "buyer": buyer}
         path = f"{self.checkout}/preflight"
         answer = self.client.send("POST", path, body, self._headers)
         if answer.status >= 400:
@@ -159,6 +188,6 @@ class Shop:
         }
         return self.change("POST", "/events", body)
 
-    def _ticket(self, fields: dict[str, Any]) -> str:
-        body = {**fields, "chain_id": 31337, "status": "published"}
-        return str(self.change("POST", f"/events/{self.event_id}/tickets", body)["id"])
+    def _ticket(self, event_id: str, fields: dict[str, Any]) -> str:
+        body = {"chain_ids": [anvil.CHAIN_ID], "status": "published", **fields}
+        return str(self.change("POST", f"/events/{event_id}/tickets", body)["id"])

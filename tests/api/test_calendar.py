@@ -8,6 +8,8 @@ from tests.support.factories import Api, Organizer, event_body
 from ticketing.models.events import Event
 from ticketing.services.catalog import calendars
 
+pytestmark = pytest.mark.one_database
+
 FIELDS = {
     "title": "Ada; Grace, \\ and\r\nEND:VEVENT\x07",
     "description": "Doors: seven.\nBring a friend; or two." + "é" * 500,

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.sql
 
 INTENT_FIELDS = {
     "id",
+    "strays",
     "payment_options",
     "status",
     "flags",

@@ -9,6 +9,8 @@ from tests.support.databases import only_once
 from tests.support.factories import Api
 from ticketing.models.rate_counts import RateCount
 
+pytestmark = pytest.mark.one_database
+
 
 @pytest.fixture
 def environ(environ):

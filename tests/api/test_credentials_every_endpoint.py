@@ -18,6 +18,8 @@ from ticketing.web import auth, secret_guards
 from ticketing.web.agent_guard import Agent
 from ticketing.web.blueprint import ApiBlueprint
 
+pytestmark = pytest.mark.one_database
+
 ADMIN, CHECKOUT, DOOR = "/v1/admin/", "/v1/checkout/", "/v1/door/tenants/"
 OPEN_TO_ALL = (CHECKOUT, "/v1/x402/")
 OF_TENANT = f"{ADMIN}tenants/<tenant>"

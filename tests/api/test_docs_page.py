@@ -2,6 +2,10 @@
 
 import re
 
+import pytest
+
+pytestmark = pytest.mark.one_database
+
 
 def test_the_page_that_shows_it_loads_nothing_from_elsewhere(api):
     with api.get("/docs") as page:

@@ -17,7 +17,7 @@ from tests.support.refunds import FRIEND_ADDRESS, give_back, overpay, settle, st
 from ticketing import clock
 from ticketing.db.connection import database
 from ticketing.models.admissions import Admission
-from ticketing.models.payment_intents import Payment
+from ticketing.models.payments import Payment
 from ticketing.services.exports import safe_cells
 from ticketing.services.exports.safe_cells import defused
 

@@ -43,8 +43,9 @@ BODIES = (
 WITHOUT_FACILITATOR = {
     "GET /v1/x402/tenants/{tenant}/tickets/{ticket_id}/orders",
     "GET /v1/x402/tenants/{tenant}/events/{event_id}/orders",
+    "GET /v1/checkout/tenants/{tenant}/intents/{intent_id}/gasless",
 }
-"""404 in this shop: a price in x402 needs a facilitator. tests/x402 has them."""
+"""Refused in this shop: they need a facilitator. tests/x402 has them."""
 RUNS = 2 * len(CREDENTIALS)
 
 

@@ -8,7 +8,9 @@ from tests.support.factories import Api
 from tests.support.routes import endpoints
 from tools.stack import Stack, free_port
 
-OPEN_TO_ALL = {"public", "checkout", "holders", "transfers", "voucher_tickets", "x402"}
+pytestmark = pytest.mark.one_database
+
+OPEN_TO_ALL = {"public", "checkout", "holders", "transfers", "voucher_tickets", "x402", "gasless"}
 PAGES = ("/healthz", "/docs", "/openapi.json", "/static/docs.js", "/", "/none", "/v1/auth/token")
 
 

@@ -14,6 +14,8 @@ from tests.support.order_pages import payment_link
 from tests.support.stored_rows import rows
 from ticketing import logs
 
+pytestmark = pytest.mark.one_database
+
 PASSWORD = "correct horse battery staple"
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.one_database
+
 ROOT = Path(__file__).parents[2]
 PARTS = {
     "agents": ("mcp", "x402", "robots_and_llms"),

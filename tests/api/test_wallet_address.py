@@ -14,6 +14,8 @@ from ticketing.models.wallets import Wallet
 from ticketing.services.wallets import issuing
 from tools import anvil
 
+pytestmark = pytest.mark.one_database
+
 OWNER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 OTHER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
 PRIVATE_KEY = "59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"

@@ -5,6 +5,9 @@ import os
 import re
 import shlex
 import subprocess
+import tempfile
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
@@ -26,11 +29,16 @@ DEEP = "10"
 OUTPUT, EXPECTED = "# -> ", "expected: "
 
 HELPERS = """
+flask() {
+    printf '%s\\0' "$@" | curl -sS --fail-with-body --data-binary @- \\
+        -H "Confirmations: ${CONFIRMATIONS_31337:-1}" $FLASK
+}
 sleep() { node anvil_mine "$(($1 / 2)), 2" >/dev/null; flask worker --once; }
 sweep() { .venv/bin/python -m tests.support.terminal tools.sweep "$@"; }
 """
-"""`sleep` without waiting: a block every two seconds, as with `make run`, and a look of the worker.
+"""`flask` is forked: to start Python a hundred times took most of the time.
 
+`sleep` without waiting: a block every two seconds, as with `make run`, and a look of the worker.
 `sweep` types the seed phrase at a terminal.
 """
 
@@ -107,6 +115,34 @@ def shell(stack, variables, node):
     return run
 
 
+@pytest.fixture
+def forked_flask(forking, stack):
+    """The URL of a server that runs `flask` with the arguments of a request."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            sent = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            command = ["flask", "--app", "app", *sent.split("\0")[:-1]]
+            environ = {**stack.environ, "CONFIRMATIONS_31337": self.headers["Confirmations"]}
+            with tempfile.TemporaryFile() as output:
+                status = forking.start(command, environ, output.fileno()).wait()
+                output.seek(0)
+                printed = output.read()
+            self.send_response(500 if status else 200)
+            self.end_headers()
+            self.wfile.write(printed)
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
 @only_once
 def test_a_sale_and_what_comes_after_it(shell, stack):
     stack.start_worker()
@@ -127,7 +163,7 @@ def test_a_sale_and_what_comes_after_it(shell, stack):
 
 
 @only_once
-def test_every_way_a_payment_can_go(shell, variables, tmp_path):
+def test_every_way_a_payment_can_go(shell, variables, tmp_path, forked_flask):
     document = "docs/payments.md"
     set_up = commands(document, "## Set up", "## The states")
     ways = commands(document, "## Paid in time", "## Not deep enough yet")
@@ -139,7 +175,7 @@ def test_every_way_a_payment_can_go(shell, variables, tmp_path):
         "EARLY_CONFIRMATIONS_31337": "0",
     }
     restart = f"export CONFIRMATIONS_31337={DEEP} API=http://127.0.0.1:{deeper['PORT']}/v1\n"
-    text = set_up + HELPERS + ways + restart + deep_ways
+    text = set_up + f"FLASK={forked_flask}\n" + HELPERS + ways + restart + deep_ways
     text = text.replace(".venv/bin/python -m tools.sweep", "sweep").replace("var/", f"{tmp_path}/")
     with service(deeper, tmp_path / "deeper.log"):
         printed = shell(with_expected_outputs(text))

@@ -25,11 +25,13 @@ from ticketing.models.notifications import (
     WebhookDelivery,
     WebhookEndpoint,
 )
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.models.payouts import Payout, PayoutCursor
 from ticketing.models.questions import Answer, Question, QuestionOption
 from ticketing.models.rate_counts import RateCount
 from ticketing.models.refunds import Refund, RefundAddress, Waiver
+from ticketing.models.stray_accounts import StrayAccount
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.models.unassigned_money import SkippedIndexes, UnassignedMoney
@@ -46,6 +48,7 @@ MODELS = (
     Event,
     ExchangeRate,
     IdempotencyKey,
+    StrayAccount,
     Answer,
     IntentItem,
     Question,

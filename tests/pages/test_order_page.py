@@ -65,12 +65,12 @@ def test_an_unpaid_order_says_how_much_where_and_on_which_network(buyer):
 @pytest.mark.parametrize(
     ("contact", "says"),
     [
-        (None, ("Ask the organizer. ", "The organizer can help. Name this order: pi_")),
+        (None, ("Ask the organizer. ", "get it back for you. Name this order: pi_")),
         (
             "help@example.org",
             (
                 "Ask the organizer: help@example.org .",
-                "The organizer can help: help@example.org . Name this order: pi_",
+                "get it back for you: help@example.org . Name this order: pi_",
             ),
         ),
     ],
@@ -79,7 +79,7 @@ def test_it_says_who_may_get_back_what_was_sent_wrongly(buyer, contact, says):
     acme = buyer.organizer
     acme.api().patch(acme.path, {"contact_email": contact})
     said = read(buyer)
-    assert "in another token? We do not see that. Do not pay again before you have asked." in said
+    assert "in another token? It does not pay this order. The organizer may be able to get" in said
     assert all(each in said for each in says)
 
 

@@ -181,3 +181,7 @@ def test_the_ways_of_another_organizer_are_none_of_ours(app, acme):
     buyer = other.buyer(other.ticket())
     path = f"{acme.checkout}/intents/{buyer.intent['id']}/hold"
     assert buyer.api.post(path).status_code == 404
+
+
+def test_without_a_facilitator_nobody_is_offered_to_pay_without_a_fee(buyer):
+    assert "gasless" not in show(buyer) and "without network fee" not in show(buyer)

@@ -13,6 +13,8 @@ from ticketing.db.connection import database
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.services.payments import reconciliation
 
+pytestmark = pytest.mark.sql
+
 BUYERS, ORDERS = 6, 15
 CAPACITY = 40
 

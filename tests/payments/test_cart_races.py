@@ -16,10 +16,17 @@ from ticketing.db.connection import database, is_sqlite
 from ticketing.models.payment_intents import AWAITING, PaymentIntent
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.services.orders import stock
-from ticketing.services.payments import reconciliation, refund_addresses, sale_locks, settlement
+from ticketing.services.payments import (
+    chain_settlement,
+    reconciliation,
+    refund_addresses,
+    sale_locks,
+)
 from tools.anvil import BUYER
 
 from .test_lock_order import MEET_SECONDS, OTHER_CHAIN, past_all_holds
+
+pytestmark = pytest.mark.sql
 
 BUYERS, ORDERS = 50, 4
 TYPES = 4
@@ -73,8 +80,8 @@ def test_carts_of_two_chains_expire_at_once(acme, capacity):
     for chain_id in (CHAIN, OTHER_CHAIN):
         past_all_holds(chain_id)
     moved = at_once(
-        lambda: settlement.settle_again(CHAIN, here),
-        lambda: settlement.settle_again(OTHER_CHAIN, there),
+        lambda: chain_settlement.settle_again(CHAIN, here),
+        lambda: chain_settlement.settle_again(OTHER_CHAIN, there),
     )
     assert moved == [3, 3]
     assert held_and_sold([one, two]) == (0, 0)
@@ -139,7 +146,7 @@ class Rush:
         """Settle up to 100 orders of the chain at once, after their deadline."""
         unpaid = PaymentIntent.select().where(PaymentIntent.chain_id == CHAIN, AWAITING)
         ids = [each.id for each in unpaid.limit(100)]
-        settlement.settle_again(CHAIN, ids)
+        chain_settlement.settle_again(CHAIN, ids)
 
     def end(self):
         """Cancel a type once enough was ordered, as its organizer does, and again."""

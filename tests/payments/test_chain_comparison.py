@@ -9,14 +9,15 @@ from tests.support.factories import PRICE, cli, worker_once
 from tests.support.refunds import give_back, overpay, settle
 from tests.support.stopped_clock import StoppedClock
 from ticketing import clock
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.models.refunds import Refund
 from ticketing.services.payments import chain_comparison, reconciliation
 from ticketing.worker.history_gap import SEEN_FOR
 
 RULE_COUNT = len(reconciliation.RULES)
 
-pytestmark = pytest.mark.usefixtures("bad_node", "unforgetting")
+pytestmark = [pytest.mark.usefixtures("bad_node", "unforgetting"), pytest.mark.exhaustive]
 
 HASH = "0x" + "12" * 32
 ADDRESS = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"

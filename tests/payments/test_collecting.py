@@ -10,7 +10,8 @@ from tests.support.relayer import held
 from tests.support.wallets import use_address
 from ticketing.chain import receivers
 from ticketing.models.collections import Collection
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.models.wallets import Wallet
 from ticketing.services.money import collecting
 from tools import anvil

@@ -22,6 +22,8 @@ from tools.sweep_export import choose, print_skipped, read_export
 from tools.sweep_keys import Refused
 from tools.sweep_refunds import choose_refunds, read_refunds
 
+pytestmark = pytest.mark.sql
+
 OWNER = checksum("0x" + "e0" * 20)
 HALF = PRICE // 2
 TWO_DAYS = 2 * 86_400

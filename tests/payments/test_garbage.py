@@ -8,7 +8,7 @@ import pytest
 from tests.support.bad_node import checked_watcher, cursor, is_unavailable
 from tests.support.factories import PRICE, cli, worker_once
 from ticketing.chain.errors import RpcError
-from ticketing.models.payment_intents import Payment
+from ticketing.models.payments import Payment
 
 
 def each(data, **fields):
@@ -69,7 +69,11 @@ NONSENSE = [
     "0x" + "f" * 64,
 ]
 
-pytestmark = [pytest.mark.exhaustive, pytest.mark.usefixtures("unforgetting")]
+pytestmark = [
+    pytest.mark.exhaustive,
+    pytest.mark.usefixtures("unforgetting"),
+    pytest.mark.one_database,
+]
 
 
 BLOCKS = [

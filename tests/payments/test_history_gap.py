@@ -18,6 +18,8 @@ from ticketing.services import chains, counters
 from ticketing.services.payments import reconciliation
 from ticketing.worker.history_gap import SEEN_FOR, SEEN_FOR_WITH_FAILED_URL, HistoryGap
 
+pytestmark = pytest.mark.exhaustive
+
 MEMORY, OUTAGE = 140, 300
 LOOK = ("look_after_silence", 0)
 ORDER = ("preflight", False, 1)

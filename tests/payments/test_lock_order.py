@@ -19,7 +19,9 @@ from ticketing.services import checkout
 from ticketing.services.checkout import Order
 from ticketing.services.orders import stock, vouchers
 from ticketing.services.orders.lines import Wanted
-from ticketing.services.payments import reconciliation, settlement
+from ticketing.services.payments import chain_settlement, reconciliation
+
+pytestmark = pytest.mark.sql
 
 OTHER_CHAIN = 8453
 TOKEN = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
@@ -71,8 +73,8 @@ def test_expiries_of_two_chains_lock_ticket_types_in_one_order(
     for chain_id in (CHAIN, OTHER_CHAIN):
         past_all_holds(chain_id)
     moved = at_once(
-        lambda: settlement.settle_again(CHAIN, here),
-        lambda: settlement.settle_again(OTHER_CHAIN, there),
+        lambda: chain_settlement.settle_again(CHAIN, here),
+        lambda: chain_settlement.settle_again(OTHER_CHAIN, there),
     )
     assert moved == [2, 2]
     assert {each.held for each in TicketType.select()} == {0}

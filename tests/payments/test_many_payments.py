@@ -8,8 +8,11 @@ from tests.support.factories import PRICE, worker_once
 from tests.support.order_pages import read
 from tests.support.refunds import dust, received
 from ticketing.constants import MAX_PAYERS_SHOWN, MAX_PAYMENTS_SHOWN
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from tools import anvil
+
+pytestmark = pytest.mark.sql
 
 MANY = 60
 

@@ -18,6 +18,8 @@ from ticketing.models.wallets import Wallet
 from ticketing.services.wallets import issuing
 from tools import anvil
 
+pytestmark = pytest.mark.sql
+
 USDC = 10**MICRO_UNIT_DECIMALS
 SUMS = ("received", "kept", "open", "owed", "refunded", "waived")
 

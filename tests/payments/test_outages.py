@@ -16,7 +16,11 @@ from ticketing.chain.errors import RpcError
 from ticketing.chain.node import connect
 from ticketing.services.payments import block_history, chain_view
 
-pytestmark = [pytest.mark.exhaustive, pytest.mark.usefixtures("unforgetting")]
+pytestmark = [
+    pytest.mark.exhaustive,
+    pytest.mark.usefixtures("unforgetting"),
+    pytest.mark.one_database,
+]
 
 
 def pass_time(node, seconds):

@@ -362,6 +362,7 @@ def test_only_an_admin_gets_a_list(app, node, venue):
     assert ask(venue, node, role="write").status_code == 403
 
 
+@pytest.mark.sql
 def test_two_admins_with_two_wallets_at_once_never_share_an_order(app, node, venue):
     owed(venue, node, 7, 8, 9)
     fund(node, 50)

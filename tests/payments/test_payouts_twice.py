@@ -25,7 +25,7 @@ SILENT = "0x00"
 MALFORMED = f"0x600260017f{TRANSFER_TOPIC[2:]}60006000a300"
 """The code of tokens that write nothing, or a Transfer without an amount."""
 
-pytestmark = pytest.mark.usefixtures("node")
+pytestmark = [pytest.mark.usefixtures("node"), pytest.mark.exhaustive]
 
 
 @pytest.fixture

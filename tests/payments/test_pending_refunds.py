@@ -5,6 +5,8 @@ import pytest
 from tests.support.factories import PRICE, worker_once
 from ticketing.models.payment_intents import PaymentIntent
 
+pytestmark = pytest.mark.sql
+
 
 @pytest.fixture
 def one_at_a_time(monkeypatch):

@@ -19,6 +19,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from tests.support.databases import only_once
 from tests.support.property import events as draw
 from tests.support.property.anvil_chain import AnvilChain
 from tests.support.property.world import World
@@ -405,11 +406,13 @@ def test_the_books_hold_on_a_fake_chain(new_world):
     run(on_fake_chain(new_world), examples=6)
 
 
+@only_once
 @pytest.mark.long
 def test_the_books_hold_on_a_fake_chain_for_long(new_world):
     run(on_fake_chain(new_world), examples=20, is_long=True)
 
 
+@only_once
 @pytest.mark.long
 def test_the_books_hold_on_a_real_node(new_world, starts_processes):
     run(on_real_node(new_world), examples=6, is_long=True)

@@ -8,6 +8,8 @@ from tests.support.provider.responses import GATEWAY_TIMEOUT, SILENCE
 from tests.support.provider.rules import Provider, answers_of
 from ticketing.chain.rpc import RpcClient, RpcError
 
+pytestmark = pytest.mark.one_database
+
 TOKEN = "0x" + "70" * 20
 BUYER = "0x" + "b0" * 20
 START = 1_800_000_000

@@ -3,10 +3,14 @@
 import pytest
 
 from tests.support.factories import PRICE, worker_once
-from ticketing.models.payment_intents import Payment
+from ticketing.models.payments import Payment
 from tools import anvil
 
-pytestmark = [pytest.mark.exhaustive, pytest.mark.usefixtures("unforgetting", "three_deep")]
+pytestmark = [
+    pytest.mark.exhaustive,
+    pytest.mark.usefixtures("unforgetting", "three_deep"),
+    pytest.mark.one_database,
+]
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from ticketing.chain.transfer_logs import BLOCKS_PER_RANGE
 from ticketing.services.payments import chain_view
 from ticketing.worker.watcher import Watcher
 
-pytestmark = pytest.mark.exhaustive
+pytestmark = [pytest.mark.exhaustive, pytest.mark.one_database]
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from ticketing.worker import balance_sweep
 from ticketing.worker.watcher import Watcher
 from tools.anvil import TOKEN_ADDRESS
 
-pytestmark = pytest.mark.exhaustive
+pytestmark = [pytest.mark.exhaustive, pytest.mark.one_database]
 
 KEPT = 40
 HEADERS = pytest.mark.parametrize("headers", ["null", "error"])

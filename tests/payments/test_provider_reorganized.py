@@ -8,7 +8,11 @@ from ticketing.chain.node import connect
 from ticketing.models.chains import ChainState
 from ticketing.services.payments import block_history
 
-pytestmark = [pytest.mark.exhaustive, pytest.mark.usefixtures("unforgetting")]
+pytestmark = [
+    pytest.mark.exhaustive,
+    pytest.mark.usefixtures("unforgetting"),
+    pytest.mark.one_database,
+]
 
 
 def try_to_look(acme):

@@ -21,7 +21,7 @@ from ticketing.worker.loop import Worker
 from ticketing.worker.watcher import Watcher
 from tools import anvil
 
-pytestmark = pytest.mark.exhaustive
+pytestmark = [pytest.mark.exhaustive, pytest.mark.one_database]
 
 POLL_SECONDS, QUIET_POLL_SECONDS = 2, 6
 BLOCK_SECONDS = 12

@@ -19,10 +19,13 @@ from tests.support.factories import PRICE, cli, worker_once
 from tests.support.stored_rows import restored
 from ticketing.db.connection import database, is_sqlite
 from ticketing.models.admissions import Admission
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.services.payments import address_check, reconciliation
 from ticketing.services.payments.address_check import AddressCheck
 from ticketing.services.payments.rule_scope import BREACHES_PER_RULE
+
+pytestmark = pytest.mark.sql
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import Refund
 from ticketing.services.payments import block_history
 
-pytestmark = pytest.mark.usefixtures("bad_node", "unforgetting")
+pytestmark = [pytest.mark.usefixtures("bad_node", "unforgetting"), pytest.mark.exhaustive]
 
 
 @pytest.fixture

@@ -4,6 +4,8 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
+import pytest
+
 from tests.support.factories import worker_once
 from tests.support.fake_chain import Send
 from tests.support.property.worlds import fake_chain
@@ -22,6 +24,8 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import Refund
 from ticketing.services.access.audit_log import Actor
 from ticketing.services.payments import refund_settlement
+
+pytestmark = pytest.mark.sql
 
 
 def test_one_transfer_pays_the_refunds_of_two_orders(acme, node):

@@ -21,11 +21,12 @@ from tests.support.races import at_once
 from tests.support.refunds import account, give_back, overpay, pass_hours, settled, waive
 from tests.support.refunds import listed as refunds_of
 from ticketing.models.audit_log import AuditLogEntry
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.models.payouts import Payout
 from ticketing.services.money import owed as owed_now
 from ticketing.services.money import payouts
-from ticketing.services.payments import payout_events, settlement
+from ticketing.services.payments import chain_settlement, payout_events
 
 RACES = 20
 
@@ -174,7 +175,7 @@ def test_money_that_left_the_chain_and_returns_is_still_paid_by_hand(app, node, 
     at = marked(venue, buyer)
     for canonical, seen in ((False, []), (True, [at])):
         Payment.update(canonical=canonical).where(Payment.amount == 7).execute()
-        settlement.settle_again(CHAIN, [buyer.intent["id"]])
+        chain_settlement.settle_again(CHAIN, [buyer.intent["id"]])
         assert since(venue) == seen
     assert listed(venue, node)["payments"] == []
 
@@ -245,6 +246,7 @@ def test_a_refund_that_is_marked_while_it_is_tried_is_left_out(node, venue, monk
     assert [row.intent_id for row in Payout.select()] == [stays.intent["id"]]
 
 
+@pytest.mark.sql
 def test_two_marks_at_once_are_one(app, node, venue):
     (buyer,) = owed(venue, node, 7)
     headers = venue.api().headers
@@ -258,6 +260,7 @@ def test_two_marks_at_once_are_one(app, node, venue):
     assert entries() == 1
 
 
+@pytest.mark.sql
 def test_a_mark_and_a_list_at_once_never_both_pay(app, node, venue):
     """The mark comes earlier or later while the list is made."""
     (buyer,) = owed(venue, node, 7)

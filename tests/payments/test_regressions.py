@@ -7,7 +7,7 @@ import eth_abi
 from tests.support.factories import PRICE, cli, worker_once
 from ticketing.chain import multicall
 from ticketing.chain.node import Node
-from ticketing.models.payment_intents import Payment
+from ticketing.models.payments import Payment
 from tools import anvil
 from tools.stack import ROOT
 

@@ -10,6 +10,8 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import counters
 from ticketing.services.payments import settlement
 
+pytestmark = pytest.mark.sql
+
 
 @pytest.fixture
 def one_at_a_time(monkeypatch):

@@ -10,7 +10,7 @@ from ticketing.chain.refunded_events import ListedPayment
 from ticketing.models.refunds import Refund
 from ticketing.services.payments import refund_settlement
 
-pytestmark = pytest.mark.usefixtures("node")
+pytestmark = [pytest.mark.sql, pytest.mark.usefixtures("node")]
 
 
 def amounts(answer):

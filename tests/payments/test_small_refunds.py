@@ -10,6 +10,8 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import Waiver
 from ticketing.services.payments import waivers
 
+pytestmark = pytest.mark.sql
+
 DUST = 7
 """What each buyer below is owed at most."""
 

@@ -258,6 +258,8 @@ class TestWhoMayChangeItAtOnce:
 
 
 class TestAtTheSameTime:
+    pytestmark = pytest.mark.sql
+
     def test_of_two_requests_one_waits(self, shop):
         at_once(partial(put, shop), partial(put, shop, THIRD))
         (pending,) = PendingWallet.select()

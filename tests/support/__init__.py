@@ -1,7 +1,8 @@
 """Helpers of the tests: data and people, real programs around the service, rules for all endpoints.
 
 property/ has the property test's world and model, provider/ JSON-RPC providers that misbehave,
-query_plans/ what is done while the plans of queries are recorded.
+query_plans/ what is done while the plans of queries are recorded, refusals/ the situation behind
+each refusal, and every surface that is asked in it.
 
 Which tests run when, and on what:
 
@@ -47,7 +48,6 @@ one_of_each.py: one resource of each kind, for tests of every endpoint
 fuzzing.py, fuzzing_shop.py: the fuzz and its shop
 networks_model.py: a model of one order that can be paid on several chains
 broken_books.py: books that were broken by hand, and which rule must name each
-refusals.py: the situation behind each refusal, and every surface that is asked in it
 fact_triggers.py: notes each fact beside the service, to compare with the notifications
 stored_rows.py: all that is stored
 translations.py: a language that marks each message
@@ -59,6 +59,7 @@ mail_server.py, odd_servers.py: a real SMTP server; servers that only look like 
 raw_http.py, nginx.py, certificates.py: raw bytes to the real server; a proxy; certificates
 faults.py: what clients see during a fault, and how long until it is over
 injected_wallet.py, money.py: a wallet that a browser announces; an organizer's console with it
+gasless.py: a payer who signs what the service asks for
 carts.py: orders of several ticket types, and with vouchers
 browser.py, buying.py, scanner.py, screen.py, fake_camera.py: a visitor in Chromium; one with a
     wallet; the scanner's page, what it shows, and its camera

@@ -12,7 +12,7 @@ TABLES = {
 }
 
 BOOKS = ["events", "ticket_types", "event_stock", "vouchers", "payment_intents", "intent_items"]
-BOOKS += ["admissions", "payments", "refunds", "collections"]
+BOOKS += ["admissions", "payments", "refunds", "collections", "stray_accounts"]
 """The tables with the books, each after those that it refers to."""
 
 
@@ -49,12 +49,30 @@ def one_more_refund(intent, amount):
     )
 
 
-def one_collection(intent):
+def one_collection(intent, stray=""):
     return (
         "INSERT INTO collections (id, intent_id, chain_id, token_address, tx_hash, log_index,"
-        " block_number, block_hash, block_time, recipient, amount, canonical, seen_at)"
+        " block_number, block_hash, block_time, recipient, amount, canonical, seen_at, stray)"
         f" SELECT 'col_x', '{{{intent}}}', chain_id, 'x', 'x', 0, block_number, block_hash,"
-        " block_time, sender, 1, TRUE, seen_at FROM payments WHERE id = '{payment}'"
+        f" block_time, sender, 1, TRUE, seen_at, '{stray}' FROM payments WHERE id = '{{payment}}'"
+    )
+
+
+def one_stray(**columns):
+    """An account of the paid order on another network, without payments."""
+    given = {
+        "chain_id": "137",
+        "token_address": "'0xT'",
+        "amount_received": "0",
+        "refund_due": "0",
+        "refunded": "0",
+        **columns,
+    }
+    return (
+        "INSERT INTO stray_accounts (id, intent_id, tenant_id, token_decimals,"
+        " required_confirmations, address, is_option, in_reach, created_at,"
+        f" {', '.join(given)}) SELECT 'str_x', id, tenant_id, 6, 1, address, FALSE, TRUE,"
+        f" created_at, {', '.join(given.values())} FROM payment_intents WHERE id = '{{paid}}'"
     )
 
 
@@ -159,6 +177,14 @@ BROKEN = [
         one_more_payment("free", amount=1, canonical=False),
     ),
     ({"collections_fit_intents": "col_x paid"}, one_collection("paid")),
+    (
+        {"strays_fit_intents": "str_x paid"},
+        one_stray(chain_id="chain_id", token_address="token_address"),
+    ),
+    ({"stray_received_is_payments": "str_x"}, one_stray(amount_received="1", refund_due="1")),
+    ({"stray_refunded_is_refunds": "str_x"}, one_stray(refunded="1")),
+    ({"every_stray_unit_accounted": "str_x"}, one_stray(refund_due="1")),
+    ({"collections_fit_strays": "col_x str_x"}, one_collection("paid", stray="str_x")),
     ({"address_of_wallet": "paid"}, change("paid", "address_index = 7")),
     ({"address_of_wallet": "paid"}, change("paid", "wallet_id = NULL")),
 ]

@@ -1,7 +1,9 @@
 """Gives each test the marker `quick` or `long` where that follows from what it uses.
 
 Each test runs on SQLite. A test whose result depends on SQL, locks or the dialect is marked `sql`,
-or is in one of SQL_FOLDERS: `make test` runs it on Postgres, too. On Postgres, all others are long.
+or is in one of SQL_FOLDERS: `make test` runs it on Postgres, too. On Postgres, all others are long,
+and those of ONE_DATABASE or with that mark do not run. tests/db/test_query_plans.py requests each
+endpoint there, and tests/api/test_odd_bytes.py writes and reads each field.
 An exhaustive test and a test in a browser are long on both.
 A test is quick unless it is long, runs on Postgres, or uses the fixture `starts_processes`,
 directly or indirectly. A quick test that starts a process fails.
@@ -14,8 +16,13 @@ from typing import Any, NoReturn
 
 import pytest
 
-SQL_FOLDERS = {"db", "payments"}
+from tests.support.databases import only_once
+
+SQL_FOLDERS = {"db"}
 """Folders of tests that are all marked `sql`."""
+
+ONE_DATABASE = {"console", "mcp", "pages", "server"}
+"""Folders of tests that are all marked `one_database`, except those that are marked `sql`."""
 
 LONGEST = (
     "test_every_way_a_payment_can_go",
@@ -24,8 +31,23 @@ LONGEST = (
     "test_the_books_hold_on_a_fake_chain_for_long",
     "test_a_day_at_the_door",
     "test_an_organizer_sells_and_spends_without_a_terminal",
+    "test_kills_in_a_loop_under_load_lose_nothing",
+    "test_every_value_has_one_answer_and_what_is_taken_is_read_back",
+    "test_each_change_is_made_once_however_often_the_worker_is_killed",
 )
 """They take minutes. If one began last, the other processes would wait for it."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test on SQLite only if it is marked so, or by its folder, unless it says where."""
+    test = metafunc.definition
+    is_of_folder = test.path.parent.name in ONE_DATABASE and not test.get_closest_marker("sql")
+    if not is_of_folder and not test.get_closest_marker("one_database"):
+        return
+    is_said = any("database_url" in each.args[0] for each in test.iter_markers("parametrize"))
+    if "database_url" in metafunc.fixturenames and not is_said:
+        test.add_marker(only_once)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

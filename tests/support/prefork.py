@@ -1,11 +1,11 @@
 """Starts processes of the service from one process that has imported it already.
 
-To import the service takes most of the time in which a web server or a worker starts. Tests of
-pages start hundreds of them. So one process imports it, and forks for each start. A child is a
-program like any other: it has its own session, environment, arguments and signal handlers, and it
-configures the application by itself.
+To import the service takes most of the time in which a web server or a worker starts. Tests start
+hundreds of them. So one process imports it, and forks for each start. A child is a program like any
+other: it has its own session, environment, arguments and signal handlers, and it configures the
+application by itself.
 
-Tests about processes themselves start Python for each: those in tests/cli, faults and server.
+Tests about processes themselves start Python for each: OF_PROCESSES of processes.py names them.
 """
 
 import gc

@@ -22,8 +22,8 @@ from tests.support.prefork import Prefork
 from tests.support.remote import RemoteOrganizer, in_process
 from tools.stack import ROOT, Stack, free_port
 
-OF_PROCESSES = {"cli", "faults", "server"}
-"""Folders of tests about processes themselves: these start as an operator starts them."""
+OF_PROCESSES = {"cli", "server", "faults/test_processes", "faults/test_stopping"}
+"""Folders and files of tests about processes themselves: they start as an operator starts them."""
 
 _numbers = count(1)
 
@@ -134,7 +134,8 @@ def forking(starts_processes: None) -> Iterator[Prefork]:
 def prefork(request: pytest.FixtureRequest, variables: dict[str, str]) -> Prefork | None:
     """What starts the processes of `stack`: see tests/support/prefork.py."""
     is_read_at_start = any(name.startswith("PYTHON") for name in variables)
-    if request.path.parent.name in OF_PROCESSES or is_read_at_start:
+    folder = request.path.parent.name
+    if {folder, f"{folder}/{request.path.stem}"} & OF_PROCESSES or is_read_at_start:
         return None
     forking: Prefork = request.getfixturevalue("forking")
     return forking

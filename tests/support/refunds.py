@@ -6,7 +6,8 @@ from typing import Any
 
 from tests.support.factories import Buyer, Organizer, worker_once
 from ticketing import clock, ids
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from tools import anvil
 
 PAYER, FRIEND, STRANGER, GIVER = 1, 3, 4, 5

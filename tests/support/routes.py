@@ -7,6 +7,7 @@ from typing import Any
 from flask import Flask
 from werkzeug.routing import Rule
 
+from schemas.base import EXAMPLE_PAYER
 from ticketing import ids
 from ticketing.pages.blueprint import PageBlueprint
 from ticketing.web.auth import Guard
@@ -99,7 +100,7 @@ def sent_to(
     """Return a valid request to the endpoint: its query with names of `ids`, and its body."""
     operation = operations.get(endpoint.operation, {})
     asked = (each for each in operation.get("parameters", ()) if each["in"] == "query")
-    names = {"chain_id": "1", **ids}
+    names = {"chain_id": "1", "payer": EXAMPLE_PAYER, **ids}
     query = {each["name"]: names[each["name"]] for each in asked if each.get("required")}
     sent: dict[str, Any] = {"query_string": query}
     if "requestBody" in operation:

@@ -10,6 +10,7 @@ admissions.py, api_keys.py, audit_log.py, collections.py, door_devices.py, erasu
     webhooks.py: for organizers, each one resource. In paths, a ticket type is called `tickets`
 checkout.py: for buyers: preflight, purchase, cancel, the address for a refund. web/order_polls.py
     answers most polls of an order before they come here
+gasless.py: pay an order with a signature, without a network fee
 voucher_tickets.py: for those who have a voucher's code: what it opens
 holders.py, transfers.py: for those who have a ticket's code, or an offer of a ticket
 public.py: what everybody may read: published events and ticket types; cached

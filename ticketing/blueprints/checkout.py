@@ -80,7 +80,7 @@ blp = ApiBlueprint(
     guard=secret_guards.Buyer(
         open_view="preflight",
         secret_views=frozenset({"state_refund_address", "write_billing"}),
-        pay_view="get_payment",
+        pay_views=frozenset({"get_payment"}),
     ),
     description="Order tickets, pay for them, and get admissions.",
 )
@@ -118,7 +118,6 @@ def _client_secret_again(stored: dict[str, Any]) -> dict[str, Any]:
     EventOver,
     BelowMinimum,
     AboveMaximum,
-    AlreadyPaying,
     OverMaxAmount,
     NotPayable,
     OneTypeOnly,
@@ -231,7 +230,14 @@ def extend_hold(tenant: str, intent_id: str) -> PaymentIntent:
 @idempotent
 @blp.arguments(ChainChoiceSchema)
 @blp.response(200, IntentSchema)
-@blp.raises(NotFound, Invalid, AlreadyPaying, NetworkUnavailable, IntentExpired, IntentCanceled)
+@blp.raises(
+    NotFound,
+    Invalid,
+    AlreadyPaying,
+    NetworkUnavailable,
+    IntentExpired,
+    IntentCanceled,
+)
 @never_stored(IN_ORDER, shown_again=order_again)
 def choose_chain(body: dict[str, Any], tenant: str, intent_id: str) -> PaymentIntent:
     """Move an intent that awaits its payment to another of its `payment_options`.

@@ -12,7 +12,8 @@ from schemas.intents import (
 )
 from ticketing.constants import Role
 from ticketing.errors import NotFound
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.services.catalog import vouchers
 from ticketing.services.orders import intents, order_search
 from ticketing.services.pagination import Page
@@ -62,5 +63,8 @@ def _hide_codes(found: Sequence[PaymentIntent]) -> None:
 @blp.response(200, page_of(PaymentSchema))
 @blp.raises(NotFound)
 def list_payments(query: dict[str, Any], tenant: str, intent_id: str) -> Page[Payment]:
-    """List the payments of an intent in the order of the chain, also those that were removed."""
+    """List the payments of an intent by their blocks, also those that were removed.
+
+    Those on other networks than the order's are there, too: see `chain_id`.
+    """
     return intents.page_of_payments(caller().tenant_id, intent_id, page_request(query))

@@ -76,7 +76,9 @@ class _Figures(Collector):
             set_aside.add_metric([chain], count)
         yield from (live, entered, lag, rpc_errors, skipped, set_aside)
         yield GaugeMetricFamily(
-            "ticketing_refunds_owed", "Intents with a refund due.", figures.refunds_owed
+            "ticketing_refunds_owed",
+            "Refunds that are due, by intent, network and token.",
+            figures.refunds_owed,
         )
         yield GaugeMetricFamily(
             "ticketing_refund_due_micro_units", "What is owed in all.", figures.refund_due

@@ -48,7 +48,10 @@ blp = ApiBlueprint(
 @blp.arguments(RefundListQuery, location="query")
 @blp.response(200, page_of(RefundSchema))
 def list_refunds(query: dict[str, Any], tenant: str) -> Page[RefundOwed]:
-    """List the refunds that are due, or with `status` those that were waived or settled."""
+    """List the refunds that are due, or with `status` those that were waived or settled.
+
+    There is one for each order, network and token.
+    """
     return refunds.list_page(caller().tenant_id, page_request(query), **query)
 
 
@@ -61,7 +64,8 @@ def settle_refund(body: dict[str, Any], tenant: str, intent_id: str) -> RefundOw
     """Count a transaction as a refund, or a part of it. It must be final on the chain.
 
     Transfers count to the stated refund address, to a payer up to what it sent, and to `recipient`.
-    A transfer pays what is owed from payments before it. One transfer may pay several orders.
+    A transfer pays what is owed from payments before it. One transfer may pay several orders. Of
+    money on another network, name its `chain_id`. It counts also if the money is still unassigned.
     """
     return refund_settlement.settle(
         caller().tenant_id, intent_id, **body, enabled=config().chains, by=actor()
@@ -88,7 +92,7 @@ def settle_refunds(body: dict[str, Any], tenant: str) -> SettledOrders:
 @idempotent
 @blp.arguments(RefundWaiveSchema)
 @blp.response(200, RefundSchema)
-@blp.raises(NotFound, AmountChanged, RefundListed, ChainUnavailable)
+@blp.raises(NotFound, NoRefundDue, AmountChanged, RefundListed, ChainUnavailable)
 def waive_refund(body: dict[str, Any], tenant: str, intent_id: str) -> RefundOwed:
     """Write off a refund that cannot or need not be sent back.
 

@@ -1,17 +1,21 @@
 """Transfers that a token's holder has signed (EIP-3009): their EIP-712 digest and signer."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from ticketing.chain import abi, address, secp256k1
 from ticketing.chain.keccak import keccak256
 
-_DOMAIN_TYPE = keccak256(
-    b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
+_DOMAIN, _DOMAIN_FIELDS = (
+    "EIP712Domain",
+    "string name,string version,uint256 chainId,address verifyingContract",
 )
-_TRANSFER_TYPE = keccak256(
-    b"TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,"
-    b"uint256 validBefore,bytes32 nonce)"
+_TRANSFER, _TRANSFER_FIELDS = (
+    "TransferWithAuthorization",
+    "address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce",
 )
+_DOMAIN_TYPE = keccak256(f"{_DOMAIN}({_DOMAIN_FIELDS})".encode())
+_TRANSFER_TYPE = keccak256(f"{_TRANSFER}({_TRANSFER_FIELDS})".encode())
 _SIGNATURE_BYTES = 65
 _RECOVERY_IDS = (27, 28)
 
@@ -57,6 +61,35 @@ class Authorization:
             + self.nonce
         )
         return keccak256(b"\x19\x01" + separator + message)
+
+
+def typed_data(
+    signed: Authorization, domain: TokenDomain, chain_id: int, token_address: str
+) -> dict[str, Any]:
+    """Return what wallets take for `eth_signTypedData_v4`. Numbers of a transfer are texts."""
+    return {
+        "types": {_DOMAIN: _members(_DOMAIN_FIELDS), _TRANSFER: _members(_TRANSFER_FIELDS)},
+        "primaryType": _TRANSFER,
+        "domain": {
+            "name": domain.name,
+            "version": domain.version,
+            "chainId": chain_id,
+            "verifyingContract": token_address,
+        },
+        "message": {
+            "from": signed.sender,
+            "to": signed.recipient,
+            "value": str(signed.value),
+            "validAfter": str(signed.valid_after),
+            "validBefore": str(signed.valid_before),
+            "nonce": f"0x{signed.nonce.hex()}",
+        },
+    }
+
+
+def _members(fields: str) -> list[dict[str, str]]:
+    pairs = (each.split() for each in fields.split(","))
+    return [{"name": name, "type": kind} for kind, name in pairs]
 
 
 def signer(digest: bytes, signature: bytes) -> str:

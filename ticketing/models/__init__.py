@@ -4,8 +4,7 @@ A model has columns and no rules, except what follows from one row. Constraints 
 db/migrations.
 
 admissions.py: admissions (people call them tickets), one per seat, and the offers to transfer them
-payment_intents.py: orders and their payments. AWAITING and UNSETTLED are conditions that indexes
-    support
+payment_intents.py: orders. AWAITING and UNSETTLED are conditions that indexes support
 ticket_types.py, events.py: what is sold; their stock, `held` and `sold`; an event has stock of its
     own only if it has a capacity
 billing.py: who an order is billed to
@@ -13,6 +12,8 @@ items.py: the ticket types of an order, where its own columns are not enough
 vouchers.py: codes that lower a price, or open a ticket type
 questions.py: questions to buyers and attendees, and their answers
 stray_accounts.py: what orders received on other networks, or in other tokens, than their own
+order_networks.py: the networks on which an order could be paid
+payments.py: transfers to the addresses of orders
 refunds.py: refunds, the addresses that buyers stated for them, waivers
 tenants.py: tenants and their settings
 wallets.py: where payments go: addresses and extended public keys; changes that wait

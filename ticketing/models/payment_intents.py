@@ -1,6 +1,5 @@
-"""Payment intents and their payments."""
+"""Payment intents: orders."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +18,7 @@ from peewee import (
 from ticketing.constants import LIVE, Flag, IntentStatus
 from ticketing.models.base import BaseModel, UtcDateTimeField, literal
 from ticketing.models.events import Event
+from ticketing.models.order_networks import NetworksField, OrderNetwork, PaymentOption
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.vouchers import Voucher
@@ -42,30 +42,6 @@ class FlagsField(AnyField):
     def python_value(self, value: int) -> frozenset[Flag]:
         """Convert the integer to a set of flags."""
         return frozenset(flag for flag in Flag if value & flag_bits([flag]))
-
-
-class OrderNetwork(NamedTuple):
-    """A network on which an order could be paid, with its terms at order time."""
-
-    chain_id: int
-    token_address: str
-    symbol: str | None
-    decimals: int
-    required_confirmations: int
-
-
-class NetworksField(AnyField):
-    """Networks in their order, stored as JSON."""
-
-    field_type = "TEXT"
-
-    def db_value(self, value: Sequence[OrderNetwork] | None) -> str | None:
-        """Convert networks to JSON."""
-        return None if value is None else json.dumps(value)
-
-    def python_value(self, value: str | None) -> tuple[OrderNetwork, ...] | None:
-        """Convert JSON to networks."""
-        return None if value is None else tuple(OrderNetwork(*each) for each in json.loads(value))
 
 
 @dataclass(frozen=True)
@@ -158,7 +134,7 @@ class PaymentIntent(BaseModel):
     IPv6 /64, and `held_by_site` one of its IPv6 /48.
 
     `strays_version` counts the changes of its stray accounts (models/stray_accounts.py). 0: it has
-    none.
+    none. `moves`: how often its buyer moved it to another network.
     """
 
     stray = ""
@@ -226,6 +202,7 @@ class PaymentIntent(BaseModel):
     idempotency_digest = TextField(null=True)
     body_digest = TextField(null=True)
     strays_version = IntegerField(default=0)
+    moves = IntegerField(default=0)
 
     item_rows: Iterable[Any]  # of IntentItem
 
@@ -233,7 +210,7 @@ class PaymentIntent(BaseModel):
     item_names: Mapping[str, str]  # of its ticket types
     atomic_amount: int | None
     payment_uri: str | None
-    payment_options: Sequence[Any]
+    payment_options: Sequence[PaymentOption]
     strays: Sequence[Any]  # the stray accounts that received money
     confirmations: int
     refunds: Sequence[Any]
@@ -241,7 +218,7 @@ class PaymentIntent(BaseModel):
     has_changed: bool  # whether the purchase or the cancelation that returned it had an effect
     capped_event: str | None  # of a locked intent: its event, if that has a capacity
     online_join_url: str | None
-    payments: Sequence["Payment"]  # the largest ones
+    payments: Sequence[Any]  # the largest ones
     payment_count: int
     admissions: Sequence[Any]
     questions: Sequence[Any]
@@ -297,6 +274,10 @@ class PaymentIntent(BaseModel):
         if None in terms:
             raise ValueError(f"{self.id} is a free order")
         return PaymentTerms(*terms)  # type: ignore[arg-type]
+
+    def network_on(self, chain_id: int | None) -> OrderNetwork | None:
+        """Return the network of it on a chain. None: it cannot be paid there, or on one only."""
+        return next((each for each in self.networks or () if each.chain_id == chain_id), None)
 
     @property
     def order(self) -> "PaymentIntent":
@@ -471,38 +452,3 @@ NOT_OWING = PaymentIntent.refund_due == literal(0)
 WAIVED = NOT_OWING & (PaymentIntent.waived > literal(0))
 REFUNDED = NOT_OWING & (PaymentIntent.waived == literal(0)) & (PaymentIntent.refunded > literal(0))
 """The few intents whose refund was waived or paid. Each has a partial index."""
-
-
-class Payment(BaseModel):
-    """One token transfer on a chain, identified by (chain_id, tx_hash, log_index).
-
-    `amount` is in whole micro-units, `dust` is the rest in atomic units. Only a canonical payment
-    counts: a reorganization can make it non-canonical, and canonical again. `honoured`: whether
-    this transfer paid for an order that had ended. None: not decided yet. `stray`: the stray
-    account that received it. Empty: the order's home did.
-    """
-
-    id = TextField(primary_key=True)
-    intent = ForeignKeyField(PaymentIntent)
-    intent_id: str
-    stray = TextField(default="")
-    chain_id = BigIntegerField()
-    tx_hash = TextField()
-    log_index = IntegerField()
-    block_number = BigIntegerField()
-    block_hash = TextField()
-    block_time = UtcDateTimeField()
-    sender = TextField()
-    amount = BigIntegerField()
-    dust = BigIntegerField(default=0)
-    canonical = BooleanField()
-    honoured = BooleanField(null=True)
-    seen_at = UtcDateTimeField()
-
-    class Meta:
-        table_name = "payments"
-        indexes = ((("chain_id", "tx_hash", "log_index"), True),)
-
-
-PAYMENT_AT_HOME = Payment.stray == literal("")
-"""Payments that belong to the home of their order, not to a stray account."""

@@ -71,6 +71,11 @@ class StrayAccount(BaseModel):
         return intent
 
     @property
+    def currency(self) -> str:
+        """What its token is called. If that is not known: as the order's."""
+        return str(self.symbol or self.order.currency)
+
+    @property
     def stray(self) -> str:
         """What its rows have as their `stray`."""
         return str(self.id)
@@ -117,6 +122,19 @@ class StrayAccount(BaseModel):
         return 0 if self.in_reach else max(0, self.counted)
 
 
+class StrayLooks(BaseModel):
+    """When looks for stray money begin: one row, or none for a database that never had orders.
+
+    The version before adds up all payments of an order, on whatever chain. A deploy must be over.
+    """
+
+    begin_at = UtcDateTimeField()
+
+    class Meta:
+        table_name = "stray_looks"
+        primary_key = False
+
+
 Account: TypeAlias = PaymentIntent | StrayAccount
 """The books of an order on one chain and in one token: its home, or a stray account."""
 
@@ -137,3 +155,10 @@ STRAY_OWING = StrayAccount.refund_due > literal(0)
 
 STRAY_TO_REFUND = STRAY_OWING & (StrayAccount.refund_due > StrayAccount.refund_pending)
 """Accounts with a refund that can be paid now."""
+
+STRAY_NOT_OWING = StrayAccount.refund_due == literal(0)
+STRAY_WAIVED = STRAY_NOT_OWING & (StrayAccount.waived > literal(0))
+STRAY_REFUNDED = (
+    STRAY_NOT_OWING & (StrayAccount.waived == literal(0)) & (StrayAccount.refunded > literal(0))
+)
+"""Accounts whose refund was waived or paid. Each has partial indexes by tenant."""

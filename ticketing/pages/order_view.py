@@ -16,14 +16,19 @@ from ticketing.constants import (
 )
 from ticketing.models.admissions import Admission
 from ticketing.models.events import Event
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
+from ticketing.pages import order_accounts
+from ticketing.pages.order_accounts import AccountView, OtherNetwork
 from ticketing.pages.pace import QuickPages
 from ticketing.services import admission_views, chains, exchange_rates
 from ticketing.services.orders import answers, finality, intents
 from ticketing.services.payments import demo_wallet, hold_extensions, wallet_requests
 from ticketing.services.payments.wallet_requests import WalletRequests
+from ticketing.services.x402 import gasless
+from ticketing.services.x402.gasless import Offer
 
 _UNSEEN_AFTER = timedelta(seconds=90)
 """A worker without open orders looks every 20 s."""
@@ -72,7 +77,10 @@ class OrderView:
     `unanswered` lack answers to the organizer's questions. `payments` are the largest ones.
     `has_more_payments`: there are others, which are not shown. `chosen_way`: how the buyer wants to
     pay, None before they chose. `told`: what wallets and exchanges need to know.
-    `euros`: what is due, in euros, if that is known. `is_quick`: it asks quickly for news.
+    `gasless`: the offer to pay without a network fee. `euros`: what is due, in euros, if that is
+    known. `is_quick`: it asks quickly for news. `accounts`: its home, then its stray accounts; a
+    free order has none. `others`: the networks to which the buyer can move it now. `back`: the key
+    of the account for which the page asks where the money shall go.
     """
 
     intent: PaymentIntent
@@ -86,11 +94,15 @@ class OrderView:
     writes_mail: bool
     now: datetime
     told: WalletRequests
+    gasless: Offer | None
     euros: str | None
+    accounts: Sequence[AccountView]
+    others: Sequence[OtherNetwork]
     is_quick: bool = False
     asked: int = 0
     unanswered: int = 0
     chosen_way: Way | None = None
+    back: str | None = None
 
     @property
     def state(self) -> State:
@@ -113,7 +125,8 @@ class OrderView:
         """After how many seconds the page asks for news. 0: never."""
         if self.waits:
             return _ASKED_QUICKLY if self.is_quick else _ASKED_EVERY
-        is_open = self.intent.refund_due or self.intent.early or self.state in _ENDED
+        is_owed = self.owed or any(each.out_of_reach for each in self.accounts)
+        is_open = is_owed or self.intent.early or self.state in _ENDED
         return _ASKED_SELDOM if is_open else 0
 
     @property
@@ -130,8 +143,46 @@ class OrderView:
             len(intent.refunds),
             intent.refund_address or "",
             clock.rfc3339(intent.expires_at),
+            intent.chain_id or "",
+            *(each.marker for each in self.strays),
         )
         return " ".join(map(str, parts))
+
+    @property
+    def strays(self) -> Sequence[AccountView]:
+        """The accounts that are not its home."""
+        return self.accounts[1:]
+
+    @property
+    def offered(self) -> Sequence[OtherNetwork]:
+        """The other networks, without those on which the page asks for the rest."""
+        asked = {each.account.chain_id for each in self.strays if each.can_be_home}
+        return [each for each in self.others if each.chain_id not in asked]
+
+    @property
+    def news(self) -> Sequence[AccountView]:
+        """The stray accounts that the page of an unpaid order shows first."""
+        return [each for each in self.strays if each.is_news]
+
+    @property
+    def unassigned(self) -> Sequence[AccountView]:
+        """The accounts with money that may still pay for the order."""
+        return [each for each in self.accounts if each.unassigned]
+
+    @property
+    def owed(self) -> Sequence[AccountView]:
+        """The accounts with money that is owed."""
+        return [each for each in self.accounts if each.account.refund_due]
+
+    @property
+    def refunds(self) -> Sequence[AccountView]:
+        """The accounts with money that is owed, or was."""
+        return [each for each in self.accounts if each.has_refund]
+
+    @property
+    def was_paid_back(self) -> bool:
+        """Whether some of its money was sent back."""
+        return any(each.account.refunds for each in self.accounts)
 
     @property
     def blocks_needed(self) -> int:
@@ -169,9 +220,9 @@ class OrderView:
     def late_until(self) -> datetime | None:
         """Until when a late payment can still buy the tickets. None: not at all.
 
-        A late order needs one transfer of all that it costs. The rest of a part is not enough.
+        A late order needs one transfer of all that it costs, and nothing else that it received.
         """
-        if self.intent.amount_received:
+        if self.intent.amount_received or self.unassigned or self.owed:
             return None
         ends = [each.sales_end_at for each in self.ticket_types.values()]
         deadline: datetime = self.intent.expires_at
@@ -204,14 +255,8 @@ class OrderView:
     @property
     def can_order_again(self) -> bool:
         """Whether the order ended without money that is owed, and all of it is still sold."""
-        is_over = self.state in _ENDED and not self.intent.refund_due
+        is_over = self.state in _ENDED and not self.owed
         return is_over and self._is_event_on_sale and all(self._are_published)
-
-    @property
-    def has_refund(self) -> bool:
-        """Whether money is owed, or was."""
-        intent = self.intent
-        return bool(intent.refund_due or intent.refunds or intent.waived)
 
     @property
     def has_demo_wallet(self) -> bool:
@@ -219,30 +264,40 @@ class OrderView:
         return demo_wallet.exists_for(self.intent)
 
 
-def read(intent_id: str, config: Config, way: Way | None = None) -> OrderView:
-    """Return what the page of an order shows. `way`: how the buyer wants to pay. NotFound."""
+def read(
+    intent_id: str, config: Config, way: Way | None = None, back: str | None = None
+) -> OrderView:
+    """Return what the page of an order shows. NotFound.
+
+    `way`: how the buyer wants to pay. `back`: the key of an account, see OrderView.
+    """
     intent = intents.find(intent_id)
     intents.add_payment_details([intent])
     admission_views.add_to_order(intent, intent.event.online_join_url, config.keyring)
     now, payments = clock.now(), intents.largest_payments_of(intent)
     asked = _still_asked(intent, now)
+    others = order_accounts.other_networks(intent, config)
     return OrderView(
         intent=intent,
         event=intent.event,
         tenant=intent.tenant,
         ticket_types=_types_of(intent),
         network=chains.name_of(intent.chain_id, config),
-        payments=[each for each in payments if each.canonical],
+        payments=[each for each in payments if each.canonical and not each.stray],
         has_more_payments=intents.count_payments(intent, payments) > len(payments),
         is_unseen=is_unseen(intent, config, now),
         writes_mail=config.smtp is not None and intent.buyer_email is not None,
         now=now,
         told=wallet_requests.of(intent, config),
+        gasless=gasless.offer(intent, config),
         euros=exchange_rates.euros(intent.amount_due) if config.fx_url else None,
         is_quick=_waits_for_chain(intent) and _QUICK_PAGES.take(),
+        accounts=order_accounts.of(intent, others, config),
+        others=others,
         asked=len(asked),
         unanswered=len(answers.incomplete(intent.event, asked)),
         chosen_way=way,
+        back=back,
     )
 
 

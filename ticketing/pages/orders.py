@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from urllib.parse import urlencode
 
 from flask import Response, g, redirect, request
 from werkzeug import Response as AnyResponse
 
-from schemas.forms import EmptyForm, RefundAddressForm
+from schemas.forms import ChainForm, EmptyForm, RefundAddressForm
 from ticketing import links
 from ticketing.errors import (
     HoldExtended,
@@ -27,12 +28,18 @@ from ticketing.pages import forms, order_view, qr, render
 from ticketing.pages.blueprint import PageBlueprint
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import OrderLink
+from ticketing.pages.order_accounts import AccountView
 from ticketing.pages.order_view import Way
 from ticketing.services import checkout
 from ticketing.services.checkout import Order
 from ticketing.services.orders import answers, intents
 from ticketing.services.orders.lines import Wanted
-from ticketing.services.payments import demo_wallet, hold_extensions, refund_addresses
+from ticketing.services.payments import (
+    demo_wallet,
+    hold_extensions,
+    home_choice,
+    refund_addresses,
+)
 from ticketing.web import origin, rate_limit
 from ticketing.web.context import address, client, config
 from ticketing.web.idempotency import once
@@ -47,7 +54,11 @@ blp = PageBlueprint("orders", __name__, guard=OrderLink(), is_secret=True)
 
 @blp.get("/o/<link>")
 def show_order(link: str) -> str:
-    """Show the order in its present state. `way` is how the buyer wants to pay."""
+    """Show the order in its present state.
+
+    `way` is how the buyer wants to pay. `back` names an account: the page asks where its money
+    shall go.
+    """
     return _page(Form())
 
 
@@ -95,14 +106,31 @@ def pay_from_exchange(link: str) -> AnyResponse:
     return redirect(f"{_path(g.order)}?way={Way.EXCHANGE}", 303)
 
 
+@blp.post("/o/<link>/chain")
+def pay_on_another_network(link: str) -> AnyResponse:
+    """Move the order to another of its networks. Of one that has ended, the page says so."""
+    tenant_id = intents.find(g.order).tenant_id
+    try:
+        with suppress(IntentExpired, IntentCanceled):
+            chain_id = forms.read(ChainForm)["chain_id"]
+            home_choice.choose(tenant_id, g.order, chain_id, config())
+    except Invalid:  # it is none of the page's networks
+        return _refused(NetworkUnavailable())
+    except TicketingError as error:
+        return _refused(error)
+    return redirect(_path(g.order) + _query(_chosen_way()), 303)
+
+
 @blp.post("/o/<link>/refund-address")
 def state_refund_address(link: str) -> AnyResponse:
-    """State where money that is owed shall go."""
+    """State where money that is owed shall go, on one network.
+
+    Money that may still pay for the order is asked back with that, for good.
+    """
     tenant_id = intents.find(g.order).tenant_id
 
     def state() -> str:
-        form = forms.read(RefundAddressForm)
-        return refund_addresses.state(tenant_id, g.order, form["address"]).id
+        return refund_addresses.state(tenant_id, g.order, **forms.read(RefundAddressForm)).id
 
     return _carried_out(state)
 
@@ -152,11 +180,14 @@ def _carried_out(act: Callable[[], str]) -> AnyResponse:
     try:
         return redirect(_path(act()), 303)
     except (PaymentRequired, LookedJustNow):
-        way = _chosen_way()
-        shown = _path(g.order) if way is None else f"{_path(g.order)}?way={way}"
-        return redirect(f"{shown}#looked", 303)
+        return redirect(f"{_path(g.order)}{_query(_chosen_way())}#looked", 303)
     except TicketingError as error:
-        return forms.shown_again(_page(forms.refused(error)), error)
+        return _refused(error)
+
+
+def _refused(error: TicketingError) -> AnyResponse:
+    """Show the page again, with what is wrong with the form that was sent."""
+    return forms.shown_again(_page(forms.refused(error)), error)
 
 
 def _look() -> str:
@@ -204,8 +235,21 @@ def _chosen_way() -> Way | None:
     return Way(word) if word in [*Way] else None
 
 
+def _query(way: Way | None, back: str | None = None) -> str:
+    """Return the query of the page's address. An empty text without any choice."""
+    chosen = {"way": way, "back": back}
+    query = urlencode({name: text for name, text in chosen.items() if text is not None})
+    return f"?{query}" if query else ""
+
+
 def _page(form: Form, way: Way | None = None) -> str:
-    view = order_view.read(g.order, config(), way or _chosen_way())
+    view = order_view.read(g.order, config(), way or _chosen_way(), request.args.get("back"))
+    empty = Form()
+
+    def form_of(account: AccountView) -> Form:
+        """The form that was sent, if it was for this account."""
+        return form if account.is_named_by(form.values) else empty
+
     return render.page(
         "order.html",
         tenant=view.tenant,
@@ -214,7 +258,9 @@ def _page(form: Form, way: Way | None = None) -> str:
         event=view.event,
         path=_path(view.intent.id),
         payment_link=_payment_link(view.intent.id),
-        way_query="" if view.chosen_way is None else f"?way={view.chosen_way}",
+        way_query=_query(view.chosen_way),
+        query=_query(view.chosen_way, view.back),
+        form_of=form_of,
         ticket_link=links.ticket,
         qr=qr.svg,
         form=form,

@@ -21,6 +21,8 @@ from ticketing.services import chains
 from ticketing.services.orders import finality, intents
 from ticketing.services.payments import wallet_requests
 from ticketing.services.payments.wallet_requests import WalletRequests
+from ticketing.services.x402 import gasless
+from ticketing.services.x402.gasless import Offer
 from ticketing.web.context import config
 
 _ASKED_EVERY, _ASKED_SELDOM = 10, 30
@@ -52,8 +54,8 @@ _STATES = {
 class PaymentView:
     """What is due of an order. `is_unseen`: its chain cannot be read at the moment.
 
-    `told`: what a wallet in the browser needs to know. `way`: as OrderView has it, of which the
-    page shows a part. All ways to pay are shown at once.
+    `told`: what a wallet in the browser needs to know. `gasless` and `way`: as OrderView has them,
+    of which the page shows a part. All ways to pay are shown at once.
     """
 
     intent: PaymentIntent
@@ -63,6 +65,7 @@ class PaymentView:
     is_unseen: bool
     now: datetime
     told: WalletRequests
+    gasless: Offer | None
     way: Way = Way.PHONE
 
     @property
@@ -87,10 +90,13 @@ class PaymentView:
 
     @property
     def marker(self) -> str:
-        """What can change of the payment. static/pages/payment.js writes it too."""
+        """What can change of the payment. static/pages/payment.js writes it too.
+
+        Of `payment_uri`, the network changes: the buyer can move the order to another one.
+        """
         intent = self.intent
-        expires_at = clock.rfc3339(intent.expires_at)
-        return f"{intent.status} {intent.amount_due} {intent.confirmations} {expires_at}"
+        expires_at, uri = clock.rfc3339(intent.expires_at), intent.payment_uri or ""
+        return f"{intent.status} {intent.amount_due} {intent.confirmations} {expires_at} {uri}"
 
     @property
     def blocks_needed(self) -> int:
@@ -133,4 +139,5 @@ def _read(intent_id: str, config: Config) -> PaymentView:
         is_unseen=order_view.is_unseen(intent, config, now),
         now=now,
         told=wallet_requests.of(intent, config),
+        gasless=gasless.offer(intent, config),
     )

@@ -12,6 +12,7 @@ _REASONS = {
     "no_common_network": (
         "These tickets are not sold on one network. Order each of them on its own."
     ),
+    "already_paying": "This order is being paid already. It cannot change its network now.",
     "network_unavailable": "This network cannot be used at the moment. Choose another one.",
     "sales_not_started": "The sale of this ticket has not started.",
     "sales_ended": "The sale of this ticket has ended.",
@@ -190,6 +191,7 @@ _AT_FIELDS = {
     "chain_id_or_ids": "Write either one network, or a list of them.",
     "distinct_chains": "Choose each network once.",
     "chain_not_sold": "Your tickets are not sold on this network. Choose another one.",
+    "network_of_order": "This order cannot be paid on this network.",
     "chain_ids": "Choose the networks on which you control this address.",
     "chain_unknown": "This service does not know these networks: %(ids)s.",
     "not_deployed": "This address is a contract, which does not exist on: %(names)s.",

@@ -52,6 +52,12 @@ def states() -> dict[int, ChainState]:
     return {state.chain_id: state for state in found}
 
 
+def state(chain_id: int) -> ChainState | None:
+    """Return the state of a chain. None if the worker has never read it."""
+    found: ChainState | None = _state.first(chain_id=chain_id)
+    return found
+
+
 def states_of(chain_id: int | None) -> dict[int, ChainState]:
     """Return the state of one chain, by chain id, if the worker has ever read it."""
     found = None if chain_id is None else _state.first(chain_id=chain_id)

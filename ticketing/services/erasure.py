@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from datetime import datetime, timedelta
 
-from peewee import Expression
+from peewee import Expression, fn
 
 from ticketing import clock, ids
 from ticketing.db.connection import locked, write_transaction
@@ -23,6 +23,7 @@ from ticketing.models.billing import Billing
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.questions import Answer, Question
+from ticketing.models.stray_accounts import STRAY_OWING, StrayAccount
 from ticketing.services.notifications import mail_queue
 from ticketing.services.orders import admissions
 
@@ -137,7 +138,10 @@ def _erase_event(event_id: str, is_over: Expression) -> None:
         if locked(Event.select(Event.id).where(Event.id == event_id, is_over)).first() is None:
             return  # its date has changed
         of_event = PaymentIntent.event == event_id
-        owes = PaymentIntent.refund_due > 0
+        # What is out of reach is not owed yet, and does not keep anybody's data.
+        of_intent = StrayAccount.intent == PaymentIntent.id
+        elsewhere = StrayAccount.select(StrayAccount.id).where(of_intent, STRAY_OWING)
+        owes = (PaymentIntent.refund_due > 0) | fn.EXISTS(elsewhere)
         _erase_buyers(of_event & ~owes)
         owing = PaymentIntent.select(PaymentIntent.id).where(of_event, owes)
         owes_nothing = Admission.intent.is_null() | Admission.intent.not_in(owing)

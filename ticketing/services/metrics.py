@@ -10,8 +10,8 @@ from peewee import fn
 from ticketing import clock
 from ticketing.chain.registry import Chain
 from ticketing.constants import IntentStatus
-from ticketing.models.base import literal
-from ticketing.models.payment_intents import AWAITING, UNSETTLED, PaymentIntent
+from ticketing.models.payment_intents import AWAITING, OWING, UNSETTLED, PaymentIntent
+from ticketing.models.stray_accounts import STRAY_OWING, StrayAccount
 from ticketing.services import chains, counters
 from ticketing.services.notifications import figures
 from ticketing.services.notifications.figures import Figures
@@ -44,13 +44,12 @@ class Metrics:
 def read(enabled: Mapping[int, Chain]) -> Metrics:
     """Return the current metrics."""
     counted = counters.read()
-    refunds: Any = (
-        PaymentIntent.select(
-            fn.COUNT(PaymentIntent.id).alias("owed"), fn.SUM(PaymentIntent.refund_due).alias("due")
-        )
-        .where(PaymentIntent.refund_due > literal(0))
-        .get()
-    )
+    owed = due = 0
+    kinds: Any = ((PaymentIntent, OWING), (StrayAccount, STRAY_OWING))
+    for model, owing in kinds:
+        sums = fn.COUNT(model.id), fn.SUM(model.refund_due)
+        count, amount = model.select(*sums).where(owing).scalar(as_tuple=True)
+        owed, due = owed + int(count), due + int(amount or 0)
     none = {str(chain_id): 0 for chain_id in enabled}
     states, now = chains.states(), clock.now()
     times = {
@@ -61,8 +60,8 @@ def read(enabled: Mapping[int, Chain]) -> Metrics:
     return Metrics(
         live={IntentStatus.AWAITING_PAYMENT: 0, IntentStatus.PROCESSING: 0, **_live()},
         entered={**dict.fromkeys(_ENTERED, 0), **counted[counters.ENTERED]},
-        refunds_owed=refunds.owed,
-        refund_due=int(refunds.due or 0),
+        refunds_owed=owed,
+        refund_due=due,
         cursor_lag={chain_id: (now - at).total_seconds() for chain_id, at in times.items()},
         rpc_errors={**none, **counted[counters.RPC_ERRORS]},
         skipped_blocks={**none, **counted[counters.SKIPPED_BLOCKS]},

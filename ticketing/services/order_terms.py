@@ -15,7 +15,7 @@ from ticketing.chain.registry import Chain
 from ticketing.config import Config
 from ticketing.errors import NetworkUnavailable, NotPayable
 from ticketing.models.chains import ChainState
-from ticketing.models.payment_intents import OrderNetwork
+from ticketing.models.order_networks import OrderNetwork
 from ticketing.services import chains
 from ticketing.services.orders import lines, order_rules
 from ticketing.services.orders.lines import Line

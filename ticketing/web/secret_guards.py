@@ -34,15 +34,16 @@ DOOR_TOKEN: dict[str, list[str]] = {"doorToken": []}
 
 @dataclass(frozen=True)
 class Buyer:
-    """Lets everybody open an intent. An intent requires its client secret or the role `paywall`.
+    """Requires the client secret of the intent in the path, or the role `paywall`.
 
-    The `secret_views` accept only the client secret, whatever the role of another credential. The
-    `pay_view` accepts the pay secret too.
+    The `open_view`, which opens an intent, lets everybody in. The `secret_views` accept only the
+    client secret, whatever the role of another credential. The `pay_views` accept the pay secret
+    too.
     """
 
-    open_view: str
+    open_view: str | None = None
     secret_views: frozenset[str] = frozenset()
-    pay_view: str | None = None
+    pay_views: frozenset[str] = frozenset()
 
     def check(self) -> None:
         """Check whether the request may open an intent, or use the intent in its path.
@@ -61,7 +62,8 @@ class Buyer:
             return
         intent_id = (request.view_args or {})["intent_id"]
         keyring = config().keyring
-        if is_view(self.pay_view) and credentials.is_pay_secret(keyring, intent_id, secret):
+        is_of_payer = any(map(is_view, self.pay_views))
+        if is_of_payer and credentials.is_pay_secret(keyring, intent_id, secret):
             g.paid_order = intent_id
             return
         if not credentials.is_client_secret(keyring, intent_id, secret):
@@ -81,7 +83,7 @@ class Buyer:
         """Return the credentials that an intent accepts. To open one, none is required."""
         if view in self.secret_views:
             return [CLIENT_SECRET]
-        if view == self.pay_view:
+        if view in self.pay_views:
             return [PAY_SECRET, CLIENT_SECRET, BEARER, API_KEY]
         return [{}, BEARER, API_KEY] if view == self.open_view else [CLIENT_SECRET, BEARER, API_KEY]
 

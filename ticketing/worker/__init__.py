@@ -17,6 +17,7 @@ watcher.py: one chain: checks it, reads, books, goes back, expires. A chain with
     read every 20 s, with one request for everything
 history_gap.py: blocks that no node has any more are skipped after 10 s, and named in the log;
     balances show which orders must wait for their logs
+stray_look.py: reads balances of orders on the chains that they are not paid on
 balance_sweep.py: an order whose address holds more than is booked does not expire before its logs
     are searched; ended orders are compared once a minute
 refund_check.py: compares the block of each refund once more when it is deep, and takes back those

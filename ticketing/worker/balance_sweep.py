@@ -14,6 +14,7 @@ from ticketing.chain.endpoint import Call
 from ticketing.chain.errors import RpcError, RpcLimited, RpcSilent
 from ticketing.chain.node import Node
 from ticketing.chain.registry import Chain
+from ticketing.constants import IntentStatus
 from ticketing.models.stray_accounts import Account
 from ticketing.services.payments import address_search, collections, payments, watched_orders
 
@@ -117,6 +118,11 @@ class BalanceSweep:
         return self._searched.get(account.id, (None, 0))[1]
 
     def _is_due(self, account: Account) -> bool:
-        """Return whether an account's search did not fail a moment ago."""
+        """Return whether an account's search did not fail a moment ago.
+
+        An order that waits for its payment always is: until then it holds its seats.
+        """
+        if not account.stray and account.order.status == IntentStatus.AWAITING_PAYMENT:
+            return True
         searched_at, searches = self._searched.get(account.id, (None, 0))
         return not clock.is_within(BACKOFF.pause(searches), searched_at)

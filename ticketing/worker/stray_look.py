@@ -1,17 +1,21 @@
 """Look for money of orders on a chain that they are not paid on: services/payments/stray_search."""
 
+import logging
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from ticketing import clock
-from ticketing.chain.answers import Block
+from ticketing.chain.answers import Block, Transfer
 from ticketing.chain.endpoint import Call
+from ticketing.chain.errors import RpcError, RpcLimited, RpcSilent
 from ticketing.chain.node import Node
 from ticketing.chain.registry import Chain
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import chains
 from ticketing.services.payments import stray_looks, stray_search, watched_orders
 from ticketing.services.payments.stray_search import Token
+
+log = logging.getLogger(__name__)
 
 EVERY = timedelta(seconds=60)
 """How often the balances of live and recently ended orders are read."""
@@ -34,13 +38,14 @@ class StrayLook:
         self._node = node
         self._looked_at: datetime | None = None
         self._old_at: datetime | None = None
-        self._missing: dict[str, bool] = {}
-        """Which look-alikes are not on this chain: on a local one, usually."""
+        self._present: set[str] = set()
+        """Which look-alikes are there. On a local chain, usually none is."""
 
     def calls(self, at: Block) -> list[Call]:
         """Return the calls of `run`, as far as they are known. RpcError."""
         calls: list[Call] = []
-        for token, orders in self._due():
+        # The old ones are many: they have requests of their own.
+        for token, orders in self._due(with_old=False):
             calls += stray_search.calls(self._node, token, orders, at)
         return calls
 
@@ -50,20 +55,41 @@ class StrayLook:
             return
         chain_id = self._chain.chain_id
         stray_search.reach(chain_id)
-        for token, orders in self._due():
-            stray_search.look(self._node, token, orders, at)
+        is_old_due = not clock.is_within(OLD_EVERY, self._old_at)
+        for token, orders in self._due(with_old=is_old_due):
+            self._look(token, orders, at)
         stray_looks.note_look(chain_id, at)
-        if not clock.is_within(OLD_EVERY, self._old_at):
+        if is_old_due:
             self._old_at = clock.now()
         self._looked_at = clock.now()
 
-    def _due(self) -> Sequence[tuple[Token, Sequence[PaymentIntent]]]:
+    def _look(self, token: Token, orders: Sequence[PaymentIntent], at: Block) -> None:
+        """Look for one token. If a look-alike cannot be read, the others are read nevertheless."""
+        try:
+            stray_search.look(self._node, token, orders, at)
+        except (RpcLimited, RpcSilent):
+            raise
+        except RpcError as error:
+            if token.address == self._chain.token_address:
+                raise
+            log.warning(
+                "chain %s: %s cannot be read: %s", token.chain.chain_id, token.symbol, error
+            )
+
+    def search_collected(self, transfers: Sequence[Transfer], at: Block) -> None:
+        """Search for payments that receivers passed on here before a look could see them."""
+        state = chains.state(self._chain.chain_id) if transfers else None
+        if state is not None and stray_looks.have_begun():
+            for token in stray_search.tokens(self._chain, state)[:1]:
+                stray_search.search_collected(token, transfers, at)
+
+    def _due(self, *, with_old: bool) -> Sequence[tuple[Token, Sequence[PaymentIntent]]]:
         """Return the tokens to look for, with the orders whose balances are read now, in pages."""
         states = chains.states()
         state = states.get(self._chain.chain_id)
-        if state is None or clock.is_within(EVERY, self._looked_at):
+        is_due = not clock.is_within(EVERY, self._looked_at)
+        if state is None or not is_due:
             return ()
-        with_old = not clock.is_within(OLD_EVERY, self._old_at)
         found = []
         for token in stray_search.tokens(self._chain, state):
             orders = watched_orders.elsewhere(
@@ -78,6 +104,6 @@ class StrayLook:
         """Return whether there is no such token. The own one was checked before. RpcError."""
         if token_address == self._chain.token_address:
             return False
-        if token_address not in self._missing:
-            self._missing[token_address] = not self._node.is_token(token_address)
-        return self._missing[token_address]
+        if token_address not in self._present and self._node.is_token(token_address):
+            self._present.add(token_address)
+        return token_address not in self._present

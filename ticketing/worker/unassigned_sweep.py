@@ -70,7 +70,7 @@ class UnassignedSweep:
             self._running.release()
 
     def _state(self) -> ChainState | None:
-        state = chains.states_of(self._chain.chain_id).get(self._chain.chain_id)
+        state = chains.state(self._chain.chain_id)
         return None if state is None or state.decimals is None else state
 
     def _begin_if_due(self) -> None:

@@ -314,11 +314,13 @@ class Watcher:
         for found in ranges:
             if found.last.number <= cursor.number:
                 booking.book_found(chain, cursor, found.transfers)
+                self._stray_look.search_collected(found.transfers, cursor)
                 continue
             # Recorded even if the lease expired meanwhile: with a slow node, nobody read further.
             self._book(cursor, found)
             is_all = cursor == start and found.last == head
             cursor = found.last
+            self._stray_look.search_collected(found.transfers, cursor)
             if not self._take_lease():
                 raise CursorMoved(f"chain {chain.chain_id}: another worker has taken over")
             if not is_all:
@@ -423,7 +425,7 @@ class Watcher:
         while moved:
             moved = self._settle_deep(cursor)
             past = settlement.past_deadline(chain_id, cursor)
-            past = stray_looks.may_expire(past, chain_id, cursor)
+            past = stray_looks.looked_at_elsewhere(past, chain_id, cursor)
             past = self._balance_sweep.before_expiry(past, cursor)
             moved |= chain_settlement.settle_again(chain_id, past) > 0
         chain_settlement.settle_again(

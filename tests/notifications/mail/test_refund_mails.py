@@ -2,7 +2,10 @@
 
 import pytest
 
-from tests.support.mails import change_intent, html_of, order_link, send, tell, text_of
+from tests.support.factories import CHAIN, PRICE, worker_once
+from tests.support.mails import ADA, change_intent, html_of, order_link, send, tell, text_of
+from tests.support.refunds import FRIEND, FRIEND_ADDRESS, pay_from
+from tools.anvil import SECOND_CHAIN_ID as SECOND
 
 ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 TX = "0x" + "ab" * 32
@@ -54,3 +57,22 @@ def test_a_settled_refund_has_its_amount_and_transaction(acme, server, buyer):
     mail = server.only()
     assert mail["Subject"] == "We have sent you 2.50 USDC: Launch Night"
     assert TX in text_of(mail) and TX in html_of(mail) and "Base" in text_of(mail)
+
+
+def test_money_on_another_network_is_announced_with_that_network(node, second_node, acme, server):
+    buyer = acme.buyer(acme.ticket(chain_id=CHAIN), buyer=ADA)
+    worker_once(acme.app)
+    pay_from(second_node, FRIEND, buyer, PRICE - 1)
+    worker_once(acme.app)
+    send(acme.app)
+    mail = server.only()
+    assert mail["Subject"] == "You get 4.999999 USDC back: Launch Night"
+    for part in (text_of(mail), html_of(mail)):
+        assert "We owe you 4.999999 USDC on the network Local 2" in part
+        assert "your own wallet on Local 2" in part and order_link(buyer) in part
+    asked = {"address": FRIEND_ADDRESS, "chain_id": SECOND}
+    assert buyer.api.post(f"{buyer.path}/refund-address", asked).status_code == 200
+    worker_once(acme.app)
+    send(acme.app)
+    told = text_of(server.mails[-1])
+    assert "now goes to this address on the network Local 2" in told and FRIEND_ADDRESS[-6:] in told

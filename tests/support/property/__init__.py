@@ -10,7 +10,7 @@ catalog.py: the data at the start
 sale_events.py, refund_events.py, admission_events.py, door_events.py: what people do
 voucher_events.py: orders with codes, and how the organizer changes these
 collection_events.py: strangers collect from receivers, and the organizer changes the wallet
-model.py, model_rows.py: payments, orders and stock; the rows and sums that it reads
+model.py, model_rows.py, model_strays.py: payments, orders, stock, strays; the rows that it reads
 model_admissions.py, model_refunds.py, model_door.py, model_feed.py: tickets; who may get a refund;
     one person in per ticket; one notification for each fact
 model_early.py: which orders are confirmed before their payment is final

@@ -34,6 +34,7 @@ from ticketing.db.connection import database
 from ticketing.errors import TicketingError
 from ticketing.models.admissions import Admission
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.stray_accounts import Account
 from ticketing.services import leases
 from ticketing.services.notifications import numbering
 from ticketing.services.payments import settlement
@@ -245,9 +246,9 @@ class Core:
             "mote": 1,
         }[how_much]
 
-    def chain_of(self, intent: PaymentIntent) -> Any:
-        """Return the chain on which an order is paid."""
-        return self.chains[intent.terms.chain_id]
+    def chain_of(self, account: Account) -> Any:
+        """Return the chain of an account: of an order, the one on which it is paid."""
+        return self.chains[account.terms.chain_id]
 
     def _one(self, which: int) -> Any:
         return [*self.chains.values()][which % len(self.chains)]

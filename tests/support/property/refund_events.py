@@ -1,11 +1,18 @@
 """Events of buyers and the organizer about refunds, in the property test's world."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from tests.support.fake_chain import Send
 from tests.support.property.catalog import SLUG
 from tests.support.property.core import Core, refused
 from ticketing.models.payment_intents import OWING, TO_REFUND, PaymentIntent
+from ticketing.models.stray_accounts import (
+    STRAY_OWING,
+    STRAY_TO_REFUND,
+    Account,
+    StrayAccount,
+)
 from ticketing.services.access.audit_log import Actor
 from ticketing.services.payments import refund_addresses, refund_settlement, refunds, waivers
 
@@ -19,11 +26,12 @@ class Refunds(Core):
 
     def state_address(self, who: int, which: int) -> None:
         """State where the money of one order shall go."""
-        intent = self._owed(who) or self.intent(who, paid=True)
-        if intent is not None:
+        account = self._owed(who) or self.intent(who, paid=True)
+        if account is not None:
             addresses = [*self.chain.buyers, self.chain.friend]
+            address = addresses[which % len(addresses)]
             with refused("nothing_received", "too_many_changes"):
-                refund_addresses.state(SLUG, intent.id, addresses[which % len(addresses)])
+                refund_addresses.state(SLUG, account.intent_id, address, account.chain_id)
 
     def send_refunds(self, whom: Sequence[tuple[int, str, str]], apart: bool) -> None:
         """Send money back for some orders in one block of their chain.
@@ -33,11 +41,11 @@ class Refunds(Core):
         owed = [(self._owed(who), to, how_much) for who, to, how_much in whom]
         for chain in self.chains.values():
             sends = [
-                Send(chain.organizer, self._payee(intent, to), amount)
-                for intent, to, how_much in owed
-                if intent is not None
-                and self.chain_of(intent) is chain
-                and (amount := self._refund(intent, how_much)) > 0
+                Send(chain.organizer, self._payee(account, to), amount)
+                for account, to, how_much in owed
+                if account is not None
+                and self.chain_of(account) is chain
+                and (amount := self._refund(account, how_much)) > 0
             ]
             if sends:
                 self.refunds_sent += chain.send(sends, self.chain_time(), apart=apart)
@@ -45,57 +53,67 @@ class Refunds(Core):
 
     def settle_refund(self, who: int, which: int, named: bool) -> None:
         """Record one of the sent refunds for an order. 0 is the newest one."""
-        intent = self._owed(who) or self.intent(who, paid=True)
-        if self.refunds_sent and intent is not None:
+        account = self._owed(who) or self.intent(who, paid=True)
+        if self.refunds_sent and account is not None:
             tx_hash = self.refunds_sent[-1 - which % len(self.refunds_sent)]
             recipient = self.chain.friend if named else None
             if named:
-                self.model.name_recipient(intent.id, self.chain.friend)
+                self.model.name_recipient(account.intent_id, self.chain.friend)
             with refused("no_refund_due", "refund_not_seen", "chain_unavailable"):
-                self._settle(intent, tx_hash, recipient)
+                self._settle(account, tx_hash, recipient)
 
     def waive(self, who: int, off_by: int) -> None:
         """Write off what is due to one order. Another amount is refused."""
-        if intent := self._owed(who):
-            amount = intent.refund_due_now + off_by
+        if account := self._owed(who):
+            amount, of = account.refund_due_now + off_by, account.intent_id
             with refused("amount_changed", "chain_unavailable"):
-                waivers.waive(self.tenant.id, intent.id, amount, "less than the fee", BY)
+                waivers.waive(self.tenant.id, of, amount, "a fee", BY, account.chain_id)
 
     def give_all_back(self) -> None:
         """Pay everything that is owed. If everything works, nothing is owed afterwards."""
-        owed = list(PaymentIntent.select().where(OWING).order_by(PaymentIntent.id))
+        owed = _accounts(OWING, STRAY_OWING)
         if not owed:
             return
         sent = []
-        for intent in owed:
-            chain, payee = self.chain_of(intent), intent.refund_address or self.chain.friend
-            send = Send(chain.organizer, payee, self.atomic(intent.refund_due))
-            sent += [(intent, payee, *chain.send([send], self.chain_time()))]
+        for account in owed:
+            chain, payee = self.chain_of(account), account.refund_address or self.chain.friend
+            send = Send(chain.organizer, payee, self.atomic(account.refund_due))
+            sent += [(account, payee, *chain.send([send], self.chain_time()))]
         self.mine(self.settings.confirmations)
-        for intent, payee, tx_hash in sent:
-            self.model.name_recipient(intent.id, payee)
-            self._settle(intent, tx_hash, None if intent.refund_address else payee)
-            assert not PaymentIntent.get_by_id(intent.id).refund_due, "not all can be given back"
+        for account, payee, tx_hash in sent:
+            self.model.name_recipient(account.intent_id, payee)
+            self._settle(account, tx_hash, None if account.refund_address else payee)
+        assert not _accounts(OWING, STRAY_OWING), "not all can be given back"
 
-    def _settle(self, intent: PaymentIntent, tx_hash: str, recipient: str | None) -> None:
+    def _settle(self, account: Account, tx_hash: str, recipient: str | None) -> None:
+        enabled, of = self.config.chains, account.intent_id
         refund_settlement.settle(
-            self.tenant.id, intent.id, tx_hash, recipient, self.config.chains, BY
+            self.tenant.id, of, tx_hash, recipient, enabled, BY, account.chain_id
         )
 
-    def _owed(self, who: int) -> PaymentIntent | None:
-        owed = list(PaymentIntent.select().where(TO_REFUND).order_by(PaymentIntent.id))
+    def _owed(self, who: int) -> Account | None:
+        owed = _accounts(TO_REFUND, STRAY_TO_REFUND)
         return owed[who % len(owed)] if owed else None
 
-    def _payee(self, intent: PaymentIntent, to: str) -> str:
-        payers = [each.sender for each in refunds.owed_for(intent).payers]
+    def _payee(self, account: Account, to: str) -> str:
+        payers = [each.sender for each in refunds.owed_for(account).payers]
         payer = payers[-1] if payers else self.chain.buyers[0]
         return {
             "payer": payer,
-            "stated": intent.refund_address or payer,
+            "stated": account.refund_address or payer,
             "friend": self.chain.friend,
         }[to]
 
-    def _refund(self, intent: PaymentIntent, how_much: str) -> int:
-        due = intent.refund_due_now
+    def _refund(self, account: Account, how_much: str) -> int:
+        due = account.refund_due_now
         amounts = {"all": due, "half": due // 2, "short": due - 1, "double": 2 * due}
         return self.atomic(amounts[how_much])
+
+
+def _accounts(homes: Any, strays: Any) -> list[Account]:
+    """Return the homes and the stray accounts that meet a condition, by order."""
+    found: list[Account] = [*PaymentIntent.select().where(homes)]
+    found += list(
+        StrayAccount.select(StrayAccount, PaymentIntent).join(PaymentIntent).where(strays)
+    )
+    return sorted(found, key=lambda account: str(account.id))

@@ -13,11 +13,14 @@ _LOG = r"(audit_log\.list_audit_log|pages_console_audit_log\.list_changes)"
 """What the API and the console read in the same way."""
 
 ALLOWED = {
+    "What orders of one tenant received elsewhere than where they are paid: that is rare.": (
+        r"(?!public|checkout|x402).* (searches strays_\w+, then looks at .*|sorts stray_accounts)"
+    ),
     "The first payment of an order that counts: few were removed from the chain before it.": (
         r".* searches payments_in_order, then looks at canonical"
     ),
     "The x402 payments of one chain that are settling: at most one for each order, for minutes.": (
-        r"x402\.order_\w+ walks x402_due"
+        r"(x402\.order_\w+|gasless\.\w+) walks x402_due"
     ),
     "The scans of one admission: these are few.": (
         r"door\.scan (searches scans_of_admission, then looks at .*|sorts scans)"
@@ -107,7 +110,7 @@ ALLOWED = {
     "Few of the small refunds are pending, set aside, or of another chain.": (
         r"(pages_console_)?refunds\.(waive_refunds|(show|waive)_small_refunds)"
         r" searches intents_to_refund_by_amount,"
-        r" then looks at (chain_id )?(refund_pending )?set_aside_until"
+        r" then looks at (chain_id )?(refund_pending )?set_aside_until( token_address)?"
     ),
     "The orders of one tenant that owe money, of which nearly all are on one chain.": (
         rf"({_PAYOUTS}|refunds\.settle_refunds|pages_console_money(_moving)?\.show_\w+)"
@@ -140,7 +143,7 @@ ALLOWED = {
     "An audit walks over all that one tenant has; its addresses are sorted to be compared.": (
         r"reconciliation\.get_reconciliation"
         r" (sorts (payment_intents|collections)|searches intents_of_tenant, .* address.*"
-        r"|searches collections_intent, then looks at chain_id token_address)"
+        r"|searches collections_intent, then looks at chain_id (stray )?token_address)"
     ),
     "The wallets of ordinary addresses, a few of each tenant: the worker reads for all of them.": (
         r"worker (walks wallets_owner|scans wallets|sorts wallets)"
@@ -211,7 +214,7 @@ ALLOWED = {
         r"worker walks notification_feeds_to_mail"
     ),
     "Orders that hold stock and refunds that are owed, of everybody: these are counted.": (
-        r"metrics\.read_metrics (walks intents_(awaiting|deep|to_refund(_by_amount)?)"
+        r"metrics\.read_metrics (walks (intents|strays)_(awaiting|deep|to_refund(_by_amount)?)"
         r"|sorts payment_intents)"
     ),
     "Who is paid late becomes live again; there are few of these among those to be swept.": (

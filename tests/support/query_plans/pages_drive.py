@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from werkzeug.test import TestResponse
 
-from tests.support.factories import Api
+from tests.support.factories import CHAIN, Api
 from tests.support.mails import PUBLIC_URL
 from tests.support.query_plans.notifications_drive import NotificationsDrive
 from ticketing import credentials, links
@@ -48,6 +48,7 @@ class PagesDrive(NotificationsDrive):
         assert self._see(made).status_code == 200
         again = self._send(f"{made}/again", FORM).headers["Location"]
         self._send(f"{again}/hold", FORM)
+        self._send(f"{again}/chain", {"chain_id": str(CHAIN)})
         self._send(f"{again}/cancel", FORM)
 
     def _see(self, path: str) -> TestResponse:

@@ -81,6 +81,11 @@ class Plan:
     sorts: bool
     text: str
 
+    @property
+    def indexes(self) -> set[str | None]:
+        """The names of the indexes that it reads."""
+        return {step.index for step in self.steps}
+
     def faults(self, statement: Statement) -> list[str]:
         """Return the steps that read more than the answer needs."""
         found = []
@@ -107,10 +112,15 @@ class Explainer:
         self.indexes = {
             index.name: index.sql or "" for table in self._tables for index in _indexes(table)
         }
+        self._plans: dict[tuple[Any, ...], Plan] = {}
 
     def plan(self, statement: Statement) -> Plan:
         """Return the plan of a statement. On Postgres, it is the plan for any parameters."""
-        return (self._sqlite if is_sqlite() else self._postgres)(statement)
+        parameters = statement.parameters
+        key = (statement.sql, *(parameters if is_sqlite() else map(type, parameters)))
+        if key not in self._plans:
+            self._plans[key] = (self._sqlite if is_sqlite() else self._postgres)(statement)
+        return self._plans[key]
 
     def _sqlite(self, statement: Statement) -> Plan:
         aliases = {alias: table for table, alias in _ALIAS.findall(statement.sql)}
@@ -149,7 +159,7 @@ class Explainer:
         types = [_TYPES.get(type(each), "unknown") for each in statement.parameters]
         header = f"({', '.join(types)})" if types else ""
         values = f"({', '.join(['%s'] * len(types))})" if types else ""
-        settings = [*_POSTGRES_SETTINGS, *(["enable_sort = off"] if statement.is_page else [])]
+        settings = [*_POSTGRES_SETTINGS, f"enable_sort = {'off' if statement.is_page else 'on'}"]
         with database.atomic(), ClientCursor(database.connection()) as cursor:
             for setting in settings:
                 cursor.execute(f"SET LOCAL {setting}")

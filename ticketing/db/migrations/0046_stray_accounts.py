@@ -1,11 +1,20 @@
 """Store what orders received on other networks, or in other tokens, than those they are paid in.
 
+The version before adds up all payments of an order, on whatever chain. So while it may still serve,
+nothing is looked for on other chains: for a day, if there were orders before.
+
 `stray` of a payment, refund, waiver, refund address or collection is the id of such an account. It
 is empty for what belongs to the order's own network: so it is in all rows of the version before.
 """
 
+from datetime import timedelta
+
 from peewee import Database
 from playhouse.migrate import SchemaMigrator
+
+from ticketing import clock
+from ticketing.db.connection import is_sqlite
+from ticketing.models.base import UtcDateTimeField
 
 ROWS = ("payments", "refunds", "waivers", "refund_addresses", "collections")
 
@@ -64,6 +73,12 @@ def up(migrator: SchemaMigrator, db: Database) -> None:
     db.execute_sql(
         "ALTER TABLE payment_intents ADD COLUMN strays_version INTEGER NOT NULL DEFAULT 0"
     )
+    db.execute_sql("ALTER TABLE payment_intents ADD COLUMN moves INTEGER NOT NULL DEFAULT 0")
+    db.execute_sql("CREATE TABLE stray_looks (begin_at TIMESTAMPTZ NOT NULL)")
+    if db.execute_sql("SELECT 1 FROM payment_intents LIMIT 1").fetchone():
+        begin_at = UtcDateTimeField().db_value(clock.now() + timedelta(days=1))
+        mark = "?" if is_sqlite() else "%s"
+        db.execute_sql(f"INSERT INTO stray_looks (begin_at) VALUES ({mark})", (begin_at,))
     db.execute_sql("ALTER TABLE chains ADD COLUMN strays_looked_at TIMESTAMPTZ")
     db.execute_sql("ALTER TABLE chains ADD COLUMN strays_block BIGINT")
 
@@ -71,6 +86,8 @@ def up(migrator: SchemaMigrator, db: Database) -> None:
 def down(migrator: SchemaMigrator, db: Database) -> None:
     db.execute_sql("ALTER TABLE chains DROP COLUMN strays_block")
     db.execute_sql("ALTER TABLE chains DROP COLUMN strays_looked_at")
+    db.execute_sql("DROP TABLE stray_looks")
+    db.execute_sql("ALTER TABLE payment_intents DROP COLUMN moves")
     db.execute_sql("ALTER TABLE payment_intents DROP COLUMN strays_version")
     for table in ROWS:
         db.execute_sql(f"ALTER TABLE {table} DROP COLUMN stray")

@@ -2,7 +2,8 @@
 
 from ticketing.constants import Flag, IntentStatus, Role
 from ticketing.errors import NotFound
-from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.stray_accounts import Account
+from ticketing.pages.console import paths
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.services import chains
@@ -34,6 +35,7 @@ def show_money() -> str:
         moved=moved.newest(tenant_id, MOVED_SHOWN),
         owners=owners_of(tenant_id),
         why=_why,
+        path_of=paths.refund,
         named=lambda chain_id: chains.name_of(chain_id, config()),
     )
 
@@ -51,8 +53,12 @@ def owners_of(tenant_id: str) -> list[str]:
     return [str(each.owner) for each in collectable.wallets(tenant_id).values()]
 
 
-def _why(intent: PaymentIntent) -> str:
-    """Return why an order is owed money, in a few words to be translated."""
+def _why(account: Account) -> str:
+    """Return why an account of an order is owed money, in a few words to be translated."""
+    intent = account.order
+    if account.stray:
+        is_here = account.chain_id == intent.chain_id
+        return "Sent in another token" if is_here else "Sent on another network"
     if intent.seats_refunded:
         return "Ticket taken back"
     if Flag.PAID_LATE in intent.flags:

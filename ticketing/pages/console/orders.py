@@ -4,7 +4,7 @@ from flask import redirect
 from werkzeug import Response
 
 from ticketing.constants import Flag, IntentStatus, Role
-from ticketing.pages.console import list_filters, timeline, words
+from ticketing.pages.console import list_filters, paths, timeline, words
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.forms import Form
@@ -12,6 +12,7 @@ from ticketing.services import chains, erasure
 from ticketing.services.catalog import titles
 from ticketing.services.notifications import mail_queue, reading
 from ticketing.services.orders import intents, order_search
+from ticketing.services.payments import refunds
 from ticketing.web.audited import erased
 from ticketing.web.context import caller, config
 
@@ -62,6 +63,9 @@ def show_order(intent_id: str) -> str:
         order=order,
         zone=order.event.timezone,
         network=None if order.chain_id is None else chains.name_of(order.chain_id, config()),
+        strays=[refunds.owed_for(each) for each in order.strays],
+        path_of=paths.refund,
+        named=lambda chain_id: chains.name_of(chain_id, config()),
         entries=timeline.of(reading.of_intent(order)),
         mails=mail_queue.about(tenant_id, [intent_id, *(each.id for each in order.admissions)]),
         words=words,

@@ -1,10 +1,24 @@
-"""The paths of the console's pages of events, of the wallet and of money."""
+"""The paths of the console's pages of events, of the wallet, of refunds and of money."""
+
+from urllib.parse import urlencode
+
+from ticketing.models.stray_accounts import Account
 
 EVENTS = "/console/events"
 NEW_EVENT = f"{EVENTS}/new"
 WALLET = "/console/wallet"
 CREDITED = f"{WALLET}/credited"
 MONEY = "/console/money"
+REFUNDS = "/console/refunds"
+
+
+def refund(account: Account) -> str:
+    """Return the path of the page of an account's refund. The home of an order needs no query."""
+    path = f"{REFUNDS}/{account.intent_id}"
+    if not account.stray:
+        return path
+    named = {"chain_id": account.chain_id, "token_address": account.token_address}
+    return f"{path}?{urlencode(named)}"
 
 
 def event(event_id: str, page: str = "") -> str:

@@ -1,7 +1,9 @@
 """The console's pages of refunds: who gets how much back, and how that was settled."""
 
+from typing import Any
 from urllib.parse import urlencode
 
+from flask import request
 from werkzeug import Response
 
 from schemas.refunds import (
@@ -13,20 +15,22 @@ from schemas.refunds import (
 )
 from ticketing import formats
 from ticketing.constants import CURRENCY, RefundStatus, Role
+from ticketing.errors import NotFound
+from ticketing.models.stray_accounts import Account
 from ticketing.pages import forms, typed_forms
-from ticketing.pages.console import list_filters, words
+from ticketing.pages.console import list_filters, paths, words
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.forms import Form
 from ticketing.services import chains
 from ticketing.services.catalog import titles
-from ticketing.services.orders import intents
+from ticketing.services.orders import accounts, intents
 from ticketing.services.payments import refund_settlement, refunds, refunds_by_hand, waivers
 from ticketing.web.audited import actor
 from ticketing.web.context import caller, config
 from ticketing.web.idempotency import once
 
-PATH = "/console/refunds"
+PATH = paths.REFUNDS
 _REFUND = f"{PATH}/<intent_id>"
 _WAIVE_SMALL = f"{PATH}/waive"
 _SORT_NAMES = {"created_at": "Oldest first", "-amount": "Largest amount first"}
@@ -53,6 +57,8 @@ def list_refunds() -> str:
         sort=sort,
         sorts=_SORT_NAMES,
         next_page=list_filters.next_page(found, chosen),
+        path_of=paths.refund,
+        named=lambda chain_id: chains.name_of(chain_id, config()),
         words=words,
     )
 
@@ -89,7 +95,7 @@ def waive_small_refunds() -> Response:
 
 @blp.get(_REFUND)
 def show_refund(intent_id: str) -> str:
-    """Show the refund of one order."""
+    """Show the refund of one order: of its home, or of the account that the query names."""
     return _page(intent_id)
 
 
@@ -107,7 +113,7 @@ def settle_refund(intent_id: str) -> Response:
             enabled=config().chains,
             by=actor("refunds_settle_refund"),
         )
-        return f"{PATH}/{intent_id}#settled"
+        return f"{_path(intent_id, fields)}#settled"
 
     return forms.carried_out(settle, lambda form: _page(intent_id, settling=form))
 
@@ -123,7 +129,7 @@ def waive_refund(intent_id: str) -> Response:
             forms.key(),
             lambda: waivers.waive(caller().tenant_id, intent_id, **fields, by=by).intent.id,
         )
-        return f"{PATH}/{intent_id}#waived"
+        return f"{_path(intent_id, fields)}#waived"
 
     return forms.carried_out(waive, lambda form: _page(intent_id, waiving=form))
 
@@ -141,7 +147,7 @@ def mark_refund(intent_id: str) -> Response:
             return ""
 
         once(forms.key(), act)
-        return f"{PATH}/{intent_id}#by-hand"
+        return f"{_path(intent_id, fields)}#by-hand"
 
     return forms.carried_out(mark, lambda form: _page(intent_id, marking=form))
 
@@ -163,20 +169,46 @@ def _small_page(most: int | None, chosen: str | None, form: Form) -> str:
     )
 
 
+def _path(intent_id: str, fields: dict[str, Any]) -> str:
+    """Return the path of the page of the account that a form names."""
+    named = {name: fields[name] for name in ("chain_id", "token_address") if fields[name]}
+    return f"{PATH}/{intent_id}{'?' if named else ''}{urlencode(named)}"
+
+
+def _account(intent_id: str) -> Account:
+    """Return the account that the query or the form names, with its refunds. NotFound."""
+    order = intents.read(caller().tenant_id, intent_id)
+    chain_id = request.values.get("chain_id", "")
+    token_address = request.values.get("token_address") or None
+    if chain_id and not chain_id.isdecimal():
+        raise NotFound
+    found = accounts.named(order, int(chain_id) if chain_id else None, token_address)
+    every: list[Account] = [order, *order.strays]
+    account = next((each for each in every if found is not None and each.id == found.id), None)
+    if account is None:
+        raise NotFound
+    return account
+
+
 def _page(
     intent_id: str,
     settling: Form | None = None,
     waiving: Form | None = None,
     marking: Form | None = None,
 ) -> str:
-    order = intents.read(caller().tenant_id, intent_id)
+    account = _account(intent_id)
+    order = account.order
     return page(
         "refund.html",
         "refunds",
         order=order,
-        refund=refunds.owed_for(order),
+        account=account,
+        others=[each for each in (order, *order.strays) if each.id != account.id],
+        refund=refunds.owed_for(account),
         zone=order.event.timezone,
-        network=chains.name_of(order.chain_id, config()),
+        network=chains.name_of(account.chain_id, config()),
+        path_of=paths.refund,
+        named=lambda chain_id: chains.name_of(chain_id, config()),
         settling=settling or Form(),
         waiving=waiving or Form(),
         marking=marking or Form(),

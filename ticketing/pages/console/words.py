@@ -186,6 +186,8 @@ HAPPENED = {
     NotificationType.INTENT_PROCESSING: "Payment seen",
     NotificationType.INTENT_CONFIRMED: "Order confirmed",
     NotificationType.INTENT_FINALIZED: "Payment final",
+    NotificationType.INTENT_CHAIN_CHANGED: "Order moved to another network",
+    NotificationType.STRAY_SEEN: "Other money seen: on another network, or in another token",
     NotificationType.INTENT_EXPIRED: "Order expired",
     NotificationType.INTENT_CANCELED: "Order canceled",
     NotificationType.INTENT_REVERSED: "Payment undone by the network",

@@ -7,7 +7,7 @@ misread by a spreadsheet with a decimal comma. `amount_decimal` is the amount in
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -19,9 +19,11 @@ from peewee import JOIN, ModelSelect
 from ticketing.constants import MICRO_UNIT_DECIMALS, Ask
 from ticketing.models.admissions import COST, SEAT_RELEASED, Admission
 from ticketing.models.base import UtcDateTimeField
-from ticketing.models.payment_intents import Item, Payment, PaymentIntent
+from ticketing.models.payment_intents import Item, PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.models.prepared import Prepared
 from ticketing.models.refunds import Refund
+from ticketing.models.stray_accounts import StrayAccount
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.vouchers import Voucher
 from ticketing.services.orders import items
@@ -53,6 +55,7 @@ class Movement:
     order: PaymentIntent
     amount: int
     chain_id: int
+    token_address: str | None
     tx_hash: str
     log_index: int
     block_number: int | None
@@ -170,7 +173,12 @@ def _vouchers(event_id: Any, after: Any) -> ModelSelect[Voucher]:
 @Prepared
 def _addresses(event_id: Any, after: Any) -> ModelSelect[PaymentIntent]:
     return (
-        PaymentIntent.select(PaymentIntent.id, PaymentIntent.address, PaymentIntent.currency)
+        PaymentIntent.select(
+            PaymentIntent.id,
+            PaymentIntent.address,
+            PaymentIntent.currency,
+            PaymentIntent.token_address,
+        )
         .where(PaymentIntent.event == event_id, PaymentIntent.id > after)
         .order_by(PaymentIntent.id)
         .limit(BATCH)
@@ -245,25 +253,40 @@ def _movements(event_id: str) -> Iterator[Sequence[Movement]]:
         span = {"event_id": event_id, "after": after, "last": orders[-1].id}
         payments: list[Payment] = _payments.rows(**span)
         refunds: list[Refund] = _refunds.rows(**span)
+        rows: list[Payment | Refund] = [*payments, *refunds]
+        tokens = _tokens_of({row.stray for row in rows if row.stray})
         for payment in payments:
-            found[payment.intent_id].append(_of_payment(payment, by_id[payment.intent_id]))
+            order = by_id[payment.intent_id]
+            token = tokens.get(payment.stray, order.token_address)
+            found[payment.intent_id].append(_of_payment(payment, order, token))
         for refund in refunds:
-            found[refund.intent_id].append(_of_refund(refund, by_id[refund.intent_id]))
+            order = by_id[refund.intent_id]
+            token = tokens.get(refund.stray, order.token_address)
+            found[refund.intent_id].append(_of_refund(refund, order, token))
         yield [each for order in orders for each in sorted(found[order.id], key=_place)]
         after = orders[-1].id
+
+
+def _tokens_of(strays: Collection[str]) -> dict[str, str]:
+    """Return the tokens of stray accounts: what came or went on another network than the home."""
+    if not strays:
+        return {}
+    rows = StrayAccount.select().where(StrayAccount.id.in_(list(strays)))
+    return {account.id: account.token_address for account in rows}
 
 
 def _place(movement: Movement) -> tuple[int, int, str]:
     return movement.block_number or 0, movement.log_index, movement.id
 
 
-def _of_payment(payment: Payment, order: PaymentIntent) -> Movement:
+def _of_payment(payment: Payment, order: PaymentIntent, token: str | None) -> Movement:
     return Movement(
         kind="payment",
         id=payment.id,
         order=order,
         amount=payment.amount,
         chain_id=payment.chain_id,
+        token_address=token,
         tx_hash=payment.tx_hash,
         log_index=payment.log_index,
         block_number=payment.block_number,
@@ -275,13 +298,14 @@ def _of_payment(payment: Payment, order: PaymentIntent) -> Movement:
     )
 
 
-def _of_refund(refund: Refund, order: PaymentIntent) -> Movement:
+def _of_refund(refund: Refund, order: PaymentIntent, token: str | None) -> Movement:
     return Movement(
         kind="refund",
         id=refund.id,
         order=order,
         amount=-refund.amount,
         chain_id=refund.chain_id,
+        token_address=token,
         tx_hash=refund.tx_hash,
         log_index=refund.log_index,
         block_number=refund.block_number,
@@ -370,7 +394,7 @@ PAYMENTS = Table(
         "currency": attrgetter("order.currency"),
         "amount_decimal": _decimal,
         **_same("amount", "canonical", "chain_id", "tx_hash", "log_index", "block_number"),
-        **_same("block_time", "recorded_at", "sender", "recipient"),
+        **_same("block_time", "recorded_at", "sender", "recipient", "token_address"),
     },
     _movements,
 )

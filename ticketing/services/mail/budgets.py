@@ -23,6 +23,7 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.notification_types import MailKind
 from ticketing.services.mail import recipients
+from ticketing.services.orders import accounts
 
 _DAY = timedelta(days=1)
 
@@ -88,7 +89,9 @@ def order_of(mail: Mail) -> PaymentIntent | None:
 
 def is_paid(order: PaymentIntent) -> bool:
     """Return whether money was received for an order. It may be undone, or sent back."""
-    return order.amount_received > 0 or (order.amount > 0 and order.status in SOLD)
+    if order.amount_received > 0 or (order.amount > 0 and order.status in SOLD):
+        return True
+    return any(account.amount_received > 0 for account in accounts.strays_of(order))
 
 
 def _is_by_stranger(mail: Mail, order: PaymentIntent | None) -> bool:

@@ -19,13 +19,14 @@ from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.members import Member
 from ticketing.models.notifications import Mail, Notification, WebhookEndpoint
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.stray_accounts import Account
 from ticketing.notification_types import MailKind
 from ticketing.services import chains
 from ticketing.services.access import actors, invitations
 from ticketing.services.mail import budgets, lost_links, recipients, values
 from ticketing.services.mail.plain_text import plain
 from ticketing.services.mail.values import ADDRESS, NAME, TITLE
-from ticketing.services.orders import admissions, answers, items, transfers
+from ticketing.services.orders import accounts, admissions, answers, items, transfers
 
 Facts = dict[str, Any]
 
@@ -141,24 +142,24 @@ def _transfer_offered(mail: Mail, config: Config) -> Facts | None:
 
 
 def _refund_due(mail: Mail, config: Config) -> Facts | None:
-    intent = _intent(mail)
-    due = 0 if intent is None else intent.refund_due_now
-    if intent is None or due <= 0:
+    account = _account(mail)
+    due = 0 if account is None else account.refund_due_now
+    if account is None or due <= 0:
         return None
     return {
-        **_order(intent, config),
-        **values.money(due, intent.currency, intent.chain_id, config),
-        "address": intent.refund_address and formats.shortened(intent.refund_address),
+        **_order(account.order, config),
+        **values.money(due, account.currency, account.chain_id, config),
+        "address": account.refund_address and formats.shortened(account.refund_address),
     }
 
 
 def _refund_address_changed(mail: Mail, config: Config) -> Facts | None:
-    intent = _intent(mail)
-    if intent is None or intent.refund_address is None:
+    account = _account(mail)
+    if account is None or account.refund_address is None:
         return None
-    address = formats.shortened(intent.refund_address)
-    network = chains.name_of(intent.chain_id, config)
-    return {**_order(intent, config), "address": address, "network": network}
+    address = formats.shortened(account.refund_address)
+    network = chains.name_of(account.chain_id, config)
+    return {**_order(account.order, config), "address": address, "network": network}
 
 
 def _refund_settled(mail: Mail, config: Config) -> Facts | None:
@@ -314,6 +315,17 @@ def _intent(mail: Mail) -> PaymentIntent | None:
         return None
     found: PaymentIntent | None = PaymentIntent.get_or_none(PaymentIntent.id == mail.subject)
     return found
+
+
+def _account(mail: Mail) -> Account | None:
+    """Return whose refund a mail is about: an order's home, or what it received elsewhere.
+
+    Notifications of the version before do not say it: they are about the home.
+    """
+    intent, data = _intent(mail), _data(mail) or {}
+    if intent is None:
+        return None
+    return accounts.named(intent, data.get("chain_id"), data.get("token_address"))
 
 
 def _admission(mail: Mail) -> Admission | None:

@@ -1,7 +1,12 @@
-"""Which orders may be collected, by the books. The chain is not asked here."""
+"""Which orders may be collected, by the books. The chain is not asked here.
+
+What an order received on its home, and what it received elsewhere, are different accounts. Each is
+collected on its own chain. An order has one account at most in a token on a chain.
+"""
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,8 +20,12 @@ from ticketing.constants import MOST_CONFIRMATIONS, WATCH_AFTER_END, IntentStatu
 from ticketing.db.connection import database
 from ticketing.models.base import literal
 from ticketing.models.collections import Collection
-from ticketing.models.payment_intents import HAS_MONEY, Payment, PaymentIntent
+from ticketing.models.payment_intents import HAS_MONEY, PaymentIntent
+from ticketing.models.payments import PAYMENT_AT_HOME, Payment
+from ticketing.models.stray_accounts import Account, StrayAccount, id_of
 from ticketing.models.wallets import Wallet
+from ticketing.services.orders import accounts
+from ticketing.services.orders.accounts import Kind
 from ticketing.services.payments import collections
 
 PAGE = 500
@@ -72,21 +81,61 @@ def wallets(tenant_id: str) -> dict[str, Wallet]:
     return {wallet.id: wallet for wallet in rows}
 
 
-def booked(asked: Asked, cursor: Block, now: datetime) -> Iterator[Order]:
-    """Yield the orders in this token that hold something and may be collected, oldest first.
+def booked(
+    asked: Asked, cursor: Block, now: datetime, *, is_owner_confirmed: bool = False
+) -> Iterator[Order]:
+    """Yield the orders that hold something of this token and may be collected, oldest first.
 
     Live orders are left out, those that ended less than a day ago, and those with a payment that is
-    not final at the worker's `cursor`: a reorganization may remove it. Reads page by page.
+    not final at the worker's `cursor`: a reorganization may remove it. So is money that is out of
+    reach, unless `is_owner_confirmed`: the organizer controls the owners on this chain. Reads page
+    by page.
     """
+    homes = _booked(asked, cursor, _homes(asked, now))
+    strays = _booked(asked, cursor, _strays(asked, now, with_out_of_reach=is_owner_confirmed))
+    return heapq.merge(homes, strays, key=lambda order: order.intent_id or "")
+
+
+def _booked(asked: Asked, cursor: Block, pages: Iterator[list[Any]]) -> Iterator[Order]:
+    for page in pages:
+        held, newest = collections.held_atomic(page), _newest_blocks(asked.chain_id, page)
+        for account in page:
+            is_final = newest.get(account.id, 0) <= account.terms.final_up_to(cursor.number)
+            if is_final and held[account.id] > 0:
+                yield _order(account, held[account.id])
+
+
+def _homes(asked: Asked, now: datetime) -> Iterator[list[PaymentIntent]]:
     # Most orders were collected long ago. The database leaves them out, so that they cost little.
-    holds = PaymentIntent.amount_received > _collected()
+    holds = PaymentIntent.amount_received > _collected(accounts.HOMES)
     in_token = PaymentIntent.token_address == asked.token_address
-    for page in _pages(asked, in_token & _is_over(now) & HAS_MONEY & holds):
-        held, newest = collections.held_atomic(page), _newest_blocks(page)
-        for intent in page:
-            is_final = newest.get(intent.id, 0) <= intent.terms.final_up_to(cursor.number)
-            if is_final and held[intent.id] > 0:
-                yield _order(intent, held[intent.id])
+    return _pages(asked, in_token & _is_over(now) & HAS_MONEY & holds)
+
+
+def _strays(asked: Asked, now: datetime, *, with_out_of_reach: bool) -> Iterator[list[Any]]:
+    after = ""
+    query = _held_elsewhere(asked, now).order_by(StrayAccount.id).limit(PAGE)
+    if not with_out_of_reach:
+        query = query.where(StrayAccount.in_reach)
+    while page := list(query.where(StrayAccount.id > after)):
+        yield page
+        after = page[-1].id
+
+
+def _held_elsewhere(asked: Asked, now: datetime) -> ModelSelect[StrayAccount]:
+    """Select the stray accounts of orders that are over, whose receivers hold something."""
+    return (
+        StrayAccount.select(StrayAccount, PaymentIntent)
+        .join(PaymentIntent)
+        .where(
+            StrayAccount.tenant_id == asked.tenant_id,
+            StrayAccount.chain_id == asked.chain_id,
+            StrayAccount.token_address == asked.token_address,
+            StrayAccount.amount_received > _collected(accounts.STRAYS),
+            PaymentIntent.wallet.in_(list(wallets(asked.tenant_id))),
+            _is_over(now),
+        )
+    )
 
 
 def total(asked: Asked, cursor: Block, now: datetime) -> Sum:
@@ -98,11 +147,23 @@ def total(asked: Asked, cursor: Block, now: datetime) -> Sum:
     all_over = _totals(_over(asked, now).select(fn.COUNT(SQL("*")), fn.SUM(_RECEIVED)))
     moved = _totals(_moved(_over(asked, now)))
     pending = _over(asked, now).where(PaymentIntent.id.in_(_pending(asked.chain_id, cursor)))
-    held = _RECEIVED - _collected()
+    held = _RECEIVED - _collected(accounts.HOMES)
     left = _totals(pending.where(held > 0).select(fn.COUNT(SQL("*")), fn.SUM(held)))
+    elsewhere = _total_elsewhere(asked, cursor, now)
     return Sum(
-        all_over.orders - moved.orders - left.orders, all_over.amount - moved.amount - left.amount
+        all_over.orders - moved.orders - left.orders + elsewhere.orders,
+        all_over.amount - moved.amount - left.amount + elsewhere.amount,
     )
+
+
+def _total_elsewhere(asked: Asked, cursor: Block, now: datetime) -> Sum:
+    newest = cursor.number + 1 - StrayAccount.required_confirmations
+    pending = Payment.select().where(
+        accounts.STRAYS.rows(Payment), Payment.canonical, Payment.block_number > newest
+    )
+    held = StrayAccount.amount_received - _collected(accounts.STRAYS)
+    query = _held_elsewhere(asked, now).where(StrayAccount.in_reach, ~fn.EXISTS(pending))
+    return _totals(query.select(fn.COUNT(SQL("*")), fn.SUM(held)))
 
 
 _RECEIVED = PaymentIntent.amount_received
@@ -126,7 +187,7 @@ def _moved(over: ModelSelect[PaymentIntent]) -> Any:
     of_order = (
         over.select(amount.alias("amount"), received.alias("received"))
         .join(Collection)
-        .where(Collection.canonical)
+        .where(Collection.canonical, Collection.stray == literal(""))
         .group_by(PaymentIntent.id)
         .alias("of_order")
     )
@@ -155,6 +216,7 @@ def _pending(chain_id: int, cursor: Block) -> ModelSelect[Payment]:
             Payment.block_number > cursor.number - MOST_CONFIRMATIONS,
             Payment.block_number > newest,
             Payment.canonical,
+            PAYMENT_AT_HOME,
         )
     )
 
@@ -162,10 +224,16 @@ def _pending(chain_id: int, cursor: Block) -> ModelSelect[Payment]:
 def others(asked: Asked, after: str) -> Iterator[Order]:
     """Yield the chain's orders in other tokens after the id `after`, oldest first.
 
-    No book says what they hold of this token. Reads page by page.
+    No book says what they hold of this token: those with a stray account in it are left out, see
+    `booked`. Reads page by page.
     """
     in_others = PaymentIntent.token_address != asked.token_address
-    for page in _pages(asked, in_others, after):
+    # By the id: with the chain, the database might read all strays of it for each order.
+    id_ = id_of("", asked.chain_id, asked.token_address)
+    of_token = StrayAccount.select(StrayAccount.id).where(
+        StrayAccount.id == PaymentIntent.id.concat(id_)
+    )
+    for page in _pages(asked, in_others & ~fn.EXISTS(of_token), after):
         yield from (_order(intent, 0) for intent in page)
 
 
@@ -182,16 +250,16 @@ def _is_over(now: datetime) -> Any:
     )
 
 
-def _collected() -> Any:
-    """Select what of an order was collected, in micro-units."""
+def _collected(kind: Kind) -> Any:
+    """Select what of an account was collected, in micro-units."""
     return Collection.select(fn.COALESCE(fn.SUM(Collection.amount), 0)).where(
-        Collection.intent == PaymentIntent.id, Collection.canonical
+        kind.rows(Collection), Collection.canonical
     )
 
 
-def _order(intent: PaymentIntent, held: int) -> Order:
-    terms = intent.terms
-    return Order(intent.id, str(intent.wallet_id), intent.address_index or 0, terms.address, held)
+def _order(account: Account, held: int) -> Order:
+    order, address = account.order, account.terms.address
+    return Order(order.id, str(order.wallet_id), order.address_index or 0, address, held)
 
 
 def _pages(
@@ -212,10 +280,13 @@ def _pages(
         after = page[-1].id
 
 
-def _newest_blocks(intents: Sequence[PaymentIntent]) -> dict[str, int]:
-    """Return the block of each intent's newest payment."""
-    newest = Payment.select(Payment.intent, fn.MAX(Payment.block_number)).where(
-        Payment.intent.in_([intent.id for intent in intents]), Payment.canonical
+def _newest_blocks(chain_id: int, found: Sequence[Account]) -> dict[str, int]:
+    """Return the block of each account's newest payment. The accounts are of one chain."""
+    columns = Payment.intent, Payment.stray
+    newest = Payment.select(*columns, fn.MAX(Payment.block_number)).where(
+        Payment.intent.in_([account.intent_id for account in found]),
+        Payment.chain_id == chain_id,
+        Payment.canonical,
     )
-    rows: Iterable[Any] = newest.group_by(Payment.intent).tuples()
-    return dict(rows)
+    rows: Iterable[Any] = newest.group_by(*columns).tuples()
+    return {stray or intent_id: block for intent_id, stray, block in rows}

@@ -22,6 +22,7 @@ from ticketing.models.wallets import Wallet
 from ticketing.services import chains, node_slots, stated_addresses
 from ticketing.services.money import collectable, safe_files, unassigned
 from ticketing.services.money.collectable import Asked, Order
+from ticketing.services.payments import fresh_look
 from ticketing.services.wallets import issuing
 
 MOST_TRANSACTIONS = 10
@@ -127,10 +128,14 @@ def propose(
     with node_slots.slot(f"collections {tenant_id}"):
         try:
             decimals = _decimals(states[chain_id], asked.token_address)
-            wallets = collectable.wallets(tenant_id)
-            search = _Search(connect(chain), found, wallets, decimals)
+            wallets, node = collectable.wallets(tenant_id), connect(chain)
+            fresh_look.before_list(node, chain, token_address, tenant_id, cursor)
+            search = _Search(node, found, wallets, decimals)
             search.check_token()
-            search.add_booked(collectable.booked(asked, cursor, chains.now_on(chain_id, states)))
+            now = chains.now_on(chain_id, states)
+            search.add_booked(
+                collectable.booked(asked, cursor, now, is_owner_confirmed=is_owner_confirmed)
+            )
             search.add_unknown(unassigned.unknown_orders(asked))
             search.add_others(collectable.others(asked, after))
             search.check_owners(chain, is_confirmed=is_owner_confirmed)

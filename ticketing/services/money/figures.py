@@ -1,6 +1,6 @@
 """What an organizer's money did, by chain and token. Each figure has one definition, here.
 
-    received   canonical payments of all orders
+    received   canonical payments of all orders, without what is out of reach
     open       what live orders received, and do not owe back: it is not decided yet
     owed       due to buyers
     refunded   paid back
@@ -8,6 +8,10 @@
     kept       what is left of all other orders: the price of what was sold, less what was forgiven
 
     received = kept + open + owed + refunded + waived
+
+What an order received on another network than its home is a sum of that network: `open` while it is
+not assigned yet, else `owed`. `out_of_reach` is what the organizer cannot pay back there, because
+nobody said that they control the address there. It is in none of the figures above.
 
 `unknown_orders` and `unassigned_at_gathering` are in none of these: services/money/unassigned.py.
 
@@ -32,6 +36,7 @@ from ticketing import clock
 from ticketing.chain import units
 from ticketing.chain.registry import REGISTRY, Chain
 from ticketing.constants import IntentStatus
+from ticketing.models.base import literal
 from ticketing.models.collections import Collection
 from ticketing.models.payment_intents import (
     FORGIVEN,
@@ -41,10 +46,12 @@ from ticketing.models.payment_intents import (
     TOLERANT,
     PaymentIntent,
 )
+from ticketing.models.stray_accounts import StrayAccount
 from ticketing.services import chains
 from ticketing.services.money import collectable, unassigned
 from ticketing.services.money.collectable import NOTHING, Asked, Sum
 from ticketing.services.money.unassigned import Unassigned
+from ticketing.services.orders import accounts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +66,7 @@ class Figures:
     kept: int = 0
     open: int = 0
     owed: int = 0
+    out_of_reach: int = 0
     refunded: int = 0
     waived: int = 0
     collected: int = 0
@@ -121,7 +129,7 @@ def read(tenant_id: str, enabled: Mapping[int, Chain]) -> Money:
     rows = []
     for place in sorted(sums.keys() | unknown.keys()):
         chain_id, token_address = place
-        received, owed, refunded, waived, rest, open_ = sums.get(place, (0,) * 6)
+        received, owed, refunded, waived, rest, open_, far = sums.get(place, (0,) * 7)
         cursor = chains.cursor_of(known.get(chain_id))
         now = chains.now_on(chain_id, known)
         asked = Asked(tenant_id, chain_id, token_address)
@@ -141,6 +149,7 @@ def read(tenant_id: str, enabled: Mapping[int, Chain]) -> Money:
                 kept=rest - open_,
                 open=open_,
                 owed=owed,
+                out_of_reach=far,
                 refunded=refunded,
                 waived=waived,
                 collected=collected.get(place, 0),
@@ -155,7 +164,7 @@ def read(tenant_id: str, enabled: Mapping[int, Chain]) -> Money:
 
 
 def _sums(tenant_id: str) -> dict[tuple[int, str], tuple[int, ...]]:
-    """Return (received, owed, refunded, waived, rest, open) by chain and token."""
+    """Return (received, owed, refunded, waived, rest, open, out of reach) by chain and token."""
     of_chain = (PaymentIntent.chain_id, PaymentIntent.token_address)
     open_ = Case(None, [(IS_LIVE, REST)], 0)
     summed = (
@@ -165,27 +174,58 @@ def _sums(tenant_id: str) -> dict[tuple[int, str], tuple[int, ...]]:
         PaymentIntent.waived,
         REST,
         open_,
+        literal(0),
     )
     query = (
         PaymentIntent.select(*of_chain, *(fn.SUM(each) for each in summed))
         .where(PaymentIntent.tenant == tenant_id, HAS_MONEY)
         .group_by(*of_chain)
     )
+    found: dict[tuple[int, str], tuple[int, ...]] = {}
+    for chain_id, token, *sums in (*query.tuples(), *_elsewhere(tenant_id)):
+        before = found.get((chain_id, token), (0,) * len(sums))
+        # Postgres sums as Decimal.
+        found[chain_id, token] = tuple(a + int(b) for a, b in zip(before, sums, strict=True))
+    return found
+
+
+def _elsewhere(tenant_id: str) -> Iterable[Any]:
+    """Return the sums of stray accounts, as those of `_sums`."""
+    of_chain = (StrayAccount.chain_id, StrayAccount.token_address)
+    counted = StrayAccount.amount_received - StrayAccount.refunded - StrayAccount.waived
+    far = Case(None, [(~StrayAccount.in_reach & (counted > 0), counted)], 0)
+    summed = (
+        StrayAccount.amount_received - far,
+        StrayAccount.refund_due,
+        StrayAccount.refunded,
+        StrayAccount.waived,
+        counted - far - StrayAccount.refund_due,
+        StrayAccount.unassigned,
+        far,
+    )
+    query = (
+        StrayAccount.select(*of_chain, *(fn.SUM(each) for each in summed))
+        .where(StrayAccount.tenant_id == tenant_id)
+        .group_by(*of_chain)
+        .having(fn.SUM(StrayAccount.amount_received + StrayAccount.refunded) > 0)
+    )
     rows: Iterable[Any] = query.tuples()
-    # Postgres sums as Decimal.
-    return {(chain_id, token): tuple(map(int, sums)) for chain_id, token, *sums in rows}
+    return rows
 
 
 def _collected(tenant_id: str) -> dict[tuple[int, str], int]:
     of_chain = (Collection.chain_id, Collection.token_address)
-    query = (
-        Collection.select(*of_chain, fn.SUM(Collection.amount))
-        .join(PaymentIntent)
-        .where(PaymentIntent.tenant == tenant_id, HAS_MONEY, Collection.canonical)
-        .group_by(*of_chain)
-    )
-    rows: Iterable[Any] = query.tuples()
-    return {(chain_id, token): int(amount) for chain_id, token, amount in rows}
+    collected = Collection.select(*of_chain, fn.SUM(Collection.amount)).group_by(*of_chain)
+    collected = collected.where(Collection.canonical)
+    homes = collected.join(PaymentIntent, on=accounts.HOMES.rows(Collection))
+    strays = collected.join(StrayAccount, on=accounts.STRAYS.rows(Collection))
+    found: dict[tuple[int, str], int] = {}
+    for chain_id, token, amount in (
+        *homes.where(PaymentIntent.tenant == tenant_id, HAS_MONEY).tuples(),
+        *strays.where(StrayAccount.tenant_id == tenant_id).tuples(),
+    ):
+        found[chain_id, token] = found.get((chain_id, token), 0) + int(amount)
+    return found
 
 
 def _to_sweep(tenant_id: str) -> dict[tuple[int, str], Sum]:
@@ -195,25 +235,27 @@ def _to_sweep(tenant_id: str) -> dict[tuple[int, str], Sum]:
     time. Until then, what was received counts.
     """
     is_xpub = PaymentIntent.wallet.not_in(list(collectable.wallets(tenant_id)))
-    of_tenant = (PaymentIntent.tenant == tenant_id) & HAS_MONEY & ~IS_LIVE & is_xpub
-    of_tenant &= ~PaymentIntent.early  # until its payment is final, `wallet export` says LIVE
-    of_chain = PaymentIntent.chain_id, PaymentIntent.token_address
-    unread = (
-        PaymentIntent.select(
-            *of_chain, fn.COUNT(PaymentIntent.id), fn.SUM(PaymentIntent.amount_received)
-        )
-        .where(of_tenant, PaymentIntent.swept_balance.is_null())
-        .group_by(*of_chain)
-    )
-    sums: Iterable[Any] = unread.tuples()
-    found = {(chain, token): Sum(int(count), int(amount)) for chain, token, count, amount in sums}
-    held = PaymentIntent.select(
-        *of_chain, PaymentIntent.token_decimals, PaymentIntent.swept_balance
-    ).where(of_tenant, PaymentIntent.swept_balance != "0")
-    # Atomic units of some tokens are more than a BIGINT.
-    rows: Iterable[Any] = held.tuples()
-    for chain_id, token_address, decimals, balance in rows:
-        place = chain_id, token_address
-        amount = units.from_atomic(int(balance), decimals)[0]
-        found[place] = found.get(place, Sum()) + Sum(1, amount)
+    is_over = ~IS_LIVE & is_xpub
+    is_over &= ~PaymentIntent.early  # until its payment is final, `wallet export` says LIVE
+    found: dict[tuple[int, str], Sum] = {}
+    for kind in accounts.KINDS:
+        model = kind.model
+        of_place = model.chain_id, model.token_address
+        query = model.select().where(PaymentIntent.tenant == tenant_id, HAS_MONEY, is_over)
+        if kind is accounts.STRAYS:
+            paid = StrayAccount.amount_received > 0
+            of_tenant = StrayAccount.tenant_id == tenant_id
+            query = StrayAccount.select().join(PaymentIntent).where(of_tenant, paid, is_over)
+        unread = query.where(model.swept_balance.is_null()).group_by(*of_place)
+        sums = unread.select(*of_place, fn.COUNT(model.id), fn.SUM(model.amount_received))
+        for chain_id, token_address, count, amount in sums.tuples():
+            place = chain_id, token_address
+            found[place] = found.get(place, Sum()) + Sum(int(count), int(amount))
+        held = query.where(model.swept_balance != "0")
+        held = held.select(*of_place, model.token_decimals, model.swept_balance)
+        # Atomic units of some tokens are more than a BIGINT.
+        for chain_id, token_address, decimals, balance in held.tuples():
+            place = chain_id, token_address
+            amount = units.from_atomic(int(balance), decimals)[0]
+            found[place] = found.get(place, Sum()) + Sum(1, amount)
     return found

@@ -8,10 +8,12 @@ from typing import Any
 
 from peewee import fn
 
-from ticketing.models.payment_intents import TO_REFUND, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.stray_accounts import Account
 from ticketing.models.wallets import Wallet
 from ticketing.services.money.collectable import Sum
-from ticketing.services.orders import intents
+from ticketing.services.orders import accounts
+from ticketing.services.orders.accounts import Kind
 
 OLDEST = 3
 """How many orders are named."""
@@ -36,23 +38,28 @@ class OwedOn:
 
 @dataclass(frozen=True)
 class Owed:
-    """All that a tenant owes now: by network, how many orders, and the OLDEST of them."""
+    """All that a tenant owes now: by network, how many refunds, and the OLDEST of them.
+
+    `orders` counts an order once for each of its accounts that owes.
+    """
 
     networks: Sequence[OwedOn]
     orders: int
-    oldest: Sequence[PaymentIntent]
+    oldest: Sequence[Account]
 
 
 def read(tenant_id: str) -> Owed:
     """Return what a tenant owes now."""
-    due = intents.few_of_tenant(tenant_id).where(TO_REFUND)
-    oldest = list(due.order_by(PaymentIntent.id).limit(OLDEST))
+    oldest: list[Account] = []
+    for kind in accounts.KINDS:
+        due = kind.few_of_tenant(tenant_id).where(kind.to_refund)
+        oldest.extend(due.order_by(kind.model.id).limit(OLDEST))
     networks = _networks(tenant_id) if oldest else []
     orders = sum(
         each.listed.orders + each.unstated.orders + each.by_hand.orders + each.marked.orders
         for each in networks
     )
-    return Owed(networks, orders, oldest)
+    return Owed(networks, orders, sorted(oldest, key=accounts.place)[:OLDEST])
 
 
 def names(tenant_id: str, intent_ids: Collection[str]) -> Mapping[str, str]:
@@ -68,30 +75,39 @@ def names(tenant_id: str, intent_ids: Collection[str]) -> Mapping[str, str]:
 
 
 def _networks(tenant_id: str) -> Sequence[OwedOn]:
-    of_chain = PaymentIntent.chain_id, PaymentIntent.token_address
-    ways = (
-        Wallet.owner.is_null(),
-        PaymentIntent.refund_by_hand_at.is_null(False),
-        PaymentIntent.refund_address.is_null(),
-    )
-    due = fn.SUM(PaymentIntent.refund_due - PaymentIntent.refund_pending)
-    query = (
-        intents.few_of_tenant(tenant_id)
-        .select(*of_chain, *ways, fn.COUNT(PaymentIntent.id), due)
-        .join(Wallet)
-        .where(TO_REFUND)
-        .group_by(*of_chain, *ways)
-    )
     sums: dict[tuple[int, str], dict[str, Sum]] = {}
     none = dict.fromkeys(("listed", "unstated", "by_hand", "marked"), Sum())
-    rows: Iterable[Any] = query.tuples()
-    for chain_id, token_address, is_xpub, is_marked, is_unstated, orders, amount in rows:
-        way = "unstated" if is_unstated else "listed"
-        way = "by_hand" if is_xpub else "marked" if is_marked else way
-        of_place = sums.setdefault((chain_id, token_address), {**none})
-        # Postgres sums as Decimal.
-        of_place[way] += Sum(int(orders), int(amount))
+    for kind in accounts.KINDS:
+        for chain_id, token_address, is_xpub, is_marked, is_unstated, orders, amount in _sums(
+            kind, tenant_id
+        ):
+            way = "unstated" if is_unstated else "listed"
+            way = "by_hand" if is_xpub else "marked" if is_marked else way
+            of_place = sums.setdefault((chain_id, token_address), {**none})
+            # Postgres sums as Decimal.
+            of_place[way] += Sum(int(orders), int(amount))
     return [
         OwedOn(*place, found["listed"], found["unstated"], found["by_hand"], found["marked"])
         for place, found in sorted(sums.items())
     ]
+
+
+def _sums(kind: Kind, tenant_id: str) -> Iterable[Any]:
+    """Return what is due by network, token, and the three ways in which it is paid back."""
+    model = kind.model
+    of_place = model.chain_id, model.token_address
+    ways = (
+        Wallet.owner.is_null(),
+        model.refund_by_hand_at.is_null(False),
+        model.refund_address.is_null(),
+    )
+    due = fn.SUM(model.refund_due - model.refund_pending)
+    query = (
+        kind.few_of_tenant(tenant_id)
+        .select(*of_place, *ways, fn.COUNT(model.id), due)
+        .join_from(PaymentIntent, Wallet)
+        .where(kind.to_refund)
+        .group_by(*of_place, *ways)
+    )
+    rows: Iterable[Any] = query.tuples()
+    return rows

@@ -33,8 +33,9 @@ from ticketing.chain.registry import Chain
 from ticketing.constants import MAX_SAFE_INTEGER
 from ticketing.db.connection import write_transaction
 from ticketing.errors import ChainUnavailable, FieldMessage, Invalid
-from ticketing.models.payment_intents import SET_ASIDE, TO_REFUND, PaymentIntent
+from ticketing.models.payment_intents import SET_ASIDE, PaymentIntent
 from ticketing.models.payouts import Payout
+from ticketing.models.stray_accounts import Account
 from ticketing.models.wallets import Wallet
 from ticketing.services import chains, counters, node_slots, stated_addresses
 from ticketing.services.access import audit_log
@@ -48,8 +49,10 @@ from ticketing.services.money.payout_lists import (
     PayoutList,
     UnbookedPayment,
 )
-from ticketing.services.orders import intents
+from ticketing.services.orders import accounts
+from ticketing.services.orders.accounts import Kind
 from ticketing.services.payments import (
+    fresh_look,
     payout_events,
     payout_ids,
     restored_payouts,
@@ -93,9 +96,12 @@ class _Wanted:
 
 @dataclass(frozen=True)
 class _Due:
-    """An order as it was when it was tried: what it is due, and its payment."""
+    """An account as it was when it was tried: what it is due, and its payment.
 
-    intent: PaymentIntent
+    An order has one account at most in the token on the chain: its home, or a stray account.
+    """
+
+    account: Account
     due: int
     payment: ListedPayment
 
@@ -131,6 +137,7 @@ def propose(
     with node_slots.slot(f"payouts {tenant_id}"):
         try:
             node = connect(wanted.chain)
+            _look_elsewhere(node, wanted)
             tried = _try_all(node, wanted)
             paid_in = _transactions_of(node, wanted, tried.used.values())
         except RpcError as error:
@@ -177,6 +184,13 @@ def _parse(
     return _Wanted(tenant_id, enabled[chain_id], token_address, account, known.decimals or 0)
 
 
+def _look_elsewhere(node: Node, wanted: _Wanted) -> None:
+    cursor = chains.cursor(wanted.chain.chain_id)
+    if cursor is not None:
+        token, tenant_id = wanted.token_address, wanted.tenant_id
+        fresh_look.before_list(node, wanted.chain, token, tenant_id, cursor)
+
+
 def _try_all(node: Node, wanted: _Wanted) -> _Tried:
     """Try the due orders page by page, until there are enough, the time is over, or none is left.
 
@@ -198,7 +212,8 @@ def _try_all(node: Node, wanted: _Wanted) -> _Tried:
         rest = unspent
         for each in page:
             has_room = len(tried.chosen) + len(some) < ORDERS_AT_ONCE
-            if each.intent.id not in used and each.payment.atomic_amount <= rest and has_room:
+            is_unused = each.account.intent_id not in used
+            if is_unused and each.payment.atomic_amount <= rest and has_room:
                 some.append(each)
                 rest -= each.payment.atomic_amount
         _try_page(node, wanted, some, tried, is_over)
@@ -223,7 +238,7 @@ def _try_page(
         if passes.get(each.payment.id):
             tried.chosen.append(each)
         elif each.payment.id in passes:
-            tried.refused.append(each.intent.id)
+            tried.refused.append(each.account.intent_id)
 
 
 def _used_ids(node: Node, wanted: _Wanted, page: Sequence[_Due]) -> dict[str, str]:
@@ -232,9 +247,12 @@ def _used_ids(node: Node, wanted: _Wanted, page: Sequence[_Due]) -> dict[str, st
     The ids of lists that have ended are asked for too, whoever their payers were: a node may have
     left out an event, and another payer must not pay again.
     """
-    order_of = {(wanted.payer, each.payment.id): each.intent.id for each in page}
+    order_of = {(wanted.payer, each.payment.id): each.account.intent_id for each in page}
     ended = Payout.select(Payout.payer, Payout.payment_id, Payout.intent).where(
-        Payout.intent.in_([each.intent.id for each in page]), Payout.tx_hash.is_null()
+        Payout.intent.in_([each.account.intent_id for each in page]),
+        Payout.chain_id == wanted.chain.chain_id,
+        Payout.token_address == wanted.token_address,
+        Payout.tx_hash.is_null(),
     )
     rows: Iterable[Any] = ended.tuples()
     order_of |= {(payer, id_): intent_id for payer, id_, intent_id in rows}
@@ -242,50 +260,59 @@ def _used_ids(node: Node, wanted: _Wanted, page: Sequence[_Due]) -> dict[str, st
 
 
 def _pages(wanted: _Wanted, undecided: dict[str, str]) -> Iterator[Sequence[_Due]]:
-    """Yield the due orders that are on no list of another payer, the oldest first.
+    """Yield the due accounts that are on no list of another payer, the oldest orders first.
 
     Those with a payment that is not settled are left out, and noted in `undecided`.
     """
     after = ""
-    query = _due(wanted).where(~fn.EXISTS(_of_others(wanted)), ~SET_ASIDE)
-    query = query.order_by(PaymentIntent.id)
-    while page := list(query.where(PaymentIntent.id > after).limit(ORDERS_PER_TRANSACTION)):
-        after = page[-1].id
+    while page := _page(wanted, after):
+        after = page[-1].intent_id
         seen, paid = payout_ids.seen_payments(page), payout_events.undecided(page)
-        undecided |= paid
+        undecided |= {each.intent_id: paid[each.id] for each in page if each.id in paid}
         found = [_due_of(each, seen[each.id]) for each in page if each.id not in paid]
         # What an old order is owed below one atomic unit cannot be sent.
         yield [each for each in found if each.payment.atomic_amount]
 
 
-def _due_of(intent: PaymentIntent, seen: int) -> _Due:
-    atomic = units.whole_atomic(intent.refund_due_now, intent.terms.decimals)
-    payment = ListedPayment(payout_ids.id_of(intent, seen), str(intent.refund_address), atomic)
-    return _Due(intent, intent.refund_due_now, payment)
+def _page(wanted: _Wanted, after: str) -> list[Account]:
+    """Return the next due accounts after those of an order."""
+    found: list[Account] = []
+    for kind in accounts.KINDS:
+        query = _due(kind, wanted).where(~fn.EXISTS(_of_others(kind, wanted)), ~SET_ASIDE)
+        query = query.where(kind.intent > after).order_by(kind.intent)
+        found.extend(query.limit(ORDERS_PER_TRANSACTION))
+    return sorted(found, key=accounts.place)[:ORDERS_PER_TRANSACTION]
 
 
-def _due(wanted: _Wanted) -> ModelSelect[PaymentIntent]:
-    """Select the orders of address wallets that can be paid back: to a stated address, finally.
+def _due_of(account: Account, seen: int) -> _Due:
+    atomic = units.whole_atomic(account.refund_due_now, account.terms.decimals)
+    payment = ListedPayment(payout_ids.id_of(account, seen), str(account.refund_address), atomic)
+    return _Due(account, account.refund_due_now, payment)
 
-    Those that the organizer pays by hand are left out.
+
+def _due(kind: Kind, wanted: _Wanted) -> ModelSelect[Any]:
+    """Select the accounts of address wallets that can be paid back: to a stated address, finally.
+
+    The address is one that the buyer stated for this account. Those that the organizer pays by hand
+    are left out.
     """
     of_address = Wallet.select(Wallet.id).where(
         Wallet.tenant_id == wanted.tenant_id, Wallet.owner.is_null(False)
     )
-    return intents.few_of_tenant(wanted.tenant_id).where(
-        TO_REFUND,
-        PaymentIntent.chain_id == wanted.chain.chain_id,
-        PaymentIntent.token_address == wanted.token_address,
-        PaymentIntent.refund_address.is_null(False),
-        PaymentIntent.refund_by_hand_at.is_null(),
+    return kind.few_of_tenant(wanted.tenant_id).where(
+        kind.to_refund,
+        kind.model.chain_id == wanted.chain.chain_id,
+        kind.model.token_address == wanted.token_address,
+        kind.model.refund_address.is_null(False),
+        kind.model.refund_by_hand_at.is_null(),
         PaymentIntent.wallet.in_(of_address),
     )
 
 
-def _of_others(wanted: _Wanted) -> ModelSelect[Payout]:
-    """Select the payments of an order that are on a list of another payer which can be paid."""
+def _of_others(kind: Kind, wanted: _Wanted) -> ModelSelect[Payout]:
+    """Select the payments of an account that are on a list of another payer which can be paid."""
     return Payout.select(Payout.intent).where(
-        Payout.intent == PaymentIntent.id,
+        kind.payouts,
         Payout.payer != wanted.payer,
         payout_events.can_be_paid(wanted.chain.chain_id),
     )
@@ -336,18 +363,18 @@ def _store(wanted: _Wanted, chosen: Sequence[_Due], by: Actor) -> tuple[datetime
 
 
 def _still_due(wanted: _Wanted, chosen: Sequence[_Due]) -> list[_Due]:
-    """Lock the orders that were chosen. Return those that have not changed."""
-    ids = [each.intent.id for each in chosen]
-    locked = {intent.id: intent for intent in settlement.lock_rows(ids)}
-    seen = payout_ids.seen_payments(list(locked.values()))
-    free = _due(wanted).where(PaymentIntent.id.in_(ids), ~fn.EXISTS(_of_others(wanted)))
-    is_free = {each.id for each in free} - payout_events.undecided(list(locked.values())).keys()
-    return [
-        each
-        for each in chosen
-        if each.intent.id in is_free
-        and _due_of(locked[each.intent.id], seen[each.intent.id]).payment == each.payment
-    ]
+    """Lock the orders that were chosen. Return those whose accounts have not changed."""
+    ids = [each.account.intent_id for each in chosen]
+    settlement.lock_rows(ids)
+    now: dict[str, Account] = {}
+    for kind in accounts.KINDS:
+        free = _due(kind, wanted).where(kind.intent.in_(ids), ~fn.EXISTS(_of_others(kind, wanted)))
+        now |= {each.intent_id: each for each in free}
+    undecided = payout_events.undecided(list(now.values()))
+    free_now = {id_: each for id_, each in now.items() if each.id not in undecided}
+    seen = payout_ids.seen_payments(list(free_now.values()))
+    payments = {id_: _due_of(each, seen[each.id]).payment for id_, each in free_now.items()}
+    return [each for each in chosen if payments.get(each.account.intent_id) == each.payment]
 
 
 def _write(wanted: _Wanted, listed: Sequence[_Due], valid_before: datetime, cursor: Block) -> None:
@@ -358,7 +385,7 @@ def _write(wanted: _Wanted, listed: Sequence[_Due], valid_before: datetime, curs
             Payout.payer: wanted.payer,
             Payout.payment_id: each.payment.id,
             Payout.tenant_id: wanted.tenant_id,
-            Payout.intent: each.intent.id,
+            Payout.intent: each.account.intent_id,
             Payout.chain_id: wanted.chain.chain_id,
             Payout.token_address: wanted.token_address,
             Payout.recipient: each.payment.to,
@@ -386,7 +413,7 @@ def _write(wanted: _Wanted, listed: Sequence[_Due], valid_before: datetime, curs
 
 def _amount(each: _Due) -> int:
     """Return what a payment pays, in micro-units."""
-    return units.from_atomic(each.payment.atomic_amount, each.intent.terms.decimals)[0]
+    return units.from_atomic(each.payment.atomic_amount, each.account.terms.decimals)[0]
 
 
 def _answer(
@@ -396,11 +423,17 @@ def _answer(
     listed: Sequence[_Due],
     blocked: Sequence[BlockedOrder],
 ) -> PayoutList:
-    own = _due(wanted).where(~fn.EXISTS(_of_others(wanted)))
-    count = own.count()  # before `first`, which limits the query itself
-    some = listed[0].intent if listed else own.first()
-    decimals = wanted.decimals if some is None else some.terms.decimals
-    payments = [OrderPayment(each.intent.id, each.payment, _amount(each)) for each in listed]
+    own = [
+        _due(kind, wanted).where(~fn.EXISTS(_of_others(kind, wanted))) for kind in accounts.KINDS
+    ]
+    count = sum(query.count() for query in own)
+    firsts = [each.account for each in listed[:1]] or [
+        each for query in own for each in query.limit(1)
+    ]
+    decimals = firsts[0].terms.decimals if firsts else wanted.decimals
+    payments = [
+        OrderPayment(each.account.intent_id, each.payment, _amount(each)) for each in listed
+    ]
     return PayoutList(
         chain_id=wanted.chain.chain_id,
         token_address=wanted.token_address,
@@ -420,11 +453,20 @@ def _answer(
 
 
 def _listed_for_another(wanted: _Wanted) -> list[OrderOfAnother]:
-    due = _due(wanted).where(fn.EXISTS(_of_others(wanted))).order_by(PaymentIntent.id)
-    ids = [intent.id for intent in due.limit(SHOWN)]
-    rows = _of_others(wanted).select(Payout).join(PaymentIntent).where(Payout.intent.in_(ids))
-    latest = {row.intent_id: row for row in rows.order_by(Payout.valid_before)}
-    return [OrderOfAnother(id_, latest[id_].payer, latest[id_].valid_before) for id_ in ids]
+    found: list[OrderOfAnother] = []
+    for kind in accounts.KINDS:
+        due = _due(kind, wanted).where(fn.EXISTS(_of_others(kind, wanted))).order_by(kind.intent)
+        ids = [each.intent_id for each in due.limit(SHOWN)]
+        rows = Payout.select().where(
+            Payout.intent.in_(ids),
+            Payout.chain_id == wanted.chain.chain_id,
+            Payout.token_address == wanted.token_address,
+            Payout.payer != wanted.payer,
+            payout_events.can_be_paid(wanted.chain.chain_id),
+        )
+        latest = {row.intent_id: row for row in rows.order_by(Payout.valid_before)}
+        found += [OrderOfAnother(id_, row.payer, row.valid_before) for id_, row in latest.items()]
+    return sorted(found, key=lambda each: each.intent_id)[:SHOWN]
 
 
 def _unbooked(wanted: _Wanted) -> list[UnbookedPayment]:

@@ -128,7 +128,12 @@ def refund_due(account: Account, due_before: int) -> list[Fact]:
 
 def refund_address_changed(account: Account) -> Fact:
     """The buyer stated an address for refunds, the first one or another one."""
-    data = {"intent_id": account.intent_id, "event_id": account.order.event_id}
+    data = {
+        "intent_id": account.intent_id,
+        "event_id": account.order.event_id,
+        "chain_id": account.chain_id,
+        "token_address": account.token_address,
+    }
     return NotificationType.REFUND_ADDRESS_CHANGED, data
 
 
@@ -235,8 +240,9 @@ def _refund(account: Account, amount: int) -> Data:
         "intent_id": account.intent_id,
         "event_id": account.order.event_id,
         "amount": amount,
-        "currency": account.order.currency,
+        "currency": account.currency,
         "chain_id": account.chain_id,
+        "token_address": account.token_address,
     }
 
 

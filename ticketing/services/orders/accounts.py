@@ -1,12 +1,97 @@
 """Find the accounts of orders: the home of each, and its stray accounts."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from peewee import JOIN
+from peewee import JOIN, Expression, ModelSelect, fn
 
-from ticketing.models.payment_intents import PaymentIntent
-from ticketing.models.stray_accounts import Account, StrayAccount
+from ticketing.errors import NoRefundDue
+from ticketing.models.base import literal
+from ticketing.models.payment_intents import (
+    OWING,
+    REFUNDED,
+    TO_REFUND,
+    WAIVED,
+    PaymentIntent,
+)
+from ticketing.models.payouts import Payout
+from ticketing.models.stray_accounts import (
+    STRAY_OWING,
+    STRAY_REFUNDED,
+    STRAY_TO_REFUND,
+    STRAY_WAIVED,
+    Account,
+    StrayAccount,
+)
 from ticketing.models.wallets import Wallet
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One of the two tables of accounts, for queries that ask both in turn.
+
+    `intent` and `stray` are the columns that its own rows (payments, refunds and so on) have.
+    `owing`, `to_refund`, `waived` and `refunded` are conditions with partial indexes by tenant.
+    """
+
+    model: Any
+    intent: Any
+    stray: Any
+    owing: Expression
+    to_refund: Expression
+    waived: Expression
+    refunded: Expression
+
+    def few_of_tenant(self, tenant_id: str) -> ModelSelect[Any]:
+        """Select a tenant's accounts, for a further condition that few of them meet.
+
+        The partial indexes for such conditions contain these expressions. Each account has its
+        order.
+        """
+        if self.model is StrayAccount:
+            query = StrayAccount.select(StrayAccount, PaymentIntent).join(PaymentIntent)
+            return query.where(StrayAccount.tenant_id == tenant_id)
+        return PaymentIntent.select().where(fn.LOWER(PaymentIntent.tenant) == tenant_id)
+
+    def rows(self, model: Any) -> Expression:
+        """Return the condition that a row belongs to the account: of payments, refunds, waivers,
+        refund addresses or collections.
+        """
+        found: Expression = (model.intent == self.intent) & (model.stray == self.stray)
+        return found
+
+    @property
+    def payouts(self) -> Expression:
+        """The condition that a payout belongs to the account. It has no other with this place."""
+        of_place = Payout.chain_id == self.model.chain_id
+        of_place &= Payout.token_address == self.model.token_address
+        found: Expression = (Payout.intent == self.intent) & of_place
+        return found
+
+
+HOMES = Kind(PaymentIntent, PaymentIntent.id, literal(""), OWING, TO_REFUND, WAIVED, REFUNDED)
+STRAYS = Kind(
+    StrayAccount,
+    StrayAccount.intent,
+    StrayAccount.id,
+    STRAY_OWING,
+    STRAY_TO_REFUND,
+    STRAY_WAIVED,
+    STRAY_REFUNDED,
+)
+KINDS = (HOMES, STRAYS)
+
+
+def place(account: Account) -> tuple[str, bool]:
+    """Return where an account stands in a list of both kinds: a stray comes after its order.
+
+    Both lists are ordered by id in the database, whose order of signs may be another one than
+    Python's. The ids of orders are in one order everywhere.
+    """
+    return account.intent_id, bool(account.stray)
 
 
 def at(chain_id: int, token_address: str, addresses: Collection[str]) -> dict[str, Account]:
@@ -53,6 +138,21 @@ def named(
         token = token_address.lower()
         found = [each for each in found if (each.token_address or "").lower() == token]
     return min(found, key=_cannot_be_home, default=None)
+
+
+def owing(intent: PaymentIntent, chain_id: int | None, token_address: str | None = None) -> Account:
+    """Return the account whose refund somebody names: see `named`. NoRefundDue: there is none."""
+    account = named(intent, chain_id, token_address)
+    if account is None:
+        raise NoRefundDue
+    return account
+
+
+def in_audit(account: Account) -> dict[str, Any]:
+    """Return what an entry of the audit log says besides the order: nothing of the home."""
+    if not account.stray:
+        return {}
+    return {"chain_id": account.chain_id, "token_address": account.token_address}
 
 
 def _cannot_be_home(account: Account) -> bool:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from peewee import ModelSelect, fn
+from peewee import ModelSelect
 
 from ticketing.chain import eip681, registry, units
 from ticketing.chain.registry import REGISTRY
@@ -15,16 +14,16 @@ from ticketing.constants import MAX_PAYMENTS_SHOWN, Flag, IntentStatus
 from ticketing.errors import NotFound
 from ticketing.models.chains import ChainState
 from ticketing.models.events import Event, only_event
+from ticketing.models.order_networks import OrderNetwork, PaymentOption
 from ticketing.models.payment_intents import (
     AWAITING,
     FLAGGED,
     UNSETTLED,
-    OrderNetwork,
-    Payment,
     PaymentIntent,
     PaymentTerms,
     flag_bits,
 )
+from ticketing.models.payments import Payment
 from ticketing.models.prepared import Prepared
 from ticketing.models.refunds import Refund
 from ticketing.models.stray_accounts import StrayAccount
@@ -33,31 +32,6 @@ from ticketing.models.ticket_types import TicketType
 from ticketing.services import chains
 from ticketing.services.orders import accounts, admissions, answers, items
 from ticketing.services.pagination import Page, PageRequest, paginate
-
-
-@dataclass(frozen=True)
-class PaymentOption:
-    """A network on which an order can be paid, as buyers see it.
-
-    It begins with the fields of OrderNetwork. `atomic_amount`: the order's amount in the token's
-    own units. `atomic_due` is what is missing there, and `payment_uri` pays it. None: do not pay
-    there now.
-    """
-
-    chain_id: int
-    token_address: str
-    symbol: str | None
-    decimals: int
-    required_confirmations: int
-    name: str
-    atomic_amount: int
-    atomic_due: int | None
-    payment_uri: str | None
-
-    @property
-    def available(self) -> bool:
-        """Whether the order can be paid there now."""
-        return self.payment_uri is not None
 
 
 @Prepared
@@ -124,7 +98,7 @@ def few_of_tenant(tenant_id: str) -> ModelSelect[PaymentIntent]:
     The partial indexes for such conditions contain this expression. The indexes on all intents do
     not, so the database cannot choose them.
     """
-    return PaymentIntent.select().where(fn.LOWER(PaymentIntent.tenant) == tenant_id)
+    return accounts.HOMES.few_of_tenant(tenant_id)
 
 
 def get(tenant_reference: str, intent_id: str) -> PaymentIntent:
@@ -191,21 +165,35 @@ def oldest(chain_id: int) -> PaymentIntent | None:
 
 
 def page_of_payments(tenant_id: str, intent_id: str, page: PageRequest) -> Page[Payment]:
-    """Return a page of the transfers to an intent, in the order of the chain. NotFound."""
-    query = Payment.select().where(Payment.intent == get(tenant_id, intent_id))
+    """Return a page of the transfers to an intent on all chains, by their blocks. NotFound.
+
+    Each says on which chain, and in which token.
+    """
+    intent = get(tenant_id, intent_id)
+    query = Payment.select().where(Payment.intent == intent)
     # During a reorganization, two transfers can have the same place.
     order: list[Any] = [Payment.block_number, Payment.log_index, Payment.id]
-    return paginate(query, order, page, scope=f"payments {intent_id}")
+    found: Page[Payment] = paginate(query, order, page, scope=f"payments {intent_id}")
+    _add_tokens(intent, found.data)
+    return found
 
 
 def largest_payments_of(intent: PaymentIntent) -> Sequence[Payment]:
-    """Return the largest MAX_PAYMENTS_SHOWN transfers to an intent, in the order of the chain.
+    """Return the largest MAX_PAYMENTS_SHOWN transfers to an intent on all chains, by their blocks.
 
     Those that a reorganization removed come last in size. So the payments of the buyer are not
     hidden by thousands of tiny ones of a stranger.
     """
     found: list[Payment] = _largest_of.rows(intent_id=intent.id)
+    _add_tokens(intent, found)
     return sorted(found, key=lambda each: (each.block_number, each.log_index))
+
+
+def _add_tokens(intent: PaymentIntent, found: Sequence[Payment]) -> None:
+    """Set the token of each payment: the one of its account."""
+    of_strays = {account.id: account.token_address for account in accounts.strays_of(intent)}
+    for payment in found:
+        payment.token_address = of_strays.get(payment.stray, intent.terms.token_address)
 
 
 def count_payments(intent: PaymentIntent, shown: Sequence[Payment]) -> int:
@@ -290,7 +278,7 @@ def _option(intent: PaymentIntent, network: OrderNetwork, due: int | None) -> Pa
         address = intent.terms.address
         uri = eip681.payment_uri(network.chain_id, network.token_address, address, due)
     return PaymentOption(
-        *network,
+        **network._asdict(),
         name=registry.name_of(network.chain_id),
         atomic_amount=units.to_atomic(intent.amount, network.decimals),
         atomic_due=due,

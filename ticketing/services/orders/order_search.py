@@ -11,7 +11,8 @@ from peewee import Expression, fn
 from ticketing import ids
 from ticketing.chain import address
 from ticketing.models.admissions import Admission
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.services import chains
 from ticketing.services.orders import intents
 from ticketing.services.pagination import Page, PageRequest

@@ -22,7 +22,8 @@ from ticketing.constants import MAX_PAYMENTS_SHOWN, RECEIPT_NOTICE
 from ticketing.db.connection import snapshot
 from ticketing.models.billing import Billing
 from ticketing.models.events import Event
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.models.refunds import Refund
 from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.models.tenants import Tenant

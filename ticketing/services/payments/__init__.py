@@ -21,13 +21,15 @@ late_orders.py: whether money after the hold still buys the seats (`_may_buy`: w
     `covering` in payment_sums.py says which transfer can: a single one that covers the full amount,
     while nothing older is owed
 payees.py: who may get a refund, and how much of a transfer counts (`countable`): pure rules
+strays.py: what is owed of money on another network than the order's, or in another token
+adoption.py: moves an order to the network on which it was paid
 voids.py: what one admission's void owes; when it is refused (inside, transferred, doors unsynced)
 event_voids.py: voids all admissions of an event that services/catalog/events.py cancels, those of
     people inside too
 wallet_export.py, refund_export.py: which addresses may be swept; which refunds can be sent from the
     payment address
-reconciliation.py, stock_rules.py, reconciled_vouchers.py, rule_scope.py: the rules that must always
-    hold, as SQL
+reconciliation.py, stock_rules.py, reconciled_vouchers.py, reconciled_strays.py, rule_scope.py: the
+    rules that must always hold, as SQL
 address_check.py: computes the addresses of orders again, from their wallets, for `reconcile`
 chain_comparison.py: compares all payments, refunds and collections with the nodes, for
     `reconcile --chain`
@@ -36,6 +38,8 @@ And these write or read:
 
 settlement.py: applies balances.py under the order's lock: writes the status, and what follows from
     it (stock, admissions, facts). Deadlines count by the time of the cursor's block
+chain_settlement.py: settles an order on one of its chains; records what reduces a refund
+home_choice.py: moves an order to the network that its buyer chooses
 booking.py: one transaction for each range of blocks, with the cursor: only if the cursor is
     directly before it, so no range is booked twice. If a range does not follow the cursor's block
     on the chain (`NotLinked`), worker/watcher.py goes back and calls `rewind`. If only the cursor
@@ -46,10 +50,12 @@ collections.py: what receivers passed on to their owners, so their balance is ex
 block_history.py: the blocks that were read: 512 back; a worker goes back 256 by itself
 watched_orders.py: for which addresses logs are read, and for which only balances
 address_search.py: compares balances, and searches the logs of addresses whose balance is not right
+stray_search.py, stray_looks.py: find money on other networks by balances; when each was looked at
 chain_view.py: reads at most four ranges for one order while its buyer waits, or one transaction
     for a refund. If the worker goes back meanwhile, nothing of that is booked
 wallet_requests.py: what wallets are told of an order: its network, and links that open them
 hold_extensions.py: holds an order longer, once, whose buyer pays from an exchange
+fresh_look.py: looks for one tenant's money on other networks now, before a list or an export
 refunds.py, refund_addresses.py: what is owed to whom; where buyers want their money
 waivers.py: writes off what is not sent back
 refund_settlement.py: counts a final transfer on the worker's chain as a refund; the service never

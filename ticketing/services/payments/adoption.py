@@ -14,7 +14,8 @@ from peewee import Case
 from ticketing.chain import units
 from ticketing.constants import IntentStatus
 from ticketing.models.collections import Collection
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.models.refunds import Refund, RefundAddress, Waiver
 from ticketing.models.stray_accounts import StrayAccount, id_of
 from ticketing.models.x402 import SETTLING, X402Settlement
@@ -82,7 +83,7 @@ def _place(intent: PaymentIntent, chain_id: int) -> int:
     return ids.index(chain_id) if chain_id in ids else len(ids)
 
 
-def move(intent: PaymentIntent, to: StrayAccount, *, automatic: bool) -> dict[str, Any]:
+def swap_home(intent: PaymentIntent, to: StrayAccount, *, automatic: bool) -> dict[str, Any]:
     """Make a stray account the home of a locked order. Return the order's new columns.
 
     The caller writes them, and settles the order on its new home. `to` need not be stored: a buyer
@@ -113,9 +114,7 @@ def _former(intent: PaymentIntent) -> StrayAccount | None:
     if not has_rows and intent.search_to is None:
         return None
     terms = intent.terms
-    network = next(
-        (each for each in intent.networks or () if each.chain_id == terms.chain_id), None
-    )
+    network = intent.network_on(terms.chain_id)
     return StrayAccount(
         id=id_of(intent.id, terms.chain_id, terms.token_address),
         intent=intent,

@@ -19,6 +19,7 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.refunds import Refund
 from ticketing.models.stray_accounts import Account
 from ticketing.services import chains, counters
+from ticketing.services.orders import seats
 from ticketing.services.payments import (
     block_history,
     collections,
@@ -28,7 +29,7 @@ from ticketing.services.payments import (
 )
 from ticketing.services.payments.chain_settlement import settle_on, settle_or_set_aside
 from ticketing.services.payments.chain_view import ChainView, is_outdated
-from ticketing.services.payments.settlement import lock, lock_chain
+from ticketing.services.payments.settlement import lock, lock_chain, lock_rows
 
 Hashes = Mapping[int, str]
 """The current hashes of blocks on the chain, by number."""
@@ -62,6 +63,7 @@ def book_range(
     with write_transaction():
         _lock_at(chain, after)
         current_hashes = {**hashes, **{each.block.number: each.block.hash for each in transfers}}
+        _lock_concerned(chain, transfers, current_hashes)
         touched = payments.record(chain.chain_id, chain.token_address, transfers)
         collections.record(chain.chain_id, chain.token_address, transfers)
         booked = payments.blocks_after(chain.chain_id, after.number)
@@ -81,6 +83,7 @@ def book_found(chain: Chain, cursor: Block, transfers: Sequence[Transfer]) -> No
         return
     with write_transaction():
         _lock_at(chain, cursor)
+        _lock_concerned(chain, transfers, {})
         touched = payments.record(chain.chain_id, chain.token_address, transfers)
         collections.record(chain.chain_id, chain.token_address, transfers)
         for intent in lock(touched):
@@ -138,6 +141,7 @@ def check_refunds(chain: Chain, cursor: Block, checked: Sequence[Refund], hashes
 
 def _take_out(chain: Chain, hashes: Hashes, as_of: Block) -> None:
     """Remove what was in replaced blocks, and settle its intents. The chain is locked."""
+    _lock_concerned(chain, (), hashes)
     touched = payments.take_out_replaced(chain.chain_id, hashes)
     for intent in lock(touched):
         settle_or_set_aside(intent, chain.chain_id, as_of)
@@ -168,6 +172,7 @@ def settle_deep(chain: Chain, cursor: Block, intent_ids: Collection[str], hashes
     """
     with write_transaction():
         _lock_at(chain, cursor)
+        _lock_concerned(chain, (), hashes, also=intent_ids)
         touched = payments.take_out_replaced(chain.chain_id, hashes)
         moved = 0
         for intent in lock({*touched, *intent_ids}):
@@ -200,7 +205,7 @@ def book_view(intent: PaymentIntent, view: ChainView, *, to_drop: bool = False) 
             # It is paid on another chain now, which was not read.
             raise ChainUnavailable
         before = intent.status
-        may_expire = bool(stray_looks.may_expire([intent.id], terms.chain_id, as_of))
+        may_expire = bool(stray_looks.looked_at_elsewhere([intent.id], terms.chain_id, as_of))
         settle_on(intent, terms.chain_id, as_of, may_expire=may_expire)
         drops = intent.status == IntentStatus.EXPIRED != before
         if (drops or to_drop) and (
@@ -208,6 +213,21 @@ def book_view(intent: PaymentIntent, view: ChainView, *, to_drop: bool = False) 
         ):
             raise ChainUnavailable
         return intent
+
+
+def _lock_concerned(
+    chain: Chain, transfers: Sequence[Transfer], hashes: Hashes, also: Collection[str] = ()
+) -> None:
+    """Lock the intents whose rows are written next, and the stock of those that may be settled.
+
+    The worker of another chain may move the home of an order at the same time, and with that the
+    rows of both chains. So no account is looked up before its order is locked. Afterwards the
+    orders are read again: what leaves the chain changes them.
+    """
+    to_settle = {*payments.concerned(chain.chain_id, transfers, hashes), *also}
+    # A collection settles nothing, so the stock of its order is not locked.
+    rows = lock_rows(to_settle | payments.issued_to({each.sender for each in transfers}))
+    seats.lock([intent for intent in rows if intent.id in to_settle])
 
 
 def _record_sent(account: Account, transfers: Sequence[Transfer]) -> None:

@@ -21,8 +21,10 @@ from ticketing.chain.errors import ChainMoved, RpcError, RpcLimited, RpcRefused
 from ticketing.chain.node import Evidence, Node, connect
 from ticketing.chain.registry import Chain
 from ticketing.models.collections import Collection
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent, PaymentTerms
+from ticketing.models.payments import Payment
 from ticketing.models.refunds import Refund
+from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.services import chains
 from ticketing.services.payments.reconciliation import Breach
 
@@ -57,6 +59,14 @@ class LeftOut:
     chain_id: int
     reason: str
     count: int
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A row, and the account of its order that it belongs to."""
+
+    row: Row
+    account: Account
 
 
 @dataclass(frozen=True)
@@ -108,9 +118,9 @@ class Comparison:
         return query.where(PaymentIntent.tenant == self._tenant_id)
 
     def _compare(self, page: Sequence[Row]) -> list[Breach]:
-        of_chain: dict[int, list[Row]] = defaultdict(list)
-        for row in page:
-            of_chain[row.chain_id].append(row)
+        of_chain: dict[int, list[_Kept]] = defaultdict(list)
+        for each in _with_accounts(page):
+            of_chain[each.row.chain_id].append(each)
         found: list[Breach] = []
         for chain_id, rows in of_chain.items():
             for row, verdict in self._judge(chain_id, rows):
@@ -121,24 +131,32 @@ class Comparison:
         return found
 
     def _judge(
-        self, chain_id: int, rows: Sequence[Row]
+        self, chain_id: int, rows: Sequence[_Kept]
     ) -> Iterator[tuple[Row, str | _Doubt | None]]:
         """Yield for each row its difference, None if there is none, or a doubt."""
         chain, cursor = self._enabled.get(chain_id), chains.cursor(chain_id)
         if chain is None or cursor is None:
             doubt = _Doubt(NOT_ENABLED if chain is None else NOT_READ)
-            yield from ((row, doubt) for row in rows)
+            yield from ((each.row, doubt) for each in rows)
             return
-        read = [row for row in rows if int(row.block_number or 0) <= cursor.number]
-        yield from ((row, _Doubt(NOT_READ)) for row in rows if row not in read)
-        for row, evidence in zip(read, _ask(connect(chain), cursor, read), strict=True):
+        read = [each for each in rows if int(each.row.block_number or 0) <= cursor.number]
+        yield from ((each.row, _Doubt(NOT_READ)) for each in rows if each not in read)
+        for each, evidence in zip(read, _ask(connect(chain), cursor, read), strict=True):
             if isinstance(evidence, _Doubt):
-                yield row, evidence
+                yield each.row, evidence
             else:
-                yield row, _difference(row, evidence)
+                yield each.row, _difference(each, evidence)
 
 
-def _ask(node: Node, cursor: Block, rows: Sequence[Row]) -> Sequence[Evidence | _Doubt]:
+def _with_accounts(rows: Sequence[Row]) -> list[_Kept]:
+    """Return rows with their accounts: each has a chain, a token and an address."""
+    strays = {row.stray for row in rows if row.stray}
+    found = StrayAccount.select().where(StrayAccount.id.in_(list(strays))) if strays else ()
+    by_id: dict[str, Account] = {account.id: account for account in found}
+    return [_Kept(row, by_id.get(row.stray, row.intent)) for row in rows]
+
+
+def _ask(node: Node, cursor: Block, rows: Sequence[_Kept]) -> Sequence[Evidence | _Doubt]:
     """Return what the node has for each row. The rows that it refuses are found by halving."""
     if not rows:
         return []
@@ -155,8 +173,10 @@ def _ask(node: Node, cursor: Block, rows: Sequence[Row]) -> Sequence[Evidence | 
         return [_Doubt(NO_ANSWER)] * len(rows)
 
 
-def _patiently(node: Node, cursor: Block, rows: Sequence[Row]) -> Sequence[Evidence]:
-    asked = [(row.block_number, row.tx_hash, row.intent.terms.token_address) for row in rows]
+def _patiently(node: Node, cursor: Block, rows: Sequence[_Kept]) -> Sequence[Evidence]:
+    asked = [
+        (each.row.block_number, each.row.tx_hash, each.account.terms.token_address) for each in rows
+    ]
     for _ in range(WAITS_FOR_A_PAGE):
         try:
             return node.evidence(cursor, asked)
@@ -166,8 +186,9 @@ def _patiently(node: Node, cursor: Block, rows: Sequence[Row]) -> Sequence[Evide
     return node.evidence(cursor, asked)
 
 
-def _difference(row: Row, evidence: Evidence) -> str | _Doubt | None:
+def _difference(kept: _Kept, evidence: Evidence) -> str | _Doubt | None:
     """Return how a row differs from what a node has. None if it does not."""
+    row, terms = kept.row, kept.account.terms
     place = f"transaction {row.tx_hash}, log {row.log_index}"
     if row.block_number is not None:
         if evidence.block is None:
@@ -187,12 +208,14 @@ def _difference(row: Row, evidence: Evidence) -> str | _Doubt | None:
         return f"there is no transfer of the token in {place}"
     if row.block_hash not in (None, log.block_hash):
         return f"{place} is in block {log.block_number} with the hash {log.block_hash}"
-    faults = _refund_faults(row, log) if isinstance(row, Refund) else _payment_faults(row, log)
+    if isinstance(row, Refund):
+        faults = _refund_faults(row, terms, log)
+    else:
+        faults = _payment_faults(row, terms, log)
     return f"{place}: {'; '.join(faults)}" if faults else None
 
 
-def _payment_faults(row: Payment | Collection, log: Log) -> list[str]:
-    terms = row.intent.terms
+def _payment_faults(row: Payment | Collection, terms: PaymentTerms, log: Log) -> list[str]:
     sender, recipient = (
         (row.sender, terms.address) if isinstance(row, Payment) else (terms.address, row.recipient)
     )
@@ -204,8 +227,8 @@ def _payment_faults(row: Payment | Collection, log: Log) -> list[str]:
     )
 
 
-def _refund_faults(refund: Refund, log: Log) -> list[str]:
-    value = units.from_atomic(log.atomic_amount, refund.intent.terms.decimals)[0]
+def _refund_faults(refund: Refund, terms: PaymentTerms, log: Log) -> list[str]:
+    value = units.from_atomic(log.atomic_amount, terms.decimals)[0]
     faults = _other(("recipient", log.recipient, refund.recipient))
     shared = (
         Refund.select(fn.SUM(Refund.amount).cast("BIGINT"))

@@ -59,29 +59,30 @@ def settle_on(
     if is_home:
         settle(intent, as_of, may_expire=False)
     for account in accounts.strays_of(intent):
-        if account.chain_id == chain_id:
+        if account.chain_id == chain_id and not _is_honoured_late(intent, account, as_of):
             strays.add_up(intent, account, as_of)
-            _decide_late(intent, account, as_of)
     account_to_adopt = adoption.able(intent)
     if account_to_adopt is not None:
-        move(intent, account_to_adopt, {chain_id: as_of}, automatic=True)
+        move_home(intent, account_to_adopt, {chain_id: as_of}, automatic=True)
     elif chain_id == intent.chain_id:
         settle(intent, as_of, may_expire=may_expire)
 
 
-def _decide_late(intent: PaymentIntent, account: StrayAccount, as_of: Block) -> None:
+def _is_honoured_late(intent: PaymentIntent, account: StrayAccount, as_of: Block) -> bool:
     """Decide whether a late transfer to a stray account pays for a locked order that has ended.
 
-    It is decided once, when it is booked, before anything of it is owed.
+    Then the account becomes the home. It is decided once, when it is booked, before anything of it
+    is owed.
     """
-    is_open = intent.status in (IntentStatus.EXPIRED, IntentStatus.AWAITING_PAYMENT)
-    if not (is_open and balances.has_ended(intent)):
-        return
+    if not balances.has_ended(intent):
+        return False
     waived = payment_sums.waived(account)
     totals = payment_sums.totals_of(account, as_of)
     transfer = payment_sums.covering(intent, account, totals, waived)
+    is_open = intent.status in (IntentStatus.EXPIRED, IntentStatus.AWAITING_PAYMENT)
     if (
         transfer is not None
+        and is_open
         and strays.may_be_home(account)
         and not adoption.is_settling(intent)
         and intent.rest + intent.refund_due <= 0
@@ -89,13 +90,13 @@ def _decide_late(intent: PaymentIntent, account: StrayAccount, as_of: Block) -> 
         and late_orders.take_seats(intent, transfer, account.chain_id)
     ):
         payments.honour(transfer)
-        move(intent, account, {account.chain_id: as_of}, automatic=True)
-    else:
-        payments.refuse_undecided(account)
-        strays.add_up(intent, account, as_of)
+        move_home(intent, account, {account.chain_id: as_of}, automatic=True)
+        return True
+    payments.refuse_undecided(account)
+    return False
 
 
-def move(
+def move_home(
     intent: PaymentIntent, to: StrayAccount, known: Mapping[int, Block], *, automatic: bool
 ) -> None:
     """Make a stray account the home of a locked order, and settle the order on it.
@@ -104,7 +105,7 @@ def move(
     then the next look settles again.
     """
     former = intent.terms.chain_id
-    write_changes(intent, adoption.move(intent, to, automatic=automatic))
+    write_changes(intent, adoption.swap_home(intent, to, automatic=automatic))
     for chain_id in (former, to.chain_id):
         cursor = known.get(chain_id) or chains.cursor(chain_id)
         if cursor is None:
@@ -180,7 +181,7 @@ def reduce_due_of_each(owing: Collection[Account], book: Book) -> list[str]:
     for account in owing:
         of_intent[account.intent_id].append(account)
     with write_transaction():
-        chain_ids = {account.terms.chain_id for account in owing}
+        chain_ids = {int(account.chain_id or 0) for account in owing}
         cursors = {chain_id: _known_cursor(chain_id) for chain_id in sorted(chain_ids)}
         for intent in lock(of_intent):
             for each in of_intent[intent.id]:
@@ -188,7 +189,7 @@ def reduce_due_of_each(owing: Collection[Account], book: Book) -> list[str]:
                 if locked_account is None:
                     continue
                 with or_set_aside(intent.id, locked_account.chain_id):
-                    if _reduce_due(locked_account, cursors[each.terms.chain_id], book):
+                    if _reduce_due(locked_account, cursors[int(each.chain_id or 0)], book):
                         reduced.append(each.id)
     return reduced
 
@@ -196,7 +197,8 @@ def reduce_due_of_each(owing: Collection[Account], book: Book) -> list[str]:
 def _account_of(intent: PaymentIntent, wanted: Account) -> Account | None:
     """Return an account of a locked intent as it is now. None: it is another one now."""
     if isinstance(wanted, PaymentIntent):
-        return intent if intent.terms == wanted.terms else None
+        is_same = intent.chain_id == wanted.chain_id
+        return intent if is_same and intent.token_address == wanted.token_address else None
     return next((each for each in accounts.strays_of(intent) if each.id == wanted.id), None)
 
 

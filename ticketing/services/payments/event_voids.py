@@ -14,7 +14,8 @@ from ticketing.constants import EVENT_CANCELED_REASON, SOLD, AdmissionStatus, In
 from ticketing.db.connection import locked
 from ticketing.models.admissions import SEAT_KEPT, SEAT_RELEASED, Admission
 from ticketing.models.chains import ChainState
-from ticketing.models.payment_intents import KEPT, Payment, PaymentIntent
+from ticketing.models.payment_intents import KEPT, PaymentIntent
+from ticketing.models.payments import PAYMENT_AT_HOME, Payment
 from ticketing.models.ticket_types import EventStock, TicketType
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import admissions
@@ -26,6 +27,7 @@ _OF_REFUND = (
     PaymentIntent.event,
     PaymentIntent.currency,
     PaymentIntent.chain_id,
+    PaymentIntent.token_address,
     PaymentIntent.refund_due,
     PaymentIntent.refund_pending,
 )
@@ -164,6 +166,7 @@ def _has_pending_payment() -> Any:
     return fn.EXISTS(
         Payment.select(Payment.id).where(
             Payment.intent == PaymentIntent.id,
+            PAYMENT_AT_HOME,
             Payment.canonical,
             Payment.block_number > final_up_to,
         )

@@ -15,7 +15,7 @@ from ticketing.errors import (
     Invalid,
     NetworkUnavailable,
 )
-from ticketing.models.payment_intents import OrderNetwork, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.stray_accounts import StrayAccount
 from ticketing.services import chains
 from ticketing.services.orders import accounts, intents
@@ -27,6 +27,11 @@ from ticketing.services.payments import (
     strays,
 )
 
+MOST_MOVES = 10
+"""How often a buyer may move one order: each move is a notification, and a search of logs."""
+
+_MOVED_OFTEN = "The order was moved too often. It stays on its network."
+
 _NO_OPTION = FieldMessage("network_of_order", "Must be a network of this order.")
 
 
@@ -36,30 +41,36 @@ def choose(tenant_reference: str, intent_id: str, chain_id: int, config: Config)
     What was received on the one before is then on a stray account. The same network again changes
     nothing. NotFound. Invalid for a network that the order cannot be paid on. NetworkUnavailable if
     the worker has not read it for a minute, or if the buyer wants the money there back.
-    AlreadyPaying if the order is paid, or a signed transfer is being settled. IntentExpired,
-    IntentCanceled.
+    AlreadyPaying if the order is paid, or a signed transfer is being settled. IntentExpired, also
+    if its hold is over by the time of its home. IntentCanceled. NetworkUnavailable, too, after
+    MOST_MOVES.
 
     Example: Ada's order costs 25 on Base. She sent 24 on Polygon. She moves the order to Polygon,
     and adds 1 there.
     """
     found = intents.get(tenant_reference, intent_id)
-    network = _network_of(found, chain_id)
-    if network is None and chain_id != found.chain_id:
-        raise Invalid({"chain_id": [_NO_OPTION]})
-    if network is not None and chain_id != found.chain_id:
-        chain = config.chains.get(chain_id)
-        state = chains.states_of(chain_id).get(chain_id)
-        if chain is None or state is None or not chains.is_fresh(state):
-            raise NetworkUnavailable
-        with write_transaction():
-            known = lock_chains(found, chain_id)
-            (intent,) = settlement.lock([found.id])
-            if intent.chain_id != chain_id:
-                _check(intent)
-                move(intent, chain, known)
+    if chain_id != found.chain_id:
+        _move(found, chain_id, config)
         found = intents.get(tenant_reference, intent_id)
     intents.add_payment_details([found])
     return found
+
+
+def _move(found: PaymentIntent, chain_id: int, config: Config) -> None:
+    """Move an order to another chain. The errors are those of `choose`."""
+    if found.network_on(chain_id) is None:
+        raise Invalid({"chain_id": [_NO_OPTION]})
+    chain, state = config.chains.get(chain_id), chains.state(chain_id)
+    if chain is None or state is None or not chains.is_fresh(state):
+        raise NetworkUnavailable
+    with write_transaction():
+        known = lock_chains(found, chain_id)
+        (intent,) = settlement.lock([found.id])
+        if intent.chain_id != chain_id:
+            _check(intent, known)
+            move(intent, chain, known)
+            moved = {PaymentIntent.moves: PaymentIntent.moves + 1}
+            PaymentIntent.update(moved).where(PaymentIntent.id == intent.id).execute()
 
 
 def lock_chains(intent: PaymentIntent, chain_id: int) -> Mapping[int, Block]:
@@ -86,7 +97,7 @@ def move(intent: PaymentIntent, chain: Chain, known: Mapping[int, Block]) -> Non
     `known`: of `lock_chains`. NetworkUnavailable if the order cannot be paid there, or if the buyer
     wants the money there back.
     """
-    network = _network_of(intent, chain.chain_id)
+    network = intent.network_on(chain.chain_id)
     if network is None:
         raise NetworkUnavailable
     account = _account(intent, chain.chain_id)
@@ -95,21 +106,24 @@ def move(intent: PaymentIntent, chain: Chain, known: Mapping[int, Block]) -> Non
     if not strays.may_be_home(account):
         raise NetworkUnavailable
     stray_search.begin_unless_known(account)
-    chain_settlement.move(intent, account, known, automatic=False)
+    chain_settlement.move_home(intent, account, known, automatic=False)
 
 
-def _network_of(intent: PaymentIntent, chain_id: int) -> OrderNetwork | None:
-    return next((each for each in intent.networks or () if each.chain_id == chain_id), None)
+def _check(intent: PaymentIntent, known: Mapping[int, Block]) -> None:
+    """Check that a locked order may move, by the time of its home.
 
-
-def _check(intent: PaymentIntent) -> None:
-    """Check that a locked order may move. AlreadyPaying, IntentExpired, IntentCanceled."""
-    if intent.status == IntentStatus.EXPIRED:
+    AlreadyPaying, IntentExpired, IntentCanceled. NetworkUnavailable after MOST_MOVES.
+    """
+    home = known.get(intent.terms.chain_id)
+    is_over = home is not None and home.time > intent.expires_at
+    if intent.status == IntentStatus.EXPIRED or (is_over and may_move(intent)):
         raise IntentExpired(intent=intent)
     if intent.status == IntentStatus.CANCELED:
         raise IntentCanceled(intent=intent)
     if not may_move(intent):
         raise AlreadyPaying
+    if intent.moves >= MOST_MOVES:
+        raise NetworkUnavailable(_MOVED_OFTEN)
 
 
 def _account(intent: PaymentIntent, chain_id: int) -> StrayAccount | None:

@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from ticketing.constants import LATE_PAYMENT, LIVE, Publication
-from ticketing.models.payment_intents import Item, Payment, PaymentIntent
+from ticketing.models.payment_intents import Item, PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.models.ticket_types import TicketType
 from ticketing.services.orders import seats, vouchers
 

@@ -16,7 +16,8 @@ from ticketing.chain import units
 from ticketing.chain.answers import Block
 from ticketing.constants import MICRO_UNIT_DECIMALS, Flag
 from ticketing.models.base import UtcDateTimeField
-from ticketing.models.payment_intents import PAYMENT_AT_HOME, Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import PAYMENT_AT_HOME, Payment
 from ticketing.models.prepared import Prepared
 from ticketing.models.refunds import Waiver
 from ticketing.models.stray_accounts import Account, StrayAccount

@@ -5,7 +5,7 @@ with its number has another hash.
 """
 
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from peewee import Case, Expression, fn
@@ -14,7 +14,8 @@ from ticketing import clock, ids
 from ticketing.chain import units
 from ticketing.chain.answers import Transfer
 from ticketing.models.collections import Collection as Collected
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.models.refunds import Refund
 from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.models.wallets import Wallet
@@ -23,10 +24,41 @@ from ticketing.services.wallets import issuing
 
 M = TypeVar("M", Payment, Refund, Collected)
 
+VALUES_PER_QUERY = 1000
+
 LARGEST_AMOUNT = 2**62
 """The most micro-units that one intent may receive: the limit of the column."""
 
 log = logging.getLogger(__name__)
+
+
+def concerned(chain_id: int, transfers: Sequence[Transfer], hashes: Mapping[int, str]) -> set[str]:
+    """Return the intents whose rows `record` and `take_out_replaced` may write: lock them first.
+
+    They are found by their address, whatever their home is: it may move until they are locked.
+    """
+    found = issued_to({each.recipient for each in transfers})
+    for some in _in_parts({each.tx_hash for each in transfers}):
+        of_chain = (Payment.chain_id == chain_id) & Payment.tx_hash.in_(some)
+        found |= {each.intent_id for each in Payment.select(Payment.intent).where(of_chain)}
+    found |= {each.intent_id for each in _replaced(Payment, chain_id, hashes, None)}
+    return found | {each.intent_id for each in _replaced(Refund, chain_id, hashes, None)}
+
+
+def issued_to(addresses: Collection[str]) -> set[str]:
+    """Return the intents that have one of these addresses. Most may be of strangers."""
+    found: set[str] = set()
+    for some in _in_parts(addresses):
+        of_part = PaymentIntent.select(PaymentIntent.id).where(PaymentIntent.address.in_(some))
+        found |= {intent.id for intent in of_part}
+    return found
+
+
+def _in_parts(values: Collection[str]) -> Iterator[list[str]]:
+    """Yield the values in lists that one statement can have as parameters."""
+    every = sorted(values)
+    for start in range(0, len(every), VALUES_PER_QUERY):
+        yield every[start : start + VALUES_PER_QUERY]
 
 
 def record(

@@ -25,15 +25,16 @@ from ticketing.chain.registry import Chain
 from ticketing.constants import EPOCH
 from ticketing.db.connection import write_transaction
 from ticketing.errors import ChainUnavailable
-from ticketing.models.payment_intents import TO_REFUND, PaymentIntent
 from ticketing.models.payouts import SEEN, Payout, PayoutCursor, Unbooked
 from ticketing.models.refunds import Refund
-from ticketing.models.stray_accounts import Account
+from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.services import chains
 from ticketing.services.notifications import facts, feed
+from ticketing.services.orders import accounts
 from ticketing.services.payments import (
     block_history,
     chain_settlement,
+    payments,
     payout_ids,
     refund_settlement,
     restored_payouts,
@@ -118,12 +119,12 @@ def begin(chain_id: int, block: Block) -> None:
 class Known:
     """An event with an id of this service. `token_address`: the one that was listed.
 
-    `unlisted`: a backup was restored, so the list is not known here, but this order of the id.
+    `unlisted`: a backup was restored, so the list is not known here, but this account of the id.
     """
 
     event: Refunded
     token_address: str
-    unlisted: PaymentIntent | None = None
+    unlisted: Account | None = None
 
     @property
     def is_token(self) -> bool:
@@ -153,11 +154,11 @@ def known(chain_id: int, events: Collection[Refunded]) -> list[Known]:
     ]
     if restored_payouts.is_restored(chain_id):
         others = [each for each in events if (each.payer, each.id) not in tokens]
-        intents = restored_payouts.intents_of(chain_id, {each.id for each in others})
+        of_id = restored_payouts.accounts_of(chain_id, {each.id for each in others})
         found += [
-            Known(each, intents[each.id].terms.token_address, intents[each.id])
+            Known(each, of_id[each.id].terms.token_address, of_id[each.id])
             for each in others
-            if each.id in intents
+            if each.id in of_id
         ]
     return found
 
@@ -192,7 +193,7 @@ def store(
     read: Block,
     last: Block,
     paid: Sequence[PaidRefund],
-    unlisted: Mapping[str, PaymentIntent],
+    unlisted: Mapping[str, Account],
 ) -> None:
     """Store events in blocks up to `last`, and move the cursor of events there from `read`.
 
@@ -231,20 +232,42 @@ def book_waiting(chain_id: int) -> None:
     if not Payout.select().where(Payout.chain_id == chain_id, Payout.waits).exists():
         return
     _note_booked(chain_id)
-    for row in _waiting(chain_id):
+    for row, account in _waiting(chain_id):
         # Noted first: an order that cannot be settled must not be tried at each look.
         Payout.update(tried_at=clock.now()).where(_is(row)).execute()
-        chain_settlement.reduce_due_of_each([row.intent], partial(_book, row))
+        chain_settlement.reduce_due_of_each([account], partial(_book, row))
 
 
-def _waiting(chain_id: int) -> Sequence[Payout]:
+def _waiting(chain_id: int) -> Sequence[tuple[Payout, Account]]:
+    """Return payments that wait, with their accounts as they are now.
+
+    Since the list was written, a home may have become a stray account, or a stray account the home.
+    """
     is_time = Payout.tried_at.is_null() | (Payout.tried_at < clock.now() - AGAIN)
-    query = (
-        Payout.select(Payout, PaymentIntent)
-        .join(PaymentIntent)
-        .where(Payout.chain_id == chain_id, Payout.waits, is_time, TO_REFUND)
-    )
-    return list(query.order_by(Payout.payment_id).limit(BOOKED_PER_PASS))
+    found: list[tuple[Payout, Account]] = []
+    for kind in accounts.KINDS:
+        # Money that is not assigned yet can be paid back, too.
+        is_due = kind.to_refund
+        if kind is accounts.STRAYS:
+            is_due |= StrayAccount.unassigned > 0
+        waits = Payout.select().where(Payout.chain_id == chain_id, Payout.waits, is_time)
+        query = waits.join(kind.model, on=kind.payouts).where(is_due)
+        rows = list(query.order_by(Payout.payment_id).limit(BOOKED_PER_PASS))
+        of_place = _of_places(rows)
+        found += [(row, of_place[_place(row)]) for row in rows if _place(row) in of_place]
+    return found[:BOOKED_PER_PASS]
+
+
+def _place(row: Payout) -> tuple[Any, ...]:
+    return row.intent_id, row.chain_id, row.token_address
+
+
+def _of_places(rows: Sequence[Payout]) -> dict[tuple[Any, ...], Account]:
+    """Return the accounts that some payments belong to, by their place."""
+    intents = payments.intents_of({row.intent_id for row in rows})
+    strays = accounts.of_intents(intents)
+    every: list[Account] = [*intents, *(each for some in strays.values() for each in some)]
+    return {payout_ids.place_of(account): account for account in every}
 
 
 def undecided(accounts: Sequence[Account]) -> dict[str, str]:
@@ -278,18 +301,18 @@ def _may_count(account: Account, row: Payout) -> bool:
 def _note_booked(chain_id: int) -> None:
     """Note which payments are booked because somebody named the transaction."""
     refund = Refund.select(Refund.id).where(_of_payment(), Refund.canonical)
-    rows = (
-        Payout.select(Payout, PaymentIntent)
-        .join(PaymentIntent)
-        .where(
+    rows = list(
+        Payout.select().where(
             Payout.chain_id == chain_id,
             Payout.waits,
             Payout.unbooked != str(Unbooked.SURPLUS),
             fn.EXISTS(refund),
         )
     )
+    of_place = _of_places(rows)
     for row in rows:
-        _note_counted(row, row.intent)
+        if _place(row) in of_place:
+            _note_counted(row, of_place[_place(row)])
 
 
 def _note_counted(row: Payout, account: Account) -> None:
@@ -331,7 +354,7 @@ def _book(row: Payout, account: Account, as_of: Block) -> dict[str, int]:
     same = Payout.select().where(_is(row), Payout.waits, Payout.block_hash == row.block_hash)
     if not same.exists() or int(row.block_number or 0) > account.terms.final_up_to(as_of.number):
         return {}
-    if not account.refund_due_now:
+    if not account.returnable_now:
         return {}
     transfer = _transfer(row)
     settlement.lock_tenant(account.tenant_id)

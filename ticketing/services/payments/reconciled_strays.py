@@ -7,14 +7,17 @@ unassigned. If the order has ended, all of it must be owed.
 from collections.abc import Iterable
 from typing import Any
 
-from peewee import Case, ModelSelect, fn
+from peewee import JOIN, Case, ModelSelect, fn
 
 from ticketing.chain import units
 from ticketing.constants import LIVE, MICRO_UNIT_DECIMALS
 from ticketing.models.base import literal
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.collections import Collection
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.models.refunds import Refund
 from ticketing.models.stray_accounts import StrayAccount
+from ticketing.models.wallets import Wallet
 from ticketing.services.payments.rule_scope import BREACHES_PER_RULE, Rows, Scope, total
 
 _DECIMALS = range(MICRO_UNIT_DECIMALS + 1, units.MAX_DECIMALS + 1)
@@ -30,7 +33,7 @@ _DUE = Case(None, [(~StrayAccount.in_reach, 0), (_IS_OPEN & _MAY_BE_HOME, 0)], _
 
 
 def strays_fit_intents(scope: Scope) -> Rows:
-    """A stray account is not the home of its intent, and its payments are on its chain."""
+    """A stray account is not the home of its intent. Its payments and refunds are on its chain."""
     is_home = (StrayAccount.chain_id == PaymentIntent.chain_id) & (
         StrayAccount.token_address == PaymentIntent.token_address
     )
@@ -39,9 +42,18 @@ def strays_fit_intents(scope: Scope) -> Rows:
         Payment.stray == StrayAccount.id,
         Payment.chain_id != StrayAccount.chain_id,
     )
-    wrong = is_home | (StrayAccount.address != PaymentIntent.address) | fn.EXISTS(other_chain)
+    refunded_elsewhere = Refund.select().where(
+        Refund.intent == StrayAccount.intent,
+        Refund.stray == StrayAccount.id,
+        Refund.chain_id != StrayAccount.chain_id,
+    )
+    wrong = is_home | (StrayAccount.address != PaymentIntent.address)
+    wrong |= fn.EXISTS(other_chain) | fn.EXISTS(refunded_elsewhere)
     for account, intent in _first(scope, wrong, PaymentIntent.id):
-        yield [account, intent], "its chain, token, address or payments are not those of a stray"
+        yield (
+            [account, intent],
+            "its chain, token, address, payments or refunds are not those of a stray",
+        )
 
 
 def stray_received_is_payments(scope: Scope) -> Rows:
@@ -64,6 +76,31 @@ def stray_refunded_is_refunds(scope: Scope) -> Rows:
     refunded = StrayAccount.refunded
     for account, stored, sum_ in _first(scope, refunded != sums, refunded, sums):
         yield [account], f"refunded is {stored}, its refunds add up to {sum_}"
+
+
+def collections_fit_strays(scope: Scope) -> Rows:
+    """A collection of a stray account is on its chain and in its token, from a receiver."""
+    query = (
+        Collection.select(Collection.id, Collection.stray)
+        .join(PaymentIntent)
+        .join(Wallet, JOIN.LEFT_OUTER)
+        .join_from(
+            Collection, StrayAccount, JOIN.LEFT_OUTER, on=(StrayAccount.id == Collection.stray)
+        )
+        .where(
+            Collection.stray != literal(""),
+            StrayAccount.id.is_null()
+            | (StrayAccount.intent != Collection.intent)
+            | (StrayAccount.chain_id != Collection.chain_id)
+            | (StrayAccount.token_address != Collection.token_address)
+            | Wallet.owner.is_null(),
+        )
+    )
+    if scope.tenant_id is not None:
+        query = query.where(PaymentIntent.tenant == scope.tenant_id)
+    misfits: Iterable[Any] = query.order_by(Collection.id).limit(BREACHES_PER_RULE).tuples()
+    for collection, account in misfits:
+        yield [collection, account], "its chain, token or wallet is not that of its stray account"
 
 
 def every_stray_unit_accounted(scope: Scope) -> Rows:

@@ -37,7 +37,8 @@ from ticketing.constants import MICRO_UNIT_DECIMALS, SOLD, IntentStatus
 from ticketing.models.admissions import COST, SEAT_RELEASED, Admission
 from ticketing.models.base import literal
 from ticketing.models.collections import Collection
-from ticketing.models.payment_intents import KEPT, PAYMENT_AT_HOME, RELEASED, Payment, PaymentIntent
+from ticketing.models.payment_intents import KEPT, RELEASED, PaymentIntent
+from ticketing.models.payments import PAYMENT_AT_HOME, Payment
 from ticketing.models.refunds import REFUND_AT_HOME, Refund
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.wallets import Wallet
@@ -309,6 +310,7 @@ RULES: dict[str, Callable[[Scope], Rows]] = {
         reconciled_strays.stray_received_is_payments,
         reconciled_strays.stray_refunded_is_refunds,
         reconciled_strays.every_stray_unit_accounted,
+        reconciled_strays.collections_fit_strays,
         one_address_one_intent,
         collections_fit_intents,
     )

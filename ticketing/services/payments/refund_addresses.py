@@ -9,7 +9,8 @@ from ticketing.chain import address as addresses
 from ticketing.constants import REFUND_ADDRESSES_PER_DAY
 from ticketing.db.connection import write_transaction
 from ticketing.errors import FieldMessage, Invalid, NothingReceived, TooManyChanges
-from ticketing.models.payment_intents import Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.models.refunds import RefundAddress
 from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.services import stated_addresses

@@ -9,10 +9,11 @@ from peewee import fn
 
 from ticketing.chain import units
 from ticketing.chain.registry import Chain
-from ticketing.models.payment_intents import TO_REFUND, PaymentIntent
+from ticketing.constants import RefundStatus
 from ticketing.models.refunds import Refund
-from ticketing.services.orders import intents
-from ticketing.services.payments import collections, wallet_export
+from ticketing.models.stray_accounts import Account
+from ticketing.services.orders import accounts
+from ticketing.services.payments import collections, refunds, wallet_export
 
 PAGE = 500
 
@@ -34,7 +35,7 @@ class ExportedRefund:
 
     `address` is the payment address. A receiver has no `derivation_path`. `balance` and `amount`
     are in atomic units of the token. `settled_refunds` is how many refunds of the intent were
-    settled.
+    settled on this chain and in this token.
     """
 
     intent_id: str
@@ -54,55 +55,63 @@ def due(
 ) -> Iterator[ExportedRefund]:
     """Yield the refunds that a tenant owes, ordered by intent id. Reads page by page.
 
-    Refunds of less than `min_amount` micro-units are left out.
-
-    Pending refunds are left out. What an old order is owed below one atomic unit cannot be sent.
-    ChainUnavailable if an enabled chain cannot be read.
+    An intent that owes on several chains has a refund on each. Refunds of less than `min_amount`
+    micro-units are left out. Pending refunds are left out. What an old order is owed below one
+    atomic unit cannot be sent. ChainUnavailable if an enabled chain cannot be read.
     """
     after = ""
     while page := _page(tenant_id, after, min_amount):
+        after = page[-1].id
         balances = wallet_export.balances_of(page, enabled)
         refund_counts = _settled_refunds(page)
         receivers = collections.receivers_among(page)
-        for intent in page:
-            terms = intent.terms
-            amount = units.whole_atomic(intent.refund_due_now, terms.decimals)
-            balance = balances.get(terms.address)
-            is_receiver = intent.id in receivers
+        for account in page:
+            terms = account.terms
+            amount = units.whole_atomic(account.refund_due_now, terms.decimals)
+            balance = balances.get(account.id)
+            is_receiver = account.id in receivers
             yield ExportedRefund(
-                intent.id,
+                account.intent_id,
                 terms.address,
-                "" if is_receiver else f"0/{intent.address_index}",
+                "" if is_receiver else f"0/{account.order.address_index}",
                 terms.chain_id,
                 terms.token_address,
                 balance,
-                intent.refund_address,
+                account.refund_address,
                 amount,
-                refund_counts.get(intent.id, 0),
-                Send.RECEIVER if is_receiver else _send(intent, amount, balance),
+                refund_counts.get(account.id, 0),
+                Send.RECEIVER if is_receiver else _send(account, amount, balance),
             )
-        after = page[-1].id
 
 
-def _page(tenant_id: str, after: str, min_amount: int) -> list[PaymentIntent]:
-    is_enough = TO_REFUND & (PaymentIntent.refund_due - PaymentIntent.refund_pending >= min_amount)
-    due_after = intents.few_of_tenant(tenant_id).where(is_enough, PaymentIntent.id > after)
-    return list(due_after.order_by(PaymentIntent.id).limit(PAGE))
+def _page(tenant_id: str, after: str, min_amount: int) -> list[Account]:
+    """Return the next refunds after the account with an id."""
+    found: list[Account] = []
+    for kind in accounts.KINDS:
+        of_status = refunds.listed(kind, RefundStatus.DUE)
+        query = kind.few_of_tenant(tenant_id).where(
+            of_status.condition,
+            of_status.amount >= min_amount,
+            kind.model.id > after,
+        )
+        found.extend(query.order_by(kind.model.id).limit(PAGE))
+    return sorted(found, key=accounts.place)[:PAGE]
 
 
-def _send(intent: PaymentIntent, amount: int, balance: int | None) -> Send:
-    if intent.refund_address is None:
+def _send(account: Account, amount: int, balance: int | None) -> Send:
+    if account.refund_address is None:
         return Send.NO_REFUND_ADDRESS
     if balance is None:
         return Send.NOT_SEEN
     return Send.YES if balance >= amount else Send.BALANCE_TOO_LOW
 
 
-def _settled_refunds(page: Sequence[PaymentIntent]) -> dict[str, int]:
+def _settled_refunds(page: Sequence[Account]) -> dict[str, int]:
+    columns = Refund.intent, Refund.stray
     rows: Iterable[Any] = (
-        Refund.select(Refund.intent, fn.COUNT(Refund.id))
-        .where(Refund.intent.in_([intent.id for intent in page]), Refund.canonical)
-        .group_by(Refund.intent)
+        Refund.select(*columns, fn.COUNT(Refund.id))
+        .where(Refund.intent.in_([account.intent_id for account in page]), Refund.canonical)
+        .group_by(*columns)
         .tuples()
     )
-    return dict(rows)
+    return {stray or intent_id: count for intent_id, stray, count in rows}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from peewee import Expression, ModelSelect, fn
+from peewee import JOIN, Expression, ModelSelect, fn
 
 from ticketing import clock, ids
 from ticketing.chain import units
@@ -16,14 +16,16 @@ from ticketing.chain.answers import Block, Transfer
 from ticketing.chain.registry import Chain
 from ticketing.constants import IntentStatus
 from ticketing.errors import ChainUnavailable, NoRefundDue, RefundNotSeen
-from ticketing.models.payment_intents import TO_REFUND, Payment, PaymentIntent
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.models.refunds import Refund, RefundAddress
 from ticketing.models.stray_accounts import Account, StrayAccount
 from ticketing.services import node_slots
 from ticketing.services.access import audit_log
 from ticketing.services.access.audit_log import Actor
 from ticketing.services.notifications import facts, feed
-from ticketing.services.orders import intents
+from ticketing.services.orders import accounts, intents
+from ticketing.services.orders.accounts import Kind
 from ticketing.services.payments import (
     balances,
     chain_settlement,
@@ -50,9 +52,10 @@ _AFTER_ALL_LOGS = 2**31
 
 @dataclass(frozen=True)
 class SettledOrder:
-    """What one transaction paid back for one order, in micro-units."""
+    """What one transaction paid back for one order in one token, in micro-units."""
 
     intent_id: str
+    token_address: str
     amount: int
 
 
@@ -71,8 +74,12 @@ def settle(
     recipient: str | None,
     enabled: Mapping[int, Chain],
     by: Actor,
+    chain_id: int | None = None,
+    token_address: str | None = None,
 ) -> RefundOwed:
     """Count the transfers of a transaction as refunds of an intent. A repeat changes nothing.
+
+    They are refunds of one account: the home, or the one on `chain_id`, see accounts.named.
 
     Each transfer counts as far as payees.countable says, and up to what other orders of the tenant
     have left of its value. It must be final, like a payment, and on the chain that the worker
@@ -80,14 +87,14 @@ def settle(
     address that counts, on the organizer's word. NotFound, Invalid for the recipient, NoRefundDue,
     RefundNotSeen, ChainUnavailable.
     """
-    intent = intents.get(tenant_id, intent_id)
+    account = accounts.owing(intents.get(tenant_id, intent_id), chain_id, token_address)
     if recipient is not None:
-        recipient = refund_addresses.parse(recipient, intent, "recipient")
-    if _is_repeat(intent, tx_hash, recipient):
-        return refunds.owed_for(intent)
-    if not intent.returnable_now:
+        recipient = refund_addresses.parse(recipient, account, "recipient")
+    if _is_repeat(account, tx_hash, recipient):
+        return refunds.owed_for(account)
+    if not account.returnable_now:
         raise NoRefundDue
-    view = _view(intent, tx_hash, enabled, intent.id)
+    view = _view(account, tx_hash, enabled, intent_id)
 
     def book(locked: Account, cursor: Block) -> dict[str, int]:
         if _is_repeat(locked, tx_hash, recipient):
@@ -99,7 +106,7 @@ def settle(
             raise RefundNotSeen
         return changes
 
-    return refunds.owed_for(chain_settlement.reduce_due(intent, book))
+    return refunds.owed_for(chain_settlement.reduce_due(account, book))
 
 
 def settle_all(
@@ -119,25 +126,30 @@ def settle_all(
     for first in _due_of_each_token(tenant_id, chain_id):
         view = _view(first, tx_hash, enabled, f"{tenant_id} {tx_hash}")
         view = replace(view, transfers=view.transfers[:TRANSFERS_AT_ONCE])
-        due = _due_to(first, {each.recipient for each in view.transfers})
-        left += max(0, due.count() - ORDERS_AT_ONCE)
-        _settle_each(list(due.limit(ORDERS_AT_ONCE)), view, tx_hash, by)
+        payees = {each.recipient for each in view.transfers}
+        due = [_due_to(kind, first, payees) for kind in accounts.KINDS]
+        oldest = sorted(
+            (each for query in due for each in query.clone().limit(ORDERS_AT_ONCE)),
+            key=accounts.place,
+        )
+        left += max(0, sum(query.count() for query in due) - ORDERS_AT_ONCE)
+        _settle_each(oldest[:ORDERS_AT_ONCE], view, tx_hash, by)
     return SettledOrders(_settled_by(tenant_id, tx_hash, chain_id), left)
 
 
-def _settle_each(due: Sequence[PaymentIntent], view: ChainView, tx_hash: str, by: Actor) -> None:
+def _settle_each(due: Sequence[Account], view: ChainView, tx_hash: str, by: Actor) -> None:
     """Settle orders one by one, first those for which a transfer has exactly the amount."""
     of_value: dict[int, list[Transfer]] = defaultdict(list)
     for each in view.transfers:
         of_value[each.atomic_amount].append(each)
     exact = []
-    for intent in due:
-        amount = units.whole_atomic(intent.refund_due_now, intent.terms.decimals)
+    for account in due:
+        amount = units.whole_atomic(account.refund_due_now, account.terms.decimals)
         if amount in of_value:
-            exact.append((intent, replace(view, transfers=of_value[amount])))
+            exact.append((account, replace(view, transfers=of_value[amount])))
     is_moved = False
 
-    for intent, part in [*exact, *((intent, view) for intent in due)]:
+    for account, part in [*exact, *((each, view) for each in due)]:
 
         def book(locked: Account, cursor: Block, part: ChainView = part) -> dict[str, int]:
             nonlocal is_moved
@@ -150,61 +162,64 @@ def _settle_each(due: Sequence[PaymentIntent], view: ChainView, tx_hash: str, by
                 is_moved = True
                 return {}
 
-        chain_settlement.reduce_due_of_each([intent], book)
+        chain_settlement.reduce_due_of_each([account], book)
     if is_moved:
         raise ChainUnavailable("The chain was reorganized. Retry.")
 
 
-def _due_of_each_token(tenant_id: str, chain_id: int) -> Sequence[PaymentIntent]:
-    """Return one due order of each token. A chain whose token was changed has a few."""
-    due = intents.few_of_tenant(tenant_id).where(TO_REFUND, PaymentIntent.chain_id == chain_id)
-    found: list[PaymentIntent] = []
-    while len(found) < TOKENS_AT_ONCE:
-        tokens = [intent.token_address for intent in found]
-        first = due.where(PaymentIntent.token_address.not_in(tokens)).first()
-        if first is None:
-            break
-        found.append(first)
+def _due_of_each_token(tenant_id: str, chain_id: int) -> Sequence[Account]:
+    """Return one due account of each token. A chain whose token was changed has a few."""
+    found: list[Account] = []
+    for kind in accounts.KINDS:
+        due = kind.few_of_tenant(tenant_id).where(kind.to_refund, kind.model.chain_id == chain_id)
+        while len(found) < TOKENS_AT_ONCE:
+            tokens = [account.token_address for account in found]
+            first = due.where(kind.model.token_address.not_in(tokens)).first()
+            if first is None:
+                break
+            found.append(first)
     return found
 
 
-def _due_to(like: PaymentIntent, payees: Collection[str]) -> ModelSelect[PaymentIntent]:
-    """Select the due orders that a transfer to one of the payees may pay, the oldest first.
+def _due_to(kind: Kind, like: Account, payees: Collection[str]) -> ModelSelect[Any]:
+    """Select the due accounts that a transfer to one of the payees may pay, the oldest first.
 
     They are of the tenant, chain and token of `like`.
     """
     stated = RefundAddress.select(RefundAddress.intent).where(
-        RefundAddress.intent == PaymentIntent.id, RefundAddress.address.in_(list(payees))
+        kind.rows(RefundAddress), RefundAddress.address.in_(list(payees))
     )
     paid = Payment.select(Payment.intent).where(
-        Payment.intent == PaymentIntent.id, Payment.canonical, Payment.sender.in_(list(payees))
+        kind.rows(Payment), Payment.canonical, Payment.sender.in_(list(payees))
     )
-    query = intents.few_of_tenant(like.tenant_id).where(
-        TO_REFUND,
-        PaymentIntent.chain_id == like.chain_id,
-        PaymentIntent.token_address == like.token_address,
+    query = kind.few_of_tenant(like.tenant_id).where(
+        kind.to_refund,
+        kind.model.chain_id == like.chain_id,
+        kind.model.token_address == like.token_address,
         fn.EXISTS(stated) | fn.EXISTS(paid),
     )
-    return query.order_by(PaymentIntent.id)
+    return query.order_by(kind.model.id)
 
 
 def _settled_by(tenant_id: str, tx_hash: str, chain_id: int) -> list[SettledOrder]:
-    """Return what counts of a transaction for each order of a tenant."""
+    """Return what counts of a transaction for each order of a tenant, by token."""
+    token = fn.COALESCE(StrayAccount.token_address, PaymentIntent.token_address)
     rows: Iterable[Any] = (
-        Refund.select(Refund.intent, fn.SUM(Refund.amount))
+        Refund.select(Refund.intent, token, fn.SUM(Refund.amount))
         .join(PaymentIntent)
+        .join(StrayAccount, JOIN.LEFT_OUTER, on=(StrayAccount.id == Refund.stray))
         .where(
             Refund.chain_id == chain_id,
             Refund.tx_hash == tx_hash,
             Refund.canonical,
             PaymentIntent.tenant == tenant_id,
         )
-        .group_by(Refund.intent)
-        .order_by(Refund.intent)
+        .group_by(Refund.intent, token)
+        .order_by(Refund.intent, token)
         .tuples()
     )
     # Postgres returns a sum as a Decimal.
-    return [SettledOrder(intent_id, int(amount)) for intent_id, amount in rows]
+    return [SettledOrder(intent_id, token, int(amount)) for intent_id, token, amount in rows]
 
 
 def _book(
@@ -238,7 +253,7 @@ def _book(
         by,
         locked.intent_id,
         before=before,
-        after={**after, "tx_hash": tx_hash, **named},
+        after={**after, "tx_hash": tx_hash, **named, **accounts.in_audit(locked)},
     )
     return after
 
@@ -399,6 +414,7 @@ def _write(account: Account, share: _Share) -> None:
         Refund.update(grown).where(Refund.id == share.counted.id).execute()
         return
     columns = {
+        Refund.stray: account.stray,
         Refund.recipient: transfer.recipient,
         Refund.amount: share.amount,
         Refund.block_number: transfer.block.number,
@@ -410,7 +426,6 @@ def _write(account: Account, share: _Share) -> None:
         {
             Refund.id: ids.new(ids.REFUND),
             Refund.intent: account.intent_id,
-            Refund.stray: account.stray,
             Refund.chain_id: account.chain_id,
             Refund.tx_hash: transfer.tx_hash,
             Refund.log_index: transfer.log_index,

@@ -7,48 +7,55 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from peewee import fn
+from peewee import Expression, fn
 
 from ticketing.chain import address, eip681, units
 from ticketing.constants import MAX_PAYERS_SHOWN, RefundStatus
 from ticketing.models.base import literal
-from ticketing.models.payment_intents import (
-    REFUNDED,
-    TO_REFUND,
-    WAIVED,
-    Payment,
-    PaymentIntent,
-)
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payments import Payment
 from ticketing.models.stray_accounts import Account
-from ticketing.services.orders import intents
-from ticketing.services.pagination import Computed, Page, PageRequest, paginate
+from ticketing.services.orders import accounts
+from ticketing.services.orders.accounts import Kind
+from ticketing.services.pagination import Computed, Page, PageRequest, Part, paginate_parts
 
-_LISTED = {
-    RefundStatus.DUE: TO_REFUND,
-    RefundStatus.WAIVED: WAIVED,
-    RefundStatus.SETTLED: REFUNDED,
-}
 
-_AMOUNTS = {
-    RefundStatus.DUE: PaymentIntent.refund_due - PaymentIntent.refund_pending,
-    RefundStatus.WAIVED: PaymentIntent.waived,
-    RefundStatus.SETTLED: PaymentIntent.refunded,
-}
+@dataclass(frozen=True)
+class _Listed:
+    """The refunds of one kind of account with a status: which, and what is due or was done.
 
-NEGATED = {
-    RefundStatus.DUE: Computed(
-        "negated due",
-        PaymentIntent.refund_pending - PaymentIntent.refund_due,
-        lambda intent: -intent.refund_due_now,
-    ),
-    RefundStatus.WAIVED: Computed(
-        "negated waived", literal(0) - PaymentIntent.waived, lambda intent: -intent.waived
-    ),
-    RefundStatus.SETTLED: Computed(
-        "negated refunded", literal(0) - PaymentIntent.refunded, lambda intent: -intent.refunded
-    ),
-}
-"""The same amounts for a list that has the largest first. Each has a partial index."""
+    `negated` is the same amount for a list that has the largest first.
+    """
+
+    condition: Expression
+    amount: Expression
+    negated: Computed
+
+
+def listed(kind: Kind, status: RefundStatus) -> _Listed:
+    """Return how refunds with a status are found. There is a partial index for each."""
+    model = kind.model
+    match status:
+        case RefundStatus.DUE:
+            return _Listed(
+                kind.to_refund,
+                model.refund_due - model.refund_pending,
+                Computed(
+                    "negated due",
+                    model.refund_pending - model.refund_due,
+                    lambda account: -account.refund_due_now,
+                ),
+            )
+        case RefundStatus.WAIVED:
+            negated = Computed(
+                "negated waived", literal(0) - model.waived, lambda account: -account.waived
+            )
+            return _Listed(kind.waived, model.waived, negated)
+        case RefundStatus.SETTLED:
+            negated = Computed(
+                "negated refunded", literal(0) - model.refunded, lambda account: -account.refunded
+            )
+            return _Listed(kind.refunded, model.refunded, negated)
 
 
 @dataclass(frozen=True)
@@ -116,22 +123,40 @@ def list_page(
 ) -> Page[RefundOwed]:
     """Return a page of a tenant's refunds with a status, in the order of their intents.
 
+    Each account of an order is a row of its own, and a stray account comes after its order's home.
     `min_amount` leaves out those of which less, in micro-units, is due, was waived or was paid
     back: what `status` says. With the `sort` "-amount", the largest of these amounts comes first.
     Strangers can make many refunds of a tiny amount.
     """
-    query = intents.few_of_tenant(tenant_id).where(_LISTED[status])
     scope = f"refunds {tenant_id} {status}"
-    negated = NEGATED[status]
     largest_first = sort == "-amount"
-    order: list[Any] = [negated, PaymentIntent.id] if largest_first else [PaymentIntent.id]
+    if min_amount is not None:
+        scope += f" {min_amount}"
+    parts = [_part(kind, tenant_id, status, min_amount, largest_first) for kind in accounts.KINDS]
+    negated = listed(accounts.HOMES, status).negated
+
+    def key(account: Account) -> tuple[Any, ...]:
+        by_id = accounts.place(account)
+        return (negated.of(account), *by_id) if largest_first else by_id
+
+    found: Page[Account] = paginate_parts(parts, page, scope=scope, key=key)
+    return Page(_with_payers(found.data), found.next_cursor)
+
+
+def _part(
+    kind: Kind,
+    tenant_id: str,
+    status: RefundStatus,
+    min_amount: int | None,
+    largest_first: bool,
+) -> Part:
+    of_status, id_ = listed(kind, status), kind.model.id
+    query = kind.few_of_tenant(tenant_id).where(of_status.condition)
     if min_amount is not None:
         # In the order of amounts, the index on the negated ones is searched up to this one.
-        of_index = negated.expression <= -min_amount
-        query = query.where(of_index if largest_first else _AMOUNTS[status] >= min_amount)
-        scope += f" {min_amount}"
-    intent_page = paginate(query, order, page, scope=scope)
-    return Page(_with_payers(intent_page.data), intent_page.next_cursor)
+        of_index = of_status.negated.expression <= -min_amount
+        query = query.where(of_index if largest_first else of_status.amount >= min_amount)
+    return Part(query, [of_status.negated, id_] if largest_first else [id_])
 
 
 def owed_for(account: Account) -> RefundOwed:

@@ -2,17 +2,17 @@
 
 A list and a transfer by hand must not both pay. So an order on a list that can still be paid cannot
 be marked, and services/money/payouts.py leaves out a marked order. Both decide under the order's
-lock. settlement.py removes the mark when a refund of the order is counted or waived.
+lock. chain_settlement.py removes the mark when a refund of the order is counted or waived.
 """
 
 from ticketing import clock
 from ticketing.db.connection import write_transaction
 from ticketing.errors import ChainUnavailable, NoRefundDue, RefundListed
-from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.stray_accounts import Account
 from ticketing.models.wallets import Wallet
 from ticketing.services.access import audit_log
 from ticketing.services.access.audit_log import Actor
-from ticketing.services.orders import intents
+from ticketing.services.orders import accounts, intents
 from ticketing.services.payments import payout_events, refunds, restored_payouts, settlement
 from ticketing.services.payments.refunds import RefundOwed
 
@@ -20,10 +20,19 @@ _OF_XPUB = "Refunds of an extended public key are sent by tools.sweep. They cann
 _NOT_READ = "A backup was restored. The worker reads what was paid since then. Retry in a minute."
 
 
-def mark(tenant_id: str, intent_id: str, *, by_hand: bool, by: Actor) -> RefundOwed:
+def mark(
+    tenant_id: str,
+    intent_id: str,
+    *,
+    by_hand: bool,
+    by: Actor,
+    chain_id: int | None = None,
+    token_address: str | None = None,
+) -> RefundOwed:
     """Mark the refund of an intent as paid by hand, or remove the mark. A repeat changes nothing.
 
-    The mark can always be removed. A free order has none. NotFound, NoRefundDue, RefundListed,
+    It is the refund of one account: the home, or the one on `chain_id`, see accounts.named. The
+    mark can always be removed. A free order has none. NotFound, NoRefundDue, RefundListed,
     ChainUnavailable.
     """
     intent = intents.get(tenant_id, intent_id)
@@ -32,23 +41,28 @@ def mark(tenant_id: str, intent_id: str, *, by_hand: bool, by: Actor) -> RefundO
             raise NoRefundDue
         if by_hand:
             # The cursor of events stays in place, by which a list has ended.
-            settlement.lock_chain(intent.terms.chain_id, shared=True)
+            settlement.lock_chain(chain_id or intent.chain_id, shared=True)
         (locked,) = settlement.lock_rows([intent_id])
+        account = accounts.owing(locked, chain_id, token_address)
         if by_hand:
-            _check(locked)
-        before = locked.refund_by_hand_at
+            _check(account)
+        before = account.refund_by_hand_at
         after = (before or clock.now()) if by_hand else None
         if after != before:
-            changed = {PaymentIntent.refund_by_hand_at: after}
-            PaymentIntent.update(changed).where(PaymentIntent.id == intent_id).execute()
-            was, now = {"by_hand": not by_hand}, {"by_hand": by_hand}
+            model = type(account)
+            model.update(refund_by_hand_at=after).where(model.id == account.id).execute()
+            account.refund_by_hand_at = after
+            was = {"by_hand": not by_hand}
+            now = {"by_hand": by_hand, **accounts.in_audit(account)}
             audit_log.record(tenant_id, by, intent_id, before=was, after=now)
-    intent.refund_by_hand_at = after
-    return refunds.owed_for(intent)
+    return refunds.owed_for(account)
 
 
-def _check(locked: PaymentIntent) -> None:
-    """Check that a locked order can be marked. NoRefundDue, RefundListed, ChainUnavailable."""
+def _check(locked: Account) -> None:
+    """Check that an account of a locked order can be marked.
+
+    NoRefundDue, RefundListed, ChainUnavailable.
+    """
     if not locked.refund_due_now:
         raise NoRefundDue
     is_address = Wallet.owner.is_null(False)

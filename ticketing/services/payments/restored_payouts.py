@@ -14,8 +14,13 @@ What remains: a list of Tuesday that nobody has signed yet, and that somebody si
 docs/operations.md says to sign none.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
+from typing import Any
+
+from peewee import ModelSelect
 
 from ticketing import clock
 from ticketing.chain.refunded_events import PaidRefund
@@ -23,8 +28,12 @@ from ticketing.db.connection import write_transaction
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import HAS_MONEY, PaymentIntent
 from ticketing.models.payouts import Payout, PayoutCursor
+from ticketing.models.stray_accounts import Account, StrayAccount, id_of
 from ticketing.models.wallets import Wallet
-from ticketing.services.payments import payout_ids
+from ticketing.services import chains
+from ticketing.services.orders import accounts
+from ticketing.services.orders.accounts import Kind
+from ticketing.services.payments import payout_ids, watched_orders
 
 RESTORED_FOR = timedelta(hours=72)
 """As long as a list can be paid."""
@@ -82,49 +91,82 @@ def is_owner(tenant_id: str, payer: str) -> bool:
     return bool(Wallet.select().where(of_tenant).exists())
 
 
-def intents_of(chain_id: int, ids: Collection[str]) -> dict[str, PaymentIntent]:
-    """Return the order that each id belongs to, for ids of any payer. Other ids are left out.
+def accounts_of(chain_id: int, ids: Collection[str]) -> dict[str, Account]:
+    """Return the account that each id belongs to, for ids of any payer. Other ids are left out.
 
-    Every order that was ever paid is asked for: what is owed may be newer than the backup, too. It
-    takes about 0.15 ms an order.
+    Every account that was ever paid is asked for: what is owed may be newer than the backup, too.
+    So are accounts that are newer than the backup: those of orders of the last 30 days that may
+    have been paid on this chain instead of their own. It takes about 0.15 ms an account.
     """
-    found: dict[str, PaymentIntent] = {}
-    if not ids:
-        return found
-    wanted, after = set(ids), ""
-    of_chain = (PaymentIntent.chain_id == chain_id) & HAS_MONEY
-    of_address = Wallet.select(Wallet.id).where(Wallet.owner.is_null(False))
-    query = (
-        PaymentIntent.select()
-        .where(of_chain, PaymentIntent.wallet.in_(of_address))
-        .order_by(PaymentIntent.id)
-        .limit(_PAGE)
-    )
-    while page := list(query.where(PaymentIntent.id > after)):
-        after = page[-1].id
-        of_id = payout_ids.owners_of_ids(page)
-        intents = {intent.id: intent for intent in page}
-        found |= {id_: intents[of_id[id_]] for id_ in wanted & of_id.keys()}
+    found: dict[str, Account] = {}
+    if ids:
+        for page in _candidates(chain_id):
+            of_id = payout_ids.owners_of_ids(page)
+            by_id = {account.id: account for account in page}
+            known = {id_: by_id[of_id[id_]] for id_ in of_id.keys() & set(ids)}
+            found = {**known, **found}
     return found
 
 
-def add_lists(paid: Sequence[PaidRefund], intents: Mapping[str, PaymentIntent]) -> None:
-    """Store payments as if they had been listed, if their ids are ones of `intents`.
+def _candidates(chain_id: int) -> Iterator[Sequence[Account]]:
+    """Yield accounts that a list may have paid, page by page."""
+    for kind in accounts.KINDS:
+        after = ""
+        query = _paid(kind, chain_id).order_by(kind.model.id).limit(_PAGE)
+        while page := list(query.where(kind.model.id > after)):
+            yield page
+            after = page[-1].id
+    states = chains.states()
+    state = states.get(chain_id)
+    if state is not None:
+        yield [
+            _unknown(intent, state)
+            for intent in watched_orders.elsewhere(
+                list(states), chain_id, state.token_address, clock.now(), with_old=True
+            )
+        ]
+
+
+def _unknown(intent: PaymentIntent, state: ChainState) -> StrayAccount:
+    """Return what an order may have received on a chain. It is not stored."""
+    return StrayAccount(
+        id=id_of(intent.id, state.chain_id, state.token_address),
+        intent=intent,
+        tenant_id=intent.tenant_id,
+        chain_id=state.chain_id,
+        token_address=state.token_address,
+        token_decimals=state.decimals or 0,
+        required_confirmations=1,
+        address=intent.address,
+    )
+
+
+def _paid(kind: Kind, chain_id: int) -> ModelSelect[Any]:
+    """Select the accounts of address wallets on a chain that were ever paid."""
+    of_address = Wallet.select(Wallet.id).where(Wallet.owner.is_null(False))
+    query: ModelSelect[Any] = PaymentIntent.select().where(HAS_MONEY)
+    if kind is accounts.STRAYS:
+        query = StrayAccount.select(StrayAccount, PaymentIntent).join(PaymentIntent)
+    return query.where(kind.model.chain_id == chain_id, PaymentIntent.wallet.in_(of_address))
+
+
+def add_lists(paid: Sequence[PaidRefund], unlisted: Mapping[str, Account]) -> None:
+    """Store payments as if they had been listed, if their ids are ones of `unlisted`.
 
     Call it in a transaction.
     """
     for each in paid:
-        event, intent = each.event, intents.get(each.event.id)
-        if intent is None:
+        event, account = each.event, unlisted.get(each.event.id)
+        if account is None:
             continue
         Payout.insert(
             {
                 Payout.payer: event.payer,
                 Payout.payment_id: event.id,
-                Payout.tenant_id: intent.tenant_id,
-                Payout.intent: intent.id,
-                Payout.chain_id: intent.terms.chain_id,
-                Payout.token_address: intent.terms.token_address,
+                Payout.tenant_id: account.tenant_id,
+                Payout.intent: account.intent_id,
+                Payout.chain_id: account.terms.chain_id,
+                Payout.token_address: account.terms.token_address,
                 Payout.recipient: event.to,
                 Payout.amount: 0,
                 Payout.atomic_amount: str(event.atomic_amount),

@@ -37,7 +37,14 @@ from ticketing.services import chains, counters
 from ticketing.services.notifications import facts, feed
 from ticketing.services.notifications.facts import Fact
 from ticketing.services.orders import admissions, finality, seats
-from ticketing.services.payments import balances, late_orders, payment_sums, payments, strays
+from ticketing.services.payments import (
+    adoption,
+    balances,
+    late_orders,
+    payment_sums,
+    payments,
+    strays,
+)
 
 INTENTS_PER_TRANSACTION = 100
 
@@ -66,7 +73,7 @@ def cancel(intent_id: str) -> PaymentIntent:
         (intent,) = lock([intent_id])
         if intent.status == IntentStatus.CANCELED:
             return intent
-        if not intent.is_unpaid:
+        if not _may_be_given_up(intent):
             raise IntentNotCancelable
         enter(intent, IntentStatus.CANCELED, clock.now())
         return intent
@@ -84,11 +91,18 @@ def withdraw(intent_id: str, type_ids: Collection[str], voucher_ids: Collection[
     if intent.status in (IntentStatus.EXPIRED, IntentStatus.CANCELED):
         write_changes(intent, {"idempotency_digest": None})
         return True
-    if not intent.is_unpaid:
+    if not _may_be_given_up(intent):
         return False
     seats.lock([intent], type_ids, voucher_ids)
     enter(intent, IntentStatus.CANCELED, clock.now(), idempotency_digest=None)
     return True
+
+
+def _may_be_given_up(intent: PaymentIntent) -> bool:
+    """Return whether a locked order awaits its payment, and none was seen or is on its way."""
+    return (
+        intent.is_unpaid and not adoption.is_settling(intent) and not strays.has_unassigned(intent)
+    )
 
 
 def lock_tenant(tenant_id: str) -> None:

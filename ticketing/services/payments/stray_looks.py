@@ -10,6 +10,7 @@ from ticketing import clock
 from ticketing.chain.answers import Block
 from ticketing.models.chains import ChainState
 from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.stray_accounts import StrayLooks
 from ticketing.services import chains
 
 YOUNG = timedelta(seconds=120)
@@ -19,13 +20,22 @@ WAIT_AT_MOST = timedelta(minutes=5)
 """How long after its deadline an order waits for looks on other chains."""
 
 
+def have_begun() -> bool:
+    """Return whether money is looked for on other chains than the homes of orders.
+
+    Not for a day after the upgrade that brought this: the version before may still serve.
+    """
+    row: StrayLooks | None = StrayLooks.select().first()
+    return row is None or row.begin_at <= clock.now()
+
+
 def note_look(chain_id: int, at: Block) -> None:
     """Store that the balances of all live orders with another home were read after a block."""
     columns = {ChainState.strays_looked_at: clock.now(), ChainState.strays_block: at.number}
     ChainState.update(columns).where(ChainState.chain_id == chain_id).execute()
 
 
-def may_expire(intent_ids: Sequence[str], chain_id: int, cursor: Block) -> list[str]:
+def looked_at_elsewhere(intent_ids: Sequence[str], chain_id: int, cursor: Block) -> list[str]:
     """Return which of these orders of a chain may expire: no other chain must be looked at first.
 
     What is found later falls under the late rule.

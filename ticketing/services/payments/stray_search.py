@@ -4,24 +4,26 @@ On such a chain an order's address is watched by its balance only. A balance wit
 opens one, and the logs of the address are searched (address_search.py): they say who sent what.
 """
 
+from collections.abc import Collection as Group
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from peewee import JOIN
 
-from ticketing.chain.answers import Block
+from ticketing.chain.answers import Block, Transfer
 from ticketing.chain.endpoint import Call
 from ticketing.chain.node import Node
 from ticketing.chain.registry import Chain
 from ticketing.db.connection import write_transaction
 from ticketing.models.chains import ChainState
 from ticketing.models.collections import Collection
-from ticketing.models.payment_intents import OrderNetwork, PaymentIntent
+from ticketing.models.order_networks import OrderNetwork
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.stray_accounts import StrayAccount, id_of
 from ticketing.models.wallets import Wallet
 from ticketing.services import chains
 from ticketing.services.orders import accounts
-from ticketing.services.payments import address_search, settlement, strays
+from ticketing.services.payments import address_search, settlement, stray_looks, strays
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ def look(node: Node, token: Token, intents: Sequence[PaymentIntent], at: Block) 
 
     `at` is the worker's cursor on this chain.
     """
+    if not stray_looks.have_begun():
+        return
     addresses = [intent.terms.address for intent in intents]
     known = accounts.at(token.chain.chain_id, token.address, addresses)
     without = [intent for intent in intents if intent.terms.address not in known]
@@ -83,12 +87,38 @@ def look(node: Node, token: Token, intents: Sequence[PaymentIntent], at: Block) 
     address_search.compare(node, token.chain.chain_id, opened, at)
 
 
+def search_collected(token: Token, transfers: Sequence[Transfer], at: Block) -> None:
+    """Open the accounts of receivers that passed money on here, and let their logs be searched.
+
+    Anybody may collect at once: then no balance ever shows that the order was paid here.
+    """
+    orders = _receivers_without({each.sender for each in transfers}, token)
+    for intent in orders:
+        _open(intent, token)
+        is_account = StrayAccount.id == id_of(intent.id, token.chain.chain_id, token.address)
+        searched = {StrayAccount.search_to: at.number}
+        StrayAccount.update(searched).where(is_account, StrayAccount.search_to.is_null()).execute()
+
+
+def _receivers_without(senders: Group[str], token: Token) -> Sequence[PaymentIntent]:
+    """Return the orders whose receivers are among the senders, and have no account here."""
+    known = accounts.at(token.chain.chain_id, token.address, senders) if senders else {}
+    others = [each for each in senders if each not in known]
+    query = (
+        PaymentIntent.select()
+        .join(Wallet)
+        .where(PaymentIntent.address.in_(others), Wallet.owner.is_null(False))
+    )
+    return list(query) if others else []
+
+
 def _open(intent: PaymentIntent, token: Token) -> None:
-    """Open the stray account of an order, unless it is its home meanwhile."""
+    """Open the stray account of an order, unless it has an account there meanwhile."""
     with write_transaction():
         settlement.lock_chain(token.chain.chain_id, shared=True)
         (locked,) = settlement.lock_rows([intent.id])
-        if (locked.chain_id, locked.token_address) != (token.chain.chain_id, token.address):
+        # Another look may have opened it just now.
+        if accounts.named(locked, token.chain.chain_id, token.address) is None:
             wallet: Wallet | None = Wallet.get_or_none(Wallet.id == locked.wallet_id)
             account = new_account(locked, token.network, token.chain, wallet)
             account.save(force_insert=True)
@@ -102,8 +132,9 @@ def new_account(
 
     If the order can be paid there, its terms are those of order time.
     """
-    options = {(each.chain_id, each.token_address): each for each in intent.networks or ()}
-    option = options.get((network.chain_id, network.token_address))
+    option = intent.network_on(network.chain_id)
+    if option is not None and option.token_address != network.token_address:
+        option = None
     terms = option or network
     may_be_early = intent.early_confirmations is not None
     return StrayAccount(
@@ -125,7 +156,10 @@ def new_account(
 
 def is_in_reach(wallet: Wallet | None, chain_id: int) -> bool:
     """Return whether the organizer can take what arrives at an address of a wallet on a chain."""
-    state = chains.states_of(chain_id).get(chain_id)
+    return _controls(wallet, chain_id, chains.state(chain_id))
+
+
+def _controls(wallet: Wallet | None, chain_id: int, state: ChainState | None) -> bool:
     if wallet is None or wallet.owner is None:
         return True
     return wallet.takes(chain_id) and state is not None and bool(state.has_receivers)
@@ -143,10 +177,16 @@ def reach(chain_id: int) -> None:
         .join(Wallet, JOIN.LEFT_OUTER)
         .where(out_of_reach)
     )
-    for account in query:
-        of_account = (Collection.intent == account.intent_id) & (Collection.stray == account.id)
-        is_collected = Collection.select().where(of_account, Collection.canonical).exists()
-        if is_collected or is_in_reach(account.order.wallet, chain_id):
+    found = list(query)
+    collected = {
+        row.stray
+        for row in Collection.select(Collection.stray)
+        .where(Collection.intent.in_([each.intent_id for each in found]), Collection.canonical)
+        .distinct()
+    }
+    state = chains.state(chain_id) if found else None
+    for account in found:
+        if account.id in collected or _controls(account.order.wallet, chain_id, state):
             _reach(account)
 
 
@@ -165,7 +205,7 @@ def begin_unless_known(account: StrayAccount) -> None:
     Example: the balance was 0 at block 100, and the buyer chooses the chain at block 120. The
     worker reads the logs of its address from block 120 on, so 101 to 120 are searched.
     """
-    state = chains.states_of(account.chain_id).get(account.chain_id)
+    state = chains.state(account.chain_id)
     if account.search_to is None and state is not None:
         account.checked_block = state.strays_block
         account.search_to = state.block_number

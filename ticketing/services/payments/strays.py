@@ -17,13 +17,16 @@ from typing import Any
 from ticketing.chain import units
 from ticketing.chain.answers import Block
 from ticketing.constants import LIVE, IntentStatus
-from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.payment_intents import SET_ASIDE, PaymentIntent
 from ticketing.models.stray_accounts import PENDING, StrayAccount
 from ticketing.services.notifications import facts, feed
 from ticketing.services.orders import accounts
 from ticketing.services.payments import payment_sums, payments
 
 ACCOUNTS_AT_ONCE = 100
+
+_FOLLOWS = ("unassigned", "refund_due", "refund_pending")
+"""The columns that follow from the others, and from the order."""
 
 
 def is_open(intent: PaymentIntent) -> bool:
@@ -84,9 +87,6 @@ def write(intent: PaymentIntent, account: StrayAccount, columns: dict[str, Any])
     feed.record_all(intent.tenant_id, facts.refund_due(account, due_before))
 
 
-_FOLLOWS = ("unassigned", "refund_due", "refund_pending")
-
-
 def note_change(intent: PaymentIntent) -> None:
     """Count a change of the stray accounts of a locked order."""
     intent.strays_version += 1
@@ -104,12 +104,20 @@ def owe(intent: PaymentIntent, *, but: StrayAccount | None = None) -> bool:
     return any(each.in_reach and each.counted > 0 for each in others)
 
 
+def has_unassigned(intent: PaymentIntent) -> bool:
+    """Return whether money on another chain may still pay for an order."""
+    return any(each.unassigned for each in accounts.strays_of(intent))
+
+
 def deep_enough(chain_id: int, cursor: Block) -> list[str]:
     """Return some orders with a stray account on this chain whose payments may be final now."""
     depth = StrayAccount.required_confirmations - 1
     of_chain = (StrayAccount.chain_id == chain_id) & PENDING
-    query = StrayAccount.select(StrayAccount.intent).where(
-        of_chain, StrayAccount.pending_block + depth <= cursor.number
+    # Those that were set aside would be selected first for ever.
+    query = (
+        StrayAccount.select(StrayAccount.intent)
+        .join(PaymentIntent)
+        .where(of_chain, StrayAccount.pending_block + depth <= cursor.number, ~SET_ASIDE)
     )
     rows = query.distinct().limit(ACCOUNTS_AT_ONCE)
     return [each.intent_id for each in rows]

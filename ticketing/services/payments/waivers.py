@@ -6,6 +6,7 @@ Not while a list of payouts can still be paid: its signature would pay what was 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from peewee import ModelSelect, fn
 
@@ -13,14 +14,15 @@ from ticketing import clock, ids
 from ticketing.chain.answers import Block
 from ticketing.constants import RefundStatus
 from ticketing.errors import AmountChanged, RefundListed
-from ticketing.models.payment_intents import OWING, SET_ASIDE, PaymentIntent
+from ticketing.models.payment_intents import SET_ASIDE
 from ticketing.models.payouts import Payout
 from ticketing.models.refunds import Waiver
 from ticketing.models.stray_accounts import Account
 from ticketing.services.access import audit_log
 from ticketing.services.access.audit_log import Actor
 from ticketing.services.notifications import facts, feed
-from ticketing.services.orders import intents
+from ticketing.services.orders import accounts, intents
+from ticketing.services.orders.accounts import Kind
 from ticketing.services.payments import chain_settlement, payment_sums, payout_events, refunds
 from ticketing.services.payments.refunds import RefundOwed
 
@@ -45,14 +47,23 @@ class Waived:
     left: int
 
 
-def waive(tenant_id: str, intent_id: str, amount: int, reason: str, by: Actor) -> RefundOwed:
+def waive(
+    tenant_id: str,
+    intent_id: str,
+    amount: int,
+    reason: str,
+    by: Actor,
+    chain_id: int | None = None,
+    token_address: str | None = None,
+) -> RefundOwed:
     """Write off the refund of an intent. `amount` must be what is due now, in micro-units.
 
-    NotFound, AmountChanged, ChainUnavailable. RefundListed if it is on a list that can still be
-    paid: somebody may sign it.
+    It is the refund of one account: the home, or the one on `chain_id`, see accounts.named.
+    NotFound, NoRefundDue, AmountChanged, ChainUnavailable. RefundListed if it is on a list that can
+    still be paid: somebody may sign it.
     """
-    intent = intents.get(tenant_id, intent_id)
-    if amount != intent.refund_due_now:
+    account = accounts.owing(intents.get(tenant_id, intent_id), chain_id, token_address)
+    if amount != account.refund_due_now:
         raise AmountChanged
 
     def book(locked: Account, cursor: Block) -> dict[str, int]:
@@ -62,14 +73,18 @@ def waive(tenant_id: str, intent_id: str, amount: int, reason: str, by: Actor) -
             raise RefundListed
         return _write_off(locked, cursor, reason, by)
 
-    return refunds.owed_for(chain_settlement.reduce_due(intent, book))
+    return refunds.owed_for(chain_settlement.reduce_due(account, book))
 
 
 def small(tenant_id: str, max_amount: int, chain_id: int | None = None) -> SmallRefunds:
     """Return how many refunds of `max_amount` micro-units or less are due, and their sum."""
-    count = fn.COUNT(PaymentIntent.id), fn.SUM(PaymentIntent.refund_due)
-    number, amount = _small(tenant_id, max_amount, chain_id).select(*count).scalar(as_tuple=True)
-    return SmallRefunds(int(number), int(amount or 0))
+    number = total = 0
+    for kind in accounts.KINDS:
+        sums = fn.COUNT(kind.model.id), fn.SUM(kind.model.refund_due)
+        query = _small(kind, tenant_id, max_amount, chain_id).select(*sums)
+        count, amount = query.scalar(as_tuple=True)
+        number, total = number + int(count), total + int(amount or 0)
+    return SmallRefunds(number, total)
 
 
 def waive_small(
@@ -77,14 +92,16 @@ def waive_small(
 ) -> Waived:
     """Write off the refunds of `max_amount` micro-units or less, WAIVED_AT_ONCE of them at most.
 
-    The largest of them come first. An order is left out while a part of what it owes is pending:
+    The largest of them come first. An account is left out while a part of what it owes is pending:
     together with that part, it may owe more. So is one on a list that can still be paid.
     `chain_id`: those of this chain only. Call it again until none is left. ChainUnavailable.
     """
-    columns = PaymentIntent.id, PaymentIntent.chain_id
-    query = _small(tenant_id, max_amount, chain_id).select(*columns)
-    negated = refunds.NEGATED[RefundStatus.DUE].expression
-    found = list(query.order_by(negated, PaymentIntent.id).limit(WAIVED_AT_ONCE))
+    found: list[Account] = []
+    for kind in accounts.KINDS:
+        negated = refunds.listed(kind, RefundStatus.DUE).negated.expression
+        query = _small(kind, tenant_id, max_amount, chain_id)
+        found.extend(query.order_by(negated, kind.model.id).limit(WAIVED_AT_ONCE))
+    found.sort(key=lambda account: (-account.refund_due, *accounts.place(account)))
     amounts: dict[str, int] = {}
 
     def book(locked: Account, cursor: Block) -> dict[str, int]:
@@ -94,29 +111,27 @@ def waive_small(
         amounts[locked.id] = due
         return _write_off(locked, cursor, reason, by)
 
-    waived = chain_settlement.reduce_due_of_each(found, book)
+    waived = chain_settlement.reduce_due_of_each(found[:WAIVED_AT_ONCE], book)
     left = small(tenant_id, max_amount, chain_id)
     return Waived(len(waived), sum(amounts[each] for each in waived), left.count)
 
 
-def _small(tenant_id: str, max_amount: int, chain_id: int | None) -> ModelSelect[PaymentIntent]:
-    """Select the intents that owe so little, all of it final, that can be settled and waived."""
+def _small(kind: Kind, tenant_id: str, max_amount: int, chain_id: int | None) -> ModelSelect[Any]:
+    """Select the accounts that owe so little, all of it final, that can be settled and waived."""
     is_listed = fn.EXISTS(
         Payout.select().where(
-            Payout.intent == PaymentIntent.id,
-            Payout.tx_hash.is_null(),
-            Payout.valid_before >= clock.now(),
+            kind.payouts, Payout.tx_hash.is_null(), Payout.valid_before >= clock.now()
         )
     )
-    negated = refunds.NEGATED[RefundStatus.DUE].expression
-    query = intents.few_of_tenant(tenant_id).where(
-        OWING,
+    negated = refunds.listed(kind, RefundStatus.DUE).negated.expression
+    query = kind.few_of_tenant(tenant_id).where(
+        kind.owing,
         negated >= -max_amount,
-        PaymentIntent.refund_pending == 0,
+        kind.model.refund_pending == 0,
         ~SET_ASIDE,
         ~is_listed,
     )
-    return query if chain_id is None else query.where(PaymentIntent.chain_id == chain_id)
+    return query if chain_id is None else query.where(kind.model.chain_id == chain_id)
 
 
 def _write_off(account: Account, cursor: Block, reason: str, by: Actor) -> dict[str, int]:
@@ -125,9 +140,8 @@ def _write_off(account: Account, cursor: Block, reason: str, by: Actor) -> dict[
     _write_waiver(account, cursor, amount, reason)
     feed.record(account.tenant_id, *facts.refund_waived(account, amount))
     before, after = {"waived": account.waived}, {"waived": account.waived + amount}
-    audit_log.record(
-        account.tenant_id, by, account.intent_id, before=before, after={**after, "reason": reason}
-    )
+    said = {**after, "reason": reason, **accounts.in_audit(account)}
+    audit_log.record(account.tenant_id, by, account.intent_id, before=before, after=said)
     return after
 
 

@@ -5,12 +5,11 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from peewee import Case, fn
+from peewee import Case, Expression, fn
 
 from ticketing import clock
 from ticketing.chain.answers import Block
 from ticketing.constants import LIVE, WATCH_AFTER_END, IntentStatus
-from ticketing.db.connection import write_transaction
 from ticketing.models.base import literal
 from ticketing.models.payment_intents import AWAITING, EARLY, UNSETTLED, PaymentIntent
 from ticketing.models.stray_accounts import SEARCHED, Account, StrayAccount
@@ -66,11 +65,12 @@ def elsewhere(
     now: datetime,
     *,
     with_old: bool = False,
+    tenant_id: str | None = None,
 ) -> list[PaymentIntent]:
     """Return the live and recently ended intents whose home is not this token on this chain.
 
     `chain_ids`: the chains of their homes. `with_old`: those too that ended within OLD_UNTIL. Money
-    for them may arrive here, by mistake or not.
+    for them may arrive here, by mistake or not. `tenant_id`: those of one tenant.
     """
     is_home = (PaymentIntent.chain_id == chain_id) & (PaymentIntent.token_address == token_address)
     since = now - OLD_UNTIL if with_old else now
@@ -82,6 +82,8 @@ def elsewhere(
     found: list[PaymentIntent] = []
     for each in chain_ids:
         query = PaymentIntent.select().where(PaymentIntent.chain_id == each, is_watched, ~is_home)
+        if tenant_id is not None:
+            query = query.where(PaymentIntent.tenant == tenant_id)
         found.extend(query.order_by(PaymentIntent.id))
     return found
 
@@ -146,22 +148,24 @@ def note_balances(checks: Sequence[tuple[Account, int, Held]], at: Block) -> Non
 
     `checks` has for each account the balance of its address, and what it must hold.
     """
-    of_balance: dict[tuple[type[Account], str, str], list[str]] = defaultdict(list)
+    of_balance: dict[tuple[Any, ...], list[str]] = defaultdict(list)
     for account, balance, held in checks:
-        of_balance[type(account), str(balance), str(balance - held.atomic)].append(account.id)
-    with write_transaction():
-        for (model, balance_text, surplus), account_ids in of_balance.items():
-            checked = Case(None, [(model.search_to.is_null(), at.number)], None)
-            (
-                model.update(
-                    swept_at=at.time,
-                    swept_balance=balance_text,
-                    swept_surplus=surplus,
-                    checked_block=fn.COALESCE(checked, model.checked_block),
-                )
-                .where(model.id.in_(account_ids))
-                .execute()
-            )
+        place = account.chain_id, account.token_address
+        of_balance[type(account), *place, str(balance), str(balance - held.atomic)].append(
+            account.id
+        )
+    for (model, chain_id, token, balance_text, surplus), account_ids in of_balance.items():
+        checked = Case(None, [(model.search_to.is_null(), at.number)], None)
+        update = model.update(
+            swept_at=at.time,
+            swept_balance=balance_text,
+            swept_surplus=surplus,
+            checked_block=fn.COALESCE(checked, model.checked_block),
+        )
+        # Bookings write several stray accounts in another order, so each has its own transaction.
+        parts = [account_ids] if model is PaymentIntent else [[each] for each in account_ids]
+        for some in parts:
+            update.where(model.id.in_(some), _is_at(model, chain_id, token)).execute()
 
 
 def note_unexplained(account: Account, balance: int, held: Held, at: Block) -> None:
@@ -182,7 +186,24 @@ def note_unexplained(account: Account, balance: int, held: Held, at: Block) -> N
         back = None if last_block is None else max(-1, last_block - block_history.MOST_BLOCKS_BACK)
         columns |= {"swept_balance": str(balance), "search_to": at.number, "checked_block": back}
     model = type(account)
-    model.update(columns).where(model.id == account.id).execute()
+    model.update(columns).where(_is(account)).execute()
+
+
+def _is(account: Account) -> Expression:
+    """Return the condition of an account's row, if it is still on the same chain.
+
+    An order may have moved since it was read. Then a block of one chain must not be stored for
+    another one.
+    """
+    model = type(account)
+    place = _is_at(model, account.chain_id, account.token_address)
+    found: Expression = (model.id == account.id) & place
+    return found
+
+
+def _is_at(model: type[Account], chain_id: int | None, token_address: str | None) -> Expression:
+    found: Expression = (model.chain_id == chain_id) & (model.token_address == token_address)
+    return found
 
 
 def search_again(chain_id: int, addresses: Collection[str], block: Block) -> None:
@@ -243,20 +264,18 @@ def search_skipped(account: Account, read_from: int) -> None:
     back = None if last_block is None else max(-1, last_block - block_history.MOST_BLOCKS_BACK)
     (
         model.update(search_to=read_from - 1, checked_block=back)
-        .where(model.id == account.id, model.search_to.is_null())
+        .where(_is(account), model.search_to.is_null())
         .execute()
     )
 
 
 def end_searches(accounts: Iterable[Account], at: Block) -> None:
     """End searches: all transfers up to a block are known."""
-    of_model: dict[type[Account], list[str]] = defaultdict(list)
     for account in accounts:
-        of_model[type(account)].append(account.id)
-    for model, account_ids in of_model.items():
+        model = type(account)
         (
             model.update(search_to=None, checked_block=at.number)
-            .where(model.id.in_(account_ids), model.search_to <= at.number)
+            .where(_is(account), model.search_to <= at.number)
             .execute()
         )
 
@@ -274,4 +293,5 @@ def note_searched(account: Account, to: int) -> None:
     """Store that an account's logs were read up to a block. The search ends at `search_to`."""
     model = type(account)
     ends = Case(None, [(model.search_to > to, model.search_to)], None)
-    model.update(checked_block=to, search_to=ends).where(model.id == account.id).execute()
+    is_same = _is(account) & (model.search_to == account.search_to)
+    model.update(checked_block=to, search_to=ends).where(is_same).execute()

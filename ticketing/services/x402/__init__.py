@@ -1,4 +1,4 @@
-"""Sell to x402 clients: they sign a transfer, and the operator's facilitator submits it.
+"""Paid by a signature: x402 clients and people sign a transfer, the facilitator submits it.
 
 What a facilitator says proves nothing: an order is paid when the chain says so. An order needs
 three things from here: how it is held (share.py), where its payment came from, a task of the worker
@@ -6,6 +6,8 @@ three things from here: how it is held (share.py), where its payment came from, 
 
 ordering.py, paying.py: the first request of a client, answered with 402; the second one, whose
     signature is checked in a fixed order
+gasless.py: pays any live order with a signature, whoever made it: for people with a wallet
+submitting.py: settles a checked transfer in a request
 asked.py: what a request asks for, and whether it is the one that made an order
 order_claim.py: the secret in an order's requirements that proves a payment to be its buyer's
 share.py: unpaid x402 orders hold 5 minutes, and at most a tenth of the seats

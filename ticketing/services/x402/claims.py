@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from ticketing import clock
 from ticketing.backoff import Backoff
@@ -39,6 +39,13 @@ CALLS = 3
 _AT_ONCE = 20
 
 
+class Standing(NamedTuple):
+    """Whether a transfer for an order may be on its way, and another one may be submitted."""
+
+    is_settling: bool
+    has_calls_left: bool
+
+
 def find(chain_id: int, token_address: str, authorization: Authorization) -> X402Settlement | None:
     """Return the row of a signed transfer. None if it was never claimed."""
     row: X402Settlement | None = (
@@ -58,6 +65,16 @@ def is_settling(intent_id: str) -> bool:
     """Return whether a transfer for this order may be on its way."""
     query = X402Settlement.select().where(X402Settlement.intent == intent_id, SETTLING)
     return bool(query.exists())
+
+
+def standing(intent_id: str) -> Standing:
+    """Return how far an order is paid by signed transfers."""
+    shown = (X402Settlement.state, X402Settlement.calls)
+    rows = list(X402Settlement.select(*shown).where(X402Settlement.intent == intent_id))
+    return Standing(
+        is_settling=any(row.state == SettlementState.SETTLING for row in rows),
+        has_calls_left=sum(row.calls for row in rows) < CALLS,
+    )
 
 
 def claim(
@@ -105,13 +122,14 @@ def claim(
             payer=authorization.sender,
             nonce=authorization.nonce.hex(),
             intent=intent.id,
-            value=str(authorization.value),
-            valid_after=authorization.valid_after,
-            valid_before=authorization.valid_before,
-            signature=signature.hex(),
             calls=0,
             created_at=now,
         )
+        # A failed transfer may be signed again with its nonce: until another time, for another sum.
+        row.value = str(authorization.value)
+        row.valid_after = authorization.valid_after
+        row.valid_before = authorization.valid_before
+        row.signature = signature.hex()
         row.state = SettlementState.SETTLING
         row.calls += calls
         row.next_at = now + CLAIM if calls else now

@@ -6,6 +6,8 @@ from ticketing.models.tenants import Tenant
 from ticketing.services.x402 import requirements
 from ticketing.services.x402.requirements import EVENT_PATH, PATH, SPEND_LIMIT
 
+GASLESS_PATH = "/v1/checkout/tenants/{tenant}/intents/{intent_id}/gasless"
+
 
 def links(origin: str, tenant: Tenant, intent: PaymentIntent, config: Config) -> dict[str, str]:
     """Return where an x402 client orders and pays in one call.
@@ -44,6 +46,10 @@ Several ticket types of one event, in one payment, if the event has `carts`: the
 
 If the order can be paid on several networks, `accepts` of the 402 has an entry for each. A client
 pays on the one on which it has money: all of it on one network.
+
+An order of a preflight can be paid by a signature too, without a network fee:
+`GET {origin}{GASLESS_PATH}?payer=0x..` returns `typed_data`; POST its `message` with
+the `signature` to the same path. Both need the `client_secret` as bearer token.
 
 Clients refuse what costs more than their spend limit: the default is $1.
 """

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from ticketing.chain.eip3009 import signer
-from ticketing.chain.errors import RpcError
-from ticketing.chain.node import connect
 from ticketing.chain.registry import Chain
 from ticketing.config import Config
 from ticketing.constants import IntentStatus
-from ticketing.errors import ChainUnavailable, KeyReused, NodesBusy
+from ticketing.errors import KeyReused
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.tenants import Tenant
-from ticketing.models.x402 import SettlementState, X402Settlement
-from ticketing.services import node_slots
-from ticketing.services.x402 import claims, order_claim, requirements, sales, settling
+from ticketing.services.x402 import claims, order_claim, requirements, sales, submitting
 from ticketing.services.x402.asked import Asked
 from ticketing.services.x402.errors import InvalidPayment, OrderEnded
-from ticketing.services.x402.facilitator import Outcome, Verdict
 from ticketing.services.x402.payment_header import Payment
-from ticketing.services.x402.requirements import Market, Way
+from ticketing.services.x402.requirements import Way
 from ticketing.services.x402.sales import Sale
 
 _NO_INTENT = "pi_"
@@ -41,13 +35,13 @@ def pay(tenant: Tenant, asked: Asked, payment: Payment, config: Config) -> Sale:
     if sale is None:
         way = _way_of(intent, payment, config)
         _check_authorization(intent, payment, way, config)
-        if is_read:
-            _settle(intent, payment, way.market, config)
-        else:
-            # The order may be paid already. The worker looks first.
-            signed, signature = payment.authorization, payment.signature
-            claims.claim(intent, way.market.chain, signed, signature, calls=0)
+        refusal = submitting.submit(
+            intent, payment.authorization, payment.signature, way.market, config, is_read=is_read
+        )
         intent = sales.order(intent.id)
+        if refusal is not None:
+            reason = f"The facilitator refused the payment: {refusal}."
+            raise requirements.asking(intent, config, reason)
         sale = sales.present(intent, config, payer)
     if sale is None:
         raise requirements.asking(intent, config)
@@ -110,66 +104,7 @@ def _check_authorization(intent: PaymentIntent, payment: Payment, way: Way, conf
         reason = "The signed transfer has expired."
     elif signed.valid_after > now:
         reason = "The signed transfer is not valid yet."
-    elif not _is_signed(intent, payment, market):
+    elif not submitting.is_signed(intent, signed, payment.signature, market):
         reason = "The signature is not the payer's."
     if reason is not None:
         raise requirements.asking(intent, config, reason)
-
-
-def _is_signed(intent: PaymentIntent, payment: Payment, market: Market) -> bool:
-    """Return whether the payer signed, or is a contract: then the facilitator finds out.
-
-    ChainUnavailable if that is not known.
-    """
-    signed = payment.authorization
-    try:
-        if signer(signed.digest(market.separator), payment.signature) == signed.sender:
-            return True
-    except ValueError:
-        pass
-    try:
-        with node_slots.slot(intent.id):
-            return connect(market.chain).has_code(signed.sender)
-    except RpcError:
-        raise ChainUnavailable from None
-
-
-def _settle(intent: PaymentIntent, payment: Payment, market: Market, config: Config) -> None:
-    """Claim the payment and let the facilitator settle it. If too many wait, the worker does."""
-    signed, signature = payment.authorization, payment.signature
-    try:
-        with node_slots.slot(intent.id):
-            row = claims.claim(intent, market.chain, signed, signature, calls=1)
-            verdict = None if row is None else settling.settle(row, intent, market, config)
-    except NodesBusy:
-        claims.claim(intent, market.chain, signed, signature, calls=0)
-        return
-    if row is not None and verdict is not None:
-        _conclude(row, verdict, market, config)
-
-
-def _conclude(row: X402Settlement, verdict: Verdict, market: Market, config: Config) -> None:
-    """Write what the chain says about a payment. SignatureRequired if it is surely not used."""
-    # Its home may be another one than before the claim.
-    intent, _ = sales.look(sales.order(row.intent_id), config)
-    if intent.status in settling.PAID:
-        claims.end(row, SettlementState.SETTLED)
-    elif verdict.outcome is Outcome.REFUSED and _is_unused(row, intent, verdict, market):
-        claims.give_up(row)
-        intent = sales.order(intent.id)
-        if intent.status == IntentStatus.AWAITING_PAYMENT:
-            reason = f"The facilitator refused the payment: {verdict.reason}."
-            raise requirements.asking(intent, config, reason)
-    else:
-        claims.wait(row)
-
-
-def _is_unused(
-    row: X402Settlement, intent: PaymentIntent, verdict: Verdict, market: Market
-) -> bool:
-    """Return whether the chain does not have a refused transfer. If too many wait: not known."""
-    try:
-        with node_slots.slot(intent.id):
-            return settling.is_unused(row, verdict, market)
-    except NodesBusy:
-        return False

@@ -93,17 +93,20 @@ def is_enabled(config: Config) -> bool:
 
 def markets_of(chain_ids: Sequence[int], config: Config) -> Sequence[Market]:
     """Return the markets of those of some chains that have a facilitator and a suitable token."""
+    enabled = [config.chains[each] for each in chain_ids if each in config.chains]
+    with_facilitator = [chain for chain in enabled if chain.facilitator is not None]
+    if not with_facilitator:
+        return ()
     known = chains.states()
-    found = (_market(chain_id, known, config) for chain_id in chain_ids)
+    found = (_market(chain, known) for chain in with_facilitator)
     return [market for market in found if market is not None]
 
 
-def _market(chain_id: int, known: Mapping[int, ChainState], config: Config) -> Market | None:
-    chain = config.chains.get(chain_id)
-    if chain is None or chain.facilitator is None:
+def _market(chain: Chain, known: Mapping[int, ChainState]) -> Market | None:
+    domain = chains.domain_of(known.get(chain.chain_id), chain)
+    if domain is None:
         return None
-    domain = chains.domain_of(known.get(chain_id), chain)
-    return None if domain is None else Market(chain, domain, chains.now_on(chain_id, known))
+    return Market(chain, domain, chains.now_on(chain.chain_id, known))
 
 
 def market_for(intent: PaymentIntent, config: Config) -> Market:

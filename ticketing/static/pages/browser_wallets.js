@@ -29,6 +29,13 @@ export function codeOf(error) {
   return TELLING.find((each) => codes.includes(each)) ?? codes.find((each) => each !== undefined);
 }
 
+const UNABLE = [-32601, -32004, 4200, 4100];
+
+// Whether a wallet does not have a method, or does not let pages use it. A person did not say no.
+export function isUnable(error) {
+  return codeOf(error) !== 4001 && layersOf(error).some(({ code }) => UNABLE.includes(code));
+}
+
 export function reason(error) {
   const code = codeOf(error);
   const message = layersOf(error).map((each) => each.message).join(" ");

@@ -44,7 +44,16 @@ function markerOf(it) {
   return [
     it.status, it.amount_received, it.amount_due, it.confirmations,
     it.refund_due, it.refund_pending, it.refunds.length, it.refund_address ?? "", it.expires_at,
+    it.chain_id ?? "", ...it.strays.map(markerOfStray),
   ].join(" ");
+}
+
+// As AccountView.marker in pages/order_accounts.py.
+function markerOfStray(it) {
+  return [
+    it.chain_id, it.amount_received, it.unassigned, it.refund_due, it.refund_pending, it.out_of_reach,
+    it.refunds.length, it.refund_address ?? "",
+  ].join("/");
 }
 
 async function showAgain() {
@@ -173,6 +182,10 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-copy]");
   if (button) copy(button);
   if (event.target.id === "open-wallet") setTimeout(sayNotOpened, 2000);
+});
+document.addEventListener("order-changed", () => {
+  shownAt = 0;
+  keepAsking();
 });
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden && pause <= HIDDEN_PAUSE) keepAsking();

@@ -31,7 +31,7 @@ async function get(path, headers) {
 
 // As PaymentView.marker in pages/payment_links.py.
 function markerOf(it) {
-  return [it.status, it.amount_due, it.confirmations, it.expires_at].join(" ");
+  return [it.status, it.amount_due, it.confirmations, it.expires_at, it.payment_uri ?? ""].join(" ");
 }
 
 async function showAgain() {
@@ -86,6 +86,10 @@ async function keepAsking() {
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-copy]");
   if (button) copy(button);
+});
+document.addEventListener("order-changed", () => {
+  shownAt = 0;
+  keepAsking();
 });
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden && pause <= HIDDEN_PAUSE) keepAsking();

@@ -1,10 +1,13 @@
-// Pays from a wallet in this browser: EIP-6963 finds it, EIP-1193 asks it, ERC-20 pays.
+// Pays from a wallet in this browser: EIP-6963 finds it, EIP-1193 asks it, ERC-20 pays. Or it signs
+// a transfer (EIP-3009), which the service lets somebody else send: that pays no network fee.
 
-import { codeOf, onWallets, reason, soon } from "./browser_wallets.js";
+import { codeOf, isUnable, onWallets, reason, soon } from "./browser_wallets.js";
 
 const USABLE_AFTER = 20_000; // Some wallets never answer, as when their window is closed.
 const SENT_FOR = 300_000; // After that time, a payment that never came can be sent again.
 const RECEIPT_EVERY = 3_000;
+const SETTLING_ASKED_EVERY = 15_000; // Only the page says that a signed transfer was not sent.
+const SETTLING_AT_LEAST = 5_000; // A page that was asked for before the signature arrived is old.
 const UNKNOWN_IN_A_ROW = 3; // Many nodes answer for one, and some do not know a payment yet.
 const place = `sent ${location.pathname.split("/")[2].split(".")[0]}`; // of what was sent for this order
 const box = () => document.getElementById("wallets");
@@ -15,9 +18,13 @@ let turn = 0; // Only the newest press says something.
 let open = 0; // how many requests to pay a wallet has not answered
 let followed; // the hash whose receipt is asked for
 let inMemory = {}; // what was sent, where the browser stores nothing
+const unable = new Set(); // the wallets that cannot sign
+let signedAt = 0; // when a signature arrived
+let settling; // the payment for which a signed transfer was on its way
 
 document.addEventListener("order-shown", show);
 setInterval(tell, 1000);
+setInterval(() => isSettling() && changed(), SETTLING_ASKED_EVERY);
 show();
 onWallets((found) => {
   wallets = found;
@@ -28,18 +35,19 @@ function show() {
   if (!box()) return;
   // By the reader's clock, however wrong. Not a number while the time does not run.
   box().ends ??= Date.now() + 1000 * Number(box().dataset.left);
+  showSettling();
   if (!wallets.size) return;
-  const buttons = [...wallets].map(([uuid, wallet], number) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.id = `wallet-${uuid}`;
-    button.className = number ? "" : "primary";
-    if (wallet.icon) button.append(Object.assign(new Image(), { src: wallet.icon, alt: "" }));
-    button.append(box().dataset.sayLabel.replace("{wallet}", () => wallet.name));
-    button.addEventListener("click", () => pay(wallet));
-    return button;
+  const { sayLabel, sayGasless, sayGaslessEach } = box().dataset;
+  const buttons = [...wallets].flatMap(([uuid, wallet], number) => {
+    const usual = buttonOf(wallet, `wallet-${uuid}`, sayLabel, transfer);
+    usual.className = number ? "" : "primary";
+    if (wallet.icon) usual.prepend(Object.assign(new Image(), { src: wallet.icon, alt: "" }));
+    if (!sayGasless || unable.has(wallet.provider)) return [usual];
+    return [usual, buttonOf(wallet, `gasless-${uuid}`, wallets.size > 1 ? sayGaslessEach : sayGasless, sign)];
   });
   box().querySelector(".wallet-buttons").replaceChildren(...buttons);
+  const what = document.getElementById("gasless");
+  if (what) what.hidden = !box().querySelector("[id^=gasless-]");
   document.getElementById("no-wallet")?.remove();
   for (const other of document.querySelectorAll("#open-wallet, #demo")) other.classList.remove("primary");
   if (box().hidden) chooseBrowser();
@@ -47,6 +55,24 @@ function show() {
   const sent = kept();
   const wallet = [...wallets.values()].find(({ rdns }) => rdns === sent.rdns);
   if (wallet) follow(wallet, sent);
+}
+
+// Says it if a signed transfer is not on its way any more, and the same is still due.
+function showSettling() {
+  const { dataset } = box();
+  if (Date.now() - signedAt < SETTLING_AT_LEAST) dataset.settling = "";
+  const was = settling;
+  settling = isSettling() ? dataset.request : undefined;
+  if (!isSettling() && was === dataset.request) say("NotSent", false);
+}
+
+function buttonOf(wallet, id, label, act) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.id = id;
+  button.append(label.replace("{wallet}", () => wallet.name));
+  button.addEventListener("click", () => pay(wallet, act));
+  return button;
 }
 
 // Nobody has chosen a way to pay yet, and here is a wallet.
@@ -59,7 +85,8 @@ function chooseBrowser() {
   document.getElementById("to-browser").setAttribute("aria-current", "true");
 }
 
-async function pay(wallet) {
+// Prepares the wallet, and lets `act` ask it to pay. What is thrown as { say } has its words already.
+async function pay(wallet, act) {
   if (refusal()) return show();
   const mine = ++turn;
   const { request } = box().dataset;
@@ -67,6 +94,14 @@ async function pay(wallet) {
   const [, token, chain, to, amount] = request.match(/:(\w+)@(\d+)\/transfer\?address=0x(\w+)&uint256=(\d+)$/);
   const chainId = `0x${Number(chain).toString(16)}`;
   const ask = async (method, ...params) => wallet.provider.request({ method, params });
+  // Whether it shall still be paid so. Not if it was paid meanwhile, or the time is up.
+  const isWanted = () => {
+    if (mine !== turn) return false; // The person has asked again.
+    if (!refusal() && box()?.dataset.request === request) return true;
+    said = undefined;
+    show();
+    return false;
+  };
   say("Asked", true);
   const usable = setTimeout(() => mine === turn && say("Slow", false), USABLE_AFTER);
   try {
@@ -74,28 +109,74 @@ async function pay(wallet) {
     if (!from) throw { code: 4001 };
     await use(ask, chainId);
     const lacks = await missing(ask, token, from, BigInt(amount));
-    if (lacks) throw { lacks };
-    if (mine !== turn) return; // The person has asked again.
-    if (refusal() || box()?.dataset.request !== request) { // It was paid meanwhile, or the time is up.
-      said = undefined;
-      return show();
-    }
-    const data = `0xa9059cbb${word(to)}${word(BigInt(amount).toString(16))}`;
-    open += 1;
-    const hash = await ask("eth_sendTransaction", { from, to: token, data, value: "0x0", chainId })
-      .finally(() => { open -= 1; });
-    turn += 1; // Also a late answer counts, so that nothing is paid twice.
-    said = undefined;
-    keep({ request, hash, chain: Number(chain), rdns: wallet.rdns, at: Date.now() });
-    document.dispatchEvent(new Event("payment-sent"));
-    show();
+    if (lacks) throw { say: "Missing", values: lacks };
+    if (isWanted()) await act({ wallet, ask, request, from, token, chain, chainId, to, amount, isWanted, usable });
   } catch (error) {
-    if (mine !== turn) return;
-    if (error?.lacks) say("Missing", false, error.lacks);
-    else say(reason(error), false);
+    if (mine === turn) say(error?.say ?? reason(error), false, error?.values);
   } finally {
     clearTimeout(usable);
   }
+}
+
+async function transfer({ wallet, ask, request, from, token, chain, chainId, to, amount }) {
+  const data = `0xa9059cbb${word(to)}${word(BigInt(amount).toString(16))}`;
+  open += 1;
+  const hash = await ask("eth_sendTransaction", { from, to: token, data, value: "0x0", chainId })
+    .finally(() => { open -= 1; });
+  turn += 1; // Also a late answer counts, so that nothing is paid twice.
+  said = undefined;
+  keep({ request, hash, chain: Number(chain), rdns: wallet.rdns, at: Date.now() });
+  sent();
+  show();
+}
+
+// Lets the page ask quickly for news.
+function sent() {
+  document.dispatchEvent(new Event("payment-sent"));
+}
+
+// A signature that is not sent pays nothing. So a late one is forgotten, and nothing is kept here.
+async function sign({ wallet, ask, from, isWanted, usable, ...shown }) {
+  try {
+    const { send, toSign } = await import("./gasless.js");
+    const typed = await toSign(from, shown);
+    if (!isWanted()) return;
+    say("Sign", true, { time: timeOf(typed.message.validBefore) });
+    const signature = await ask("eth_signTypedData_v4", from, JSON.stringify(typed)).catch((error) => {
+      if (!isUnable(error)) throw error;
+      unable.add(wallet.provider);
+      throw { say: "Unable" };
+    });
+    if (!isWanted()) return;
+    clearTimeout(usable);
+    say("Sending", true);
+    await send(typed.message, signature, () => say("Again", true));
+    onItsWay();
+  } catch (error) {
+    if (error?.say === "Settling") return onItsWay();
+    if (error?.say === "NoGasless") delete box()?.dataset.sayGasless;
+    if (error?.say === "NoGasless" || error?.say === "Unable") show();
+    else if (error?.say) changed();
+    throw error;
+  }
+}
+
+function onItsWay() {
+  signedAt = Date.now();
+  said = undefined;
+  sent();
+  show();
+  changed();
+}
+
+// Lets the page show itself again: only the service knows what became of the order.
+function changed() {
+  document.dispatchEvent(new Event("order-changed"));
+}
+
+function timeOf(seconds) {
+  const format = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }; // as the page writes it
+  return new Date(1000 * Number(seconds)).toLocaleTimeString(document.documentElement.lang, format);
 }
 
 // Changes to the network of the order. A wallet that does not know it is told of a public node.
@@ -159,7 +240,7 @@ async function follow(wallet, { hash, chain, at }) {
 }
 
 function say(what, isBusy, values = {}) {
-  said = { what, isBusy, values, request: box()?.dataset.request };
+  said = { what, isBusy, text: textOf(what, values), request: box()?.dataset.request };
   tell();
 }
 
@@ -168,18 +249,30 @@ function tell() {
   if (!box()) return;
   const [no, sent] = [refusal(), stateOfSent()];
   const last = said?.request === box().dataset.request ? said : { what: sent };
-  let { what, isBusy, values } = no ? { what: no, isBusy: true } : last;
-  if (open && (!what || what === "Slow")) what = "Open";
-  const text = what ? box().dataset[`say${what}`].replace(/\{(\w+)\}/g, (all, name) => values?.[name] ?? all) : "";
+  let { what, isBusy, text } = no ? { what: no, isBusy: true } : last;
+  if (open && (!what || what === "Slow")) [what, text] = ["Open"];
+  text ??= textOf(what);
   const line = box().querySelector(".said");
   if (line.textContent !== text) line.textContent = text;
   for (const each of box().querySelectorAll("button")) each.disabled = isBusy;
 }
 
+// What the page has for a word. A later page may not have it any more.
+function textOf(what, values) {
+  const text = what && box()?.dataset[`say${what}`];
+  return text ? text.replace(/\{(\w+)\}/g, (all, name) => values?.[name] ?? all) : "";
+}
+
 // Why nobody may pay now. Undefined: they may.
 function refusal() {
   if (stateOfSent() === "Sent") return "Sent";
+  if (isSettling()) return "Settling";
   return Date.now() > box()?.ends ? "Over" : undefined;
+}
+
+// Whether a signed transfer is on its way. It must not be paid in another way.
+function isSettling() {
+  return "settling" in (box()?.dataset ?? {});
 }
 
 // "Sent" is not seen yet, and must not be paid twice. "Dropped" can be sent again.

@@ -1,0 +1,59 @@
+"""Situations of refunds, payouts and the wallet."""
+
+from tests.support.admissions import FREE, given
+from tests.support.factories import CHAIN, new_xpub
+from tests.support.order_pages import link
+from tests.support.payouts import of_an_address
+from tests.support.refunds import overpay, state
+from tests.support.refusals.shop import Shop, Table, refuses
+from ticketing import errors
+from ticketing.chain.xpub import derive_address
+from tools import anvil
+
+REFUSALS: Table = {}
+ON_CHAIN: Table = {}
+
+
+@refuses(errors.NothingReceived, REFUSALS)
+def address_for_the_refund_of_an_unpaid_order(shop: Shop) -> None:
+    for ticket in (shop.organizer.ticket(), shop.organizer.ticket(**FREE)):
+        buyer = shop.organizer.buyer(ticket)
+        shop.api(f"{buyer.path}/refund-address", {"address": anvil.BUYER}, buyer.api)
+        shop.form(f"{link(buyer)}/refund-address", address=anvil.BUYER)
+
+
+@refuses(errors.NoRefundDue, REFUSALS)
+def refund_of_a_free_order(shop: Shop) -> None:
+    path = f"refunds/{given(shop.organizer, shop.organizer.ticket(**FREE)).intent['id']}/settle"
+    shop.both(path, path, tx_hash="0x" + "12" * 32)
+
+
+@refuses(errors.RefundListed, ON_CHAIN)
+def mark_of_a_refund_on_a_list(shop: Shop, node: anvil.Anvil) -> None:
+    buyer = overpay(shop.organizer, node)
+    of_an_address(buyer)
+    assert state(buyer, anvil.BUYER).status_code == 200
+    shop.has("payouts", {"chain_id": CHAIN, "payer": anvil.BUYER})
+    path = f"refunds/{buyer.intent['id']}/by-hand"
+    shop.api(path, {"by_hand": True})
+    shop.form(path, by_hand="on")
+
+
+@refuses(errors.AmountChanged, REFUSALS)
+def waiver_of_another_amount(shop: Shop) -> None:
+    path = f"refunds/{given(shop.organizer, shop.organizer.ticket(**FREE)).intent['id']}/waive"
+    shop.both(path, path, amount=1, reason="Less than the fee.")
+
+
+@refuses(errors.RefundNotSeen, ON_CHAIN)
+def refund_by_an_unknown_transaction(shop: Shop, node: anvil.Anvil) -> None:
+    path = f"refunds/{overpay(shop.organizer, node).intent['id']}/settle"
+    shop.both(path, path, tx_hash="0x" + "12" * 32)
+
+
+@refuses(errors.WalletInUse, ON_CHAIN)
+def wallet_that_holds_tokens(shop: Shop, node: anvil.Anvil) -> None:
+    xpub = new_xpub()
+    anvil.mint(node.rpc, anvil.TOKEN_ADDRESS, derive_address(xpub, 2), 1)
+    shop.both("wallet", "wallet", "PUT", xpub=xpub)
+    shop.form("wallet/confirm", xpub=xpub)

@@ -1,0 +1,44 @@
+"""Payments: transfers of a token to the address of an order."""
+
+from peewee import BigIntegerField, BooleanField, ForeignKeyField, IntegerField, TextField
+
+from ticketing.models.base import BaseModel, UtcDateTimeField, literal
+from ticketing.models.payment_intents import PaymentIntent
+
+
+class Payment(BaseModel):
+    """One token transfer on a chain, identified by (chain_id, tx_hash, log_index).
+
+    `amount` is in whole micro-units, `dust` is the rest in atomic units. Only a canonical payment
+    counts: a reorganization can make it non-canonical, and canonical again. `honoured`: whether
+    this transfer paid for an order that had ended. None: not decided yet. `stray`: the stray
+    account that received it. Empty: the order's home did.
+    """
+
+    id = TextField(primary_key=True)
+    intent = ForeignKeyField(PaymentIntent)
+    intent_id: str
+    stray = TextField(default="")
+    chain_id = BigIntegerField()
+    tx_hash = TextField()
+    log_index = IntegerField()
+    block_number = BigIntegerField()
+    block_hash = TextField()
+    block_time = UtcDateTimeField()
+    sender = TextField()
+    amount = BigIntegerField()
+    dust = BigIntegerField(default=0)
+    canonical = BooleanField()
+    honoured = BooleanField(null=True)
+    seen_at = UtcDateTimeField()
+
+    # No column: services set it on an instance for its response.
+    token_address: str
+
+    class Meta:
+        table_name = "payments"
+        indexes = ((("chain_id", "tx_hash", "log_index"), True),)
+
+
+PAYMENT_AT_HOME = Payment.stray == literal("")
+"""Payments that belong to the home of their order, not to a stray account."""
