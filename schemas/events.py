@@ -23,7 +23,7 @@ from schemas.base import (
 )
 from schemas.checks import NOT_BLANK, SLUG, Length, Range, Rule
 from schemas.questions import PublicQuestionSchema
-from ticketing.constants import MAX_SAFE_INTEGER, EventType, Obstacle, Publication
+from ticketing.constants import MAX_SAFE_INTEGER, EventType, Obstacle, Publication, Visibility
 
 SORTS = ("created_at", "-created_at", "start_at", "-start_at")
 
@@ -96,6 +96,15 @@ EFFECTIVE_TIMES: Fields = {
 FIELDS: Fields = {
     **PUBLIC_FIELDS,
     "online_join_url": an_http_url("https://meet.example.org/launch"),
+    "visibility": one_of(
+        Visibility,
+        load_default=Visibility.PUBLIC,
+        metadata=documented(
+            "public",
+            "An unlisted event is in no list, and search engines leave it out. Its id, slug and"
+            " page work.",
+        ),
+    ),
     "capacity": Int(
         load_default=None,
         allow_none=True,

@@ -4,7 +4,7 @@ from typing import Any
 
 from marshmallow import ValidationError, post_load
 
-from schemas.base import BaseSchema, Bool, Items, QueryInt, Text
+from schemas.base import BaseSchema, Bool, Items, QueryInt, Text, an_email
 from schemas.checks import ADDRESS, NOT_BLANK, Length, Range
 from schemas.payouts import PayoutCreateSchema
 from schemas.people import PersonSchema
@@ -65,6 +65,12 @@ class TicketTypeChangeForm(_AlsoOn, TicketTypeChangeSchema):
 
 class HolderForm(PersonSchema):
     """Who a ticket is for, as its sender or its new holder says."""
+
+
+class LostLinksForm(BaseSchema):
+    """Whose orders somebody looks for."""
+
+    email = an_email("ada@example.org", required=True)
 
 
 class RefundAddressForm(BaseSchema):

@@ -91,6 +91,11 @@ FIELDS: Fields = {
         validate=[Length(1, 500), NOT_BLANK],
         metadata=documented("Acme Events Ltd., 1 High Street, London"),
     ),
+    "tax_id": Text(
+        allow_none=True,
+        validate=[Length(1, 50), NOT_BLANK],
+        metadata=documented("GB123456789", "Shown on receipts."),
+    ),
     "accent_color": ButtonColor(
         allow_none=True,
         metadata=documented(

@@ -51,13 +51,18 @@ VALUES = {
     "online_join_url": "https://meet.example.org/the-link-to-join",
     "capacity": 987_654_321,
     "carts": True,
+    "visibility": "public",
 }
 """Values that can be recognized. Each other field is a text that has its name."""
+
+WORDS = {"visibility": '<option value="public" selected>'}
+"""The values that are words of many surfaces, as the console's form has them."""
 
 SECRET = {"online_join_url": "only people with a ticket see it"}
 INTERNAL = {
     **SECRET,
     "capacity": "buyers see what is sold out, and not how many tickets there are",
+    "visibility": "an unlisted event is in no list; who has its link needs to know no more",
 }
 RULES_OF_TICKETS = {
     "doors_open_at": "when scans begin; organizers write it into the description",
@@ -83,7 +88,7 @@ class Surface:
         value = value_of(name)
         if isinstance(FIELDS[name], Instant):
             return self.time(datetime.fromisoformat(value))
-        return self.words.get(name, str(value))
+        return (WORDS | self.words).get(name, str(value))
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,13 @@ class EventType(StrEnum):
     HYBRID = "hybrid"
 
 
+class Visibility(StrEnum):
+    """Who finds a published event. One that is unlisted is in no list: people need its link."""
+
+    PUBLIC = "public"
+    UNLISTED = "unlisted"
+
+
 class Publication(StrEnum):
     """The status of an event and of a ticket type."""
 
@@ -357,6 +364,12 @@ def max_body_bytes(path: str) -> int:
 
 DEFAULT_PAGE = 25
 MAX_PAGE = 100
+
+BILLING_AFTER_EVENT = timedelta(days=90)
+"""For how long after an event a buyer may write who the order is billed to."""
+MAX_BILLING = 500
+"""Characters of name, address and tax id together."""
+RECEIPT_NOTICE = "Receipt, not a tax invoice"
 
 MAX_PAYMENTS_SHOWN = MAX_PAYERS_SHOWN = 25
 """How many payments the answer for one order has, and how many payers the one for its refund.

@@ -69,6 +69,9 @@ ORDERS_OF_ADDRESS = 50
 MAILS_PER_MAILBOX = 3
 """Mails a day that strangers can cause, for one mailbox, over all tenants."""
 
+LINK_REQUESTS_PER_CLIENT = 10
+"""Requests a day of one client for the links of lost orders, over all tenants."""
+
 MAILBOXES_PER_CLIENT = 20
 """Mailboxes a day to which one client can cause mails without paying, over all tenants."""
 

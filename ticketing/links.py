@@ -1,7 +1,13 @@
-"""The paths of pages with secrets. Everybody who has one can act for its owner, or pay."""
+"""The paths of pages with secrets, and of frames.
+
+Everybody who has a secret can act for its owner, or pay.
+"""
 
 from ticketing import credentials
 from ticketing.credentials import Keyring
+
+EMBED = "/_e/"
+"""The path before the cards of events. Other websites show them in frames."""
 
 ORDER, PAYMENT, TICKET, TRANSFER = "/o/", "/_p/", "/t/", "/x/"
 

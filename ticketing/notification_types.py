@@ -52,6 +52,7 @@ class MailKind(StrEnum):
     EVENT_CANCELED = "event_canceled"
     EVENT_MOVED = "event_moved"
     ANSWERS_MISSING = "answers_missing"
+    LOST_LINKS = "lost_links"
     MEMBER_INVITED = "member_invited"
     WALLET_CHANGE_REQUESTED = "wallet_change_requested"
     WALLET_CHANGED = "wallet_changed"

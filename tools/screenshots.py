@@ -27,7 +27,7 @@ from tools.screenshots_door import (
     write_picture,
 )
 from tools.screenshots_networks import NETWORK_SHOTS
-from tools.screenshots_shop import CONFIRMATIONS, PRICE, Order, Shop, Shot
+from tools.screenshots_shop import CONFIRMATIONS, PRICE, TENANT, Order, Shop, Shot
 from tools.stack import ROOT, StackFailed, new_stack
 
 FOLDER = ROOT / "docs" / "screenshots"
@@ -146,10 +146,19 @@ def _somebody_else(_shop: Shop, page: Page) -> None:
     page.wait_for_load_state("networkidle")
 
 
+def _receipt(shop: Shop) -> str:
+    order = _overpaid(shop)
+    bill = {"name": "Lovelace Engines Ltd.", "address": "10 Downing Street\nLondon"}
+    order.send("billing", {**bill, "tax_id": "GB123456789"})
+    return f"{order.url}/receipt"
+
+
 SHOTS = (
     FIRST_STEPS,
     Shot("tenant", lambda shop: shop.url),
     Shot("event", lambda shop: shop.event_url),
+    Shot("embed", lambda shop: shop.embed_url),
+    Shot("lost-links", lambda shop: f"{shop.stack.url}/_f/{TENANT}"),
     Shot("not-found", lambda shop: f"{shop.url}/none"),
     Shot("order-pay", lambda shop: shop.order(2).url),
     Shot("order-somebody-else", lambda shop: shop.order().url, act=_somebody_else),
@@ -160,6 +169,8 @@ SHOTS = (
     Shot("order-underpaid", _underpaid),
     Shot("order-processing", _processing),
     Shot("order-confirmed", lambda shop: shop.paid(2).url),
+    Shot("order-print", lambda shop: f"{shop.paid(2).url}/print"),
+    Shot("receipt", _receipt),
     Shot("order-overpaid", lambda shop: _overpaid(shop).url),
     Shot("order-refund-stated", _refund_stated),
     Shot("order-refunded", _refunded),

@@ -26,6 +26,7 @@ _SETTINGS = {
     "terms_url": "https://northernlights.example/terms",
     "privacy_url": "https://northernlights.example/privacy",
     "legal_address": "Northern Lights e. V., Hafenstraße 12, 20359 Hamburg",
+    "tax_id": "DE 123456789",
     "accent_color": "#0b6e66",
 }
 _DESCRIPTION = """\
@@ -115,6 +116,7 @@ class Shop:
         self.event_id = event["id"]
         self.url = f"{stack.url}/{TENANT}"
         self.event_url = f"{self.url}/{event['slug']}"
+        self.embed_url = f"{stack.url}/_e/{TENANT}/{event['slug']}"
         self.ticket_ids = [self._ticket(self.event_id, each) for each in _TICKETS]
         self.second_event_url = f"{self.url}/{ferry['slug']}"
         both = {"name": "Deck", "price_amount": PRICE, "chain_ids": anvil.CHAIN_IDS}

@@ -166,6 +166,13 @@ def door(organizer, schema):
         "RefundsWaive": lambda: Door(
             "POST", f"{organizer.path}/refunds/waive", {"max_amount": 1, "reason": "x"}
         ),
+        "BillingChange": lambda: Door(
+            "POST",
+            f"{organizer.checkout}/intents/{NOWHERE}/billing",
+            {},
+            404,
+            credentials.client_secret(SECRET_KEY, NOWHERE),
+        ),
         "SignedTransfer": lambda: Door(
             "POST", f"{organizer.checkout}/intents/{NOWHERE}/gasless", SIGNED, 404
         ),

@@ -9,6 +9,7 @@ SETTINGS = {
     "terms_url": "https://acme.example.org/terms",
     "privacy_url": "http://acme.example.org/privacy?lang=en",
     "legal_address": "Acme Events Ltd.\n1 High Street\nLondon",
+    "tax_id": "GB 123 4567 89",
     "accent_color": "#1F4e79",
     "early_confirmation": False,
     "payment_tolerance_percent": 5,

@@ -175,7 +175,7 @@ def test_sales_per_day_are_a_chart_with_a_table_of_the_same_numbers(acme, free, 
         days = page.partition("<tbody>")[2].partition("</tbody>")[0]
         table = re.findall(r'<td class="number">(\d+)</td><td class="number">(\d+)</td>', days)
         assert table == [("1", "1"), ("1", "4")]
-        assert "style=" not in page
+        assert 'style="' not in page
 
 
 def test_without_sales_there_is_no_chart(acme, free, reader):

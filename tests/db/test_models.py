@@ -7,6 +7,7 @@ from ticketing.db.connection import database
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.api_keys import ApiKey
 from ticketing.models.audit_log import AuditLogEntry, AuditLogPeople
+from ticketing.models.billing import Billing
 from ticketing.models.chains import ChainBlock, ChainState
 from ticketing.models.collections import Collection
 from ticketing.models.counters import CounterEntry
@@ -78,6 +79,7 @@ MODELS = (
     TicketKey,
     Transfer,
     Waiver,
+    Billing,
     Invitation,
     Session,
     X402Settlement,

@@ -25,6 +25,7 @@ EVENT_FIELDS = (
     "doors_open_at",
     "transfers_end_at",
     "carts",
+    "visibility",
 )
 RECORDED = "('processing', 'confirmed', 'expired', 'canceled', 'reversed')"
 

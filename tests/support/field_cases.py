@@ -209,6 +209,11 @@ CASES = {
         "chain_id": integer(1, 2**53 - 1, null=True),
         "reason": text(1, 500),
     },
+    "BillingChange": {
+        "name": text(1, 200, bad=(" ", "\n"), null=True),
+        "address": text(1, 500, bad=(" ", "\n"), null=True),
+        "tax_id": text(1, 50, bad=(" ", "\n"), null=True),
+    },
     "SignedTransfer": {
         **dict.fromkeys(("from", "to"), text(42, 42, free=False, good=(ADDRESS,), bad=("x" * 42,))),
         "value": text(1, 78, free=False, good=("0", "9" * 78), bad=("-1", "1.0", "٣")),

@@ -143,6 +143,7 @@ TENANT = {
     "terms_url": URL,
     "privacy_url": URL,
     "legal_address": text(1, 500, bad=(" ", "\n"), null=True),
+    "tax_id": text(1, 50, bad=(" ", "\n"), null=True),
     "accent_color": COLOR,
     "early_confirmation": BOOLEAN,
     "payment_tolerance_percent": integer(0, 5),
@@ -168,6 +169,7 @@ PUBLIC_EVENT = {
 EVENT = {
     **PUBLIC_EVENT,
     "online_join_url": URL,
+    "visibility": choice("public", "unlisted"),
     "capacity": integer(0, 2**53 - 1, null=True),
 }
 """All fields of an event."""

@@ -12,6 +12,7 @@ from schemas.intents import (
     PreflightSchema,
     PurchaseSchema,
 )
+from schemas.receipts import BillingChangeSchema, BillingSchema, ReceiptSchema
 from schemas.refunds import RefundAddressSchema
 from ticketing import credentials
 from ticketing.constants import IntentStatus
@@ -19,6 +20,7 @@ from ticketing.errors import (
     AboveMaximum,
     AlreadyPaying,
     BelowMinimum,
+    BillingClosed,
     CapacityChanged,
     ChainUnavailable,
     EventOver,
@@ -51,11 +53,13 @@ from ticketing.errors import (
     VoucherNotApplicable,
     VoucherRequired,
 )
+from ticketing.models.billing import Billing
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import checkout
 from ticketing.services.checkout import Order
-from ticketing.services.orders import intent_versions, intents
+from ticketing.services.orders import billing, intent_versions, intents, receipts
 from ticketing.services.orders.lines import all_wanted
+from ticketing.services.orders.receipts import Receipt
 from ticketing.services.payments import hold_extensions, home_choice, refund_addresses
 from ticketing.web import cors, guesses, secret_guards
 from ticketing.web.blueprint import ApiBlueprint
@@ -75,7 +79,7 @@ blp = ApiBlueprint(
     url_prefix="/v1/checkout/tenants/<tenant>",
     guard=secret_guards.Buyer(
         open_view="preflight",
-        secret_views=frozenset({"state_refund_address"}),
+        secret_views=frozenset({"state_refund_address", "write_billing"}),
         pay_views=frozenset({"get_payment"}),
     ),
     description="Order tickets, pay for them, and get admissions.",
@@ -90,6 +94,11 @@ def _admissions_again(stored: dict[str, Any]) -> dict[str, Any]:
     intent = checkout.purchased(tenant_of_path().id, stored["id"], config())
     again: dict[str, Any] = PurchaseSchema(only=("admissions", "online_join_url")).dump(intent)
     return again | order_again(stored)
+
+
+def _billing_again(stored: dict[str, Any]) -> dict[str, Any]:
+    found = billing.of(stored["intent_id"])
+    return {} if found is None else BillingSchema().dump(found)
 
 
 def _client_secret_again(stored: dict[str, Any]) -> dict[str, Any]:
@@ -252,3 +261,25 @@ def state_refund_address(body: dict[str, Any], tenant: str, intent_id: str) -> P
     this asks for it back, for good.
     """
     return refund_addresses.state(tenant, intent_id, **body)
+
+
+@blp.post("/intents/<intent_id>/billing")
+@idempotent
+@blp.arguments(BillingChangeSchema)
+@blp.response(200, BillingSchema)
+@blp.raises(NotFound, BillingClosed)
+@never_stored("name", "address", "tax_id", shown_again=_billing_again)
+def write_billing(body: dict[str, Any], tenant: str, intent_id: str) -> Billing:
+    """Write who the order is billed to, for its receipt, until 90 days after the event.
+
+    It replaces what was written before. It is erased with the buyer.
+    """
+    return billing.write(tenant, intent_id, **body)
+
+
+@blp.get("/intents/<intent_id>/receipt")
+@blp.response(200, ReceiptSchema)
+@blp.raises(NotFound)
+def get_receipt(tenant: str, intent_id: str) -> Receipt:
+    """Read the receipt of an order. It is not a tax invoice. The transactions are the proof."""
+    return receipts.get(tenant, intent_id, config())

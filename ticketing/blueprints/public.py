@@ -38,7 +38,7 @@ def _ics(event: Event) -> bytes:
 @blp.cached(page_of(PublicEventSchema))
 @blp.raises(NotFound)
 def list_public_events(query: dict[str, Any], tenant: str) -> Versioned[Page[Event]]:
-    """List the published events of a tenant, the earliest first."""
+    """List the published events of a tenant, the earliest first. Unlisted ones are left out."""
     return public_listing.list_events(tenant_of_path(), page_request(query))
 
 
@@ -46,7 +46,7 @@ def list_public_events(query: dict[str, Any], tenant: str) -> Versioned[Page[Eve
 @blp.cached(PublicEventDetailSchema)
 @blp.raises(NotFound)
 def get_public_event(tenant: str, event_id: str) -> Versioned[Event]:
-    """Read one published event by its id or slug."""
+    """Read one published event by its id or slug, also an unlisted one."""
     return public_listing.get_event(tenant_of_path(), event_id)
 
 

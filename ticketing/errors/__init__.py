@@ -75,7 +75,8 @@ TicketingError
 │   ├── VoucherRequired            voucher_required
 │   ├── QuestionAnswered           question_answered
 │   ├── TooManyQuestions           too_many_questions
-│   └── AnswersClosed              answers_closed
+│   ├── AnswersClosed              answers_closed
+│   └── BillingClosed              billing_closed
 ├── Gone                      410
 │   ├── IntentExpired              intent_expired
 │   ├── OfferEnded                 offer_ended
@@ -92,6 +93,7 @@ TicketingError
 │   ├── TooManyFree                too_many_free
 │   ├── TooManyGuesses             too_many_guesses
 │   ├── TooManyTransfers           too_many_transfers
+│   ├── TooManyLinks               too_many_links
 │   ├── TooManyChanges             too_many_changes
 │   └── TooManyDeliveries          too_many_deliveries
 └── Unavailable               503

@@ -262,6 +262,13 @@ class TooManyTransfers(TooMany):
     detail = "This admission was offered too often. Retry after the seconds in Retry-After."
 
 
+class TooManyLinks(TooMany):
+    """The client has asked too often today for the links of lost orders."""
+
+    code = "too_many_links"
+    detail = "This address has asked for links too often today."
+
+
 class TooManyChanges(TooMany):
     """The address for an intent's refunds was changed too often today."""
 

@@ -390,6 +390,13 @@ class AnswersClosed(Conflict):
     detail = "Answers can be changed until the doors open. Ask the organizer."
 
 
+class BillingClosed(Conflict):
+    """The event was over long ago."""
+
+    code = "billing_closed"
+    detail = "The billing can be written until 90 days after the event."
+
+
 class SaleCanceled(Conflict):
     """The event or the ticket type was canceled."""
 

@@ -15,7 +15,13 @@ from peewee import (
     TextField,
 )
 
-from ticketing.constants import DOORS_BEFORE_START, EPOCH, OVER_AFTER_START, Obstacle
+from ticketing.constants import (
+    DOORS_BEFORE_START,
+    EPOCH,
+    OVER_AFTER_START,
+    Obstacle,
+    Visibility,
+)
 from ticketing.models.base import BaseModel, UtcDateTimeField
 from ticketing.models.tenants import Tenant
 
@@ -55,6 +61,7 @@ class Event(BaseModel):
     doors_open_at = UtcDateTimeField(null=True)
     transfers_end_at = UtcDateTimeField(null=True)
     status = TextField()
+    visibility = TextField(default=Visibility.PUBLIC)
     was_published = BooleanField(default=False)
     erasure_due_at = UtcDateTimeField(null=True)
     erased_at = UtcDateTimeField(null=True)
@@ -75,6 +82,11 @@ class Event(BaseModel):
     def available(self) -> int | None:
         """How many tickets can still be held, over all ticket types. None: unlimited."""
         return None if self.capacity is None else self.capacity - self.held - self.sold
+
+    @property
+    def is_unlisted(self) -> bool:
+        """Whether it is in no list, and search engines leave it out."""
+        return bool(self.visibility == Visibility.UNLISTED)
 
     @property
     def over_at(self) -> datetime:

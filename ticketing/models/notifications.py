@@ -150,7 +150,8 @@ class Mail(BaseModel):
     `recipient` is set only if the subject does not have the address, and only until the mail ended.
     `recipient_digest` is a keyed digest of the address: who is told of an event is told once.
     `mailbox`, `client` and `client_site` are digests of the mailbox and of the client's networks.
-    They are set when a mail that a stranger can cause is tried: see services.mail.budgets.
+    They are set when a mail that a stranger can cause is tried: see services.mail.budgets. Those of
+    the client are set at once for a request of lost links.
     `next_attempt_at` is set while it waits, `ended_at` once it was sent or dropped.
     """
 

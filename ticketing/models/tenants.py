@@ -10,9 +10,9 @@ from ticketing.models.wallets import Wallet
 class Tenant(BaseModel):
     """An organizer's account. `revision` counts the changes of its public data.
 
-    The settings from `contact_email` to `accent_color` are for pages. None: not shown. Answers to
-    mails go to `contact_email`. `early_confirmation`: small orders of events that are not soon are
-    confirmed before their payment is final.
+    The settings from `contact_email` to `accent_color` are for pages, and `tax_id` for receipts.
+    None: not shown. Answers to mails go to `contact_email`. `early_confirmation`: small orders of
+    events that are not soon are confirmed before their payment is final.
 
     Of a payment, `payment_tolerance_percent` of the amount may be missing, and at most
     `payment_tolerance_most` micro-units: see `tolerance_of`.
@@ -29,6 +29,7 @@ class Tenant(BaseModel):
     terms_url = TextField(null=True)
     privacy_url = TextField(null=True)
     legal_address = TextField(null=True)
+    tax_id = TextField(null=True)
     accent_color = TextField(null=True)
     early_confirmation = BooleanField(default=False)
     payment_tolerance_percent = IntegerField(default=0)

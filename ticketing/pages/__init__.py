@@ -7,9 +7,12 @@ secret, so such a page is not cached or indexed. console/ has the pages of organ
 home.py: a tenant's events; the first page of the service
 event_networks.py: the networks on which the tickets of an event can be paid
 events.py: an event with its order form. The page is cached like the API (web/response_cache.py)
+embed.py: the card of an event for a frame of another website; the lines of HTML that show it
 cart.py: the tickets in that form: a number for each ticket type, or one choice
+lost_links.py: people who lost the links of their orders ask for a mail
 orders.py: an order: to pay, its tickets, money that is owed
 order_view.py: decides which state of an order its page shows; there is a template for each
+papers.py: what people print of an order: its tickets, its receipt
 pace.py: how many pages of orders may ask for news often
 order_accounts.py: what it shows of money on each network
 payment_links.py: an order for somebody else who pays: what is due and how, nothing of the buyer

@@ -24,7 +24,10 @@ HEADERS = (
     ("Cross-Origin-Opener-Policy", "same-origin"),
 )
 
-SECRET_HEADERS = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"))
+NOT_SEARCHED = ("X-Robots-Tag", "noindex")
+"""The header of a page that search engines leave out."""
+
+SECRET_HEADERS = (("Cache-Control", "no-store"), NOT_SEARCHED)
 """Of a page that has a secret in its URL."""
 
 

@@ -20,12 +20,13 @@ from ticketing.errors import (
     VoucherNotApplicable,
 )
 from ticketing.limits import CallClass
+from ticketing.models.events import Event
 from ticketing.models.questions import Question
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
 from ticketing.models.vouchers import Voucher
 from ticketing.pages import answers, cart, event_networks, forms, json_ld, render
-from ticketing.pages.blueprint import HEADERS, PageBlueprint
+from ticketing.pages.blueprint import HEADERS, NOT_SEARCHED, PageBlueprint
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import Visitor
 from ticketing.pages.reasons import Sentence, reason
@@ -64,7 +65,11 @@ def show_event(tenant: str, event: str) -> Response:
     except NotFound:
         return _canceled(tenant_of_path(), event)
     page = _page(tenant_of_path(), found.value, Form(key=response_cache.FORM_KEY))
-    return response_cache.page(found.version, page, HEADERS + _CACHE, tenant)
+    return response_cache.page(found.version, page, _headers(found.value.event), tenant)
+
+
+def _headers(event: Event) -> Sequence[tuple[str, str]]:
+    return HEADERS + _CACHE + ((NOT_SEARCHED,) if event.is_unlisted else ())
 
 
 @blp.post("/<tenant:tenant>/<slug:event>/order")
@@ -153,7 +158,7 @@ def _canceled(tenant: Tenant, slug: str) -> Response:
         event=found.value,
         json_ld=json_ld.event(found.value, [], tenant, origin.origin()),
     )
-    return response_cache.page(found.version, page, HEADERS + _CACHE, tenant.slug)
+    return response_cache.page(found.version, page, _headers(found.value), tenant.slug)
 
 
 def _with_code(tenant: Tenant, event: str, code: str) -> Response:

@@ -32,4 +32,10 @@ def show_tenant(tenant: str) -> str:
 def _events_of(tenant: Tenant) -> str:
     page = PageRequest(MAX_PAGE, request.args.get("cursor"), config().keyring)
     found = public_listing.list_coming(tenant, page)
-    return render.page("tenant.html", tenant=tenant, events=found.data, cursor=found.next_cursor)
+    return render.page(
+        "tenant.html",
+        tenant=tenant,
+        events=found.data,
+        cursor=found.next_cursor,
+        writes_mail=config().smtp is not None,
+    )

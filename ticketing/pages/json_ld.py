@@ -28,11 +28,14 @@ _AVAILABILITY = {
 
 def event(
     of: Event, ticket_types: Sequence[TicketType], tenant: Tenant, origin: str
-) -> dict[str, Any]:
+) -> dict[str, Any] | None:
     """Return an event as a schema.org `Event`, with an `Offer` for each ticket type.
 
     `of` is published, or was canceled after that. When it is over, no offer is valid any more.
+    None if it is unlisted: it is not for search engines.
     """
+    if of.is_unlisted:
+        return None
     url = f"{origin}/{tenant.slug}/{of.slug}"
     found: dict[str, Any] = {
         "@context": _SCHEMA,

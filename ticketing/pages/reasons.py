@@ -32,6 +32,7 @@ _REASONS = {
     "too_many_orders": "Your network has made too many orders today. Try again tomorrow.",
     "too_many_free": "Your network has ordered too many free tickets of this event today.",
     "too_many_requests": "Too many people of your network are here. Wait a minute, then try again.",
+    "too_many_links": "Too many links were asked for from your network today. Try again tomorrow.",
     "too_many_transfers": "This ticket was offered too often today. Try again tomorrow.",
     "invalid_request": "Please correct what is marked below.",
     "not_transferable": "This ticket cannot be given to somebody else.",
@@ -94,6 +95,7 @@ _REASONS = {
     ),
     "too_many_questions": "An event has at most 20 questions. Archive one first.",
     "answers_closed": "Answers can be changed until the doors open. Ask the organizer.",
+    "billing_closed": "This can be written until 90 days after the event. Ask the organizer.",
     "intent_not_cancelable": "Money has arrived for this order. It cannot be canceled.",
 }
 
@@ -176,6 +178,7 @@ _AT_FIELDS = {
     "option_unknown": "This option is gone. Open the page again.",
     "at_door": "Only a yes-or-no question or a choice can be shown at the door.",
     "ticket_ids": "This ticket type is gone. Open the page again.",
+    "billing_length": "All three together can have %(max)s characters. Write less.",
     # Of wallets and refunds.
     "address": (
         "This is not a complete address. Copy it from your wallet again: 0x and 40 characters."

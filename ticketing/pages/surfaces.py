@@ -10,9 +10,12 @@ from ticketing.constants import RESERVED_SLUGS
 from ticketing.pages import (
     assets,
     door,
+    embed,
     events,
     home,
+    lost_links,
     orders,
+    papers,
     payment_links,
     render,
     tickets,
@@ -47,7 +50,10 @@ SURFACES = (
     # For buyers, holders and people at the door.
     home.blp,
     events.blp,
+    embed.blp,
+    lost_links.blp,
     orders.blp,
+    papers.blp,
     payment_links.blp,
     tickets.blp,
     transfers.blp,

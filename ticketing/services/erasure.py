@@ -1,6 +1,7 @@
 """Erase personal data: names and email addresses of buyers, holders, and recipients of offers.
 
-Their answers to questions are deleted, and their waiting mails are dropped.
+Their answers to questions and who their orders are billed to are deleted, and their waiting mails
+are dropped.
 
 Amounts, chain addresses and transactions stay. Names in the audit log are in a table beside it, so
 the log itself stays append-only.
@@ -18,6 +19,7 @@ from ticketing.db.connection import locked, write_transaction
 from ticketing.errors import NotFound
 from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.audit_log import AuditLogPeople
+from ticketing.models.billing import Billing
 from ticketing.models.events import Event
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.questions import Answer, Question
@@ -127,7 +129,8 @@ def _has_people(event_id: str) -> bool:
     buyers = PaymentIntent.select().where(PaymentIntent.event == event_id, _HAS_BUYER)
     holders = Admission.select().where(of_event, _HAS_HOLDER)
     answers = Answer.select().join(Question).where(Question.event == event_id)
-    return any(query.exists() for query in (buyers, holders, offers, answers))
+    billed = Billing.select().join(PaymentIntent).where(PaymentIntent.event == event_id)
+    return any(query.exists() for query in (buyers, holders, offers, answers, billed))
 
 
 def _erase_event(event_id: str, is_over: Expression) -> None:
@@ -156,6 +159,7 @@ def _erase_buyers(of: Expression) -> None:
     PaymentIntent.update(nobody).where(of, _HAS_BUYER).execute()
     orders = PaymentIntent.select(PaymentIntent.id).where(of)
     Answer.delete().where(Answer.intent.in_(orders)).execute()
+    Billing.delete().where(Billing.intent.in_(orders)).execute()
 
 
 def _erase_holders(of: Expression) -> None:

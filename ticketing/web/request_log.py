@@ -6,6 +6,7 @@ from typing import Any
 
 from flask import Flask, Response, request
 
+from ticketing import links
 from ticketing.config import Config
 from ticketing.web import client_ip, metrics, rate_limit
 from ticketing.web.context import config, credential_or_none, request_id_of
@@ -36,9 +37,10 @@ def headers(environ: dict[str, Any], config: Config) -> list[tuple[str, str]]:
     found = [
         ("X-Request-ID", request_id_of(environ)),
         ("X-Content-Type-Options", "nosniff"),
-        ("X-Frame-Options", "DENY"),
         *rate_limit.headers(environ),
     ]
+    if not environ["PATH_INFO"].startswith(links.EMBED):
+        found.append(("X-Frame-Options", "DENY"))
     if client_ip.by_tls(environ, config.trusted_proxies):
         found.append(("Strict-Transport-Security", STRICT_TRANSPORT))
     return found

@@ -76,6 +76,7 @@ Each link opens one ticket with the QR code for the door. Anybody who has a link
 that ticket, so keep them secret.
 
 Your order: {order_link(buyer)}
+To print the tickets, each on one sheet: {order_link(buyer)}/print
 
 --\x20
 Sent automatically for Acme, {PUBLIC_URL}

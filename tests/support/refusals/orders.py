@@ -118,3 +118,13 @@ def extension_of_the_hold_of_free_tickets(shop: Shop) -> None:
     buyer = shop.organizer.buyer(shop.organizer.ticket(**FREE))
     shop.api(f"{buyer.path}/hold", None, buyer.api)
     shop.form(f"{link(buyer)}/hold")
+
+
+@refuses(errors.BillingClosed, REFUSALS)
+def billing_long_after_the_event(shop: Shop) -> None:
+    ticket = shop.organizer.ticket(**FREE)
+    buyer = shop.organizer.buyer(ticket)
+    times = {"start_at": in_days(-92), "end_at": in_days(-91), "force": True}
+    shop.has(f"events/{ticket['event_id']}", times, "patch")
+    shop.api(f"{buyer.path}/billing", {"name": "Ada"}, buyer.api)
+    shop.form(f"{link(buyer)}/billing", name="Ada")

@@ -20,7 +20,7 @@ from ticketing.pages.console import paths
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.local_times import without_same_times
-from ticketing.pages.console.words import EVENT_TYPES
+from ticketing.pages.console.words import EVENT_TYPES, VISIBILITIES
 from ticketing.pages.forms import Form
 from ticketing.services.catalog import events
 from ticketing.services.pagination import PageRequest
@@ -31,7 +31,16 @@ from ticketing.web.idempotency import once
 
 SECTION = "events"
 _TIMES = ("start_at", "end_at", "doors_open_at", "transfers_end_at")
-_TEXTS = ("title", "slug", "description", "type", "venue", "timezone", "online_join_url")
+_TEXTS = (
+    "title",
+    "slug",
+    "description",
+    "type",
+    "venue",
+    "timezone",
+    "online_join_url",
+    "visibility",
+)
 
 blp = ConsoleBlueprint("event_forms", __name__, reads=Role.WRITE, writes=Role.WRITE)
 
@@ -152,6 +161,7 @@ def _form_page(form: Form, **values: Any) -> str:
         SECTION,
         form=form,
         types=list(EVENT_TYPES.items()),
+        visibilities=list(VISIBILITIES.items()),
         zones=sorted(name for name in timezones() if "/" in name and not name.startswith("Etc/")),
         **values,
     )

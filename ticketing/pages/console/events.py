@@ -8,17 +8,18 @@ from werkzeug import Response
 
 from schemas.events import SORTS, EventSchema, StatusSchema
 from ticketing import clock
-from ticketing.constants import MAX_PAGE, EventType, Publication, Role
-from ticketing.pages import forms, typed_forms
+from ticketing.constants import MAX_PAGE, EventType, Publication, Role, Visibility
+from ticketing.pages import embed, forms, typed_forms
 from ticketing.pages.console import list_filters, obstacles, paths
 from ticketing.pages.console.blueprint import ConsoleBlueprint
 from ticketing.pages.console.charts import sales_chart
 from ticketing.pages.console.layout import page
-from ticketing.pages.console.words import EVENT_TYPES, PUBLICATIONS
+from ticketing.pages.console.words import EVENT_TYPES, PUBLICATIONS, VISIBILITIES
 from ticketing.pages.forms import Form
 from ticketing.services import chains
 from ticketing.services.catalog import events, sales_by, sales_figures, ticket_types
 from ticketing.services.pagination import PageRequest
+from ticketing.web import origin
 from ticketing.web.audited import recorded
 from ticketing.web.context import caller, config
 
@@ -99,6 +100,9 @@ def _page(event_id: str, form: Form) -> str:
         sold_by_tag=sales_by.by_tag(tenant.id, event_id),
         status=PUBLICATIONS[Publication(event.status)],
         type=EVENT_TYPES[EventType(event.type)],
+        visibility=VISIBILITIES[Visibility(event.visibility)],
+        frame=embed.frame(tenant, event, origin.origin()),
+        button=embed.button(tenant, event, origin.origin(), "Tickets"),
         reasons=obstacles.of_event(event, types, role),
         ticket_types=types,
         statuses=PUBLICATIONS,

@@ -18,6 +18,7 @@ from ticketing.constants import (
     RefundStatus,
     Role,
     ScanOutcome,
+    Visibility,
     VoucherStatus,
 )
 from ticketing.notification_types import (
@@ -76,6 +77,11 @@ EVENT_TYPES = {
     EventType.IN_PERSON: "At a place",
     EventType.ONLINE: "Online",
     EventType.HYBRID: "At a place and online",
+}
+
+VISIBILITIES = {
+    Visibility.PUBLIC: "Everybody: it is on your page, and search engines find it",
+    Visibility.UNLISTED: "Only people who have the link",
 }
 
 VOUCHERS = {
@@ -161,6 +167,7 @@ MAILS = {
     MailKind.EVENT_CANCELED: "Event canceled",
     MailKind.EVENT_MOVED: "Event moved",
     MailKind.ANSWERS_MISSING: "Answers missing",
+    MailKind.LOST_LINKS: "Links of orders",
     MailKind.WEBHOOK_FAILING: "Webhook fails",
     MailKind.MEMBER_INVITED: "Invitation",
     MailKind.WALLET_CHANGE_REQUESTED: "Change of the wallet asked for",

@@ -1,4 +1,7 @@
-"""The public listing: published events and their published ticket types."""
+"""The public listing: published events and their published ticket types.
+
+An unlisted event is in no list. Its id, its slug and its page work as those of others.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from peewee import ModelSelect
 
 from ticketing import clock, ids
 from ticketing.config import Config
-from ticketing.constants import OVER_AFTER_START, Availability, Obstacle, Publication
+from ticketing.constants import OVER_AFTER_START, Availability, Obstacle, Publication, Visibility
 from ticketing.db.connection import snapshot
 from ticketing.errors import NotFound
 from ticketing.models.events import Event
@@ -30,6 +33,10 @@ from ticketing.services.wallets import issuing
 
 def _published_events(tenant_id: Any) -> ModelSelect[Event]:
     return Event.select().where(Event.tenant == tenant_id, Event.status == Publication.PUBLISHED)
+
+
+def _listed_events(tenant_id: Any) -> ModelSelect[Event]:
+    return _published_events(tenant_id).where(Event.visibility == Visibility.PUBLIC)
 
 
 @dataclass(frozen=True)
@@ -62,20 +69,20 @@ def _canceled_by_slug(tenant_id: Any, slug: Any) -> ModelSelect[Event]:
 
 
 def list_events(tenant: Tenant, page: PageRequest) -> Versioned[Page[Event]]:
-    """Return a page of a tenant's published events, the earliest first."""
+    """Return a page of a tenant's published events that are listed, the earliest first."""
     version = catalog_version.of_tenant(tenant, clock.now())
     order = [Event.start_at, Event.id]
-    found = paginate(_published_events(tenant.id), order, page, scope=f"public {tenant.id}")
+    found = paginate(_listed_events(tenant.id), order, page, scope=f"public {tenant.id}")
     return Versioned(found, version)
 
 
 def list_coming(tenant: Tenant, page: PageRequest) -> Page[Event]:
-    """Return a page of a tenant's published events that are not over, the earliest first."""
+    """Return a page of a tenant's listed events that are not over, the earliest first."""
     now = clock.now()
     is_coming = (Event.end_at > now) | (
         Event.end_at.is_null() & (Event.start_at > now - OVER_AFTER_START)
     )
-    query = _published_events(tenant.id).where(is_coming)
+    query = _listed_events(tenant.id).where(is_coming)
     return paginate(query, [Event.start_at, Event.id], page, scope=f"coming {tenant.id}")
 
 

@@ -5,6 +5,7 @@ state when it is sent. If nothing is left to say, it is dropped.
 
 planning.py: which mails follow from which notification, each once
 reminders.py: before the doors open: who has not answered the organizer's questions
+lost_links.py: the links of their orders, for people who lost them
 budgets.py: how many mails strangers can cause: for each mailbox, and by each client
 daily_bound.py: how many mails a tenant may send a day; those about paid orders never wait
 recipients.py: the address now; everybody of an event; a form of the address that SMTP accepts

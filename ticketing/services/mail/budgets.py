@@ -32,8 +32,9 @@ _DAY = timedelta(days=1)
 class Budget:
     """What a mail counts for: digests of its mailbox, and of the networks of its client.
 
-    The client is the one that made the order, also for what later holders of its tickets do. It is
-    None for an order that was made with a credential, and for a guest's ticket.
+    The client is the one that made the order, also for what later holders of its tickets do, or
+    that asked for lost links. It is None for an order that was made with a credential, and for a
+    guest's ticket.
     """
 
     mailbox: str
@@ -46,13 +47,19 @@ def of(mail: Mail, recipient: str, secret_key: str) -> Budget | None:
 
     `recipient` is an address as `recipients.deliverable` returns it.
     """
+    if mail.kind == MailKind.LOST_LINKS:
+        return Budget(_mailbox(recipient, secret_key), mail.client, mail.client_site)
     order = order_of(mail)
     if not _is_by_stranger(mail, order):
         return None
-    mailbox = credentials.keyed_digest(secret_key, "mailbox", recipients.mailbox(recipient))
+    mailbox = _mailbox(recipient, secret_key)
     if order is None:
         return Budget(mailbox, None, None)
     return Budget(mailbox, order.held_by, order.held_by_site)
+
+
+def _mailbox(recipient: str, secret_key: str) -> str:
+    return credentials.keyed_digest(secret_key, "mailbox", recipients.mailbox(recipient))
 
 
 def free_at(mail: Mail, budget: Budget) -> datetime | None:
@@ -136,12 +143,12 @@ def _to_mailbox(mailbox: Any, mail_id: Any, since: Any) -> ModelSelect[Mail]:
 
 @Prepared
 def _of_client(network: Any, mail_id: Any, since: Any) -> ModelSelect[Mail]:
-    return _tried(since, mail_id).where(Mail.client == network)
+    return _tried(since, mail_id).where(Mail.client == network, Mail.mailbox.is_null(False))
 
 
 @Prepared
 def _of_client_site(network: Any, mail_id: Any, since: Any) -> ModelSelect[Mail]:
-    return _tried(since, mail_id).where(Mail.client_site == network)
+    return _tried(since, mail_id).where(Mail.client_site == network, Mail.mailbox.is_null(False))
 
 
 _QUERIES: tuple[Prepared[Mail], ...] = (_of_client, _of_client_site)

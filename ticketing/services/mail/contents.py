@@ -23,7 +23,7 @@ from ticketing.models.stray_accounts import Account
 from ticketing.notification_types import MailKind
 from ticketing.services import chains
 from ticketing.services.access import actors, invitations
-from ticketing.services.mail import budgets, recipients, values
+from ticketing.services.mail import budgets, lost_links, recipients, values
 from ticketing.services.mail.plain_text import plain
 from ticketing.services.mail.values import ADDRESS, NAME, TITLE
 from ticketing.services.orders import accounts, admissions, answers, items, transfers
@@ -265,6 +265,18 @@ def _wallet(mail: Mail, config: Config) -> Facts | None:
     }
 
 
+def _lost_links(mail: Mail, config: Config) -> Facts | None:
+    found = lost_links.orders_of(mail.tenant_id, mail.recipient or "")
+    if not found:
+        return None
+    return {
+        "orders": [
+            {"event": values.event(each.event, config), "url": values.order_link(each, config)}
+            for each in found
+        ]
+    }
+
+
 _READERS: Mapping[MailKind, Callable[[Mail, Config], Facts | None]] = {
     MailKind.ORDER_CONFIRMED: _order_confirmed,
     MailKind.TICKET: _ticket,
@@ -275,6 +287,7 @@ _READERS: Mapping[MailKind, Callable[[Mail, Config], Facts | None]] = {
     MailKind.EVENT_CANCELED: _event_canceled,
     MailKind.EVENT_MOVED: _event_moved,
     MailKind.ANSWERS_MISSING: _answers_missing,
+    MailKind.LOST_LINKS: _lost_links,
     MailKind.MEMBER_INVITED: _member_invited,
     MailKind.WEBHOOK_FAILING: _webhook_failing,
     MailKind.WALLET_CHANGE_REQUESTED: _wallet,

@@ -1,0 +1,42 @@
+"""The page for people who lost the links of their orders."""
+
+from flask import redirect
+from werkzeug import Response as AnyResponse
+
+from schemas.forms import LostLinksForm
+from ticketing.limits import CallClass
+from ticketing.pages import forms, render
+from ticketing.pages.blueprint import PageBlueprint
+from ticketing.pages.forms import Form
+from ticketing.pages.guards import Visitor
+from ticketing.services.mail import lost_links
+from ticketing.web.context import client, config, tenant_of_path
+
+_PATH = "/_f/<tenant:tenant>"
+
+blp = PageBlueprint("lost_links", __name__, guard=Visitor(posts_as=CallClass.PREFLIGHT))
+
+
+@blp.get(_PATH)
+def show_form(tenant: str) -> str:
+    """Ask for the email address of the orders."""
+    return _page(Form())
+
+
+@blp.post(_PATH)
+def ask_for_links(tenant: str) -> AnyResponse:
+    """Plan a mail with the links. The answer is the same for every address."""
+
+    def ask() -> str:
+        sent = forms.read(LostLinksForm)
+        lost_links.ask(tenant_of_path(), sent["email"], client(), config())
+        return f"/_f/{tenant}#sent"
+
+    return forms.answered(lambda: redirect(ask(), 303), _page)
+
+
+def _page(form: Form) -> str:
+    writes_mail = config().smtp is not None
+    return render.page(
+        "lost_links.html", tenant=tenant_of_path(), form=form, writes_mail=writes_mail
+    )
