@@ -70,6 +70,8 @@ SERVICES = (
     ("door", "exports", "mail"),
     ("catalog", "money"),
     ("payments",),
+    ("images",),
+    ("image_files",),
     ("access", "erasure"),
     ("health", "metrics", "orders", "wallets"),
     ("account_use", "chains", "notifications"),

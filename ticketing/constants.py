@@ -347,12 +347,30 @@ MAX_UNSYNCED = 1_000_000
 MAX_SCANS_BODY_BYTES = 256 * 1024
 """For the scans that a door device sends at once after it was offline."""
 
+MAX_IMAGE_BYTES = 12 * 1024 * 1024
+"""Of a picture or a logo that is uploaded: a photo as a phone takes it."""
+
+MAX_IMAGE_FORM_BYTES = MAX_IMAGE_BYTES + 16 * 1024
+"""Of the form with the picture, which has names and boundaries besides."""
+
+MAX_IMAGE_PIXELS = 50_000_000
+MIN_IMAGE_WIDTH, MIN_LOGO_WIDTH = 600, 64
+
 _SCANS_PATH = re.compile(r"/v1/door/tenants/[^/]+/events/[^/]+/scans")
+_IMAGE_PATH = re.compile(r"/v1/admin/tenants/[^/]+/(?:events/[^/]+/image|logo)")
+_IMAGE_FORM_PATH = re.compile(r"/console/(?:events/[^/]+/image|settings/logo)")
 
 
 def max_body_bytes(path: str) -> int:
     """Return the size limit of a request's body. `path` is the decoded path of its URL."""
+    if is_upload(path):
+        return MAX_IMAGE_BYTES if path.startswith("/v1/") else MAX_IMAGE_FORM_BYTES
     return MAX_SCANS_BODY_BYTES if _SCANS_PATH.fullmatch(path) else MAX_BODY_BYTES
+
+
+def is_upload(path: str) -> bool:
+    """Whether requests of a path may have a body that is too large to be kept in memory."""
+    return bool(_IMAGE_PATH.fullmatch(path) or _IMAGE_FORM_PATH.fullmatch(path))
 
 
 DEFAULT_PAGE = 25

@@ -137,7 +137,7 @@ def _answers(event: str, type_ids: Sequence[str]) -> dict[str, Any]:
     """Return the answers to the questions that are asked for the chosen tickets. NotFound."""
     if not answers.were_sent():
         return {}
-    asked = public_listing.get_event(tenant_of_path(), event).value.questions
+    asked = public_listing.get_event(tenant_of_path(), event, config()).value.questions
     return answers.read([each for each in asked if _is_before(each) and each.is_for(type_ids)])
 
 
