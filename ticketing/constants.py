@@ -373,6 +373,9 @@ def is_upload(path: str) -> bool:
     return bool(_IMAGE_PATH.fullmatch(path) or _IMAGE_FORM_PATH.fullmatch(path))
 
 
+ACCEPT_BODY = "ticketing.accept_body"
+"""The key of a WSGI environment without its body yet: what to call so that the body is read."""
+
 DEFAULT_PAGE = 25
 MAX_PAGE = 100
 

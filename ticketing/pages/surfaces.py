@@ -14,6 +14,7 @@ from ticketing.pages import (
     home,
     orders,
     payment_links,
+    pictures,
     render,
     tickets,
     transfers,
@@ -53,6 +54,7 @@ SURFACES = (
     transfers.blp,
     door.blp,
     assets.blp,
+    pictures.blp,
     # The console, before a sale.
     sign_in.blp,
     sign_in.signed_in,

@@ -46,7 +46,10 @@ _TURNS = {
 _WHITE = (255, 255, 255)
 _SRGB = ImageCms.createProfile("sRGB")
 _ROOM_TO_SCALE = 2
-"""A JPEG is decoded at a smaller size, if that is still so many times as large as needed."""
+"""Quick ways to make it smaller come first, while it is so many times as large as needed."""
+
+_BAND = 64
+"""Rows of a band, in the smaller image."""
 
 # Pillow compares the size in the head of a file with this before it decodes anything. Between once
 # and twice this number it only warns.
@@ -141,28 +144,37 @@ def _logo(image: Image.Image) -> Files:
 
 
 def _upright(image: Image.Image, most: int, mode: str) -> Image.Image:
-    """Decode, scale to a width of `most` or less, and turn it as people see it."""
-    orientation, profile = (
-        image.getexif().get(ExifTags.Base.Orientation),
-        image.info.get("icc_profile"),
-    )
+    """Decode, scale to a width of `most` or less, and turn it as people see it.
+
+    `mode`: RGB on white, or RGBA.
+    """
+    orientation = image.getexif().get(ExifTags.Base.Orientation)
+    profile = image.info.get("icc_profile")
     width, height = _turned_size(image)
     wanted = (min(width, most), max(1, round(height * min(width, most) / width)))
     size = wanted if (width, height) == image.size else wanted[::-1]
     image.draft("RGB", (size[0] * _ROOM_TO_SCALE, size[1] * _ROOM_TO_SCALE))
-    found = _in_mode(image, mode)
-    if found.size != size:
-        found = found.resize(size, Image.Resampling.LANCZOS)
+    found = _reduced(image, mode, max(1, image.width // (size[0] * _ROOM_TO_SCALE)))
+    found = found.resize(size, Image.Resampling.LANCZOS)
     if orientation in _TURNS:
         found = found.transpose(_TURNS[orientation])
-    # Nothing of `info`, such as comments, may come into the new files.
-    clean = Image.new(mode, found.size)
-    clean.paste(found)
-    return _in_srgb(clean, profile) if mode == "RGB" and image.mode == "RGB" else clean
+    return _in_srgb(found, profile) if mode == image.mode == "RGB" else found
+
+
+def _reduced(image: Image.Image, mode: str, factor: int) -> Image.Image:
+    """Decode to a new image that is smaller by a whole factor, without the data in `info`.
+
+    It is made in bands: 50 megapixels take 200 MB, and each copy of them takes as much again.
+    """
+    size = (-(-image.width // factor), -(-image.height // factor))
+    reduced, rows = Image.new(mode, size), factor * _BAND
+    for top in range(0, image.height, rows):
+        band = image.crop((0, top, image.width, min(top + rows, image.height)))
+        reduced.paste(_in_mode(band, mode).reduce(factor), (0, top // factor))
+    return reduced
 
 
 def _in_mode(image: Image.Image, mode: str) -> Image.Image:
-    """Return the decoded image as RGB on white, or as RGBA."""
     if mode == "RGBA" or not image.has_transparency_data:
         return image.convert(mode)
     shown = image.convert("RGBA")
@@ -172,7 +184,7 @@ def _in_mode(image: Image.Image, mode: str) -> Image.Image:
 
 
 def _in_srgb(image: Image.Image, profile: bytes | None) -> Image.Image:
-    """Return it with the colors of sRGB, which browsers assume. Phones use wider ones."""
+    """Return it in the colors that browsers assume. Cameras of phones use wider ones."""
     if profile is None:
         return image
     try:

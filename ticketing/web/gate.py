@@ -5,13 +5,11 @@ from http import HTTPStatus
 
 from flask import Response, request
 
+from ticketing.constants import ACCEPT_BODY
 from ticketing.errors import NotFound, PayloadTooLarge
 from ticketing.limits import CallClass
 from ticketing.web import rate_limit
 from ticketing.web.auth import Guard
-
-ACCEPT_BODY = "ticketing.accept_body"
-"""Of a request without its body yet: what to call so that the server reads the body."""
 
 
 def check_request(
