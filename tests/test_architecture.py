@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 
 LEAVES = {
     "backoff",
+    "bodies",
     "clock",
     "constants",
     "errors",
@@ -26,6 +27,7 @@ LEAVES = {
 }
 ALLOWED = {
     "backoff": set(),
+    "bodies": {"constants"},
     "clock": set(),
     "constants": set(),
     "errors": {"notification_types"},

@@ -4,6 +4,7 @@ docs/architecture.md says what each package is for, and which may import which. 
 application, `gunicorn.conf.py` chooses the worker class. The files here are below all packages.
 
 constants.py: statuses and which may follow which, roles, sizes, time limits of the domain
+bodies.py: how large the body of a request may be, by its path
 limits.py: the classes of requests; the limits that operators set, and which classes the database
     counts
 notification_types.py: the types of notifications, the kinds of mails, how deliveries end

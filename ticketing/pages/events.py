@@ -29,7 +29,7 @@ from ticketing.pages.blueprint import HEADERS, PageBlueprint
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import Visitor
 from ticketing.pages.reasons import Sentence, reason
-from ticketing.services import checkout
+from ticketing.services import checkout, images
 from ticketing.services.catalog import public_listing
 from ticketing.services.catalog import vouchers as all_vouchers
 from ticketing.services.catalog.public_listing import Listing
@@ -216,6 +216,7 @@ def _page(tenant: Tenant, listing: Listing, form: Form, voucher: Voucher | None 
         "event.html",
         tenant=tenant,
         event=event,
+        image=images.picture(event.image_digest),
         is_over=listing.is_over,
         ticket_types=ticket_types,
         networks={each.id: event_networks.names(each, settings) for each in ticket_types},

@@ -7,6 +7,7 @@ from ticketing.constants import MICRO_UNIT_DECIMALS, Availability, EventType, Pu
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
+from ticketing.services import images
 
 _SCHEMA = "https://schema.org/"
 _ATTENDANCE = {
@@ -50,6 +51,8 @@ def event(
         found["endDate"] = of.end_at.isoformat()
     if of.description:
         found["description"] = of.description
+    if of.image_digest is not None:
+        found["image"] = [origin + images.path(tenant.slug, of.image_digest)]
     return found
 
 

@@ -26,6 +26,7 @@ from ticketing.pages.console import (
     event_forms,
     exports,
     guests,
+    images,
     keys,
     money,
     money_moving,
@@ -63,6 +64,8 @@ SURFACES = (
     overview.blp,
     console_events.blp,
     event_forms.blp,
+    images.blp,
+    images.logo_blp,
     ticket_types.blp,
     ticket_types.form_blp,
     vouchers.blp,
@@ -107,5 +110,6 @@ def register(app: Flask) -> None:
     """Register the pages, in English."""
     app.url_map.converters.update(slug=SlugConverter, tenant=TenantConverter)
     render.register(app, NullTranslations())
+    app.jinja_env.globals.update(file_of=pictures.file_of, logo_of=pictures.logo_of)
     for blueprint in SURFACES:
         app.register_blueprint(blueprint)

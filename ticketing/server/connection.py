@@ -20,7 +20,8 @@ from gunicorn.http.errors import (
 from gunicorn.http.message import Request
 from gunicorn.http.unreader import IterUnreader
 
-from ticketing.constants import MAX_BODY_BYTES, is_upload, max_body_bytes
+from ticketing.bodies import is_upload, max_body_bytes
+from ticketing.constants import MAX_BODY_BYTES
 from ticketing.server.chunks import Chunks
 from ticketing.server.files import FilePart
 

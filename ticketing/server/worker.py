@@ -19,7 +19,7 @@ from typing import Any
 
 from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, ThreadWorker
 
-from ticketing.constants import ACCEPT_BODY
+from ticketing.bodies import ACCEPT_BODY
 from ticketing.server import problems, supported
 from ticketing.server.connection import Connection
 from ticketing.server.request_queue import RequestQueue

@@ -8,7 +8,7 @@ from flask import Response, jsonify, request
 from flask_smorest.blueprint import Blueprint
 
 from schemas.base import BaseSchema
-from ticketing.constants import max_body_bytes
+from ticketing.bodies import max_body_bytes
 from ticketing.errors import (
     PROBLEM_CONTENT_TYPE,
     BadRequest,

@@ -5,7 +5,7 @@ from http import HTTPStatus
 
 from flask import Response, request
 
-from ticketing.constants import ACCEPT_BODY
+from ticketing.bodies import ACCEPT_BODY
 from ticketing.errors import NotFound, PayloadTooLarge
 from ticketing.limits import CallClass
 from ticketing.web import rate_limit

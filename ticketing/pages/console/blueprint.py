@@ -8,7 +8,8 @@ from flask import g, redirect, request
 from werkzeug import Response as AnyResponse
 
 from ticketing import credentials
-from ticketing.constants import MAX_BODY_BYTES, Role, is_upload
+from ticketing.bodies import is_upload
+from ticketing.constants import MAX_BODY_BYTES, Role
 from ticketing.errors import Forbidden, InsufficientRole, Unauthenticated
 from ticketing.limits import CallClass
 from ticketing.pages import forms
