@@ -1,5 +1,6 @@
 """The console's forms of pictures and of the logo."""
 
+from contextlib import closing
 from functools import partial
 
 from flask import request
@@ -74,4 +75,7 @@ def remove_logo() -> Response:
 def _sent() -> bytes:
     """Return the file that was chosen. Empty if there is none."""
     file = request.files.get(FIELD)
-    return b"" if file is None else file.read()
+    if file is None:
+        return b""
+    with closing(file):
+        return file.read()
