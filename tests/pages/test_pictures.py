@@ -5,16 +5,26 @@ import re
 
 import pytest
 import urllib3
+from playwright.sync_api import expect
 
 from tests.support.browser import axe
-from tests.support.photos import photo
+from tests.support.photos import phone_photo, photo
 from tools.headless import DESKTOP, PHONE
 
+EMAIL, PASSWORD = "ada@example.org", "correct horse battery"
 SHIFTS = """
 window.shifts = [];
 new PerformanceObserver(list => {
     for (const each of list.getEntries()) window.shifts.push(each.value);
 }).observe({ type: "layout-shift", buffered: true });
+"""
+
+NOTE_SIZE = """
+const submit = HTMLFormElement.prototype.submit;
+HTMLFormElement.prototype.submit = function () {
+    sessionStorage.sent = this.elements.image.files[0].size;
+    submit.call(this);
+};
 """
 
 
@@ -83,3 +93,47 @@ def test_nothing_moves_when_pictures_arrive(visit, stack, remote, look):
         assert len(page.evaluate(loaded)) == 2 and all(page.evaluate(loaded))
         assert page.evaluate("window.shifts") == []
         assert axe(page) == []
+
+
+def signed_in_page(visit, stack, remote, **options):
+    """Return a tab in which a member of `remote` has signed in."""
+    slug = remote.public.rsplit("/", 1)[1]
+    member = ("members", "add", slug, EMAIL, "--role", "write", "--password-stdin")
+    stack.flask(*member, stdin=PASSWORD + "\n")
+    page = visit(stack.url, **options)
+    page.goto("/console/sign-in?next=/console/account")
+    page.get_by_label("Email").fill(EMAIL)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button").click()
+    page.wait_for_url("**/console/account")
+    return page
+
+
+@pytest.mark.long
+def test_a_browser_sends_a_smaller_picture(visit, stack, remote, tmp_path):
+    seat = remote.ticket()
+    page = signed_in_page(visit, stack, remote, script=NOTE_SIZE)
+    path = f"/console/events/{seat['event_id']}"
+    content = photo(4000, 2500)
+    (tmp_path / "wide.jpg").write_bytes(content)
+    page.goto(path)
+    page.set_input_files("#image", tmp_path / "wide.jpg")
+    page.get_by_role("button", name="Upload").click()
+    page.wait_for_url("**#saved")
+    expect(page.get_by_alt_text("The picture of this event")).to_be_visible()
+    assert int(page.evaluate("sessionStorage.sent")) < len(content) / 2
+    page.get_by_role("button", name="Remove the picture").click()
+    page.wait_for_load_state()
+    expect(page.get_by_role("button", name="Upload")).to_be_visible()
+
+
+@pytest.mark.long
+def test_without_javascript_the_file_is_sent_as_it_is(visit, stack, remote, tmp_path):
+    seat = remote.ticket()
+    page = signed_in_page(visit, stack, remote, java_script_enabled=False)
+    path = f"/console/events/{seat['event_id']}"
+    (tmp_path / "phone.jpg").write_bytes(phone_photo())
+    page.goto(path)
+    page.set_input_files("#image", tmp_path / "phone.jpg")
+    page.get_by_role("button", name="Upload").click()
+    expect(page.get_by_alt_text("The picture of this event")).to_be_visible()

@@ -109,7 +109,7 @@ def test_a_client_that_waits_for_100_gets_it_after_the_check(server, acme):
     [
         (None, "wrong", 401),
         ("/v1/admin/tenants/other/logo", None, 403),
-        ("/console/settings/logo", None, 421),
+        ("/console/settings/logo", None, 405),
     ],
 )
 def test_who_may_not_upload_is_answered_before_the_body_is_read(server, acme, path, key, status):
