@@ -23,6 +23,7 @@ LEAVES = {
     "ids",
     "limits",
     "logs",
+    "markdown",
     "notification_types",
 }
 ALLOWED = {
@@ -36,6 +37,7 @@ ALLOWED = {
     "limits": set(),
     "links": {"credentials"},
     "logs": set(),
+    "markdown": set(),
     "notification_types": set(),
     "credentials": {"ids"},
     "db": {"constants"},

@@ -78,4 +78,5 @@ def _sent() -> bytes:
     if file is None:
         return b""
     with closing(file):
-        return file.read()
+        content: bytes = file.read()
+    return content
