@@ -59,10 +59,8 @@ def ics(event: Event, url: str | None) -> str:
     shown.add("DTSTART", event.start_at.astimezone(UTC))
     if event.end_at is not None:
         shown.add("DTEND", event.end_at.astimezone(UTC))
-    for name, text in (
-        ("LOCATION", event.venue),
-        ("DESCRIPTION", markdown.plain(event.description)),
-    ):
+    description = markdown.plain(event.description)
+    for name, text in (("LOCATION", event.venue), ("DESCRIPTION", description)):
         if text:
             shown.add(name, _text(text))
     if url is not None:
