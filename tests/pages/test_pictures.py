@@ -137,3 +137,15 @@ def test_without_javascript_the_file_is_sent_as_it_is(visit, stack, remote, tmp_
     page.set_input_files("#image", tmp_path / "phone.jpg")
     page.get_by_role("button", name="Upload").click()
     expect(page.get_by_alt_text("The picture of this event")).to_be_visible()
+
+
+@pytest.mark.long
+def test_a_description_is_shown_while_one_types(visit, stack, remote):
+    seat = remote.ticket()
+    page = signed_in_page(visit, stack, remote)
+    page.goto(f"/console/events/{seat['event_id']}/edit")
+    page.get_by_label("Description").fill("A **bold** evening")
+    expect(page.locator("#preview strong")).to_have_text("bold")
+    page.get_by_label("Description").fill("Quiet")
+    expect(page.locator("#preview")).to_have_text("Quiet")
+    assert axe(page) == []
