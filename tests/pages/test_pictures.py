@@ -144,8 +144,8 @@ def test_a_description_is_shown_while_one_types(visit, stack, remote):
     seat = remote.ticket()
     page = signed_in_page(visit, stack, remote)
     page.goto(f"/console/events/{seat['event_id']}/edit")
-    page.get_by_label("Description").fill("A **bold** evening")
+    page.locator("#description").fill("A **bold** evening")
     expect(page.locator("#preview strong")).to_have_text("bold")
-    page.get_by_label("Description").fill("Quiet")
+    page.locator("#description").fill("Quiet")
     expect(page.locator("#preview")).to_have_text("Quiet")
     assert axe(page) == []
