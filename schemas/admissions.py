@@ -14,9 +14,10 @@ from schemas.base import (
     an_id,
     documented,
     one_of,
+    shown,
 )
 from schemas.checks import ALWAYS, NOT_BLANK, Length
-from schemas.events import PublicEventSchema
+from schemas.events import EFFECTIVE_TIMES, PUBLIC_FIELDS
 from schemas.people import PersonSchema
 from schemas.questions import Answers, PublicQuestionSchema
 from ticketing.constants import (
@@ -206,10 +207,14 @@ class BoughtAdmissionSchema(BaseSchema):
     qr = _qr()
 
 
-class HeldEventSchema(PublicEventSchema):
+class HeldEventSchema(BaseSchema):
     """The event of an admission."""
 
+    id = an_id("evt_")
     status = one_of(Publication, required=True)
+
+    class Meta:
+        include = shown(PUBLIC_FIELDS) | EFFECTIVE_TIMES
 
 
 class HeldTicketTypeSchema(BaseSchema):

@@ -22,6 +22,7 @@ from schemas.base import (
     shown,
 )
 from schemas.checks import NOT_BLANK, SLUG, Length, Range, Rule
+from schemas.images import image_url
 from schemas.questions import PublicQuestionSchema
 from ticketing.constants import MAX_SAFE_INTEGER, EventType, Obstacle, Publication, Visibility
 
@@ -159,6 +160,7 @@ class PublicEventSchema(BaseSchema):
     """A published event as the public sees it."""
 
     id = an_id("evt_")
+    image_url = image_url()
 
     class Meta:
         include = shown(PUBLIC_FIELDS) | EFFECTIVE_TIMES
@@ -175,6 +177,7 @@ class EventSchema(BaseSchema):
 
     id = an_id("evt_")
     status = one_of(Publication, required=True)
+    image_url = image_url()
     obstacles = fields.List(
         one_of(Obstacle),
         required=True,

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 
 LEAVES = {
     "backoff",
+    "bodies",
     "clock",
     "constants",
     "errors",
@@ -22,10 +23,12 @@ LEAVES = {
     "ids",
     "limits",
     "logs",
+    "markdown",
     "notification_types",
 }
 ALLOWED = {
     "backoff": set(),
+    "bodies": {"constants"},
     "clock": set(),
     "constants": set(),
     "errors": {"notification_types"},
@@ -34,6 +37,7 @@ ALLOWED = {
     "limits": set(),
     "links": {"credentials"},
     "logs": set(),
+    "markdown": set(),
     "notification_types": set(),
     "credentials": {"ids"},
     "db": {"constants"},
@@ -70,6 +74,8 @@ SERVICES = (
     ("door", "exports", "mail"),
     ("catalog", "money"),
     ("payments",),
+    ("images",),
+    ("image_files",),
     ("access", "erasure"),
     ("health", "metrics", "orders", "wallets"),
     ("account_use", "chains", "notifications"),

@@ -36,6 +36,7 @@ NOT_SET_BY_ORGANIZERS = {
     "order_questions",
     "attendee_questions",
     "questions_reminded_at",
+    "image_digest",
 }
 """The columns of an event that are no fields of it."""
 

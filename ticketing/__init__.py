@@ -4,6 +4,7 @@ docs/architecture.md says what each package is for, and which may import which. 
 application, `gunicorn.conf.py` chooses the worker class. The files here are below all packages.
 
 constants.py: statuses and which may follow which, roles, sizes, time limits of the domain
+bodies.py: how large the body of a request may be, by its path
 limits.py: the classes of requests; the limits that operators set, and which classes the database
     counts
 notification_types.py: the types of notifications, the kinds of mails, how deliveries end
@@ -12,6 +13,7 @@ credentials.py: makes and parses keys, client secrets, codes and tokens, and com
 links.py: the paths of pages with secrets: /o/, /t/, /x/ act for their owner, /_p/ pays only
 clock.py: the only file that reads the time; how the API writes it
 formats.py: how people read times, amounts and addresses, in pages and mails
+markdown.py: descriptions as HTML and as plain text
 ids.py: ids sort by creation time; the same base32 for what people type
 nesting.py: JSON that is nested too deep is refused before it is parsed
 backoff.py: the pauses after failures. The caller counts the failures and has the clock

@@ -1,6 +1,5 @@
 """Statuses and their transitions, roles, sizes and time limits."""
 
-import re
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
@@ -354,13 +353,14 @@ MAX_UNSYNCED = 1_000_000
 MAX_SCANS_BODY_BYTES = 256 * 1024
 """For the scans that a door device sends at once after it was offline."""
 
-_SCANS_PATH = re.compile(r"/v1/door/tenants/[^/]+/events/[^/]+/scans")
+MAX_IMAGE_BYTES = 12 * 1024 * 1024
+"""Of a picture or a logo that is uploaded: a photo as a phone takes it."""
 
+MAX_IMAGE_FORM_BYTES = MAX_IMAGE_BYTES + 16 * 1024
+"""Of the form with the picture, which has names and boundaries besides."""
 
-def max_body_bytes(path: str) -> int:
-    """Return the size limit of a request's body. `path` is the decoded path of its URL."""
-    return MAX_SCANS_BODY_BYTES if _SCANS_PATH.fullmatch(path) else MAX_BODY_BYTES
-
+MAX_IMAGE_PIXELS = 50_000_000
+MIN_IMAGE_WIDTH, MIN_LOGO_WIDTH = 600, 64
 
 DEFAULT_PAGE = 25
 MAX_PAGE = 100

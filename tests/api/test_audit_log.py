@@ -18,6 +18,7 @@ from tests.support.factories import (
     worker_once,
 )
 from tests.support.payouts import mark, of_an_address
+from tests.support.photos import photo
 from tests.support.refunds import account, give_back, state
 from tests.support.routes import endpoints
 from ticketing.db.connection import database, write_transaction
@@ -62,6 +63,10 @@ def test_every_change_of_the_admin_surface_is_in_it(app, acme, node):
     event = me.post(f"{path}/events", event_body()).json
     me.patch(f"{path}/events/{event['id']}", {"title": "Other"})
     me.post(f"{path}/events/{event['id']}/status", {"status": "published"})
+    for image in (f"{path}/events/{event['id']}/image", f"{path}/logo"):
+        headers = {"Content-Type": "image/jpeg", **(me.headers or {})}
+        assert me.client.put(image, data=photo(), headers=headers).status_code == 200
+        me.delete(image)
     tickets = f"{path}/events/{event['id']}/tickets"
     ticket = me.post(tickets, ticket_body()).json
     me.patch(f"{tickets}/{ticket['id']}", {"name": "Other"})

@@ -16,6 +16,7 @@ CONTRACT_FIELDS = {
     "held",
     "sold",
     "available",
+    "image_url",
 }
 STATUSES = ("draft", "published", "canceled")
 REFERENCES_TO_NOTHING = (

@@ -7,7 +7,7 @@ from tests.support.field_values import PUBLIC_EVENT, PUBLIC_TICKET_TYPE
 from tools.json_client import Client
 from tools.stack import Stack, free_port
 
-EVENT_FIELDS = {*PUBLIC_EVENT, "id"}
+EVENT_FIELDS = {*PUBLIC_EVENT, "id", "image_url"}
 TICKET_FIELDS = {*PUBLIC_TICKET_TYPE, "id", "currency", "decimals", "availability", "held_until"}
 NOT_FOR_A_POSTER = (
     "online_join_url",

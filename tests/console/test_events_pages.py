@@ -213,3 +213,17 @@ def test_a_description_may_be_as_long_as_in_the_api(acme, writer):
     description = "ü" * 10_000
     event = _read(acme, _new(writer, description=description))
     assert event["description"] == description
+
+
+def test_the_description_can_be_seen_before_it_is_saved(acme, writer):
+    event = acme.event(description="Old")
+    path = f"/console/events/{event['id']}/edit"
+    form = {"title": "Unsaved", "description": "**New**\n\n- <i>one", "preview": "on"}
+    for form_path in (path, "/console/events/new"):
+        shown = writer.send(form_path, form)
+        assert shown.status_code == 200
+        assert "<strong>New</strong>" in shown.text and "&lt;i&gt;one" in shown.text
+        assert 'value="Unsaved"' in shown.text
+    assert writer.get(f"/console/events/{event['id']}").status_code == 200
+    read = acme.api("read").get(f"{acme.path}/events/{event['id']}").json
+    assert (read["title"], read["description"]) == (event["title"], "Old")

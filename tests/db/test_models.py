@@ -15,6 +15,7 @@ from ticketing.models.door import DoorDevice, EventDoor, Scan, TicketKey
 from ticketing.models.events import Event
 from ticketing.models.exchange_rates import ExchangeRate
 from ticketing.models.idempotency import IdempotencyKey
+from ticketing.models.images import Image
 from ticketing.models.items import IntentItem
 from ticketing.models.members import Invitation, Member, Session
 from ticketing.models.notifications import (
@@ -51,6 +52,7 @@ MODELS = (
     StrayAccount,
     StrayLooks,
     Answer,
+    Image,
     IntentItem,
     Question,
     QuestionOption,

@@ -382,3 +382,19 @@ def test_a_missing_answer_is_not_blamed_on_the_ticket(acme, family, api, send):
     assert 'id="answers.diet-error"' in text
     assert f'id="quantity.{adult["id"]}-error"' not in text
     assert re.search(rf'name="quantity.{adult["id"]}"[^>]* value="1"', text)
+
+
+def test_a_description_has_markdown_and_other_surfaces_plain_text(acme, api):
+    source = "An **evening** of\n\n## Songs\n\n- [Dock](https://example.org/dock)"
+    event = acme.event(title="Summer Concert", description=source)
+    page = api.get(PATH).text
+    assert "An <strong>evening</strong> of" in page
+    assert "<h3><bdi>Songs</bdi></h3>" in page and "<li><bdi><a href=" in page
+    plain = "An evening of\n\nSongs\n\n- Dock (https://example.org/dock)"
+    assert f'<meta name="description" content="{plain}">' in page
+    data = re.search(r'<script type="application/ld\+json">(.*?)</script>', page)[1]
+    assert json.loads(data)["description"] == plain
+    shown = api.get(f"{acme.public}/events/{event['id']}")
+    assert shown.json["description"] == source
+    calendar = api.get(f"{acme.public}/events/{event['id']}.ics").text.replace("\r\n ", "")
+    assert "DESCRIPTION:An evening of\\n\\nSongs\\n\\n- Dock (https://example.org/dock)" in calendar

@@ -25,6 +25,7 @@ factories.py, remote.py: tenants, events and payments through the API; the same 
 admissions.py, many_admissions.py, holders.py, refunds.py, mails.py, feed.py, members.py,
     console.py, order_pages.py: what people do with each of these
 questions.py: questions of each type, with answers
+photos.py: photos of phones, and files that attackers upload
 order_stories.py: orders in every state that their page can show
 doors.py, door_device.py: a door; a device that shares no code with the service
 door_day.py, door_guests.py: a day with devices that are offline half of the time; its guests

@@ -39,7 +39,7 @@ def _ics(event: Event) -> bytes:
 @blp.raises(NotFound)
 def list_public_events(query: dict[str, Any], tenant: str) -> Versioned[Page[Event]]:
     """List the published events of a tenant, the earliest first. Unlisted ones are left out."""
-    return public_listing.list_events(tenant_of_path(), page_request(query))
+    return public_listing.list_events(tenant_of_path(), page_request(query), config())
 
 
 @blp.get("/events/<event_id>")
@@ -47,7 +47,7 @@ def list_public_events(query: dict[str, Any], tenant: str) -> Versioned[Page[Eve
 @blp.raises(NotFound)
 def get_public_event(tenant: str, event_id: str) -> Versioned[Event]:
     """Read one published event by its id or slug, also an unlisted one."""
-    return public_listing.get_event(tenant_of_path(), event_id)
+    return public_listing.get_event(tenant_of_path(), event_id, config())
 
 
 @blp.get("/events/<event_id>.ics")
@@ -55,7 +55,7 @@ def get_public_event(tenant: str, event_id: str) -> Versioned[Event]:
 @blp.raises(NotFound)
 def get_public_event_ics(tenant: str, event_id: str) -> Versioned[Event]:
     """Read one published event, by its id or slug, as an iCalendar file."""
-    return public_listing.get_event(tenant_of_path(), event_id)
+    return public_listing.get_event(tenant_of_path(), event_id, config())
 
 
 @blp.get("/events/<event_id>/tickets")

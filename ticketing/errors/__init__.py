@@ -85,6 +85,7 @@ TicketingError
 ├── PayloadTooLarge           413  body_too_large
 ├── UnsupportedMediaType      415  unsupported_media_type
 ├── Invalid                   422  invalid_request
+├── ImageInvalid              422  image_invalid
 ├── KeyReused                 422  idempotency_key_reused
 ├── TooMany                   429
 │   ├── TooManyRequests            too_many_requests

@@ -200,6 +200,15 @@ class Invalid(TicketingError):
         super().__init__(errors=dict(errors))
 
 
+class ImageInvalid(TicketingError):
+    """An upload is not an image that can be used. `detail` says why."""
+
+    status = 422
+    title = "Invalid image"
+    code = "image_invalid"
+    detail = "The body is not a complete JPEG, PNG or WebP image."
+
+
 class KeyReused(TicketingError):
     """The Idempotency-Key was already used for a different request."""
 

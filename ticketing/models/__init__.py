@@ -8,6 +8,7 @@ payment_intents.py: orders. AWAITING and UNSETTLED are conditions that indexes s
 ticket_types.py, events.py: what is sold; their stock, `held` and `sold`; an event has stock of its
     own only if it has a capacity
 billing.py: who an order is billed to
+images.py: the files of pictures and logos, by their digest
 items.py: the ticket types of an order, where its own columns are not enough
 vouchers.py: codes that lower a price, or open a ticket type
 questions.py: questions to buyers and attendees, and their answers

@@ -35,6 +35,7 @@ class Event(BaseModel):
     `carts`: one order may have several ticket types. `order_questions` counts the questions that
     are asked before an order, `attendee_questions` those that each ticket is asked. Archived ones
     do not count. `questions_reminded_at`: when mails were planned to those who had not answered.
+    `image_digest`: its picture, of the table `images`.
     `was_published`: whether it was published when it was canceled. If so, its page stays.
     `erasure_due_at`: since when it was due for erasure at each look. None: it is not.
     `erased_at`: when the personal data of all its people was erased. `erasure_tried_at`: the last
@@ -60,6 +61,7 @@ class Event(BaseModel):
     questions_reminded_at = UtcDateTimeField(null=True)
     doors_open_at = UtcDateTimeField(null=True)
     transfers_end_at = UtcDateTimeField(null=True)
+    image_digest = TextField(null=True)
     status = TextField()
     visibility = TextField(default=Visibility.PUBLIC)
     was_published = BooleanField(default=False)
@@ -73,6 +75,7 @@ class Event(BaseModel):
     obstacles: Sequence[Obstacle]
     held: int
     sold: int
+    image_url: str | None
     questions: Sequence[Any]
 
     class Meta:

@@ -11,8 +11,9 @@ class Tenant(BaseModel):
     """An organizer's account. `revision` counts the changes of its public data.
 
     The settings from `contact_email` to `accent_color` are for pages, and `tax_id` for receipts.
-    None: not shown. Answers to mails go to `contact_email`. `early_confirmation`: small orders of
-    events that are not soon are confirmed before their payment is final.
+    None: not shown. Answers to mails go to `contact_email`. `logo_digest`: the logo, of the table
+    `images`. `early_confirmation`: small orders of events that are not soon are confirmed before
+    their payment is final.
 
     Of a payment, `payment_tolerance_percent` of the amount may be missing, and at most
     `payment_tolerance_most` micro-units: see `tolerance_of`.
@@ -31,10 +32,14 @@ class Tenant(BaseModel):
     legal_address = TextField(null=True)
     tax_id = TextField(null=True)
     accent_color = TextField(null=True)
+    logo_digest = TextField(null=True)
     early_confirmation = BooleanField(default=False)
     payment_tolerance_percent = IntegerField(default=0)
     payment_tolerance_most = BigIntegerField(default=DEFAULT_TOLERANCE_MOST)
     created_at = UtcDateTimeField()
+
+    # No column: services.images sets it for responses.
+    logo_url: str | None
 
     class Meta:
         table_name = "tenants"

@@ -30,5 +30,6 @@ problems.py: which paths get errors as pages; such a page
 reasons.py: the sentence for people, by the code of an error or of a field's check
 json_ld.py: an event for search engines
 qr.py: QR codes as SVG
+pictures.py: the files of pictures and logos
 assets.py: stylesheet, scripts, a tenant's color; kept by browsers, so their URLs have a version
 """

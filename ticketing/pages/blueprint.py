@@ -59,10 +59,9 @@ class PageBlueprint(Blueprint):
 
     def check_request(self) -> AnyResponse | None:
         """Check size, origin, guard and limits of a request. Return an answer to send instead."""
-        gate.check_request(
+        return gate.check_request(
             self.guard, body="form", max_bytes=self.max_form_bytes, first=_check_origin
         )
-        return None
 
     def _add_headers(self, response: Response) -> Response:
         for name, value in self.headers.items():

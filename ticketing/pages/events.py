@@ -30,7 +30,7 @@ from ticketing.pages.blueprint import HEADERS, NOT_SEARCHED, PageBlueprint
 from ticketing.pages.forms import Form
 from ticketing.pages.guards import Visitor
 from ticketing.pages.reasons import Sentence, reason
-from ticketing.services import checkout
+from ticketing.services import checkout, images
 from ticketing.services.catalog import public_listing
 from ticketing.services.catalog import vouchers as all_vouchers
 from ticketing.services.catalog.public_listing import Listing
@@ -142,7 +142,7 @@ def _answers(event: str, type_ids: Sequence[str]) -> dict[str, Any]:
     """Return the answers to the questions that are asked for the chosen tickets. NotFound."""
     if not answers.were_sent():
         return {}
-    asked = public_listing.get_event(tenant_of_path(), event).value.questions
+    asked = public_listing.get_event(tenant_of_path(), event, config()).value.questions
     return answers.read([each for each in asked if _is_before(each) and each.is_for(type_ids)])
 
 
@@ -221,6 +221,7 @@ def _page(tenant: Tenant, listing: Listing, form: Form, voucher: Voucher | None 
         "event.html",
         tenant=tenant,
         event=event,
+        image=images.picture(event.image_digest),
         is_over=listing.is_over,
         ticket_types=ticket_types,
         networks={each.id: event_networks.names(each, settings) for each in ticket_types},

@@ -8,6 +8,7 @@ from ticketing.models.tenants import Tenant
 from ticketing.pages import render
 from ticketing.pages.blueprint import PageBlueprint
 from ticketing.pages.guards import Visitor
+from ticketing.services import images
 from ticketing.services.access import tenants
 from ticketing.services.catalog import public_listing
 from ticketing.services.pagination import PageRequest
@@ -32,10 +33,12 @@ def show_tenant(tenant: str) -> str:
 def _events_of(tenant: Tenant) -> str:
     page = PageRequest(MAX_PAGE, request.args.get("cursor"), config().keyring)
     found = public_listing.list_coming(tenant, page)
+    pictures = images.pictures(event.image_digest for event in found.data)
     return render.page(
         "tenant.html",
         tenant=tenant,
         events=found.data,
+        images=pictures,
         cursor=found.next_cursor,
         writes_mail=config().smtp is not None,
     )

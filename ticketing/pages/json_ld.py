@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ticketing import markdown
 from ticketing.constants import MICRO_UNIT_DECIMALS, Availability, EventType, Publication
 from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
+from ticketing.services import images
 
 _SCHEMA = "https://schema.org/"
 _ATTENDANCE = {
@@ -52,7 +54,9 @@ def event(
     if of.end_at is not None:
         found["endDate"] = of.end_at.isoformat()
     if of.description:
-        found["description"] = of.description
+        found["description"] = markdown.plain(of.description)
+    if of.image_digest is not None:
+        found["image"] = [origin + images.path(tenant.slug, of.image_digest)]
     return found
 
 

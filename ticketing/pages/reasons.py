@@ -34,6 +34,10 @@ _REASONS = {
     "too_many_requests": "Too many people of your network are here. Wait a minute, then try again.",
     "too_many_links": "Too many links were asked for from your network today. Try again tomorrow.",
     "too_many_transfers": "This ticket was offered too often today. Try again tomorrow.",
+    "image_invalid": (
+        "This file cannot be used. Choose a JPEG, PNG or WebP that is not damaged, and that is wide"
+        " enough: 600 pixels for a picture, 64 for a logo."
+    ),
     "invalid_request": "Please correct what is marked below.",
     "not_transferable": "This ticket cannot be given to somebody else.",
     "transfers_closed": "Tickets of this event can no longer be given to somebody else.",

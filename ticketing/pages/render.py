@@ -1,6 +1,5 @@
 """The templates of pages: their language, and how they show amounts, times and people's text."""
 
-import re
 from collections.abc import Iterable
 from gettext import NullTranslations
 from itertools import groupby
@@ -9,19 +8,14 @@ from urllib.parse import quote
 
 from flask import Flask, g, render_template
 from jinja2 import StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-from ticketing import formats
+from ticketing import formats, markdown
 from ticketing.constants import CURRENCY
 from ticketing.models.ticket_types import TicketType
 from ticketing.pages import assets
 from ticketing.pages.reasons import reason
 from ticketing.web import origin
-
-_BLANK_LINE = re.compile(r"\r?\n\r?\n")
-_LINK = re.compile(r"(https?://[^\s<>\"]{1,2000})")
-_LINKED = Markup('<a href="{0}" rel="nofollow noopener ugc">{0}</a>')
-_AFTER_LINK = ".,;:!?)]'"
 
 
 def register(app: Flask, translations: NullTranslations) -> None:
@@ -46,7 +40,8 @@ def register(app: Flask, translations: NullTranslations) -> None:
         time_of_day=formats.time_of_day,
         mailto=mailto,
         person=person,
-        paragraphs=paragraphs,
+        markdown=markdown.html,
+        plain=markdown.plain,
         reason=reason,
         grouped=grouped,
     )
@@ -82,21 +77,3 @@ def grouped(ticket_types: Iterable[TicketType]) -> list[tuple[str | None, list[T
 def person(text: str) -> Markup:
     """Return text that somebody wrote, so that it cannot change the direction of what follows."""
     return Markup("<bdi>{}</bdi>").format(text)
-
-
-def paragraphs(text: str) -> Markup:
-    """Return text that somebody wrote, with its line breaks, and with links for its URLs."""
-    blocks = [block.splitlines() for block in _BLANK_LINE.split(text) if block.strip()]
-    return Markup().join(
-        Markup("<p><bdi>{}</bdi></p>").format(Markup("<br>").join(map(_with_links, lines)))
-        for lines in blocks
-    )
-
-
-def _with_links(line: str) -> Markup:
-    *pairs, last = _LINK.split(line)
-    shown = [
-        escape(text) + _LINKED.format(url.rstrip(_AFTER_LINK)) + url[len(url.rstrip(_AFTER_LINK)) :]
-        for text, url in zip(pairs[::2], pairs[1::2], strict=True)
-    ]
-    return Markup().join([*shown, last])

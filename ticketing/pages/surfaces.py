@@ -17,6 +17,7 @@ from ticketing.pages import (
     orders,
     papers,
     payment_links,
+    pictures,
     render,
     tickets,
     transfers,
@@ -28,6 +29,7 @@ from ticketing.pages.console import (
     event_forms,
     exports,
     guests,
+    images,
     keys,
     money,
     money_moving,
@@ -59,6 +61,7 @@ SURFACES = (
     transfers.blp,
     door.blp,
     assets.blp,
+    pictures.blp,
     # The console, before a sale.
     sign_in.blp,
     sign_in.signed_in,
@@ -67,6 +70,8 @@ SURFACES = (
     overview.blp,
     console_events.blp,
     event_forms.blp,
+    images.blp,
+    images.logo_blp,
     ticket_types.blp,
     ticket_types.form_blp,
     vouchers.blp,
@@ -111,5 +116,6 @@ def register(app: Flask) -> None:
     """Register the pages, in English."""
     app.url_map.converters.update(slug=SlugConverter, tenant=TenantConverter)
     render.register(app, NullTranslations())
+    app.jinja_env.globals.update(file_of=pictures.file_of, logo_of=pictures.logo_of)
     for blueprint in SURFACES:
         app.register_blueprint(blueprint)

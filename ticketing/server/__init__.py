@@ -9,7 +9,8 @@ worker.py: the loop; deadlines and maximum numbers for each client: above a maxi
     that has waited longest is closed
 request_queue.py: two lines of requests that wait for a thread. Of four free threads, the first line
     gets three and the second one, if both wait. web/precedence.py decides the line
-connection.py: one client's connection: the request that comes in, the response that goes out
+connection.py: one client's connection: the request that comes in, the response that goes out; the
+    body of an upload goes to a file, after the application has seen the head
 chunks.py: bodies with chunked transfer coding
 files.py: files that a response sends from the disk
 problems.py: errors of requests that never reach Flask: too slow, overloaded, malformed

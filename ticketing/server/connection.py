@@ -1,7 +1,13 @@
-"""One client's connection, with buffers for the incoming request and the outgoing response."""
+"""One client's connection, with buffers for the incoming request and the outgoing response.
+
+The body of an upload is too large for a buffer. So the application is asked by the head alone
+whether it accepts the body, and then the body goes to a file.
+"""
 
 import re
 import socket
+import tempfile
+from functools import partial
 from typing import IO, Any
 
 from gunicorn.http.body import Body, ChunkedReader, LengthReader
@@ -14,7 +20,8 @@ from gunicorn.http.errors import (
 from gunicorn.http.message import Request
 from gunicorn.http.unreader import IterUnreader
 
-from ticketing.constants import MAX_BODY_BYTES, max_body_bytes
+from ticketing.bodies import is_upload, max_body_bytes
+from ticketing.constants import MAX_BODY_BYTES
 from ticketing.server.chunks import Chunks
 from ticketing.server.files import FilePart
 
@@ -24,6 +31,7 @@ _HEAD_END = b"\r\n\r\n"
 _BARE_LF = re.compile(rb"(?<!\r)\n")
 _FRAMING = ("TRANSFER-ENCODING", "TRAILER")
 _PIECES = 64
+_FILE_PIECE_BYTES = 64 * 1024
 
 
 class Outbox:
@@ -31,6 +39,13 @@ class Outbox:
 
     def __init__(self) -> None:
         self.pieces: list[bytes | FilePart] = []
+        self.is_head = False
+        """Whether the application gets the head of an upload only, to accept its body or not."""
+        self.accepts_body = False
+
+    def accept_body(self) -> None:
+        """Accept the body of an upload. What the application answers is not sent."""
+        self.accepts_body = True
 
     def sendall(self, data: bytes) -> None:
         """Add data to the buffer."""
@@ -74,11 +89,15 @@ class Connection:
         self.is_closed = False
         self.unsent: list[bytes | memoryview | FilePart] = []
         self.received = bytearray()
+        self._file: IO[bytes] | None = None
         self.begin()
 
     def begin(self) -> None:
         """Prepare for the next request. Bytes of it that have arrived stay in the buffer."""
         self.request: Any = None
+        self.forget_file()
+        self.sock.is_head = self.sock.accepts_body = False
+        self._expects_continue = False
         self._searched = 0
         self._chunks: Chunks | None = None
         self._length = 0
@@ -109,10 +128,25 @@ class Connection:
         except OSError:
             return True
 
+    def begin_file(self) -> None:
+        """Read the body of an upload into a file, now that the application accepts it. OSError."""
+        self.sock.pieces.clear()
+        self.sock.is_head = self.sock.accepts_body = False
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 (`forget_file` closes it)
+        if self._expects_continue and not self.received:
+            self.unsent.append(_CONTINUE)
+
+    def forget_file(self) -> None:
+        """Delete the file with the body of an upload."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
     def is_whole(self, cfg: Any) -> bool:
         """Parse the received bytes. Return whether `request` is complete, with its body.
 
-        ParseException or NoMoreData for invalid HTTP.
+        The head of an upload is complete without its body: `sock.is_head`. ParseException or
+        NoMoreData for invalid HTTP. OSError if the file cannot be written.
         """
         if self.request is None:
             head = self._head()
@@ -120,13 +154,17 @@ class Connection:
                 return False
             self.request = Request(cfg, IterUnreader([head]), self.client)
             self._expect_body()
+            if self.sock.is_head:
+                self.request.body = Body(LengthReader(IterUnreader([]), 0))
+                self.request.force_close()  # most of the body may never be read
+                return True
+        if self._file is not None:
+            return self._is_file_whole(self._file)
         if self._chunks is not None:
             if not self._chunks.take(self.received):
                 return False
-            # The length is known now, so it can be handled like any other request.
-            self._length, body = self._chunks.length, bytes(self._chunks.body)
-            kept = [(name, value) for name, value in self.request.headers if name not in _FRAMING]
-            self.request.headers = [*kept, ("CONTENT-LENGTH", str(self._length))]
+            self._end_chunks(self._chunks)
+            body = bytes(self._chunks.body)
         elif self._length > self._most:
             body = b""
         elif len(self.received) < self._length:
@@ -138,6 +176,32 @@ class Connection:
             self.request.force_close()  # the application rejects it because of its length
         self.request.body = Body(LengthReader(IterUnreader([body]), len(body)))
         return True
+
+    def _is_file_whole(self, file: IO[bytes]) -> bool:
+        """Move the received bytes of the body to the file. Return whether that is all of it."""
+        if self._chunks is not None:
+            is_whole = self._chunks.take(self.received)
+            file.write(self._chunks.body)
+            self._chunks.body.clear()
+            if is_whole:
+                self._end_chunks(self._chunks)
+        else:
+            piece = self.received[: self._length - file.tell()]
+            del self.received[: len(piece)]
+            file.write(piece)
+            is_whole = file.tell() == self._length
+        if is_whole:
+            length = file.tell()
+            file.seek(0)
+            pieces = iter(partial(file.read, _FILE_PIECE_BYTES), b"")
+            self.request.body = Body(LengthReader(IterUnreader(pieces), length))
+        return is_whole
+
+    def _end_chunks(self, chunks: Chunks) -> None:
+        """Handle the request like any other: the length of its body is known now."""
+        self._length = chunks.length
+        kept = [(name, value) for name, value in self.request.headers if name not in _FRAMING]
+        self.request.headers = [*kept, ("CONTENT-LENGTH", str(self._length))]
 
     def flush(self) -> bool:
         """Send what the socket accepts without waiting. Return whether all is sent. OSError."""
@@ -198,10 +262,12 @@ class Connection:
             self._chunks = Chunks(self._most)
         else:
             self._length = request.body.reader.length
-        if request._expected_100_continue:
-            request._expected_100_continue = False  # gunicorn would send it after the body
-            if not self.received and (self._chunks or 0 < self._length <= self._most):
-                self.unsent.append(_CONTINUE)
+        has_body = self._chunks is not None or 0 < self._length <= self._most
+        self.sock.is_head = has_body and is_upload(request.path or "")
+        self._expects_continue = request._expected_100_continue
+        request._expected_100_continue = False  # gunicorn would send it after the body
+        if self._expects_continue and has_body and not self.received and not self.sock.is_head:
+            self.unsent.append(_CONTINUE)
 
 
 def _too_long(received: bytearray) -> Exception:

@@ -27,11 +27,20 @@ class Overloaded(Exception):
     """No thread was free for the request in time. It was not executed."""
 
 
+class TooManyUploads(Overloaded):
+    """Too many uploads are being received. The body of this one was not read."""
+
+
 RETRY_SECONDS = 5
 """Retry-After of a 503."""
 
 _STATUSES: tuple[tuple[type[Exception], HTTPStatus, str], ...] = (
     (TooSlow, HTTPStatus.REQUEST_TIMEOUT, "The request did not arrive completely in time."),
+    (
+        TooManyUploads,
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "Others are uploading files. Retry the request.",
+    ),
     (
         Overloaded,
         HTTPStatus.SERVICE_UNAVAILABLE,

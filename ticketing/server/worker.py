@@ -19,12 +19,17 @@ from typing import Any
 
 from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, ThreadWorker
 
+from ticketing.bodies import ACCEPT_BODY
 from ticketing.server import problems, supported
 from ticketing.server.connection import Connection
 from ticketing.server.request_queue import RequestQueue
 
 REQUEST_SECONDS = 20.0
 """The time limit for receiving a request, head and body together."""
+UPLOAD_SECONDS = 120.0
+"""The time limit for receiving the body of an upload."""
+UPLOADS_AT_ONCE = 2
+"""How many bodies of uploads a process receives at the same time. Others get 503."""
 SEND_SECONDS = 60.0
 """The time limit for sending a response, and for each MiB of a file."""
 LINGER_SECONDS = 2.0
@@ -64,10 +69,24 @@ class Worker(ThreadWorker):
         super().__init__(*args, **kwargs)
         self.waiting: dict[Connection, None] = {}
         self.queue = RequestQueue()
+        self.uploads: set[Connection] = set()
         self.held = 0
         self._next_look = 0.0
         # One buffer for all reads: the loop works on when requests have used up the memory.
         self._buffer = memoryview(bytearray(_READ_BYTES))
+
+    def load_wsgi(self) -> None:
+        """Load the application, and let it know which requests are the head of an upload."""
+        super().load_wsgi()
+        application = self.wsgi
+
+        def wsgi(environ: dict[str, Any], start_response: Any) -> Any:
+            outbox = environ["gunicorn.socket"]
+            if outbox.is_head:
+                environ[ACCEPT_BODY] = outbox.accept_body
+            return application(environ, start_response)
+
+        self.wsgi = wsgi
 
     def set_accept_enabled(self, enabled: bool) -> None:
         """Start or stop accepting. Before it stops, accept all connections in the queue.
@@ -135,6 +154,8 @@ class Worker(ThreadWorker):
             keep = False
             conn.sock.pieces.clear()
             self.handle_error(conn.request, conn.sock, conn.client, error)
+        if conn.sock.accepts_body:
+            return keep
         conn.unsent += conn.sock.pieces
         conn.sock.pieces.clear()
         try:
@@ -154,7 +175,24 @@ class Worker(ThreadWorker):
 
     def _finish(self, conn: Connection, keep: bool) -> None:
         conn.keep = keep
-        self._send(conn)
+        if conn.sock.accepts_body:
+            self._begin_upload(conn)
+        else:
+            self._send(conn)
+
+    def _begin_upload(self, conn: Connection) -> None:
+        """Read the body of an upload into a file, if not too many others are being read."""
+        if len(self.uploads) >= UPLOADS_AT_ONCE:
+            self._refuse(conn, problems.TooManyUploads())
+            return
+        try:
+            conn.begin_file()
+        except OSError as error:
+            self._refuse(conn, error)
+            return
+        self.uploads.add(conn)
+        self._wait(conn, UPLOAD_SECONDS)
+        self._advance(conn)
 
     def murder_keepalived(self, force: bool = False) -> None:
         """Close connections after their deadline, also queued ones. `force`: close all."""
@@ -233,6 +271,7 @@ class Worker(ThreadWorker):
 
     def _refuse(self, conn: Connection, error: Exception) -> None:
         self._leave(conn)
+        conn.sock.pieces.clear()
         self.handle_error(conn.request, conn.sock, conn.client, error)
         conn.unsent += conn.sock.pieces
         conn.sock.pieces.clear()
@@ -258,6 +297,7 @@ class Worker(ThreadWorker):
         self._count(conn)
 
     def _after_answer(self, conn: Connection) -> None:
+        self.uploads.discard(conn)
         conn.begin()
         if not conn.keep:
             conn.received.clear()
@@ -277,6 +317,8 @@ class Worker(ThreadWorker):
 
     def _drop(self, conn: Connection) -> None:
         self._leave(conn)
+        self.uploads.discard(conn)
+        conn.forget_file()
         conn.unsent.clear()
         self.nr_conns -= 1
         self.held -= conn.size

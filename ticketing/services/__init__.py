@@ -18,6 +18,8 @@ erasure.py: erases names and email addresses, by call and by age; amounts and ch
 catalog_version.py: a cached response is valid while the tenant's `revision` and what is sold out
     are unchanged, and no sale began or ended
 event_locks.py: keeps an event as it is until a transaction ends
+images.py: pictures and logos in the database; unused ones are deleted a day later
+image_files.py: decodes an upload, and writes new files of it (Pillow)
 idempotency.py: the rows of Idempotency-Key: claim, store the response with its effect, expire;
     web/idempotency.py has the header
 sequencing.py: numbers rows after their commit, so that a reader with a cursor misses none

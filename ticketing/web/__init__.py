@@ -14,7 +14,8 @@ front.py, ready_response.py: the WSGI entry: sends what needs no Flask; such a r
 response_cache.py: stores, finds and sends public responses; `is_fresh` in
     services/catalog_version.py decides whether one may be sent
 order_polls.py: 304 for an order that has not changed, after client secret and rate limit
-gate.py: the checks before a view: size, guard, rate limit. A refused request counts, too
+gate.py: the checks before a view: size, guard, rate limit. A refused request counts, too. The
+    server asks it about the head of an upload, before it reads the body
 auth.py: the guards: credential, tenant, role. The role of a view is in its blueprint
 secret_guards.py: the guards of an order's buyer, a ticket's holder, a door's device
 agent_guard.py: the guard of /mcp: any credential or none, no page of another site
@@ -33,6 +34,7 @@ idempotency.py: runs a view once per Idempotency-Key and form key. 402, 409, 429
 repeated_admissions.py: what a repeat shows to a holder, if the admission has not changed hands
 repeated_vouchers.py: what a repeat shows of codes of vouchers
 audited.py: records what a view changes, in the same transaction
+image_changes.py: sets and removes images, for the API and the console
 blueprint.py: ApiBlueprint: runs the gate, documents each view: its error responses, parameters and
     headers (`_document`)
 openapi.py, operation.py: the OpenAPI document and its page; what decorators say about a view

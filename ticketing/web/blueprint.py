@@ -8,7 +8,7 @@ from flask import Response, jsonify, request
 from flask_smorest.blueprint import Blueprint
 
 from schemas.base import BaseSchema
-from ticketing.constants import max_body_bytes
+from ticketing.bodies import max_body_bytes
 from ticketing.errors import (
     PROBLEM_CONTENT_TYPE,
     BadRequest,
@@ -144,6 +144,15 @@ class ApiBlueprint(Blueprint):
 
         return decorate
 
+    def upload(self, *types: str) -> Callable[[View], View]:
+        """Document that the body is a file of one of these media types. The view reads it."""
+
+        def decorate(view: View) -> View:
+            describe(view, uploads=types)
+            return view
+
+        return decorate
+
     def order_key(self, view: View) -> View:
         """Document that the Idempotency-Key belongs to the order. The view itself handles it."""
         describe(view, keeps_order_key=True)
@@ -189,11 +198,11 @@ class ApiBlueprint(Blueprint):
 
         return decorate
 
-    def _check(self) -> None:
+    def _check(self) -> Response | None:
         # A CORS preflight carries no credential (Fetch standard, 3.2.2).
         guard = _CORS_PREFLIGHT if request.method == "OPTIONS" else self.guard
         max_bytes = max_body_bytes(request.path)
-        gate.check_request(guard, body="request body", max_bytes=max_bytes)
+        return gate.check_request(guard, body="request body", max_bytes=max_bytes)
 
     def _document(self, view: Callable[..., Any], method: str) -> dict[str, Any]:
         """Return the parts of the documentation that flask-smorest cannot derive from the view."""
@@ -203,12 +212,18 @@ class ApiBlueprint(Blueprint):
             errors.append(PayloadTooLarge)
         if operation.has_body:
             errors += [BadRequest, UnsupportedMediaType]
+        if operation.uploads:
+            errors.append(UnsupportedMediaType)
         if operation.has_arguments:
             errors.append(Invalid)
         document: dict[str, Any] = {
             "operationId": f"{self.name}_{name}",
             "security": self.guard.security(method, name),
         }
+        if operation.uploads:
+            file = {"schema": {"type": "string", "format": "binary"}}
+            content = dict.fromkeys(operation.uploads, file)
+            document["requestBody"] = {"required": True, "content": content}
         parameters = [dict(each) for each in operation.parameters]
         if operation.is_idempotent:
             parameters.append(_IDEMPOTENCY_KEY)

@@ -1,9 +1,11 @@
 """The gate: the checks that a request of a JSON surface or a page passes before its view."""
 
 from collections.abc import Callable
+from http import HTTPStatus
 
-from flask import request
+from flask import Response, request
 
+from ticketing.bodies import ACCEPT_BODY
 from ticketing.errors import NotFound, PayloadTooLarge
 from ticketing.limits import CallClass
 from ticketing.web import rate_limit
@@ -12,11 +14,14 @@ from ticketing.web.auth import Guard
 
 def check_request(
     guard: Guard, *, body: str, max_bytes: int, first: Callable[[], None] | None = None
-) -> None:
+) -> Response | None:
     """Check the current request: its size, `first`, its guard, its caller's limit, its path.
 
     `body` is what the error calls a body that exceeds `max_bytes`. A request that `first` or the
     guard refuses counts, too. PayloadTooLarge, TooManyRequests, NotFound, and their errors.
+
+    Return the answer to send instead of the view's: the server has read the head of an upload only,
+    and asks whether to read its body. Then the same request comes again, with the body.
     """
     request.max_content_length = max_bytes
     if (request.content_length or 0) > max_bytes:
@@ -33,3 +38,8 @@ def check_request(
             rate_limit.count_order_for_address()
     if any("\0" in part for part in (request.view_args or {}).values()):
         raise NotFound  # No id contains NUL, and Postgres rejects it in a parameter.
+    accept_body = request.environ.get(ACCEPT_BODY)
+    if accept_body is None:
+        return None
+    accept_body()
+    return Response(status=HTTPStatus.CONTINUE)

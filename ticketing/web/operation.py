@@ -12,7 +12,8 @@ class Operation:
     """The inputs and errors of a view, without those of its guard.
 
     `keeps_order_key`: its Idempotency-Key belongs to an order. `parameters` are further headers of
-    the request, `response_headers` the names of headers by status.
+    the request, `response_headers` the names of headers by status. `uploads`: the media types of a
+    body that is a file.
     """
 
     errors: tuple[type[TicketingError], ...] = ()
@@ -22,6 +23,7 @@ class Operation:
     is_cached: bool = False
     keeps_order_key: bool = False
     parameters: tuple[Mapping[str, Any], ...] = ()
+    uploads: tuple[str, ...] = ()
     response_headers: Mapping[int, Sequence[str]] = field(default_factory=dict)
     never_stored: tuple[str, ...] = ()
     shown_again: Callable[[dict[str, Any]], Mapping[str, Any]] | None = None

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from http import HTTPStatus
 from typing import Any
 
 from flask import Flask, Response, request
@@ -77,6 +78,8 @@ def record(
 
 
 def _end(response: Response) -> Response:
+    if response.status_code == HTTPStatus.CONTINUE:
+        return response  # never sent: the request comes again, with its body
     environ, status, settings = request.environ, response.status_code, config()
     for name, value in headers(environ, settings):
         response.headers.add(name, value)

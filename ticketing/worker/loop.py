@@ -12,7 +12,7 @@ from ticketing.chain.errors import RpcError
 from ticketing.config import Config
 from ticketing.db import reserve
 from ticketing.db.connection import UNAVAILABLE, close_broken_connection, database
-from ticketing.services import counters, erasure, idempotency
+from ticketing.services import counters, erasure, idempotency, images
 from ticketing.services.access import invitations, rate_limits, sessions
 from ticketing.services.notifications import (
     mail_queue,
@@ -41,6 +41,9 @@ _WAKING_SECONDS = 1.0
 _RATE_SECONDS = 60.0
 """The pause between two checks whether a day has passed since the exchange rate was read."""
 
+_UNUSED_IMAGES_SECONDS = 86_400.0
+"""The pause between two deletions of images that nothing refers to."""
+
 
 def _keep_house(config: Config) -> None:
     """Run the periodic tasks that belong to no chain."""
@@ -66,6 +69,7 @@ def look_once(config: Config, *, accept_reorganization: bool = False) -> list[st
     `accept_reorganization`: go back further than the stored blocks, if a node requires it.
     """
     _keep_house(config)
+    images.forget_unused()
     wallet_changes = WalletChanges(config)
     wallet_changes.run()
     wallet_changes.leave()
@@ -118,6 +122,7 @@ class Worker:
         waking = pause / math.ceil(pause / _WAKING_SECONDS)
         tasks: list[tuple[str, Callable[[], object], float]] = [
             ("housekeeping", partial(_keep_house, self._config), pause),
+            ("unused images", images.forget_unused, _UNUSED_IMAGES_SECONDS),
             ("wallet changes", wallet_changes.run, pause),
             ("exchange rate", RateReader(self._config).run, _RATE_SECONDS),
             ("notifications", numbering.number_all, soon),

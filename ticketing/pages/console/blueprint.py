@@ -8,6 +8,7 @@ from flask import g, redirect, request
 from werkzeug import Response as AnyResponse
 
 from ticketing import credentials
+from ticketing.bodies import is_upload
 from ticketing.constants import MAX_BODY_BYTES, Role
 from ticketing.errors import Forbidden, InsufficientRole, Unauthenticated
 from ticketing.limits import CallClass
@@ -50,8 +51,7 @@ class SignedIn(Page):
         g.session_id, g.caller, g.email = found.session_id, found.caller, found.email
         g.csrf_token = session_cookie.csrf_token(secret)
         is_form = request.method == "POST"
-        request.get_data()  # keeps the body, which the form would use up: `once` compares it
-        if is_form and not credentials.same(request.form.get(forms.CSRF_TOKEN, ""), g.csrf_token):
+        if is_form and not credentials.same(_sent_token(), g.csrf_token):
             raise SessionChanged
         if not found.caller.role.holds(self.writes if is_form else self.reads):
             raise InsufficientRole
@@ -80,6 +80,14 @@ class ConsoleBlueprint(PageBlueprint):
             return super().check_request()
         except Unauthenticated:
             return redirect(f"{SIGN_IN}?next={quote(_wanted(), safe='/')}", 303)
+
+
+def _sent_token() -> str:
+    """Return the token that a form carries: in the URL if it has a file, which is read later."""
+    if is_upload(request.path):
+        return request.args.get(forms.CSRF_TOKEN, "")
+    request.get_data()  # keeps the body, which the form would use up: `once` compares it
+    return request.form.get(forms.CSRF_TOKEN, "")
 
 
 def _wanted() -> str:

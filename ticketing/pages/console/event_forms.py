@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any
 
+from flask import request
 from werkzeug import Response
 
 from schemas.events import (
@@ -42,6 +43,9 @@ _TEXTS = (
     "visibility",
 )
 
+_PREVIEW = "preview"
+"""The button that shows the description as its page will, and saves nothing."""
+
 blp = ConsoleBlueprint("event_forms", __name__, reads=Role.WRITE, writes=Role.WRITE)
 
 
@@ -59,6 +63,9 @@ def new_event() -> str:
 @blp.post(paths.NEW_EVENT)
 def create_event() -> Response:
     """Create an event as a draft, and go to its page."""
+
+    if _PREVIEW in request.form:
+        return Response(_new_page(Form(values=forms.sent())))
 
     def create() -> str:
         fields = typed_forms.read(EventCreateSchema, zone=_zone())
@@ -83,6 +90,9 @@ def edit_event(event_id: str) -> str:
 def change_event(event_id: str) -> Response:
     """Change an event, and go back to its page."""
     event = events.get(caller().tenant_id, event_id)
+
+    if _PREVIEW in request.form:
+        return Response(_edit_page(event, Form(values=forms.sent())))
 
     def change() -> str:
         zone = _zone()

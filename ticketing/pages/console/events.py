@@ -16,7 +16,7 @@ from ticketing.pages.console.charts import sales_chart
 from ticketing.pages.console.layout import page
 from ticketing.pages.console.words import EVENT_TYPES, PUBLICATIONS, VISIBILITIES
 from ticketing.pages.forms import Form
-from ticketing.services import chains
+from ticketing.services import chains, images
 from ticketing.services.catalog import events, sales_by, sales_figures, ticket_types
 from ticketing.services.pagination import PageRequest
 from ticketing.web import origin
@@ -60,7 +60,7 @@ def list_events() -> str:
 @blp.get(paths.event("<event_id>"))
 def show_event(event_id: str) -> str:
     """Show one event, with what keeps people from buying."""
-    return _page(event_id, Form())
+    return event_page(event_id, Form())
 
 
 @blp.post(paths.event("<event_id>", "status"))
@@ -78,10 +78,11 @@ def set_status(event_id: str) -> Response:
         )
         return f"{paths.event(event_id)}#changed"
 
-    return forms.carried_out(change, partial(_page, event_id))
+    return forms.carried_out(change, partial(event_page, event_id))
 
 
-def _page(event_id: str, form: Form) -> str:
+def event_page(event_id: str, form: Form) -> str:
+    """Render the page of an event, with what a form of it was refused for. NotFound."""
     tenant, role = caller().tenant, caller().role
     event = events.read(tenant, event_id, config())
     everything = PageRequest(MAX_PAGE, None, config().keyring)
@@ -91,6 +92,7 @@ def _page(event_id: str, form: Form) -> str:
         "event.html",
         SECTION,
         event=event,
+        image=images.picture(event.image_digest),
         figures=sales_figures.of_event(event),
         chart=sales_chart(sales_figures.by_day(tenant.id, event_id, last=CHART_DAYS), today),
         sold_by_type=sales_by.by_ticket_type(tenant.id, event_id),

@@ -23,7 +23,7 @@ blp = ConsoleBlueprint("settings", __name__, reads=Role.ADMIN, writes=Role.ADMIN
 @blp.get(PATH)
 def show_settings() -> str:
     """Show the settings."""
-    return _page(Form())
+    return settings_page(Form())
 
 
 @blp.post(PATH)
@@ -41,10 +41,11 @@ def change_settings() -> Response:
         )
         return f"{PATH}#saved"
 
-    return forms.carried_out(change, _page)
+    return forms.carried_out(change, settings_page)
 
 
-def _page(form: Form) -> str:
+def settings_page(form: Form) -> str:
+    """Render the page of settings, with what a form of it was refused for."""
     forgiven = figures.forgiven(caller().tenant_id)
     settings = {"early_most": config().early_most, "forgiven": forgiven}
     return page("settings.html", "settings", form=form, **settings)

@@ -25,6 +25,8 @@ _LEFT_OUT = _SHOWN_ONCE | {
     "next_index",
     "unchecked_chains",
     "delivered",
+    "image_url",
+    "logo_url",
 }
 """Fields that are not recorded: secrets, and values that others change too."""
 

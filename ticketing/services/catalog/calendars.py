@@ -7,6 +7,7 @@ from datetime import UTC
 from icalendar import Calendar
 from icalendar import Event as CalendarEvent
 
+from ticketing import markdown
 from ticketing.constants import Publication
 from ticketing.models.events import Event
 
@@ -58,7 +59,8 @@ def ics(event: Event, url: str | None) -> str:
     shown.add("DTSTART", event.start_at.astimezone(UTC))
     if event.end_at is not None:
         shown.add("DTEND", event.end_at.astimezone(UTC))
-    for name, text in (("LOCATION", event.venue), ("DESCRIPTION", event.description)):
+    description = markdown.plain(event.description)
+    for name, text in (("LOCATION", event.venue), ("DESCRIPTION", description)):
         if text:
             shown.add(name, _text(text))
     if url is not None:

@@ -30,7 +30,7 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
-from ticketing.services import catalog_version
+from ticketing.services import catalog_version, images
 from ticketing.services.catalog import event_capacity, obstacles
 from ticketing.services.notifications import facts, feed
 from ticketing.services.notifications.facts import Fact
@@ -112,6 +112,7 @@ def list_page(
         descending=sort.startswith("-"),
     )
     obstacles.add_to_events(tenant, found.data, config)
+    images.add_urls(tenant, found.data, config)
     return found
 
 
@@ -229,6 +230,7 @@ def _moved(event: Event, ended: dict[str, Any]) -> Fact:
 
 def _with_obstacles(tenant: Tenant, event: Event, config: Config) -> Event:
     obstacles.add_to_events(tenant, [event], config)
+    images.add_urls(tenant, [event], config)
     return event
 
 

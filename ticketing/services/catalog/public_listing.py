@@ -21,7 +21,7 @@ from ticketing.models.prepared import Prepared
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import EventStock, TicketType, VoucherPrice
 from ticketing.models.vouchers import Voucher
-from ticketing.services import catalog_version, chains
+from ticketing.services import catalog_version, chains, images
 from ticketing.services.access import tenants
 from ticketing.services.catalog import obstacles, scarcity, ticket_types
 from ticketing.services.catalog.obstacles import Circumstances
@@ -68,11 +68,12 @@ def _canceled_by_slug(tenant_id: Any, slug: Any) -> ModelSelect[Event]:
     )
 
 
-def list_events(tenant: Tenant, page: PageRequest) -> Versioned[Page[Event]]:
+def list_events(tenant: Tenant, page: PageRequest, config: Config) -> Versioned[Page[Event]]:
     """Return a page of a tenant's published events that are listed, the earliest first."""
     version = catalog_version.of_tenant(tenant, clock.now())
     order = [Event.start_at, Event.id]
     found = paginate(_listed_events(tenant.id), order, page, scope=f"public {tenant.id}")
+    images.add_urls(tenant, found.data, config)
     return Versioned(found, version)
 
 
@@ -94,11 +95,12 @@ def page_of(event: Event, config: Config) -> str | None:
     return f"{config.public_url}/{event.tenant.slug}/{event.slug}"
 
 
-def get_event(tenant: Tenant, event_reference: str) -> Versioned[Event]:
+def get_event(tenant: Tenant, event_reference: str, config: Config) -> Versioned[Event]:
     """Return one published event by id or slug, with its questions. NotFound."""
     version = catalog_version.of_tenant(tenant, clock.now())
     event = find_event(tenant, event_reference)
     event.questions = questions.for_public(event)
+    images.add_urls(tenant, [event], config)
     return Versioned(event, version)
 
 
