@@ -247,6 +247,16 @@ def test_a_signature_that_does_not_arrive_is_sent_again(with_wallet, facilitator
     assert len(facilitator.asked) == 1 and len(asked(bought.page, SIGN)) == 1
 
 
+def test_a_signature_is_not_sent_again_after_its_time(with_wallet, facilitator, visit):
+    visit.expect("ERR_FAILED")
+    bought = with_wallet()
+    bought.page.route("**/gasless", lambda route: route.abort())
+    bought.page.evaluate("{ const now = Date.now; Date.now = () => now() + 301_000; }")
+    press(bought)
+    says(bought, "We cannot be reached, and do not know whether your signature arrived.")
+    assert facilitator.asked == []
+
+
 def test_each_of_several_wallets_has_its_button(shop, node, remote, visit):
     wallets = [InjectedWallet([anvil.BUYER], {CHAIN: node}, name=name) for name in ("One", "Two")]
     page = visit(shop.url, script="\n".join(f"{{{each.script}}}" for each in wallets))

@@ -2,7 +2,6 @@
 
 const SECONDS = 1000;
 const LONGEST_PAUSE = 15;
-const GOOD_FOR = 300; // Nobody can send a signature after that time.
 const WORDS = {
   payment_sent: "Settling",
   transfer_outdated: "Outdated",
@@ -31,12 +30,12 @@ export async function toSign(from, { token, chain, to, amount }) {
 // Sends a signature, again and again while nobody answers: a repeat changes nothing.
 export async function send(message, signature, onLost) {
   const body = JSON.stringify({ ...message, signature });
-  const until = performance.now() + GOOD_FOR * SECONDS;
+  const until = Number(message.validBefore) * SECONDS; // Nobody can send the signature after that.
   for (let pause = 1; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
     const answer = await fetch(path(), { method: "POST", headers, body }).catch(() => undefined);
     if (answer?.ok) return;
     if (answer && answer.status !== 429 && answer.status < 500) throw { say: await wordOf(answer) };
-    if (performance.now() > until) throw { say: "Lost" };
+    if (Date.now() > until) throw { say: "Lost" };
     onLost();
     const wanted = Number(answer?.headers.get("Retry-After")) || 0;
     await new Promise((resolve) => setTimeout(resolve, Math.max(pause, wanted) * SECONDS));
