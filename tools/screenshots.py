@@ -83,7 +83,7 @@ def _canceled(shop: Shop) -> str:
 
 def _reversed(shop: Shop) -> str:
     order = shop.paid()
-    shop.order()  # without an open order, the worker looks at the chain once a minute
+    shop.order()  # without an open order, the worker looks at the chain every 20 s
     shop.node.rpc("anvil_reorg", CONFIRMATIONS + 1, [])
     return order.wait(lambda it: it["status"] == "reversed").url
 

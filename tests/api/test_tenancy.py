@@ -26,6 +26,7 @@ IN_QUERIES = {
 """Where requests contain ids, and of which kind. `chain_id` is not such an id."""
 
 NO_IDS = {
+    "payer",
     "chain_id",
     "token",
     "owner_confirmed",

@@ -84,7 +84,7 @@ def test_a_buyer_who_pays_too_late_gets_the_ticket_nevertheless(order, node):
     address = bought.page.locator("#copy-address").get_attribute("data-copy")
     pass_deadline(node)
     bought.says("Expired")
-    # While no order waits, the worker looks once a minute.
+    # While no order waits, the worker looks every 20 s.
     assert bought.remote.preflight(bought.remote.ticket()).status == 201
     buying.anvil.transfer(node.rpc, buying.anvil.TOKEN_ADDRESS, address, PRICE)
     eventually(lambda: bought.now()["status"] == "confirmed")

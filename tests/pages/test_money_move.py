@@ -67,7 +67,7 @@ def test_it_is_moved_by_one_press(shop, atomic):
     assert axe(page) == []
     assert bool(asked(page, "wallet_sendCalls")) is (atomic is not None)
     assert len(asked(page, SEND)) == (2 if atomic is None else 0)
-    # While nobody waited, the worker looked once a minute. Now the books follow in seconds.
+    # While nobody waited, the worker looked every 20 s. Now the books follow in seconds.
     until(page, "fetch('/console/money').then(it => it.text()).then(it => it.includes('on Local'))")
     page.get_by_role("link", name="Your money").first.click()
     expect(page.get_by_text("15.00 USDC on Local")).to_be_visible()

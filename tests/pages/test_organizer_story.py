@@ -141,7 +141,7 @@ def test_an_organizer_sells_and_spends_without_a_terminal(night, visit):
     node.rpc("anvil_mine", "0x1")
     night.until(late, status="expired")
     night.pay(late, PRICE + SURPLUS)
-    # While no order waits, the worker looks once a minute. A buyer's question looks at once.
+    # While no order waits, the worker looks every 20 s. A buyer's question looks at once.
     eventually(lambda: night.ask(late, "POST", "/purchase").get("status") == "confirmed")
     for each in (late, *dear):
         stated = night.ask(each, "POST", "/refund-address", {"address": anvil.BUYER})

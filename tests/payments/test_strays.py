@@ -13,7 +13,9 @@ from ticketing.chain.address import checksum
 from ticketing.chain.registry import REGISTRY
 from ticketing.models.chains import ChainState
 from ticketing.models.wallets import Wallet
-from ticketing.services.payments import reconciliation
+from ticketing.services import metrics
+from ticketing.services.money import figures
+from ticketing.services.payments import reconciliation, waivers
 from tools import anvil
 from tools.anvil import SECOND_CHAIN_ID as SECOND
 from tools.anvil import SELLER
@@ -278,3 +280,18 @@ def test_a_look_that_is_too_old_keeps_an_order_until_the_next_one(shop, nodes_of
     ChainState.update(strays_looked_at=old).where(ChainState.chain_id == SECOND).execute()
     worker_once(shop.app)
     assert books(sound(buyer)) == ("confirmed", SECOND, PRICE, [])
+
+
+def test_dollars_of_another_token_are_in_no_total(shop, nodes_of):
+    node = nodes_of[CHAIN]
+    other = checksum(anvil.deploy_token(node.rpc))
+    buyer = order(shop)
+    anvil.mint(node.rpc, other, FRIEND_ADDRESS, PRICE)
+    anvil.transfer(node.rpc, other, buyer.intent["address"], PRICE, sender=FRIEND)
+    worker_once(shop.app)
+    assert sound(buyer)["strays"][0]["refund_due"] == PRICE
+    money = figures.read(shop.id, {})
+    assert [row.look_alike for row in money.rows if row.owed] == ["USDC.e"]
+    assert money.totals.owed == 0
+    assert waivers.small(shop.id, PRICE).count == 0
+    assert metrics.read({}).refund_due == 0

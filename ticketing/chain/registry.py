@@ -247,3 +247,8 @@ REGISTRY: Mapping[int, Chain] = MappingProxyType(
         )
     }
 )
+
+LOOK_ALIKES: Mapping[str, LookAlike] = MappingProxyType(
+    {each.token_address: each for chain in REGISTRY.values() for each in chain.look_alikes}
+)
+"""The look-alikes of all chains, by address. They are dollars of others: never add them up."""

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from peewee import fn
+from peewee import Case, fn
 
 from ticketing import clock
-from ticketing.chain.registry import Chain
+from ticketing.chain.registry import LOOK_ALIKES, Chain
 from ticketing.constants import IntentStatus
 from ticketing.models.payment_intents import AWAITING, OWING, UNSETTLED, PaymentIntent
 from ticketing.models.stray_accounts import STRAY_OWING, StrayAccount
@@ -47,7 +47,10 @@ def read(enabled: Mapping[int, Chain]) -> Metrics:
     owed = due = 0
     kinds: Any = ((PaymentIntent, OWING), (StrayAccount, STRAY_OWING))
     for model, owing in kinds:
-        sums = fn.COUNT(model.id), fn.SUM(model.refund_due)
+        # Look-alikes are dollars of others.
+        is_ours = model.token_address.not_in(list(LOOK_ALIKES)) | model.token_address.is_null()
+        ours = Case(None, [(is_ours, model.refund_due)], 0)
+        sums = fn.COUNT(model.id), fn.SUM(ours)
         count, amount = model.select(*sums).where(owing).scalar(as_tuple=True)
         owed, due = owed + int(count), due + int(amount or 0)
     none = {str(chain_id): 0 for chain_id in enabled}

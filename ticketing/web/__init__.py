@@ -7,8 +7,9 @@ headers. What one request costs in SQL: tests/api/test_sql_per_request.py.
 Responses without Flask: a process stores public responses and event pages by URL, 8 MiB at most. On
 each request, one query of services/catalog_version.py decides whether a response is valid. Orders
 do not increase the tenant's `revision`, else all orders of a tenant would wait for that row. A page
-gets a new form key each time it is sent. A buyer who waits polls the order every three seconds: its
-ETag is a digest of one query (services/orders/intent_versions.py); if it is the same, 304 is sent.
+gets a new form key each time it is sent. A buyer who waits polls the order each 0.8 or 3 seconds:
+its ETag is a digest of one query (services/orders/intent_versions.py); if it is the same, 304 is
+sent.
 
 front.py, ready_response.py: the WSGI entry: sends what needs no Flask; such a response
 response_cache.py: stores, finds and sends public responses; `is_fresh` in

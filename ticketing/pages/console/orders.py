@@ -64,6 +64,7 @@ def show_order(intent_id: str) -> str:
         zone=order.event.timezone,
         network=None if order.chain_id is None else chains.name_of(order.chain_id, config()),
         strays=[refunds.owed_for(each) for each in order.strays],
+        currencies={each.id: each.currency for each in order.strays},
         path_of=paths.refund,
         named=lambda chain_id: chains.name_of(chain_id, config()),
         entries=timeline.of(reading.of_intent(order)),

@@ -34,7 +34,7 @@ from peewee import SQL, Case, fn
 
 from ticketing import clock
 from ticketing.chain import units
-from ticketing.chain.registry import REGISTRY, Chain
+from ticketing.chain.registry import LOOK_ALIKES, REGISTRY, Chain
 from ticketing.constants import IntentStatus
 from ticketing.models.base import literal
 from ticketing.models.collections import Collection
@@ -82,13 +82,20 @@ class ChainMoney(Figures):
     """The figures of one token on one chain. `as_of`: the time of the last block in the books.
 
     `is_payable`: orders are paid in this token now. Otherwise the pages cannot move or pay it back.
+    `look_alike`: the symbol of a token that people take for the right one. None: it is no such.
     """
 
     chain_id: int
     network: str
     token_address: str
     is_payable: bool
+    look_alike: str | None
     as_of: datetime | None
+
+    @property
+    def name(self) -> str:
+        """The network, with the symbol of a look-alike."""
+        return self.network if self.look_alike is None else f"{self.network}, {self.look_alike}"
 
 
 @dataclass(frozen=True)
@@ -99,10 +106,11 @@ class Money:
 
     @property
     def totals(self) -> Figures:
-        """The sums over all rows."""
+        """The sums over all rows of tokens that orders are paid in. Look-alikes are left out."""
         none = vars(Figures())
+        rows = [row for row in self.rows if row.look_alike is None]
         return Figures(
-            **{name: sum((getattr(row, name) for row in self.rows), none[name]) for name in none}
+            **{name: sum((getattr(row, name) for row in rows), none[name]) for name in none}
         )
 
 
@@ -137,6 +145,7 @@ def read(tenant_id: str, enabled: Mapping[int, Chain]) -> Money:
         apart = unknown.get(place, Unassigned())
         to_collect = Sum() if cursor is None else collectable.total(asked, cursor, now)
         all_of_it = to_collect + apart.unknown_orders + Sum(0, apart.at_gathering)
+        is_look_alike = token_address in LOOK_ALIKES
         is_payable = chain_id in enabled and enabled[chain_id].token_address == token_address
         rows.append(
             ChainMoney(
@@ -144,6 +153,7 @@ def read(tenant_id: str, enabled: Mapping[int, Chain]) -> Money:
                 network=f"chain {chain_id}" if chain is None else chain.name,
                 token_address=token_address,
                 is_payable=is_payable,
+                look_alike=LOOK_ALIKES[token_address].symbol if is_look_alike else None,
                 as_of=None if cursor is None else cursor.time,
                 received=received,
                 kept=rest - open_,

@@ -15,6 +15,9 @@ from ticketing.services import chains
 from ticketing.services.payments import address_search, stray_search, watched_orders
 from ticketing.services.payments.stray_search import Token
 
+PAGE = 500
+"""How many balances one request reads."""
+
 MOST_ORDERS = 5_000
 """Of how many orders a list reads the balances, the newest first: ten calls of a node."""
 
@@ -40,7 +43,7 @@ def before_export(node: Node, chain: Chain, tenant_id: str, at: Block) -> None:
 
 
 def _tokens(chain: Chain) -> Sequence[Token]:
-    state = chains.states_of(chain.chain_id).get(chain.chain_id)
+    state = chains.state(chain.chain_id)
     return () if state is None else stray_search.tokens(chain, state)
 
 
@@ -57,5 +60,5 @@ def _look(node: Node, token: Token, tenant_id: str, at: Block, most: int | None 
         tenant_id=tenant_id,
     )
     newest = sorted(orders, key=lambda order: str(order.id), reverse=True)[:most]
-    if newest:
-        stray_search.look(node, token, newest, at)
+    for start in range(0, len(newest), PAGE):
+        stray_search.look(node, token, newest[start : start + PAGE], at)

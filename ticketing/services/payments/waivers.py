@@ -12,6 +12,7 @@ from peewee import ModelSelect, fn
 
 from ticketing import clock, ids
 from ticketing.chain.answers import Block
+from ticketing.chain.registry import LOOK_ALIKES
 from ticketing.constants import RefundStatus
 from ticketing.errors import AmountChanged, RefundListed
 from ticketing.models.payment_intents import SET_ASIDE
@@ -128,6 +129,8 @@ def _small(kind: Kind, tenant_id: str, max_amount: int, chain_id: int | None) ->
         kind.owing,
         negated >= -max_amount,
         kind.model.refund_pending == 0,
+        # The amounts are added up, and look-alikes are dollars of others.
+        kind.model.token_address.not_in(list(LOOK_ALIKES)),
         ~SET_ASIDE,
         ~is_listed,
     )
