@@ -119,12 +119,11 @@ def _candidates(chain_id: int) -> Iterator[Sequence[Account]]:
     states = chains.states()
     state = states.get(chain_id)
     if state is not None:
-        yield [
-            _unknown(intent, state)
-            for intent in watched_orders.elsewhere(
-                list(states), chain_id, state.token_address, clock.now(), with_old=True
-            )
-        ]
+        orders = watched_orders.elsewhere(
+            list(states), chain_id, state.token_address, clock.now(), with_old=True
+        )
+        for start in range(0, len(orders), _PAGE):
+            yield [_unknown(intent, state) for intent in orders[start : start + _PAGE]]
 
 
 def _unknown(intent: PaymentIntent, state: ChainState) -> StrayAccount:
