@@ -103,8 +103,9 @@ def sent_to(
     names = {"chain_id": "1", "payer": EXAMPLE_PAYER, **ids}
     query = {each["name"]: names[each["name"]] for each in asked if each.get("required")}
     sent: dict[str, Any] = {"query_string": query}
-    if "requestBody" in operation:
-        body = dict(operation["requestBody"]["content"]["application/json"]["example"])
+    content = operation.get("requestBody", {}).get("content", {})
+    if "application/json" in content:  # not a picture
+        body = dict(content["application/json"]["example"])
         body.pop("voucher", None)  # a code is looked up before the ticket type
         sent["json"] = body
     return sent
