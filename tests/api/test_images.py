@@ -41,8 +41,10 @@ def shown(api, url):
 
 
 def color(pixels, x, y):
-    """Return the main color at a place, as parts of width and height."""
-    red, _, blue = pixels.convert("RGB").getpixel((int(pixels.width * x), int(pixels.height * y)))
+    """Return the main color around a place, as parts of width and height. One pixel is noise."""
+    left, top = (int(size * part) for size, part in ((pixels.width, x), (pixels.height, y)))
+    around = pixels.convert("RGB").crop((left, top, left + 40, top + 40))
+    red, _, blue = around.resize((1, 1)).getpixel((0, 0))
     return "red" if red > blue else "blue"
 
 

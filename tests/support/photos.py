@@ -1,6 +1,6 @@
 """Photos and other files that people and attackers upload."""
 
-import os
+import random
 from functools import cache
 from io import BytesIO
 
@@ -25,7 +25,9 @@ def phone_photo() -> bytes:
 
     4,000 x 3,000 pixels lie on their side: seen, it has 3,000 x 4,000.
     """
-    noise = Image.frombytes("RGB", (1000, 750), os.urandom(1000 * 750 * 3)).resize((4000, 3000))
+    noise = Image.frombytes("RGB", (1000, 750), random.Random(1).randbytes(1000 * 750 * 3)).resize(
+        (4000, 3000)
+    )
     image = Image.blend(noise, Image.new("RGB", noise.size, "#1b3fd0"), 0.2)
     # Turned by a quarter clockwise, the left edge becomes the top.
     image.paste("#d01b1b", (0, 0, 500, 3000))
