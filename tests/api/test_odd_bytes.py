@@ -80,7 +80,9 @@ class Door:
                     yield from self._fields(method.upper(), path, operation)
 
     def _fields(self, method, path, operation):
-        content = operation["requestBody"]["content"]["application/json"]
+        content = operation["requestBody"]["content"].get("application/json")
+        if content is None:
+            return  # a picture
         schema, example = self.resolved(content["schema"]), content["example"]
         needed = [*schema.get("required", ())]
         needed += [NEEDED_TOO[name] for name in needed if name in NEEDED_TOO]

@@ -28,6 +28,7 @@ from tests.support.query_plans.after_sale_drive import AfterSaleDrive
 from tests.support.query_plans.agents_drive import AgentsDrive
 from tests.support.query_plans.catalog_drive import MemberBrowser
 from tests.support.query_plans.filling import Scale, fill
+from tests.support.query_plans.papers_drive import PapersDrive
 from tests.support.query_plans.questions_drive import QuestionsDrive, fill_questions
 from tests.support.query_plans.recorder import Explainer, Recorder, faults_of
 from tests.support.query_plans.vouchers_drive import OPEN, TAG, VouchersDrive, fill_vouchers
@@ -89,7 +90,7 @@ ONE_PAGE = {"/v1/admin/tenants/{tenant}/intents": ("q",)}
 """Parameters of lists with which there is no second page. AfterSaleDrive sends them."""
 
 
-class Drive(AgentsDrive, AfterSaleDrive, VouchersDrive, QuestionsDrive):
+class Drive(AgentsDrive, AfterSaleDrive, VouchersDrive, QuestionsDrive, PapersDrive):
     """Sends every kind of request, on a database of some size."""
 
     def __init__(self, app, node, facilitator):
@@ -135,6 +136,7 @@ class Drive(AgentsDrive, AfterSaleDrive, VouchersDrive, QuestionsDrive):
             self.organize_in_the_console()
             self.use_vouchers()
             self.ask_and_answer()
+            self.share_and_print()
             self.sit_at_the_desk()
             self.call_tools()
             self.pay_back()
@@ -414,7 +416,8 @@ def test_nothing_but_what_is_asked_for_is_read(app, node, facilitator, monkeypat
     monkeypatch.setattr("ticketing.services.payments.watched_orders.COLD_ADDRESSES_PER_SWEEP", 200)
     drive = Drive(app, node, facilitator)
     drive.run()
-    assert drive.exercised == {rule.endpoint for rule in app.url_map.iter_rules()}
+    missing = {rule.endpoint for rule in app.url_map.iter_rules()} - drive.exercised
+    assert not missing, sorted(missing)
     # Each combination of filters has a second page for some values.
     assert drive.paged == drive.lists
 

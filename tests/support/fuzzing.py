@@ -258,7 +258,7 @@ def filter_failure(context: HookContext, failure: Failure, case: Case, response:
 
 
 def _is_said_in_words(case: Case, problem: dict[str, Any]) -> bool:
-    if problem["code"] == "idempotency_key_reused":
+    if problem["code"] in ("idempotency_key_reused", "image_invalid"):
         return True
     return all(
         _without_values(messages)

@@ -8,4 +8,5 @@ catalog_drive.py, after_sale_drive.py, people_drive.py: what members do in the c
 admissions_drive.py, notifications_drive.py, pages_drive.py, agents_drive.py: what others do
 vouchers_drive.py: makes vouchers and looks at them
 questions_drive.py: asks, answers and erases
+papers_drive.py: uploads pictures, prints orders, and asks for lost links
 """

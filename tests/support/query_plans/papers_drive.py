@@ -1,0 +1,81 @@
+"""Pictures, papers and lost links, while the plans of all queries are recorded."""
+
+import re
+from html import unescape
+from io import BytesIO
+from typing import Any
+
+from tests.support.mails import PUBLIC_URL
+from tests.support.order_pages import SAME_ORIGIN, key_in
+from tests.support.photos import photo
+from tests.support.query_plans.catalog_drive import MemberBrowser
+from ticketing import links
+
+_UPLOAD = re.compile(r'action="([^"]*)" enctype="multipart/form-data"')
+SETTINGS = "/console/settings"
+JPEG = {"Content-Type": "image/jpeg"}
+
+
+class PapersDrive:
+    """The part of the drive about what is shared and printed."""
+
+    app: Any
+    acme: Any
+
+    def share_and_print(self) -> None:
+        """Upload pictures by the API and in the console, look at them, and print an order."""
+        ticket = self.acme.ticket(price_amount=0, chain_id=None)
+        event_id = ticket["event_id"]
+        self._upload(event_id)
+        self._in_the_member_console(event_id)
+        anybody = self.app.test_client()
+        event = anybody.get(f"{self.acme.public}/events/{event_id}").json
+        self._see(anybody, f"/_e/acme/{event['slug']}")
+        buyer = self.acme.buyer(ticket, buyer={"email": "papers@example.org"})
+        assert buyer.purchase().status_code == 200
+        billed = {"name": "Ada", "address": "1 Street", "tax_id": "X1"}
+        assert buyer.api.post(f"{buyer.path}/billing", billed).status_code == 200
+        assert buyer.api.get(f"{buyer.path}/receipt").status_code == 200
+        order = f"{links.ORDER}{buyer.intent['id']}.{buyer.intent['client_secret']}"
+        for path in (f"{order}/print", f"{order}/receipt", f"{order}/receipt.json"):
+            self._see(anybody, path)
+        self._send(anybody, f"{order}/receipt", f"{order}/billing", {"name": "Grace"})
+        lost = "/_f/acme"
+        self._send(anybody, lost, lost, {"email": "papers@example.org"})
+
+    def _upload(self, event_id: str) -> None:
+        me = self.acme.api()
+        own = me.headers or {}
+        for path, role in ((f"events/{event_id}/image", ""), ("logo", "?")):
+            url = f"{self.acme.path}/{path}"
+            for _ in range(2):
+                sent = me.client.put(url, data=photo(), headers={**own, **JPEG})
+                assert sent.status_code == 200, sent.text
+            shown = sent.json.get("image_url") or sent.json["logo_url"]
+            digest = shown.rpartition("/_image/")[2].partition("/")[0]
+            for name in ("", "/480") if not role else ("",):
+                path = f"/acme/_image/{digest}{name}"
+                answer = self.app.test_client().get(path, base_url=PUBLIC_URL)
+                assert answer.status_code == 200, (shown, answer.status_code)
+        assert me.get(f"{self.acme.path}/logo").status_code == 200
+        for path in (f"events/{event_id}/image", "logo"):
+            assert me.delete(f"{self.acme.path}/{path}").status_code == 204
+
+    def _in_the_member_console(self, event_id: str) -> None:
+        member = MemberBrowser(self.app, self.acme.slug, "pictures@example.org")
+        of_event = f"/console/events/{event_id}"
+        for page, path in ((of_event, f"{of_event}/image"), (SETTINGS, f"{SETTINGS}/logo")):
+            action = unescape(_UPLOAD.findall(member.open(page))[0])
+            member.press_once(action, {"image": (BytesIO(photo()), "photo.jpg", "image/jpeg")})
+            member.press_once(f"{path}/delete", {})
+
+    @staticmethod
+    def _see(anybody: Any, path: str) -> Any:
+        answer = anybody.get(path, base_url=PUBLIC_URL)
+        assert answer.status_code == 200, (path, answer.text)
+        return answer
+
+    def _send(self, anybody: Any, page: str, path: str, fields: dict[str, str]) -> None:
+        form = {"idempotency_key": key_in(self._see(anybody, page).text), **fields}
+        answer = anybody.post(path, data=form, headers=SAME_ORIGIN, base_url=PUBLIC_URL)
+        assert answer.status_code == 303, (path, answer.text)
