@@ -129,7 +129,7 @@ def slow_text(compiled, method):
 
 def test_the_expressions_of_the_product_are_found():
     files = {file for files, _ in found().values() for file in files}
-    assert {"schemas/base.py", "ticketing/ids.py", "ticketing/pages/render.py"} <= files
+    assert {"schemas/base.py", "ticketing/ids.py", "ticketing/markdown.py"} <= files
 
 
 def test_every_regular_expression_takes_linear_time():

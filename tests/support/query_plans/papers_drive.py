@@ -6,7 +6,7 @@ from io import BytesIO
 from typing import Any
 
 from tests.support.mails import PUBLIC_URL
-from tests.support.order_pages import SAME_ORIGIN, key_in
+from tests.support.order_pages import SAME_ORIGIN
 from tests.support.photos import photo
 from tests.support.query_plans.catalog_drive import MemberBrowser
 from ticketing import links
@@ -30,7 +30,7 @@ class PapersDrive:
         self._in_the_member_console(event_id)
         anybody = self.app.test_client()
         event = anybody.get(f"{self.acme.public}/events/{event_id}").json
-        self._see(anybody, f"/_e/acme/{event['slug']}")
+        self._look_at(anybody, f"/_e/acme/{event['slug']}")
         buyer = self.acme.buyer(ticket, buyer={"email": "papers@example.org"})
         assert buyer.purchase().status_code == 200
         billed = {"name": "Ada", "address": "1 Street", "tax_id": "X1"}
@@ -38,10 +38,10 @@ class PapersDrive:
         assert buyer.api.get(f"{buyer.path}/receipt").status_code == 200
         order = f"{links.ORDER}{buyer.intent['id']}.{buyer.intent['client_secret']}"
         for path in (f"{order}/print", f"{order}/receipt", f"{order}/receipt.json"):
-            self._see(anybody, path)
-        self._send(anybody, f"{order}/receipt", f"{order}/billing", {"name": "Grace"})
+            self._look_at(anybody, path)
+        self._submit(anybody, f"{order}/receipt", f"{order}/billing", {"name": "Grace"})
         lost = "/_f/acme"
-        self._send(anybody, lost, lost, {"email": "papers@example.org"})
+        self._submit(anybody, lost, lost, {"email": "papers@example.org"})
 
     def _upload(self, event_id: str) -> None:
         me = self.acme.api()
@@ -70,12 +70,12 @@ class PapersDrive:
             member.press_once(f"{path}/delete", {})
 
     @staticmethod
-    def _see(anybody: Any, path: str) -> Any:
+    def _look_at(anybody: Any, path: str) -> Any:
         answer = anybody.get(path, base_url=PUBLIC_URL)
         assert answer.status_code == 200, (path, answer.text)
         return answer
 
-    def _send(self, anybody: Any, page: str, path: str, fields: dict[str, str]) -> None:
-        form = {"idempotency_key": key_in(self._see(anybody, page).text), **fields}
-        answer = anybody.post(path, data=form, headers=SAME_ORIGIN, base_url=PUBLIC_URL)
+    def _submit(self, anybody: Any, page: str, path: str, fields: dict[str, str]) -> None:
+        self._look_at(anybody, page)
+        answer = anybody.post(path, data=fields, headers=SAME_ORIGIN, base_url=PUBLIC_URL)
         assert answer.status_code == 303, (path, answer.text)
