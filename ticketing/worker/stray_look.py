@@ -26,6 +26,9 @@ PAGE = 500
 OLD_EVERY = timedelta(days=1)
 """How often those of orders that ended within a month are read."""
 
+MISSING_EVERY = timedelta(hours=1)
+"""How often a look-alike that is not on the chain is asked for again."""
+
 
 class StrayLook:
     """Reads balances of orders with another home on one chain. Without such orders it asks nothing.
@@ -40,6 +43,8 @@ class StrayLook:
         self._old_at: datetime | None = None
         self._present: set[str] = set()
         """Which look-alikes are there. On a local chain, usually none is."""
+        self._missing: dict[str, datetime] = {}
+        """When a look-alike was not there. It is asked for again after MISSING_EVERY."""
 
     def calls(self, at: Block) -> list[Call]:
         """Return the calls of `run`, as far as they are known. RpcError."""
@@ -104,6 +109,11 @@ class StrayLook:
         """Return whether there is no such token. The own one was checked before. RpcError."""
         if token_address == self._chain.token_address:
             return False
-        if token_address not in self._present and self._node.is_token(token_address):
-            self._present.add(token_address)
-        return token_address not in self._present
+        if token_address in self._present:
+            return False
+        if not clock.is_within(MISSING_EVERY, self._missing.get(token_address)):
+            if self._node.is_token(token_address):
+                self._present.add(token_address)
+                return False
+            self._missing[token_address] = clock.now()
+        return True
