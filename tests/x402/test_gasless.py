@@ -1,4 +1,4 @@
-"""Any live order is paid with a signature: once, exactly what is due, by whoever has the link."""
+"""Anyone who has the link pays a live order with a signature: once, exactly what is due."""
 
 from datetime import timedelta
 
