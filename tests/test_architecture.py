@@ -24,6 +24,7 @@ LEAVES = {
     "limits",
     "logs",
     "markdown",
+    "qr_codes",
     "notification_types",
 }
 ALLOWED = {
@@ -38,6 +39,7 @@ ALLOWED = {
     "links": {"credentials"},
     "logs": set(),
     "markdown": set(),
+    "qr_codes": set(),
     "notification_types": set(),
     "credentials": {"ids"},
     "db": {"constants"},

@@ -14,6 +14,7 @@ links.py: the paths of pages with secrets: /o/, /t/, /x/ act for their owner, /_
 clock.py: the only file that reads the time; how the API writes it
 formats.py: how people read times, amounts and addresses, in pages and mails
 markdown.py: descriptions as HTML and as plain text
+qr_codes.py: QR codes as SVG and as PNG
 ids.py: ids sort by creation time; the same base32 for what people type
 nesting.py: JSON that is nested too deep is refused before it is parsed
 backoff.py: the pauses after failures. The caller counts the failures and has the clock

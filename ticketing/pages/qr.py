@@ -1,32 +1,37 @@
-"""QR codes as SVG, without styles or scripts (ISO/IEC 18004)."""
+"""QR codes in pages: drawn in the page, as a file, or as a small picture in the page."""
 
-from io import BytesIO
+from base64 import b64encode
 
-import segno
 from markupsafe import Markup
 
-_MASK = 3
-"""The mask pattern. The search for the best of eight is 80 % of the CPU time of a code.
+from ticketing import qr_codes
 
-The search avoids large areas of one color. Addresses and signatures are random, so they have none.
-"""
+_NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'
+_SCALE = 4
+"""Of a picture in the page. Browsers keep its edges sharp; a program that does not still can."""
 
 
 def svg(text: str) -> Markup:
     """Return a QR code with its quiet zone. The stylesheet gives its size and white background.
 
-    `text`: ASCII, at most some 200 characters. Level M: readable with 15 % of it damaged.
+    `text`: as qr_codes.svg_path has it. The text around it says what it is.
     """
-    # The text around it says what it is.
-    return Markup(_code(text).svg_inline(border=4, omitsize=True, svgclass="qr", lineclass=None))
+    return Markup(_svg(text, 'class="qr" aria-hidden="true"'))
 
 
 def svg_file(text: str) -> bytes:
     """Return the same code as a file for an `<img>`."""
-    file = BytesIO()
-    _code(text).save(file, kind="svg", border=4, omitsize=True, svgclass=None, lineclass=None)
-    return file.getvalue()
+    return _svg(text, _NAMESPACE).encode()
 
 
-def _code(text: str) -> segno.QRCode:
-    return segno.make(text, error="m", mask=_MASK, micro=False, boost_error=False)
+def picture(text: str) -> str:
+    """Return the address of a code as a picture, which is in the address itself.
+
+    It has a quarter of the bytes of `svg`, so a page can show many.
+    """
+    return "data:image/png;base64," + b64encode(qr_codes.png(text, _SCALE)).decode()
+
+
+def _svg(text: str, attributes: str) -> str:
+    width, path = qr_codes.svg_path(text)
+    return f'<svg viewBox="0 0 {width} {width}" {attributes}><path stroke="#000" d="{path}"/></svg>'
