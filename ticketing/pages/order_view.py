@@ -74,13 +74,13 @@ class OrderView:
     """An order as its page shows it. `is_unseen`: its chain cannot be read at the moment.
 
     `ticket_types` are those of its items, by id. Of `asked` tickets that the page shows,
-    `unanswered` lack answers to the organizer's questions. `payments` are the largest ones.
-    `has_more_payments`: there are others, which are not shown. `chosen_way`: how the buyer wants to
-    pay, None before they chose. `told`: what wallets and exchanges need to know.
-    `gasless`: the offer to pay without a network fee. `euros`: what is due, in euros, if that is
-    known. `is_quick`: it asks quickly for news. `accounts`: its home, then its stray accounts; a
-    free order has none. `others`: the networks to which the buyer can move it now. `back`: the key
-    of the account for which the page asks where the money shall go.
+    `unanswered` lack answers to the organizer's questions. `can_mail`: the service sends mails.
+    `payments` are the largest ones. `has_more_payments`: there are others, which are not shown.
+    `chosen_way`: how the buyer wants to pay, None before they chose. `told`: what wallets and
+    exchanges need to know. `gasless`: the offer to pay without a network fee. `euros`: what is due,
+    in euros, if that is known. `is_quick`: it asks quickly for news. `accounts`: its home, then its
+    stray accounts; a free order has none. `others`: the networks to which the buyer can move it
+    now. `back`: the key of the account for which the page asks where the money shall go.
     """
 
     intent: PaymentIntent
@@ -91,7 +91,7 @@ class OrderView:
     payments: Sequence[Payment]
     has_more_payments: bool
     is_unseen: bool
-    writes_mail: bool
+    can_mail: bool
     now: datetime
     told: WalletRequests
     gasless: Offer | None
@@ -103,6 +103,11 @@ class OrderView:
     unanswered: int = 0
     chosen_way: Way | None = None
     back: str | None = None
+
+    @property
+    def writes_mail(self) -> bool:
+        """Whether the buyer gets mails about the order."""
+        return self.can_mail and self.intent.buyer_email is not None
 
     @property
     def state(self) -> State:
@@ -302,7 +307,7 @@ def read(
         payments=[each for each in payments if each.canonical and not each.stray],
         has_more_payments=intents.count_payments(intent, payments) > len(payments),
         is_unseen=is_unseen(intent, config, now),
-        writes_mail=config.smtp is not None and intent.buyer_email is not None,
+        can_mail=config.smtp is not None,
         now=now,
         told=wallet_requests.of(intent, config),
         gasless=gasless.offer(intent, config),
