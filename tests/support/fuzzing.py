@@ -19,6 +19,7 @@ from schemathesis.core.transport import Response
 from schemathesis.engine import events, from_schema
 from schemathesis.engine.recorder import ScenarioRecorder
 from schemathesis.generation.case import Case
+from schemathesis.generation.meta import TestPhase
 from schemathesis.hooks import HookContext
 from schemathesis.openapi.checks import (
     AllowHeaderMismatch,
@@ -28,7 +29,7 @@ from schemathesis.openapi.checks import (
 )
 from schemathesis.transport.wsgi import WSGITransport
 
-from tests.support.fuzzing_shop import Known, Shop
+from tests.support.fuzzing_shop import PARTS, Known, Shop
 from ticketing.db.connection import database
 
 OUT_OF_RANGE = "Must be in the years 1970 to 9999 in UTC."
@@ -203,7 +204,7 @@ def run(shop: Shop, config: SchemathesisConfig, *, only: str = "") -> Found:
     schema.app, schema.location = app, "/openapi.json"
     schema.hook(filter_failure)
     found = Found()
-    with _one_server():
+    with _one_server(shop):
         for event in from_schema(schema).execute():
             _take_down(event, found)
     return found
@@ -303,8 +304,31 @@ def _give_it_a_key_of_its_own(case: Case) -> None:
         case.headers["Idempotency-Key"] = f"{next(_numbers):036}"
 
 
+def _lead_it_to_the_shop(case: Case, shop: Shop) -> None:
+    """Let the path of a request name what the shop has, where the path is not what is tried.
+
+    The coverage phase varies one value, and guesses the others from answers: the id of a member for
+    a question, say. The fuzzing phase seldom draws the id of a question and that of its event.
+    """
+    known, values = shop.known, case.path_parameters
+    if case.meta is not None and case.meta.phase.name is TestPhase.COVERAGE:
+        tried = getattr(case.meta.phase.data, "parameter", None)
+        names = {"tenant", *PARTS}
+        # Not for each path of an event: they would all change, and soon cancel, the one on sale.
+        if not PARTS.keys().isdisjoint(values) or case.path.endswith("/image"):
+            names.add("event_id")
+        for name in (names & values.keys()) - {tried}:
+            if values[name] not in known[f"path.{name}"]:
+                values[name] = known[f"path.{name}"][0]
+        if tried == "event_id":
+            return
+    events = [shop.event_of[each] for each in values.values() if each in shop.event_of]
+    if events and values.get("event_id") in known["path.event_id"]:
+        values["event_id"] = events[0]
+
+
 @contextmanager
-def _one_server() -> Iterator[None]:
+def _one_server(shop: Shop) -> Iterator[None]:
     """Answer in one thread: schemathesis starts many, and each would leave its connection open."""
     send = WSGITransport.send
 
@@ -315,6 +339,7 @@ def _one_server() -> Iterator[None]:
         for name in ("max_redirects", "verify", "cert"):
             options.pop(name, None)
         _give_it_a_key_of_its_own(case)
+        _lead_it_to_the_shop(case, shop)
         return thread.submit(send, self, case, session=session, **options).result()
 
     with ThreadPoolExecutor(1) as thread, pytest.MonkeyPatch.context() as patch:

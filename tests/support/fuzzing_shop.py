@@ -15,12 +15,19 @@ from tests.support.factories import (
     worker_once,
 )
 from tests.support.members import invite
+from tests.support.photos import photo
 from tests.support.webhook_endpoints import new_webhook
 from tools import anvil
 
 Known = dict[str, list[Any]]
 
 PASSWORD = "correct horse battery staple"
+PARTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "question_id": ("questions", {"question": "Where are you from?", "type": "text"}),
+    "voucher_id": ("vouchers", {}),
+    "device_id": ("door-devices", {"name": "Phone"}),
+}
+"""The parts of an event: the path on which they are created, and a body."""
 
 
 @dataclass
@@ -30,6 +37,9 @@ class Shop:
     acme: Organizer
     known: Known
     """Values of ids, by the parameter or field that accepts them."""
+
+    event_of: dict[str, str]
+    """The event of each ticket type, question, voucher and door device."""
 
     paid: Buyer
     admin: Api
@@ -51,8 +61,13 @@ def open_shop(acme: Organizer, node: anvil.Anvil) -> Shop:
         acme.ticket(sale, sales_start_at=in_days(9)),
         acme.ticket(draft),
     ]
+    events = [sale["id"], draft["id"], gone["id"]]
+    for path in ("logo", *(f"events/{each}/image" for each in events)):
+        image = {"data": photo(), "content_type": "image/jpeg"}
+        assert admin.put(f"{acme.path}/{path}", None, **image).status_code == 200
     diet = {"identifier": "diet", "question": "What do you eat?", "type": "text"}
     admin.post(f"{acme.path}/events/{sale['id']}/questions", diet)
+    parts = {name: _made(admin, acme, events, name) for name in PARTS}
     ada = {"email": "ada@example.org", "name": "Ada"}
     waiting, paid, too_much, given_up = (acme.buyer(seat, buyer=ada) for _ in range(4))
     guest = acme.buyer(free, quantity=2)
@@ -80,8 +95,9 @@ def open_shop(acme: Organizer, node: anvil.Anvil) -> Shop:
         "path.webhook_id": [each.id for each in webhooks],
         "body.url": ["https://hooks.example.org/", "https://[2606:4700::1111]:8443/a?b=c"],
         "path.tenant": [acme.slug, acme.id],
-        "path.event_id": [sale["id"], draft["id"], gone["id"], "on-sale"],
+        "path.event_id": [*events, "on-sale"],
         "path.ticket_id": [each["id"] for each in tickets],
+        **{f"path.{name}": list(made) for name, made in parts.items()},
         "path.intent_id": [
             each.intent["id"] for each in (waiting, paid, too_much, *more, given_up, guest)
         ],
@@ -108,7 +124,24 @@ def open_shop(acme: Organizer, node: anvil.Anvil) -> Shop:
         "body.email": [ada["email"]],
         "body.password": [PASSWORD],
     }
-    return Shop(acme, known, paid, acme.with_headers(_sign_in(acme, ada["email"])))
+    event_of = {each["id"]: each["event_id"] for each in tickets}
+    for made in parts.values():
+        event_of |= made
+    return Shop(acme, known, event_of, paid, acme.with_headers(_sign_in(acme, ada["email"])))
+
+
+def _made(admin: Api, acme: Organizer, events: list[str], name: str) -> dict[str, str]:
+    """Create parts of events: several of each, as a request may archive or revoke one.
+
+    Return their events by their ids.
+    """
+    path, body = PARTS[name]
+    made = [
+        (admin.post(f"{acme.path}/events/{event}/{path}", body), event)
+        for event in events
+        for _ in range(4)
+    ]
+    return {answer.json["id"]: event for answer, event in made}
 
 
 def _sign_in(acme: Organizer, email: str) -> dict[str, str]:
