@@ -24,12 +24,14 @@ class OtherNetwork:
 class AccountView:
     """One account of an order. `books`: what it received and owes. `network`: its chain's name.
 
+    `explorer_url`: a website that shows the transactions of the chain, if one is known.
     `can_be_home`: it has money that may still pay for the order, and its chain was read a moment
     ago. So the order can be moved there, unless a signed transfer is settling.
     """
 
     books: Account
     network: str
+    explorer_url: str | None = None
     can_be_home: bool = False
 
     @property
@@ -114,16 +116,22 @@ def of(intent: PaymentIntent, config: Config) -> list[AccountView]:
     # An account that pays for all of the order is not `available`: nothing is missing there.
     states = chains.states() if any(each.unassigned for each in intent.strays) else {}
     seen = {chain_id for chain_id, state in states.items() if chains.is_fresh(state)}
-    home = AccountView(intent, chains.name_of(intent.chain_id, config))
+    home = AccountView(intent, *_chain(intent.chain_id, config))
     strays = [
         AccountView(
             account,
-            chains.name_of(account.chain_id, config),
+            *_chain(account.chain_id, config),
             can_be_home=bool(account.unassigned) and account.chain_id in seen,
         )
         for account in intent.strays
     ]
     return [home, *strays]
+
+
+def _chain(chain_id: int, config: Config) -> tuple[str, str | None]:
+    """Return the name and the explorer of a chain."""
+    known = chains.known_as(chain_id, config)
+    return chains.name_of(chain_id, config), known and known.explorer_url
 
 
 def other_networks(intent: PaymentIntent, config: Config) -> list[OtherNetwork]:
