@@ -169,6 +169,7 @@ SHOTS = (
     Shot("order-underpaid", _underpaid),
     Shot("order-processing", _processing),
     Shot("order-confirmed", lambda shop: shop.paid(2).url),
+    Shot("order-ten-tickets", lambda shop: shop.paid(10).url),
     Shot("order-print", lambda shop: f"{shop.paid(2).url}/print"),
     Shot("receipt", _receipt),
     Shot("order-overpaid", lambda shop: _overpaid(shop).url),

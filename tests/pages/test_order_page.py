@@ -48,9 +48,10 @@ def test_an_unpaid_order_says_how_much_where_and_on_which_network(buyer):
     assert re.search("<title>Waiting for your payment . Launch Night</title>", page)
     said = read(buyer)
     amount, network, address = (
-        said.index(each) for each in ("5.00 USDC", "check that it is USDC on Local", "0x")
+        said.index(each) for each in ("Pay 5.00 USDC", "Network L Local", "To this address 0x")
     )
     assert amount < network < address
+    assert "check that it is USDC on Local" in said
     assert "lost" not in said.lower() and "notice bad" not in page
     assert 'data-copy="5.00"' in page and f'data-copy="{buyer.intent["address"]}"' in page
     groups = "".join(
@@ -114,7 +115,7 @@ def test_a_payment_that_is_not_final_is_shown_in_blocks(three_deep, buyer, node)
     buyer.pay(node)
     worker_once(buyer.organizer.app)
     page = show(buyer)
-    assert status(page) == "Seen. 1 of 3 blocks"
+    assert status(page) == "We see your payment"
     assert '<progress max="3" value="1"' in page
     assert 'id="timer"' not in page and REFRESH.format(link(buyer)) in page
 
@@ -126,7 +127,10 @@ def test_a_paid_order_shows_its_tickets_and_a_receipt(acme, node):
     for each in admissions_of(buyer):
         assert f'href="/t/{each.code}"' in page and f'href="/t/{each.code}#pass-on"' in page
     said = read(buyer)
-    assert re.search("2 . 5.00 USDC = 10.00 USDC", said) and buyer.intent["id"] in said
+    assert "You\u2019re in. 2 tickets for Launch Night" in said
+    assert "<title>You\u2019re in. \u2013 Launch Night" in page
+    assert "2 \u00d7 General admission 5.00 each 10.00 Total 10.00 USDC" in said
+    assert "Receipt 10.00 USDC paid on Local , " in said and buyer.intent["id"] in said
     (payment,) = hashes_in(page)
     assert node.rpc("eth_getTransactionReceipt", payment)["status"] == "0x1"
     assert "http-equiv" not in page
@@ -200,7 +204,7 @@ def test_a_refund_waits_until_the_payment_is_final(three_deep, buyer, node):
 def test_a_waived_refund_is_said(acme, node):
     buyer = overpay(acme, node)
     assert "We hold 0.000007 USDC for you" in read(buyer)
-    assert "Ticket 1" in read(buyer)
+    assert status(show(buyer)) == "Paid" and "You keep your tickets." in read(buyer)
     assert waive(acme, buyer, 7).status_code == 200
     assert "Acme has decided not to send 0.000007 USDC back." in read(buyer)
 
@@ -240,7 +244,7 @@ def test_a_voided_ticket_and_its_refund(acme, node):
     (admission,) = admissions_of(buyer)
     assert void(acme, admission, refund=True).status_code == 200
     assert status(show(buyer)) == "We hold 5.00 USDC for you"
-    assert "Taken back. No longer valid." in read(buyer)
+    assert "The organizer has taken it back. It is no longer valid." in read(buyer)
     assert admission.code not in show(buyer)
 
 
@@ -254,7 +258,7 @@ def test_a_canceled_event_is_said(acme, node):
 
 def test_free_tickets_are_taken_with_one_button(acme):
     buyer = acme.buyer(acme.ticket(**FREE))
-    assert "Get my tickets" in read(buyer)
+    assert "Get my ticket" in read(buyer)
     assert press(buyer, "purchase").status_code == 303
     assert status(show(buyer)) == "Done"
     (admission,) = admissions_of(buyer)
@@ -299,14 +303,13 @@ def test_an_order_of_several_types_names_each_on_page_ticket_and_receipt(acme, n
     ticket, shirt = shop_of_two(acme, transferable=False)
     buyer = buyer_of(acme, (ticket, 1), (shirt, 2))
     worker_once(acme.app)
-    assert "1 \u00d7 Adult 5.00 2 \u00d7 T-shirt 4.00 Total 9.00 USDC" in read(buyer)
+    assert "1 \u00d7 Adult 5.00 2 \u00d7 T-shirt 2.00 each 4.00 Total 9.00 USDC" in read(buyer)
     buyer.pay(node)
     worker_once(acme.app)
     page, said = show(buyer), read(buyer)
     assert page.count("#pass-on") == 2
-    assert "Ticket 1 Adult" in said and said.count("T-shirt") == 1 + 2 + 1
-    assert "Adult 1 \u00d7 5.00 USDC = 5.00 USDC" in said
-    assert "T-shirt 2 \u00d7 2.00 USDC = 4.00 USDC Price 9.00 USDC" in said
+    assert "Adult 1 of 3" in said and said.count("T-shirt") == 2 + 1
+    assert "1 \u00d7 Adult 5.00 2 \u00d7 T-shirt 2.00 each 4.00 Total 9.00 USDC" in said
 
 
 def test_a_part_that_is_not_sold_any_more_keeps_the_link_but_not_the_order(acme, node):

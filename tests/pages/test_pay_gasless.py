@@ -63,7 +63,7 @@ def button(bought, name="Pay without network fee"):
 
 
 def usual(bought):
-    return button(bought, "Pay with Stub")
+    return button(bought, "with Stub")
 
 
 def press(bought, **changes):
@@ -257,17 +257,20 @@ def test_a_signature_is_not_sent_again_after_its_time(with_wallet, facilitator, 
     assert facilitator.asked == []
 
 
-def test_each_of_several_wallets_has_its_button(shop, node, remote, visit):
+def test_one_of_several_wallets_is_chosen(shop, node, remote, visit):
     wallets = [InjectedWallet([anvil.BUYER], {CHAIN: node}, name=name) for name in ("One", "Two")]
     page = visit(shop.url, script="\n".join(f"{{{each.script}}}" for each in wallets))
     for each in wallets:
         each.connect(page)
     bought = buying.order(page, node, remote)
-    names = [f"{name}: pay without network fee" for name in ("One", "Two")]
-    for name in names:
-        expect(button(bought, name)).to_be_visible()
-    button(bought, names[1]).click()
+    expect(page.get_by_role("radio", name="One")).to_be_checked()
+    expect(button(bought, "with One")).to_be_visible()
+    page.get_by_role("radio", name="Two").check()
+    expect(button(bought, "with Two")).to_be_visible()
+    button(bought).click()
     bought.says("Paid")
+    asked = page.evaluate("wallet.asked.map(({ method }) => method)")
+    assert "eth_signTypedData_v4" not in asked
 
 
 def test_without_a_script_it_is_not_shown(shop, node, remote, visit):

@@ -146,7 +146,7 @@ def test_it_is_seen_in_blocks_and_missing_after_a_reorganization(three_deep, buy
     buyer.pay(node)
     worker_once(buyer.organizer.app)
     page = opened(buyer.organizer.app, path).text
-    assert status(page) == "Seen. 1 of 3 blocks" and '<progress max="3" value="1"' in page
+    assert status(page) == "We see the payment" and '<progress max="3" value="1"' in page
     node.rpc("anvil_mine", "0x2")
     worker_once(buyer.organizer.app)
     node.rpc("anvil_reorg", 4, [])

@@ -67,7 +67,7 @@ def test_a_wrong_address_is_said_at_its_field_and_changes_nothing(held, path, se
     assert answer.status_code == 422
     assert 'value="Grace &lt;b&gt;"' in answer.text and 'value="nobody@"' in answer.text
     assert 'aria-invalid="true"' in answer.text and 'id="email-error"' in answer.text
-    assert '<details class="more no-print" open>' in answer.text
+    assert '<details class="card fold no-print" open>' in answer.text
     assert holder_of(held) == {"name": "Ada", "email": "ada@example.org"}
 
 

@@ -52,7 +52,7 @@ def cancel(acme, event):
 
 
 def has_qr(text):
-    return "<svg" in text
+    return 'class="qr"' in text
 
 
 def test_it_has_the_qr_code_and_the_facts(acme, event, held, show):
@@ -93,7 +93,7 @@ def test_a_used_ticket_says_when_and_where(acme, event, held, show):
     at = datetime(2026, 6, 5, 17, 2, tzinfo=UTC)
     write(held, redeemed_at=at, redeemed_gate="Main gate")
     text = show(held)
-    assert "Used at 19:02 (Europe/Berlin) at <bdi>Main gate</bdi>" in text and has_qr(text)
+    assert "Used at 19:02 (Europe/Berlin) at <bdi>Main gate</bdi>" in text and not has_qr(text)
     assert "This ticket has been used at the door." in text and "<form" not in text
     write(held, redeemed_gate=None)
     assert "Used at 19:02 (Europe/Berlin)<" in show(held)
@@ -253,4 +253,4 @@ def test_a_long_event_is_read_in_its_own_zone(acme, show):
     event = acme.event(timezone="Pacific/Auckland", start_at=in_days(3), end_at=in_days(4))
     (held,) = bought(acme, acme.ticket(event, **admissions.FREE))
     page = show(held)
-    assert page.count("(Pacific/Auckland)") == 1 and page.count("</time>") == 2
+    assert page.count("(Pacific/Auckland)") == 1 and page.count("</time>") == 3

@@ -76,7 +76,9 @@ def test_an_exchange_gets_four_steps_and_the_late_rule(buyer):
 
 def test_the_late_rule_ends_with_the_sale_and_is_not_said_after_it(buyer):
     intent = PaymentIntent.get()
-    later = re.search(r'<time datetime="([^"]+)" data-with-day', shown(buyer, "exchange"))[1]
+    later = re.search(
+        r'<time datetime="([^"]+)" data-local data-with-day', shown(buyer, "exchange")
+    )[1]
     day_after = intent.expires_at.isoformat()[:10]
     assert later[:10] > day_after
     TicketType.update(sales_end_at=intent.expires_at).execute()

@@ -30,6 +30,10 @@ addEventListener("eip6963:requestProvider", () => dispatchEvent(
 """A wallet as EIP-6963 describes it, on Ethereum at first. `wallet.refuses` has its errors."""
 
 
+_TITLES = {"Paid": "You\u2019re in."}
+"""Where the title of the page says more than its state."""
+
+
 @dataclass(frozen=True)
 class Order:
     """An order in a browser's tab."""
@@ -63,7 +67,8 @@ class Order:
     def says(self, status: str) -> None:
         """Wait until the page says that it is in this state, in its title too."""
         expect(self.page.get_by_role("status")).to_have_text(status, timeout=PATIENCE)
-        expect(self.page).to_have_title(re.compile(f"^{re.escape(status)} "), timeout=PATIENCE)
+        title = _TITLES.get(status, status)
+        expect(self.page).to_have_title(re.compile(f"^{re.escape(title)} "), timeout=PATIENCE)
 
 
 def event_path(remote: RemoteOrganizer, ticket: Any) -> str:

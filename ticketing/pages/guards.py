@@ -12,6 +12,14 @@ from ticketing.web.auth import Counts, Security
 from ticketing.web.context import config
 from ticketing.web.secret_guards import counts_for_payers
 
+_TICKET_ENDED = (
+    "This ticket was passed on or replaced. Its new holder has a new link, and this one has ended."
+    " If you accepted the ticket yourself, look for the new link in your mail."
+)
+"""Codes are random, and old ones are not kept. So this is said of each that could be one."""
+
+_NO_TICKET = "This ticket does not exist. Is the link complete?"
+
 
 class Page:
     """What all guards of pages have in common: the OpenAPI document does not contain pages."""
@@ -78,8 +86,13 @@ class TicketLink(Page):
     """Requires the code of an admission in the path. Sets `g.admission`."""
 
     def check(self) -> None:
-        """Find the admission. NotFound."""
-        g.admission = holders.find((request.view_args or {})["code"])
+        """Find the admission. NotFound: the code has ended, or is no code."""
+        code = (request.view_args or {})["code"]
+        try:
+            g.admission = holders.find(code)
+        except NotFound:
+            is_whole = credentials.is_admission_code(code)
+            raise NotFound(_TICKET_ENDED if is_whole else _NO_TICKET) from None
         g.order = holders.counted_for(g.admission)
 
     def counts(self) -> Counts:

@@ -131,7 +131,7 @@ def of(intent: PaymentIntent, config: Config) -> list[AccountView]:
 def _chain(chain_id: int, config: Config) -> tuple[str, str | None]:
     """Return the name and the explorer of a chain."""
     known = chains.known_as(chain_id, config)
-    return chains.name_of(chain_id, config), known and known.explorer_url
+    return chains.name_of(chain_id, config), None if known is None else known.explorer_url
 
 
 def other_networks(intent: PaymentIntent, config: Config) -> list[OtherNetwork]:

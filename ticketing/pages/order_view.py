@@ -20,10 +20,11 @@ from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.payments import Payment
 from ticketing.models.tenants import Tenant
 from ticketing.models.ticket_types import TicketType
-from ticketing.pages import order_accounts
+from ticketing.pages import order_accounts, pictures
 from ticketing.pages.order_accounts import AccountView, OtherNetwork
 from ticketing.pages.pace import QuickPages
 from ticketing.services import admission_views, chains, exchange_rates
+from ticketing.services.images import Picture
 from ticketing.services.orders import answers, finality, intents
 from ticketing.services.payments import demo_wallet, hold_extensions, wallet_requests
 from ticketing.services.payments.wallet_requests import WalletRequests
@@ -59,6 +60,9 @@ class Way(StrEnum):
 
 
 _ENDED = (State.EXPIRED, State.CANCELED)
+_CODES_SHOWN = 10
+"""Tickets that the page shows with their QR codes. Of the others it has links."""
+
 _ASKED_QUICKLY, _ASKED_EVERY, _ASKED_SELDOM = 0.8, 3, 30
 """How often the page asks for news, in seconds: quickly or not while it waits, else seldom.
 
@@ -78,9 +82,10 @@ class OrderView:
     `payments` are the largest ones. `has_more_payments`: there are others, which are not shown.
     `chosen_way`: how the buyer wants to pay, None before they chose. `told`: what wallets and
     exchanges need to know. `gasless`: the offer to pay without a network fee. `euros`: what is due,
-    in euros, if that is known. `is_quick`: it asks quickly for news. `accounts`: its home, then its
-    stray accounts; a free order has none. `others`: the networks to which the buyer can move it
-    now. `back`: the key of the account for which the page asks where the money shall go.
+    in euros, if that is known. `image`: the event's picture, while the order can be paid.
+    `is_quick`: it asks quickly for news. `accounts`: its home, then its stray accounts; a free
+    order has none. `others`: the networks to which the buyer can move it now. `back`: the key of
+    the account for which the page asks where the money shall go.
     """
 
     intent: PaymentIntent
@@ -96,6 +101,7 @@ class OrderView:
     told: WalletRequests
     gasless: Offer | None
     euros: str | None
+    image: Picture | None
     accounts: Sequence[AccountView]
     others: Sequence[OtherNetwork]
     is_quick: bool = False
@@ -108,6 +114,40 @@ class OrderView:
     def writes_mail(self) -> bool:
         """Whether the buyer gets mails about the order."""
         return self.can_mail and self.intent.buyer_email is not None
+
+    @property
+    def tickets(self) -> Sequence[Admission]:
+        """The tickets that are the buyer's still."""
+        return [each for each in self.intent.admissions if each.shown_code]
+
+    @property
+    def first_admissions(self) -> Sequence[Admission]:
+        """The tickets that the page shows with their QR codes."""
+        shown: Sequence[Admission] = self.intent.admissions[:_CODES_SHOWN]
+        return shown
+
+    @property
+    def more_admissions(self) -> Sequence[Admission]:
+        """The tickets of a large order that the page only has links of."""
+        more: Sequence[Admission] = self.intent.admissions[_CODES_SHOWN:]
+        return more
+
+    @property
+    def is_in(self) -> bool:
+        """Whether the buyer can enter with a ticket of the order, or could."""
+        is_confirmed = self.state is State.CONFIRMED
+        return is_confirmed and not self.is_event_canceled and bool(self.tickets)
+
+    @property
+    def is_transferable(self) -> bool:
+        """Whether one of its tickets can be passed on."""
+        types = self.ticket_types
+        return any(types[each.ticket_type_id].transferable for each in self.tickets)
+
+    @property
+    def explorer_url(self) -> str | None:
+        """A website that shows the payments of the order."""
+        return self.accounts[0].explorer_url if self.accounts else None
 
     @property
     def state(self) -> State:
@@ -222,6 +262,17 @@ class OrderView:
         return finality.minutes_left(self.intent)
 
     @property
+    def minutes_to_confirm(self) -> int | None:
+        """In about how many minutes an order that is paid is confirmed. None: not known."""
+        return finality.minutes_of(self.intent, self.blocks_needed - self.blocks_seen)
+
+    @property
+    def came_late(self) -> bool:
+        """Whether all of the amount arrived, but after the tickets were held."""
+        is_paid = 0 < self.intent.amount <= self.intent.amount_received
+        return self.state is State.EXPIRED and is_paid
+
+    @property
     def timer_from(self) -> datetime:
         """When the timer begins to run."""
         ends: datetime = self.intent.expires_at
@@ -298,6 +349,7 @@ def read(
     admission_views.add_to_order(intent, intent.event.online_join_url, config.keyring)
     now, payments = clock.now(), intents.largest_payments_of(intent)
     asked = _still_asked(intent, now)
+    is_payable = intent.status in LIVE and intent.chain_id is not None
     return OrderView(
         intent=intent,
         event=intent.event,
@@ -312,6 +364,7 @@ def read(
         told=wallet_requests.of(intent, config),
         gasless=gasless.offer(intent, config),
         euros=exchange_rates.euros(intent.amount_due) if config.fx_url else None,
+        image=pictures.picture_of(intent.event) if is_payable else None,
         is_quick=_waits_for_chain(intent) and _QUICK_PAGES.take(),
         accounts=order_accounts.of(intent, config),
         others=order_accounts.other_networks(intent, config),

@@ -262,6 +262,6 @@ def _page(form: Form, way: Way | None = None) -> str:
         query=_query(view.chosen_way, view.back),
         form_of=form_of,
         ticket_link=links.ticket,
-        qr=qr.svg,
+        qr=qr.picture,
         form=form,
     )

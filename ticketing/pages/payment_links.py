@@ -120,7 +120,7 @@ def show_payment(link: str) -> str:
         view=view,
         intent=view.intent,
         path=links.payment(view.intent.id, config().keyring),
-        qr=qr.svg,
+        qr=qr.picture,
     )
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from flask import Response
 
 from ticketing.limits import CallClass
+from ticketing.models.events import Event
 from ticketing.models.tenants import Tenant
 from ticketing.pages.assets import FOR_A_YEAR
 from ticketing.pages.blueprint import PageBlueprint
@@ -39,17 +40,21 @@ class Logo(NamedTuple):
 def logo_of(tenant: Tenant) -> Logo:
     """Return the logo of a tenant that has one, as it fits into LOGO_BOX."""
     digest = str(tenant.logo_digest)
-    width, height = _logo_size(digest)
-    scale = min(LOGO_BOX[0] / width, LOGO_BOX[1] / height)
-    size = max(1, round(width * scale)), max(1, round(height * scale))
+    logo = _picture(digest)
+    scale = min(LOGO_BOX[0] / logo.width, LOGO_BOX[1] / logo.height)
+    size = max(1, round(logo.width * scale)), max(1, round(logo.height * scale))
     return Logo(images.path(tenant.slug, digest), *size)
 
 
+def picture_of(event: Event) -> Picture | None:
+    """Return the picture of an event, if it has one."""
+    return None if event.image_digest is None else _picture(event.image_digest)
+
+
 @lru_cache(1000)
-def _logo_size(digest: str) -> tuple[int, int]:
-    """Return width and height of a logo. A digest never has others, so this asks once."""
-    found = images.pictures([digest])[digest]
-    return found.width, found.height
+def _picture(digest: str) -> Picture:
+    """Return a picture. A digest never has another one, so this asks once."""
+    return images.pictures([digest])[digest]
 
 
 def file_of(tenant: Tenant, of: Picture, name: str) -> str:

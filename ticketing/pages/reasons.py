@@ -12,7 +12,7 @@ from ticketing.errors import (
 )
 
 _REASONS = {
-    "sold_out": "Somebody was faster: so many tickets are not left.",
+    "sold_out": "Somebody was faster: not enough tickets are left.",
     "one_type_only": "This event sells one kind of ticket in an order. Order the others after it.",
     "needs_ticket": "This is only sold together with a ticket. Add a ticket.",
     "no_common_network": (

@@ -111,6 +111,15 @@ def minutes_left(intent: PaymentIntent) -> int | None:
     return None if _block_seconds(intent) is None else math.ceil(seconds_left(intent) / 60)
 
 
+def minutes_of(intent: PaymentIntent, blocks: int) -> int | None:
+    """Return in about how many minutes an order's chain has so many more blocks, 1 or more.
+
+    None if the block time is not known.
+    """
+    seconds = _block_seconds(intent)
+    return None if seconds is None else max(1, math.ceil(blocks * seconds / 60))
+
+
 def _block_seconds(intent: PaymentIntent) -> float | None:
     chain = REGISTRY.get(intent.chain_id or 0)
     return None if chain is None else chain.block_seconds

@@ -68,6 +68,7 @@ async function showAgain() {
     const again = page.getElementById(each.id);
     if (again) again.open = each.open;
   }
+  addStyles(page);
   order().replaceWith(page.getElementById("order"));
   document.body.className = page.body.className;
   say(page);
@@ -75,6 +76,13 @@ async function showAgain() {
   scrollTo(scrollX, place);
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
   shownAt = Date.now();
+}
+
+// Another state of the order can need another stylesheet.
+function addStyles(page) {
+  const sheets = (of) => [...of.querySelectorAll("link[rel=stylesheet]")];
+  const known = sheets(document).map((each) => each.getAttribute("href"));
+  document.head.append(...sheets(page).filter((each) => !known.includes(each.getAttribute("href"))));
 }
 
 // The element with the status stays: a screen reader speaks when its text changes.
@@ -97,7 +105,7 @@ function sayLost(text) {
 }
 
 function isTyping() {
-  const fields = [...order().querySelectorAll("input:not([type=hidden])")];
+  const fields = [...order().querySelectorAll("input:not([type=hidden], [type=radio])")];
   return fields.some((each) => each === document.activeElement || each.value !== each.defaultValue);
 }
 
@@ -109,9 +117,11 @@ function prepare() {
   const now = order().dataset.now;
   clockAhead = Date.now() - Date.parse(now);
   for (const each of order().querySelectorAll("[data-copy]")) each.hidden = !navigator.clipboard;
-  for (const each of order().querySelectorAll("time[data-say-local]")) {
-    each.textContent = each.dataset.sayLocal.replace("{time}", timeOf(new Date(each.dateTime), "withDay" in each.dataset));
+  for (const each of order().querySelectorAll("[data-share]")) each.hidden = !navigator.share;
+  for (const each of order().querySelectorAll("time[data-local]")) {
+    each.textContent = timeOf(new Date(each.dateTime), "withDay" in each.dataset);
   }
+  watchPasses();
   tick();
   document.dispatchEvent(new Event("order-shown"));
 }
@@ -124,12 +134,12 @@ function tick() {
   const bar = document.getElementById("hold-bar");
   bar.hidden = false;
   bar.value = Math.max(0, (until - now) / (until - began));
-  timer.hidden = now < from;
+  timer.hidden = false;
   const left = Math.max(0, Math.ceil((until - now) / 1000));
   const time = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
   const text = left ? timer.dataset.sayLeft.replace("{time}", time) : timer.dataset.sayOver;
-  timer.textContent = text;
-  if (!timer.hidden) announce(left, text);
+  timer.textContent = left ? time : text;
+  if (now >= from) announce(left, text);
 }
 
 // A screen reader hears it when the timer appears, 5 minutes and 1 minute before the end, and then.
@@ -147,7 +157,7 @@ function sayNotOpened() {
 }
 
 async function copy(button) {
-  const label = button.firstElementChild;
+  const label = button.querySelector("[aria-live]");
   const before = label.textContent;
   if (before === button.dataset.sayCopied) return;
   await navigator.clipboard.writeText(button.dataset.copy);
@@ -178,9 +188,39 @@ async function keepAsking() {
   waiting = setTimeout(keepAsking, pause * 1000);
 }
 
+// The dots below the tickets: which one is in view, and a way to each that does not move the page.
+function watchPasses() {
+  const dots = [...order().querySelectorAll(".dots a")];
+  const of = (dot) => document.getElementById(dot.hash.slice(1));
+  const seen = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      const dot = dots.find((each) => of(each) === target);
+      if (isIntersecting) dot.setAttribute("aria-current", "true");
+      else dot.removeAttribute("aria-current");
+    }
+  }, { root: document.getElementById("passes"), threshold: 0.6 });
+  for (const dot of dots) seen.observe(of(dot));
+}
+
+// Without the browser's own menu, the link to the event's page stays one.
+async function share(event, { url, title }) {
+  if (!navigator.share) return;
+  event.preventDefault();
+  await navigator.share({ url, title }).catch(() => {}); // the person closed it
+}
+
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-copy]");
   if (button) copy(button);
+  const own = event.target.closest("[data-share]");
+  if (own) share(event, { url: own.dataset.share, title: document.title });
+  const shared = event.target.closest("#share");
+  if (shared) share(event, { url: shared.href, title: document.querySelector(".done-what bdi").textContent });
+  const dot = event.target.closest(".dots a");
+  if (dot) {
+    event.preventDefault();
+    document.getElementById(dot.hash.slice(1)).scrollIntoView({ inline: "start", block: "nearest" });
+  }
   if (event.target.id === "open-wallet") setTimeout(sayNotOpened, 2000);
 });
 document.addEventListener("order-changed", () => {

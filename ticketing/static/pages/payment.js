@@ -52,17 +52,16 @@ async function showAgain() {
 
 function prepare() {
   for (const each of order().querySelectorAll("[data-copy]")) each.hidden = !navigator.clipboard;
-  for (const each of order().querySelectorAll("time[data-say-local]")) {
+  for (const each of order().querySelectorAll("time[data-local]")) {
     const day = "withDay" in each.dataset ? { weekday: "long", day: "numeric", month: "long" } : {};
     const time = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }; // as the server writes it
-    const local = new Date(each.dateTime).toLocaleString(document.documentElement.lang, { ...day, ...time });
-    each.textContent = each.dataset.sayLocal.replace("{time}", local);
+    each.textContent = new Date(each.dateTime).toLocaleString(document.documentElement.lang, { ...day, ...time });
   }
   document.dispatchEvent(new Event("order-shown"));
 }
 
 async function copy(button) {
-  const label = button.firstElementChild;
+  const label = button.querySelector("[aria-live]");
   const before = label.textContent;
   if (before === button.dataset.sayCopied) return;
   await navigator.clipboard.writeText(button.dataset.copy);

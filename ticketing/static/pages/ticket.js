@@ -13,6 +13,9 @@ if (document.querySelector(".ticket-qr")) {
   keepScreenOn();
 }
 
+// The link to the form opens what hides it.
+if (find("passing-on") && location.hash === "#pass-on") find("passing-on").open = true;
+
 const copy = find("copy");
 if (copy && navigator.clipboard) {
   copy.hidden = false;

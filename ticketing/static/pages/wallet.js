@@ -13,6 +13,7 @@ const place = `sent ${location.pathname.split("/")[2].split(".")[0]}`; // of wha
 const box = () => document.getElementById("wallets");
 
 let wallets = new Map();
+let chosen; // the id of a wallet
 let said; // what a press of a button led to, and for which payment
 let turn = 0; // Only the newest press says something.
 let open = 0; // how many requests to pay a wallet has not answered
@@ -37,24 +38,71 @@ function show() {
   box().ends ??= Date.now() + 1000 * Number(box().dataset.left);
   showSettling();
   if (!wallets.size) return;
-  const { sayLabel, sayGasless, sayGaslessEach } = box().dataset;
-  const buttons = [...wallets].flatMap(([uuid, wallet], number) => {
-    const usual = buttonOf(wallet, `wallet-${uuid}`, sayLabel, transfer);
-    usual.className = number ? "" : "primary";
-    if (wallet.icon) usual.prepend(Object.assign(new Image(), { src: wallet.icon, alt: "" }));
-    if (!sayGasless || unable.has(wallet.provider)) return [usual];
-    return [usual, buttonOf(wallet, `gasless-${uuid}`, wallets.size > 1 ? sayGaslessEach : sayGasless, sign)];
-  });
-  box().querySelector(".wallet-buttons").replaceChildren(...buttons);
-  const what = document.getElementById("gasless");
-  if (what) what.hidden = !box().querySelector("[id^=gasless-]");
+  if (!wallets.has(chosen)) [chosen] = wallets.keys();
+  showChoices();
+  showButtons();
   document.getElementById("no-wallet")?.remove();
   for (const other of document.querySelectorAll("#open-wallet, #demo")) other.classList.remove("primary");
   if (box().hidden) chooseBrowser();
-  tell();
   const sent = kept();
   const wallet = [...wallets.values()].find(({ rdns }) => rdns === sent.rdns);
   if (wallet) follow(wallet, sent);
+}
+
+// A row for each wallet, if there are several.
+function showChoices() {
+  const choices = box().querySelector(".wallet-choices");
+  choices.hidden = wallets.size < 2;
+  const known = [...choices.querySelectorAll("input")].map((each) => each.value);
+  if (choices.hidden || known.join() === [...wallets.keys()].join()) return;
+  const rows = [...wallets].map(([uuid, wallet]) => {
+    const input = Object.assign(document.createElement("input"), {
+      type: "radio", name: "wallet", value: uuid, id: `wallet-${uuid}`, checked: uuid === chosen,
+    });
+    input.addEventListener("change", () => {
+      chosen = uuid;
+      showButtons();
+    });
+    const row = element("label", "choice", markOf(wallet), element("bdi", "choice-name", wallet.name));
+    row.prepend(input);
+    return row;
+  });
+  choices.replaceChildren(choices.firstElementChild, ...rows);
+}
+
+// One filled button pays from the chosen wallet; a second one if that costs no network fee.
+function showButtons() {
+  const wallet = wallets.get(chosen);
+  const { sayPay, sayWith, sayGasless, sayGaslessSecond, sayFee } = box().dataset;
+  const isGasless = sayGasless && !unable.has(wallet.provider);
+  const named = element("span", "second", sayWith.replace("{wallet}", () => wallet.name));
+  if (wallet.icon) named.prepend(markOf(wallet));
+  const usual = buttonOf("pay-usual", transfer, element("span", "", isGasless ? sayFee : sayPay), " ", named);
+  usual.className = isGasless ? "two-lines plain-button" : "two-lines primary";
+  const buttons = [usual];
+  if (isGasless) {
+    buttons.unshift(buttonOf("pay-gasless", sign, element("span", "", sayGasless), " ", element("span", "second", sayGaslessSecond)));
+    buttons[0].className = "two-lines primary";
+  }
+  box().querySelector(".wallet-buttons").replaceChildren(...buttons);
+  const what = document.getElementById("gasless");
+  if (what) what.hidden = !isGasless;
+  tell();
+}
+
+// What a wallet looks like: its own picture, or its first letter.
+function markOf({ name, icon }) {
+  if (icon) return Object.assign(new Image(), { src: icon, alt: "" });
+  const mark = element("span", "mark", [...name][0] ?? "");
+  mark.setAttribute("aria-hidden", "true");
+  return mark;
+}
+
+function element(name, className, ...content) {
+  const made = document.createElement(name);
+  made.className = className;
+  made.append(...content);
+  return made;
 }
 
 // Says it if a signed transfer is not on its way any more, and the same is still due.
@@ -66,12 +114,11 @@ function showSettling() {
   if (!isSettling() && was === dataset.request) say("NotSent", false);
 }
 
-function buttonOf(wallet, id, label, act) {
-  const button = document.createElement("button");
+function buttonOf(id, act, ...content) {
+  const button = element("button", "", ...content);
   button.type = "button";
   button.id = id;
-  button.append(label.replace("{wallet}", () => wallet.name));
-  button.addEventListener("click", () => pay(wallet, act));
+  button.addEventListener("click", () => pay(wallets.get(chosen), act));
   return button;
 }
 
