@@ -266,7 +266,7 @@ def test_while_a_transfer_settles_its_page_asks_for_no_other_payment(
     app, api, path, order, wallet, second_facilitator, nodes_of
 ):
     shown = OrderPage(app, order)
-    assert "Pay on Local 2 instead" in text_of(shown.get())
+    assert "Pay on Local 2 instead" in shown.get()
     second_facilitator.mode = "lie"
     payment = wallet.header(required(order), SECOND)
     assert api.post(path, headers=payment).status_code == 202
