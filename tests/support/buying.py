@@ -30,7 +30,7 @@ addEventListener("eip6963:requestProvider", () => dispatchEvent(
 """A wallet as EIP-6963 describes it, on Ethereum at first. `wallet.refuses` has its errors."""
 
 
-_TITLES = {"Paid": "You\u2019re in."}
+_TITLES = dict.fromkeys(("Paid", "Done"), "You\u2019re in.")
 """Where the title of the page says more than its state."""
 
 
