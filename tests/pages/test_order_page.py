@@ -308,7 +308,7 @@ def test_an_order_of_several_types_names_each_on_page_ticket_and_receipt(acme, n
     worker_once(acme.app)
     page, said = show(buyer), read(buyer)
     assert page.count("#pass-on") == 2
-    assert "Adult 1 of 3" in said and said.count("T-shirt") == 2 + 1
+    assert "Adult ticket 1 1 of 3" in said and said.count("T-shirt") == 2 + 1
     assert "1 \u00d7 Adult 5.00 2 \u00d7 T-shirt 2.00 each 4.00 Total 9.00 USDC" in said
 
 
