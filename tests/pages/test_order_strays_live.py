@@ -59,7 +59,7 @@ def test_a_part_elsewhere_is_seen_and_completed_there(
     button.focus()
     page.keyboard.press("Enter")
     elsewhere.says("Received 4.00, still to pay 1.00")
-    expect(page.locator(".networks dd")).to_have_text("Local 2")
+    expect(page.locator(".network[aria-current] bdi")).to_have_text("Local 2")
     elsewhere.pay(REST)
     look()
     elsewhere.says("Paid")

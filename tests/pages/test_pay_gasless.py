@@ -107,7 +107,7 @@ def test_it_says_what_is_signed_and_pays_exactly_that(with_wallet, node, size):
 def test_who_says_no_can_try_again(with_wallet, facilitator):
     bought = with_wallet()
     press(bought, rejects={SIGN: REJECTED})
-    says(bought, "You have said no in your wallet. Nothing was sent.")
+    says(bought, "Nothing was paid. You closed the request in your wallet.")
     expect(button(bought)).to_be_enabled()
     expect(usual(bought)).to_be_enabled()
     assert facilitator.asked == []

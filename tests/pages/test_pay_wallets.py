@@ -108,7 +108,7 @@ def test_its_button_is_first_on_a_phone_without_scrolling(with_wallet, stack):
     image = button(bought).locator("img")
     eventually(lambda: image.evaluate("each => each.naturalWidth > 0"))
     assert page.locator("#to-browser").get_attribute("aria-current") == "true"
-    assert page.locator("[aria-current]").count() == 1
+    assert page.locator(".ways [aria-current]").count() == 1
     expect(page.locator("#phone")).to_be_hidden()
     expect(page.locator(".primary:visible")).to_have_count(1)
     assert axe(page) == []
@@ -157,10 +157,13 @@ def test_a_wallet_without_the_network_is_told_of_it(with_wallet, stack, changes)
 REFUSALS = [
     ({"eth_requestAccounts": {"code": -32002}}, "A request waits in your wallet."),
     ({"eth_requestAccounts": {"code": -32002, "data": {"code": 0}}}, "A request waits"),
-    ({"eth_sendTransaction": {"code": 4001}}, "You have said no in your wallet."),
+    (
+        {"eth_sendTransaction": {"code": 4001}},
+        "Nothing was paid. You closed the request",
+    ),
     (
         {"eth_sendTransaction": {"code": 4001, "message": "No", "data": {"code": -32000}}},
-        "You have said no in your wallet.",
+        "Nothing was paid. You closed the request",
     ),
     (
         {
@@ -174,7 +177,7 @@ REFUSALS = [
     ),
     (
         {"eth_sendTransaction": {"code": -32603, "message": "MetaMask Tx: User denied it."}},
-        "You have said no in your wallet.",
+        "Nothing was paid. You closed the request",
     ),
     (
         {
@@ -466,7 +469,7 @@ def test_open_in_wallet_says_what_to_do_if_nothing_opens(stack, node, remote, vi
     page.clock.install()
     page.reload()
     page.evaluate(
-        "addEventListener('click', (event) => event.target.id === 'open-wallet'"
+        "addEventListener('click', (event) => event.target.closest('#open-wallet')"
         " && event.preventDefault())"
     )
     page.get_by_role("link", name="Open in wallet").click()

@@ -221,7 +221,7 @@ document.addEventListener("click", (event) => {
     event.preventDefault();
     document.getElementById(dot.hash.slice(1)).scrollIntoView({ inline: "start", block: "nearest" });
   }
-  if (event.target.id === "open-wallet") setTimeout(sayNotOpened, 2000);
+  if (event.target.closest("#open-wallet")) setTimeout(sayNotOpened, 2000);
 });
 document.addEventListener("order-changed", () => {
   shownAt = 0;
