@@ -101,10 +101,10 @@ def test_a_buyer_whose_money_is_owed_gets_it_back(order, node, remote, visit):
     pass_deadline(node)
     bought.says("We hold 2.00 USDC for you")
 
-    page.get_by_label("Where shall it go back to?").fill("0x12")
+    page.get_by_label("Where should it go back to?").fill("0x12")
     page.get_by_role("button", name="Send it there").click()
     expect(page.locator("#address-error")).to_contain_text("not a complete address")
-    page.get_by_label("Where shall it go back to?").fill(FRIEND_ADDRESS)
+    page.get_by_label("Where should it go back to?").fill(FRIEND_ADDRESS)
     page.get_by_role("button", name="Send it there").click()
     expect(page.get_by_text(FRIEND_ADDRESS)).to_be_visible()
 

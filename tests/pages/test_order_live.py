@@ -262,7 +262,7 @@ def test_what_somebody_types_is_not_replaced(elsewhere, tell, stack, visit):
     page = visit(stack.url, **DESKTOP)
     page.clock.install()
     page.goto(link(buyer))
-    field = page.get_by_label("Where shall it go back to?")
+    field = page.get_by_label("Where should it go back to?")
     field.fill("0x9")
     assert elsewhere(state, buyer, FRIEND_ADDRESS).status_code == 200
     with page.expect_response(INTENTS):

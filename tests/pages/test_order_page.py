@@ -176,7 +176,7 @@ def test_money_of_an_expired_order_goes_back_to_the_stated_address(buyer, node):
     buyer.pay(node, 2_000_000)
     expire(buyer, node)
     assert status(show(buyer)) == "We hold 2.00 USDC for you"
-    assert "Do not pay again." in read(buyer) and "Where shall it go back to?" in read(buyer)
+    assert "Do not pay again." in read(buyer) and "Where should it go back to?" in read(buyer)
     assert f'action="{link(buyer)}/again"' not in show(buyer)
 
     assert press(buyer, "refund-address", address=FRIEND_ADDRESS.lower()).status_code == 303
