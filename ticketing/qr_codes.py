@@ -16,7 +16,13 @@ QUIET = 4
 """The white margin that scanners need, in modules."""
 
 _ALPHANUMERIC = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:"
-_PLACES = {character: place for place, character in enumerate(_ALPHANUMERIC)}
+_PAIRS = {
+    first + second: f"{45 * place + other:011b}"
+    for place, first in enumerate(_ALPHANUMERIC)
+    for other, second in enumerate(_ALPHANUMERIC)
+}
+"""Of capitals and digits, two share 11 bits: "AC" is 10 * 45 + 12 = 462. A last one has 6."""
+
 _FORMAT = "101101101001011"
 """Level M, mask 3, with their error correction: (row + column) % 3 = 0 is inverted.
 
@@ -94,21 +100,33 @@ def png(text: str, scale: int) -> bytes:
     """Return a code with its margin as a picture. A module has `scale` x `scale` pixels."""
     rows = _rows(text)
     width = len(rows[0]) * scale
-    white, unused = (1 << width) - 1, -width % 8
+    pixels_of, used = _pixels(scale), (width + 7) // 8
+    margin = _LIGHT * (-len(rows[0]) % 8)
+    places = [slice(at, at + 8) for at in range(0, len(rows[0]), 8)]
     lines = []
     for row in rows:
-        wide = row.replace(_LIGHT, _LIGHT * scale).replace(_DARK, _DARK * scale)
-        bits = (int(wide, 2) ^ white) << unused
-        lines.append(b"\0" + bits.to_bytes((width + unused) // 8, "big"))
+        padded = row + margin
+        lines.append(b"\0" + b"".join([pixels_of[padded[each]] for each in places])[:used])
     pixels = _compressed(b"".join(line * scale for line in lines))
     header = struct.pack(">IIBBBBB", width, width, 1, 0, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", pixels), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(name, data) for name, data in chunks)
 
 
+@lru_cache(None)
+def _pixels(scale: int) -> dict[str, bytes]:
+    """Return the pixels of each row of eight modules. A dark pixel is a 0."""
+    found = {}
+    for number in range(256):
+        modules = f"{number:08b}"
+        wide = "".join(str(1 - int(module)) * scale for module in modules)
+        found[modules] = int(wide, 2).to_bytes(scale, "big")
+    return found
+
+
 def _compressed(pixels: bytes) -> bytes:
     """Return a zlib stream. Equal lines follow each other, so a small window finds them."""
-    stream = zlib.compressobj(zlib.Z_BEST_COMPRESSION, wbits=9, memLevel=5)
+    stream = zlib.compressobj(zlib.Z_BEST_COMPRESSION, wbits=9, memLevel=1)
     return stream.compress(pixels) + stream.flush()
 
 
@@ -118,7 +136,7 @@ def _chunk(name: bytes, data: bytes) -> bytes:
 
 def _rows(text: str) -> list[str]:
     """Return the modules of a code with its margin: for each row, a digit for each column."""
-    is_short = all(character in _PLACES for character in text)
+    is_short = set(text) <= set(_ALPHANUMERIC)
     number = _smallest(len(text), is_short)
     version = _version(number)
     data = _data(text, is_short, version)
@@ -163,17 +181,13 @@ def _text_bits(length: int, is_short: bool) -> int:
 
 
 def _data(text: str, is_short: bool, version: _Version) -> bytes:
-    """Return the data bytes: what kind of text, how long, the text, and bytes that fill the rest.
-
-    Of capitals and digits, two share 11 bits: "AC-42" is 10 * 45 + 12 = 462, "-4", and "2" alone.
-    """
+    """Return the data bytes: kind and length of the text, the text, bytes that fill the rest."""
     mode, size = (2 if is_short else 4), _length_bits(version.number, is_short)
     bits = f"{mode:04b}{len(text):0{size}b}"
     if is_short:
-        places = [_PLACES[character] for character in text]
-        pairs = zip(places[::2], places[1::2], strict=False)
-        bits += "".join(f"{45 * first + second:011b}" for first, second in pairs)
-        bits += f"{places[-1]:06b}" if len(places) % 2 else ""
+        odd = len(text) % 2
+        bits += "".join(_PAIRS[text[at : at + 2]] for at in range(0, len(text) - odd, 2))
+        bits += f"{_ALPHANUMERIC.index(text[-1]):06b}" if odd else ""
     else:
         bits += f"{int.from_bytes(text.encode('ascii'), 'big'):0{8 * len(text)}b}"
     room = sum(version.blocks)
