@@ -295,7 +295,7 @@ def test_opening_the_page_changes_nothing_and_nobody_stores_it(acme):
 def test_the_page_is_small(buyer):
     page = show(buyer)
     files = set(re.findall(r'(?:src|href)="(/_assets/[^"]+)"', page))
-    assert len(files) == 6
+    assert len(files) == 4
     total = len(page.encode())
     for path in files:
         with Api(buyer.organizer.app.test_client()).get(path) as file:

@@ -19,6 +19,7 @@ FOR_A_YEAR = "public, max-age=31536000, immutable"
 """The Cache-Control of a file whose path has its version."""
 
 _CHECKED = "no-cache"
+_MOST_AT_ONCE = 4
 _HEX_DIGITS = frozenset("0123456789abcdef")
 
 
@@ -47,18 +48,19 @@ VERSION = version_of(sorted(FOLDER.iterdir()))
 blp = PageBlueprint("assets", __name__, guard=Visitor(posts_as=CallClass.PUBLIC))
 
 
-def url(name: str) -> str:
-    """Return the path of a file."""
-    return f"/_assets/{VERSION}/{name}"
+def url(*names: str) -> str:
+    """Return the path of a file, or of several stylesheets as one."""
+    return f"/_assets/{VERSION}/{'+'.join(names)}"
 
 
 @blp.get("/_assets/<version>/<name>")
 def show_asset(version: str, name: str) -> Response:
     """Return a file. One of another version must not be kept: this is not that version."""
-    if name not in _FILES:
+    names = name.split("+")
+    if not set(names) <= _FILES.keys() or len(names) > _MOST_AT_ONCE:
         raise NotFound
     content_type, _encoding = mimetypes.guess_type(name)
-    response = Response(_FILES[name], mimetype=content_type)
+    response = Response(b"\n".join(_FILES[each] for each in names), mimetype=content_type)
     response.headers["Cache-Control"] = FOR_A_YEAR if version == VERSION else _CHECKED
     response.add_etag()
     response.make_conditional(request)

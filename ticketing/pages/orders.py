@@ -62,7 +62,7 @@ def show_order(link: str) -> str:
     return _page(Form())
 
 
-@blp.get("/o/<link>/request.svg")
+@blp.get("/o/<link>/request.png")
 def show_request_code(link: str) -> AnyResponse:
     """Send the QR code of the payment request (EIP-681). NotFound if nothing is due.
 
@@ -72,13 +72,13 @@ def show_request_code(link: str) -> AnyResponse:
     intents.add_payment_details([intent])
     if intent.payment_uri is None:
         raise NotFound("There is nothing to pay.")
-    return Response(qr.svg_file(intent.payment_uri), mimetype="image/svg+xml")
+    return Response(qr.file(intent.payment_uri), mimetype="image/png")
 
 
-@blp.get("/o/<link>/payment-link.svg")
+@blp.get("/o/<link>/payment-link.png")
 def show_payment_link_code(link: str) -> AnyResponse:
     """Send the QR code of the link with which somebody else can pay."""
-    return Response(qr.svg_file(_payment_link(g.order)), mimetype="image/svg+xml")
+    return Response(qr.file(_payment_link(g.order)), mimetype="image/png")
 
 
 @blp.post("/o/<link>/purchase")

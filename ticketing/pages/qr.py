@@ -6,7 +6,6 @@ from markupsafe import Markup
 
 from ticketing import qr_codes
 
-_NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'
 _SCALE = 4
 """Of a picture in the page. Browsers keep its edges sharp; a program that does not still can."""
 
@@ -16,12 +15,16 @@ def svg(text: str) -> Markup:
 
     `text`: as qr_codes.svg_path has it. The text around it says what it is.
     """
-    return Markup(_svg(text, 'class="qr" aria-hidden="true"'))
+    width, path = qr_codes.svg_path(text)
+    return Markup(
+        f'<svg viewBox="0 0 {width} {width}" class="qr" aria-hidden="true">'
+        f'<path stroke="#000" d="{path}"/></svg>'
+    )
 
 
-def svg_file(text: str) -> bytes:
-    """Return the same code as a file for an `<img>`."""
-    return _svg(text, _NAMESPACE).encode()
+def file(text: str) -> bytes:
+    """Return the same code as a PNG file."""
+    return qr_codes.png(text, _SCALE)
 
 
 def picture(text: str) -> str:
@@ -29,9 +32,4 @@ def picture(text: str) -> str:
 
     It has a quarter of the bytes of `svg`, so a page can show many.
     """
-    return "data:image/png;base64," + b64encode(qr_codes.png(text, _SCALE)).decode()
-
-
-def _svg(text: str, attributes: str) -> str:
-    width, path = qr_codes.svg_path(text)
-    return f'<svg viewBox="0 0 {width} {width}" {attributes}><path stroke="#000" d="{path}"/></svg>'
+    return "data:image/png;base64," + b64encode(file(text)).decode()

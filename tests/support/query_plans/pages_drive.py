@@ -36,7 +36,7 @@ class PagesDrive(NotificationsDrive):
         intent_id = made.removeprefix(links.ORDER).partition(".")[0]
         keyring = self.app.extensions["ticketing"].keyring
         to_pay = links.payment(intent_id, keyring)
-        for page in (made, f"{made}/request.svg", f"{made}/payment-link.svg", to_pay):
+        for page in (made, f"{made}/request.png", f"{made}/payment-link.png", to_pay):
             assert self._see(page).status_code == 200, page
         payer = {"Authorization": f"Bearer {credentials.pay_secret(keyring.current, intent_id)}"}
         due = f"{self.acme.checkout}/intents/{intent_id}/payment"

@@ -93,8 +93,8 @@ function showButtons() {
 // What a wallet looks like: its own picture, or its first letter.
 function markOf({ name, icon }) {
   if (icon) return Object.assign(new Image(), { src: icon, alt: "" });
-  const mark = element("span", "mark", [...name][0] ?? "");
-  mark.setAttribute("aria-hidden", "true");
+  const mark = element("span", "mark");
+  [mark.dataset.letter] = name;
   return mark;
 }
 
