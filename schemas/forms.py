@@ -67,8 +67,8 @@ class HolderForm(PersonSchema):
     """Who a ticket is for, as its sender or its new holder says."""
 
 
-class LostLinksForm(BaseSchema):
-    """Whose orders somebody looks for."""
+class EmailForm(BaseSchema):
+    """Where the mails of an order go, or whose orders somebody looks for."""
 
     email = an_email("ada@example.org", required=True)
 

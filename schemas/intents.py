@@ -16,6 +16,7 @@ from schemas.base import (
     Int,
     PageQuery,
     Text,
+    an_email,
     an_id,
     documented,
     one_of,
@@ -152,6 +153,12 @@ class UsedVoucherSchema(BaseSchema):
         attribute="shown_code",
         metadata=documented("SPONSOR-7K4D", "Null for a credential with the role `read`."),
     )
+
+
+class EmailChangeSchema(BaseSchema):
+    """Where the mails of an order go."""
+
+    email = an_email("ada@example.org", required=True)
 
 
 class ChainChoiceSchema(BaseSchema):

@@ -14,6 +14,7 @@ from ticketing.services.x402 import errors as x402_errors
 ROOT = Path(__file__).parents[1]
 
 LEAVES = {
+    "accents",
     "backoff",
     "bodies",
     "clock",
@@ -28,6 +29,7 @@ LEAVES = {
     "notification_types",
 }
 ALLOWED = {
+    "accents": set(),
     "backoff": set(),
     "bodies": {"constants"},
     "clock": set(),
@@ -71,9 +73,9 @@ ALLOWED = {
 
 SERVICES = (
     ("x402",),
-    ("checkout",),
+    ("checkout", "mail"),
     ("admission_views", "order_terms"),
-    ("door", "exports", "mail"),
+    ("door", "exports"),
     ("catalog", "money"),
     ("payments",),
     ("images",),

@@ -208,7 +208,8 @@ SURFACES = {
     **{
         name: Surface(
             read,
-            lambda at: formats.moment(at, ZONE),
+            # The end has no zone beside the start, which has it.
+            lambda at: formats.moment(at, ZONE).partition(" (")[0],
             exceptions={
                 **INTERNAL,
                 **RULES_OF_TICKETS,

@@ -46,6 +46,21 @@ def date_of(day: date) -> str:
     return f"{day.day} {day:%b} {day.year}"
 
 
+def month(at: datetime, zone: str) -> str:
+    """Return the short name of the month of a time in an IANA zone."""
+    return f"{_local(at, zone)[0]:%b}"
+
+
+def day_of_month(at: datetime, zone: str) -> str:
+    """Return the day of the month of a time in an IANA zone."""
+    return str(_local(at, zone)[0].day)
+
+
+def local_day(at: datetime, zone: str) -> date:
+    """Return the day of a time in an IANA zone."""
+    return _local(at, zone)[0].date()
+
+
 def typed(at: datetime, zone: str) -> str:
     """Return a time as a `datetime-local` field of a form has it."""
     local, _ = _local(at, zone)

@@ -69,6 +69,9 @@ ORDERS_OF_ADDRESS = 50
 MAILS_PER_MAILBOX = 3
 """Mails a day that strangers can cause, for one mailbox, over all tenants."""
 
+SENT_AGAIN_PER_DAY = 5
+"""How often the mail of an order can be asked for in a day, at the same address or another."""
+
 LINK_REQUESTS_PER_CLIENT = 10
 """Requests a day of one client for the links of lost orders, over all tenants."""
 

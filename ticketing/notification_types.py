@@ -43,6 +43,8 @@ class NotificationType(StrEnum):
 class MailKind(StrEnum):
     """The mails that are sent. `ticket` brings one admission to its holder."""
 
+    ORDER_PLACED = "order_placed"
+    PART_ARRIVED = "part_arrived"
     ORDER_CONFIRMED = "order_confirmed"
     TICKET = "ticket"
     TRANSFER_OFFERED = "transfer_offered"
@@ -58,6 +60,13 @@ class MailKind(StrEnum):
     WALLET_CHANGED = "wallet_changed"
     WALLET_CHANGE_CANCELED = "wallet_change_canceled"
     WEBHOOK_FAILING = "webhook_failing"
+
+
+ASKED_FOR = (MailKind.ORDER_PLACED, MailKind.ORDER_CONFIRMED, MailKind.REFUND_DUE)
+"""The mails that the buyer of an order can ask for, by its link. They follow from no notification.
+
+What is to be paid, what was bought, or what is owed.
+"""
 
 
 class MailStatus(StrEnum):

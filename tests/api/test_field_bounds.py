@@ -173,6 +173,13 @@ def door(organizer, schema):
             404,
             credentials.client_secret(SECRET_KEY, NOWHERE),
         ),
+        "EmailChange": lambda: Door(
+            "POST",
+            f"{organizer.checkout}/intents/{NOWHERE}/email",
+            {"email": "ada@example.org"},
+            404,
+            credentials.client_secret(SECRET_KEY, NOWHERE),
+        ),
         "SignedTransfer": lambda: Door(
             "POST", f"{organizer.checkout}/intents/{NOWHERE}/gasless", SIGNED, 404
         ),

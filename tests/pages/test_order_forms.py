@@ -23,7 +23,16 @@ from ticketing.models.payment_intents import PaymentIntent
 from tools import anvil
 from tools.anvil import SECOND_CHAIN_ID
 
-FORMS = ("purchase", "cancel", "hold", "chain", "refund-address", "again", "demo-payment")
+FORMS = (
+    "purchase",
+    "cancel",
+    "hold",
+    "chain",
+    "refund-address",
+    "email",
+    "again",
+    "demo-payment",
+)
 NEVER = "0x" + "0" * 40
 
 

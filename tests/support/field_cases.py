@@ -195,6 +195,7 @@ CASES = {
         "force": BOOLEAN,
     },
     "Reissue": {"email": EMAIL},
+    "EmailChange": {"email": NEEDED_EMAIL},
     "GuestList": {
         "holders": (
             [[{}], [{"name": "Ada"}] * 100, [{"name": None, "email": "a@b.io"}]],

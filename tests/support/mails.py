@@ -50,7 +50,7 @@ def send(app: Flask) -> str | None:
 def confirmed(organizer: Organizer, ticket: dict[str, Any], **fields: Any) -> Buyer:
     """A buyer whose order is confirmed in the database, without a payment."""
     buyer = organizer.buyer(ticket, **{"buyer": ADA, **fields})
-    change_intent(buyer, status="confirmed")
+    change_intent(buyer, status="confirmed", confirmed_at=datetime.now(UTC))
     admissions.issue(PaymentIntent.get_by_id(buyer.intent["id"]))
     return buyer
 

@@ -7,6 +7,7 @@ from flask import Response, jsonify
 from schemas.intents import (
     ChainChoiceSchema,
     DuePaymentSchema,
+    EmailChangeSchema,
     IntentSchema,
     NewIntentSchema,
     PreflightSchema,
@@ -23,6 +24,7 @@ from ticketing.errors import (
     BillingClosed,
     CapacityChanged,
     ChainUnavailable,
+    EmailClosed,
     EventOver,
     HoldExtended,
     HoldNotExtendable,
@@ -32,6 +34,7 @@ from ticketing.errors import (
     IntentReversed,
     Invalid,
     KeyRequired,
+    MailNotConfigured,
     NeedsTicket,
     NetworkUnavailable,
     NoCommonNetwork,
@@ -57,7 +60,7 @@ from ticketing.models.billing import Billing
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services import checkout
 from ticketing.services.checkout import Order
-from ticketing.services.orders import billing, intent_versions, intents, receipts
+from ticketing.services.orders import billing, buyer_emails, intent_versions, intents, receipts
 from ticketing.services.orders.lines import all_wanted
 from ticketing.services.orders.receipts import Receipt
 from ticketing.services.payments import hold_extensions, home_choice, refund_addresses
@@ -79,7 +82,7 @@ blp = ApiBlueprint(
     url_prefix="/v1/checkout/tenants/<tenant>",
     guard=secret_guards.Buyer(
         open_view="preflight",
-        secret_views=frozenset({"state_refund_address", "write_billing"}),
+        secret_views=frozenset({"state_refund_address", "write_billing", "send_to_email"}),
         pay_views=frozenset({"get_payment"}),
     ),
     description="Order tickets, pay for them, and get admissions.",
@@ -261,6 +264,21 @@ def state_refund_address(body: dict[str, Any], tenant: str, intent_id: str) -> P
     this asks for it back, for good.
     """
     return refund_addresses.state(tenant, intent_id, **body)
+
+
+@blp.post("/intents/<intent_id>/email")
+@idempotent
+@blp.arguments(EmailChangeSchema)
+@blp.response(200, IntentSchema)
+@blp.raises(NotFound, MailNotConfigured, EmailClosed, TooManyChanges)
+@never_stored(IN_ORDER, shown_again=order_again)
+def send_to_email(body: dict[str, Any], tenant: str, intent_id: str) -> PaymentIntent:
+    """Say where the mails of the order go, and get the one that is needed now: 5 times in 24 hours.
+
+    That is the tickets of a confirmed order, or how to pay for one that waits. The same address
+    gets it again. The address before gets nothing more.
+    """
+    return buyer_emails.send_to(tenant, intent_id, body["email"], config())
 
 
 @blp.post("/intents/<intent_id>/billing")

@@ -76,7 +76,8 @@ TicketingError
 │   ├── QuestionAnswered           question_answered
 │   ├── TooManyQuestions           too_many_questions
 │   ├── AnswersClosed              answers_closed
-│   └── BillingClosed              billing_closed
+│   ├── BillingClosed              billing_closed
+│   └── EmailClosed                email_closed
 ├── Gone                      410
 │   ├── IntentExpired              intent_expired
 │   ├── OfferEnded                 offer_ended

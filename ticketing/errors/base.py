@@ -279,7 +279,7 @@ class TooManyLinks(TooMany):
 
 
 class TooManyChanges(TooMany):
-    """The address for an intent's refunds was changed too often today."""
+    """An address of an intent was stated too often today: of its refunds, or of its mails."""
 
     code = "too_many_changes"
     detail = "The address was changed too often. Retry after the seconds in Retry-After."

@@ -397,6 +397,13 @@ class BillingClosed(Conflict):
     detail = "The billing can be written until 90 days after the event."
 
 
+class EmailClosed(Conflict):
+    """The event was over long ago."""
+
+    code = "email_closed"
+    detail = "The email address can be changed until 90 days after the event."
+
+
 class SaleCanceled(Conflict):
     """The event or the ticket type was canceled."""
 

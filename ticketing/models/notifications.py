@@ -147,6 +147,8 @@ class Mail(BaseModel):
     holder gets it; or the member who gets it. `generation`: a ticket is sent only while its
     admission has this generation.
 
+    `amount`: of a part of the price that has arrived, what the order had received then.
+
     `recipient` is set only if the subject does not have the address, and only until the mail ended.
     `recipient_digest` is a keyed digest of the address: who is told of an event is told once.
     `mailbox`, `client` and `client_site` are digests of the mailbox and of the client's networks.
@@ -164,6 +166,7 @@ class Mail(BaseModel):
     notification_id = TextField(null=True)
     recipient = TextField(null=True)
     recipient_digest = TextField(null=True)
+    amount = BigIntegerField(null=True)
     mailbox = TextField(null=True)
     client = TextField(null=True)
     client_site = TextField(null=True)

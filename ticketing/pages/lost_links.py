@@ -3,7 +3,7 @@
 from flask import redirect
 from werkzeug import Response as AnyResponse
 
-from schemas.forms import LostLinksForm
+from schemas.forms import EmailForm
 from ticketing.limits import CallClass
 from ticketing.pages import forms, render
 from ticketing.pages.blueprint import PageBlueprint
@@ -28,7 +28,7 @@ def ask_for_links(tenant: str) -> AnyResponse:
     """Plan a mail with the links. The answer is the same for every address."""
 
     def ask() -> str:
-        sent = forms.read(LostLinksForm)
+        sent = forms.read(EmailForm)
         lost_links.ask(tenant_of_path(), sent["email"], client(), config())
         return f"/_f/{tenant}#sent"
 

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from flask import Response, g, redirect, request
 from werkzeug import Response as AnyResponse
 
-from schemas.forms import ChainForm, EmptyForm, RefundAddressForm
+from schemas.forms import ChainForm, EmailForm, EmptyForm, RefundAddressForm
 from ticketing import links
 from ticketing.errors import (
     HoldExtended,
@@ -32,7 +32,7 @@ from ticketing.pages.order_accounts import AccountView
 from ticketing.pages.order_view import Way
 from ticketing.services import checkout
 from ticketing.services.checkout import Order
-from ticketing.services.orders import answers, intents
+from ticketing.services.orders import answers, buyer_emails, intents
 from ticketing.services.orders.lines import Wanted
 from ticketing.services.payments import (
     demo_wallet,
@@ -133,6 +133,17 @@ def state_refund_address(link: str) -> AnyResponse:
         return refund_addresses.state(tenant_id, g.order, **forms.read(RefundAddressForm)).id
 
     return _carried_out(state)
+
+
+@blp.post("/o/<link>/email")
+def send_to_email(link: str) -> AnyResponse:
+    """Say where the mails of the order go, and get the tickets there, or how to pay for them."""
+    tenant_id = intents.find(g.order).tenant_id
+    try:
+        buyer_emails.send_to(tenant_id, g.order, forms.read(EmailForm)["email"], config())
+    except TicketingError as error:
+        return _refused(error)
+    return redirect(f"{_path(g.order)}{_query(_chosen_way())}#mailed", 303)
 
 
 @blp.post("/o/<link>/again")

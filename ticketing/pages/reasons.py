@@ -100,6 +100,7 @@ _REASONS = {
     "too_many_questions": "An event has at most 20 questions. Archive one first.",
     "answers_closed": "Answers can be changed until the doors open. Ask the organizer.",
     "billing_closed": "This can be written until 90 days after the event. Ask the organizer.",
+    "email_closed": "This can be changed until 90 days after the event. Ask the organizer.",
     "intent_not_cancelable": "Money has arrived for this order. It cannot be canceled.",
 }
 

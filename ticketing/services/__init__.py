@@ -1,8 +1,8 @@
 """Business logic. Services take plain values, return models, and raise the errors of `errors`.
 
-Imports run down one list, SERVICES in tests/test_architecture.py: x402, checkout, admission_views,
-door exports mail, catalog, payments, access, orders, notifications. A service that writes opens the
-transaction, and records its facts in it (services/notifications/feed.py).
+Imports run down one list, SERVICES in tests/test_architecture.py: x402, checkout mail,
+admission_views, door exports, catalog, payments, access, orders, notifications. A service that
+writes opens the transaction, and records its facts in it (services/notifications/feed.py).
 
 checkout.py: what an order must meet: sales window, quantity, credential, maximum amount, payable
     chain. Preflight holds, prices and issues an address in one transaction; purchase reads the

@@ -26,6 +26,14 @@ SHARE_SIZE = (1200, 630)
 MAX_LOGO = 400
 """Pixels of a logo, in both directions."""
 
+MAIL_WIDTH, MAIL_BYTES = 1000, 80_000
+"""Of the picture in a mail, which shows it 600 wide."""
+
+MAIL_LOGO, DENSITY = (120, 32), 2
+"""The box of a logo in a mail, and how many pixels are one there."""
+
+_MAIL_QUALITIES = (78, 65, 50, 35, 20)
+
 _FORMATS = ("JPEG", "PNG", "WEBP")
 _MAX_RATIO = 10
 """Of the longer side to the shorter one. A WebP has at most 16,383 pixels in a direction."""
@@ -87,6 +95,36 @@ def of_picture(content: bytes) -> Files:
 def of_logo(content: bytes) -> Files:
     """Return the file of a logo: a PNG of at most MAX_LOGO pixels. The errors are the same."""
     return _made(content, MIN_LOGO_WIDTH, _logo)
+
+
+@dataclass(frozen=True)
+class Small:
+    """A file that was made smaller, with its size in pixels."""
+
+    content: bytes
+    width: int
+    height: int
+
+
+def logo_for_mail(content: bytes) -> Small:
+    """Return a logo that was stored, as a PNG that fits into MAIL_LOGO at DENSITY."""
+    with Image.open(BytesIO(content)) as image:
+        image.thumbnail((MAIL_LOGO[0] * DENSITY, MAIL_LOGO[1] * DENSITY), Image.Resampling.LANCZOS)
+        return Small(_written(image, "PNG", optimize=True), image.width, image.height)
+
+
+def picture_for_mail(content: bytes) -> bytes:
+    """Return a picture that was stored to be shared, as a JPEG of MAIL_BYTES at most.
+
+    The quality is as low as that needs. It is noise that nobody sees, or the lowest one.
+    """
+    with Image.open(BytesIO(content)) as image:
+        small = _scaled(image, MAIL_WIDTH)
+    for quality in _MAIL_QUALITIES:
+        made = _written(small, "JPEG", quality=quality, optimize=True, progressive=True)
+        if len(made) <= MAIL_BYTES:
+            break
+    return made
 
 
 def _made(content: bytes, min_width: int, make: Callable[[Image.Image], Files]) -> Files:

@@ -29,8 +29,17 @@ from ticketing.backoff import Backoff
 from ticketing.config import Config, Smtp
 from ticketing.db.connection import UNAVAILABLE
 from ticketing.models.notifications import Mail
+from ticketing.notification_types import MailKind
 from ticketing.services.leases import LeaseHolder
-from ticketing.services.mail import budgets, daily_bound, planning, recipients, reminders, texts
+from ticketing.services.mail import (
+    budgets,
+    daily_bound,
+    parts,
+    planning,
+    recipients,
+    reminders,
+    texts,
+)
 from ticketing.services.mail.budgets import Budget
 from ticketing.services.mail.daily_bound import Today
 from ticketing.services.mail.plain_text import plain
@@ -41,6 +50,7 @@ LEASE = "mails"
 _BACKOFF = Backoff((timedelta(seconds=5), timedelta(seconds=15), timedelta(seconds=60)))
 """How long to wait after the server was unusable."""
 
+_WHILE_UNPAID = (MailKind.ORDER_PLACED, MailKind.PART_ARRIVED)
 _MOST_ERROR = 200
 _INTERRUPTIONS = 2
 """After so many mails in a row, the trouble is the server's."""
@@ -95,6 +105,7 @@ class Mailer:
         try:
             mail_queue.drop_old()
             reminders.plan()
+            parts.plan()
             while not self._is_stopped() and self._lease.keep() and self._round(smtp):
                 pass
         except Unusable as error:
@@ -151,7 +162,7 @@ class Mailer:
             self._drop(mail, "it could not be written")
             return None
         if message is None:
-            self._drop(mail, "nothing left to say")
+            self._end_unsaid(mail)
             return None
         digest = recipients.digest(secret_key, address)
         return _Letter(mail, recipient, digest, budget, message)
@@ -210,6 +221,13 @@ class Mailer:
             raise Unusable(str(error))
         mail_queue.failed(mail, f"the connection broke: {error}")
         log.info("mail %s (%s) waits: %s", mail.id, mail.kind, error)
+
+    def _end_unsaid(self, mail: Mail) -> None:
+        """End a mail with nothing left to say. That an order was paid is no trouble to report."""
+        if mail.kind in _WHILE_UNPAID:
+            mail_queue.withdraw(mail)
+        else:
+            self._drop(mail, "nothing left to say")
 
     def _drop(self, mail: Mail, error: str) -> None:
         mail_queue.drop(mail, error)

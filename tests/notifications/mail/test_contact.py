@@ -30,14 +30,15 @@ def test_answers_go_to_the_organizer_and_the_footer_names_it(acme, server, buyer
     mail = sent(acme, server, buyer)
     assert (mail["Reply-To"], mail["From"]) == (CONTACT, f"Acme <{SENDER}>")
     footer = text_of(mail).replace("\r\n", "\n").partition("\n-- \n")[2]
-    assert footer.endswith(f"\nQuestions? Write to {CONTACT}\n")
-    assert f"<bdi>{CONTACT}</bdi>" in html_of(mail).partition("<hr>")[2]
+    said = f"A question? Just answer this mail. It reaches Acme at {CONTACT}.\n"
+    assert footer.startswith(said)
+    assert f"<bdi>{CONTACT}</bdi>" in html_of(mail).partition("Just answer this mail.")[2]
 
 
 def test_without_a_contact_there_is_neither(acme, server, buyer):
     mail = sent(acme, server, buyer)
     assert mail["Reply-To"] is None
-    assert "Questions?" not in text_of(mail) + html_of(mail)
+    assert "A question?" not in text_of(mail) + html_of(mail)
 
 
 def test_it_is_that_of_the_mails_tenant(acme, neighbour, server, buyer):
@@ -67,7 +68,8 @@ def test_a_header_has_one_address_or_none_and_the_mail_is_sent(
     mail = sent(acme, server, buyer)
     assert mail["Reply-To"] == reply_to
     assert mail["Bcc"] is None and server.recipients == [ADA["email"]]
-    assert "Questions? Write to " in text_of(mail)
+    ways = ("Write to Acme: ", "Just answer this mail. It reaches Acme at ")
+    assert f"A question? {ways[reply_to is not None]}" in text_of(mail)
     assert "<script" not in html_of(mail) and "\u202e" not in html_of(mail) + text_of(mail)
 
 

@@ -40,7 +40,7 @@ def test_a_canceled_event_is_told_to_buyers_holders_and_guests_once(acme, server
     assert sorted(server.recipients) == expected
     assert {mail["Subject"] for mail in server.mails} == {"Canceled: Launch Night"}
     told = {mail["To"]: text_of(mail) for mail in server.mails}
-    assert "You get back what you have paid" in told["ada@example.org"]
+    assert "You get back 10.00 USDC on Local." in told["ada@example.org"]
     assert "You get back" not in told["bob@example.org"] + told["guest@example.org"]
     assert WHEN in told["bob@example.org"]
 
@@ -84,7 +84,7 @@ class TestOrdersOfStrangers:
         data = {"event_id": ticket["event_id"], "status": "canceled", "refund": True}
         tell(acme.id, ("event.canceled", data))
         send(acme.app)
-        assert "You get back what you have paid" in text_of(server.only())
+        assert "You get back 10.00 USDC on Local." in text_of(server.only())
         assert order_link(buyer) in text_of(server.only())
 
     def test_a_moved_event_is_told_of_what_most_was_paid_for(
@@ -122,8 +122,7 @@ def test_an_order_that_nobody_paid_for_has_no_text_of_its_buyer(acme, server, pr
     tell(acme.id, (kind, {"intent_id": buyer.intent["id"], **changed}))
     send(acme.app)
     assert "evil" not in str(server.only())
-    for part in (text_of(server.only()), html_of(server.only())):
-        assert "Hello,\n" in part.replace("\r\n", "\n").replace("</p>", "")
+    assert text_of(server.only()).startswith("Hello,")
 
 
 def test_an_order_that_received_money_has_its_buyers_name(acme, server):

@@ -86,4 +86,4 @@ def test_every_link_in_a_mail_opens_a_page(acme, server, told):
             for page in re.findall(rf"{re.escape(PUBLIC_URL)}(/[\w./-]+)", text):
                 assert browser.get(page).status_code == 200, page
                 opened.add(page.split("/")[1])
-    assert opened == {"o", "t", "x", "acme"}
+    assert opened == {"o", "t", "x", "acme", "v1"}

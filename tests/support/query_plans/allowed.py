@@ -173,6 +173,9 @@ ALLOWED = {
     "Events that begin soon and ask attendees, who are reminded once: few.": (
         r"worker walks events_with_questions"
     ),
+    "Orders of which a part was paid, while their buyers pay the rest: few.": (
+        r"worker walks intents_paid_in_part"
+    ),
     "The vouchers of one event: their status is computed, and a part of a text has no index.": (
         r"(vouchers\.list_vouchers|pages_console_vouchers\.list_vouchers)"
         r" searches vouchers_(of_event|by_tag), then looks at .*"
@@ -201,7 +204,7 @@ ALLOWED = {
         r"worker walks notifications_unnumbered"
     ),
     "Mails that wait: few, except after an event of many was canceled or moved.": (
-        r"(worker|\w*erasure\.erase_\w+)"
+        r"(worker|\w*erasure\.erase_\w+|\w+\.send_to_email)"
         r" (walks mails_waiting|sorts mails|searches mails_\w+, then .*)"
     ),
     "The mails of one tenant in a day: nearly all that ended were tried.": (

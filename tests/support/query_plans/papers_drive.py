@@ -40,6 +40,9 @@ class PapersDrive:
         for path in (f"{order}/print", f"{order}/receipt", f"{order}/receipt.json"):
             self._look_at(anybody, path)
         self._submit(anybody, f"{order}/receipt", f"{order}/billing", {"name": "Grace"})
+        sent = {"email": "Papers@example.org"}
+        assert buyer.api.post(f"{buyer.path}/email", sent).status_code == 200
+        self._submit(anybody, order, f"{order}/email", {"email": "papers@example.org"})
         lost = "/_f/acme"
         self._submit(anybody, lost, lost, {"email": "papers@example.org"})
 

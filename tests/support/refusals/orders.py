@@ -128,3 +128,13 @@ def billing_long_after_the_event(shop: Shop) -> None:
     shop.has(f"events/{ticket['event_id']}", times, "patch")
     shop.api(f"{buyer.path}/billing", {"name": "Ada"}, buyer.api)
     shop.form(f"{link(buyer)}/billing", name="Ada")
+
+
+@refuses(errors.EmailClosed, REFUSALS)
+def email_long_after_the_event(shop: Shop) -> None:
+    ticket = shop.organizer.ticket(**FREE)
+    buyer = shop.organizer.buyer(ticket)
+    times = {"start_at": in_days(-92), "end_at": in_days(-91), "force": True}
+    shop.has(f"events/{ticket['event_id']}", times, "patch")
+    shop.api(f"{buyer.path}/email", {"email": "ada@example.org"}, buyer.api)
+    shop.form(f"{link(buyer)}/email", email="ada@example.org")

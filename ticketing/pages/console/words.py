@@ -158,6 +158,8 @@ REFUND_STATUSES = {
 }
 
 MAILS = {
+    MailKind.ORDER_PLACED: "How to pay",
+    MailKind.PART_ARRIVED: "A part of the payment has arrived",
     MailKind.ORDER_CONFIRMED: "Order confirmed",
     MailKind.TICKET: "Ticket",
     MailKind.TRANSFER_OFFERED: "Ticket offered to somebody else",

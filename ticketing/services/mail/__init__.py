@@ -4,13 +4,16 @@ A mail is a row of `mails` (services/notifications/mail_queue.py). It is written
 state when it is sent. If nothing is left to say, it is dropped.
 
 planning.py: which mails follow from which notification, each once
+parts.py: of which part of the price that arrived a mail tells
 reminders.py: before the doors open: who has not answered the organizer's questions
 lost_links.py: the links of their orders, for people who lost them
 budgets.py: how many mails strangers can cause: for each mailbox, and by each client
 daily_bound.py: how many mails a tenant may send a day; those about paid orders never wait
 recipients.py: the address now; everybody of an event; a form of the address that SMTP accepts
 contents.py: reads what a mail says: the rule whether there is still something to say
-texts.py: subject, text, HTML and headers, from templates/mail
-values.py: how mails show times, amounts and links
+order_contents.py: the same of mails about orders and tickets
+texts.py: subject, text, HTML, pictures and headers, from templates/mail
+pictures.py: what is in the mail: the logo, the event's picture, and the tickets' QR codes
+values.py: what mails say of events, tickets and money, and their links
 plain_text.py: text that people wrote, made safe for mails
 """

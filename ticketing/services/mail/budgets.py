@@ -1,6 +1,7 @@
 """Two budgets of mails that strangers can cause: of each mailbox, and of each client.
 
-A stranger makes an order and pays nothing, or offers a ticket, with the address of anybody. What
+A stranger makes an order and pays nothing, or offers a ticket, with the address of anybody, or asks
+for the mail of an order that is not paid to be sent to it. What
 follows from received money, from an event, or from what the organizer does is never counted here,
 and never waits. So a stranger cannot keep the mails back that matter to a buyer.
 """
@@ -21,7 +22,7 @@ from ticketing.models.admissions import Admission, Transfer
 from ticketing.models.notifications import Mail
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
-from ticketing.notification_types import MailKind
+from ticketing.notification_types import ASKED_FOR, MailKind
 from ticketing.services.mail import recipients
 from ticketing.services.orders import accounts
 
@@ -87,6 +88,11 @@ def order_of(mail: Mail) -> PaymentIntent | None:
     return found
 
 
+def was_asked_for(mail: Mail) -> bool:
+    """Return whether somebody with the link of an order asked for a mail, and chose its address."""
+    return mail.kind in ASKED_FOR and mail.notification_id is None
+
+
 def is_paid(order: PaymentIntent) -> bool:
     """Return whether money was received for an order. It may be undone, or sent back."""
     if order.amount_received > 0 or (order.amount > 0 and order.status in SOLD):
@@ -97,12 +103,16 @@ def is_paid(order: PaymentIntent) -> bool:
 def _is_by_stranger(mail: Mail, order: PaymentIntent | None) -> bool:
     if mail.kind == MailKind.TRANSFER_OFFERED:
         return True
+    if order is not None and was_asked_for(mail):
+        # A part of the price is little money for many mails to any address.
+        return order.amount == 0 or order.status not in SOLD
     if order is not None and is_paid(order):
         return False
     if mail.kind == MailKind.TICKET:
         # The organizer adds guests and reissues codes. Holders pass tickets on.
         return mail.notification_id is not None and _was_transferred(mail.subject)
     is_of_order = mail.kind in (
+        MailKind.ORDER_PLACED,
         MailKind.ORDER_CONFIRMED,
         MailKind.REFUND_ADDRESS_CHANGED,
         MailKind.ANSWERS_MISSING,

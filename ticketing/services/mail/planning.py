@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from itertools import takewhile
 from typing import Any
 
 from peewee import ModelSelect
 
 from ticketing import clock
-from ticketing.constants import Publication
+from ticketing.constants import IntentStatus, Publication
 from ticketing.credentials import Keyring
 from ticketing.db.connection import locked, write_transaction
 from ticketing.models.notifications import Mail, Notification, NotificationFeed
+from ticketing.models.payment_intents import PaymentIntent
 from ticketing.models.prepared import Prepared
 from ticketing.notification_types import MailKind, MailStatus, NotificationType
 from ticketing.services.mail import recipients
@@ -24,6 +26,8 @@ AT_ONCE = 200
 """How many notifications of a tenant are planned in one transaction."""
 
 _ABOUT_ONE: dict[str, tuple[MailKind, str]] = {
+    NotificationType.INTENT_CREATED: (MailKind.ORDER_PLACED, "intent_id"),
+    NotificationType.STRAY_SEEN: (MailKind.PART_ARRIVED, "intent_id"),
     NotificationType.INTENT_CONFIRMED: (MailKind.ORDER_CONFIRMED, "intent_id"),
     NotificationType.REFUND_DUE: (MailKind.REFUND_DUE, "intent_id"),
     NotificationType.REFUND_ADDRESS_CHANGED: (MailKind.REFUND_ADDRESS_CHANGED, "intent_id"),
@@ -107,13 +111,15 @@ def _move(feed: NotificationFeed, sequence: int) -> None:
 
 
 def _rows(found: Sequence[Notification]) -> list[Row]:
-    rows = [row for each in found for row in _wanted(each)]
+    said = _said_with_cancelation(found)
+    rows = [row for each in found if each.id not in said for row in _wanted(each)]
     reachable = recipients.reachable(row["subject"] for row in rows)
-    confirmed = _told_of_confirmation(
-        row["subject"] for row in rows if row["kind"] == MailKind.ORDER_CONFIRMED
-    )
+    confirmed = _told_of_confirmation(_of_kind(rows, MailKind.ORDER_CONFIRMED))
+    awaiting = _to_be_paid(_of_kind(rows, MailKind.ORDER_PLACED))
     planned = []
     for row in rows:
+        if row["kind"] == MailKind.ORDER_PLACED and row["subject"] not in awaiting:
+            continue
         if row["kind"] == MailKind.ORDER_CONFIRMED:
             if row["subject"] in confirmed:
                 continue
@@ -133,7 +139,15 @@ def _wanted(notification: Notification) -> Iterator[Row]:
     elif notification.type in _ABOUT_ONE and not _is_of_an_order(notification, data):
         kind, field = _ABOUT_ONE[notification.type]
         generation = data["generation"] if kind is MailKind.TICKET else None
-        yield mail_queue.new(tenant_id, kind, data[field], generation=generation, **origin)
+        due = {"next_attempt_at": _due(kind, notification)}
+        yield mail_queue.new(tenant_id, kind, data[field], generation=generation, **due, **origin)
+
+
+def _due(kind: MailKind, notification: Notification) -> datetime:
+    """Return when a mail is due: a little later if the buyer may pay all of it by then."""
+    waits = kind in (MailKind.ORDER_PLACED, MailKind.PART_ARRIVED)
+    created: datetime = notification.created_at
+    return created + mail_queue.WHILE_PAYING if waits else clock.now()
 
 
 def _is_of_an_order(notification: Notification, data: dict[str, Any]) -> bool:
@@ -142,10 +156,48 @@ def _is_of_an_order(notification: Notification, data: dict[str, Any]) -> bool:
     return is_issued and data["intent_id"] is not None
 
 
-def _told_of_confirmation(intent_ids: Iterator[str]) -> set[str]:
+def _of_kind(rows: Sequence[Row], kind: MailKind) -> list[str]:
+    return [row["subject"] for row in rows if row["kind"] == kind]
+
+
+def _to_be_paid(intent_ids: Sequence[str]) -> set[str]:
+    """Return those of the orders whose buyer may have to be told how to pay them."""
+    found = PaymentIntent.select(PaymentIntent.id).where(
+        PaymentIntent.id.in_(intent_ids),
+        PaymentIntent.status == IntentStatus.AWAITING_PAYMENT,
+        PaymentIntent.amount > 0,
+        ~PaymentIntent.x402,
+    )
+    return {each.id for each in found}
+
+
+def _said_with_cancelation(found: Sequence[Notification]) -> set[str]:
+    """Return the notifications of refunds that the mail about a canceled event says, too.
+
+    They were recorded in the same transaction, just before that of the event.
+    """
+    due = [each for each in found if each.type == NotificationType.REFUND_DUE]
+    if not due:
+        return set()
+    of_events = Notification.select().where(
+        Notification.tenant == due[0].tenant_id,
+        Notification.type == NotificationType.EVENT_CANCELED,
+        Notification.sequence > due[0].sequence,
+    )
+    canceled = {json.loads(each.data)["event_id"]: each for each in of_events}
+    return {
+        each.id
+        for each in due
+        if (of_event := canceled.get(json.loads(each.data).get("event_id"))) is not None
+        and (each.sequence or 0) < (of_event.sequence or 0)
+        and of_event.created_at - each.created_at < recipients.CANCELING
+    }
+
+
+def _told_of_confirmation(intent_ids: Sequence[str]) -> set[str]:
     """Return the orders whose buyer was told, or will be, that they are confirmed."""
     told = Mail.select(Mail.subject).where(
-        Mail.subject.in_(list(intent_ids)),
+        Mail.subject.in_(intent_ids),
         Mail.kind == MailKind.ORDER_CONFIRMED,
         Mail.status != MailStatus.DROPPED,
     )

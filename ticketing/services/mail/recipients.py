@@ -33,7 +33,7 @@ _ADDRESSES: dict[str, Field[Any]] = {
 _PAID = (PaymentIntent.amount > 0) & PaymentIntent.status.in_(SOLD)
 _PAID_IN_PART = PaymentIntent.amount_received > 0
 
-_CANCELING = timedelta(minutes=1)
+CANCELING = timedelta(minutes=1)
 """The longest time between the cancelation of an order and the end of its transaction."""
 
 _MOST_LOCAL, _MOST_IN_ALL = 64, 254
@@ -127,7 +127,7 @@ def of_moved_event(event_id: str) -> Iterator[Page]:
 def of_canceled_event(event_id: str, canceled_at: datetime) -> Iterator[Page]:
     """Yield everybody whose order or ticket ended with an event, in the same order."""
     ended_with_it = (PaymentIntent.status == IntentStatus.CANCELED) & (
-        PaymentIntent.ended_at > canceled_at - _CANCELING
+        PaymentIntent.ended_at > canceled_at - CANCELING
     )
     return _of_event(
         event_id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from email import policy
 from email.headerregistry import Address
-from email.message import EmailMessage
+from email.message import EmailMessage, MIMEPart
 from email.utils import format_datetime
 from gettext import NullTranslations
 from pathlib import Path
@@ -12,13 +12,14 @@ from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
-from ticketing import clock
+from ticketing import clock, formats
 from ticketing.config import Config, Smtp
 from ticketing.models.notifications import Mail
 from ticketing.services.catalog import calendars, public_listing
-from ticketing.services.mail import contents
+from ticketing.services.mail import contents, pictures
+from ticketing.services.mail.pictures import Inline
 from ticketing.services.mail.plain_text import plain
-from ticketing.services.mail.values import NAME
+from ticketing.services.mail.values import NAME, Facts
 
 TEMPLATES = Path(__file__).parents[2] / "templates" / "mail"
 _MOST_SUBJECT = 160
@@ -36,6 +37,17 @@ def environment(translations: NullTranslations) -> Environment:
         keep_trailing_newline=True,
     )
     made.policies["ext.i18n.trimmed"] = True
+    made.filters.update(
+        amount=formats.amount,
+        number=formats.number,
+        moment=formats.moment,
+        end=formats.end,
+        brief=formats.brief,
+        date=formats.date_of,
+        time_of_day=formats.time_of_day,
+        month=formats.month,
+        day_of_month=formats.day_of_month,
+    )
     # The extension adds this method.
     made.install_gettext_translations(translations, newstyle=True)  # type: ignore[attr-defined]
     return made
@@ -66,8 +78,22 @@ def write(mail: Mail, recipient: str, smtp: Smtp, config: Config) -> bytes | Non
     message["Subject"] = _header(subject, _MOST_SUBJECT)
     # Not every server takes bytes above 127, nor lines of any length.
     message.set_content(text, cte="quoted-printable")
-    html = _english.get_template(f"{mail.kind}.html").render(facts)
-    message.add_alternative(html, subtype="html", cte="quoted-printable")
+    inline = _with_pictures(mail, facts)
+    names = {each.name: f"{each.name}.{mail.id}@{host_of(config)}" for each in inline}
+    html = MIMEPart(policy.SMTP)
+    page = _english.get_template(f"{mail.kind}.html").render(facts, subject=subject, cid=names)
+    html.set_content(page, subtype="html", cte="quoted-printable")
+    for each in inline:
+        html.add_related(
+            each.content,
+            maintype="image",
+            subtype=each.subtype,
+            cid=f"<{names[each.name]}>",
+            filename=f"{each.name}.{each.subtype}",
+            disposition="inline",
+        )
+    message.make_alternative()
+    message.attach(html)  # type: ignore[arg-type]  # a part has no headers of a mail
     event = facts["calendar_of"]
     if event is not None:
         message.add_attachment(
@@ -78,6 +104,28 @@ def write(mail: Mail, recipient: str, smtp: Smtp, config: Config) -> bytes | Non
             params={"charset": "utf-8", "method": "PUBLISH"},
         )
     return message.as_bytes()
+
+
+def _with_pictures(mail: Mail, facts: Facts) -> list[Inline]:
+    """Return the pictures that a mail shows. Say in its facts by which names.
+
+    A ticket has `picture`, the name of its code. The mail has `logo` with its size, and `picture`.
+    """
+    tenant, found = mail.tenant, list[Inline]()
+    logo, picture = pictures.logo(tenant), None
+    facts["logo"] = None if logo is None else {"width": logo[1][0], "height": logo[1][1]}
+    if "event" in facts:
+        picture = pictures.of_event(tenant, facts["event"]["picture"])
+    facts["picture"] = None if picture is None else picture.name
+    if logo is not None:
+        found.append(logo[0])
+    if picture is not None:
+        found.append(picture)
+    for number, ticket in enumerate(facts["tickets"], 1):
+        code = pictures.code(f"ticket-{number}", ticket["qr"])
+        ticket["picture"] = code.name
+        found.append(code)
+    return found
 
 
 def _header(text: str, most: int) -> str:

@@ -24,6 +24,9 @@ from ticketing.notification_types import MailKind, MailStatus
 LIFE = timedelta(hours=48)
 """For how long a mail is tried."""
 
+WHILE_PAYING = timedelta(seconds=60)
+"""After so long an order is still to be paid: its buyer may have left, and needs its link."""
+
 TO_EVERYBODY = (MailKind.EVENT_CANCELED, MailKind.EVENT_MOVED, MailKind.ANSWERS_MISSING)
 """Mails of which there may be thousands at once. All others are sent before them."""
 
@@ -68,6 +71,7 @@ def new(tenant_id: str, kind: MailKind, subject: str, **columns: Any) -> dict[st
         "notification_id": None,
         "recipient": None,
         "recipient_digest": None,
+        "amount": None,
         "status": MailStatus.WAITING,
         "attempts": 0,
         "created_at": now,
@@ -80,6 +84,25 @@ def add(rows: Iterable[dict[str, Any]]) -> None:
     """Insert mails, except those that were planned before."""
     if rows := list(rows):
         Mail.insert_many(rows).on_conflict_ignore().as_rowcount().execute()
+
+
+def replace(row: dict[str, Any]) -> None:
+    """Insert a mail instead of those of its kind about its subject that wait."""
+    same = Mail.select().where(Mail.subject == row["subject"], Mail.kind == row["kind"])
+    for mail in list(same):
+        if mail.status == MailStatus.WAITING:
+            withdraw(mail)
+    add([row])
+
+
+def correct(mail: Mail, **columns: Any) -> bool:
+    """Change a mail that waits. Return whether it still does."""
+    return bool(Mail.update(columns).where(Mail.id == mail.id, _WAITING).execute())
+
+
+def withdraw(mail: Mail) -> None:
+    """Delete a mail that is not needed any more, as nobody expects it."""
+    Mail.delete().where(Mail.id == mail.id, _WAITING).execute()
 
 
 def due(after: str) -> list[Mail]:

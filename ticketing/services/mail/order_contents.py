@@ -1,0 +1,311 @@
+"""What mails about orders and tickets say, and whether there is still something to say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from peewee import fn
+
+from ticketing import clock, formats, ids
+from ticketing.config import Config
+from ticketing.constants import AdmissionStatus, IntentStatus, Publication
+from ticketing.models.admissions import Admission, Transfer
+from ticketing.models.notifications import Mail
+from ticketing.models.payment_intents import PaymentIntent
+from ticketing.models.stray_accounts import Account
+from ticketing.models.ticket_types import TicketType
+from ticketing.services import admission_views, chains
+from ticketing.services.mail import budgets, values
+from ticketing.services.mail.plain_text import plain
+from ticketing.services.mail.values import NAME, TITLE, Facts, data_of
+from ticketing.services.orders import accounts, admissions, answers, items, transfers
+from ticketing.services.payments import refund_addresses
+
+_MOST_ORDERS = 50
+"""Of one buyer for one event, in a mail."""
+
+
+def order_placed(mail: Mail, config: Config) -> Facts | None:
+    """How to pay for an order. If its buyer asks for it, also that a payment has arrived."""
+    intent = _intent(mail)
+    if intent is None or not intent.amount:
+        return None
+    was_asked_for = budgets.was_asked_for(mail)
+    if intent.status == IntentStatus.PROCESSING and was_asked_for:
+        return {**_to_pay(intent, config), "is_seen": True}
+    if intent.amount_received and not was_asked_for:
+        return None  # the mail about the part says it
+    return _to_pay(intent, config) if _waits(intent) else None
+
+
+def part_arrived(mail: Mail, config: Config) -> Facts | None:
+    """What has arrived for an order, and what is to be paid until when."""
+    intent = _intent(mail)
+    if intent is None or not _waits(intent):
+        return None
+    facts = _to_pay(intent, config)
+    return facts if facts["received"] or facts["elsewhere"] else None
+
+
+def _waits(intent: PaymentIntent) -> bool:
+    waits = intent.status == IntentStatus.AWAITING_PAYMENT
+    return bool(waits and intent.amount_due > 0 and intent.expires_at > clock.now())
+
+
+def _to_pay(intent: PaymentIntent, config: Config) -> Facts:
+    """Return what a mail says of an order that waits. It has no text that its buyer wrote.
+
+    `elsewhere` is what has arrived on other networks, and may pay for the order there.
+    """
+    elsewhere = [each for each in accounts.strays_of(intent) if each.unassigned]
+    return {
+        **_order(intent, config),
+        **_bought(intent),
+        "name": None,
+        "is_seen": False,
+        "due": intent.amount_due,
+        "received": intent.amount_received,
+        "elsewhere": [
+            values.money(each.unassigned, each.currency, each.chain_id, config)
+            for each in elsewhere
+        ],
+        "network": chains.name_of(intent.chain_id, config),
+        "until": intent.expires_at,
+    }
+
+
+def order_confirmed(mail: Mail, config: Config) -> Facts | None:
+    """The tickets of an order that are its buyer's still, and what was paid."""
+    intent = _intent(mail)
+    if intent is None or intent.status != IntentStatus.CONFIRMED:
+        return None
+    admission_views.add_to_order(intent, None, config.keyring)
+    usable = [
+        each
+        for each in intent.admissions
+        if each.shown_code and each.status == AdmissionStatus.VALID
+    ]
+    if not usable:
+        return None
+    types = _types_of(usable)
+    for each in usable:
+        each.event, each.intent = intent.event, intent
+    says_names = budgets.is_paid(intent)
+    tickets = [
+        values.ticket(each, types[each.ticket_type_id], config, says_name=says_names)
+        for each in usable
+    ]
+    return {
+        **_order(intent, config),
+        **_bought(intent),
+        "calendar_of": intent.event,
+        "calendar_url": values.calendar_url(intent.event, config),
+        "tickets": tickets,
+        "paid_on": formats.local_day(
+            intent.confirmed_at or intent.created_at, intent.event.timezone
+        ),
+        "network": chains.name_of(intent.chain_id, config) if intent.chain_id else None,
+    }
+
+
+def _types_of(found: Sequence[Admission]) -> Mapping[str, TicketType]:
+    wanted = {each.ticket_type_id for each in found}
+    return {each.id: each for each in TicketType.select().where(TicketType.id.in_(wanted))}
+
+
+def _bought(intent: PaymentIntent) -> Facts:
+    """Return the lines of an order, with what each costs, and the sum."""
+    items.read([intent])
+    items.add_names([intent])
+    return {
+        "lines": [
+            {
+                "name": plain(intent.item_names[item.ticket_type_id], TITLE),
+                "count": item.quantity,
+                "amount": item.amount,
+            }
+            for item in intent.items
+        ],
+        "amount": intent.amount,
+        "currency": intent.currency,
+    }
+
+
+def ticket(mail: Mail, config: Config) -> Facts | None:
+    """One ticket, for its holder."""
+    admission = _admission(mail)
+    if admission is None or admission.status != AdmissionStatus.VALID:
+        return None
+    if admission.generation != mail.generation:
+        return None  # its new code belongs to somebody else
+    admission_views.for_holder(admission, config.keyring, shows_code=True)
+    return {
+        "event": values.event(admission.event, config),
+        "calendar_of": admission.event,
+        "calendar_url": values.calendar_url(admission.event, config),
+        "tickets": [values.ticket(admission, admission.ticket_type, config, says_name=False)],
+        "is_replacement": mail.notification_id is None,
+    }
+
+
+def transfer_offered(mail: Mail, config: Config) -> Facts | None:
+    """The offer of a ticket, while it can be accepted."""
+    offer = transfers.offer_again(mail.subject, config)
+    if offer is None:
+        return None
+    transfer = Transfer.get_by_id(mail.subject)
+    admission = transfer.admission
+    is_current = admission.generation == transfer.generation
+    if not is_current or admission.status != AdmissionStatus.VALID or admission.redeemed_at:
+        return None
+    return {
+        "event": values.event(admission.event, config),
+        "ticket_type": plain(admission.ticket_type.name, TITLE),
+        "offer_url": offer.url,
+        "until": offer.expires_at,
+    }
+
+
+def refund_due(mail: Mail, config: Config) -> Facts | None:
+    """What is owed to a buyer on one network, and where it will be sent."""
+    account = _account(mail)
+    if account is None or account.refund_due_now <= 0:
+        return None
+    return {**_order(account.order, config), **_owed(account, account.refund_due_now, config)}
+
+
+def _owed(account: Account, amount: int, config: Config) -> Facts:
+    address = account.refund_address
+    return {
+        **values.money(amount, account.currency, account.chain_id, config),
+        "address": address and formats.shortened(address),
+    }
+
+
+def refund_address_changed(mail: Mail, config: Config) -> Facts | None:
+    """Where the refund of an order goes. The first address is no change."""
+    account = _account(mail)
+    if account is None or account.refund_address is None:
+        return None
+    return {
+        **_order(account.order, config),
+        "address": formats.shortened(account.refund_address),
+        "network": chains.name_of(account.chain_id, config),
+        "is_first": len(refund_addresses.stated_for(account)) == 1,
+    }
+
+
+def refund_settled(mail: Mail, config: Config) -> Facts | None:
+    """What was sent back."""
+    intent, data = _intent(mail), data_of(mail)
+    if intent is None or data is None:
+        return None
+    return {
+        **_order(intent, config),
+        **values.money(data["amount"], data["currency"], data["chain_id"], config),
+        "tx_hash": data["tx_hash"],
+    }
+
+
+def event_canceled(mail: Mail, config: Config) -> Facts | None:
+    """That an event is canceled, and all that its buyer gets back: planning sends no other mail."""
+    intent, admission = _intent(mail), _admission(mail)
+    subject = intent or admission
+    if subject is None or subject.event.status != Publication.CANCELED:
+        return None
+    if intent is not None:
+        return {**_order(intent, config), "refunds": _refunds_of(intent, config)}
+    return {"event": values.event(subject.event, config), "refunds": [], "order_url": None}
+
+
+def _refunds_of(intent: PaymentIntent, config: Config) -> list[Facts]:
+    """Return what all orders of a buyer for an event owe. Of an event, an address gets one mail."""
+    of_buyer = PaymentIntent.select().where(
+        PaymentIntent.tenant == intent.tenant_id,
+        PaymentIntent.event == intent.event_id,
+        fn.LOWER(PaymentIntent.buyer_email) == (intent.buyer_email or "").lower(),
+        PaymentIntent.buyer_email.is_null(False),
+        (PaymentIntent.refund_due > 0) | (PaymentIntent.strays_version > 0),
+    )
+    every: list[Account] = []
+    for each in of_buyer.order_by(PaymentIntent.id).limit(_MOST_ORDERS):
+        every += [each, *accounts.strays_of(each)]
+    return [
+        {
+            **_owed(account, account.refund_due, config),
+            "order_url": values.order_link(account.order, config),
+        }
+        for account in every
+        if account.refund_due > 0
+    ]
+
+
+def event_moved(mail: Mail, config: Config) -> Facts | None:
+    """When and where an event is now."""
+    intent, admission = _intent(mail), _admission(mail)
+    subject = intent or admission
+    if subject is None or subject.event.status != Publication.PUBLISHED:
+        return None
+    if intent is not None:
+        return {**_order(intent, config), "calendar_of": intent.event}
+    return {
+        "event": values.event(subject.event, config),
+        "calendar_of": subject.event,
+        "order_url": None,
+    }
+
+
+def answers_missing(mail: Mail, config: Config) -> Facts | None:
+    """Where to answer what the organizer asks."""
+    intent, admission = _intent(mail), _admission(mail)
+    if intent is not None:
+        found = [each for each in admissions.of_intent(intent) if admissions.shown_to_buyer(each)]
+        event, url = intent.event, values.order_link(intent, config)
+    elif admission is not None and admission.generation == mail.generation:
+        found, event = [admission], admission.event
+        url = values.ticket_link(admission, config)
+    else:
+        return None  # its new code belongs to somebody else
+    valid = [each for each in found if each.status == AdmissionStatus.VALID]
+    if event.status != Publication.PUBLISHED or not answers.incomplete(event, valid):
+        return None
+    return {"event": values.event(event, config), "answer_url": url}
+
+
+def _order(intent: PaymentIntent, config: Config) -> Facts:
+    """Return what every mail about an order says.
+
+    An order that nobody has paid for costs nothing: anybody could send any text as a name to any
+    address. So only an order that received money has the name that the buyer wrote.
+    """
+    name = intent.buyer_name if budgets.is_paid(intent) else None
+    return {
+        "name": name and plain(name, NAME),
+        "event": values.event(intent.event, config),
+        "order_url": values.order_link(intent, config),
+    }
+
+
+def _intent(mail: Mail) -> PaymentIntent | None:
+    if not ids.is_id(ids.INTENT, mail.subject):
+        return None
+    found: PaymentIntent | None = PaymentIntent.get_or_none(PaymentIntent.id == mail.subject)
+    return found
+
+
+def _account(mail: Mail) -> Account | None:
+    """Return whose refund a mail is about: an order's home, or what it received elsewhere.
+
+    Notifications of the version before do not say it: they are about the home.
+    """
+    intent, data = _intent(mail), data_of(mail) or {}
+    if intent is None:
+        return None
+    return accounts.named(intent, data.get("chain_id"), data.get("token_address"))
+
+
+def _admission(mail: Mail) -> Admission | None:
+    if not ids.is_id(ids.ADMISSION, mail.subject):
+        return None
+    found: Admission | None = Admission.get_or_none(Admission.id == mail.subject)
+    return found
