@@ -35,6 +35,21 @@ class Written(validate.Regexp):
         return value
 
 
+class Address(Written):
+    """Checks an address. The name of a wallet, such as `ada.eth`, has a message of its own."""
+
+    def __init__(self) -> None:
+        text = "Must be 0x and 40 hexadecimal characters."
+        super().__init__(r"^0x[0-9a-fA-F]{40}$", "address", text)
+        self._name = FieldMessage("wallet_name", f"{text} A name is not accepted.")
+
+    def __call__(self, value: Any) -> Any:
+        """Return the value. ValidationError."""
+        if value.lower().endswith(".eth"):
+            raise ValidationError(self._name)
+        return super().__call__(value)
+
+
 class Length(validate.Length):
     """Checks how many characters a text has, or how many items a list has."""
 
@@ -80,7 +95,7 @@ HTTP_URL = Written(
     "http_url",
     "Must begin with http:// or https:// and have no spaces.",
 )
-ADDRESS = Written(r"^0x[0-9a-fA-F]{40}$", "address", "Must be 0x and 40 hexadecimal characters.")
+ADDRESS = Address()
 TX_HASH = Written(
     r"^0x[0-9a-f]{64}$", "tx_hash", "Must be 0x and 64 hexadecimal characters in lower case."
 )

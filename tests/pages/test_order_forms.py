@@ -173,7 +173,8 @@ def test_orders_made_again_count_as_all_orders_of_an_address(environ, request, m
     [
         ("", "Please fill this in."),
         ("0x12", "This is not a complete address."),
-        (FRIEND_ADDRESS.replace("b906", "B906"), "This is not a complete address."),
+        (FRIEND_ADDRESS.replace("b906", "B906"), "One character of this address is wrong"),
+        ("vitalik.eth", "This is a name. Write the address behind it"),
         ("<script>", "This is not a complete address."),
         (NEVER, "Nobody owns this address."),
         (anvil.TOKEN_ADDRESS, "This is the address of the token"),

@@ -188,6 +188,14 @@ _AT_FIELDS = {
     "address": (
         "This is not a complete address. Copy it from your wallet again: 0x and 40 characters."
     ),
+    "checksum": (
+        "One character of this address is wrong: small and capital letters are a check. Copy it"
+        " from your wallet again, and do not type it."
+    ),
+    "wallet_name": (
+        "This is a name. Write the address behind it: 0x and 40 characters. Your wallet shows it"
+        " where you receive money."
+    ),
     "zero_address": "Nobody owns this address, so nobody can spend what is sent there.",
     "token_address": "This is the address of the token, not of a wallet.",
     "order_address": "This is where an order is paid. Money sent there would not reach you.",

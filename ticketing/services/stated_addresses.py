@@ -3,7 +3,7 @@
 from ticketing.chain import address as addresses
 from ticketing.errors import FieldMessage, Invalid
 
-_CHECKSUM = FieldMessage("address", "Must be an address with a valid EIP-55 checksum.")
+_CHECKSUM = FieldMessage("checksum", "Must be an address with a valid EIP-55 checksum.")
 
 
 def parse(text: str, field: str) -> str:

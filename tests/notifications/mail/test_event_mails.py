@@ -23,6 +23,7 @@ from tests.support.refunds import received
 from ticketing.models.admissions import Admission
 from ticketing.models.events import Event
 from ticketing.models.notifications import Mail
+from ticketing.services.notifications import numbering
 
 
 def test_a_canceled_event_is_told_to_buyers_holders_and_guests_once(acme, server, ticket):
@@ -43,6 +44,31 @@ def test_a_canceled_event_is_told_to_buyers_holders_and_guests_once(acme, server
     assert "You get back 10.00 USDC on Local." in told["ada@example.org"]
     assert "You get back" not in told["bob@example.org"] + told["guest@example.org"]
     assert WHEN in told["bob@example.org"]
+
+
+def test_a_cancelation_is_one_mail_that_says_all_that_comes_back(acme, server):
+    ticket = acme.ticket(capacity=None)
+    first, second = (confirmed(acme, ticket, buyer=ADA) for _ in range(2))
+    bob = confirmed(acme, ticket, buyer={"email": "bob@example.org"})
+    for buyer in (first, second, bob):
+        change_intent(buyer, amount_received=PRICE)
+    path = f"{acme.path}/events/{ticket['event_id']}/status"
+    canceled = acme.api().post(path, {"status": "canceled", "refund": True})
+    assert canceled.status_code == 200, canceled.json
+    numbering.number_all()
+    send(acme.app)
+    assert sorted(server.recipients) == [ADA["email"], "bob@example.org"]
+    for mail in server.mails:
+        orders = (first, second) if mail["To"] == ADA["email"] else (bob,)
+        assert mail["Subject"] == "Canceled: Launch Night"
+        for part in (text_of(mail), html_of(mail)):
+            assert part.count("You get back 5.00 USDC on Local.") == len(orders)
+            assert all(order_link(each) in part for each in orders)
+    # What becomes due for another reason later has its own mail.
+    change_intent(bob, refund_due=PRICE + 1)
+    tell(acme.id, ("refund.due", {"intent_id": bob.intent["id"], "event_id": ticket["event_id"]}))
+    send(acme.app)
+    assert server.mails[-1]["Subject"] == "You get 5.000001 USDC back: Launch Night"
 
 
 def test_a_moved_event_is_told_with_its_new_time_and_place(acme, server, ticket, buyer):

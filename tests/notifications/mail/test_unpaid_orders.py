@@ -20,6 +20,7 @@ from ticketing.models.notifications import Mail
 from ticketing.models.payment_intents import PaymentIntent
 from ticketing.services.mail.parts import MOST
 from ticketing.services.notifications import numbering
+from tools.anvil import SECOND_CHAIN_ID as SECOND
 
 
 def work(acme):
@@ -171,3 +172,16 @@ def test_a_part_on_the_chain_is_told(node, acme, server, time):
     time.forward(seconds=61)
     send(acme.app)
     assert server.only()["Subject"].startswith("1.00 USDC arrived. Pay 4.00 USDC more until ")
+
+
+def test_a_part_on_another_network_is_told_with_that_network(node, second_node, acme, server, time):
+    buyer = acme.buyer(acme.ticket(chain_ids=[CHAIN, SECOND]), buyer=ADA)
+    worker_once(acme.app)
+    pay_from(second_node, FRIEND, buyer, PRICE // 5)
+    worker_once(acme.app)
+    time.forward(seconds=61)
+    send(acme.app)
+    mail = server.only()
+    assert mail["Subject"] == "Money arrived on another network: Launch Night"
+    for part in (text_of(mail), html_of(mail)):
+        assert "1.00 USDC have arrived on Local 2." in part and order_link(buyer) in part

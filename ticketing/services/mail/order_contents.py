@@ -33,9 +33,12 @@ def order_placed(mail: Mail, config: Config) -> Facts | None:
     was_asked_for = budgets.was_asked_for(mail)
     if intent.status == IntentStatus.PROCESSING and was_asked_for:
         return {**_to_pay(intent, config), "is_seen": True}
-    if intent.amount_received and not was_asked_for:
-        return None  # the mail about the part says it
-    return _to_pay(intent, config) if _waits(intent) else None
+    if not _waits(intent):
+        return None
+    facts = _to_pay(intent, config)
+    has_money = facts["received"] or facts["elsewhere"]
+    # The mail about the part says it.
+    return None if has_money and not was_asked_for else facts
 
 
 def part_arrived(mail: Mail, config: Config) -> Facts | None:
